@@ -1,0 +1,248 @@
+//! Rates, sizes and limits as types: bits and bytes cannot be mixed up.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::time::Duration;
+
+/// A bit rate in bit/s, or no limit at all.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// A link that takes no time to send a packet.
+    pub const UNLIMITED: Rate = Rate(u64::MAX);
+
+    /// `bits` per second; `None` for zero, which no packet could cross.
+    pub const fn from_bits_per_second(bits: u64) -> Option<Rate> {
+        if bits == 0 { None } else { Some(Rate(bits)) }
+    }
+
+    /// Bits per second; `None` when unlimited.
+    pub const fn bits_per_second(self) -> Option<u64> {
+        if self.0 == u64::MAX { None } else { Some(self.0) }
+    }
+}
+
+/// Decimal multiples, three digits: `496 Mbit/s`.
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(bits) = self.bits_per_second() else { return f.write_str("unlimited") };
+        let (value, unit) = match bits {
+            0..1_000 => (bits as f64, "bit/s"),
+            1_000..1_000_000 => (bits as f64 / 1e3, "kbit/s"),
+            1_000_000..1_000_000_000 => (bits as f64 / 1e6, "Mbit/s"),
+            _ => (bits as f64 / 1e9, "Gbit/s"),
+        };
+        write!(f, "{} {unit}", three_digits(value))
+    }
+}
+
+/// Reads netem's spelling, `496mbit`, with decimal multiples `bit`, `kbit`, `mbit`, `gbit`, `tbit` or
+/// `bps`, `kbps`, `mbps`, `gbps` for **bytes** per second as tc has it, and `unlimited`.
+impl FromStr for Rate {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Rate, Self::Err> {
+        const UNITS: [(&str, u64); 9] = [
+            ("bit", 1),
+            ("kbit", 1_000),
+            ("mbit", 1_000_000),
+            ("gbit", 1_000_000_000),
+            ("tbit", 1_000_000_000_000),
+            ("bps", 8),
+            ("kbps", 8_000),
+            ("mbps", 8_000_000),
+            ("gbps", 8_000_000_000),
+        ];
+        if text == "unlimited" {
+            return Ok(Rate::UNLIMITED);
+        }
+        let bits = parse_scaled(text, "a rate", "10mbit", &UNITS)?;
+        Rate::from_bits_per_second(bits).ok_or_else(|| ParseQuantityError {
+            text: text.to_owned(),
+            expected: "a rate above zero",
+            example: "10mbit",
+        })
+    }
+}
+
+/// The serialiser's arithmetic: how long packets occupy a link of a given rate, with the part of a
+/// nanosecond that does not fit carried to the next packet, so that a busy link is exact over any time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Serialiser {
+    rate: Rate,
+    /// Numerator of the carried fraction of a nanosecond, below the rate.
+    remainder: u64,
+}
+
+impl Serialiser {
+    /// A serialiser with nothing carried.
+    pub const fn new(rate: Rate) -> Serialiser {
+        Serialiser { rate, remainder: 0 }
+    }
+
+    /// The rate.
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Forgets the carried fraction: the link was idle, so the next packet starts on its own.
+    pub const fn restart(&mut self) {
+        self.remainder = 0;
+    }
+
+    /// Time the link is occupied by a packet of `bytes`, back to back with the one before it.
+    pub fn occupy(&mut self, bytes: u32) -> Duration {
+        let Some(rate) = self.rate.bits_per_second() else { return Duration::ZERO };
+        // 2^32 bytes are 3.4e19 in units of bit * ns per second: beyond u64, hence u128.
+        let work = u128::from(bytes) * 8_000_000_000 + u128::from(self.remainder);
+        let (nanos, remainder) = match u64::try_from(work) {
+            Ok(work) => (work / rate, work % rate),
+            Err(_) => ((work / u128::from(rate)) as u64, (work % u128::from(rate)) as u64),
+        };
+        self.remainder = remainder;
+        Duration::from_nanos(nanos)
+    }
+}
+
+/// A probability in [0, 1].
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default)]
+pub struct Probability(f64);
+
+impl Probability {
+    /// Never.
+    pub const ZERO: Probability = Probability(0.0);
+
+    /// `p`, or `None` outside [0, 1] or NaN.
+    pub fn new(p: f64) -> Option<Probability> {
+        (0.0..=1.0).contains(&p).then_some(Probability(p))
+    }
+
+    /// The number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// A queue threshold: packets *or* bytes, never a number whose meaning another option decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Limit {
+    /// So many packets.
+    Packets(u64),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Packets(n) => write!(f, "{n}p"),
+            Limit::Bytes(n) => write!(f, "{n}b"),
+        }
+    }
+}
+
+/// Reads `65000p` (packets) or bytes with a unit: `1500b`, `64k`/`64kb` (1024), `1m`/`1mb`, `1g`/`1gb`, as tc has it.
+impl FromStr for Limit {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Limit, Self::Err> {
+        if let Some(count) = text.strip_suffix('p')
+            && let Ok(n) = count.parse()
+        {
+            return Ok(Limit::Packets(n));
+        }
+        const UNITS: [(&str, u64); 7] = [
+            ("b", 1),
+            ("k", 1 << 10),
+            ("kb", 1 << 10),
+            ("m", 1 << 20),
+            ("mb", 1 << 20),
+            ("g", 1 << 30),
+            ("gb", 1 << 30),
+        ];
+        parse_scaled(text, "a queue limit", "65000p or 64k", &UNITS).map(Limit::Bytes)
+    }
+}
+
+/// A quantity that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is not {expected} (write it like {example})")]
+pub struct ParseQuantityError {
+    /// What was given.
+    pub text: String,
+    /// What was wanted.
+    pub expected: &'static str,
+    /// A right one.
+    pub example: &'static str,
+}
+
+/// Reads a non-negative decimal number followed by one of `units`, as a multiple of the smallest unit.
+pub(crate) fn parse_scaled(
+    text: &str,
+    expected: &'static str,
+    example: &'static str,
+    units: &[(&str, u64)],
+) -> Result<u64, ParseQuantityError> {
+    let error = || ParseQuantityError { text: text.to_owned(), expected, example };
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(error)?;
+    let (number, unit) = text.split_at(split);
+    let unit = unit.trim_start();
+    let &(_, scale) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(error)?;
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(scale).ok_or_else(error);
+    }
+    let value = number.parse::<f64>().map_err(|_| error())? * scale as f64;
+    // Beyond 2^63 an f64 cannot hold the value to the unit, and nothing physical is that large.
+    if value.is_finite() && value < 9.2e18 { Ok(value.round() as u64) } else { Err(error()) }
+}
+
+/// `value` with three significant digits and no exponent: `0.0123`, `1.23`, `45.6`, `789`, `1234`.
+pub fn three_digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value:.0}");
+    }
+    let magnitude = libm::floor(libm::log10(value.abs())) as i32;
+    format!("{value:.*}", usize::try_from(2 - magnitude).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_read_as_tc_spells_them() {
+        assert_eq!("496mbit".parse::<Rate>().unwrap().bits_per_second(), Some(496_000_000));
+        assert_eq!("1.5mbit".parse::<Rate>().unwrap().bits_per_second(), Some(1_500_000));
+        assert_eq!("1mbps".parse::<Rate>().unwrap().bits_per_second(), Some(8_000_000));
+        assert_eq!("unlimited".parse::<Rate>(), Ok(Rate::UNLIMITED));
+        for bad in ["0mbit", "-5mbit", "10", "10mb/s", "1e400mbit", "999999999999gbit", ""] {
+            assert!(bad.parse::<Rate>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn limits_are_packets_or_bytes() {
+        assert_eq!("65000p".parse(), Ok(Limit::Packets(65_000)));
+        assert_eq!("64k".parse(), Ok(Limit::Bytes(65_536)));
+        assert!("100".parse::<Limit>().is_err());
+    }
+
+    #[test]
+    fn serialiser_is_exact_over_any_time() {
+        // 1,000 bytes at 3 bit/s do not divide: 3,000 of them must take exactly 8e6 s all the same.
+        let mut line = Serialiser::new(Rate::from_bits_per_second(3).unwrap());
+        let total: Duration = (0..3_000).map(|_| line.occupy(1_000)).sum();
+        assert_eq!(total, Duration::from_secs(8_000_000));
+        assert_eq!(Serialiser::new(Rate::UNLIMITED).occupy(1500), Duration::ZERO);
+    }
+
+    #[test]
+    fn three_significant_digits() {
+        for (value, text) in [(0.012_34, "0.0123"), (1.234, "1.23"), (45.67, "45.7"), (789.4, "789"), (1234.0, "1234")]
+        {
+            assert_eq!(three_digits(value), text);
+        }
+    }
+}
