@@ -1,8 +1,18 @@
 //! Borrowed views of packet headers, and the one fact extraction needs: a TCP segment on the wire.
 
+mod cooked;
+mod ethernet;
+mod ip;
+mod link;
+mod loopback;
+mod set_aside;
+mod tcp;
+
 use std::net::IpAddr;
 
 use crate::workload::LinkSide;
+pub use link::LinkType;
+pub use set_aside::{SetAside, SetAsideCounts};
 
 /// A transport address. IPv4 addresses are held in their IPv6-mapped form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,4 +98,21 @@ pub struct Segment {
     pub from: Option<LinkSide>,
     /// Source and destination MAC addresses, where the link has them.
     pub macs: Option<[[u8; 6]; 2]>,
+}
+
+/// The TCP segment in a captured packet, or why there is none.
+///
+/// `bytes` is what was captured of the packet and may be cut; `wire_length` its length on the wire as the capture
+/// states it, which counts only where the IP header gives no length. [`Segment::from`] is filled where the link
+/// header marks directions (Linux cooked), [`Segment::macs`] on Ethernet. Never panics, whatever the bytes.
+#[inline]
+pub fn parse(link: LinkType, bytes: &[u8], wire_length: u32) -> Result<Segment, SetAside> {
+    match link {
+        LinkType::Ethernet => ethernet::parse(bytes, wire_length),
+        LinkType::RawIp => ip::any(bytes, wire_length),
+        LinkType::LinuxCookedV1 => cooked::v1(bytes, wire_length),
+        LinkType::LinuxCookedV2 => cooked::v2(bytes, wire_length),
+        LinkType::Null | LinkType::Loop => loopback::parse(bytes, wire_length),
+        LinkType::Unsupported(_) => Err(SetAside::UnsupportedLink),
+    }
 }

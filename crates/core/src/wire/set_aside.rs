@@ -1,0 +1,114 @@
+//! Why a packet yields no TCP segment, and how often.
+
+use std::fmt;
+
+/// The reason a packet yields no TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum SetAside {
+    /// The capture's link type is not one of those read.
+    UnsupportedLink,
+    /// Neither IPv4 nor IPv6: ARP, LLDP and the like.
+    NotIp,
+    /// MPLS labels before the network header.
+    Mpls,
+    /// PPPoE around the network header.
+    Pppoe,
+    /// Another encapsulation: GRE, IP in IP, provider backbone bridging.
+    Tunnel,
+    /// A TCP fragment other than the first (methods A.1.1).
+    Fragment,
+    /// UDP.
+    Udp,
+    /// ICMP or ICMPv6; the TCP header quoted inside an error belongs to no connection.
+    Icmp,
+    /// IP, but none of the above.
+    OtherTransport,
+    /// The capture's snap length cut the packet before the end of the headers needed.
+    HeaderCut,
+    /// A header contradicts itself.
+    Malformed,
+}
+
+impl SetAside {
+    /// Every reason, in the order counts are shown.
+    pub const ALL: [SetAside; 11] = [
+        SetAside::UnsupportedLink,
+        SetAside::NotIp,
+        SetAside::Mpls,
+        SetAside::Pppoe,
+        SetAside::Tunnel,
+        SetAside::Fragment,
+        SetAside::Udp,
+        SetAside::Icmp,
+        SetAside::OtherTransport,
+        SetAside::HeaderCut,
+        SetAside::Malformed,
+    ];
+
+    /// A stable name, as in JSON output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SetAside::UnsupportedLink => "unsupported-link-type",
+            SetAside::NotIp => "not-ip",
+            SetAside::Mpls => "mpls",
+            SetAside::Pppoe => "pppoe",
+            SetAside::Tunnel => "tunnel",
+            SetAside::Fragment => "ip-fragment",
+            SetAside::Udp => "udp",
+            SetAside::Icmp => "icmp",
+            SetAside::OtherTransport => "other-transport",
+            SetAside::HeaderCut => "header-cut",
+            SetAside::Malformed => "malformed",
+        }
+    }
+
+    /// What the reason means, in a sentence.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            SetAside::UnsupportedLink => "the capture's link type is not one Flowloom reads",
+            SetAside::NotIp => "the packet is neither IPv4 nor IPv6",
+            SetAside::Mpls => "the packet is inside MPLS, which Flowloom does not look into",
+            SetAside::Pppoe => "the packet is inside PPPoE, which Flowloom does not look into",
+            SetAside::Tunnel => "the packet is inside a tunnel, which Flowloom does not look into",
+            SetAside::Fragment => "it is a TCP fragment other than the first and has no TCP header",
+            SetAside::Udp => "it is UDP, not TCP",
+            SetAside::Icmp => "it is ICMP, not TCP",
+            SetAside::OtherTransport => "it is IP, but neither TCP, UDP nor ICMP",
+            SetAside::HeaderCut => "the capture cut the packet before the end of its TCP header",
+            SetAside::Malformed => "a header contradicts itself",
+        }
+    }
+}
+
+impl fmt::Display for SetAside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.sentence())
+    }
+}
+
+/// How many packets were set aside, by reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SetAsideCounts([u64; SetAside::ALL.len()]);
+
+impl SetAsideCounts {
+    /// Counts one more packet.
+    pub fn count(&mut self, reason: SetAside) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// How many packets were set aside for `reason`.
+    pub fn get(&self, reason: SetAside) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// How many packets were set aside.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Every reason with its count, zero included, in the order of [`SetAside::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (SetAside, u64)> + '_ {
+        SetAside::ALL.into_iter().zip(self.0)
+    }
+}

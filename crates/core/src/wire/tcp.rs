@@ -1,0 +1,77 @@
+//! The TCP header (RFC 9293) and the two options extraction needs.
+
+use super::ip::Addresses;
+use super::{Address, Flags, Segment, SetAside};
+
+/// Option kinds (RFC 9293 section 3.1, RFC 7323 section 2.2).
+mod option {
+    pub const END: u8 = 0;
+    pub const NO_OPERATION: u8 = 1;
+    pub const MAXIMUM_SEGMENT_SIZE: u8 = 2;
+    pub const WINDOW_SCALE: u8 = 3;
+}
+
+/// RFC 7323 section 2.3: a shift above 14 is read as 14.
+const LARGEST_SHIFT: u8 = 14;
+
+/// IP bytes and the Ethernet header without FCS, preamble or gap (methods C.6).
+const LINK_OVERHEAD: u32 = 14;
+
+/// Parses a TCP header. `bytes` is what was captured from its first byte on, `length` the header and payload by the
+/// IP header, `ip_length` the whole IP packet.
+///
+/// Checksum and urgent pointer are not needed: a packet cut behind the window field (16 bytes) still counts, and
+/// options are read as far as they were captured.
+#[inline(always)]
+pub(super) fn parse(bytes: &[u8], length: u32, ip_length: u32, addresses: Addresses) -> Result<Segment, SetAside> {
+    let Some(header) = bytes.first_chunk::<16>() else {
+        return Err(if length < 20 { SetAside::Malformed } else { SetAside::HeaderCut });
+    };
+    let header_length = u32::from(header[12] >> 4) * 4;
+    if header_length < 20 || header_length > length {
+        return Err(SetAside::Malformed);
+    }
+    let flags = Flags(header[13]);
+    let mut segment = Segment {
+        source: Address { ip: addresses[0], port: u16::from_be_bytes([header[0], header[1]]) },
+        destination: Address { ip: addresses[1], port: u16::from_be_bytes([header[2], header[3]]) },
+        sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
+        acknowledgement: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
+        flags,
+        window: u16::from_be_bytes([header[14], header[15]]),
+        payload_bytes: length - header_length,
+        link_bytes: ip_length.saturating_add(LINK_OVERHEAD),
+        mss: None,
+        window_scale: None,
+        from: None,
+        macs: None,
+    };
+    if flags.syn() && header_length > 20 {
+        let end = bytes.len().min(header_length as usize);
+        (segment.mss, segment.window_scale) = options(bytes.get(20..end).unwrap_or_default());
+    }
+    Ok(segment)
+}
+
+/// The MSS and window scale options among `bytes`; a broken or cut option ends the search.
+#[inline(never)]
+fn options(mut bytes: &[u8]) -> (Option<u16>, Option<u8>) {
+    let (mut mss, mut window_scale) = (None, None);
+    loop {
+        bytes = match *bytes {
+            [] | [option::END, ..] => break,
+            [option::NO_OPERATION, ref rest @ ..] => rest,
+            [option::MAXIMUM_SEGMENT_SIZE, 4, high, low, ref rest @ ..] => {
+                mss = Some(u16::from_be_bytes([high, low]));
+                rest
+            }
+            [option::WINDOW_SCALE, 3, shift, ref rest @ ..] => {
+                window_scale = Some(shift.min(LARGEST_SHIFT));
+                rest
+            }
+            [_, length, ..] if (2..=bytes.len()).contains(&usize::from(length)) => &bytes[usize::from(length)..],
+            _ => break,
+        };
+    }
+    (mss, window_scale)
+}
