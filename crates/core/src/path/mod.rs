@@ -1,1 +1,7 @@
-//! To come.
+//! What packets cross: links and the per-connection delays before and after them.
+
+pub mod delay_box;
+pub mod link;
+
+pub use delay_box::{DelayBox, PathDelays, Placement};
+pub use link::{Link, LinkStatistics, Passage};

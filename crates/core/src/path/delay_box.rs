@@ -1,0 +1,218 @@
+//! DelayBox: a delay, and optionally a bottleneck, of one connection and direction (methods F.6), and how a
+//! connection's round-trip time is laid out around the monitored link (methods M.1).
+
+use crate::time::{Duration, Time};
+use crate::units::{Rate, Serialiser};
+use crate::workload::{ConnectionVector, LinkSide, PerSide, Side};
+
+/// The delta queue of methods F.6 for one flow and direction. Packets keep their order; flows never delay one another.
+///
+/// A packet is handed on when its *first* bit starts after the delay: the flow's own bottleneck delays the packets
+/// behind it, not the packet itself. Loss is not its business, and it keeps delaying after a FIN, so that the end of a
+/// connection crosses the same path as the rest of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayBox {
+    delay: Duration,
+    bottleneck: Serialiser,
+    /// When the packet last handed on started, and how long the bottleneck is busy with it.
+    tail: Time,
+    tail_processing: Duration,
+}
+
+impl DelayBox {
+    /// A path of `delay` whose own bottleneck has `rate` ([`Rate::UNLIMITED`] for none).
+    pub const fn new(delay: Duration, rate: Rate) -> DelayBox {
+        DelayBox { delay, bottleneck: Serialiser::new(rate), tail: Time::ZERO, tail_processing: Duration::ZERO }
+    }
+
+    /// The delay.
+    pub const fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// A packet of `bytes` enters at `now`, which never decreases; returns when it is handed on.
+    pub fn pass(&mut self, now: Time, bytes: u32) -> Time {
+        let transferred = now + self.delay;
+        let free = self.tail + self.tail_processing;
+        self.tail = if transferred < free {
+            free
+        } else {
+            self.bottleneck.restart();
+            transferred
+        };
+        self.tail_processing = self.bottleneck.occupy(bytes);
+        self.tail
+    }
+}
+
+/// Where the monitor stands between the ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Placement {
+    /// Where it stood: the ends' distances are their measured one-side transit times (methods M.1).
+    #[default]
+    Measured,
+    /// In the middle: half of the round-trip time on each side (published form).
+    Middle,
+}
+
+/// One-way delays between an end and the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Leg {
+    /// From the end to the link.
+    pub to_link: Duration,
+    /// From the link to the end.
+    pub from_link: Duration,
+}
+
+impl Leg {
+    fn round_trip(self) -> Duration {
+        self.to_link + self.from_link
+    }
+}
+
+/// The delays of a connection on either side of a link with propagation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathDelays {
+    legs: PerSide<Leg>,
+    propagation: Duration,
+}
+
+impl PathDelays {
+    /// Lays out `vector`'s round-trip time around a monitor at the left end of a link of `propagation` each way.
+    ///
+    /// A transit time is halved, half each way; the right side's includes the link. If one side's transit time is not
+    /// known the known one is the whole round trip, if none is then `unknown_rtt` is; both are split half and half.
+    /// A right side nearer than the link is long gets no delay beyond the link: [`Self::rtt`] tells what came of it.
+    pub fn new(
+        vector: &ConnectionVector,
+        placement: Placement,
+        propagation: Duration,
+        unknown_rtt: Duration,
+    ) -> PathDelays {
+        let measured = vector.ends.initiator.min_transit.zip(vector.ends.acceptor.min_transit);
+        let transits = match (measured, placement) {
+            (Some((initiator, acceptor)), Placement::Measured) => PerSide { initiator, acceptor },
+            _ => {
+                let rtt = vector.min_rtt().unwrap_or(unknown_rtt);
+                PerSide { initiator: rtt / 2, acceptor: rtt - rtt / 2 }
+            }
+        };
+        let mut legs = transits.map(|transit| Leg { from_link: transit / 2, to_link: transit - transit / 2 });
+        let right = match vector.initiator_side {
+            LinkSide::Left => &mut legs.acceptor,
+            LinkSide::Right => &mut legs.initiator,
+        };
+        right.from_link = right.from_link.saturating_sub(propagation);
+        right.to_link = right.to_link.saturating_sub(propagation);
+        PathDelays { legs, propagation }
+    }
+
+    /// The delays between the link and `side`.
+    pub fn leg(&self, side: Side) -> Leg {
+        self.legs[side]
+    }
+
+    /// The round-trip time without any queueing or transmission.
+    pub fn rtt(&self) -> Duration {
+        self.legs.initiator.round_trip() + self.legs.acceptor.round_trip() + self.propagation * 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Close, InitiatorRule, Pattern};
+
+    fn vector(initiator: Option<u64>, acceptor: Option<u64>, initiator_side: LinkSide) -> ConnectionVector {
+        let mut ends: PerSide<crate::workload::Endpoint> = PerSide::default();
+        ends.initiator.min_transit = initiator.map(Duration::from_nanos);
+        ends.acceptor.min_transit = acceptor.map(Duration::from_nanos);
+        ConnectionVector {
+            id: 0,
+            start: Time::ZERO,
+            initiator_side,
+            initiator_rule: InitiatorRule::Syn,
+            pattern: Pattern::Sequential,
+            complete: true,
+            handshake_repeated: false,
+            syn_rtt: None,
+            ends,
+            close: Close::Fin(Side::Initiator),
+            t_close: None,
+            adus: Vec::new(),
+        }
+    }
+
+    fn delays(vector: &ConnectionVector, propagation: u64) -> PathDelays {
+        PathDelays::new(vector, Placement::Measured, Duration::from_nanos(propagation), Duration::from_nanos(101))
+    }
+
+    fn leg(to_link: u64, from_link: u64) -> Leg {
+        Leg { to_link: Duration::from_nanos(to_link), from_link: Duration::from_nanos(from_link) }
+    }
+
+    /// The test vector of methods F.6: delay 20 ms, 1 Mbit/s.
+    #[test]
+    fn delta_queue_with_a_bottleneck() {
+        let mut path = DelayBox::new(Duration::from_millis(20), "1mbit".parse().unwrap());
+        for (micros, bytes, start) in [
+            (0, 40, 20_000),
+            (1_000, 1_000, 21_000),
+            (1_500, 1_000, 29_000),
+            (3_000, 1_000, 37_000),
+            (50_000, 40, 70_000),
+            (50_500, 1_500, 70_500),
+        ] {
+            let now = Time::ZERO + Duration::from_micros(micros);
+            assert_eq!(path.pass(now, bytes), Time::ZERO + Duration::from_micros(start), "arrival at {micros} us");
+        }
+    }
+
+    #[test]
+    fn without_a_bottleneck_every_packet_takes_the_delay() {
+        let mut path = DelayBox::new(Duration::from_nanos(7), Rate::UNLIMITED);
+        for nanos in [0, 0, 1, 5, 1_000_000_000] {
+            assert_eq!(path.pass(Time::from_nanos(nanos), 1_500), Time::from_nanos(nanos + 7));
+        }
+    }
+
+    #[test]
+    fn each_side_gets_its_own_transit_time_to_the_nanosecond() {
+        let path = delays(&vector(Some(11), Some(21), LinkSide::Left), 0);
+        assert_eq!(path.leg(Side::Initiator), leg(6, 5));
+        assert_eq!(path.leg(Side::Acceptor), leg(11, 10));
+        assert_eq!(path.rtt(), Duration::from_nanos(32));
+    }
+
+    #[test]
+    fn the_links_own_propagation_is_part_of_the_right_side() {
+        let left = delays(&vector(Some(11), Some(21), LinkSide::Left), 4);
+        assert_eq!((left.leg(Side::Initiator), left.leg(Side::Acceptor)), (leg(6, 5), leg(7, 6)));
+        let right = delays(&vector(Some(11), Some(21), LinkSide::Right), 4);
+        assert_eq!((right.leg(Side::Initiator), right.leg(Side::Acceptor)), (leg(2, 1), leg(11, 10)));
+        assert_eq!((left.rtt(), right.rtt()), (Duration::from_nanos(32), Duration::from_nanos(32)));
+    }
+
+    #[test]
+    fn a_link_longer_than_the_path_is_the_path() {
+        let path = delays(&vector(Some(11), Some(21), LinkSide::Left), 50);
+        assert_eq!(path.leg(Side::Acceptor), leg(0, 0));
+        assert_eq!(path.rtt(), Duration::from_nanos(111));
+    }
+
+    #[test]
+    fn an_unknown_side_means_half_and_half() {
+        let known = delays(&vector(None, Some(21), LinkSide::Left), 0);
+        assert_eq!((known.leg(Side::Initiator), known.leg(Side::Acceptor)), (leg(5, 5), leg(6, 5)));
+        assert_eq!(known.rtt(), Duration::from_nanos(21));
+        assert_eq!(delays(&vector(None, None, LinkSide::Left), 0).rtt(), Duration::from_nanos(101));
+    }
+
+    #[test]
+    fn in_the_middle_keeps_the_round_trip_time() {
+        let vector = vector(Some(11), Some(22), LinkSide::Left);
+        let path = PathDelays::new(&vector, Placement::Middle, Duration::ZERO, Duration::ZERO);
+        assert_eq!((path.leg(Side::Initiator), path.leg(Side::Acceptor)), (leg(8, 8), leg(9, 8)));
+        assert_eq!(path.rtt(), Duration::from_nanos(33));
+    }
+}
