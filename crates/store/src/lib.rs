@@ -1,1 +1,3 @@
-//! To come.
+//! Stored formats: captures, workload files, run folders.
+
+pub mod capture;

@@ -1,0 +1,106 @@
+//! What a file is, from its first bytes.
+
+use super::error::CaptureErrorKind;
+
+/// How many bytes [`look`] wants to see.
+pub(super) const HEAD_BYTES: usize = 64;
+
+/// The containers that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Container {
+    Pcap,
+    Pcapng,
+}
+
+/// pcap in microseconds and in nanoseconds, as a big-endian host writes it.
+pub(super) const PCAP_MICROSECONDS: u32 = 0xa1b2_c3d4;
+pub(super) const PCAP_NANOSECONDS: u32 = 0xa1b2_3c4d;
+/// pcapng's Section Header Block type, the same in both byte orders.
+pub(super) const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+
+/// Magic numbers of formats that are known and not read.
+const NOT_READ: [(&[u8], &str); 13] = [
+    // Kuznetzov's modified pcap has 24-byte record headers; reading it as pcap would give nonsense.
+    (&[0xa1, 0xb2, 0xcd, 0x34], "modified pcap (Kuznetzov's, magic a1b2cd34)"),
+    (&[0x34, 0xcd, 0xb2, 0xa1], "modified pcap (Kuznetzov's, magic a1b2cd34)"),
+    (&[0x1c, 0x00, 0x01, 0xac], "IXIA's pcap variant"),
+    (&[0xac, 0x01, 0x00, 0x1c], "IXIA's pcap variant"),
+    (&[0x1c, 0x00, 0x01, 0xab], "IXIA's pcap variant"),
+    (&[0xab, 0x01, 0x00, 0x1c], "IXIA's pcap variant"),
+    (b"snoop\0\0\0", "a snoop capture"),
+    (b"\xfd7zXZ\0", "an xz file"),
+    (b"BZh", "a bzip2 file"),
+    (&[0x04, 0x22, 0x4d, 0x18], "an lz4 file"),
+    (b"GMBU", "a Microsoft Network Monitor capture"),
+    (b"RTSS", "a Microsoft Network Monitor capture"),
+    (b"XCP\0", "a Sniffer capture"),
+];
+
+/// Magic numbers of what people give by mistake.
+const OTHER: [(&[u8], &str); 6] = [
+    (b"PAR1", "it is a Parquet file, perhaps a workload"),
+    (b"PK\x03\x04", "it is a zip archive"),
+    (b"7z\xbc\xaf\x27\x1c", "it is a 7-Zip archive"),
+    (b"\x7fELF", "it is a program"),
+    (b"%PDF", "it is a PDF"),
+    (b"\x89PNG", "it is a picture"),
+];
+
+/// The container that begins with `head`, the first [`HEAD_BYTES`] of the file or all of it.
+pub(super) fn look(head: &[u8]) -> Result<Container, CaptureErrorKind> {
+    let Some(magic) = head.first_chunk::<4>() else {
+        return Err(if head.is_empty() { CaptureErrorKind::Empty } else { not_a_capture(head) });
+    };
+    if *magic == PCAPNG {
+        return Ok(Container::Pcapng);
+    }
+    for number in [u32::from_be_bytes(*magic), u32::from_le_bytes(*magic)] {
+        if number == PCAP_MICROSECONDS || number == PCAP_NANOSECONDS {
+            return Ok(Container::Pcap);
+        }
+    }
+    if let Some((_, name)) = NOT_READ.iter().find(|(magic, _)| head.starts_with(magic)) {
+        return Err(CaptureErrorKind::NotRead(name));
+    }
+    Err(if is_erf(head) { CaptureErrorKind::NotRead("an ERF capture") } else { not_a_capture(head) })
+}
+
+/// An ERF record header: a plausible little-endian time, a known type, and a record length that holds the header.
+fn is_erf(head: &[u8]) -> bool {
+    let Some(record) = head.first_chunk::<16>() else { return false };
+    let seconds = u32::from_le_bytes([record[4], record[5], record[6], record[7]]);
+    let kind = record[8] & 0x7f;
+    let record_length = u16::from_be_bytes([record[10], record[11]]);
+    // From 1995, when the first such card was made, to 2050.
+    (788_918_400..2_524_608_000).contains(&seconds) && (1..=48).contains(&kind) && record_length >= 16
+}
+
+fn not_a_capture(head: &[u8]) -> CaptureErrorKind {
+    let text = if let Some((_, what)) = OTHER.iter().find(|(magic, _)| head.starts_with(magic)) {
+        (*what).to_string()
+    } else if let Some(text) = as_text(head) {
+        let lower = text.to_ascii_lowercase();
+        if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
+            "it is an HTML page, perhaps a download that failed".to_string()
+        } else {
+            format!("it is text that begins \"{}\"", text.lines().next().unwrap_or_default().trim_end())
+        }
+    } else {
+        let bytes: Vec<String> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        format!("it begins with the bytes {}", bytes.join(" "))
+    };
+    CaptureErrorKind::NotACapture(text)
+}
+
+/// The first 40 or so characters, if all of `head` is text.
+fn as_text(head: &[u8]) -> Option<String> {
+    // The last character may be cut.
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => std::str::from_utf8(&head[..error.valid_up_to()]).ok()?,
+        Err(_) => return None,
+    };
+    let text = text.trim_start();
+    let printable = |c: char| !c.is_control() || c.is_ascii_whitespace();
+    (!text.is_empty() && text.chars().all(printable)).then(|| text.chars().take(40).collect())
+}
