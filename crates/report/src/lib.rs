@@ -1,1 +1,4 @@
-//! To come.
+//! Stored records in; summaries, comparison and one HTML file out.
+
+pub mod metric;
+pub mod statistics;

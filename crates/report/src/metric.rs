@@ -1,0 +1,138 @@
+//! What is compared, in which unit and with which tolerance.
+
+use serde::Serialize;
+
+use flowloom_core::time::Duration;
+use flowloom_core::units::three_digits;
+
+use crate::statistics::Tolerance;
+
+/// A quantity of methods C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// First data byte to last data byte of a connection (C.2).
+    Duration,
+    /// First byte of a request to last byte of its response (C.3).
+    ResponseTime,
+    /// Connections between SYN and first FIN or RST, at whole seconds (C.4).
+    ActiveConnections,
+    /// Bytes on the link from left to right, per bin (C.6).
+    ThroughputFromLeft,
+    /// Bytes on the link from right to left, per bin.
+    ThroughputFromRight,
+    /// Packets on the link, both directions, per bin (C.6).
+    PacketArrivals,
+    /// Payload bytes seen for the first time, both directions, per bin (C.6).
+    Goodput,
+    /// Minimum round-trip time of a connection (A.6).
+    RoundTripTime,
+    /// Payload bytes of an ADU (A.5).
+    AduSize,
+    /// Packets waiting at a sampling instant, left to right (C.5).
+    QueueFromLeft,
+    /// Packets waiting at a sampling instant, right to left.
+    QueueFromRight,
+}
+
+/// What values of a metric are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// Bit/s.
+    Rate,
+    /// Connections or packets.
+    Count,
+    /// Packets per second.
+    PacketRate,
+}
+
+impl Metric {
+    /// Its name within a sentence, plural.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Metric::Duration => "connection durations",
+            Metric::ResponseTime => "response times",
+            Metric::ActiveConnections => "active connections",
+            Metric::ThroughputFromLeft => "throughput from left to right",
+            Metric::ThroughputFromRight => "throughput from right to left",
+            Metric::PacketArrivals => "packet arrivals",
+            Metric::Goodput => "goodput",
+            Metric::RoundTripTime => "round-trip times",
+            Metric::AduSize => "ADU sizes",
+            Metric::QueueFromLeft => "queue lengths from left to right",
+            Metric::QueueFromRight => "queue lengths from right to left",
+        }
+    }
+
+    /// Its unit.
+    pub fn unit(self) -> Unit {
+        match self {
+            Metric::Duration | Metric::ResponseTime | Metric::RoundTripTime => Unit::Time,
+            Metric::ThroughputFromLeft | Metric::ThroughputFromRight | Metric::Goodput => Unit::Rate,
+            Metric::ActiveConnections | Metric::QueueFromLeft | Metric::QueueFromRight => Unit::Count,
+            Metric::PacketArrivals => Unit::PacketRate,
+            Metric::AduSize => Unit::Bytes,
+        }
+    }
+
+    /// How far a value may move and still be the same (methods M.6).
+    pub fn tolerance(self) -> Tolerance {
+        match self.unit() {
+            Unit::Time => Tolerance::TIME_NS,
+            Unit::Count => Tolerance::COUNT,
+            Unit::Bytes | Unit::Rate | Unit::PacketRate => Tolerance::RELATIVE,
+        }
+    }
+
+    /// Whether its values are one series over time, of which the mean says most.
+    pub fn is_series(self) -> bool {
+        match self {
+            Metric::Duration | Metric::ResponseTime | Metric::RoundTripTime | Metric::AduSize => false,
+            Metric::ActiveConnections
+            | Metric::ThroughputFromLeft
+            | Metric::ThroughputFromRight
+            | Metric::PacketArrivals
+            | Metric::Goodput
+            | Metric::QueueFromLeft
+            | Metric::QueueFromRight => true,
+        }
+    }
+}
+
+impl Unit {
+    /// `value` with three significant digits and the multiple of the unit that fits.
+    pub fn show(self, value: f64) -> String {
+        const DECIMAL: [(f64, &str); 4] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
+        let scaled = |name: &str| {
+            let (scale, prefix) = DECIMAL.iter().find(|(scale, _)| value.abs() >= *scale).copied().unwrap_or((1.0, ""));
+            format!("{} {prefix}{name}", three_digits(value / scale))
+        };
+        match self {
+            Unit::Time => Duration::from_nanos(value.round().max(0.0) as u64).to_string(),
+            Unit::Bytes => scaled("B"),
+            Unit::Rate => scaled("bit/s"),
+            Unit::PacketRate => scaled("packets/s"),
+            Unit::Count if value.fract() == 0.0 => format!("{value:.0}"),
+            Unit::Count => three_digits(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_three_digits_and_a_unit() {
+        assert_eq!(Unit::Time.show(38.249e6), "38.2 ms");
+        assert_eq!(Unit::Rate.show(38_412_345.0), "38.4 Mbit/s");
+        assert_eq!(Unit::Bytes.show(512.0), "512 B");
+        assert_eq!(Unit::Count.show(1041.0), "1041");
+        assert_eq!(Unit::Count.show(41.25), "41.2");
+        assert_eq!(Unit::PacketRate.show(12_500.0), "12.5 kpackets/s");
+    }
+}

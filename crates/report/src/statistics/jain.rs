@@ -1,0 +1,24 @@
+//! Jain's fairness index (methods C.8).
+
+/// (sum x)^2 / (n sum x^2), in [1/n, 1]. Values of zero count. Undefined, hence NaN, if all are zero or there are none.
+pub fn jain(values: &[f64]) -> f64 {
+    let sum: f64 = values.iter().sum();
+    let squares: f64 = values.iter().map(|value| value * value).sum();
+    sum * sum / (values.len() as f64 * squares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::vectors::assert_near;
+    use super::*;
+
+    #[test]
+    fn values_of_methods_c8() {
+        assert_near(jain(&[1.0, 2.0, 3.0, 4.0]), 0.833_333_3, 1e-7);
+        assert_near(jain(&[350.0, 250.0, 320.0, 280.0, 300.0]), 0.987_275_1, 1e-7);
+        assert_near(jain(&[9.0, 1.0, 1.0, 1.0]), 0.428_571_4, 1e-7);
+        assert_near(jain(&[1500.0, 0.0, 0.0, 0.0, 0.0]), 0.2, 1e-12);
+        assert!(jain(&[0.0, 0.0]).is_nan());
+        assert!(jain(&[]).is_nan());
+    }
+}

@@ -1,0 +1,40 @@
+//! Numbers about samples and about pairs of samples, one idea per file.
+//!
+//! Everything here is descriptive. Points inside a run depend on each other, so that a two-sample test on pooled
+//! connections calls any difference significant (methods L.1): effect sizes are what the report prints.
+//! Logarithms come from `libm`, so that results are the same on every machine (methods M.11).
+
+mod anderson_darling;
+mod jain;
+mod kolmogorov_smirnov;
+mod quantile_ratio;
+mod sample;
+mod thin;
+mod wasserstein;
+
+pub use anderson_darling::{AndersonDarling, anderson_darling, anderson_darling_without_ties};
+pub use jain::jain;
+pub use kolmogorov_smirnov::{Gap, Tolerance, critical_value, exact_p_value, ks, largest_gap, tolerant_ks};
+pub use quantile_ratio::{RATIO_PROBABILITIES, quantile_ratios};
+pub use sample::Sample;
+pub use thin::{CurvePoint, thin_distribution};
+pub use wasserstein::{LogWasserstein, wasserstein, wasserstein_log10};
+
+#[cfg(test)]
+pub(crate) mod vectors {
+    //! The two samples of methods L.2.
+
+    use super::Sample;
+
+    pub(crate) fn x() -> Sample {
+        Sample::new([0.12, 0.25, 0.31, 0.40, 0.55, 0.80, 1.2, 2.5, 4.0, 9.0])
+    }
+
+    pub(crate) fn y() -> Sample {
+        Sample::new([0.15, 0.30, 0.42, 0.60, 0.75, 1.1, 1.9, 3.8, 7.5, 20.0])
+    }
+
+    pub(crate) fn assert_near(actual: f64, expected: f64, tolerance: f64) {
+        assert!((actual - expected).abs() <= tolerance, "{actual} is not {expected} within {tolerance}");
+    }
+}

@@ -1,0 +1,163 @@
+//! A sample: its distribution function, quantiles and moments (methods C.6, C.7).
+
+/// Finite values in ascending order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample(Vec<f64>);
+
+impl Sample {
+    /// The sample of `values`, which must be finite.
+    pub fn new(values: impl IntoIterator<Item = f64>) -> Sample {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        debug_assert!(values.iter().all(|value| value.is_finite()), "a sample holds finite values");
+        values.sort_unstable_by(f64::total_cmp);
+        Sample(values)
+    }
+
+    /// The values, ascending.
+    pub fn values(&self) -> &[f64] {
+        &self.0
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// `#{x_i <= x}`.
+    pub fn count_up_to(&self, x: f64) -> usize {
+        self.0.partition_point(|&value| value <= x)
+    }
+
+    /// F(x) = #{x_i <= x} / n; `None` of an empty sample.
+    pub fn cdf(&self, x: f64) -> Option<f64> {
+        (!self.is_empty()).then(|| self.count_up_to(x) as f64 / self.len() as f64)
+    }
+
+    /// #{x_i > x} / n, which is 0 at the largest value; `None` of an empty sample.
+    pub fn ccdf(&self, x: f64) -> Option<f64> {
+        (!self.is_empty()).then(|| (self.len() - self.count_up_to(x)) as f64 / self.len() as f64)
+    }
+
+    /// Inverse-CDF quantile: the smallest `x_(k)` with `k >= n p`, `k >= 1`. `None` of an empty sample.
+    ///
+    /// `n p` is rounded to the nearest integer when it is one up to floating-point error, so that the 0.1 quantile
+    /// of ten values is the first and not the second.
+    pub fn quantile(&self, p: f64) -> Option<f64> {
+        let rank = self.len() as f64 * p.clamp(0.0, 1.0);
+        let nearest = rank.round();
+        let rank = if (rank - nearest).abs() <= 1e-9 * rank.max(1.0) { nearest } else { rank.ceil() };
+        self.0.get((rank as usize).max(1) - 1).copied()
+    }
+
+    /// Quantile interpolated linearly between order statistics (Hyndman and Fan's type 7). `None` of an empty sample.
+    pub fn quantile_type7(&self, p: f64) -> Option<f64> {
+        let position = self.len().checked_sub(1)? as f64 * p.clamp(0.0, 1.0);
+        let below = position.floor() as usize;
+        let low = self.0[below];
+        let high = self.0.get(below + 1).copied().unwrap_or(low);
+        Some(low + (high - low) * (position - below as f64))
+    }
+
+    /// Sum divided by n; `None` of an empty sample.
+    pub fn mean(&self) -> Option<f64> {
+        // Ascending order adds the small values first, which keeps the rounding error of long-tailed sums low.
+        (!self.is_empty()).then(|| self.0.iter().sum::<f64>() / self.len() as f64)
+    }
+
+    /// Standard deviation with n - 1; `None` of fewer than two values.
+    pub fn standard_deviation(&self) -> Option<f64> {
+        let mean = self.mean().filter(|_| self.len() > 1)?;
+        let squares: f64 = self.0.iter().map(|value| (value - mean) * (value - mean)).sum();
+        Some((squares / (self.len() - 1) as f64).sqrt())
+    }
+
+    /// Standard deviation / mean; `None` of fewer than two values or a mean of zero.
+    pub fn coefficient_of_variation(&self) -> Option<f64> {
+        let mean = self.mean().filter(|mean| *mean != 0.0)?;
+        Some(self.standard_deviation()? / mean)
+    }
+
+    /// The smallest value.
+    pub fn min(&self) -> Option<f64> {
+        self.0.first().copied()
+    }
+
+    /// The largest value.
+    pub fn max(&self) -> Option<f64> {
+        self.0.last().copied()
+    }
+}
+
+impl FromIterator<f64> for Sample {
+    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Sample {
+        Sample::new(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::vectors::assert_near;
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantiles_of_methods_c7() {
+        let sample = Sample::new([9.0, 1.0, 2.0, 3.0, 3.0, 4.0, 5.0, 5.0, 6.0, 1.0]);
+        for (p, expected) in [(0.1, 1.0), (0.25, 2.0), (0.5, 3.0), (0.9, 6.0), (0.0, 1.0), (1.0, 9.0)] {
+            assert_eq!(sample.quantile(p), Some(expected), "q({p})");
+        }
+        assert_eq!(sample.cdf(3.0), Some(0.5));
+        assert_eq!(sample.ccdf(9.0), Some(0.0), "the largest point has CCDF 0");
+        assert_eq!(sample.cdf(0.5), Some(0.0));
+    }
+
+    #[test]
+    fn type_7_interpolates() {
+        let sample = Sample::new([1.0, 2.0, 4.0, 8.0]);
+        assert_eq!(sample.quantile_type7(0.5), Some(3.0));
+        assert_eq!(sample.quantile_type7(1.0), Some(8.0));
+        assert_near(sample.quantile_type7(0.9).unwrap(), 6.8, 1e-12);
+        assert_eq!(sample.quantile(0.5), Some(2.0), "the other definition");
+    }
+
+    #[test]
+    fn coefficients_of_variation_of_methods_c6() {
+        // Samples made to have the published means and deviations: m +- s/sqrt(2) has mean m and deviation s.
+        for (mean, deviation, expected) in [(48.8, 5.6, 0.1148), (60.2, 3.8, 0.0631)] {
+            let half = deviation / f64::sqrt(2.0);
+            let sample = Sample::new([mean - half, mean + half]);
+            assert_near(sample.mean().unwrap(), mean, 1e-12);
+            assert_near(sample.standard_deviation().unwrap(), deviation, 1e-12);
+            assert_near(sample.coefficient_of_variation().unwrap(), expected, 5e-5);
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_of_nothing() {
+        let empty = Sample::default();
+        assert_eq!(empty.quantile(0.5), None);
+        assert_eq!(empty.quantile_type7(0.5), None);
+        assert_eq!(empty.mean(), None);
+        assert_eq!(empty.cdf(1.0), None);
+        assert_eq!(Sample::new([1.0]).standard_deviation(), None);
+        assert_eq!(Sample::new([0.0, 0.0]).coefficient_of_variation(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn quantile_is_the_smallest_value_whose_cdf_reaches_p(
+            values in proptest::collection::vec(0u32..50, 1..60), p in 0.01f64..1.0,
+        ) {
+            let sample: Sample = values.iter().map(|&value| f64::from(value)).collect();
+            let q = sample.quantile(p).unwrap();
+            prop_assert!(sample.cdf(q).unwrap() >= p - 1e-9);
+            let before = sample.values().partition_point(|&value| value < q) as f64 / sample.len() as f64;
+            prop_assert!(before < p + 1e-9);
+        }
+    }
+}
