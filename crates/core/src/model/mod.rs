@@ -1,1 +1,5 @@
-//! To come.
+//! Models that turn what was measured into what is replayed.
+
+mod waits;
+
+pub use waits::{Correction, ReplayModel, Waits};

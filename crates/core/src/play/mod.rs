@@ -1,1 +1,7 @@
-//! To come.
+//! Playing a connection vector: who writes how much when, on any transport.
+
+mod player;
+mod script;
+
+pub use player::{Action, EpochTimes, Player};
+pub use script::{Script, Step};

@@ -1,1 +1,32 @@
-//! To come.
+//! TCP without I/O: an [`Endpoint`] per end of a connection, segments in, segments out.
+//!
+//! Built for many connections in a simulator: an endpoint is a plain value of a few cache lines, holds no payload
+//! (only byte counts), and reads everything that connections share from a [`Config`] passed into each call.
+//!
+//! Sequence numbers are 64-bit offsets into the stream of each direction: 0 is the SYN, 1 the first data byte, and
+//! the FIN follows the last. They never wrap; 32-bit numbers exist only where a packet is recorded
+//! ([`Segment::wire_numbers`]).
+//!
+//! | file | holds |
+//! |---|---|
+//! | `endpoint` | states of RFC 9293, the calls |
+//! | `sender` | what is sent when: windows, loss recovery, retransmission timer |
+//! | `receiver` | reassembly, acknowledgements, the advertised window |
+//! | `rto` | round-trip time and retransmission timeout of RFC 6298 |
+//! | `congestion` | one file per congestion control |
+
+pub mod congestion;
+
+mod config;
+mod endpoint;
+mod receiver;
+mod rto;
+mod segment;
+mod sender;
+
+pub use config::{Config, InitialWindow, Limits, RtoConfig};
+pub use endpoint::Endpoint;
+pub use segment::Segment;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! The player of one end of one connection.
+
+use super::script::Script;
+use crate::time::Time;
+use crate::workload::{Close, Pattern, Side};
+
+/// What a player wants of its transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Write this many bytes: one ADU.
+    Write(u64),
+    /// Close the sending direction (FIN).
+    Close,
+    /// Drop the connection (RST).
+    Abort,
+}
+
+/// An epoch that had a request and a response, as the initiator saw it (methods C.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EpochTimes {
+    /// Position among the connection's epochs, half epochs counted.
+    pub epoch: u32,
+    /// First byte of the request transmitted.
+    pub start: Time,
+    /// Last byte of the response received.
+    pub end: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Phase {
+    /// Before the handshake is done.
+    Start,
+    /// The peer's ADU `next` is being received.
+    Receiving,
+    /// The own ADU `next` is sent when `due` comes.
+    Waiting,
+    /// The own ADU `next` is to be handed to the transport.
+    Writing,
+    /// The own ADU `next` is written but not all transmitted for the first time.
+    Transmitting,
+    /// All own ADUs are transmitted; data of the peer may be missing.
+    Draining,
+    /// The close is made when `due` comes.
+    Closing,
+    /// The close is to be made now.
+    CloseDue,
+    /// Nothing more to do.
+    Done,
+}
+
+/// Plays one end of a connection vector over a transport.
+///
+/// Feed it with what the transport reports: [`Self::handle_established`], [`Self::handle_received`],
+/// [`Self::handle_transmitted`], [`Self::handle_peer_closed`], [`Self::handle_timeout`]. After each, carry out every
+/// [`Self::poll_action`], then read [`Self::next_timeout`]. The script is passed by reference into each call.
+///
+/// Waits (methods B.2): after the peer's ADU from when its last byte was received; after an own ADU from when its last
+/// byte was first transmitted. An ADU that a late wake-up wrote, and that left within the same call chain (the same
+/// `now`), counts as transmitted when it was due, so lateness does not add up.
+///
+/// Close (methods M.3): the vector's closing side closes when all data has passed in both directions and its wait is
+/// over; a RST is sent on the same condition, but takes with it what the transport has to retransmit. The other side
+/// closes when the peer has closed and nothing is left to send. Where no close was seen the connection stays open.
+#[derive(Clone, Debug)]
+pub struct Player {
+    /// Own bytes handed to the transport.
+    written: u64,
+    /// The peer's bytes received in order.
+    received: u64,
+    /// When the wait is over; meaningful in `Waiting` and `Closing`, and for what a wake-up just made of them.
+    due: Time,
+    /// The `now` of the wake-up that served `due`.
+    woken: Time,
+    /// When the first byte of the current request was transmitted.
+    request_start: Time,
+    /// Index of the step under way.
+    next: u32,
+    phase: Phase,
+    side: Side,
+    peer_closed: bool,
+    request_started: bool,
+}
+
+impl Player {
+    /// The player of `side`.
+    pub fn new(side: Side) -> Player {
+        Player {
+            written: 0,
+            received: 0,
+            due: Time::ZERO,
+            woken: Time::MAX,
+            request_start: Time::ZERO,
+            next: 0,
+            phase: Phase::Start,
+            side,
+            peer_closed: false,
+            request_started: false,
+        }
+    }
+
+    /// The transport is established at this end.
+    pub fn handle_established(&mut self, now: Time, script: &Script) {
+        if self.phase == Phase::Start {
+            self.go_on(now, now, script);
+        }
+    }
+
+    /// The peer's first `total` bytes have arrived in order. Returns the epoch this completes, if it completes one
+    /// (initiator of a sequential vector only).
+    pub fn handle_received(&mut self, now: Time, total: u64, script: &Script) -> Option<EpochTimes> {
+        self.received = self.received.max(total);
+        match self.phase {
+            Phase::Receiving => self.go_on(now, now, script),
+            Phase::Draining => {
+                self.drain(now, now, script);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// The first `total` own bytes have been transmitted at least once.
+    pub fn handle_transmitted(&mut self, now: Time, total: u64, script: &Script) {
+        if self.phase != Phase::Transmitting {
+            return;
+        }
+        if !self.request_started && total > script.start_of(self.next as usize) {
+            self.request_started = true;
+            self.request_start = now;
+        }
+        if total >= self.written {
+            self.next += 1;
+            let at = if now == self.woken { self.due } else { now };
+            self.go_on(at, now, script);
+        }
+    }
+
+    /// The peer has closed its sending direction, and all it sent has arrived.
+    pub fn handle_peer_closed(&mut self, now: Time, script: &Script) {
+        self.peer_closed = true;
+        if self.phase == Phase::Draining {
+            self.drain(now, now, script);
+        }
+    }
+
+    /// Serves the wait that is over, if it is.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.next_timeout().is_some_and(|due| due <= now) {
+            self.woken = now;
+            self.phase = if self.phase == Phase::Waiting { Phase::Writing } else { Phase::CloseDue };
+        }
+    }
+
+    /// When [`Self::handle_timeout`] has something to do.
+    pub fn next_timeout(&self) -> Option<Time> {
+        matches!(self.phase, Phase::Waiting | Phase::Closing).then_some(self.due)
+    }
+
+    /// The next thing to do, if any.
+    pub fn poll_action(&mut self, script: &Script) -> Option<Action> {
+        match self.phase {
+            Phase::Writing => {
+                let end = script.steps()[self.next as usize].end;
+                let bytes = end - self.written;
+                self.written = end;
+                self.request_started = false;
+                self.phase = Phase::Transmitting;
+                Some(Action::Write(bytes))
+            }
+            Phase::CloseDue => {
+                self.phase = Phase::Done;
+                Some(if script.close() == Close::Rst(self.side) { Action::Abort } else { Action::Close })
+            }
+            _ => None,
+        }
+    }
+
+    /// All own ADUs were transmitted and all of the peer's have arrived.
+    pub fn has_exchanged_all(&self, script: &Script) -> bool {
+        matches!(self.phase, Phase::Draining | Phase::Closing | Phase::CloseDue | Phase::Done)
+            && self.received >= script.total(self.side.other())
+    }
+
+    /// Starts step `next`, or the next own one, as of `at`; runs through all that has already arrived.
+    fn go_on(&mut self, at: Time, now: Time, script: &Script) -> Option<EpochTimes> {
+        let mut completed = None;
+        while let Some(step) = script.steps().get(self.next as usize) {
+            if step.side == self.side {
+                self.due = at + step.wait;
+                self.phase = self.when_due(now, Phase::Waiting, Phase::Writing);
+                return completed;
+            }
+            if script.pattern() == Pattern::Sequential {
+                if self.received < step.end {
+                    self.phase = Phase::Receiving;
+                    return completed;
+                }
+                if step.is_response && self.side == Side::Initiator {
+                    completed = Some(EpochTimes { epoch: step.epoch, start: self.request_start, end: now });
+                }
+            }
+            self.next += 1;
+        }
+        self.phase = Phase::Draining;
+        self.drain(at, now, script);
+        completed
+    }
+
+    /// Moves on to the close once nothing is left to send or to receive.
+    fn drain(&mut self, at: Time, now: Time, script: &Script) {
+        match script.close() {
+            Close::Fin(side) | Close::Rst(side) if side == self.side => {
+                if self.received >= script.total(side.other()) {
+                    self.due = at + script.close_wait();
+                    self.phase = self.when_due(now, Phase::Closing, Phase::CloseDue);
+                }
+            }
+            _ if self.peer_closed => self.phase = Phase::CloseDue,
+            _ => {}
+        }
+    }
+
+    fn when_due(&mut self, now: Time, waiting: Phase, due: Phase) -> Phase {
+        if self.due > now {
+            return waiting;
+        }
+        self.woken = now;
+        due
+    }
+}

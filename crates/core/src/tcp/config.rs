@@ -1,0 +1,107 @@
+//! What connections share, and the little that is one connection's own.
+
+use super::congestion::Algorithm;
+use crate::time::Duration;
+
+/// The parameters of TCP that all connections of a run share. Immutable; passed into every call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Congestion control.
+    pub congestion: Algorithm,
+    /// Congestion window at the start and after idling.
+    pub initial_window: InitialWindow,
+    /// How long an acknowledgement may be delayed (RFC 9293 section 3.8.6.3 wants less than 500 ms); `None`
+    /// acknowledges every segment at once. Default 100 ms.
+    pub delayed_ack: Option<Duration>,
+    /// Retransmission timeout.
+    pub rto: RtoConfig,
+    /// After an idle time of more than one retransmission timeout, start again from the initial window
+    /// (RFC 5681 section 4.1). Default on.
+    pub restart_after_idle: bool,
+    /// Offer the window scale option (RFC 7323). Default on.
+    pub window_scaling: bool,
+    /// Timeouts in a row after which a connection that never was established gives up. Default 6.
+    pub syn_retries: u8,
+    /// Timeouts in a row after which an established connection gives up (RFC 9293 section 3.8.3, R2). Default 15.
+    pub data_retries: u8,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            congestion: Algorithm::Reno,
+            initial_window: InitialWindow::Rfc5681,
+            delayed_ack: Some(Duration::from_millis(100)),
+            rto: RtoConfig::default(),
+            restart_after_idle: true,
+            window_scaling: true,
+            syn_retries: 6,
+            data_retries: 15,
+        }
+    }
+}
+
+/// Congestion window at the start of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// 2 to 4 segments by their size (RFC 5681 section 3.1).
+    Rfc5681,
+    /// min(10 MSS, max(2 MSS, 14,600 bytes)) (RFC 6928).
+    Rfc6928,
+    /// This many segments (at least 1).
+    Segments(u16),
+}
+
+impl InitialWindow {
+    /// In bytes, for segments of `mss` bytes.
+    pub fn bytes(self, mss: u32) -> u32 {
+        match self {
+            InitialWindow::Rfc5681 if mss > 2190 => 2 * mss,
+            InitialWindow::Rfc5681 if mss > 1095 => 3 * mss,
+            InitialWindow::Rfc5681 => 4 * mss,
+            InitialWindow::Rfc6928 => (10 * mss).min((2 * mss).max(14_600)),
+            InitialWindow::Segments(segments) => mss * u32::from(segments.max(1)),
+        }
+    }
+}
+
+/// Parameters of the retransmission timeout (RFC 6298).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// Before the first round-trip sample. RFC 6298 (2.1): 1 s.
+    pub initial: Duration,
+    /// Lower bound. RFC 6298 (2.4): 1 s.
+    pub min: Duration,
+    /// Upper bound, also of the backed-off timeout. RFC 6298 (2.5) allows 60 s or more.
+    pub max: Duration,
+    /// Clock granularity G, the least margin over the smoothed round-trip time.
+    pub granularity: Duration,
+}
+
+impl Default for RtoConfig {
+    fn default() -> RtoConfig {
+        RtoConfig {
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+            granularity: Duration::from_millis(1),
+        }
+    }
+}
+
+/// What one endpoint brings of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The MSS it announces, and the largest payload it sends.
+    pub mss: u16,
+    /// The largest receive window it advertises, in bytes. What the header can express is less where it takes a
+    /// scale (the multiple of the scale below) or where no scaling is agreed (65,535).
+    pub max_window: u32,
+}
+
+impl Default for Limits {
+    /// MSS 1,460, window 65,535.
+    fn default() -> Limits {
+        Limits { mss: 1460, max_window: 65_535 }
+    }
+}

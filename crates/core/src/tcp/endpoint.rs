@@ -1,0 +1,344 @@
+//! One end of a TCP connection.
+
+use super::config::{Config, Limits};
+use super::receiver::Receiver;
+use super::segment::Segment;
+use super::sender::Sender;
+use crate::time::{Duration, Time};
+use crate::wire::Flags;
+
+/// RFC 9293 section 3.3.2, reduced to what the sender's and the receiver's offsets do not tell: the states from
+/// FIN-WAIT-1 to TIME-WAIT follow from which FINs were sent, received and acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum State {
+    Listen,
+    SynSent,
+    SynReceived,
+    Synchronised,
+    /// Ended without FINs: reset by the peer, aborted, or given up.
+    Dead,
+}
+
+/// The MSS of a peer that does not say (RFC 9293 section 3.7.1).
+const DEFAULT_MSS: u16 = 536;
+
+/// One end of a TCP connection: segments and the application's commands in, segments out.
+///
+/// Calls keep the calling contract of `ARCHITECTURE.md`: one of [`Self::handle_segment`], [`Self::handle_timeout`],
+/// [`Self::write`], [`Self::close`], [`Self::abort`]; then [`Self::poll_transmit`] until it returns `None`; then
+/// [`Self::next_timeout`], which any of these calls may have moved in either direction. A driver may keep one wake-up per endpoint and, when
+/// it fires early, ask again: [`Self::handle_timeout`] before the deadline is free.
+///
+/// Payload is counted, not carried: [`Self::write`] adds bytes to the stream and [`Self::bytes_received`] says how
+/// many arrived in order. The application is taken to read at once.
+///
+/// What is sent how:
+/// - Nagle's algorithm is off. Bytes of several writes that wait for a window may share a segment, as in kernels;
+///   PSH marks a segment that empties what was written (as BSD does), so also the end of each write that is not
+///   overtaken by the next.
+/// - The peer's window is used to the byte; the congestion window never cuts a segment short.
+/// - TIME-WAIT lasts as long as the endpoint is kept: it acknowledges a repeated FIN and holds no timer. No port is
+///   reused in a simulation, so nothing has to be waited out; a driver frees both ends when both are
+///   [`Self::is_closed`].
+/// - Segments that arrive at an endpoint which was aborted or gave up are answered with RST, so the peer learns of it
+///   even when the first RST was lost.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    sender: Sender,
+    receiver: Receiver,
+    /// The acknowledged offset that a pending RST claims as its own sequence number.
+    reset_sequence: u64,
+    state: State,
+    window_scaling: bool,
+    reset_due: bool,
+    reset_received: bool,
+    own_mss: u16,
+}
+
+impl Endpoint {
+    fn new(config: &Config, limits: Limits, state: State) -> Endpoint {
+        Endpoint {
+            sender: Sender::new(limits, config),
+            receiver: Receiver::new(limits),
+            reset_sequence: 0,
+            state,
+            window_scaling: config.window_scaling,
+            reset_due: false,
+            reset_received: false,
+            own_mss: limits.mss,
+        }
+    }
+
+    /// An endpoint that opens the connection: its SYN is ready to be polled.
+    pub fn connect(config: &Config, limits: Limits) -> Endpoint {
+        Endpoint::new(config, limits, State::SynSent)
+    }
+
+    /// An endpoint that waits for a SYN.
+    pub fn listen(config: &Config, limits: Limits) -> Endpoint {
+        Endpoint::new(config, limits, State::Listen)
+    }
+
+    /// Adds `bytes` to what is to be sent. May be called before the connection is established. No effect after
+    /// [`Self::close`] or [`Self::abort`].
+    pub fn write(&mut self, bytes: u64) {
+        if !self.sender.fin_wanted() && self.state != State::Dead {
+            self.sender.write(bytes);
+        }
+    }
+
+    /// Sends a FIN after all that was written. Data still arrives (half-close).
+    pub fn close(&mut self) {
+        if self.state == State::Listen {
+            self.die();
+        } else if self.state != State::Dead {
+            self.sender.close();
+        }
+    }
+
+    /// Drops the connection with a RST. What was not transmitted yet never is.
+    pub fn abort(&mut self) {
+        let synchronised = matches!(self.state, State::SynReceived | State::Synchronised);
+        if synchronised && !self.is_closed() {
+            self.reset_sequence = self.sender.next();
+            self.reset_due = true;
+        }
+        self.die();
+    }
+
+    fn die(&mut self) {
+        self.state = State::Dead;
+        self.sender.stop();
+        self.receiver.acknowledge();
+    }
+
+    /// Takes a segment from the peer.
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment, config: &Config) {
+        match self.state {
+            State::Dead => self.answer_with_reset(segment),
+            State::Listen => {
+                if segment.flags.syn() && !segment.flags.ack() && !segment.flags.rst() {
+                    self.take_syn(segment, config);
+                    self.state = State::SynReceived;
+                }
+            }
+            State::SynSent => self.handle_in_syn_sent(now, segment, config),
+            State::SynReceived | State::Synchronised => self.handle_synchronised(now, segment, config),
+        }
+    }
+
+    fn answer_with_reset(&mut self, segment: &Segment) {
+        if !self.reset_received && !segment.flags.rst() && segment.flags.ack() {
+            self.reset_sequence = segment.acknowledgement;
+            self.reset_due = true;
+        }
+    }
+
+    fn take_syn(&mut self, segment: &Segment, config: &Config) {
+        self.receiver.take_syn();
+        self.window_scaling &= segment.window_scale.is_some();
+        self.sender.negotiated(segment.mss.unwrap_or(DEFAULT_MSS), config);
+        self.receiver.negotiated(self.sender.mss(), self.window_scaling);
+        self.sender.set_peer_window(segment.window);
+    }
+
+    fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment, config: &Config) {
+        let flags = segment.flags;
+        let acceptable = flags.ack() && segment.acknowledgement == 1 && self.sender.highest() == 1;
+        if flags.rst() {
+            if acceptable {
+                self.reset_received = true;
+                self.die();
+            }
+            return;
+        }
+        if !flags.syn() || (flags.ack() && !acceptable) {
+            return;
+        }
+        self.take_syn(segment, config);
+        if acceptable {
+            self.sender.handle_ack(now, 1, false, config);
+            self.establish();
+            self.receiver.ack_at_once();
+        } else {
+            // Simultaneous open (RFC 9293 section 3.5): answer the SYN with SYN/ACK.
+            self.state = State::SynReceived;
+            self.sender.repeat_syn();
+        }
+    }
+
+    fn establish(&mut self) {
+        self.state = State::Synchronised;
+        self.sender.established();
+    }
+
+    fn handle_synchronised(&mut self, now: Time, segment: &Segment, config: &Config) {
+        let flags = segment.flags;
+        if flags.rst() {
+            let window = u64::from(self.receiver.window(self.receiver.shift()));
+            let next = self.receiver.next();
+            if !self.is_closed() && (next..next + window).contains(&segment.sequence) {
+                self.reset_received = true;
+                self.die();
+            }
+            return;
+        }
+        if flags.syn() {
+            // A repeated SYN or SYN/ACK: what answered it was lost.
+            match self.state {
+                State::SynReceived if !flags.ack() => return self.sender.repeat_syn(),
+                State::SynReceived => {}
+                _ => return self.receiver.ack_at_once(),
+            }
+        }
+        if !flags.ack() {
+            return;
+        }
+        let ack = segment.acknowledgement;
+        if ack > self.sender.highest() {
+            return self.receiver.ack_at_once();
+        }
+        let same_window = self.sender.peer_window() == segment.window;
+        let duplicate = segment.payload_bytes == 0 && !flags.syn() && !flags.fin() && same_window;
+        if ack >= self.sender.unacknowledged() && !flags.syn() {
+            self.sender.set_peer_window(segment.window);
+        }
+        self.sender.handle_ack(now, ack, duplicate, config);
+        if self.state == State::SynReceived && self.sender.syn_acknowledged() {
+            self.establish();
+        }
+        if !flags.syn() {
+            let end = segment.sequence + u64::from(segment.payload_bytes);
+            self.receiver.receive(now, segment.sequence, end, flags.fin(), config);
+        }
+    }
+
+    /// Serves the timers that are due.
+    pub fn handle_timeout(&mut self, now: Time, config: &Config) {
+        self.receiver.handle_timeout(now);
+        if self.sender.handle_timeout(now, config) {
+            self.die();
+        }
+    }
+
+    /// When [`Self::handle_timeout`] has something to do.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.sender.deadline().min(self.receiver.deadline()).get()
+    }
+
+    /// The next segment to send, if any. Every one returned counts as sent at `now`.
+    pub fn poll_transmit(&mut self, now: Time, config: &Config) -> Option<Segment> {
+        if self.reset_due {
+            self.reset_due = false;
+            return Some(self.reset());
+        }
+        if matches!(self.state, State::Listen | State::Dead) {
+            return None;
+        }
+        let may_send_data = self.state == State::Synchronised;
+        if let Some(piece) = self.sender.poll(now, may_send_data, config) {
+            let mut flags = 0;
+            flags |= if piece.syn { Flags::SYN } else { 0 };
+            flags |= if piece.fin { Flags::FIN } else { 0 };
+            flags |= if piece.push { Flags::PSH } else { 0 };
+            return Some(self.segment(piece.start, piece.payload_bytes, flags));
+        }
+        self.receiver.ack_is_due().then(|| self.segment(self.sender.next(), 0, 0))
+    }
+
+    fn segment(&mut self, sequence: u64, payload_bytes: u32, flags: u8) -> Segment {
+        let syn = flags & Flags::SYN != 0;
+        let with_ack = self.state != State::SynSent;
+        let shift = if syn { 0 } else { self.receiver.shift() };
+        Segment {
+            sequence,
+            acknowledgement: if with_ack { self.receiver.acknowledge() } else { 0 },
+            payload_bytes,
+            window: self.receiver.window(shift),
+            mss: syn.then_some(self.own_mss),
+            flags: Flags(flags | if with_ack { Flags::ACK } else { 0 }),
+            window_scale: (syn && self.window_scaling).then(|| self.receiver.offered_shift()),
+            window_shift: shift,
+        }
+    }
+
+    fn reset(&mut self) -> Segment {
+        Segment {
+            sequence: self.reset_sequence,
+            acknowledgement: self.receiver.acknowledge(),
+            payload_bytes: 0,
+            window: 0,
+            mss: None,
+            flags: Flags(Flags::RST | Flags::ACK),
+            window_scale: None,
+            window_shift: 0,
+        }
+    }
+
+    /// The handshake is done, as this end sees it; stays true until the connection is reset.
+    pub fn is_established(&self) -> bool {
+        self.state == State::Synchronised
+    }
+
+    /// The peer's FIN has arrived and everything before it.
+    pub fn is_peer_closed(&self) -> bool {
+        self.receiver.fin_received()
+    }
+
+    /// The connection ended otherwise than by FINs: a RST came or was sent, or the retransmissions were used up.
+    pub fn is_reset(&self) -> bool {
+        self.state == State::Dead
+    }
+
+    /// Nothing is left to do here: both FINs are exchanged and acknowledged (TIME-WAIT or CLOSED), or
+    /// [`Self::is_reset`].
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Dead || (self.receiver.fin_received() && self.sender.fin_acknowledged())
+    }
+
+    /// Payload bytes received in order.
+    pub fn bytes_received(&self) -> u64 {
+        self.receiver.bytes()
+    }
+
+    /// Payload bytes transmitted at least once.
+    pub fn bytes_transmitted(&self) -> u64 {
+        self.sender.bytes_transmitted()
+    }
+
+    /// Payload bytes the peer acknowledged.
+    pub fn bytes_acknowledged(&self) -> u64 {
+        self.sender.bytes_acknowledged()
+    }
+
+    /// Payload bytes written and never transmitted yet.
+    pub fn bytes_unsent(&self) -> u64 {
+        self.sender.bytes_unsent()
+    }
+
+    /// The FIN was transmitted.
+    pub fn is_fin_sent(&self) -> bool {
+        self.sender.fin_sent()
+    }
+
+    /// Segments sent again.
+    pub fn retransmissions(&self) -> u32 {
+        self.sender.retransmissions
+    }
+
+    /// Retransmission timeouts.
+    pub fn timeouts(&self) -> u32 {
+        self.sender.timeouts
+    }
+
+    /// Congestion window in bytes.
+    pub fn congestion_window(&self) -> u32 {
+        self.sender.congestion_window()
+    }
+
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub fn smoothed_rtt(&self) -> Option<Duration> {
+        self.sender.smoothed_rtt()
+    }
+}

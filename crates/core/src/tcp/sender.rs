@@ -1,0 +1,362 @@
+//! The sending half: what goes out when, loss recovery, and the retransmission timer.
+
+use super::config::{Config, Limits};
+use super::congestion::Congestion;
+use super::rto::Rto;
+use crate::time::Time;
+
+/// An optional point in time in eight bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Deadline(Time);
+
+impl Deadline {
+    pub(super) const NONE: Deadline = Deadline(Time::MAX);
+
+    pub(super) fn at(time: Time) -> Deadline {
+        Deadline(time)
+    }
+
+    pub(super) fn get(self) -> Option<Time> {
+        (self != Deadline::NONE).then_some(self.0)
+    }
+
+    pub(super) fn is_due(self, now: Time) -> bool {
+        self != Deadline::NONE && self.0 <= now
+    }
+
+    /// The earlier of the two.
+    pub(super) fn min(self, other: Deadline) -> Deadline {
+        Deadline(self.0.min(other.0))
+    }
+}
+
+/// What one end knows of the stream it sends. The SYN is offset 0, data starts at 1, the FIN is at `end`.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    /// SND.UNA: the oldest offset not acknowledged.
+    unacknowledged: u64,
+    /// SND.NXT: the next offset to send; goes back to `unacknowledged` on a timeout.
+    next: u64,
+    /// One past the highest offset ever sent.
+    highest: u64,
+    /// One past the last byte written.
+    end: u64,
+    /// RFC 6582 `recover`: `highest` when the last recovery or timeout began.
+    recover: u64,
+    congestion: Congestion,
+    /// The peer's advertised window, in bytes.
+    peer_window: u32,
+    rto: Rto,
+    /// The offset whose acknowledgement ends the round-trip measurement under way; 0 if none is.
+    timed_end: u64,
+    timed_at: Time,
+    deadline: Deadline,
+    last_sent: Time,
+    pub(super) retransmissions: u32,
+    pub(super) timeouts: u32,
+    mss: u16,
+    duplicate_acks: u8,
+    /// Timeouts since the last acknowledgement of new data.
+    expiries: u8,
+    in_recovery: bool,
+    /// The first hole is to be sent again whatever the windows say.
+    retransmit_hole: bool,
+    /// A partial acknowledgement has arrived in this recovery.
+    partial_ack_seen: bool,
+    fin_wanted: bool,
+}
+
+/// A piece of the stream to put into a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) start: u64,
+    pub(super) payload_bytes: u32,
+    pub(super) syn: bool,
+    pub(super) fin: bool,
+    /// It empties what was written.
+    pub(super) push: bool,
+}
+
+impl Sender {
+    pub(super) fn new(limits: Limits, config: &Config) -> Sender {
+        let mss = limits.mss.max(1);
+        Sender {
+            unacknowledged: 0,
+            next: 0,
+            highest: 0,
+            end: 1,
+            recover: 0,
+            congestion: Congestion::new(config.congestion, config.initial_window.bytes(u32::from(mss))),
+            peer_window: 0,
+            rto: Rto::new(&config.rto),
+            timed_end: 0,
+            timed_at: Time::ZERO,
+            deadline: Deadline::NONE,
+            last_sent: Time::ZERO,
+            retransmissions: 0,
+            timeouts: 0,
+            mss,
+            duplicate_acks: 0,
+            expiries: 0,
+            in_recovery: false,
+            retransmit_hole: false,
+            partial_ack_seen: false,
+            fin_wanted: false,
+        }
+    }
+
+    /// Takes the peer's MSS, and with it the real initial window.
+    pub(super) fn negotiated(&mut self, peer_mss: u16, config: &Config) {
+        self.mss = self.mss.min(peer_mss).max(1);
+        self.congestion = Congestion::new(config.congestion, config.initial_window.bytes(u32::from(self.mss)));
+    }
+
+    /// Our SYN is acknowledged for the first time. RFC 5681 section 3.1: after a lost SYN or SYN/ACK data starts
+    /// with one segment.
+    pub(super) fn established(&mut self) {
+        if self.timeouts > 0 {
+            self.congestion.on_restart(u32::from(self.mss));
+            self.rto.restart_after_lost_syn();
+        }
+    }
+
+    pub(super) fn mss(&self) -> u16 {
+        self.mss
+    }
+
+    pub(super) fn set_peer_window(&mut self, window: u32) {
+        self.peer_window = window;
+    }
+
+    pub(super) fn peer_window(&self) -> u32 {
+        self.peer_window
+    }
+
+    pub(super) fn write(&mut self, bytes: u64) {
+        self.end += bytes;
+    }
+
+    pub(super) fn close(&mut self) {
+        self.fin_wanted = true;
+    }
+
+    pub(super) fn fin_wanted(&self) -> bool {
+        self.fin_wanted
+    }
+
+    /// The FIN was sent at least once.
+    pub(super) fn fin_sent(&self) -> bool {
+        self.highest > self.end
+    }
+
+    pub(super) fn fin_acknowledged(&self) -> bool {
+        self.unacknowledged > self.end
+    }
+
+    pub(super) fn syn_acknowledged(&self) -> bool {
+        self.unacknowledged > 0
+    }
+
+    pub(super) fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    pub(super) fn unacknowledged(&self) -> u64 {
+        self.unacknowledged
+    }
+
+    pub(super) fn bytes_transmitted(&self) -> u64 {
+        self.highest.min(self.end).saturating_sub(1)
+    }
+
+    pub(super) fn bytes_acknowledged(&self) -> u64 {
+        self.unacknowledged.min(self.end).saturating_sub(1)
+    }
+
+    pub(super) fn bytes_unsent(&self) -> u64 {
+        self.end - self.highest.clamp(1, self.end)
+    }
+
+    pub(super) fn congestion_window(&self) -> u32 {
+        self.congestion.window()
+    }
+
+    pub(super) fn smoothed_rtt(&self) -> Option<crate::time::Duration> {
+        self.rto.smoothed()
+    }
+
+    pub(super) fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.deadline = Deadline::NONE;
+    }
+
+    /// The SYN is to be sent again because the peer repeated its own.
+    pub(super) fn repeat_syn(&mut self) {
+        self.next = 0;
+    }
+
+    fn flight(&self) -> u64 {
+        self.highest - self.unacknowledged
+    }
+
+    /// An acknowledgement up to `ack` (at most `highest`). `duplicate` says that it may count as a duplicate by
+    /// RFC 5681 section 2 as far as the segment itself tells: no data, no SYN, no FIN, same window.
+    pub(super) fn handle_ack(&mut self, now: Time, ack: u64, duplicate: bool, config: &Config) {
+        let mss = u32::from(self.mss);
+        if ack <= self.unacknowledged {
+            if ack == self.unacknowledged && duplicate && self.flight() > 0 {
+                self.handle_duplicate_ack(mss);
+            }
+            return;
+        }
+        let acked = ack - self.unacknowledged;
+        let used = self.next - self.unacknowledged;
+        self.unacknowledged = ack;
+        self.next = self.next.max(ack);
+        self.expiries = 0;
+        self.duplicate_acks = 0;
+        if self.timed_end != 0 && ack >= self.timed_end {
+            self.rto.sample(now.since(self.timed_at), &config.rto);
+            self.timed_end = 0;
+        }
+        let mut restart_timer = true;
+        if self.in_recovery {
+            if ack >= self.recover {
+                self.in_recovery = false;
+                self.congestion.on_recovered(self.flight(), mss);
+            } else {
+                // RFC 6582 section 3.2 step 3; the "Impatient" variant: only the first partial acknowledgement
+                // restarts the timer, so that many losses in one window end in a timeout and not in one hole per
+                // round trip.
+                self.congestion.on_partial_ack(acked, mss);
+                self.retransmit_hole = true;
+                restart_timer = !self.partial_ack_seen;
+                self.partial_ack_seen = true;
+            }
+        } else if ack > 1 {
+            self.congestion.on_ack(acked, used, mss);
+        }
+        if self.flight() == 0 {
+            self.deadline = Deadline::NONE;
+        } else if restart_timer {
+            self.deadline = Deadline::at(now + self.rto.timeout());
+        }
+    }
+
+    fn handle_duplicate_ack(&mut self, mss: u32) {
+        if self.in_recovery {
+            self.congestion.on_duplicate_ack(mss);
+            return;
+        }
+        self.duplicate_acks = self.duplicate_acks.saturating_add(1);
+        // RFC 6582 section 3.2 step 2: not for what was sent before the last recovery or timeout began.
+        if self.duplicate_acks == 3 && self.unacknowledged > self.recover {
+            self.in_recovery = true;
+            self.partial_ack_seen = false;
+            self.retransmit_hole = true;
+            self.recover = self.highest;
+            self.congestion.on_recovery(self.flight(), mss);
+        }
+    }
+
+    /// Serves the retransmission timer (RFC 6298 section 5). Returns whether the connection gives up. A late
+    /// call restarts the timer from when it was due.
+    pub(super) fn handle_timeout(&mut self, now: Time, config: &Config) -> bool {
+        while let Some(due) = self.deadline.get().filter(|&due| due <= now) {
+            let retries = if self.syn_acknowledged() { config.data_retries } else { config.syn_retries };
+            if self.expiries >= retries {
+                self.deadline = Deadline::NONE;
+                return true;
+            }
+            self.congestion.on_timeout(self.flight(), self.expiries > 0, u32::from(self.mss));
+            self.expiries += 1;
+            self.timeouts += 1;
+            self.rto.back_off(&config.rto);
+            self.deadline = Deadline::at(due + self.rto.timeout());
+            // RFC 6582 section 4: no fast retransmit for what is outstanding now.
+            self.recover = self.highest;
+            self.in_recovery = false;
+            self.retransmit_hole = false;
+            self.duplicate_acks = 0;
+            self.timed_end = 0;
+            self.next = self.unacknowledged;
+        }
+        false
+    }
+
+    /// What to send now, if anything. `may_send_data` is false until the handshake is done.
+    pub(super) fn poll(&mut self, now: Time, may_send_data: bool, config: &Config) -> Option<Piece> {
+        if self.retransmit_hole {
+            self.retransmit_hole = false;
+            let start = self.unacknowledged;
+            let piece = self.piece(start, u64::from(self.mss).min(self.end.saturating_sub(start)));
+            // Karn's algorithm: what is acknowledged after a retransmission is not timed.
+            self.timed_end = 0;
+            return Some(self.sent(now, piece));
+        }
+        if self.next == 0 {
+            let syn = Piece { start: 0, payload_bytes: 0, syn: true, fin: false, push: false };
+            return Some(self.sent(now, syn));
+        }
+        if !may_send_data {
+            return None;
+        }
+        let unsent = self.end.saturating_sub(self.next);
+        if unsent == 0 {
+            // A FIN takes no window: it must get out even when the peer's is full.
+            let fin_due = self.fin_wanted && self.next == self.end;
+            return fin_due.then(|| {
+                let piece = self.piece(self.end, 0);
+                self.sent(now, piece)
+            });
+        }
+        if config.restart_after_idle && self.flight() == 0 && now.since(self.last_sent) > self.rto.timeout() {
+            self.congestion.on_restart(config.initial_window.bytes(u32::from(self.mss)));
+        }
+        // The receiver's window is used to the byte (no Nagle, so a short segment may fill it); the congestion
+        // window, which moves in fractions of a segment, never cuts one.
+        let advertised = (self.unacknowledged + u64::from(self.peer_window)).saturating_sub(self.next);
+        let bytes = unsent.min(u64::from(self.mss)).min(advertised);
+        let allowed = (self.unacknowledged + u64::from(self.congestion.window())).saturating_sub(self.next);
+        if bytes == 0 || bytes > allowed {
+            return None;
+        }
+        let piece = self.piece(self.next, bytes);
+        Some(self.sent(now, piece))
+    }
+
+    fn piece(&self, start: u64, bytes: u64) -> Piece {
+        let end = start + bytes;
+        Piece {
+            start,
+            payload_bytes: bytes as u32,
+            syn: false,
+            fin: self.fin_wanted && end == self.end,
+            push: bytes > 0 && end == self.end,
+        }
+    }
+
+    fn sent(&mut self, now: Time, piece: Piece) -> Piece {
+        let end = piece.start + u64::from(piece.payload_bytes) + u64::from(piece.syn) + u64::from(piece.fin);
+        if piece.start < self.highest {
+            self.retransmissions += 1;
+        } else if self.timed_end == 0 {
+            self.timed_end = end;
+            self.timed_at = now;
+        }
+        self.next = self.next.max(end);
+        self.highest = self.highest.max(end);
+        self.last_sent = now;
+        if self.deadline == Deadline::NONE {
+            self.deadline = Deadline::at(now + self.rto.timeout());
+        }
+        piece
+    }
+}
