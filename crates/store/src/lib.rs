@@ -1,3 +1,9 @@
-//! Stored formats: captures, workload files, run folders.
+//! Stored formats: captures in and out, workload files, run folders. `docs/schemas.md` describes what we write.
 
 pub mod capture;
+pub mod run_folder;
+mod staged;
+mod table;
+pub mod workload;
+
+pub use table::FileError;

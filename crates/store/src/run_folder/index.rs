@@ -1,0 +1,75 @@
+//! The index above the run folders of several seeds (methods M.5): `DIR/index.json`, `DIR/seed-1`, `DIR/seed-2`, ...
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{INDEX_FILE, RunFolderError, VERSION, json as json_file};
+use crate::table::FileError;
+
+/// Which runs belong together. A single run has no index: its run folder is the folder the user named.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct RunIndex {
+    /// The runs, in the order of the experiment's seeds.
+    pub runs: Vec<IndexEntry>,
+}
+
+/// One run of an index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexEntry {
+    /// Its seed.
+    pub seed: u64,
+    /// Its run folder, relative to the index.
+    pub folder: String,
+}
+
+impl RunIndex {
+    /// The run folder of `seed` below `folder`.
+    pub fn seed_folder(folder: &Path, seed: u64) -> PathBuf {
+        folder.join(format!("seed-{seed}"))
+    }
+
+    /// Makes `folder` ready for the run folders of several seeds. One that exists must be empty, or be an index
+    /// and `replace` be set; then the run folders in it are replaced one by one.
+    ///
+    /// # Errors
+    ///
+    /// [`RunFolderError::Exists`], [`RunFolderError::NotReplaceable`], or what the file system says.
+    pub fn prepare(folder: &Path, replace: bool) -> Result<(), RunFolderError> {
+        super::writer::check_target(folder, INDEX_FILE, replace)?;
+        let error = |source| FileError::Write { path: folder.to_owned(), source };
+        Ok(fs::create_dir_all(folder).map_err(error)?)
+    }
+
+    /// The index of `seeds`, each in the folder [`Self::seed_folder`] names.
+    pub fn of_seeds(seeds: impl IntoIterator<Item = u64>) -> RunIndex {
+        RunIndex { runs: seeds.into_iter().map(|seed| IndexEntry { seed, folder: format!("seed-{seed}") }).collect() }
+    }
+
+    /// Writes `index.json`.
+    ///
+    /// # Errors
+    ///
+    /// What the file system says.
+    pub fn write(&self, folder: &Path) -> Result<(), RunFolderError> {
+        let value = json!({ "format": "run-index", "version": VERSION, "runs": self.runs });
+        Ok(json_file::write(&folder.join(INDEX_FILE), &value)?)
+    }
+
+    /// Reads `index.json`.
+    ///
+    /// # Errors
+    ///
+    /// [`RunFolderError::NotARun`], [`RunFolderError::Newer`], or what the file system says.
+    pub fn open(folder: &Path) -> Result<RunIndex, RunFolderError> {
+        let mut object = json_file::read(folder, INDEX_FILE, "run-index")?;
+        let runs = object.remove("runs").unwrap_or(Value::Null);
+        let runs: Vec<IndexEntry> = serde_json::from_value(runs).map_err(|error| RunFolderError::NotARun {
+            path: folder.to_owned(),
+            problem: format!("{INDEX_FILE} lists no runs: {error}"),
+        })?;
+        Ok(RunIndex { runs })
+    }
+}

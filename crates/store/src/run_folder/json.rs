@@ -1,0 +1,38 @@
+//! The small JSON files of run folders.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::{RunFolderError, VERSION};
+use crate::table::FileError;
+
+/// Writes `value` indented, with a newline at the end. Keys are sorted, so equal values give equal bytes.
+pub(super) fn write(path: &Path, value: &Value) -> Result<(), FileError> {
+    let error = |source: io::Error| FileError::Write { path: path.to_owned(), source };
+    let mut text = serde_json::to_vec_pretty(value).map_err(|inner| error(inner.into()))?;
+    text.push(b'\n');
+    fs::write(path, text).map_err(error)
+}
+
+/// Reads the object in `folder/file`, which must say that it is of `format` in a version known here.
+pub(super) fn read(folder: &Path, file: &str, format: &str) -> Result<Map<String, Value>, RunFolderError> {
+    let not_a_run = |problem: String| RunFolderError::NotARun { path: folder.to_owned(), problem };
+    let text = fs::read(folder.join(file)).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => not_a_run(format!("it has no {file}")),
+        _ => FileError::Read { path: folder.join(file), source: error }.into(),
+    })?;
+    let value: Value =
+        serde_json::from_slice(&text).map_err(|error| not_a_run(format!("{file} cannot be read: {error}")))?;
+    let Value::Object(object) = value else { return Err(not_a_run(format!("{file} holds no object"))) };
+    if object.get("format").and_then(Value::as_str) != Some(format) {
+        return Err(not_a_run(format!("{file} does not say \"format\": \"{format}\"")));
+    }
+    match object.get("version").and_then(Value::as_u64) {
+        Some(VERSION) => Ok(object),
+        Some(found) if found > VERSION => Err(RunFolderError::Newer { path: folder.to_owned(), found }),
+        _ => Err(not_a_run(format!("{file} has no version this flowloom knows"))),
+    }
+}

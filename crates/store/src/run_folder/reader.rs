@@ -1,0 +1,126 @@
+//! Run folders, read.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use flowloom_core::record::{DropRecord, QueueSample};
+use flowloom_core::time::Duration;
+use serde_json::{Map, Value};
+
+use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, ThroughputRow};
+use super::{HOST_FILE, INDEX_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, RunIndex, VERSION, json};
+use crate::table::{FileError, Row, TableReader};
+
+/// An open run folder. Each table is read from the start, in the order it was written, by the method of its name.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    run: Map<String, Value>,
+    host: Value,
+}
+
+macro_rules! tables {
+    ($($(#[$doc:meta])* $name:ident: $row:ty;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        ///
+        /// [`FileError`] if the table cannot be opened; its rows are read and checked as the iterator goes.
+        pub fn $name(&self) -> Result<impl Iterator<Item = Result<$row, FileError>> + use<>, FileError> {
+            self.table::<$row>()
+        }
+    )*};
+}
+
+impl RunFolder {
+    /// Opens the run folder at `path`, complete or not.
+    ///
+    /// # Errors
+    ///
+    /// [`RunFolderError::NotARun`], [`RunFolderError::Newer`], or what the file system says.
+    pub fn open(path: &Path) -> Result<RunFolder, RunFolderError> {
+        let run = json::read(path, RUN_FILE, "run")?;
+        let host_path = path.join(HOST_FILE);
+        let host = match fs::read(&host_path) {
+            Ok(text) => serde_json::from_slice(&text)
+                .map_err(|error| FileError::Metadata { path: host_path, problem: error.to_string() })?,
+            // A cut run may not have got that far.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Value::Null,
+            Err(source) => return Err(FileError::Read { path: host_path, source }.into()),
+        };
+        Ok(RunFolder { path: path.to_owned(), run, host })
+    }
+
+    /// Opens what `path` names: the run folder, or every run folder of the index there, in its order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`].
+    pub fn open_all(path: &Path) -> Result<Vec<RunFolder>, RunFolderError> {
+        if !path.join(INDEX_FILE).exists() {
+            return Ok(vec![RunFolder::open(path)?]);
+        }
+        RunIndex::open(path)?.runs.iter().map(|run| RunFolder::open(&path.join(&run.folder))).collect()
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What `run.json` holds.
+    pub fn run(&self) -> &Map<String, Value> {
+        &self.run
+    }
+
+    /// What `host.json` holds, `Null` if a cut run left none.
+    pub fn host(&self) -> &Value {
+        &self.host
+    }
+
+    /// Whether the run reached its end.
+    pub fn complete(&self) -> bool {
+        self.run.get("complete").and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// Time between queue samples.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError`] if the queue table cannot be opened or does not say.
+    pub fn queue_interval(&self) -> Result<Duration, FileError> {
+        let table = self.table::<QueueSample>()?;
+        let nanos = table.metadata(QUEUE_INTERVAL_KEY).and_then(|text| text.parse().ok());
+        nanos.map(Duration::from_nanos).ok_or_else(|| FileError::Metadata {
+            path: table_path::<QueueSample>(&self.path),
+            problem: format!("its metadata has no {QUEUE_INTERVAL_KEY}"),
+        })
+    }
+
+    tables! {
+        /// The replayed connections, in the order they ended.
+        connections: ConnectionRow;
+        /// Their epochs.
+        epochs: EpochRow;
+        /// Their ADUs.
+        adus: AduRow;
+        /// Queue samples, by time.
+        queue: QueueSample;
+        /// Throughput: the original's bins by time, the replay's by time.
+        throughput: ThroughputRow;
+        /// Active connections: the original's by time, then the replay's by time.
+        active: ActiveRow;
+        /// Dropped packets, by time.
+        drops: DropRecord;
+    }
+
+    fn table<R: Row>(&self) -> Result<TableReader<R>, FileError> {
+        TableReader::open(&table_path::<R>(&self.path), VERSION)
+    }
+}
+
+/// Where the table of `R` is in a run folder.
+pub(super) fn table_path<R: Row>(folder: &Path) -> PathBuf {
+    folder.join(format!("{}.parquet", R::TABLE))
+}

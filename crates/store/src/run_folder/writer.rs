@@ -1,0 +1,444 @@
+//! Run folders, written while the run goes on.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use flowloom_core::record::{
+    ConnectionRecord, DropRecord, EpochRecord, Outcome, PacketRecord, QueueSample, Recorder, Series, ThroughputBin,
+    Traffic,
+};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Side};
+use parquet::errors::ParquetError;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::active::ActiveCount;
+use super::reader::table_path;
+use super::rows::{ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
+use super::{HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, json as json_file};
+use crate::staged::staged_folder;
+use crate::table::{FileError, Row, TableWriter};
+
+/// A response whose last byte is older than this when the record ends is over (Q of methods A.5.2).
+const QUIET: Duration = Duration::from_millis(500);
+
+/// How a run folder is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunOptions {
+    /// Replace a run folder of the same name.
+    pub replace: bool,
+    /// Time between queue samples, for the queue table's metadata.
+    pub queue_interval: Duration,
+    /// First to last packet of the original. An epoch that this end cut has no response time (methods M.4).
+    /// `None` if nothing was cut.
+    pub original_duration: Option<Duration>,
+}
+
+/// Records a run into a folder that gets its name when [`Self::finish`]ed. A writer dropped before that, or after
+/// an error, leaves under the temporary name what was recorded, with `"complete": false` and the reason in its
+/// `run.json`; if nothing was recorded, or it cannot be written, nothing is left.
+pub struct RunWriter {
+    target: PathBuf,
+    options: RunOptions,
+    /// `None` once the folder has its final name, or the name under which it is left.
+    folder: Option<TempDir>,
+    tables: Option<Tables>,
+    original_active: ActiveCount,
+    replay_active: ActiveCount,
+    /// Why recording stopped, if it did.
+    failure: Option<String>,
+}
+
+struct Tables {
+    connections: Table<ConnectionRow>,
+    epochs: Table<EpochRow>,
+    adus: Table<AduRow>,
+    queue: Table<QueueSample>,
+    throughput: Table<ThroughputRow>,
+    active: Table<ActiveRow>,
+    drops: Table<DropRecord>,
+}
+
+/// An open table and its name for errors.
+struct Table<R: Row> {
+    path: PathBuf,
+    writer: TableWriter<R, BufWriter<File>>,
+}
+
+impl<R: Row> Table<R> {
+    fn create(folder: &Path, open: Open) -> Result<Table<R>, FileError> {
+        let path = table_path::<R>(folder);
+        let file = open(&path).map_err(|source| FileError::Write { path: path.clone(), source })?;
+        let writer = TableWriter::new(BufWriter::new(file), VERSION).map_err(|error| FileError::write(&path, error))?;
+        Ok(Table { path, writer })
+    }
+
+    fn write(&mut self, row: R) -> Result<(), FileError> {
+        self.writer.write(row).map_err(|error| FileError::write(&self.path, error))
+    }
+
+    fn finish(self, metadata: &[(&str, String)]) -> Result<(), FileError> {
+        let error = |error: ParquetError| FileError::write(&self.path, error);
+        let out = self.writer.finish(metadata).map_err(error)?;
+        let flushed = out.into_inner().map_err(io::IntoInnerError::into_error);
+        flushed.map(drop).map_err(|source| FileError::Write { path: self.path, source })
+    }
+}
+
+/// How table files are made: a test makes ones that cannot be written.
+type Open = fn(&Path) -> io::Result<File>;
+
+fn open_new(path: &Path) -> io::Result<File> {
+    File::create_new(path)
+}
+
+impl RunWriter {
+    /// Starts the run folder `target`.
+    ///
+    /// # Errors
+    ///
+    /// [`RunFolderError::Exists`] if it exists and is not empty and `replace` is not set,
+    /// [`RunFolderError::NotReplaceable`] if it is set and what exists is no run folder, or what the file system says.
+    pub fn create(target: &Path, options: RunOptions) -> Result<RunWriter, RunFolderError> {
+        RunWriter::create_with(target, options, open_new)
+    }
+
+    fn create_with(target: &Path, options: RunOptions, open: Open) -> Result<RunWriter, RunFolderError> {
+        check_target(target, RUN_FILE, options.replace)?;
+        let folder = staged_folder(target).map_err(|source| FileError::Write { path: target.to_owned(), source })?;
+        let path = folder.path();
+        let tables = Tables {
+            connections: Table::create(path, open)?,
+            epochs: Table::create(path, open)?,
+            adus: Table::create(path, open)?,
+            queue: Table::create(path, open)?,
+            throughput: Table::create(path, open)?,
+            active: Table::create(path, open)?,
+            drops: Table::create(path, open)?,
+        };
+        Ok(RunWriter {
+            target: target.to_owned(),
+            options,
+            folder: Some(folder),
+            tables: Some(tables),
+            original_active: ActiveCount::default(),
+            replay_active: ActiveCount::default(),
+            failure: None,
+        })
+    }
+
+    /// Records one of the original's traffic series: `point` is `Original` or `SetAside`.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::Write`] if the table cannot grow.
+    pub fn original_traffic(
+        &mut self,
+        point: TrafficPoint,
+        from: LinkSide,
+        series: &Series,
+    ) -> Result<(), RunFolderError> {
+        let width = series.width();
+        self.record(|tables| {
+            series.bins().iter().try_for_each(|&(index, traffic)| {
+                let start = Time::ZERO + width * index;
+                tables.throughput.write(ThroughputRow { point, from, start, width, traffic })
+            })
+        })
+    }
+
+    /// Completes the folder and gives it its name. `run` must be an object; `format`, `version` and, unless it says
+    /// otherwise (an interrupted run does), `"complete": true` are added to it. Only inputs, options and seed may
+    /// decide what `run` holds; all that may vary belongs in `host` (methods M.11).
+    ///
+    /// # Errors
+    ///
+    /// [`RunFolderError::NotAnObject`], [`RunFolderError::Exists`] if a folder of the name appeared meanwhile,
+    /// [`FileError::Write`]; then the folder is left as if this had not been called.
+    pub fn finish(mut self, run: &Value, host: &Value) -> Result<(), RunFolderError> {
+        let result = self.complete(run, host);
+        if let Err(error) = &result {
+            self.failure = Some(error.to_string());
+        }
+        result
+    }
+
+    fn complete(&mut self, run: &Value, host: &Value) -> Result<(), RunFolderError> {
+        let Value::Object(fields) = run else { return Err(RunFolderError::NotAnObject) };
+        let mut object = json!({ "complete": true });
+        if let Value::Object(object) = &mut object {
+            object.extend(fields.clone());
+        }
+        self.write_files(object, host)?;
+        self.rename()
+    }
+
+    /// Closes the tables and writes the JSON files.
+    fn write_files(&mut self, mut run: Value, host: &Value) -> Result<(), RunFolderError> {
+        if let Some(mut tables) = self.tables.take() {
+            let original = self.original_active.rows(ActivePoint::Original);
+            original
+                .chain(self.replay_active.rows(ActivePoint::Replay))
+                .try_for_each(|row| tables.active.write(row))?;
+            tables.finish(self.options.queue_interval)?;
+        }
+        run["format"] = "run".into();
+        run["version"] = VERSION.into();
+        if let Some(folder) = &self.folder {
+            json_file::write(&folder.path().join(HOST_FILE), host)?;
+            // Last, because a folder with a run.json is one that can be read.
+            json_file::write(&folder.path().join(RUN_FILE), &run)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the folder its name.
+    fn rename(&mut self) -> Result<(), RunFolderError> {
+        check_target(&self.target, RUN_FILE, self.options.replace)?;
+        let error = |source| FileError::Write { path: self.target.clone(), source };
+        let Some(folder) = &self.folder else { return Ok(()) };
+        // What is replaced goes away only after its name is taken over; renaming onto an empty folder just works.
+        let replaced = if self.target.join(RUN_FILE).exists() {
+            let aside = staged_folder(&self.target).map_err(error)?;
+            fs::rename(&self.target, aside.path().join("replaced")).map_err(error)?;
+            Some(aside)
+        } else {
+            None
+        };
+        fs::rename(folder.path(), &self.target).map_err(error)?;
+        // The temporary name is gone: there is nothing to remove under it.
+        let _ = self.folder.take().map(TempDir::keep);
+        drop(replaced);
+        Ok(())
+    }
+
+    /// Passes the tables to `write` and remembers why it failed.
+    fn record(&mut self, write: impl FnOnce(&mut Tables) -> Result<(), FileError>) -> Result<(), RunFolderError> {
+        let Some(tables) = &mut self.tables else { return Ok(()) };
+        write(tables).map_err(|error| {
+            self.failure = Some(error.to_string());
+            error.into()
+        })
+    }
+
+    /// Leaves what was recorded under the temporary name, readable; nothing if there is nothing or it cannot be.
+    fn abandon(&mut self) {
+        let has_data = self.tables.as_ref().is_none_or(Tables::has_data);
+        let reason = self.failure.take().unwrap_or_else(|| "the program stopped before the run was over".to_owned());
+        let run = json!({ "complete": false, "reason": reason });
+        if has_data
+            && self.write_files(run, &json!({})).is_ok()
+            && let Some(folder) = self.folder.take()
+        {
+            let _ = folder.keep();
+        }
+    }
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        if self.folder.is_some() {
+            self.abandon();
+        }
+    }
+}
+
+impl Tables {
+    fn has_data(&self) -> bool {
+        self.connections.writer.written() + self.queue.writer.written() + self.throughput.writer.written() > 0
+            || self.drops.writer.written() > 0
+    }
+
+    fn finish(self, queue_interval: Duration) -> Result<(), FileError> {
+        self.connections.finish(&[])?;
+        self.epochs.finish(&[])?;
+        self.adus.finish(&[])?;
+        self.queue.finish(&[(QUEUE_INTERVAL_KEY, queue_interval.as_nanos().to_string())])?;
+        self.throughput.finish(&[])?;
+        self.active.finish(&[])?;
+        self.drops.finish(&[])
+    }
+
+    /// Records epochs and ADUs of `vector` as seen at `point`. `cut` says whether the record ended inside the last one.
+    fn exchanges(&mut self, point: Point, id: u64, vector: &ConnectionVector, cut: bool) -> Result<(), FileError> {
+        let mut epochs = vector.epochs().enumerate().peekable();
+        while let Some((index, epoch)) = epochs.next() {
+            let first = epoch.request.or(epoch.response);
+            let is_cut = cut && epochs.peek().is_none();
+            self.epochs.write(EpochRow {
+                point,
+                connection: id,
+                epoch: number(index),
+                request_bytes: epoch.request.map(|adu| adu.bytes),
+                response_bytes: epoch.response.map(|adu| adu.bytes),
+                start: vector.start + first.map(|adu| adu.first_seen).unwrap_or_default(),
+                response: epoch.response_time().filter(|_| !is_cut),
+            })?;
+        }
+        for (index, adu) in vector.adus.iter().enumerate() {
+            self.adus.write(AduRow {
+                point,
+                connection: id,
+                index: number(index),
+                side: adu.side,
+                bytes: adu.bytes,
+                first: vector.start + adu.first_seen,
+                last: vector.start + adu.last_seen,
+                wait: adu.wait,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Records epochs as the replay's ends saw them, with the sizes the vector asked for.
+    fn endpoint_epochs(&mut self, original: &ConnectionVector, records: &[EpochRecord]) -> Result<(), FileError> {
+        let mut sizes = original.epochs().enumerate().map(|(index, epoch)| (number(index), epoch)).peekable();
+        for record in records {
+            while sizes.next_if(|(index, _)| *index < record.epoch).is_some() {}
+            let epoch = sizes.peek().filter(|(index, _)| *index == record.epoch).map(|(_, epoch)| epoch);
+            self.epochs.write(EpochRow {
+                point: Point::Endpoint,
+                connection: original.id,
+                epoch: record.epoch,
+                request_bytes: epoch.and_then(|epoch| epoch.request).map(|adu| adu.bytes),
+                response_bytes: epoch.and_then(|epoch| epoch.response).map(|adu| adu.bytes),
+                start: record.start,
+                response: Some(record.end.since(record.start)),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A position in a list of ADUs, which memory keeps far below 2^32.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+impl Recorder for RunWriter {
+    type Error = RunFolderError;
+
+    fn connection(
+        &mut self,
+        original: &ConnectionVector,
+        record: &ConnectionRecord,
+        epochs: &[EpochRecord],
+        monitor: Option<&ConnectionVector>,
+    ) -> Result<(), RunFolderError> {
+        self.original_active.add(original.start, original.end());
+        if let Some(monitor) = monitor {
+            self.replay_active.add(monitor.start, monitor.end());
+        }
+        let cut = cut_by_end(original, self.options.original_duration);
+        let unfinished = record.outcome == Outcome::Unfinished;
+        self.record(|tables| {
+            tables.connections.write(connection_row(original, record, monitor))?;
+            tables.exchanges(Point::Original, original.id, original, cut)?;
+            if let Some(monitor) = monitor {
+                tables.exchanges(Point::Monitor, original.id, monitor, unfinished)?;
+            }
+            tables.endpoint_epochs(original, epochs)
+        })
+    }
+
+    fn queue(&mut self, sample: QueueSample) -> Result<(), RunFolderError> {
+        if sample.packets == 0 {
+            return Ok(());
+        }
+        self.record(|tables| tables.queue.write(sample))
+    }
+
+    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), RunFolderError> {
+        let ThroughputBin { start, width, from, offered, carried } = bin;
+        self.record(|tables| {
+            for (point, traffic) in [(TrafficPoint::ReplayOffered, offered), (TrafficPoint::ReplayCarried, carried)] {
+                if traffic != Traffic::default() {
+                    tables.throughput.write(ThroughputRow { point, from, start, width, traffic })?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn dropped(&mut self, record: DropRecord) -> Result<(), RunFolderError> {
+        self.record(|tables| tables.drops.write(record))
+    }
+
+    fn packet(&mut self, _: &PacketRecord) -> Result<(), RunFolderError> {
+        Ok(())
+    }
+
+    /// A run folder keeps no packets.
+    fn wants_packets(&self) -> bool {
+        false
+    }
+}
+
+fn connection_row(
+    original: &ConnectionVector,
+    record: &ConnectionRecord,
+    monitor: Option<&ConnectionVector>,
+) -> ConnectionRow {
+    let [delivered_to_acceptor_bytes, delivered_to_initiator_bytes] = record.delivered_bytes;
+    let lost = |side: Side| original.ends[side].lost_before + original.ends[side].duplicates;
+    ConnectionRow {
+        id: original.id,
+        start: original.start,
+        pattern: original.pattern,
+        complete: original.complete,
+        initiator_side: original.initiator_side,
+        initiator_bytes: original.bytes(Side::Initiator),
+        acceptor_bytes: original.bytes(Side::Acceptor),
+        outcome: record.outcome,
+        established: record.established,
+        first_data: record.first_data,
+        last_data: record.last_data,
+        closed: record.closed,
+        original_duration: original.duration(),
+        monitor_duration: monitor.and_then(ConnectionVector::duration),
+        endpoint_duration: record.first_data.zip(record.last_data).map(|(first, last)| last.since(first)),
+        original_end: original.end(),
+        monitor_start: monitor.map(|monitor| monitor.start),
+        monitor_end: monitor.and_then(ConnectionVector::end),
+        original_rtt: original.min_rtt(),
+        monitor_rtt: monitor.and_then(ConnectionVector::min_rtt),
+        path_rtt: record.rtt,
+        retransmissions: record.retransmissions,
+        timeouts: record.timeouts,
+        delivered_to_acceptor_bytes,
+        delivered_to_initiator_bytes,
+        original_lost_segments: Side::BOTH.into_iter().map(lost).sum(),
+    }
+}
+
+/// Whether the end of the original's record may have cut the connection's last ADU: it was neither closed nor quiet.
+fn cut_by_end(vector: &ConnectionVector, record: Option<Duration>) -> bool {
+    let Some(record) = record else { return false };
+    let last = vector.adus.iter().map(|adu| adu.last_seen).max().unwrap_or_default();
+    vector.close == Close::NotSeen && (Time::ZERO + record).since(vector.start + last) < QUIET
+}
+
+/// Refuses to write to `target` if what is there must not be replaced. `marker` is the file that says it is ours.
+pub(super) fn check_target(target: &Path, marker: &str, replace: bool) -> Result<(), RunFolderError> {
+    let path = target.to_owned();
+    let mut entries = match fs::read_dir(target) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            return Err(if replace {
+                RunFolderError::NotReplaceable { path }
+            } else {
+                RunFolderError::Exists { path }
+            });
+        }
+        Err(source) => return Err(FileError::Write { path, source }.into()),
+    };
+    match (entries.next().is_none(), replace) {
+        (true, _) => Ok(()),
+        (false, false) => Err(RunFolderError::Exists { path }),
+        (false, true) if target.join(marker).is_file() => Ok(()),
+        (false, true) => Err(RunFolderError::NotReplaceable { path }),
+    }
+}

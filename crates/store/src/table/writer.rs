@@ -1,0 +1,89 @@
+//! Rows into a Parquet file.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+
+use super::{Column, FORMAT_KEY, Row, VERSION_KEY, schema};
+
+/// Rows of a row group at most.
+const GROUP_ROWS: usize = 32_768;
+/// Weight of a row group at most, unless one row alone is heavier.
+const GROUP_WEIGHT: usize = 262_144;
+
+/// Streams rows into `W`. Output depends on the rows and the metadata only.
+pub(crate) struct TableWriter<R, W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    columns: Vec<Column<R>>,
+    rows: Vec<R>,
+    weight: usize,
+    written: u64,
+}
+
+impl<R: Row, W: Write + Send> TableWriter<R, W> {
+    /// An empty table in `version` of its format.
+    pub(crate) fn new(out: W, version: u64) -> Result<TableWriter<R, W>, ParquetError> {
+        let columns = R::columns();
+        let mut properties = WriterProperties::builder()
+            .set_created_by("flowloom".to_owned())
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_offset_index_disabled(true)
+            .set_key_value_metadata(Some(vec![
+                KeyValue::new(FORMAT_KEY.to_owned(), R::TABLE.to_owned()),
+                KeyValue::new(VERSION_KEY.to_owned(), version.to_string()),
+            ]));
+        for leaf in columns.iter().flat_map(|column| &column.leaves).filter(|leaf| leaf.numeric) {
+            properties = properties
+                .set_column_dictionary_enabled(leaf.path.clone(), false)
+                .set_column_encoding(leaf.path.clone(), Encoding::DELTA_BINARY_PACKED);
+        }
+        let file = SerializedFileWriter::new(out, schema(&columns), Arc::new(properties.build()))?;
+        Ok(TableWriter { file, columns, rows: Vec::new(), weight: 0, written: 0 })
+    }
+
+    /// Adds a row.
+    pub(crate) fn write(&mut self, row: R) -> Result<(), ParquetError> {
+        self.weight += row.weight();
+        self.rows.push(row);
+        self.written += 1;
+        if self.rows.len() >= GROUP_ROWS || self.weight >= GROUP_WEIGHT { self.flush() } else { Ok(()) }
+    }
+
+    /// Rows added so far.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Writes the rows held as a row group.
+    fn flush(&mut self) -> Result<(), ParquetError> {
+        let mut group = self.file.next_row_group()?;
+        for leaf in self.columns.iter().flat_map(|column| &column.leaves) {
+            let mut out = group
+                .next_column()?
+                .ok_or_else(|| ParquetError::General("the schema has fewer columns than the table".to_owned()))?;
+            leaf.codec.write(&self.rows, &mut out)?;
+            out.close()?;
+        }
+        group.close()?;
+        self.rows.clear();
+        self.weight = 0;
+        Ok(())
+    }
+
+    /// Writes what is held, the metadata and the footer.
+    pub(crate) fn finish(mut self, metadata: &[(&str, String)]) -> Result<W, ParquetError> {
+        if !self.rows.is_empty() {
+            self.flush()?;
+        }
+        for (key, value) in metadata {
+            self.file.append_key_value_metadata(KeyValue::new((*key).to_owned(), value.clone()));
+        }
+        self.file.into_inner()
+    }
+}

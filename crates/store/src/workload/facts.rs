@@ -1,0 +1,224 @@
+//! What a workload file says about itself beside its rows.
+
+use std::collections::BTreeMap;
+
+use flowloom_core::record::{Series, Traffic};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::LinkSide;
+use serde::{Deserialize, Serialize};
+
+/// Where a workload came from.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Name and version of the program that wrote it, `flowloom 0.1.0`.
+    pub tool: String,
+    /// The files it was made from, in the order given.
+    pub inputs: Vec<InputFile>,
+    /// The options that shaped it, by name.
+    pub options: BTreeMap<String, serde_json::Value>,
+}
+
+impl Provenance {
+    /// Leaves out the names of the input files (methods M.12); their SHA-256 stays.
+    pub fn anonymize(&mut self) {
+        self.inputs.iter_mut().for_each(|input| input.name = None);
+    }
+}
+
+/// A file a workload was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct InputFile {
+    /// Its name as given, `None` if the user wants it left out.
+    pub name: Option<String>,
+    /// SHA-256 of its bytes, in hexadecimal digits.
+    pub sha256: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// What the original was, counted where it was read: a capture, or a generator's output.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CaptureFacts {
+    /// Packets read.
+    pub packets: u64,
+    /// Their bytes on the link.
+    pub bytes: u64,
+    /// First to last packet, in nanoseconds.
+    pub duration_ns: u64,
+    /// Wall-clock time of the first packet, nanoseconds since 1970 UTC; `None` if unknown or left out.
+    pub first_packet_unix_ns: Option<u64>,
+    /// Connections by class (methods A.2).
+    pub connections: ConnectionCounts,
+    /// Payload bytes of the replayable connections.
+    pub payload_bytes: PerSideBytes,
+    /// What was set aside: reason and count.
+    pub set_aside: BTreeMap<String, u64>,
+    /// Connections whose side of the link is unknown and was taken as left (methods M.2).
+    pub unknown_side_connections: u64,
+    /// What the user should know about the extraction.
+    pub warnings: Vec<String>,
+}
+
+/// Connections by class (methods A.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ConnectionCounts {
+    /// All of them.
+    pub total: u64,
+    /// Replayable, ends take turns.
+    pub sequential: u64,
+    /// Replayable, both ends send at once.
+    pub concurrent: u64,
+    /// Without a payload byte.
+    pub no_data: u64,
+    /// Seen in one direction only.
+    pub one_way: u64,
+    /// Replayable, SYN and (FIN or RST) seen.
+    pub complete: u64,
+    /// Replayable, the others.
+    pub incomplete: u64,
+}
+
+/// Bytes of both sides of connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PerSideBytes {
+    /// Sent by initiators.
+    pub initiator: u64,
+    /// Sent by acceptors.
+    pub acceptor: u64,
+}
+
+/// Everything a workload file says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WorkloadFacts {
+    /// Where it came from.
+    pub provenance: Provenance,
+    /// What the original was.
+    pub capture: CaptureFacts,
+    /// Connections in the file.
+    pub connections: u64,
+    /// Of them, those without a minimum round-trip time.
+    pub connections_without_rtt: u64,
+    /// Median of the known minimum round-trip times, at most 0.05 % below the exact one; `None` if none is known.
+    pub rtt_median_ns: Option<u64>,
+    /// The original's packets over time.
+    #[serde(skip)]
+    pub traffic: TrafficFacts,
+}
+
+/// The original's packets over time, each direction of the link by itself. All four series have one bin width.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TrafficFacts {
+    /// Packets of the connections in the file.
+    pub replayed: DirectionSeries,
+    /// Packets of everything else (methods M.8).
+    pub set_aside: DirectionSeries,
+}
+
+/// A series per direction of the link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectionSeries {
+    /// Packets from the left side.
+    #[serde(with = "stored_series")]
+    pub from_left: Series,
+    /// Packets from the right side.
+    #[serde(with = "stored_series")]
+    pub from_right: Series,
+}
+
+impl Default for DirectionSeries {
+    fn default() -> DirectionSeries {
+        let empty = Series::new(Duration::from_millis(1));
+        DirectionSeries { from_left: empty.clone(), from_right: empty }
+    }
+}
+
+impl DirectionSeries {
+    /// The series of packets from `side`.
+    pub fn from(&self, side: LinkSide) -> &Series {
+        match side {
+            LinkSide::Left => &self.from_left,
+            LinkSide::Right => &self.from_right,
+        }
+    }
+}
+
+/// Bins that a series in a file may have.
+pub(super) const MAX_BINS: usize = 65_536;
+
+impl TrafficFacts {
+    /// The same traffic in the narrowest bins of 1, 2, 5, 10, 20, 50, ... times the present width that leave each
+    /// series [`MAX_BINS`] or fewer.
+    pub(super) fn bounded(&self) -> TrafficFacts {
+        let all = [&self.replayed, &self.set_aside].map(|both| [&both.from_left, &both.from_right]);
+        let fits = |factor: u64| all.iter().flatten().all(|series| bins_when(series, factor) <= MAX_BINS);
+        let factor =
+            (0..).flat_map(|power| [1, 2, 5].map(|step: u64| step.saturating_mul(10u64.saturating_pow(power))));
+        let factor = factor.into_iter().find(|factor| fits(*factor)).unwrap_or(u64::MAX);
+        let coarsen = |both: &DirectionSeries| DirectionSeries {
+            from_left: both.from_left.coarsen(factor),
+            from_right: both.from_right.coarsen(factor),
+        };
+        TrafficFacts { replayed: coarsen(&self.replayed), set_aside: coarsen(&self.set_aside) }
+    }
+}
+
+/// How many bins `series` has when its bins are `factor` times as wide.
+fn bins_when(series: &Series, factor: u64) -> usize {
+    let mut last = None;
+    series.bins().iter().filter(|(index, _)| last.replace(index / factor) != Some(index / factor)).count()
+}
+
+/// A series as four lists of the same length: small in JSON, and columns for whoever reads it.
+mod stored_series {
+    use serde::de::Error;
+    use serde::{Deserializer, Serializer};
+
+    use super::{Deserialize, Duration, Serialize, Series, Time, Traffic};
+
+    #[derive(Serialize, Deserialize, Default)]
+    struct Stored {
+        /// Bin width.
+        width_ns: u64,
+        /// Bins since the bin before (since bin 0 for the first).
+        step: Vec<u64>,
+        packets: Vec<u64>,
+        bytes: Vec<u64>,
+        payload_bytes: Vec<u64>,
+    }
+
+    pub(super) fn serialize<S: Serializer>(series: &Series, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut stored = Stored { width_ns: series.width().as_nanos(), ..Stored::default() };
+        let mut last = 0;
+        for &(index, traffic) in series.bins() {
+            stored.step.push(index - last);
+            stored.packets.push(traffic.packets);
+            stored.bytes.push(traffic.bytes);
+            stored.payload_bytes.push(traffic.payload_bytes);
+            last = index;
+        }
+        stored.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Series, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        let length = stored.step.len();
+        if [&stored.packets, &stored.bytes, &stored.payload_bytes].iter().any(|list| list.len() != length) {
+            return Err(D::Error::custom("the lists of a traffic series differ in length"));
+        }
+        let mut series = Series::new(Duration::from_nanos(stored.width_ns));
+        let mut index = 0u64;
+        for bin in 0..length {
+            index = index.saturating_add(stored.step[bin]);
+            let start = index
+                .checked_mul(series.width().as_nanos())
+                .ok_or_else(|| D::Error::custom("a bin of a traffic series is beyond the end of time"))?;
+            let traffic = Traffic {
+                packets: stored.packets[bin],
+                bytes: stored.bytes[bin],
+                payload_bytes: stored.payload_bytes[bin],
+            };
+            series.add(Time::from_nanos(start), traffic);
+        }
+        Ok(series)
+    }
+}

@@ -1,0 +1,27 @@
+//! Workload files: connection vectors in Parquet, one row per connection, sorted by start (design: one file that
+//! any Parquet reader opens, streamed both ways).
+//!
+//! [`WorkloadWriter`] writes under a temporary name beside the target and renames at the end: a file under the
+//! target's name is always whole. [`WorkloadReader`] is an iterator that holds one batch of rows at a time.
+//! `docs/schemas.md` describes columns and metadata.
+
+mod facts;
+mod median;
+mod reader;
+mod rows;
+mod writer;
+
+pub use crate::table::FileError as WorkloadError;
+pub use facts::{
+    CaptureFacts, ConnectionCounts, DirectionSeries, InputFile, PerSideBytes, Provenance, TrafficFacts, WorkloadFacts,
+};
+pub use reader::WorkloadReader;
+pub use writer::WorkloadWriter;
+
+/// The version written, and the only one read.
+pub const VERSION: u64 = 1;
+
+/// Metadata key: [`WorkloadFacts`] without the series, as JSON.
+const FACTS_KEY: &str = "flowloom.facts";
+/// Metadata key: [`TrafficFacts`] as JSON, zstd, base64.
+const TRAFFIC_KEY: &str = "flowloom.traffic";

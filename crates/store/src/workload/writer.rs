@@ -1,0 +1,96 @@
+//! Vectors into a workload file.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flowloom_core::time::Time;
+use flowloom_core::workload::ConnectionVector;
+
+use super::facts::{CaptureFacts, Provenance, TrafficFacts, WorkloadFacts};
+use super::median::Median;
+use super::{FACTS_KEY, TRAFFIC_KEY, VERSION, WorkloadError};
+use crate::staged::StagedFile;
+use crate::table::TableWriter;
+
+/// Writes a workload file. Until [`Self::finish`] nothing exists under its name, and if it is dropped before,
+/// nothing is left.
+pub struct WorkloadWriter {
+    staged: StagedFile,
+    table: TableWriter<ConnectionVector, BufWriter<File>>,
+    last: Option<(Time, u64)>,
+    rtt: Median,
+}
+
+impl WorkloadWriter {
+    /// Starts a workload file at `path`; one that exists is replaced at the end.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkloadError::Write`] if no file can be made there.
+    pub fn create(path: &Path) -> Result<WorkloadWriter, WorkloadError> {
+        let (staged, out) = StagedFile::create(path).map_err(|source| write_error(path, source))?;
+        WorkloadWriter::over(staged, out)
+    }
+
+    /// A writer whose bytes go to `out`, so that a test can make writing fail.
+    fn over(staged: StagedFile, out: File) -> Result<WorkloadWriter, WorkloadError> {
+        let table = TableWriter::new(BufWriter::new(out), VERSION)
+            .map_err(|error| WorkloadError::write(staged.path(), error))?;
+        Ok(WorkloadWriter { staged, table, last: None, rtt: Median::default() })
+    }
+
+    /// Adds a connection. Connections must come sorted by start, ties by id.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkloadError::Unsorted`], or [`WorkloadError::Write`] if the file cannot grow. After an error the writer
+    /// is of no more use.
+    pub fn write(&mut self, vector: &ConnectionVector) -> Result<(), WorkloadError> {
+        let key = (vector.start, vector.id);
+        if self.last.replace(key).is_some_and(|last| last >= key) {
+            return Err(WorkloadError::Unsorted { path: self.staged.path().to_owned(), row: self.table.written() });
+        }
+        if let Some(rtt) = vector.min_rtt() {
+            self.rtt.add(rtt.as_nanos());
+        }
+        self.table.write(vector.clone()).map_err(|error| WorkloadError::write(self.staged.path(), error))
+    }
+
+    /// Completes the file and gives it its name. Series with more than 65,536 bins are stored in wider ones.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkloadError::Write`]; then nothing is left.
+    pub fn finish(
+        self,
+        provenance: Provenance,
+        capture: CaptureFacts,
+        traffic: &TrafficFacts,
+    ) -> Result<WorkloadFacts, WorkloadError> {
+        let facts = WorkloadFacts {
+            provenance,
+            capture,
+            connections: self.table.written(),
+            connections_without_rtt: self.table.written() - self.rtt.count(),
+            rtt_median_ns: self.rtt.get(),
+            traffic: traffic.bounded(),
+        };
+        let path = self.staged.path().to_owned();
+        let encode = || -> std::io::Result<[(&str, String); 2]> {
+            let series = zstd::bulk::compress(&serde_json::to_vec(&facts.traffic)?, 3)?;
+            Ok([(FACTS_KEY, serde_json::to_string(&facts)?), (TRAFFIC_KEY, STANDARD.encode(series))])
+        };
+        let metadata = encode().map_err(|source| write_error(&path, source))?;
+        let out = self.table.finish(&metadata).map_err(|error| WorkloadError::write(&path, error))?;
+        out.into_inner().map_err(|error| write_error(&path, error.into_error()))?;
+        self.staged.commit().map_err(|source| write_error(&path, source))?;
+        Ok(facts)
+    }
+}
+
+fn write_error(path: &Path, source: std::io::Error) -> WorkloadError {
+    WorkloadError::Write { path: path.to_owned(), source }
+}
