@@ -1,0 +1,89 @@
+//! Every capture of the shared corpus: packet counts as capinfos has them, TCP packets as tshark has them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+
+use flate2::read::GzDecoder;
+use flowloom_core::wire::{SetAside, SetAsideCounts};
+use flowloom_store::capture::{CaptureErrorKind, Captures, Input, Options};
+use serde_json::Value;
+
+/// Formats of the corpus that are known and not read, with the name the error gives them.
+const NOT_READ: [(&str, &str); 3] = [
+    ("libtrace-100_packets.erf", "an ERF capture"),
+    ("tcptrace-eth.erf", "an ERF capture"),
+    ("tcptrace-ipv6_ftp_nasa.snoop", "a snoop capture"),
+];
+
+/// TCP packets by tshark that yield no segment here, with the reason they are set aside for.
+const DIFFERENCES: [(&str, u64, SetAside); 5] = [
+    // IPv4 inside MPLS; the 26 packets that are no difference are not TCP.
+    ("libtrace-ip-in-mpls.pcap.gz", 10_481, SetAside::Mpls),
+    // Recorded on FDDI.
+    ("tcptrace-single_byte_rexmit.dmp", 27, SetAside::UnsupportedLink),
+    // 36 packets are tagged and read, the others are labelled.
+    ("zeek-mixed-vlan-mpls.pcap", 11, SetAside::Mpls),
+    ("zeek-pppoe-over-qinq.pcap", 86, SetAside::Pppoe),
+    // VXLAN is carried in UDP.
+    ("zeek-vxlan-http.pcap", 12, SetAside::Udp),
+];
+
+/// The folder of shared data, if this checkout has it.
+fn shared() -> Option<PathBuf> {
+    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
+    let folder = std::env::var_os("FLOWLOOM_SHARED").map_or(beside, PathBuf::from).join("pcap");
+    folder.is_dir().then_some(folder)
+}
+
+#[test]
+fn corpus_reads_with_the_packet_counts_of_other_tools() {
+    let Some(folder) = shared() else {
+        eprintln!("skipped: no shared captures (set FLOWLOOM_SHARED)");
+        return;
+    };
+    let mut text = String::new();
+    let truth = File::open(folder.join("truth.jsonl.gz")).expect("truth.jsonl.gz");
+    GzDecoder::new(truth).read_to_string(&mut text).expect("gzip");
+    let known: BTreeMap<&str, (u64, SetAside)> = DIFFERENCES.map(|(file, count, why)| (file, (count, why))).into();
+    let (mut files, mut wrong) = (0, Vec::new());
+    for line in text.lines() {
+        let entry: Value = serde_json::from_str(line).expect("JSON");
+        if entry["type"] != "file" {
+            continue;
+        }
+        files += 1;
+        let file = entry["file"].as_str().expect("file");
+        let opened = Captures::open(&[Input::File(folder.join(file))], Options::default());
+        if let Some((_, name)) = NOT_READ.iter().find(|(other, _)| *other == file) {
+            let kind = opened.err().map(|error| error.kind);
+            assert!(matches!(kind, Some(CaptureErrorKind::NotRead(found)) if found == *name), "{file}: {kind:?}");
+            continue;
+        }
+        let mut captures = opened.unwrap_or_else(|error| panic!("{error}"));
+        let (mut packets, mut segments, mut aside) = (0, 0, SetAsideCounts::default());
+        while let Some(packet) = captures.next_packet().unwrap_or_else(|error| panic!("{error}")) {
+            packets += 1;
+            match packet.segment() {
+                Ok(_) => segments += 1,
+                Err(reason) => aside.count(reason),
+            }
+        }
+        let facts = &captures.inputs()[0];
+        assert_eq!(entry["sha256"].as_str(), facts.sha256.as_deref(), "{file}");
+        let capinfos = entry["capinfos"]["Number of packets"].as_str().expect("capinfos");
+        assert_eq!(capinfos, packets.to_string(), "{file}");
+        assert_eq!(segments + aside.total(), packets, "{file}");
+        let expected = entry["tshark"]["tcp_packets"].as_u64().unwrap_or(0);
+        let missing = known.get(file).map_or(0, |(count, _)| *count);
+        let explained = known.get(file).is_none_or(|(count, reason)| aside.get(*reason) >= *count);
+        if segments + missing != expected || !explained {
+            let reasons: Vec<String> =
+                aside.iter().filter(|(_, n)| *n > 0).map(|(why, n)| format!("{} {n}", why.name())).collect();
+            wrong.push(format!("{file}: {segments} segments (tshark {expected}); set aside: {}", reasons.join(", ")));
+        }
+    }
+    assert_eq!(files, 61);
+    assert!(wrong.is_empty(), "{} of {files} files differ:\n{}", wrong.len(), wrong.join("\n"));
+}
