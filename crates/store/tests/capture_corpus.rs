@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
+use flowloom_core::time::Time;
 use flowloom_core::wire::{SetAside, SetAsideCounts};
 use flowloom_store::capture::{CaptureErrorKind, Captures, Input, Options};
 use serde_json::Value;
@@ -35,6 +36,12 @@ fn shared() -> Option<PathBuf> {
     let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let folder = std::env::var_os("FLOWLOOM_SHARED").map_or(beside, PathBuf::from).join("pcap");
     folder.is_dir().then_some(folder)
+}
+
+/// Seconds written with a fraction, in nanoseconds.
+fn nanoseconds(text: &str) -> Option<u64> {
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+    format!("{seconds}{fraction:0<9}").parse().ok()
 }
 
 #[test]
@@ -75,6 +82,10 @@ fn corpus_reads_with_the_packet_counts_of_other_tools() {
         let capinfos = entry["capinfos"]["Number of packets"].as_str().expect("capinfos");
         assert_eq!(capinfos, packets.to_string(), "{file}");
         assert_eq!(segments + aside.total(), packets, "{file}");
+        for (ours, theirs) in [(facts.earliest, "Start time"), (facts.latest, "End time")] {
+            let theirs = entry["capinfos"][theirs].as_str().and_then(nanoseconds);
+            assert_eq!(ours.map(Time::as_nanos), theirs, "{file}");
+        }
         let expected = entry["tshark"]["tcp_packets"].as_u64().unwrap_or(0);
         let missing = known.get(file).map_or(0, |(count, _)| *count);
         let explained = known.get(file).is_none_or(|(count, reason)| aside.get(*reason) >= *count);

@@ -34,7 +34,7 @@ pub enum CaptureErrorKind {
     #[error("cannot read: {0}")]
     Read(#[source] io::Error),
     /// Standard input was named more than once.
-    #[error("standard input can be read only once")]
+    #[error("given twice, and it can be read only once")]
     StdinTwice,
     /// The file has no bytes.
     #[error("the file is empty")]

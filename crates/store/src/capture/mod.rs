@@ -159,15 +159,13 @@ pub struct Captures {
 impl Captures {
     /// Opens `inputs` and reads their file headers.
     pub fn open(inputs: &[Input], options: Options) -> Result<Captures, CaptureError> {
+        if inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 {
+            return Err(whole_file(STDIN.into(), CaptureErrorKind::StdinTwice));
+        }
         let mut captures = Captures::empty(options);
-        let mut stdin_seen = false;
         for input in inputs {
             let (name, reader, size): (_, Box<dyn Read + Send>, _) = match input {
-                Input::Stdin if stdin_seen => return Err(whole_file(STDIN.into(), CaptureErrorKind::StdinTwice)),
-                Input::Stdin => {
-                    stdin_seen = true;
-                    (STDIN.to_string(), Box::new(io::stdin()), None)
-                }
+                Input::Stdin => (STDIN.to_string(), Box::new(io::stdin()), None),
                 Input::File(path) => {
                     let name = path.display().to_string();
                     let (file, size) =
@@ -216,11 +214,10 @@ impl Captures {
                 Source::new(reader, inputs, self.options.sha256).map_err(|kind| Fault { offset: 0, kind })?;
             source.require(detect::HEAD_BYTES)?;
             let head = &source.available()[..source.available().len().min(detect::HEAD_BYTES)];
-            let container = match detect::look(head) {
-                Err(CaptureErrorKind::Empty) if source.is_cut() => {
-                    Err(CaptureErrorKind::Truncated("the compressed data end before the first byte".into()))
-                }
-                other => other,
+            let container = if source.is_cut() && head.len() < 4 {
+                Err(CaptureErrorKind::Truncated(format!("its compressed data end {} bytes into it", head.len())))
+            } else {
+                detect::look(head)
             };
             let reader = match container.map_err(|kind| Fault { offset: 0, kind })? {
                 Container::Pcap => Reader::Pcap(Pcap::open(&mut source)?),

@@ -80,8 +80,9 @@ impl Pcap {
             (Lengths::SmallerIsCaptured, one, other) => (one.min(other), one.max(other)),
         };
         let captured = captured as usize;
-        if captured > MOST_PACKET_BYTES {
-            return Err(self.too_long(source, captured as u64));
+        // A file header in the place of a record reads as a record without bytes (pcap) or with far too many (pcapng).
+        if captured > MOST_PACKET_BYTES || (captured == 0 && wire_length == 0 && begins_capture(header)) {
+            return Err(no_record(source, captured as u64));
         }
         if !source.require(RECORD_HEADER + captured)? {
             return Err(cut(source, RECORD_HEADER + captured));
@@ -90,21 +91,26 @@ impl Pcap {
         source.consume(RECORD_HEADER + captured);
         Ok(Some(Record { time: Some(time), link: self.link, wire_length, from: None, start, length: captured }))
     }
+}
 
-    #[cold]
-    fn too_long(&self, source: &Source, captured: u64) -> Fault {
-        let record = source.available();
-        let magic = record.first_chunk::<4>().copied().unwrap_or_default();
-        let numbers = [u32::from_be_bytes(magic), u32::from_le_bytes(magic)];
-        let another = magic == PCAPNG || numbers.contains(&PCAP_MICROSECONDS) || numbers.contains(&PCAP_NANOSECONDS);
-        let text = if another {
-            "another capture begins here: captures cannot be joined with cat, give them as separate files".to_string()
-        } else {
-            let most = Grouped(MOST_PACKET_BYTES as u64);
-            format!("record claims {} captured bytes, more than any packet has ({most})", Grouped(captured))
-        };
-        Fault { offset: source.offset(), kind: CaptureErrorKind::Corrupt(text) }
-    }
+/// Whether a capture file begins with these bytes.
+#[cold]
+fn begins_capture(bytes: &[u8]) -> bool {
+    let Some(magic) = bytes.first_chunk::<4>() else { return false };
+    let pcap = [PCAP_MICROSECONDS, PCAP_NANOSECONDS];
+    *magic == PCAPNG || pcap.contains(&u32::from_be_bytes(*magic)) || pcap.contains(&u32::from_le_bytes(*magic))
+}
+
+/// What begins here is no record.
+#[cold]
+fn no_record(source: &Source, captured: u64) -> Fault {
+    let text = if begins_capture(source.available()) {
+        "another capture begins here: captures cannot be joined with cat, give them as separate files".to_string()
+    } else {
+        let (captured, most) = (Grouped(captured), Grouped(MOST_PACKET_BYTES as u64));
+        format!("record claims {captured} captured bytes, more than any packet has ({most})")
+    };
+    Fault { offset: source.offset(), kind: CaptureErrorKind::Corrupt(text) }
 }
 
 /// The record that begins here needs `needed` bytes and the file has fewer.

@@ -1,0 +1,278 @@
+//! Every way a capture can be wrong says what, where, and what to do.
+
+mod capture_support;
+
+use capture_support::{ORDERS, Order, PcapFile, PcapngFile, drain, fails, frame, gzip, open, read, zstd};
+use flowloom_store::capture::{CaptureErrorKind, Captures, Input, Options};
+use proptest::prelude::*;
+
+const ALLOW: Options = Options { allow_truncated: true, sha256: true };
+
+fn pcap(packets: u64) -> Vec<u8> {
+    let mut file = PcapFile::new(Order::Little, false, 1);
+    for index in 0..packets {
+        file.packet(index * 1_000, &frame(100), 154);
+    }
+    file.bytes
+}
+
+fn pcapng(packets: u64) -> Vec<u8> {
+    let mut file = PcapngFile::new(Order::Little);
+    file.interface(1, 0, &[]);
+    for index in 0..packets {
+        file.enhanced(0, index, &frame(100), 154, &[]);
+    }
+    file.bytes
+}
+
+#[test]
+fn a_missing_file_a_folder_and_an_unreadable_one() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let open = |path: &std::path::Path| {
+        Captures::open(&[Input::from_argument(path)], Options::default()).err().expect("an error")
+    };
+    let missing = folder.path().join("none.pcap");
+    let error = open(&missing);
+    assert!(error.to_string().starts_with(&format!("{}: cannot open: ", missing.display())), "{error}");
+    assert_eq!(error.hint(), Some("check the spelling of the path"));
+    assert!(matches!(open(folder.path()).kind, CaptureErrorKind::Open(_)));
+}
+
+#[test]
+fn empty_files_say_so() {
+    for bytes in [vec![], gzip(&[]), zstd(&[])] {
+        let error = fails(&bytes);
+        assert_eq!(error.to_string(), "0: the file is empty");
+        assert!(error.hint().is_some());
+    }
+}
+
+#[test]
+fn other_files_are_told_apart() {
+    for (bytes, text) in [
+        (&b"0"[..], "not a capture: it is text that begins \"0\""),
+        (b"time,size\n1,2\n", "not a capture: it is text that begins \"time,size\""),
+        (b"  <!DOCTYPE html><title>404</title>", "not a capture: it is an HTML page, perhaps a download that failed"),
+        (b"PAR1\x15\x04", "not a capture: it is a Parquet file, perhaps a workload"),
+        (b"PK\x03\x04....", "not a capture: it is a zip archive"),
+        (
+            b"\x00\x01\x02\x03\xff\xfe\xfd\xfc\xfb\xfa",
+            "not a capture: it begins with the bytes 00 01 02 03 ff fe fd fc",
+        ),
+        (b"snoop\0\0\0\0\0\0\x02\0\0\0\x04", "a snoop capture is not read"),
+        (b"\xfd7zXZ\0\0\x04", "an xz file is not read"),
+        (b"BZh91AY&SY", "a bzip2 file is not read"),
+        (b"\x00\x47\x2f\x00\x81\xd7\x48\x41\x02\x00\x00\x4c\x00\x00\x00\x3a", "an ERF capture is not read"),
+        (b"\xa1\xb2\xcd\x34\x00\x02\x00\x04", "modified pcap (Kuznetzov's, magic a1b2cd34) is not read"),
+        (b"\x34\xcd\xb2\xa1\x02\x00\x04\x00", "modified pcap (Kuznetzov's, magic a1b2cd34) is not read"),
+    ] {
+        let error = fails(bytes);
+        assert_eq!(error.to_string(), format!("0: {text}"));
+        assert!(error.hint().is_some());
+        assert!(matches!(error.kind, CaptureErrorKind::NotACapture(_) | CaptureErrorKind::NotRead(_)));
+    }
+}
+
+#[test]
+fn a_header_cut_short_is_an_error_even_where_cut_files_are_allowed() {
+    let error = open(&[&pcap(0)[..23]], ALLOW).err().expect("an error");
+    assert_eq!(error.to_string(), "0: the capture is cut off: 23 bytes, where the file header alone has 24");
+}
+
+#[test]
+fn a_file_cut_in_mid_record_says_where_and_ends_there_if_allowed() {
+    for (whole, header, record) in [(pcap(3), 24, 70), (pcapng(3), 48, 88)] {
+        let end = header + 3 * record;
+        assert_eq!(whole.len(), end, "the sizes this test computes with");
+        for cut in 1..record {
+            let bytes = &whole[..end - cut];
+            let error = fails(bytes);
+            assert_eq!((error.packet, error.offset), (Some(3), Some((header + 2 * record) as u64)));
+            assert!(matches!(error.kind, CaptureErrorKind::Truncated(_)), "{error}");
+            assert!(error.hint().expect("a hint").contains("--allow-truncated"));
+
+            let (seen, facts, error) = drain(open(&[bytes], ALLOW).expect("opens"));
+            assert!(error.is_none(), "{error:?}");
+            assert_eq!((seen.len(), facts[0].truncated), (2, true));
+            assert_eq!(facts[0].bytes_read, bytes.len() as u64);
+            assert!(facts[0].sha256.is_some());
+        }
+        let (seen, facts) = read(&whole[..end - record]);
+        assert_eq!((seen.len(), facts.truncated), (2, false), "a cut between records cannot be seen");
+    }
+    let error = fails(&pcap(3)[..24 + 140 + 20]);
+    let text = "0: packet 3 at byte 164: the capture is cut off: the record needs 70 bytes and 20 are left";
+    assert_eq!(error.to_string(), text);
+}
+
+#[test]
+fn a_compressed_file_cut_anywhere_is_cut_off_and_keeps_what_was_whole() {
+    for pack in [gzip, zstd] {
+        let whole = pack(&pcap(200));
+        for cut in 5..whole.len() {
+            let bytes = &whole[..cut];
+            let error = fails(bytes);
+            assert!(matches!(error.kind, CaptureErrorKind::Truncated(_)), "{cut}: {error}");
+            if let Ok(captures) = open(&[bytes], ALLOW) {
+                let (seen, facts, error) = drain(captures);
+                assert!(error.is_none() && facts[0].truncated && seen.len() <= 200, "{cut}: {error:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_compression_says_so() {
+    let mut bytes = gzip(&pcap(50));
+    let last = bytes.len() - 5; // in the CRC
+    bytes[last] ^= 0xff;
+    let error = fails(&bytes);
+    assert!(matches!(error.kind, CaptureErrorKind::Compression("gzip", _)), "{error}");
+    let mut bytes = zstd(&pcap(50));
+    bytes[5] ^= 0xff; // in the frame header
+    let error = fails(&bytes);
+    assert!(matches!(error.kind, CaptureErrorKind::Compression("zstd", _)), "{error}");
+}
+
+#[test]
+fn impossible_lengths_in_pcap() {
+    for order in ORDERS {
+        let mut file = PcapFile::new(order, false, 1);
+        file.packet(1_000, &[0; 60], 60).record(2_000, 0xffff_fff0, 60, &[0; 60]);
+        let text = "0: packet 2 at byte 100: record claims 4,294,967,280 captured bytes, more than any packet has (16,777,216)";
+        assert_eq!(fails(&file.bytes).to_string(), text);
+    }
+}
+
+#[test]
+fn two_captures_joined_with_cat() {
+    for second in [pcap(1), pcapng(1)] {
+        let error = fails(&[pcap(2), second].concat());
+        assert!(error.to_string().contains("another capture begins here"), "{error}");
+        assert_eq!((error.packet, error.offset), (Some(3), Some(164)));
+    }
+}
+
+#[test]
+fn contradictions_in_pcapng() {
+    let start = pcapng(1);
+    let at = start.len();
+    let with = |bytes: &[u8]| fails(&[&start[..], bytes].concat()).to_string();
+    let block = |kind: u32, length: u32, body: &[u8], end: u32| {
+        [&kind.to_le_bytes(), &length.to_le_bytes()[..], body, &end.to_le_bytes()].concat()
+    };
+    let place = format!("0: packet 2 at byte {at}: ");
+    for (bytes, text) in [
+        (block(6, 12, &[], 12), "block length 12 is shorter than its header (32)"),
+        (block(9, 8, &[], 8), "block length 8 is shorter than its header (12)"),
+        (block(9, 14, &[0; 2], 14), "block length 14 is not a multiple of 4"),
+        (block(5, 0xffff_fffc, &[], 0), "the capture is cut off: a block needs 4,294,967,292 bytes"),
+        (
+            block(6, 0xffff_fffc, &[0; 20], 0),
+            "block claims 4,294,967,292 bytes, more than any packet needs (17,825,792)",
+        ),
+        (block(6, 32, &[0; 20], 36), "block length 32 at its start, 36 at its end"),
+        (block(1, 20, &[0; 8], 24), "block length 20 at its start, 24 at its end"),
+        (
+            block(6, 32, &[[0; 12].as_slice(), &[5, 0, 0, 0], &[0; 4]].concat(), 32),
+            "captured length 5 does not fit in a block of 32 bytes",
+        ),
+        (
+            block(6, 32, &[[0; 12].as_slice(), &[1, 0, 0, 0], &[0; 4]].concat(), 32),
+            "captured length 1 leaves no room for the block's end",
+        ),
+        (
+            block(6, 32, &[[0; 12].as_slice(), &[0xff; 4], &[0; 4]].concat(), 32),
+            "captured length 4,294,967,295 does not fit in a block of 32 bytes",
+        ),
+        (block(0x0a0d_0d0a, 28, &[0; 16], 28), "section header without a byte-order magic"),
+        (
+            block(0x0a0d_0d0a, 28, &[&[0x4d, 0x3c, 0x2b, 0x1a, 2, 0, 0, 0][..], &[0; 8]].concat(), 28),
+            "pcapng version 2 does not exist (1)",
+        ),
+    ] {
+        assert_eq!(with(&bytes), format!("{place}{text}"));
+    }
+    let mut file = PcapngFile::new(Order::Little);
+    file.simple(&[1, 2, 3], 3);
+    assert!(fails(&file.bytes).to_string().ends_with("packet before any interface description"));
+    let mut file = PcapngFile::new(Order::Little);
+    for _ in 0..65_537 {
+        file.interface(1, 0, &[]);
+    }
+    assert!(fails(&file.bytes).to_string().ends_with("more than 65,536 interfaces"));
+}
+
+#[test]
+fn the_second_of_two_inputs_is_the_one_named() {
+    let (good, bad) = (pcap(3), pcap(3));
+    let (seen, facts, error) = drain(open(&[&good, &bad[..bad.len() - 1]], Options::default()).expect("opens"));
+    let error = error.expect("an error");
+    assert_eq!((error.file.as_str(), error.packet), ("1", Some(3)));
+    assert_eq!((facts[0].packets + facts[1].packets) as usize, seen.len());
+}
+
+/// A valid capture of every kind: two interfaces, options, all packet blocks; and pcap in either byte order.
+fn specimen(kind: usize) -> Vec<u8> {
+    let mut file = PcapngFile::new(if kind % 2 == 0 { Order::Little } else { Order::Big });
+    file.interface(1, 64, &[(9, &[9]), (14, &[0; 8])]).interface(101, 0, &[(9, &[0x8a])]);
+    for index in 0..6 {
+        file.enhanced(index % 2, 1 << (index * 9), &frame(7), 61, &[(2, &[1, 0, 0, 0])]);
+        file.simple(&frame(9), 63).obsolete(0, 77, &[1, 2, 3], 60).block(4, &[0; 8]);
+    }
+    let mut pcap = PcapFile::new(if kind % 2 == 0 { Order::Little } else { Order::Big }, true, 1);
+    for index in 0..10 {
+        pcap.packet(index, &frame(index as u16), 60);
+    }
+    match kind % 8 {
+        0 | 1 => file.bytes,
+        2 | 3 => pcap.bytes,
+        4 => gzip(&file.bytes),
+        5 => zstd(&file.bytes),
+        6 => gzip(&pcap.bytes),
+        _ => zstd(&pcap.bytes),
+    }
+}
+
+/// Reads whatever `bytes` are: no panic, and no more packets or bytes than there is room for.
+fn stays_within(bytes: &[u8], kind: usize, options: Options) {
+    let Ok(captures) = open(&[bytes], options) else { return };
+    let (seen, facts, _) = drain(captures);
+    assert_eq!(facts[0].packets, seen.len() as u64);
+    if kind % 8 < 4 {
+        // The smallest record of either format is 16 bytes.
+        let held: usize = seen.iter().map(|packet| 16 + packet.bytes.len()).sum();
+        assert!(held <= bytes.len(), "{} packets of {held} bytes from {}", seen.len(), bytes.len());
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_damage_panics_or_makes_packets(
+        kind in 0..8usize,
+        flips in proptest::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 1..4),
+        cut in any::<prop::sample::Index>(),
+        truncate in any::<bool>(),
+        allow_truncated in any::<bool>(),
+    ) {
+        let mut bytes = specimen(kind);
+        for (at, bits) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] ^= bits;
+        }
+        if truncate {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        stays_within(&bytes, kind, Options { allow_truncated, sha256: false });
+    }
+
+    #[test]
+    fn noise_behind_a_magic_number_does_not_panic(
+        kind in 0..4usize,
+        noise in proptest::collection::vec(any::<u8>(), 0..400),
+    ) {
+        let mut bytes = specimen(kind)[..8].to_vec();
+        bytes.extend(noise);
+        stays_within(&bytes, kind, Options { allow_truncated: true, sha256: false });
+    }
+}
