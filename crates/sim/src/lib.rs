@@ -1,1 +1,4 @@
-//! To come.
+//! The virtual-time driver: event queue, dumbbell, run.
+
+pub mod events;
+pub mod open_loop;

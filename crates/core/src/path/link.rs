@@ -114,6 +114,11 @@ impl Link {
         self.queue.backlog()
     }
 
+    /// Whether a packet is being transmitted at `now`, which is not before the last offer.
+    pub fn is_transmitting(&self, now: Time) -> bool {
+        self.free > now
+    }
+
     /// When the last waiting packet will start its transmission, if no more come; `None` if none waits.
     pub fn empty_at(&self) -> Option<Time> {
         self.waiting.back().map(|last| last.start)

@@ -1,0 +1,126 @@
+//! What a simulated experiment is.
+
+use flowloom_core::model::waits::ReplayModel;
+use flowloom_core::path::Placement;
+use flowloom_core::tcp;
+use flowloom_core::time::Duration;
+use flowloom_core::units::{Limit, Rate};
+
+/// A dumbbell: connections on both sides of one link, each with its own delay to it.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The link in the middle.
+    pub bottleneck: Bottleneck,
+    /// What all TCP endpoints have in common.
+    pub tcp: tcp::Config,
+    /// Which waits of a vector are replayed (methods A.5.9-10, M.3).
+    pub replay: ReplayModel,
+    /// Where the monitor stands between the ends.
+    pub placement: Placement,
+    /// Round-trip time of connections whose own is not known: the median of the workload (methods A.6).
+    pub unknown_rtt: Duration,
+    /// Connections that start in `[0, window)` are run, and the queue's time-weighted statistics cover it (methods M.4).
+    pub window: Duration,
+    /// How much longer the run may go on for connections to end; at most [`Config::MAX_DRAIN`].
+    pub drain: Duration,
+    /// Spacing of queue samples.
+    pub queue_every: Duration,
+    /// Width of throughput bins.
+    pub throughput_every: Duration,
+    /// Seed of everything random: the initial sequence numbers.
+    pub seed: u64,
+    /// Whether the packets at the monitor are made into vectors again (methods M.1). Costs time and memory.
+    pub monitor: bool,
+}
+
+/// The link in the middle, the same in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bottleneck {
+    /// Its rate.
+    pub rate: Rate,
+    /// Propagation, one way.
+    pub delay: Duration,
+    /// Room in front of it, the packet in transmission not counted.
+    pub limit: Limit,
+}
+
+impl Config {
+    /// Longest drain (methods M.4).
+    pub const MAX_DRAIN: Duration = Duration::from_secs(60);
+    /// Longest window and longest delay: a hundred years, far from where a `Time` ends.
+    pub const MAX_WINDOW: Duration = Duration::from_secs(100 * 365 * 86_400);
+    /// Longest one-way delay of a link and longest round-trip time.
+    pub const MAX_DELAY: Duration = Duration::from_secs(3_600);
+    /// Slowest link: slower ones would take minutes for a packet, where TCP has given up.
+    pub const MIN_BITS_PER_SECOND: u64 = 100;
+
+    /// A run of `window` over a link of `rate` with neither propagation nor a practical limit to its queue; everything
+    /// else as methods C, M.1 and M.4 have it.
+    pub fn new(rate: Rate, window: Duration) -> Config {
+        Config {
+            bottleneck: Bottleneck { rate, delay: Duration::ZERO, limit: Limit::Packets(65_000) },
+            tcp: tcp::Config::default(),
+            replay: ReplayModel::default(),
+            placement: Placement::Measured,
+            unknown_rtt: Duration::from_millis(100),
+            window,
+            drain: Config::MAX_DRAIN,
+            queue_every: Duration::from_millis(10),
+            throughput_every: Duration::from_millis(1),
+            seed: 1,
+            monitor: true,
+        }
+    }
+
+    /// Whether the numbers can be simulated.
+    ///
+    /// # Errors
+    /// The first one that cannot, and what would be possible.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let at_most = |name, value: Duration, most: Duration| {
+            if value > most { Err(ConfigError::TooLong { name, value, most }) } else { Ok(()) }
+        };
+        let above_zero =
+            |name, value: Duration| if value.is_zero() { Err(ConfigError::Zero { name }) } else { Ok(()) };
+        above_zero("window", self.window)?;
+        above_zero("queue_every", self.queue_every)?;
+        above_zero("throughput_every", self.throughput_every)?;
+        at_most("window", self.window, Config::MAX_WINDOW)?;
+        at_most("drain", self.drain, Config::MAX_DRAIN)?;
+        at_most("bottleneck delay", self.bottleneck.delay, Config::MAX_DELAY)?;
+        at_most("unknown_rtt", self.unknown_rtt, Config::MAX_DELAY)?;
+        match self.bottleneck.rate.bits_per_second() {
+            Some(bits) if bits < Config::MIN_BITS_PER_SECOND => {
+                Err(ConfigError::TooSlow { rate: self.bottleneck.rate })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A number that cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// It has to be above zero.
+    #[error("{name} must be longer than 0 s")]
+    Zero {
+        /// Which.
+        name: &'static str,
+    },
+    /// It is too long.
+    #[error("{name} of {value} is too long (at most {most})")]
+    TooLong {
+        /// Which.
+        name: &'static str,
+        /// What was given.
+        value: Duration,
+        /// What is possible.
+        most: Duration,
+    },
+    /// The link is too slow for TCP.
+    #[error("a bottleneck of {rate} is too slow (at least 100 bit/s)")]
+    TooSlow {
+        /// What was given.
+        rate: Rate,
+    },
+}

@@ -1,0 +1,315 @@
+//! The event queue: what happens next in simulated time.
+//!
+//! Events come out by time, and events of one time in the order they were put in. The queue is a timing wheel of three
+//! levels (Varghese and Lauck 1987): network events are nearly all near in time, so putting one in is a store into an
+//! array, and bitmaps find the next one without looking at empty slots. Events beyond the wheel, years away after a
+//! jump of a capture's clock, wait in a heap.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use flowloom_core::time::Time;
+
+/// One slot of the finest level is 2^12 ns, about 4 us: a few events each at a million packets per second.
+const SLOT_BITS: u32 = 12;
+/// 1024 slots per level: the levels span 4.2 ms, 4.3 s and 73 min.
+const LEVEL_BITS: u32 = 10;
+const SLOTS: usize = 1 << LEVEL_BITS;
+const LEVELS: usize = 3;
+const WORDS: usize = SLOTS / 64;
+
+/// Pending events with a small payload held in place.
+#[derive(Debug)]
+pub struct EventQueue<T> {
+    /// Events of the slot being served, last one first.
+    current: Vec<Event<T>>,
+    /// Number of that slot, counted from the origin. Everything up to its end is in `current`.
+    position: u64,
+    levels: [Level<T>; LEVELS],
+    /// Events whose slot number differs from `position` above the top level.
+    beyond: BinaryHeap<Event<T>>,
+    inserted: u64,
+    pending: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event<T> {
+    time: Time,
+    order: u64,
+    payload: T,
+}
+
+impl<T> Event<T> {
+    fn key(&self) -> (Time, u64) {
+        (self.time, self.order)
+    }
+
+    fn slot(&self) -> u64 {
+        self.time.as_nanos() >> SLOT_BITS
+    }
+}
+
+impl<T> PartialEq for Event<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<T> Eq for Event<T> {}
+
+impl<T> PartialOrd for Event<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Reversed, so that the greatest is the one to serve first.
+impl<T> Ord for Event<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+#[derive(Debug)]
+struct Level<T> {
+    slots: Vec<Vec<Event<T>>>,
+    /// A bit per slot that holds events.
+    occupied: [u64; WORDS],
+}
+
+impl<T> Level<T> {
+    fn new() -> Level<T> {
+        Level { slots: (0..SLOTS).map(|_| Vec::new()).collect(), occupied: [0; WORDS] }
+    }
+
+    fn push(&mut self, slot: usize, event: Event<T>) {
+        self.slots[slot].push(event);
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// The first occupied slot after `slot`.
+    fn next_after(&self, slot: usize) -> Option<usize> {
+        let from = slot + 1;
+        let mut word = from / 64;
+        let mut bits = *self.occupied.get(word)? & (u64::MAX << (from % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.occupied.get(word)?;
+        }
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+
+    /// Marks `slot` empty; the caller takes its events.
+    fn clear(&mut self, slot: usize) {
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+    }
+}
+
+impl<T> Default for EventQueue<T> {
+    fn default() -> Self {
+        EventQueue::new()
+    }
+}
+
+impl<T> EventQueue<T> {
+    /// An empty queue at the origin of time.
+    pub fn new() -> EventQueue<T> {
+        EventQueue {
+            current: Vec::new(),
+            position: 0,
+            levels: std::array::from_fn(|_| Level::new()),
+            beyond: BinaryHeap::new(),
+            inserted: 0,
+            pending: 0,
+        }
+    }
+
+    /// Number of pending events.
+    pub fn len(&self) -> usize {
+        self.pending
+    }
+
+    /// Whether nothing is pending.
+    pub fn is_empty(&self) -> bool {
+        self.pending == 0
+    }
+
+    /// Puts in an event at `time`, which must not be before the event served last.
+    pub fn push(&mut self, time: Time, payload: T) {
+        let event = Event { time, order: self.inserted, payload };
+        self.inserted += 1;
+        self.pending += 1;
+        self.place(event);
+    }
+
+    /// Takes out the next event if it is due by `until`.
+    pub fn pop_until(&mut self, until: Time) -> Option<(Time, T)> {
+        if self.current.is_empty() && !self.turn() {
+            return None;
+        }
+        let event = self.current.pop_if(|event| event.time <= until)?;
+        self.pending -= 1;
+        Some((event.time, event.payload))
+    }
+
+    /// Stores an event at the finest level whose current turn it belongs to: the level of the highest digit in which its
+    /// slot number differs from the position.
+    fn place(&mut self, event: Event<T>) {
+        let slot = event.slot();
+        if slot <= self.position {
+            // The position runs ahead of the present when the next event is not due yet: what comes in before it belongs
+            // to the list being served as well.
+            let at = self.current.partition_point(|pending| pending.key() > event.key());
+            self.current.insert(at, event);
+            return;
+        }
+        let level = (slot ^ self.position).ilog2() / LEVEL_BITS;
+        match self.levels.get_mut(level as usize) {
+            Some(wheel) => wheel.push(digit(slot, level), event),
+            None => self.beyond.push(event),
+        }
+    }
+
+    /// Moves on to the next slot that holds events and sorts them; whether there is one.
+    fn turn(&mut self) -> bool {
+        while self.current.is_empty() {
+            if let Some(slot) = self.levels[0].next_after(digit(self.position, 0)) {
+                self.position = with_digit(self.position, 0, slot);
+                self.levels[0].clear(slot);
+                // The drained list goes back to the slot, so that neither allocates again.
+                std::mem::swap(&mut self.current, &mut self.levels[0].slots[slot]);
+                // `Ord` is reversed: ascending means the next event is last.
+                self.current.sort_unstable();
+            } else if !self.cascade() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Spreads the next occupied slot of a coarser level over the finer ones; whether there was one.
+    fn cascade(&mut self) -> bool {
+        for level in 1..LEVELS as u32 {
+            let wheel = &mut self.levels[level as usize];
+            if let Some(slot) = wheel.next_after(digit(self.position, level)) {
+                wheel.clear(slot);
+                let mut events = std::mem::take(&mut wheel.slots[slot]);
+                self.position = with_digit(self.position, level, slot);
+                events.drain(..).for_each(|event| self.place(event));
+                self.levels[level as usize].slots[slot] = events;
+                return true;
+            }
+        }
+        let Some(first) = self.beyond.pop() else { return false };
+        self.position = first.slot();
+        let turn = first.slot() >> (LEVEL_BITS * LEVELS as u32);
+        self.place(first);
+        while let Some(next) = self.beyond.peek()
+            && next.slot() >> (LEVEL_BITS * LEVELS as u32) == turn
+            && let Some(next) = self.beyond.pop()
+        {
+            self.place(next);
+        }
+        true
+    }
+}
+
+/// The slot of `level` that slot number `slot` falls in.
+fn digit(slot: u64, level: u32) -> usize {
+    (slot >> (LEVEL_BITS * level)) as usize & (SLOTS - 1)
+}
+
+/// `position` with the digit of `level` set to `value` and the finer ones to zero.
+fn with_digit(position: u64, level: u32, value: usize) -> u64 {
+    let shift = LEVEL_BITS * level;
+    (position >> (shift + LEVEL_BITS) << (shift + LEVEL_BITS)) | ((value as u64) << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The same queue without a wheel, to compare with.
+    #[derive(Default)]
+    struct Oracle {
+        heap: BinaryHeap<Event<u32>>,
+        inserted: u64,
+    }
+
+    impl Oracle {
+        fn push(&mut self, time: Time, payload: u32) {
+            self.heap.push(Event { time, order: self.inserted, payload });
+            self.inserted += 1;
+        }
+
+        fn pop_until(&mut self, until: Time) -> Option<(Time, u32)> {
+            if self.heap.peek()?.time > until {
+                return None;
+            }
+            self.heap.pop().map(|event| (event.time, event.payload))
+        }
+    }
+
+    /// How long after the present an event is put in: at once, within a slot, and on every level's scale and beyond.
+    fn ahead() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            2 => Just(0u64),
+            3 => 0..4_096u64,
+            3 => 0..5_000_000u64,
+            3 => 0..5_000_000_000u64,
+            1 => 0..5_000_000_000_000u64,
+            1 => Just(1 << 42),
+            1 => 0..400_000_000_000_000_000u64,
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn serves_what_a_heap_would(steps in prop::collection::vec((ahead(), prop::option::of(ahead())), 1..400)) {
+            let (mut wheel, mut oracle) = (EventQueue::new(), Oracle::default());
+            let mut now = Time::ZERO;
+            for (payload, (ahead, until)) in (0u32..).zip(&steps) {
+                let time = Time::from_nanos(now.as_nanos().saturating_add(*ahead));
+                wheel.push(time, payload);
+                oracle.push(time, payload);
+                if let Some(until) = until {
+                    let until = Time::from_nanos(now.as_nanos().saturating_add(*until));
+                    let expected = oracle.pop_until(until);
+                    prop_assert_eq!(wheel.pop_until(until), expected);
+                    now = expected.map_or(now, |event| event.0);
+                }
+                prop_assert_eq!(wheel.len(), oracle.heap.len());
+            }
+            while let Some(expected) = oracle.pop_until(Time::MAX) {
+                prop_assert_eq!(wheel.pop_until(Time::MAX), Some(expected));
+            }
+            prop_assert!(wheel.is_empty());
+            prop_assert_eq!(wheel.pop_until(Time::MAX), None);
+        }
+    }
+
+    #[test]
+    fn equal_times_in_order_of_insertion_whatever_level_they_waited_on() {
+        let mut queue = EventQueue::new();
+        let late = Time::from_nanos(20_000_000_000_000);
+        queue.push(late, 0);
+        queue.push(Time::from_nanos(19_999_999_000_000), 9);
+        queue.push(late, 1);
+        assert_eq!(queue.pop_until(Time::MAX).unwrap().1, 9);
+        queue.push(late, 2);
+        let served: Vec<_> = std::iter::from_fn(|| queue.pop_until(late)).collect();
+        assert_eq!(served, [(late, 0), (late, 1), (late, 2)]);
+    }
+
+    #[test]
+    fn the_end_of_time_is_a_time() {
+        let mut queue = EventQueue::new();
+        queue.push(Time::MAX, 1);
+        queue.push(Time::ZERO, 0);
+        assert_eq!(queue.pop_until(Time::ZERO), Some((Time::ZERO, 0)));
+        assert_eq!(queue.pop_until(Time::from_nanos(1 << 60)), None);
+        assert_eq!(queue.pop_until(Time::MAX), Some((Time::MAX, 1)));
+    }
+}

@@ -1,0 +1,165 @@
+//! Packets between the ends: plain values in one array, strung into queues by index.
+//!
+//! Nothing is allocated per packet: slots are reused, and a packet keeps its slot from its sender to its receiver.
+
+use flowloom_core::tcp::Segment;
+use flowloom_core::time::Time;
+
+/// No packet.
+const NONE: u32 = u32::MAX;
+
+/// Index of a packet in [`Packets`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handle(u32);
+
+/// A packet on its way; one cache line.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// What it carries.
+    pub segment: Segment,
+    /// When it reaches the end of the part of the path it is on.
+    pub due: Time,
+    /// When its last bit passes the monitor, once the link has accepted it.
+    pub passed: Time,
+    /// Its number among the packets the link accepted, which orders packets that pass at the same time.
+    pub order: u64,
+    /// Payload bytes that no packet has carried past the monitor before it.
+    pub fresh: u32,
+    next: u32,
+}
+
+/// All packets in flight.
+#[derive(Debug)]
+pub struct Packets {
+    slots: Vec<Packet>,
+    free: u32,
+}
+
+/// Packets in the order they were put in.
+#[derive(Clone, Copy, Debug)]
+pub struct Fifo {
+    head: u32,
+    tail: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Fifo {
+        Fifo { head: NONE, tail: NONE }
+    }
+}
+
+impl Fifo {
+    /// The first packet.
+    pub fn head(&self) -> Option<Handle> {
+        (self.head != NONE).then_some(Handle(self.head))
+    }
+}
+
+impl Packets {
+    /// None in flight.
+    pub fn new() -> Packets {
+        Packets { slots: Vec::new(), free: NONE }
+    }
+
+    /// Holds a segment that will reach the link at `due`.
+    ///
+    /// # Panics
+    /// With 2^32 - 1 packets in flight, which need 256 GiB.
+    pub fn insert(&mut self, segment: Segment, due: Time) -> Handle {
+        let packet = Packet { segment, due, passed: Time::ZERO, order: 0, fresh: 0, next: NONE };
+        if self.free != NONE {
+            let index = self.free;
+            self.free = self.slots[index as usize].next;
+            self.slots[index as usize] = packet;
+            return Handle(index);
+        }
+        let index = u32::try_from(self.slots.len()).ok().filter(|&index| index != NONE);
+        self.slots.push(packet);
+        Handle(index.expect("fewer than 2^32 packets in flight"))
+    }
+
+    /// Gives up the packet's slot. The handle must not be in a queue, nor used again.
+    pub fn remove(&mut self, handle: Handle) {
+        self.slots[handle.0 as usize].next = self.free;
+        self.free = handle.0;
+    }
+
+    /// The packet.
+    pub fn get(&self, handle: Handle) -> &Packet {
+        &self.slots[handle.0 as usize]
+    }
+
+    /// The packet, to be changed.
+    pub fn get_mut(&mut self, handle: Handle) -> &mut Packet {
+        &mut self.slots[handle.0 as usize]
+    }
+
+    /// The packet behind it in its queue.
+    pub fn behind(&self, handle: Handle) -> Option<Handle> {
+        let next = self.get(handle).next;
+        (next != NONE).then_some(Handle(next))
+    }
+
+    /// Puts the packet at the end of `fifo`; whether it is the only one there.
+    pub fn push(&mut self, fifo: &mut Fifo, handle: Handle) -> bool {
+        self.slots[handle.0 as usize].next = NONE;
+        let first = fifo.head == NONE;
+        if first {
+            fifo.head = handle.0;
+        } else {
+            self.slots[fifo.tail as usize].next = handle.0;
+        }
+        fifo.tail = handle.0;
+        first
+    }
+
+    /// Takes the first packet out of `fifo`.
+    pub fn pop(&mut self, fifo: &mut Fifo) -> Option<Handle> {
+        let head = fifo.head()?;
+        fifo.head = self.slots[fifo.head as usize].next;
+        Some(head)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flowloom_core::wire::Flags;
+
+    fn segment(sequence: u64) -> Segment {
+        Segment {
+            sequence,
+            acknowledgement: 0,
+            payload_bytes: 0,
+            window: 0,
+            mss: None,
+            flags: Flags(0),
+            window_scale: None,
+            window_shift: 0,
+        }
+    }
+
+    #[test]
+    fn packets_keep_their_order_and_slots_are_reused() {
+        let (mut packets, mut one, mut two) = (Packets::new(), Fifo::default(), Fifo::default());
+        for round in 0..100 {
+            for n in 0..10 {
+                let handle = packets.insert(segment(10 * round + n), Time::ZERO);
+                let fifo = if n % 2 == 0 { &mut one } else { &mut two };
+                assert_eq!(packets.push(fifo, handle), n < 2, "queues are empty between rounds");
+            }
+            for n in 0..10 {
+                let handle = packets.pop(if n % 2 == 0 { &mut one } else { &mut two }).unwrap();
+                assert_eq!(packets.get(handle).segment.sequence, 10 * round + n);
+                packets.remove(handle);
+            }
+            assert!(one.head().is_none() && packets.pop(&mut two).is_none());
+        }
+        assert_eq!(packets.slots.len(), 10);
+    }
+
+    #[test]
+    fn a_packet_fits_a_cache_line() {
+        assert!(size_of::<Packet>() <= 64, "{}", size_of::<Packet>());
+    }
+}

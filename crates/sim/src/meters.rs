@@ -1,0 +1,215 @@
+//! What is read off the link as the run goes: queue samples, throughput bins, packets past the monitor.
+//!
+//! The links know the future of the packets they accepted, so nothing here needs an event: each meter is brought up to
+//! date when the next packet is offered, and reports in order of time.
+
+use std::collections::VecDeque;
+
+use flowloom_core::path::Link;
+use flowloom_core::record::{PacketRecord, QueueSample, Recorder, ThroughputBin, Traffic};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::LinkSide;
+
+const SIDES: [LinkSide; 2] = [LinkSide::Left, LinkSide::Right];
+
+/// Reads the queues at whole multiples of an interval, where a packet waits.
+///
+/// A sample does not see packets that arrive at its very instant, nor those whose transmission starts then.
+#[derive(Debug)]
+pub struct QueueSampler {
+    every: Duration,
+    next: Time,
+}
+
+impl QueueSampler {
+    /// A sampler whose first instant is the origin.
+    pub fn new(every: Duration) -> QueueSampler {
+        QueueSampler { every, next: Time::ZERO }
+    }
+
+    /// Whether an instant has come by `now`.
+    pub fn is_due(&self, now: Time) -> bool {
+        self.next <= now
+    }
+
+    /// Takes the samples up to and including `now`. To be called before a packet is offered at `now`.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn advance<R: Recorder>(
+        &mut self,
+        now: Time,
+        links: &mut [Link; 2],
+        recorder: &mut R,
+    ) -> Result<(), R::Error> {
+        while self.next <= now {
+            let busy_until = links.iter().filter_map(Link::empty_at).max();
+            let Some(busy_until) = busy_until.filter(|&until| until > self.next) else {
+                // Nothing waits from here to now, however long that is.
+                self.next = Time::from_nanos((now.as_nanos() / self.every.as_nanos() + 1).saturating_mul(self.every.as_nanos()));
+                return Ok(());
+            };
+            let last = busy_until.min(now);
+            while self.next <= last {
+                for (from, link) in SIDES.into_iter().zip(links.iter_mut()) {
+                    link.advance(self.next);
+                    let backlog = link.backlog();
+                    if backlog.packets > 0 {
+                        recorder.queue(QueueSample {
+                            time: self.next,
+                            from,
+                            packets: backlog.packets,
+                            bytes: backlog.bytes,
+                        })?;
+                    }
+                }
+                self.next += self.every;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sums traffic by time bins and reports each bin once it is over.
+#[derive(Debug)]
+pub struct ThroughputMeter {
+    width: Duration,
+    /// Bins that are not over, by index, one list per direction.
+    open: [VecDeque<Bin>; 2],
+    /// When the first open bin is over.
+    over: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bin {
+    index: u64,
+    offered: Traffic,
+    carried: Traffic,
+}
+
+impl ThroughputMeter {
+    /// A meter of bins of `width`, above zero.
+    pub fn new(width: Duration) -> ThroughputMeter {
+        ThroughputMeter { width, open: Default::default(), over: Time::MAX }
+    }
+
+    /// Whether a bin is over at `now`.
+    pub fn is_due(&self, now: Time) -> bool {
+        self.over <= now
+    }
+
+    /// A packet reached the queue at `time`.
+    pub fn offered(&mut self, from: LinkSide, time: Time, traffic: Traffic) {
+        self.bin(from, time).offered.add(traffic);
+    }
+
+    /// A packet passes, or is going to pass, the monitor at `time`.
+    pub fn carried(&mut self, from: LinkSide, time: Time, traffic: Traffic) {
+        self.bin(from, time).carried.add(traffic);
+    }
+
+    /// Takes back a packet that would have passed at `time`, in a bin that is not over.
+    pub fn not_carried(&mut self, from: LinkSide, time: Time, traffic: Traffic) {
+        let carried = &mut self.bin(from, time).carried;
+        carried.packets -= traffic.packets;
+        carried.bytes -= traffic.bytes;
+        carried.payload_bytes -= traffic.payload_bytes;
+    }
+
+    fn bin(&mut self, from: LinkSide, time: Time) -> &mut Bin {
+        let index = time.as_nanos() / self.width.as_nanos();
+        let bins = &mut self.open[from as usize];
+        // Nearly always the last one, or a new one behind it.
+        let mut at = bins.len();
+        while at > 0 && bins[at - 1].index > index {
+            at -= 1;
+        }
+        if at == 0 || bins[at - 1].index != index {
+            bins.insert(at, Bin { index, offered: Traffic::default(), carried: Traffic::default() });
+            self.over = self.over.min(Time::ZERO + self.width * (index + 1));
+            at += 1;
+        }
+        &mut self.open[from as usize][at - 1]
+    }
+
+    /// Reports the bins that are over at `now`, by time, left before right.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn advance<R: Recorder>(&mut self, now: Time, recorder: &mut R) -> Result<(), R::Error> {
+        while self.over <= now {
+            self.report_first(recorder)?;
+        }
+        Ok(())
+    }
+
+    /// Reports every open bin: the run is over.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn finish<R: Recorder>(&mut self, recorder: &mut R) -> Result<(), R::Error> {
+        while self.open.iter().any(|bins| !bins.is_empty()) {
+            self.report_first(recorder)?;
+        }
+        Ok(())
+    }
+
+    fn report_first<R: Recorder>(&mut self, recorder: &mut R) -> Result<(), R::Error> {
+        let first = |bins: &[VecDeque<Bin>; 2]| bins.iter().filter_map(|bins| Some(bins.front()?.index)).min();
+        let Some(index) = first(&self.open) else { return Ok(()) };
+        for (from, bins) in SIDES.into_iter().zip(&mut self.open) {
+            if let Some(&bin) = bins.front()
+                && bin.index == index
+            {
+                bins.pop_front();
+                if bin.offered == Traffic::default() && bin.carried == Traffic::default() {
+                    continue;
+                }
+                let start = Time::ZERO + self.width * index;
+                recorder.throughput(ThroughputBin {
+                    start,
+                    width: self.width,
+                    from,
+                    offered: bin.offered,
+                    carried: bin.carried,
+                })?;
+            }
+        }
+        self.over = first(&self.open).map_or(Time::MAX, |index| Time::ZERO + self.width * (index + 1));
+        Ok(())
+    }
+}
+
+/// Hands packets to the recorder in the order they pass the monitor, for captures of a run.
+#[derive(Debug, Default)]
+pub struct Tap {
+    /// Accepted packets that have not passed yet, by direction, with their order of acceptance.
+    coming: [VecDeque<(u64, PacketRecord)>; 2],
+}
+
+impl Tap {
+    /// A packet was accepted, and will pass at its time.
+    pub fn add(&mut self, order: u64, packet: PacketRecord) {
+        self.coming[packet.from as usize].push_back((order, packet));
+    }
+
+    /// Reports the packets that pass by `now`.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn advance<R: Recorder>(&mut self, now: Time, recorder: &mut R) -> Result<(), R::Error> {
+        loop {
+            let key = |side: usize| self.coming[side].front().map(|(order, packet)| (packet.time, *order));
+            let side = match (key(0), key(1)) {
+                (Some(left), Some(right)) => usize::from(right < left),
+                (Some(_), None) => 0,
+                (None, _) => 1,
+            };
+            match self.coming[side].front() {
+                Some((_, packet)) if packet.time <= now => recorder.packet(packet)?,
+                _ => return Ok(()),
+            }
+            self.coming[side].pop_front();
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What a run came to, and why one could not.
+
+use flowloom_core::path::LinkStatistics;
+use flowloom_core::record::{Outcome, PacketKind};
+use flowloom_core::time::Time;
+
+use crate::config::ConfigError;
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Connections by how they ended.
+    pub connections: ConnectionCounts,
+    /// The link from left to right and from right to left.
+    pub directions: [Direction; 2],
+    /// Events taken from the event queue.
+    pub events: u64,
+    /// When the last event happened, or the run was cut.
+    pub end: Time,
+    /// The run was stopped from outside; everything up to [`Summary::end`] was recorded.
+    pub interrupted: bool,
+}
+
+impl Summary {
+    /// Packets offered to the link, both directions ("bottleneck packets", methods M.10).
+    pub fn bottleneck_packets(&self) -> u64 {
+        self.directions.iter().map(|direction| direction.offered.total()).sum()
+    }
+}
+
+/// Connections of a run. `started` is the sum of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ConnectionCounts {
+    /// Sent their SYN.
+    pub started: u64,
+    /// All data arrived (and both ends closed, where the vector closes).
+    pub completed: u64,
+    /// Reset before all data had arrived.
+    pub reset: u64,
+    /// Cut by the end of the run.
+    pub unfinished: u64,
+}
+
+impl ConnectionCounts {
+    /// Counts one that ended.
+    pub(crate) fn add(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Completed => self.completed += 1,
+            Outcome::Reset => self.reset += 1,
+            Outcome::Unfinished => self.unfinished += 1,
+        }
+    }
+}
+
+/// One direction of the link.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Direction {
+    /// Packets that reached the queue.
+    pub offered: PacketCounts,
+    /// Of them, packets whose last bit passed the monitor.
+    pub carried: PacketCounts,
+    /// Of them, packets dropped at the queue.
+    pub dropped: PacketCounts,
+    /// Of them, packets that were still waiting or on the link before the monitor when the run was cut.
+    pub remaining: PacketCounts,
+    /// Packets that the ends sent towards the link.
+    pub sent: u64,
+    /// Packets that arrived at the other end.
+    pub delivered: u64,
+    /// Packets anywhere between the ends when the run was cut.
+    pub in_flight: u64,
+    /// The queue over the window, from exact times.
+    pub link: LinkStatistics,
+}
+
+/// Packets by kind (methods C.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct PacketCounts {
+    /// With payload.
+    pub data: u64,
+    /// Bare acknowledgements.
+    pub ack: u64,
+    /// SYN, FIN or RST without payload.
+    pub control: u64,
+    /// Bytes on the link of all of them (IP bytes + 14).
+    pub bytes: u64,
+}
+
+impl PacketCounts {
+    /// Packets of any kind.
+    pub fn total(&self) -> u64 {
+        self.data + self.ack + self.control
+    }
+
+    /// Counts a packet.
+    pub(crate) fn add(&mut self, kind: PacketKind, bytes: u32) {
+        match kind {
+            PacketKind::Data => self.data += 1,
+            PacketKind::Ack => self.ack += 1,
+            PacketKind::Control => self.control += 1,
+        }
+        self.bytes += u64::from(bytes);
+    }
+
+    /// Takes `other`, which is part of it, away.
+    pub(crate) fn subtract(&mut self, other: &PacketCounts) {
+        self.data -= other.data;
+        self.ack -= other.ack;
+        self.control -= other.control;
+        self.bytes -= other.bytes;
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Connections started so far.
+    pub started: u64,
+    /// Connections that are open.
+    pub active: u64,
+    /// Events so far.
+    pub events: u64,
+}
+
+/// Why a run could not be finished. What was recorded until then stays with the recorder.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError<W, R> {
+    /// The experiment has impossible numbers.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The workload could not be read.
+    #[error("the workload cannot be read further")]
+    Workload(#[source] W),
+    /// A record could not be kept.
+    #[error("the results cannot be recorded")]
+    Recorder(#[source] R),
+    /// The workload is not in order of start time.
+    #[error("the workload is not sorted: connection {id} starts at {start:?}, after one at {previous:?}")]
+    Unsorted {
+        /// The connection that comes too late in the workload.
+        id: u64,
+        /// Its start.
+        start: Time,
+        /// The start of the one before it.
+        previous: Time,
+    },
+    /// Packets appeared or disappeared without a recorded reason: a defect of the simulator, the results are void.
+    #[error("packets from the {from} do not add up: {sent} sent, {accounted} accounted for (please report this)")]
+    Imbalance {
+        /// `left` or `right`.
+        from: &'static str,
+        /// Packets sent.
+        sent: u64,
+        /// Delivered, dropped or in flight.
+        accounted: u64,
+    },
+}
