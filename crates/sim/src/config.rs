@@ -1,6 +1,6 @@
 //! What a simulated experiment is.
 
-use flowloom_core::model::waits::ReplayModel;
+use flowloom_core::model::{ReplayModel, Waits};
 use flowloom_core::path::Placement;
 use flowloom_core::tcp;
 use flowloom_core::time::Duration;
@@ -31,6 +31,8 @@ pub struct Config {
     pub seed: u64,
     /// Whether the packets at the monitor are made into vectors again (methods M.1). Costs time and memory.
     pub monitor: bool,
+    /// Longest silence within an ADU at the monitor (methods A.5.2); that of the extraction to compare with.
+    pub quiet: Duration,
 }
 
 /// The link in the middle, the same in both directions.
@@ -60,7 +62,7 @@ impl Config {
         Config {
             bottleneck: Bottleneck { rate, delay: Duration::ZERO, limit: Limit::Packets(65_000) },
             tcp: tcp::Config::default(),
-            replay: ReplayModel::default(),
+            replay: ReplayModel::with_waits(Waits::CORRECTED),
             placement: Placement::Measured,
             unknown_rtt: Duration::from_millis(100),
             window,
@@ -69,6 +71,7 @@ impl Config {
             throughput_every: Duration::from_millis(1),
             seed: 1,
             monitor: true,
+            quiet: Duration::from_millis(500),
         }
     }
 
@@ -80,8 +83,7 @@ impl Config {
         let at_most = |name, value: Duration, most: Duration| {
             if value > most { Err(ConfigError::TooLong { name, value, most }) } else { Ok(()) }
         };
-        let above_zero =
-            |name, value: Duration| if value.is_zero() { Err(ConfigError::Zero { name }) } else { Ok(()) };
+        let above_zero = |name, value: Duration| if value.is_zero() { Err(ConfigError::Zero { name }) } else { Ok(()) };
         above_zero("window", self.window)?;
         above_zero("queue_every", self.queue_every)?;
         above_zero("throughput_every", self.throughput_every)?;

@@ -36,17 +36,14 @@ impl QueueSampler {
     ///
     /// # Errors
     /// The recorder's.
-    pub fn advance<R: Recorder>(
-        &mut self,
-        now: Time,
-        links: &mut [Link; 2],
-        recorder: &mut R,
-    ) -> Result<(), R::Error> {
+    pub fn advance<R: Recorder>(&mut self, now: Time, links: &mut [Link; 2], recorder: &mut R) -> Result<(), R::Error> {
         while self.next <= now {
             let busy_until = links.iter().filter_map(Link::empty_at).max();
             let Some(busy_until) = busy_until.filter(|&until| until > self.next) else {
                 // Nothing waits from here to now, however long that is.
-                self.next = Time::from_nanos((now.as_nanos() / self.every.as_nanos() + 1).saturating_mul(self.every.as_nanos()));
+                self.next = Time::from_nanos(
+                    (now.as_nanos() / self.every.as_nanos() + 1).saturating_mul(self.every.as_nanos()),
+                );
                 return Ok(());
             };
             let last = busy_until.min(now);

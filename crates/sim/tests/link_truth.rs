@@ -36,7 +36,9 @@ fn rate_by_latency_by_buffer_by_size() {
                 for size in [40, 54, 1_000, 1_514, 65_535u32] {
                     let what = format!("{rate} bit/s, {delay}, {buffer} packets, {size} bytes");
                     let line = |n: u64| {
-                        Duration::from_nanos((u128::from(n) * u128::from(size) * 8_000_000_000 / u128::from(rate)) as u64)
+                        Duration::from_nanos(
+                            (u128::from(n) * u128::from(size) * 8_000_000_000 / u128::from(rate)) as u64,
+                        )
                     };
                     let mut link = link(rate, delay, Limit::Packets(buffer));
                     let start = Time::from_nanos(12_345);
@@ -82,7 +84,8 @@ fn mm1_and_md1() {
         let (constant, _) = single_server(rho, Sizes::Constant(125_000), unlimited, 1_000_000, 2);
         assert_near("M/D/1 wait", constant.mean_wait, md1 * 1e-3, tolerance);
         if rho == 0.8 {
-            for (found, expected) in constant.found.iter().zip([0.2, 0.245_11, 0.189_41, 0.127_58, 0.083_28, 0.054_13]) {
+            for (found, expected) in constant.found.iter().zip([0.2, 0.245_11, 0.189_41, 0.127_58, 0.083_28, 0.054_13])
+            {
                 assert_near("M/D/1 occupancy", *found as f64 / 1e6, expected, 0.03);
             }
         }

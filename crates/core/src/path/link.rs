@@ -124,6 +124,21 @@ impl Link {
         self.waiting.back().map(|last| last.start)
     }
 
+    /// Ends the statistics at `end`, not before the last offer: what was counted ahead of it is taken back, and the
+    /// window ends there if it would end later.
+    pub fn end_statistics(&mut self, end: Time) {
+        self.advance(end);
+        let seen = &mut self.statistics;
+        for packet in &self.waiting {
+            let ahead = u128::from(seen.clip(end, packet.start).as_nanos());
+            seen.packet_time -= ahead;
+            seen.byte_time -= ahead * u128::from(packet.bytes);
+        }
+        seen.nonempty = seen.nonempty - seen.clip(end, seen.nonempty_until);
+        seen.transmitting = seen.transmitting - seen.clip(end, self.free);
+        seen.window = seen.window.min(end.since(Time::ZERO));
+    }
+
     /// What was measured so far, as if no more packets came.
     pub const fn statistics(&self) -> &LinkStatistics {
         &self.statistics
@@ -246,6 +261,17 @@ mod tests {
         assert_eq!(seen.mean_packets(), 0.5 + 0.75 + 0.75);
         assert_eq!(seen.utilisation(), 1.0);
         assert_eq!(seen.empty_share(), 0.0);
+    }
+
+    #[test]
+    fn statistics_can_end_before_the_packets_do() {
+        let mut link = link(8_000, Duration::ZERO, Limit::Packets(10));
+        // Transmissions from 0 to 1.5 s; the second packet waits until 0.5 s, the third until 1 s.
+        (0..3).for_each(|_| drop(link.offer(at(0), 500)));
+        link.end_statistics(at(750_000));
+        let seen = link.statistics();
+        assert!((seen.mean_packets() - (0.5 + 0.75) / 0.75).abs() < 1e-12);
+        assert_eq!((seen.utilisation(), seen.empty_share()), (1.0, 0.0));
     }
 
     #[test]

@@ -1,0 +1,465 @@
+//! One connection of a run: its two ends, its path, and what it leaves behind.
+
+use flowloom_core::extract::{Identity, Observer, Seen};
+use flowloom_core::path::{DelayBox, PathDelays};
+use flowloom_core::play::{Action, EpochTimes, Player, Script};
+use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder};
+use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::tcp::{Endpoint, Limits, Segment};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::Rate;
+use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
+
+use crate::config::Config;
+use crate::coverage::Coverage;
+use crate::flight::{Fifo, Handle};
+use crate::network::{Event, Network, link_bytes};
+
+/// Smallest MSS played, as Linux has it (TCP_MIN_SND_MSS): captures hold SYNs with an MSS of 0.
+const MIN_MSS: u16 = 48;
+
+/// A connection from its SYN until nothing more can happen to it.
+#[derive(Debug)]
+pub struct Connection {
+    ends: PerSide<End>,
+    script: Script,
+    established: Option<Time>,
+    first_data: Option<Time>,
+    last_data: Option<Time>,
+    closed: Option<Time>,
+    initiator_side: LinkSide,
+    cold: Box<Cold>,
+}
+
+/// One end: transport, program, wake-up; and the packets it sent.
+#[derive(Debug)]
+struct End {
+    endpoint: Endpoint,
+    player: Player,
+    timer: Timer,
+    /// Packets on the way from here to the link, and from the link to the other end.
+    to_link: Fifo,
+    from_link: Fifo,
+    /// The first of the latter that the monitor has not taken note of.
+    unobserved: Option<Handle>,
+    path_to_link: DelayBox,
+    /// The other end's part of the path.
+    path_from_link: DelayBox,
+    coverage: Coverage,
+}
+
+/// What is needed at the start, at the end, and by the monitor.
+#[derive(Debug)]
+struct Cold {
+    vector: ConnectionVector,
+    epochs: Vec<EpochRecord>,
+    observer: Option<Observer>,
+    first_passed: Time,
+    sequence_numbers: PerSide<u32>,
+    started: Time,
+    rtt: Duration,
+}
+
+impl Connection {
+    /// The connection of `vector`, about to start at `now`.
+    pub fn new(vector: ConnectionVector, now: Time, config: &Config) -> Connection {
+        let delays = PathDelays::new(&vector, config.placement, config.bottleneck.delay, config.unknown_rtt);
+        let limits = |side: Side| {
+            let (end, default) = (&vector.ends[side], Limits::default());
+            Limits {
+                mss: end.mss.unwrap_or(default.mss).max(MIN_MSS),
+                max_window: match end.max_window {
+                    0 => default.max_window,
+                    window => u32::try_from(window).unwrap_or(u32::MAX),
+                },
+            }
+        };
+        let end = |side: Side| End {
+            endpoint: match side {
+                Side::Initiator => Endpoint::connect(&config.tcp, limits(side)),
+                Side::Acceptor => Endpoint::listen(&config.tcp, limits(side)),
+            },
+            player: Player::new(side),
+            timer: Timer::default(),
+            to_link: Fifo::default(),
+            from_link: Fifo::default(),
+            unobserved: None,
+            path_to_link: DelayBox::new(delays.leg(side).to_link, Rate::UNLIMITED),
+            path_from_link: DelayBox::new(delays.leg(side.other()).from_link, Rate::UNLIMITED),
+            coverage: Coverage::default(),
+        };
+        let mut numbers = Stream::new(config.seed, Purpose::SequenceNumbers, vector.id);
+        Connection {
+            ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
+            script: Script::new(&vector, &config.replay),
+            established: None,
+            first_data: None,
+            last_data: None,
+            closed: None,
+            initiator_side: vector.initiator_side,
+            cold: Box::new(Cold {
+                epochs: Vec::new(),
+                observer: None,
+                first_passed: now,
+                sequence_numbers: PerSide { initiator: numbers.bits32(), acceptor: numbers.bits32() },
+                started: now,
+                rtt: delays.rtt(),
+                vector,
+            }),
+        }
+    }
+
+    /// The vector's id.
+    pub fn id(&self) -> u64 {
+        self.cold.vector.id
+    }
+
+    /// The side of the link `side` is on.
+    pub fn link_side(&self, side: Side) -> LinkSide {
+        match side {
+            Side::Initiator => self.initiator_side,
+            Side::Acceptor => self.initiator_side.other(),
+        }
+    }
+
+    /// Which of `side`'s bytes have passed.
+    pub fn coverage_mut(&mut self, side: Side) -> &mut Coverage {
+        &mut self.ends[side].coverage
+    }
+
+    /// Sequence and acknowledgement number of a segment of `sender` in its header.
+    pub fn wire_numbers(&self, sender: Side, segment: &Segment) -> (u32, u32) {
+        let numbers = self.cold.sequence_numbers;
+        segment.wire_numbers(numbers[sender], numbers[sender.other()])
+    }
+
+    /// The first packet of `sender` on its way to the link reaches it, and those sent together with it.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn arrive<R: Recorder>(
+        &mut self,
+        slot: u32,
+        sender: Side,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) -> Result<(), R::Error> {
+        while let Some(handle) = self.ends[sender].to_link.head() {
+            let due = network.packets.get(handle).due;
+            if due > now {
+                network.events.push(due, Event::Arrival { connection: slot, sender });
+                break;
+            }
+            network.packets.pop(&mut self.ends[sender].to_link);
+            if let Some(arrived) = network.offer(now, handle, sender, self)? {
+                let end = &mut self.ends[sender];
+                let packet = network.packets.get_mut(handle);
+                packet.due = end.path_from_link.pass(arrived, link_bytes(&packet.segment));
+                let due = packet.due;
+                if network.packets.push(&mut end.from_link, handle) {
+                    network.events.push(due, Event::Delivery { connection: slot, sender });
+                }
+                if network.config.monitor && end.unobserved.is_none() {
+                    end.unobserved = Some(handle);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first packet of `sender` on its way from the link reaches the other end.
+    pub fn deliver<R: Recorder>(&mut self, slot: u32, sender: Side, now: Time, network: &mut Network<'_, R>) {
+        if network.config.monitor {
+            self.observe(now, network);
+        }
+        let Some(handle) = network.packets.pop(&mut self.ends[sender].from_link) else { return };
+        if let Some(next) = self.ends[sender].from_link.head() {
+            network.events.push(network.packets.get(next).due, Event::Delivery { connection: slot, sender });
+        }
+        let segment = network.packets.get(handle).segment;
+        network.packets.remove(handle);
+        network.directions[self.link_side(sender) as usize].delivered += 1;
+        let side = sender.other();
+        let endpoint = &mut self.ends[side].endpoint;
+        let before = (endpoint.is_established(), endpoint.bytes_received(), endpoint.is_peer_closed());
+        endpoint.handle_segment(now, &segment, &network.config.tcp);
+        self.transmit(slot, side, now, network);
+        self.act(slot, side, now, network);
+        let endpoint = &self.ends[side].endpoint;
+        let after = (endpoint.is_established(), endpoint.bytes_received(), endpoint.is_peer_closed());
+        if after.0 && !before.0 {
+            if side == Side::Initiator {
+                self.established = Some(now);
+            }
+            self.ends[side].player.handle_established(now, &self.script);
+            self.act(slot, side, now, network);
+        }
+        if after.1 > before.1 {
+            self.last_data = Some(now);
+            let epoch = self.ends[side].player.handle_received(now, after.1, &self.script);
+            self.act(slot, side, now, network);
+            if let Some(EpochTimes { epoch, start, end }) = epoch {
+                self.cold.epochs.push(EpochRecord { connection: self.cold.vector.id, epoch, start, end });
+            }
+        }
+        if after.2 && !before.2 {
+            self.ends[side].player.handle_peer_closed(now, &self.script);
+            self.act(slot, side, now, network);
+        }
+        self.set_timer(slot, side, now, network);
+    }
+
+    /// `side`'s wake-up rings.
+    pub fn wake<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
+        let end = &mut self.ends[side];
+        if !end.timer.rings(now) {
+            return;
+        }
+        end.endpoint.handle_timeout(now, &network.config.tcp);
+        self.transmit(slot, side, now, network);
+        self.act(slot, side, now, network);
+        self.ends[side].player.handle_timeout(now);
+        self.act(slot, side, now, network);
+        self.set_timer(slot, side, now, network);
+    }
+
+    /// Sends the SYN.
+    pub fn start<R: Recorder>(&mut self, slot: u32, now: Time, network: &mut Network<'_, R>) {
+        self.transmit(slot, Side::Initiator, now, network);
+        self.set_timer(slot, Side::Initiator, now, network);
+    }
+
+    /// Does what the program at `side` wants, until it wants nothing.
+    fn act<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
+        loop {
+            let End { endpoint, player, .. } = &mut self.ends[side];
+            match player.poll_action(&self.script) {
+                Some(Action::Write(bytes)) => endpoint.write(bytes),
+                Some(Action::Close) => endpoint.close(),
+                Some(Action::Abort) => endpoint.abort(),
+                None => return,
+            }
+            self.transmit(slot, side, now, network);
+        }
+    }
+
+    /// Makes sure `side` is woken in time.
+    fn set_timer<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
+        let end = &mut self.ends[side];
+        if let Some(deadline) = end.deadline()
+            && let Some(at) = end.timer.set(deadline.max(now))
+        {
+            network.events.push(at, Event::Timer { connection: slot, side });
+        }
+    }
+
+    /// Sends what `side` has to send, and tells the program at it of new data that went out; [`Self::act`] must follow.
+    fn transmit<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
+        let end = &mut self.ends[side];
+        let before = end.endpoint.bytes_transmitted();
+        while let Some(segment) = end.endpoint.poll_transmit(now, &network.config.tcp) {
+            if segment.payload_bytes > 0 && self.first_data.is_none() {
+                self.first_data = Some(now);
+            }
+            if (segment.flags.fin() || segment.flags.rst()) && self.closed.is_none() {
+                self.closed = Some(now);
+            }
+            let due = end.path_to_link.pass(now, link_bytes(&segment));
+            let handle = network.packets.insert(segment, due);
+            if network.packets.push(&mut end.to_link, handle) {
+                network.events.push(due, Event::Arrival { connection: slot, sender: side });
+            }
+            let from = if side == Side::Initiator { self.initiator_side } else { self.initiator_side.other() };
+            network.directions[from as usize].sent += 1;
+        }
+        let transmitted = end.endpoint.bytes_transmitted();
+        if transmitted != before {
+            end.player.handle_transmitted(now, transmitted, &self.script);
+        }
+    }
+
+    /// Lets the monitor take note of the packets that pass by `now`, in the order they pass.
+    ///
+    /// It may come late to a packet, but not later than the packet's delivery; every packet that passes before then has
+    /// been accepted by the link by then, so the order is the true one.
+    fn observe<R: Recorder>(&mut self, now: Time, network: &Network<'_, R>) {
+        loop {
+            let key = |side: Side| {
+                let packet = network.packets.get(self.ends[side].unobserved?);
+                Some((packet.passed, packet.order)).filter(|key| key.0 <= now)
+            };
+            let side = match (key(Side::Initiator), key(Side::Acceptor)) {
+                (None, None) => return,
+                (Some(_), None) => Side::Initiator,
+                (None, Some(_)) => Side::Acceptor,
+                (Some(initiator), Some(acceptor)) if initiator < acceptor => Side::Initiator,
+                (Some(_), Some(_)) => Side::Acceptor,
+            };
+            let Some(handle) = self.ends[side].unobserved else { return };
+            self.ends[side].unobserved = network.packets.behind(handle);
+            let packet = network.packets.get(handle);
+            let segment = &packet.segment;
+            let (sequence, acknowledgement) = self.wire_numbers(side, segment);
+            let seen = Seen {
+                sequence,
+                acknowledgement,
+                flags: segment.flags,
+                window: segment.window_field(),
+                payload_bytes: segment.payload_bytes,
+                mss: segment.mss,
+                window_scale: segment.window_scale,
+            };
+            let cold = &mut *self.cold;
+            let observer = cold.observer.get_or_insert_with(|| {
+                cold.first_passed = packet.passed;
+                Observer::new(packet.passed, network.config.quiet)
+            });
+            observer.handle_segment(packet.passed, side, &seen);
+        }
+    }
+
+    /// Whether nothing can happen to it any more: no packet is on its way and no end waits for a time.
+    ///
+    /// This is how every connection ends, also one that its vector leaves open, and one whose other end never learns
+    /// that it was reset.
+    pub fn is_over(&self) -> bool {
+        Side::BOTH.iter().all(|&side| {
+            let end = &self.ends[side];
+            end.to_link.head().is_none() && end.from_link.head().is_none() && end.deadline().is_none()
+        })
+    }
+
+    /// Takes the packets still on their way out of the network when the run is cut at `end`.
+    pub fn cut<R: Recorder>(&mut self, end: Time, network: &mut Network<'_, R>) {
+        if network.config.monitor {
+            self.observe(end, network);
+        }
+        for side in Side::BOTH {
+            let from = self.link_side(side);
+            while let Some(handle) = network.packets.pop(&mut self.ends[side].to_link) {
+                network.packets.remove(handle);
+                network.directions[from as usize].in_flight += 1;
+            }
+            while let Some(handle) = network.packets.pop(&mut self.ends[side].from_link) {
+                network.cut(end, handle, from);
+                network.packets.remove(handle);
+                network.directions[from as usize].in_flight += 1;
+            }
+        }
+    }
+
+    /// Hands what it was to the recorder; how it ended.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn finish<R: Recorder>(mut self, recorder: &mut R) -> Result<Outcome, R::Error> {
+        let sum =
+            |count: fn(&Endpoint) -> u32| Side::BOTH.iter().map(|&s| u64::from(count(&self.ends[s].endpoint))).sum();
+        let record = ConnectionRecord {
+            id: self.id(),
+            start: self.cold.started,
+            outcome: self.outcome(),
+            established: self.established,
+            first_data: self.first_data,
+            last_data: self.last_data,
+            closed: self.closed,
+            rtt: self.cold.rtt,
+            retransmissions: sum(Endpoint::retransmissions),
+            timeouts: sum(Endpoint::timeouts),
+            delivered_bytes: [self.received(Side::Acceptor), self.received(Side::Initiator)],
+        };
+        let identity = Identity {
+            id: self.id(),
+            start: self.cold.first_passed,
+            initiator_side: self.initiator_side,
+            initiator_rule: self.cold.vector.initiator_rule,
+        };
+        let monitor = self.cold.observer.take().map(|mut observer| observer.finish(identity).1);
+        recorder.connection(&self.cold.vector, &record, &self.cold.epochs, monitor.as_ref())?;
+        Ok(record.outcome)
+    }
+
+    fn received(&self, side: Side) -> u64 {
+        self.ends[side].endpoint.bytes_received()
+    }
+
+    fn outcome(&self) -> Outcome {
+        use flowloom_core::workload::Close;
+        let ends = || Side::BOTH.iter().map(|&side| &self.ends[side].endpoint);
+        let all_arrived = Side::BOTH.iter().all(|&side| self.received(side.other()) >= self.script.total(side));
+        let closed = self.script.close() == Close::NotSeen || ends().all(Endpoint::is_closed);
+        match (all_arrived, closed) {
+            (true, true) => Outcome::Completed,
+            (false, _) if ends().any(Endpoint::is_reset) => Outcome::Reset,
+            _ => Outcome::Unfinished,
+        }
+    }
+}
+
+impl End {
+    /// When the endpoint or the program has to be woken. A program whose connection is gone waits for nothing.
+    fn deadline(&self) -> Option<Time> {
+        let player = self.player.next_timeout().filter(|_| !self.endpoint.is_reset());
+        match (self.endpoint.next_timeout(), player) {
+            (Some(endpoint), Some(player)) => Some(endpoint.min(player)),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+/// The pending wake-ups of an end. Nothing is ever taken out of the event queue: a deadline that moves back is noticed
+/// when the wake-up comes too early, one that moves forward gets a second wake-up, of which one is remembered.
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    next: Time,
+    after_next: Time,
+}
+
+impl Default for Timer {
+    fn default() -> Timer {
+        Timer { next: Time::MAX, after_next: Time::MAX }
+    }
+}
+
+impl Timer {
+    /// Wants a wake-up by `deadline`; when to put it into the event queue, if none comes early enough.
+    fn set(&mut self, deadline: Time) -> Option<Time> {
+        if deadline >= self.next {
+            return None;
+        }
+        self.after_next = self.next;
+        self.next = deadline;
+        Some(deadline)
+    }
+
+    /// A wake-up comes at `now`; whether it is one that is remembered.
+    fn rings(&mut self, now: Time) -> bool {
+        if self.next != now {
+            return false;
+        }
+        self.next = std::mem::replace(&mut self.after_next, Time::MAX);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wake_ups_do_not_pile_up() {
+        let at = Time::from_nanos;
+        let mut timer = Timer::default();
+        assert_eq!(timer.set(at(1_000)), Some(at(1_000)));
+        assert_eq!(timer.set(at(5_000)), None, "it will be woken in time to ask again");
+        // A short deadline that comes again and again while a long one is pending.
+        for short in [100, 200, 300] {
+            assert_eq!(timer.set(at(short)), Some(at(short)));
+            assert!(timer.rings(at(short)));
+            assert_eq!(timer.set(at(1_500)), None, "the first long one is still pending");
+        }
+        assert!(timer.rings(at(1_000)));
+        assert!(!timer.rings(at(1_000)));
+        assert_eq!(timer.set(at(5_000)), Some(at(5_000)));
+    }
+}

@@ -1,0 +1,184 @@
+//! A run: the workload over the dumbbell, from the first SYN to the last packet.
+
+use std::ops::ControlFlow;
+
+use flowloom_core::record::{Outcome, Recorder};
+use flowloom_core::time::Time;
+use flowloom_core::workload::ConnectionVector;
+
+use crate::config::Config;
+use crate::connection::Connection;
+use crate::network::{Event, Network};
+use crate::summary::{Progress, RunError, Summary};
+
+/// Events between two reports of progress: some tens of milliseconds.
+const PROGRESS_EVERY: u64 = 1 << 16;
+
+/// Runs `vectors`, which come in order of their start, and leaves what happened with `recorder`.
+///
+/// A connection's SYN is sent when the vector starts. Connections that start at the end of the window or later are not
+/// run. When the window is over the run goes on until every connection has ended, at most [`Config::drain`] longer; the
+/// connections still open then are recorded as unfinished, and so they are when `progress`, which is called now and
+/// then, breaks off the run.
+///
+/// The result depends on the vectors, the config and nothing else.
+///
+/// # Errors
+/// A [`RunError`]; what was recorded until then stays with the recorder.
+pub fn run<W, R: Recorder>(
+    vectors: impl IntoIterator<Item = Result<ConnectionVector, W>>,
+    config: &Config,
+    recorder: &mut R,
+    mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Summary, RunError<W, R::Error>> {
+    config.validate()?;
+    let mut simulation = Simulation {
+        network: Network::new(config, recorder),
+        workload: Workload { vectors: vectors.into_iter(), next: None, last_start: Time::ZERO },
+        connections: Vec::new(),
+        vacant: Vec::new(),
+        active: 0,
+        summary: Summary::default(),
+        now: Time::ZERO,
+    };
+    simulation.advance_workload()?;
+    let cut = Time::ZERO + config.window + config.drain;
+    while simulation.active > 0 || simulation.workload.next.is_some() {
+        let Some((now, event)) = simulation.network.events.pop_until(cut) else {
+            simulation.now = cut;
+            break;
+        };
+        simulation.now = now;
+        simulation.summary.events += 1;
+        simulation.serve(now, event)?;
+        if simulation.summary.events.is_multiple_of(PROGRESS_EVERY) && progress(simulation.progress()).is_break() {
+            simulation.summary.interrupted = true;
+            break;
+        }
+    }
+    simulation.finish()
+}
+
+struct Simulation<'a, V, R> {
+    network: Network<'a, R>,
+    workload: Workload<V>,
+    /// Connections by slot. An event of a slot whose connection ended is a wake-up that nobody needs any more; what
+    /// finds another connection there wakes it early, which changes nothing.
+    connections: Vec<Option<Connection>>,
+    vacant: Vec<u32>,
+    active: u64,
+    summary: Summary,
+    now: Time,
+}
+
+struct Workload<V> {
+    vectors: V,
+    /// The vector whose start is the pending [`Event::Start`].
+    next: Option<ConnectionVector>,
+    last_start: Time,
+}
+
+impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation<'_, V, R> {
+    fn serve(&mut self, now: Time, event: Event) -> Result<(), RunError<W, R::Error>> {
+        let slot = match event {
+            Event::Start => return self.start(now),
+            Event::Arrival { connection, .. }
+            | Event::Delivery { connection, .. }
+            | Event::Timer { connection, .. } => connection,
+        };
+        let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
+        match event {
+            Event::Start => {}
+            Event::Arrival { sender, .. } => {
+                connection.arrive(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
+            }
+            Event::Delivery { sender, .. } => connection.deliver(slot, sender, now, &mut self.network),
+            Event::Timer { side, .. } => connection.wake(slot, side, now, &mut self.network),
+        }
+        if connection.is_over() {
+            self.remove(slot)?;
+        }
+        Ok(())
+    }
+
+    /// Starts the connection that is due and schedules the next.
+    fn start(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
+        let Some(vector) = self.workload.next.take() else { return Ok(()) };
+        let mut connection = Connection::new(vector, now, self.network.config);
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            u32::try_from(self.connections.len() - 1).expect("fewer than 2^32 connections at once")
+        });
+        connection.start(slot, now, &mut self.network);
+        self.connections[slot as usize] = Some(connection);
+        self.active += 1;
+        self.summary.connections.started += 1;
+        self.advance_workload()
+    }
+
+    /// Reads the next vector and schedules its start, if that lies in the window.
+    fn advance_workload(&mut self) -> Result<(), RunError<W, R::Error>> {
+        let Some(vector) = self.workload.vectors.next().transpose().map_err(RunError::Workload)? else { return Ok(()) };
+        let (start, previous) = (vector.start, self.workload.last_start);
+        if start < previous {
+            return Err(RunError::Unsorted { id: vector.id, start, previous });
+        }
+        if start.since(Time::ZERO) < self.network.config.window {
+            self.workload.last_start = start;
+            self.workload.next = Some(vector);
+            self.network.events.push(start, Event::Start);
+        }
+        Ok(())
+    }
+
+    /// Records a connection that ended and frees its slot.
+    fn remove(&mut self, slot: u32) -> Result<(), RunError<W, R::Error>> {
+        if let Some(connection) = self.connections[slot as usize].take() {
+            let outcome = connection.finish(self.network.recorder).map_err(RunError::Recorder)?;
+            self.count(outcome);
+            self.vacant.push(slot);
+            self.active -= 1;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, outcome: Outcome) {
+        self.summary.connections.add(outcome);
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.now,
+            started: self.summary.connections.started,
+            active: self.active,
+            events: self.summary.events,
+        }
+    }
+
+    /// Cuts what is still open, in the order of the vectors, and adds up.
+    fn finish(mut self) -> Result<Summary, RunError<W, R::Error>> {
+        let end = self.now;
+        let mut open: Vec<u32> =
+            (0..).zip(&self.connections).filter(|(_, c)| c.is_some()).map(|(slot, _)| slot).collect();
+        open.sort_unstable_by_key(|&slot| self.connections[slot as usize].as_ref().map(Connection::id));
+        for slot in open {
+            if let Some(connection) = &mut self.connections[slot as usize] {
+                connection.cut(end, &mut self.network);
+            }
+            self.remove(slot)?;
+        }
+        // A run that came to its end before the window did was idle for the rest of it.
+        let window_end = Time::ZERO + self.network.config.window;
+        let covered = if self.summary.interrupted { end } else { end.max(window_end) };
+        self.network.finish(end, covered).map_err(RunError::Recorder)?;
+        self.summary.end = end;
+        self.summary.directions = std::mem::take(&mut self.network.directions);
+        for (from, direction) in ["left", "right"].into_iter().zip(&self.summary.directions) {
+            let accounted = direction.delivered + direction.dropped.total() + direction.in_flight;
+            if accounted != direction.sent {
+                return Err(RunError::Imbalance { from, sent: direction.sent, accounted });
+            }
+        }
+        Ok(self.summary)
+    }
+}
