@@ -1,4 +1,17 @@
 //! Stored records in; summaries, comparison and one HTML file out.
 
+pub mod compare;
+pub mod facts;
+mod load;
 pub mod metric;
+pub mod run;
 pub mod statistics;
+pub mod summary;
+pub mod verdict;
+
+pub use compare::{Comparison, compare_runs, compare_with_original};
+pub use facts::{Facts, HostFacts, Original};
+pub use load::LoadError;
+pub use run::Run;
+pub use summary::Summary;
+pub use verdict::Verdict;

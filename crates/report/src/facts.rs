@@ -1,0 +1,80 @@
+//! What a run says about itself beside its tables: the fields of `run.json` and `host.json` that reports use.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The fields of `run.json`. A driver fills it and passes [`Facts::to_json`] to
+/// [`RunWriter::finish`](flowloom_store::run_folder::RunWriter::finish); fields that are missing are empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// What it is called.
+    pub title: String,
+    /// What was replayed, by name; empty if left out (methods M.12).
+    pub source: String,
+    /// `sim` or `live`.
+    pub driver: String,
+    /// How the workload was changed for the replay, in words: `a-t-b-t, usernet, measured windows`.
+    pub model: String,
+    /// The network, in words: `dumbbell, 1.00 Gbit/s, drop-tail 65000p`.
+    pub network: String,
+    /// The seed.
+    pub seed: u64,
+    /// The window results use, nanoseconds from the start of the run: `[start, end)`. Null: all of it.
+    pub window_ns: Option<[u64; 2]>,
+    /// The experiment as resolved, TOML.
+    pub experiment: String,
+    /// The command that makes the run again.
+    pub command: String,
+    /// Inputs, hashes, versions.
+    pub provenance: BTreeMap<String, String>,
+    /// Somebody stopped it.
+    pub interrupted: bool,
+    /// What the program that made it had to say.
+    pub warnings: Vec<String>,
+    /// What the original was; null if the workload has none.
+    pub original: Option<Original>,
+    /// Events served; null where there is no simulator.
+    pub events: Option<u64>,
+}
+
+/// What a replay's original was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Original {
+    /// Packets in it.
+    pub packets: u64,
+    /// First to last packet.
+    pub duration_ns: u64,
+    /// TCP connections in it, those that are not replayed too.
+    pub connections: u64,
+    /// What is not replayed: reason and count.
+    pub set_aside: BTreeMap<String, u64>,
+}
+
+/// The fields of `host.json`: all that may differ between two runs of the same experiment (methods M.11).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostFacts {
+    /// How long the run took.
+    pub wall_ns: Option<u64>,
+    /// When it was started, as the reader should see it; empty if not recorded.
+    pub date: String,
+    /// Anything else worth knowing: name and value.
+    pub host: BTreeMap<String, String>,
+}
+
+impl Facts {
+    /// As `run.json` holds it.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+impl HostFacts {
+    /// As `host.json` holds it.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}

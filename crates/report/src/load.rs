@@ -1,0 +1,78 @@
+//! A run folder's tables, read once, row by row.
+
+use std::path::PathBuf;
+
+use flowloom_core::time::{Duration, Time};
+use flowloom_store::FileError;
+use flowloom_store::run_folder::RunFolder;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::facts::{Facts, HostFacts};
+use crate::run::{Measurements, Run};
+
+/// Why a run folder could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// A table cannot be read.
+    #[error(transparent)]
+    Table(#[from] FileError),
+    /// `run.json` or `host.json` holds something else than it should.
+    #[error("{}: {problem}", path.display())]
+    Facts {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl Run {
+    /// Reads the numbers of a run folder, complete or cut off. Of each table only the values that are summarised or
+    /// compared stay in memory: some 100 bytes a connection.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] if a table or a JSON file is missing or cannot be read; it names the file.
+    pub fn load(folder: &RunFolder) -> Result<Run, LoadError> {
+        let mut facts: Facts = fields(folder, "run.json", Value::Object(folder.run().clone()))?;
+        facts.interrupted |= !folder.complete();
+        let host: HostFacts = match folder.host() {
+            Value::Null => HostFacts::default(),
+            host => fields(folder, "host.json", host.clone())?,
+        };
+        let window = match facts.window_ns {
+            Some([start, end]) => (Time::from_nanos(start), Time::from_nanos(end)),
+            None => (Time::ZERO, last_sign_of_life(folder)?),
+        };
+        let mut measured = Measurements::new(window, folder.queue_interval()?);
+        folder.connections()?.try_for_each(|row| row.map(|row| measured.connection(&row)))?;
+        measured.connections_done();
+        folder.epochs()?.try_for_each(|row| row.map(|row| measured.epoch(&row)))?;
+        folder.adus()?.try_for_each(|row| row.map(|row| measured.adu(&row)))?;
+        folder.queue()?.try_for_each(|row| row.map(|row| measured.queue(&row)))?;
+        folder.throughput()?.try_for_each(|row| row.map(|row| measured.throughput(&row)))?;
+        folder.active()?.try_for_each(|row| row.map(|row| measured.active(&row)))?;
+        folder.drops()?.try_for_each(|row| row.map(|row| measured.drop(&row)))?;
+        measured.finish();
+        let name = folder.path().file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into());
+        Ok(Run { name, facts, host, measurements: measured })
+    }
+}
+
+/// Where the window of a run that does not say ends: just after the last thing a connection did.
+fn last_sign_of_life(folder: &RunFolder) -> Result<Time, FileError> {
+    let mut last = Time::ZERO;
+    for row in folder.connections()? {
+        let row = row?;
+        last =
+            [Some(row.start), row.last_data, row.closed, row.original_end].into_iter().flatten().fold(last, Time::max);
+    }
+    Ok(last + Duration::from_nanos(1))
+}
+
+fn fields<T: DeserializeOwned>(folder: &RunFolder, file: &str, value: Value) -> Result<T, LoadError> {
+    serde_json::from_value(value)
+        .map_err(|error| LoadError::Facts { path: folder.path().join(file), problem: error.to_string() })
+}

@@ -1,0 +1,453 @@
+//! A run folder as samples: what the summary, the comparison and the report are made of.
+
+use std::collections::BTreeMap;
+
+use flowloom_core::record::{DropReason, DropRecord, Outcome, PacketKind, QueueSample, Traffic};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{LinkSide, Pattern};
+use flowloom_store::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
+
+use crate::facts::{Facts, HostFacts};
+use crate::metric::Metric;
+use crate::statistics::Sample;
+
+/// Payload bytes of a connection, both directions added (the size classes of Aikat 2010, table 6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Size {
+    /// Less than 4 kB.
+    Small,
+    /// 4 kB and more, less than 1 MB.
+    Medium,
+    /// 1 MB and more.
+    Large,
+}
+
+impl Size {
+    fn of(bytes: u64) -> Size {
+        match bytes {
+            0..4_000 => Size::Small,
+            4_000..1_000_000 => Size::Medium,
+            _ => Size::Large,
+        }
+    }
+}
+
+/// What kind of connection a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// Sequential or concurrent.
+    pub pattern: Pattern,
+    /// By payload.
+    pub size: Size,
+    /// Lost packets in the original, which the replay does not lose unless asked: reported apart (methods M.7).
+    pub lost_in_original: bool,
+}
+
+/// One value and the kind of connection it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// In the smallest unit of its metric.
+    pub value: u64,
+    /// Of its connection.
+    pub class: Class,
+}
+
+/// Where a value was seen. Original and monitor may be compared with each other, endpoints only between runs
+/// (methods M.1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PerPoint {
+    /// At the capture's monitor.
+    pub original: Vec<Value>,
+    /// At the same place in the replay.
+    pub monitor: Vec<Value>,
+    /// At the replay's own ends.
+    pub endpoint: Vec<Value>,
+}
+
+impl PerPoint {
+    /// The values seen at `point`.
+    pub fn at(&self, point: Point) -> &[Value] {
+        match point {
+            Point::Original => &self.original,
+            Point::Monitor => &self.monitor,
+            Point::Endpoint => &self.endpoint,
+        }
+    }
+
+    fn at_mut(&mut self, point: Point) -> &mut Vec<Value> {
+        match point {
+            Point::Original => &mut self.original,
+            Point::Monitor => &mut self.monitor,
+            Point::Endpoint => &mut self.endpoint,
+        }
+    }
+}
+
+/// How the connections ended in the original and in the replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Endings {
+    /// A close was seen in both: their durations are compared (methods M.4).
+    pub both: u64,
+    /// Only in the original: the replay reached its end first.
+    pub only_original: u64,
+    /// Only in the replay: the capture ended first, or the close was not in it.
+    pub only_replay: u64,
+    /// In neither.
+    pub neither: u64,
+}
+
+/// How the replayed connections ended at their own ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcomes {
+    /// All data arrived.
+    pub completed: u64,
+    /// Reset before all data had arrived.
+    pub reset: u64,
+    /// The run ended first.
+    pub unfinished: u64,
+}
+
+impl Outcomes {
+    /// All connections.
+    pub fn started(&self) -> u64 {
+        self.completed + self.reset + self.unfinished
+    }
+}
+
+/// Queue lengths of one direction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// (sampling instant, packets waiting), empty instants left out.
+    pub samples: Vec<(Time, u64)>,
+}
+
+/// What the tables of a run folder say, as numbers.
+#[derive(Clone, Debug)]
+pub struct Measurements {
+    /// The window results use, from the start of the run: `[start, end)`.
+    pub window: (Time, Time),
+    /// Width of the bins of [`Self::traffic`].
+    pub bin: Duration,
+    /// How often queues were sampled.
+    pub queue_interval: Duration,
+    /// Connections, sequential ones among them, and how they ended.
+    pub outcomes: Outcomes,
+    /// Sequential connections.
+    pub sequential: u64,
+    /// Connections that lost packets in the original.
+    pub lost_in_original: u64,
+    /// How they ended in both worlds.
+    pub endings: Endings,
+    /// Payload bytes to be sent.
+    pub payload_bytes: u64,
+    /// Payload bytes delivered.
+    pub delivered_bytes: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Nanoseconds. Original and monitor: only connections that finished in both.
+    pub durations: PerPoint,
+    /// Nanoseconds. Original and monitor: only epochs that ended within the window.
+    pub response_times: PerPoint,
+    /// Nanoseconds; at the endpoint the base round-trip time of the path.
+    pub round_trip_times: PerPoint,
+    /// Bytes; none at the endpoint.
+    pub adu_sizes: PerPoint,
+    /// Connections active at each whole second of the window: original, replay.
+    pub active: [Vec<u64>; 2],
+    /// Packets of the whole run, drain included, by the side they come from: offered to the queue, carried by the link.
+    pub offered_packets: [u64; 2],
+    /// See [`Self::offered_packets`].
+    pub carried_packets: [u64; 2],
+    /// Traffic in each bin of the window.
+    pub traffic: BTreeMap<(TrafficPoint, LinkSide), Vec<Traffic>>,
+    /// Queues by the side packets come from: left, right.
+    pub queues: [Queue; 2],
+    /// Dropped packets.
+    pub drops: BTreeMap<(DropReason, PacketKind, LinkSide), u64>,
+    /// Whether the run replays an original that was measured.
+    pub has_original: bool,
+    /// (id, class), ascending by id.
+    classes: Vec<(u64, Class)>,
+}
+
+/// Windows shorter than this are cut into tenths of a second, so that their series have more than a handful of bins.
+const SHORT_WINDOW: Duration = Duration::from_secs(20);
+
+impl Measurements {
+    /// Nothing measured yet, for a run with this window.
+    pub fn new(window: (Time, Time), queue_interval: Duration) -> Measurements {
+        let short = window.1.since(window.0) < SHORT_WINDOW;
+        Measurements {
+            window,
+            bin: if short { Duration::from_millis(100) } else { Duration::from_secs(1) },
+            queue_interval,
+            outcomes: Outcomes::default(),
+            sequential: 0,
+            lost_in_original: 0,
+            endings: Endings::default(),
+            payload_bytes: 0,
+            delivered_bytes: 0,
+            retransmissions: 0,
+            timeouts: 0,
+            durations: PerPoint::default(),
+            response_times: PerPoint::default(),
+            round_trip_times: PerPoint::default(),
+            adu_sizes: PerPoint::default(),
+            active: [Vec::new(), Vec::new()],
+            offered_packets: [0; 2],
+            carried_packets: [0; 2],
+            traffic: BTreeMap::new(),
+            queues: [Queue::default(), Queue::default()],
+            drops: BTreeMap::new(),
+            has_original: false,
+            classes: Vec::new(),
+        }
+    }
+
+    fn holds(&self, time: Time) -> bool {
+        self.window.0 <= time && time < self.window.1
+    }
+
+    /// Takes a connection; all connections come before the epochs and ADUs. Those that started outside the window
+    /// are left out (methods C.1).
+    pub fn connection(&mut self, row: &ConnectionRow) {
+        if !self.holds(row.start) {
+            return;
+        }
+        let bytes = row.initiator_bytes + row.acceptor_bytes;
+        let class =
+            Class { pattern: row.pattern, size: Size::of(bytes), lost_in_original: row.original_lost_segments > 0 };
+        self.classes.push((row.id, class));
+        match row.outcome {
+            Outcome::Completed => self.outcomes.completed += 1,
+            Outcome::Reset => self.outcomes.reset += 1,
+            Outcome::Unfinished => self.outcomes.unfinished += 1,
+        }
+        self.sequential += u64::from(row.pattern == Pattern::Sequential);
+        self.lost_in_original += u64::from(class.lost_in_original);
+        self.payload_bytes += bytes;
+        self.delivered_bytes += row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes;
+        self.retransmissions += row.retransmissions;
+        self.timeouts += row.timeouts;
+
+        let value = |duration: Duration| Value { value: duration.as_nanos(), class };
+        self.has_original |= row.original_duration.is_some();
+        match (row.original_end.is_some(), row.monitor_end.is_some()) {
+            (true, true) => {
+                self.endings.both += 1;
+                if let (Some(original), Some(monitor)) = (row.original_duration, row.monitor_duration) {
+                    self.durations.original.push(value(original));
+                    self.durations.monitor.push(value(monitor));
+                }
+            }
+            (true, false) => self.endings.only_original += 1,
+            (false, true) => self.endings.only_replay += 1,
+            (false, false) => self.endings.neither += 1,
+        }
+        if row.outcome != Outcome::Unfinished {
+            self.durations.endpoint.extend(row.endpoint_duration.map(value));
+        }
+        self.round_trip_times.original.extend(row.original_rtt.map(value));
+        self.round_trip_times.monitor.extend(row.monitor_rtt.map(value));
+        self.round_trip_times.endpoint.push(value(row.path_rtt));
+    }
+
+    /// To be called between the last connection and the first epoch or ADU.
+    pub fn connections_done(&mut self) {
+        self.classes.sort_unstable_by_key(|&(id, _)| id);
+    }
+
+    fn class(&self, id: u64) -> Option<Class> {
+        let at = self.classes.binary_search_by_key(&id, |&(id, _)| id).ok()?;
+        Some(self.classes[at].1)
+    }
+
+    /// Takes an epoch.
+    pub fn epoch(&mut self, row: &EpochRow) {
+        let (Some(response), true) = (row.response, self.holds(row.start)) else { return };
+        // The capture's end cut the original's epochs; the replay goes on past it and must be cut alike.
+        if row.point != Point::Endpoint && row.start + response > self.window.1 {
+            return;
+        }
+        if let Some(class) = self.class(row.connection) {
+            self.response_times.at_mut(row.point).push(Value { value: response.as_nanos(), class });
+        }
+    }
+
+    /// Takes an ADU.
+    pub fn adu(&mut self, row: &AduRow) {
+        if let Some(class) = self.class(row.connection).filter(|_| self.holds(row.first)) {
+            self.adu_sizes.at_mut(row.point).push(Value { value: row.bytes, class });
+        }
+    }
+
+    /// Takes a queue sample.
+    pub fn queue(&mut self, sample: &QueueSample) {
+        if self.holds(sample.time) {
+            self.queues[sample.from as usize].samples.push((sample.time, sample.packets));
+        }
+    }
+
+    /// Takes a throughput bin. A bin wider than [`Self::bin`] counts where it starts.
+    pub fn throughput(&mut self, row: &ThroughputRow) {
+        match row.point {
+            TrafficPoint::ReplayOffered => self.offered_packets[row.from as usize] += row.traffic.packets,
+            TrafficPoint::ReplayCarried => self.carried_packets[row.from as usize] += row.traffic.packets,
+            TrafficPoint::Original | TrafficPoint::SetAside => {}
+        }
+        if !self.holds(row.start) {
+            return;
+        }
+        let index = (row.start.since(self.window.0).as_nanos() / self.bin.as_nanos()) as usize;
+        let bins = self.traffic.entry((row.point, row.from)).or_default();
+        if bins.len() <= index {
+            bins.resize(index + 1, Traffic::default());
+        }
+        bins[index].add(row.traffic);
+    }
+
+    /// Takes the connections active from a whole second on; rows of a point come in order.
+    pub fn active(&mut self, row: &ActiveRow) {
+        let seconds = &mut self.active[row.point as usize];
+        let first = self.window.0.as_nanos().div_ceil(1_000_000_000);
+        let end = self.window.1.as_nanos().div_ceil(1_000_000_000);
+        let second = row.time.as_nanos() / 1_000_000_000;
+        let index = (second.max(first) - first) as usize;
+        let held = seconds.last().copied().unwrap_or(0);
+        if second < first {
+            seconds.clear();
+        }
+        if second < end {
+            seconds.truncate(index);
+            seconds.resize(index, held);
+            seconds.push(row.connections);
+        }
+    }
+
+    /// Takes a drop.
+    pub fn drop(&mut self, record: &DropRecord) {
+        *self.drops.entry((record.reason, record.kind, record.from)).or_default() += 1;
+    }
+
+    /// To be called after the last row: series go on to the window's end.
+    pub fn finish(&mut self) {
+        let length = self.window.1.since(self.window.0);
+        let bins = (length.as_nanos() / self.bin.as_nanos()).max(1) as usize;
+        // Cuts a last, partial bin: it would look like a breakdown.
+        self.traffic.values_mut().for_each(|series| series.resize(bins, Traffic::default()));
+        let first = self.window.0.as_nanos().div_ceil(1_000_000_000);
+        let seconds = self.window.1.as_nanos().div_ceil(1_000_000_000).saturating_sub(first) as usize;
+        for series in &mut self.active {
+            let held = series.last().copied().unwrap_or(0);
+            series.resize(seconds, held);
+        }
+    }
+
+    /// Values of `metric` at `point`, of connections of the kinds that `of` accepts; series are of all connections.
+    pub fn sample(&self, metric: Metric, point: Point, of: impl Fn(Class) -> bool) -> Sample {
+        let values = match metric {
+            Metric::Duration => &self.durations,
+            Metric::ResponseTime => &self.response_times,
+            Metric::RoundTripTime => &self.round_trip_times,
+            Metric::AduSize => &self.adu_sizes,
+            Metric::ActiveConnections
+            | Metric::ThroughputFromLeft
+            | Metric::ThroughputFromRight
+            | Metric::PacketArrivals
+            | Metric::Goodput => return Sample::new(self.series(metric, point)),
+            Metric::QueueFromLeft => return self.queue_sample(LinkSide::Left),
+            Metric::QueueFromRight => return self.queue_sample(LinkSide::Right),
+        };
+        values.at(point).iter().filter(|value| of(value.class)).map(|value| value.value as f64).collect()
+    }
+
+    /// A metric over time: one value per bin ([`Self::series_bin`]); empty for metrics that are none and for queues.
+    pub fn series(&self, metric: Metric, point: Point) -> Vec<f64> {
+        let per_second = 1e9 / self.bin.as_nanos() as f64;
+        let source = if point == Point::Original { TrafficPoint::Original } else { TrafficPoint::ReplayCarried };
+        let bits = |sides: &[LinkSide], of: fn(&Traffic) -> u64, factor: f64| -> Vec<f64> {
+            let series: Vec<&Vec<Traffic>> =
+                sides.iter().filter_map(|&side| self.traffic.get(&(source, side))).collect();
+            let bins = series.iter().map(|series| series.len()).max().unwrap_or(0);
+            (0..bins).map(|bin| series.iter().map(|s| of(&s[bin])).sum::<u64>() as f64 * factor * per_second).collect()
+        };
+        const BOTH: [LinkSide; 2] = [LinkSide::Left, LinkSide::Right];
+        match metric {
+            Metric::ActiveConnections => {
+                self.active[usize::from(point != Point::Original)].iter().map(|&count| count as f64).collect()
+            }
+            Metric::ThroughputFromLeft => bits(&BOTH[..1], |traffic| traffic.bytes, 8.0),
+            Metric::ThroughputFromRight => bits(&BOTH[1..], |traffic| traffic.bytes, 8.0),
+            Metric::PacketArrivals => bits(&BOTH, |traffic| traffic.packets, 1.0),
+            Metric::Goodput => bits(&BOTH, |traffic| traffic.payload_bytes, 8.0),
+            Metric::Duration
+            | Metric::ResponseTime
+            | Metric::RoundTripTime
+            | Metric::AduSize
+            | Metric::QueueFromLeft
+            | Metric::QueueFromRight => Vec::new(),
+        }
+    }
+
+    /// Width of the bins of [`Self::series`].
+    pub fn series_bin(&self, metric: Metric) -> Duration {
+        if metric == Metric::ActiveConnections { Duration::from_secs(1) } else { self.bin }
+    }
+
+    /// Bytes on the link that the original carried and nothing replays, per bin, in bit/s (methods M.8).
+    pub fn set_aside(&self, from: LinkSide) -> Vec<f64> {
+        let per_second = 8e9 / self.bin.as_nanos() as f64;
+        let series = self.traffic.get(&(TrafficPoint::SetAside, from));
+        series.map_or(Vec::new(), |bins| bins.iter().map(|bin| bin.bytes as f64 * per_second).collect())
+    }
+
+    /// Queue lengths at all sampling instants of the window, empty ones included.
+    fn queue_sample(&self, from: LinkSide) -> Sample {
+        let samples = &self.queues[from as usize].samples;
+        let instants = self.window.1.since(self.window.0).as_nanos() / self.queue_interval.as_nanos().max(1);
+        let empty = (instants as usize).saturating_sub(samples.len());
+        samples.iter().map(|&(_, packets)| packets as f64).chain(std::iter::repeat_n(0.0, empty)).collect()
+    }
+
+    /// Packets that reached the queues and neither passed the link nor were dropped there: waiting when the run ended,
+    /// or lost track of. Negative if more came out than went in.
+    pub fn unaccounted_packets(&self) -> i64 {
+        let full = self.drops.iter().filter(|((reason, ..), _)| *reason == DropReason::QueueFull);
+        let out = self.carried_packets.iter().sum::<u64>() + full.map(|(_, count)| count).sum::<u64>();
+        self.offered_packets.iter().sum::<u64>() as i64 - out as i64
+    }
+
+    /// Packets dropped on their way from `side`.
+    pub fn dropped_from(&self, side: LinkSide) -> u64 {
+        self.drops.iter().filter(|((_, _, from), _)| *from == side).map(|(_, count)| count).sum()
+    }
+
+    /// The direction that carries more: the side packets come from.
+    pub fn busier_side(&self) -> LinkSide {
+        let bytes = |side| -> u64 {
+            let bins = self.traffic.get(&(TrafficPoint::ReplayOffered, side));
+            bins.map_or(0, |bins| bins.iter().map(|bin| bin.bytes).sum())
+        };
+        if bytes(LinkSide::Right) > bytes(LinkSide::Left) { LinkSide::Right } else { LinkSide::Left }
+    }
+
+    /// Dropped packets in all.
+    pub fn dropped(&self) -> u64 {
+        self.drops.values().sum()
+    }
+}
+
+/// A run: what it was and what it measured.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Short and unlike the names of other runs beside it: the folder's name.
+    pub name: String,
+    /// What it was.
+    pub facts: Facts,
+    /// What it ran on.
+    pub host: HostFacts,
+    /// What it measured.
+    pub measurements: Measurements,
+}

@@ -1,0 +1,210 @@
+//! One run in numbers: the object that `run --json` prints.
+
+use serde::Serialize;
+
+use flowloom_core::workload::LinkSide;
+use flowloom_store::run_folder::Point;
+
+use crate::metric::Metric;
+use crate::run::{Measurements, Outcomes, Run};
+use crate::statistics::Sample;
+use crate::verdict::{Gate, Verdict, Warning, gates, warnings};
+
+/// A sample in a few numbers; all but `n` are null when it is empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Quantities {
+    /// How many values.
+    pub n: usize,
+    /// Their mean.
+    pub mean: Option<f64>,
+    /// Inverse-CDF quantiles (methods C.7).
+    pub p50: Option<f64>,
+    /// See [`Self::p50`].
+    pub p80: Option<f64>,
+    /// See [`Self::p50`].
+    pub p90: Option<f64>,
+    /// See [`Self::p50`].
+    pub p99: Option<f64>,
+    /// See [`Self::p50`].
+    pub p999: Option<f64>,
+    /// The largest.
+    pub max: Option<f64>,
+}
+
+impl Quantities {
+    /// Of `sample`.
+    pub fn of(sample: &Sample) -> Quantities {
+        Quantities {
+            n: sample.len(),
+            mean: sample.mean(),
+            p50: sample.quantile(0.5),
+            p80: sample.quantile(0.8),
+            p90: sample.quantile(0.9),
+            p99: sample.quantile(0.99),
+            p999: sample.quantile(0.999),
+            max: sample.max(),
+        }
+    }
+}
+
+/// A series over time in a few numbers; the deviation means nothing without the bin (methods C.6).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SeriesQuantities {
+    /// Bins.
+    pub n: usize,
+    /// Width of a bin.
+    pub bin_ns: u64,
+    /// Mean over the bins.
+    pub mean: Option<f64>,
+    /// Standard deviation over the bins, with n - 1.
+    pub sd: Option<f64>,
+    /// Median bin.
+    pub p50: Option<f64>,
+    /// The largest bin.
+    pub max: Option<f64>,
+}
+
+/// Throughput of each direction of the link, in bit/s of IP bytes + 14 (methods C.6).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Throughput {
+    /// Packets from the left side (the inside).
+    pub left_to_right_bits_per_second: SeriesQuantities,
+    /// Packets from the right side.
+    pub right_to_left_bits_per_second: SeriesQuantities,
+    /// Payload seen for the first time, both directions.
+    pub goodput_bits_per_second: SeriesQuantities,
+}
+
+/// How connections ended.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Connections {
+    /// All that started in the window.
+    pub started: u64,
+    /// All data arrived.
+    pub completed: u64,
+    /// Reset before all data had arrived.
+    pub reset: u64,
+    /// The run ended first.
+    pub unfinished: u64,
+}
+
+impl From<Outcomes> for Connections {
+    fn from(outcomes: Outcomes) -> Connections {
+        let Outcomes { completed, reset, unfinished } = outcomes;
+        Connections { started: outcomes.started(), completed, reset, unfinished }
+    }
+}
+
+/// One direction of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Direction {
+    /// Packets offered to the queue, drain included.
+    pub offered_packets: u64,
+    /// Packets dropped.
+    pub dropped_packets: u64,
+    /// Packets waiting at the sampling instants, empty ones included.
+    pub queue_packets: Quantities,
+    /// Share of the sampling instants at which the queue was empty; null without samples.
+    pub queue_empty_share: Option<f64>,
+}
+
+/// What a run measured at its own ends and on its link. Fields without a unit in their name count things.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Whether the result can be believed.
+    pub verdict: Verdict,
+    /// What the verdict rests on.
+    pub gates: Vec<Gate>,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+    /// How connections ended.
+    pub connections: Connections,
+    /// Connection duration (methods C.2) of those that ended.
+    pub duration_ns: Quantities,
+    /// Response time (methods C.3).
+    pub response_time_ns: Quantities,
+    /// Queue length of the busier direction (methods C.5).
+    pub queue_packets: Quantities,
+    /// Throughput on the link.
+    pub throughput: Throughput,
+    /// Active connections at whole seconds (methods C.4).
+    pub active_connections: SeriesQuantities,
+    /// From left to right.
+    pub left_to_right: Direction,
+    /// From right to left.
+    pub right_to_left: Direction,
+    /// Payload bytes the applications had to send.
+    pub payload_bytes: u64,
+    /// Payload bytes that arrived.
+    pub delivered_bytes: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Packets offered to the link, both directions, drain included (methods M.10).
+    pub packets: u64,
+    /// Events the simulator served; null where there is no simulator.
+    pub events: Option<u64>,
+    /// How long the run took on this machine; null if not recorded.
+    pub wall_ns: Option<u64>,
+}
+
+impl Run {
+    /// The run in numbers, as its own ends and its link saw it.
+    pub fn summary(&self) -> Summary {
+        let measured = &self.measurements;
+        let sample = |metric| measured.sample(metric, Point::Endpoint, |_| true);
+        let series = |metric| series_quantities(measured, metric, Point::Monitor);
+        let gates = gates(self);
+        let [left_to_right, right_to_left] = [LinkSide::Left, LinkSide::Right].map(|from| direction(measured, from));
+        let busier = if measured.busier_side() == LinkSide::Left { left_to_right } else { right_to_left };
+        Summary {
+            verdict: Verdict::of(&gates),
+            warnings: warnings(self, &gates),
+            gates,
+            connections: measured.outcomes.into(),
+            duration_ns: Quantities::of(&sample(Metric::Duration)),
+            response_time_ns: Quantities::of(&sample(Metric::ResponseTime)),
+            queue_packets: busier.queue_packets,
+            throughput: Throughput {
+                left_to_right_bits_per_second: series(Metric::ThroughputFromLeft),
+                right_to_left_bits_per_second: series(Metric::ThroughputFromRight),
+                goodput_bits_per_second: series(Metric::Goodput),
+            },
+            active_connections: series(Metric::ActiveConnections),
+            left_to_right,
+            right_to_left,
+            payload_bytes: measured.payload_bytes,
+            delivered_bytes: measured.delivered_bytes,
+            retransmissions: measured.retransmissions,
+            timeouts: measured.timeouts,
+            packets: measured.offered_packets.iter().sum(),
+            events: self.facts.events,
+            wall_ns: self.host.wall_ns,
+        }
+    }
+}
+
+fn direction(measured: &Measurements, from: LinkSide) -> Direction {
+    let metric = if from == LinkSide::Left { Metric::QueueFromLeft } else { Metric::QueueFromRight };
+    let queue = measured.sample(metric, Point::Monitor, |_| true);
+    Direction {
+        offered_packets: measured.offered_packets[from as usize],
+        dropped_packets: measured.dropped_from(from),
+        queue_packets: Quantities::of(&queue),
+        queue_empty_share: queue.cdf(0.0),
+    }
+}
+
+/// A series of the run in numbers.
+pub fn series_quantities(measured: &Measurements, metric: Metric, point: Point) -> SeriesQuantities {
+    let sample = measured.sample(metric, point, |_| true);
+    SeriesQuantities {
+        n: sample.len(),
+        bin_ns: measured.series_bin(metric).as_nanos(),
+        mean: sample.mean(),
+        sd: sample.standard_deviation(),
+        p50: sample.quantile(0.5),
+        max: sample.max(),
+    }
+}

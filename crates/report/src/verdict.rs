@@ -1,0 +1,271 @@
+//! Whether a run can be believed, why, and what to do about it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use flowloom_core::units::three_digits;
+use flowloom_store::run_folder::Point;
+
+use crate::metric::Metric;
+use crate::run::Run;
+
+/// Whether the result can be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// Every gate passed.
+    Valid,
+    /// Usable, with a reservation that the gates name.
+    Degraded,
+    /// Not a measurement of what was asked for.
+    Invalid,
+}
+
+impl Verdict {
+    /// The worst that a gate says.
+    pub fn of(gates: &[Gate]) -> Verdict {
+        gates.iter().map(|gate| gate.verdict).max().unwrap_or(Verdict::Invalid)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Valid => "VALID",
+            Verdict::Degraded => "DEGRADED",
+            Verdict::Invalid => "INVALID",
+        })
+    }
+}
+
+/// One thing that was checked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gate {
+    /// What.
+    pub name: &'static str,
+    /// What it allows of the verdict.
+    pub verdict: Verdict,
+    /// What was found.
+    pub found: String,
+    /// What would pass.
+    pub wanted: &'static str,
+}
+
+/// More than this share of unfinished connections leaves out so many of the longest that the tail is biased.
+const UNFINISHED_SHARE: f64 = 0.01;
+
+/// What was checked of `run`.
+pub fn gates(run: &Run) -> Vec<Gate> {
+    let measured = &run.measurements;
+    let outcomes = measured.outcomes;
+    let started = outcomes.started();
+    let ended = outcomes.completed + outcomes.reset;
+    let share = outcomes.unfinished as f64 / started.max(1) as f64;
+    let unaccounted = measured.unaccounted_packets();
+    let missing = measured.payload_bytes.saturating_sub(measured.delivered_bytes);
+    // Packets may wait in the queue only when the run was cut off with work left.
+    let may_wait = outcomes.unfinished > 0 || run.facts.interrupted;
+    vec![
+        Gate {
+            name: "something happened",
+            verdict: if ended > 0 { Verdict::Valid } else { Verdict::Invalid },
+            found: format!("{ended} of {started} connections ended"),
+            wanted: "at least one",
+        },
+        Gate {
+            name: "packets accounted for",
+            verdict: if unaccounted == 0 || (may_wait && unaccounted > 0) { Verdict::Valid } else { Verdict::Invalid },
+            found: match unaccounted {
+                0 => "sent = delivered + dropped".to_owned(),
+                1.. if may_wait => format!("{unaccounted} packets were in the queue when the run ended"),
+                _ => format!("sent - delivered - dropped = {unaccounted} packets"),
+            },
+            wanted: "sent = delivered + dropped + queued",
+        },
+        Gate {
+            name: "payload delivered",
+            verdict: if missing == 0 || outcomes.completed < started { Verdict::Valid } else { Verdict::Invalid },
+            found: if missing == 0 {
+                "every byte arrived".to_owned()
+            } else {
+                format!(
+                    "{missing} bytes did not arrive; {} connections were reset or unfinished",
+                    started - outcomes.completed
+                )
+            },
+            wanted: "every byte of every completed connection",
+        },
+        Gate {
+            name: "connections finished",
+            verdict: if share <= UNFINISHED_SHARE { Verdict::Valid } else { Verdict::Degraded },
+            found: match outcomes.unfinished {
+                0 => "none unfinished".to_owned(),
+                n => format!("{n} unfinished ({} %)", three_digits(share * 100.0)),
+            },
+            wanted: "at most 1 % unfinished",
+        },
+        Gate {
+            name: "ran to its end",
+            verdict: if run.facts.interrupted { Verdict::Degraded } else { Verdict::Valid },
+            found: if run.facts.interrupted { "interrupted" } else { "yes" }.to_owned(),
+            wanted: "not interrupted",
+        },
+    ]
+}
+
+/// What the user should know about a run: a cause and, where there is one, a remedy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Warning {
+    /// No connection ended.
+    NothingEnded {
+        /// Connections that started.
+        started: u64,
+    },
+    /// Packets disappeared without a record, or appeared.
+    Unaccounted {
+        /// Sent - delivered - dropped.
+        packets: i64,
+    },
+    /// Connections were cut by the end of the run.
+    Unfinished {
+        /// How many.
+        connections: u64,
+        /// Of all.
+        share: f64,
+    },
+    /// Somebody stopped the run.
+    Interrupted,
+    /// Load changed over the window (methods A.11: thirds more than 5 % apart).
+    NotStationary {
+        /// Mean throughput of each third relative to the whole.
+        thirds: [f64; 3],
+    },
+    /// Connections lost packets in the original, which the replay does not repeat (methods M.7).
+    LossInOriginal {
+        /// How many.
+        connections: u64,
+        /// Of all.
+        share: f64,
+    },
+    /// Connections whose durations cannot be compared, because one world did not see their close (methods M.4).
+    CloseNotSeen {
+        /// How many.
+        connections: u64,
+        /// Of all.
+        share: f64,
+    },
+    /// Said by what made the run.
+    Other {
+        /// In words.
+        text: String,
+    },
+}
+
+/// Shares from which a loss or an unseen close is worth a warning.
+const NOTABLE_SHARE: f64 = 0.05;
+
+/// What the user should know about `run`.
+pub fn warnings(run: &Run, gates: &[Gate]) -> Vec<Warning> {
+    let measured = &run.measurements;
+    let outcomes = measured.outcomes;
+    let started = outcomes.started();
+    let share = |count: u64| count as f64 / started.max(1) as f64;
+    let mut warnings = Vec::new();
+    if outcomes.completed + outcomes.reset == 0 {
+        warnings.push(Warning::NothingEnded { started });
+    }
+    if gates.iter().any(|gate| gate.name == "packets accounted for" && gate.verdict == Verdict::Invalid) {
+        warnings.push(Warning::Unaccounted { packets: measured.unaccounted_packets() });
+    }
+    if share(outcomes.unfinished) > UNFINISHED_SHARE {
+        warnings.push(Warning::Unfinished { connections: outcomes.unfinished, share: share(outcomes.unfinished) });
+    }
+    if run.facts.interrupted {
+        warnings.push(Warning::Interrupted);
+    }
+    if measured.has_original && share(measured.lost_in_original) > NOTABLE_SHARE {
+        let connections = measured.lost_in_original;
+        warnings.push(Warning::LossInOriginal { connections, share: share(connections) });
+    }
+    let unseen = measured.endings.only_original + measured.endings.only_replay + measured.endings.neither;
+    if measured.has_original && share(unseen) > NOTABLE_SHARE {
+        warnings.push(Warning::CloseNotSeen { connections: unseen, share: share(unseen) });
+    }
+    if let Some(thirds) = uneven_thirds(run) {
+        warnings.push(Warning::NotStationary { thirds });
+    }
+    warnings.extend(run.facts.warnings.iter().map(|text| Warning::Other { text: text.clone() }));
+    warnings
+}
+
+/// The thirds' mean throughput relative to the whole, if they differ by more than 5 % (methods A.11).
+fn uneven_thirds(run: &Run) -> Option<[f64; 3]> {
+    let [left, right] = [Metric::ThroughputFromLeft, Metric::ThroughputFromRight]
+        .map(|metric| run.measurements.series(metric, Point::Monitor));
+    let bins = left.len().max(right.len());
+    let total: Vec<f64> = (0..bins).map(|bin| left.get(bin).unwrap_or(&0.0) + right.get(bin).unwrap_or(&0.0)).collect();
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let whole = mean(&total);
+    let third = bins / 3;
+    if third == 0 || whole == 0.0 {
+        return None;
+    }
+    let thirds = [&total[..third], &total[third..2 * third], &total[2 * third..]].map(|part| mean(part) / whole);
+    let spread = thirds.iter().copied().fold(f64::MIN, f64::max) - thirds.iter().copied().fold(f64::MAX, f64::min);
+    (spread > 0.05).then_some(thirds)
+}
+
+impl Warning {
+    /// What is the matter.
+    pub fn cause(&self) -> String {
+        let percent = |share: &f64| format!("{} %", three_digits(share * 100.0));
+        match self {
+            Warning::NothingEnded { started: 0 } => "no connection started within the window".to_owned(),
+            Warning::NothingEnded { started } => format!("none of {started} connections ended"),
+            Warning::Unaccounted { packets } => {
+                format!("sent, delivered and dropped packets do not add up: {packets} are unaccounted for")
+            }
+            Warning::Unfinished { connections, share } => format!(
+                "{connections} connections ({}) were cut by the end of the run; they are the longest, so the tail of \
+                 the durations is too short",
+                percent(share)
+            ),
+            Warning::Interrupted => "the run was interrupted; results cover what had happened by then".to_owned(),
+            Warning::NotStationary { thirds } => format!(
+                "the load is not steady: throughput of the three thirds is {} of the mean",
+                thirds.map(|third| percent(&third)).join(", ")
+            ),
+            Warning::LossInOriginal { connections, share } => format!(
+                "{connections} connections ({}) lost packets in the original, and the replay does not repeat the \
+                 losses; they are reported apart",
+                percent(share)
+            ),
+            Warning::CloseNotSeen { connections, share } => format!(
+                "{connections} connections ({}) were not closed in both worlds; their durations are not compared",
+                percent(share)
+            ),
+            Warning::Other { text } => text.clone(),
+        }
+    }
+
+    /// What to do about it, where something can be done.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Warning::NothingEnded { .. } => {
+                Some("run for longer (measure.duration), or check the workload's start times")
+            }
+            Warning::Unaccounted { .. } => Some("this is a defect in Flowloom: please report it with the run folder"),
+            Warning::Unfinished { .. } => {
+                Some("let the run drain for longer (measure.drain), or raise the link's rate")
+            }
+            Warning::Interrupted => Some("run it again to its end"),
+            Warning::NotStationary { .. } => {
+                Some("compare windows of steady load (measure.window) before quoting a load")
+            }
+            Warning::CloseNotSeen { .. } => Some("use a longer capture"),
+            Warning::LossInOriginal { .. } | Warning::Other { .. } => None,
+        }
+    }
+}
