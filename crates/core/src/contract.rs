@@ -56,10 +56,10 @@ impl<M: Machine> Run<M> {
 
     /// A wake-up at which nothing is due.
     fn nudge(&mut self, now: Time) {
-        if self.waking != Waking::Spurious {
+        let before = self.machine.next_timeout();
+        if self.waking != Waking::Spurious || before.is_some_and(|due| due <= now) {
             return;
         }
-        let before = self.machine.next_timeout();
         self.machine.handle_timeout(now);
         assert_eq!(self.machine.poll(now), None, "a spurious wake-up at {now:?} made it speak");
         assert_eq!(self.machine.next_timeout(), before, "a spurious wake-up at {now:?} moved its deadline");
@@ -160,7 +160,7 @@ mod tests {
         }
 
         fn handle_timeout(&mut self, now: Time) {
-            if self.twice && now.as_nanos() % 10 == 0 {
+            if self.twice && now.as_nanos().is_multiple_of(10) {
                 self.ready += 1;
             }
             while let Some(due) =

@@ -210,11 +210,9 @@ impl Player {
     /// Moves on to the close once nothing is left to send or to receive.
     fn drain(&mut self, at: Time, now: Time, script: &Script) {
         match script.close() {
-            Close::Fin(side) | Close::Rst(side) if side == self.side => {
-                if self.received >= script.total(side.other()) {
-                    self.due = at + script.close_wait();
-                    self.phase = self.when_due(now, Phase::Closing, Phase::CloseDue);
-                }
+            Close::Fin(side) | Close::Rst(side) if side == self.side && self.received >= script.total(side.other()) => {
+                self.due = at + script.close_wait();
+                self.phase = self.when_due(now, Phase::Closing, Phase::CloseDue);
             }
             _ if self.peer_closed => self.phase = Phase::CloseDue,
             _ => {}

@@ -92,10 +92,10 @@ impl Default for RtoConfig {
 /// What one endpoint brings of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The MSS it announces, and the largest payload it sends.
+    /// The MSS it announces, and the largest payload it sends. At least 1.
     pub mss: u16,
     /// The largest receive window it advertises, in bytes. What the header can express is less where it takes a
-    /// scale (the multiple of the scale below) or where no scaling is agreed (65,535).
+    /// scale (the multiple of the scale below) or where no scaling is agreed (65,535). At least 1.
     pub max_window: u32,
 }
 

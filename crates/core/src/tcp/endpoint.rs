@@ -58,6 +58,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     fn new(config: &Config, limits: Limits, state: State) -> Endpoint {
+        let limits = Limits { mss: limits.mss.max(1), max_window: limits.max_window.max(1) };
         Endpoint {
             sender: Sender::new(limits, config),
             receiver: Receiver::new(limits),
@@ -90,9 +91,7 @@ impl Endpoint {
 
     /// Sends a FIN after all that was written. Data still arrives (half-close).
     pub fn close(&mut self) {
-        if self.state == State::Listen {
-            self.die();
-        } else if self.state != State::Dead {
+        if self.state != State::Dead {
             self.sender.close();
         }
     }
@@ -101,7 +100,7 @@ impl Endpoint {
     pub fn abort(&mut self) {
         let synchronised = matches!(self.state, State::SynReceived | State::Synchronised);
         if synchronised && !self.is_closed() {
-            self.reset_sequence = self.sender.next();
+            self.reset_sequence = self.sender.highest();
             self.reset_due = true;
         }
         self.die();
@@ -244,7 +243,7 @@ impl Endpoint {
             flags |= if piece.push { Flags::PSH } else { 0 };
             return Some(self.segment(piece.start, piece.payload_bytes, flags));
         }
-        self.receiver.ack_is_due().then(|| self.segment(self.sender.next(), 0, 0))
+        self.receiver.ack_is_due().then(|| self.segment(self.sender.highest(), 0, 0))
     }
 
     fn segment(&mut self, sequence: u64, payload_bytes: u32, flags: u8) -> Segment {

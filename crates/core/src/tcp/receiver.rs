@@ -56,7 +56,7 @@ impl Receiver {
             acknowledged: 0,
             out_of_order: None,
             delayed: Deadline::NONE,
-            max_window: limits.max_window.max(1),
+            max_window: limits.max_window,
             mss: limits.mss,
             shift: 0,
             ack_now: false,
@@ -133,8 +133,6 @@ impl Receiver {
     /// Takes payload `[start, end)` and a FIN at `end` if `fin`. Nothing to do for a segment without either.
     pub(super) fn receive(&mut self, now: Time, start: u64, end: u64, fin: bool, config: &Config) {
         if start == end && !fin {
-            // Below the window: a keep-alive or the acknowledgement of a peer that missed ours.
-            self.ack_now |= start < self.next && !self.fin_received;
             return;
         }
         let right_edge = self.next + u64::from(self.window(self.shift));

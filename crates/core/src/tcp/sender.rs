@@ -79,7 +79,7 @@ pub(super) struct Piece {
 
 impl Sender {
     pub(super) fn new(limits: Limits, config: &Config) -> Sender {
-        let mss = limits.mss.max(1);
+        let mss = limits.mss;
         Sender {
             unacknowledged: 0,
             next: 0,
@@ -114,8 +114,10 @@ impl Sender {
     /// Our SYN is acknowledged for the first time. RFC 5681 section 3.1: after a lost SYN or SYN/ACK data starts
     /// with one segment.
     pub(super) fn established(&mut self) {
-        if self.timeouts > 0 {
+        if self.retransmissions > 0 {
             self.congestion.on_restart(u32::from(self.mss));
+        }
+        if self.timeouts > 0 {
             self.rto.restart_after_lost_syn();
         }
     }
@@ -159,10 +161,6 @@ impl Sender {
 
     pub(super) fn highest(&self) -> u64 {
         self.highest
-    }
-
-    pub(super) fn next(&self) -> u64 {
-        self.next
     }
 
     pub(super) fn unacknowledged(&self) -> u64 {
@@ -296,9 +294,8 @@ impl Sender {
         if self.retransmit_hole {
             self.retransmit_hole = false;
             let start = self.unacknowledged;
-            let piece = self.piece(start, u64::from(self.mss).min(self.end.saturating_sub(start)));
-            // Karn's algorithm: what is acknowledged after a retransmission is not timed.
-            self.timed_end = 0;
+            let sent_before = self.highest.min(self.end).saturating_sub(start);
+            let piece = self.piece(start, sent_before.min(u64::from(self.mss)));
             return Some(self.sent(now, piece));
         }
         if self.next == 0 {
@@ -347,7 +344,9 @@ impl Sender {
         let end = piece.start + u64::from(piece.payload_bytes) + u64::from(piece.syn) + u64::from(piece.fin);
         if piece.start < self.highest {
             self.retransmissions += 1;
-        } else if self.timed_end == 0 {
+            // Karn's algorithm: an acknowledgement may now be of either copy.
+            self.timed_end = 0;
+        } else if self.timed_end == 0 && !self.in_recovery {
             self.timed_end = end;
             self.timed_at = now;
         }

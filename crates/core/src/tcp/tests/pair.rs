@@ -17,6 +17,8 @@ pub struct Pair {
     pub delay: Duration,
     /// Segments as sent: when, by which end, what.
     pub sent: Vec<(Time, usize, Segment)>,
+    /// Segments as they arrived: when, at which end, what.
+    pub arrived: Vec<(Time, usize, Segment)>,
     pub pipe: Option<Pipe>,
     /// In flight, by arrival and order of sending: to which end.
     flying: BTreeMap<(Time, u64), (usize, Segment)>,
@@ -32,6 +34,7 @@ impl Pair {
             now: Time::ZERO,
             delay,
             sent: Vec::new(),
+            arrived: Vec::new(),
             pipe: None,
             flying: BTreeMap::new(),
             count: 0,
@@ -67,20 +70,23 @@ impl Pair {
         timers.chain(arrival).min()
     }
 
-    /// Serves the next event: timers before arrivals of the same instant.
+    /// Serves the next event: arrivals before timers of the same instant, end 0 before end 1.
     pub fn step(&mut self) {
         let Some(now) = self.next_event() else { return };
         self.now = now;
+        if let Some(entry) = self.flying.first_entry().filter(|entry| entry.key().0 <= now) {
+            let (end, segment) = entry.remove();
+            self.arrived.push((now, end, segment));
+            self.ends[end].handle_segment(now, &segment, &self.config);
+            self.drain(end);
+            return;
+        }
         for end in 0..2 {
             if self.ends[end].next_timeout().is_some_and(|due| due <= now) {
                 self.ends[end].handle_timeout(now, &self.config);
                 self.drain(end);
                 return;
             }
-        }
-        if let Some((_, (end, segment))) = self.flying.pop_first() {
-            self.ends[end].handle_segment(now, &segment, &self.config);
-            self.drain(end);
         }
     }
 

@@ -1,0 +1,147 @@
+//! When acknowledgements are sent (RFC 5681 section 4.2), and reassembly behind them.
+
+use super::transcript::Transcript;
+use crate::tcp::{Config, Limits};
+
+fn open() -> Transcript {
+    Transcript::established(Config::default(), Limits::default())
+}
+
+#[test]
+fn one_segment_waits_for_the_timer() {
+    open()
+        .play(
+            "0.200 < P. 1:101 ack 1
+             0.200 = received 100
+             0.300 > .  1:1 ack 101",
+        )
+        .rests();
+}
+
+#[test]
+fn every_second_full_segment_is_acknowledged_at_once() {
+    open()
+        .play(
+            "0.200 < .  1:1461 ack 1
+             0.201 < .  1461:2921 ack 1
+             0.201 > .  1:1 ack 2921
+             0.202 < .  2921:4381 ack 1
+             0.203 < P. 4381:4382 ack 1
+             0.203 > .  1:1 ack 4382",
+        )
+        .rests();
+}
+
+#[test]
+fn the_timer_runs_from_the_first_segment_that_waits() {
+    open()
+        .play(
+            "0.200 < P. 1:101 ack 1
+             0.250 < P. 101:201 ack 1
+             0.300 > .  1:1 ack 201",
+        )
+        .rests();
+}
+
+#[test]
+fn data_carries_the_acknowledgement() {
+    open()
+        .play(
+            "0.200 < P. 1:101 ack 1
+             0.250 ! write 50
+             0.250 > P. 1:51 ack 101
+             0.320 < .  101:101 ack 51
+             0.900 -",
+        )
+        .rests();
+}
+
+#[test]
+fn without_delay_every_segment_is_acknowledged() {
+    Transcript::established(Config { delayed_ack: None, ..Config::default() }, Limits::default())
+        .play(
+            "0.200 < P. 1:101 ack 1
+             0.200 > .  1:1 ack 101
+             0.210 < P. 101:201 ack 1
+             0.210 > .  1:1 ack 201",
+        )
+        .rests();
+}
+
+#[test]
+fn data_ahead_of_a_hole_and_data_that_fills_it_are_acknowledged_at_once() {
+    open()
+        .play(
+            "0.200 < .  101:201 ack 1
+             0.200 > .  1:1 ack 1
+             0.210 < .  301:401 ack 1
+             0.210 > .  1:1 ack 1
+             0.220 < .  201:301 ack 1
+             0.220 > .  1:1 ack 1
+             0.220 = received 0
+             0.230 < .  1:51 ack 1
+             0.230 > .  1:1 ack 51
+             0.240 < .  51:101 ack 1
+             0.240 > .  1:1 ack 401
+             0.240 = received 400
+             0.250 < P. 401:501 ack 1
+             0.350 > .  1:1 ack 501",
+        )
+        .rests();
+}
+
+#[test]
+fn overlaps_count_once() {
+    open()
+        .play(
+            "0.200 < .  101:301 ack 1
+             0.200 > .  1:1 ack 1
+             0.210 < .  1:201 ack 1
+             0.210 > .  1:1 ack 301
+             0.220 < .  251:351 ack 1
+             0.230 < .  1:351 ack 1
+             0.230 > .  1:1 ack 351
+             0.230 = received 350",
+        )
+        .rests();
+}
+
+#[test]
+fn data_seen_before_is_acknowledged_at_once() {
+    open()
+        .play(
+            "0.200 < P. 1:101 ack 1
+             0.300 > .  1:1 ack 101
+             0.400 < P. 1:101 ack 1
+             0.400 > .  1:1 ack 101
+             0.400 = received 100",
+        )
+        .rests();
+}
+
+#[test]
+fn data_beyond_the_window_is_not_taken() {
+    Transcript::established(Config::default(), Limits { mss: 1460, max_window: 4096 })
+        .play(
+            "0.200 < .  4097:4197 ack 1
+             0.200 > .  1:1 ack 1 win 4096
+             0.210 < .  3001:4197 ack 1
+             0.210 > .  1:1 ack 1
+             0.220 < .  1:3001 ack 1
+             0.220 > .  1:1 ack 4097 win 4096
+             0.220 = received 4096",
+        )
+        .rests();
+}
+
+#[test]
+fn a_window_below_two_segments_is_not_held_up_by_the_timer() {
+    Transcript::established(Config::default(), Limits { mss: 1460, max_window: 2048 })
+        .play(
+            "0.200 < .  1:1461 ack 1
+             0.200 > .  1:1 ack 1461
+             0.300 < .  1461:2049 ack 1
+             0.400 > .  1:1 ack 2049",
+        )
+        .rests();
+}

@@ -1,0 +1,127 @@
+//! Whatever the network does, every byte arrives once and in order, and both ends close.
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+use super::pair::Pair;
+use crate::rng::{Purpose, Stream};
+use crate::tcp::{Config, InitialWindow, Limits, RtoConfig};
+use crate::time::{Duration, Time};
+
+#[derive(Clone, Debug)]
+struct Scenario {
+    seed: u64,
+    /// Shares in 1/1000 of segments lost, duplicated and held back.
+    faults: [u64; 3],
+    limits: [Limits; 2],
+    writes: [Vec<u64>; 2],
+    delayed_ack: Option<Duration>,
+    initial_window: u16,
+    scaling: bool,
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    (1u16..3000, 1u32..200_000).prop_map(|(mss, max_window)| {
+        // Windows of a few bytes are legal but send a byte at a time.
+        Limits { mss: mss.max(50), max_window: max_window.max(500) }
+    })
+}
+
+fn scenario() -> impl Strategy<Value = Scenario> {
+    let writes = || prop::collection::vec(prop_oneof![Just(0), 1u64..100, 1u64..60_000], 0..4);
+    let faults = [0u64..300, 0u64..300, 0u64..500];
+    // Shorter than the least retransmission timeout less the round trip: a delayed acknowledgement is no loss.
+    let delayed = prop_oneof![Just(None), (1u64..150).prop_map(|ms| Some(Duration::from_millis(ms)))];
+    (any::<u64>(), faults, [limits(), limits()], [writes(), writes()], delayed, 1u16..11, any::<bool>()).prop_map(
+        |(seed, faults, limits, writes, delayed_ack, initial_window, scaling)| Scenario {
+            seed,
+            faults,
+            limits,
+            writes,
+            delayed_ack,
+            initial_window,
+            scaling,
+        },
+    )
+}
+
+fn build(scenario: &Scenario) -> Pair {
+    let config = Config {
+        delayed_ack: scenario.delayed_ack,
+        initial_window: InitialWindow::Segments(scenario.initial_window),
+        window_scaling: scenario.scaling,
+        rto: RtoConfig { min: Duration::from_millis(200), max: Duration::from_secs(4), ..RtoConfig::default() },
+        // Nobody gives up: a lossy path is no dead path.
+        syn_retries: 255,
+        data_retries: 255,
+        ..Config::default()
+    };
+    let mut pair = Pair::new(config, scenario.limits, Duration::from_millis(10));
+    let mut stream = Stream::new(scenario.seed, Purpose::Loss, 0);
+    let [loss, duplication, holding] = scenario.faults;
+    pair.pipe = Some(Box::new(move |_, _| {
+        if stream.below(1000) < loss {
+            return Vec::new();
+        }
+        let copies = 1 + usize::from(stream.below(1000) < duplication);
+        let delay = |stream: &mut Stream| match stream.below(1000) < holding {
+            true => Duration::from_micros(stream.below(40_000)),
+            false => Duration::ZERO,
+        };
+        (0..copies).map(|_| delay(&mut stream)).collect()
+    }));
+    pair
+}
+
+fn run(scenario: &Scenario) -> Pair {
+    let mut pair = build(scenario);
+    for end in 0..2 {
+        scenario.writes[end].iter().for_each(|&bytes| pair.ends[end].write(bytes));
+        pair.ends[end].close();
+    }
+    pair.kick();
+    pair.run_until(Time::ZERO + Duration::from_secs(1_000_000));
+    pair
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, rng_seed: RngSeed::Fixed(2), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_once_and_both_ends_close(scenario in scenario()) {
+        let pair = run(&scenario);
+        for end in 0..2 {
+            let written: u64 = scenario.writes[1 - end].iter().sum();
+            prop_assert_eq!(pair.ends[end].bytes_received(), written);
+            prop_assert_eq!(pair.ends[end].bytes_acknowledged(), pair.ends[end].bytes_transmitted());
+            prop_assert!(pair.ends[end].is_peer_closed());
+            prop_assert!(pair.ends[end].is_closed() && !pair.ends[end].is_reset());
+            prop_assert_eq!(pair.ends[end].next_timeout(), None);
+        }
+        let again = run(&scenario);
+        prop_assert!(again.sent == pair.sent, "the same seed gave other segments");
+    }
+
+    /// No segment leaves the receiver's window, exceeds the MSS, or advertises what its header cannot say.
+    #[test]
+    fn windows_and_segment_sizes_are_kept(scenario in scenario()) {
+        let pair = run(&scenario);
+        let mss = u32::from(scenario.limits[0].mss.min(scenario.limits[1].mss));
+        let mut edge = [0; 2];
+        for (_, end, segment) in &pair.sent {
+            if segment.flags.ack() {
+                edge[1 - end] = edge[1 - end].max(segment.acknowledgement + u64::from(segment.window));
+            }
+            prop_assert!(segment.payload_bytes <= mss);
+            prop_assert!(segment.payload_bytes == 0 || segment.sequence + u64::from(segment.payload_bytes) <= edge[*end]);
+            prop_assert!(segment.window <= scenario.limits[*end].max_window);
+            prop_assert_eq!(u32::from(segment.window_field()) << segment.window_shift, segment.window);
+        }
+    }
+
+    #[test]
+    fn without_faults_nothing_is_sent_twice(scenario in scenario()) {
+        let pair = run(&Scenario { faults: [0; 3], ..scenario });
+        prop_assert_eq!(pair.ends[0].retransmissions() + pair.ends[1].retransmissions(), 0);
+    }
+}

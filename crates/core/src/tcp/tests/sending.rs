@@ -1,0 +1,132 @@
+//! Sending without loss: slow start, windows, idle restart, push.
+
+use super::transcript::Transcript;
+use crate::tcp::{Config, InitialWindow, Limits};
+
+fn config(initial_window: InitialWindow) -> Config {
+    Config { initial_window, ..Config::default() }
+}
+
+const KILO: Limits = Limits { mss: 1000, max_window: 65_535 };
+
+#[test]
+fn slow_start_adds_a_segment_per_acknowledgement() {
+    Transcript::established(config(InitialWindow::Segments(2)), KILO)
+        .play(
+            "0.200 ! write 9500
+             0.200 > .  1:1001 ack 1
+             0.200 > .  1001:2001 ack 1
+             0.300 < .  1:1 ack 1001
+             0.300 = cwnd 3000
+             0.300 > .  2001:3001 ack 1
+             0.300 > .  3001:4001 ack 1
+             0.301 < .  1:1 ack 2001
+             0.301 > .  4001:5001 ack 1
+             0.301 > .  5001:6001 ack 1
+             0.400 < .  1:1 ack 4001
+             0.400 = cwnd 5000
+             0.400 > .  6001:7001 ack 1
+             0.400 > .  7001:8001 ack 1
+             0.400 > .  8001:9001 ack 1
+             0.400 = unsent 500
+             0.401 < .  1:1 ack 6001
+             0.401 = cwnd 6000
+             0.401 > P. 9001:9501 ack 1
+             0.401 = transmitted 9500
+             0.500 < .  1:1 ack 9501
+             0.500 = acked 9500",
+        )
+        .rests();
+}
+
+#[test]
+fn initial_windows() {
+    assert_eq!(InitialWindow::Rfc5681.bytes(1460), 3 * 1460);
+    assert_eq!(InitialWindow::Rfc5681.bytes(536), 4 * 536);
+    assert_eq!(InitialWindow::Rfc5681.bytes(4000), 8000);
+    assert_eq!(InitialWindow::Rfc6928.bytes(1460), 14_600);
+    assert_eq!(InitialWindow::Rfc6928.bytes(536), 5360);
+    assert_eq!(InitialWindow::Rfc6928.bytes(9000), 18_000);
+    assert_eq!(InitialWindow::Segments(1).bytes(1460), 1460);
+}
+
+#[test]
+fn the_peers_window_is_used_to_the_byte() {
+    Transcript::connect(config(InitialWindow::Rfc6928), Limits::default()).play(
+        "0.000 > S  0:1 mss 1460 ws 0
+             0.000 ! write 20000
+             0.080 < S. 0:1 ack 1 win 4096 mss 1460
+             0.080 > .  1:1461 ack 1
+             0.080 > .  1461:2921 ack 1
+             0.080 > .  2921:4097 ack 1
+             0.160 < .  1:1 ack 2921 win 4096
+             0.160 > .  4097:5557 ack 1
+             0.160 > .  5557:7017 ack 1
+             0.161 < .  1:1 ack 4097 win 4096
+             0.161 > .  7017:8193 ack 1",
+    );
+}
+
+#[test]
+fn an_unused_window_does_not_grow() {
+    Transcript::established(config(InitialWindow::Segments(4)), KILO)
+        .play(
+            "0.200 ! write 1000
+             0.200 > P. 1:1001 ack 1
+             0.300 < .  1:1 ack 1001
+             0.300 = cwnd 4000
+             0.400 ! write 3000
+             0.400 > .  1001:2001 ack 1
+             0.400 > .  2001:3001 ack 1
+             0.400 > P. 3001:4001 ack 1
+             0.500 < .  1:1 ack 4001
+             0.500 = cwnd 5000",
+        )
+        .rests();
+}
+
+#[test]
+fn after_an_idle_timeout_the_window_starts_again() {
+    let grown = "0.200 ! write 8000
+         0.200 > .  1:1001 ack 1
+         0.200 > .  1001:2001 ack 1
+         0.200 > .  2001:3001 ack 1
+         0.200 > .  3001:4001 ack 1
+         0.300 < .  1:1 ack 4001
+         0.300 > .  4001:5001 ack 1
+         0.300 > .  5001:6001 ack 1
+         0.300 > .  6001:7001 ack 1
+         0.300 > P. 7001:8001 ack 1
+         0.400 < .  1:1 ack 8001
+         0.400 = cwnd 6000";
+    // Exactly one timeout (1 s) after the last data is not yet idle for more than one.
+    let not_yet = "1.300 ! write 6000
+         1.300 > .  8001:9001 ack 1
+         1.300 > .  9001:10001 ack 1
+         1.300 > .  10001:11001 ack 1
+         1.300 > .  11001:12001 ack 1
+         1.300 > .  12001:13001 ack 1
+         1.300 > P. 13001:14001 ack 1";
+    let later = not_yet.replace("1.300", "1.301");
+    let restarted: String = later.lines().take(5).collect::<Vec<_>>().join("\n");
+    let four = config(InitialWindow::Segments(4));
+    Transcript::established(four.clone(), KILO).play(grown).play(not_yet);
+    Transcript::established(four.clone(), KILO).play(grown).play(&restarted);
+    Transcript::established(Config { restart_after_idle: false, ..four }, KILO).play(grown).play(&later);
+}
+
+#[test]
+fn a_write_ends_a_segment_and_waiting_writes_share_one() {
+    Transcript::established(config(InitialWindow::Segments(2)), KILO).play(
+        "0.200 ! write 300
+             0.200 > P. 1:301 ack 1
+             0.200 ! write 1300
+             0.200 > .  301:1301 ack 1
+             0.200 > P. 1301:1601 ack 1
+             0.200 ! write 600
+             0.200 ! write 600
+             0.300 < .  1:1 ack 1301
+             0.300 > .  1601:2601 ack 1
+             0.300 > P. 2601:2801 ack 1",
+    );
+}
