@@ -90,25 +90,25 @@ class Client:
 # Total round-trip times from 5 to 200 ms, about evenly spaced in their logarithm; the monitor's place differs.
 CLIENTS = [
     Client(4.0, 1.0, 0.0000, 0.0000),
-    Client(4.5, 1.6, 0.0010, 0.0005),
-    Client(4.2, 3.2, 0.0000, 0.0010),
-    Client(7.0, 1.9, 0.0020, 0.0010),
-    Client(5.0, 5.9, 0.0005, 0.0005),
-    Client(9.0, 4.2, 0.0030, 0.0005),
-    Client(13.0, 3.0, 0.0010, 0.0000),
-    Client(7.5, 12.0, 0.0015, 0.0015),
-    Client(18.0, 5.6, 0.0000, 0.0005),
-    Client(16.0, 12.7, 0.0040, 0.0010),
-    Client(30.0, 4.8, 0.0010, 0.0020),
-    Client(20.0, 22.3, 0.0005, 0.0000),
-    Client(42.0, 9.3, 0.0020, 0.0010),
-    Client(30.0, 32.3, 0.0010, 0.0010),
-    Client(66.0, 9.6, 0.0030, 0.0010),
-    Client(52.0, 39.8, 0.0005, 0.0005),
-    Client(90.0, 21.0, 0.0020, 0.0010),
-    Client(88.0, 47.0, 0.0010, 0.0020),
-    Client(140.0, 25.0, 0.0015, 0.0005),
-    Client(150.0, 50.0, 0.0020, 0.0010),
+    Client(4.5, 1.6, 0.0030, 0.0015),
+    Client(4.2, 3.2, 0.0000, 0.0030),
+    Client(7.0, 1.9, 0.0060, 0.0030),
+    Client(5.0, 5.9, 0.0015, 0.0015),
+    Client(9.0, 4.2, 0.0090, 0.0015),
+    Client(13.0, 3.0, 0.0030, 0.0000),
+    Client(7.5, 12.0, 0.0045, 0.0045),
+    Client(18.0, 5.6, 0.0000, 0.0015),
+    Client(16.0, 12.7, 0.0120, 0.0030),
+    Client(30.0, 4.8, 0.0030, 0.0060),
+    Client(20.0, 22.3, 0.0015, 0.0000),
+    Client(42.0, 9.3, 0.0060, 0.0030),
+    Client(30.0, 32.3, 0.0030, 0.0030),
+    Client(66.0, 9.6, 0.0090, 0.0030),
+    Client(52.0, 39.8, 0.0015, 0.0015),
+    Client(90.0, 21.0, 0.0060, 0.0030),
+    Client(88.0, 47.0, 0.0030, 0.0060),
+    Client(140.0, 25.0, 0.0045, 0.0015),
+    Client(150.0, 50.0, 0.0060, 0.0030),
 ]
 
 
@@ -122,7 +122,9 @@ def client_namespace(client):
 
 def run(*argv, **options):
     """Runs a set-up command to its end; its own words become the failure's."""
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    done = subprocess.run(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+    )
     if done.returncode != 0:
         raise Failure(f"`{' '.join(map(str, argv))}` failed: {done.stdout.strip()[-600:]}")
     return done.stdout
@@ -167,7 +169,9 @@ def remove_namespaces():
     for sent in (signal.SIGTERM, signal.SIGKILL):
         pids = set()
         for namespace in existing_namespaces():
-            pids.update(subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True).stdout.split())
+            pids.update(
+                subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True).stdout.split()
+            )
         for pid in pids:
             try:
                 os.kill(int(pid), sent)
@@ -269,9 +273,10 @@ class Relay:
         self.records.append((due, len(packet), macs + b"\x08\x00" + packet[:headers]))
 
     def run(self):
+        parent = os.getppid()
         gc.disable()  # nothing here makes cycles, and a collection would be lateness
         descriptors = [*self.client_tuns, self.server_tun]
-        while not self.stopping:
+        while not self.stopping and os.getppid() == parent:
             now = time.monotonic_ns()
             timeout = min(0.1, max(0.0, (self.waiting[0][0] - now) / 1e9)) if self.waiting else 0.1
             readable, _, _ = select.select(descriptors, [], [], timeout)
@@ -318,8 +323,10 @@ class Relay:
             "lost_before_monitor": self.lost[0],
             "lost_after_monitor": self.lost[1],
             "not_tcp": self.not_tcp,
-            "late_us": {name: lateness[min(len(lateness) - 1, int(q * len(lateness)))] / 1000 if lateness else None
-                        for name, q in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999), ("max", 1.0))},
+            "late_us": {
+                name: lateness[min(len(lateness) - 1, int(q * len(lateness)))] / 1000 if lateness else None
+                for name, q in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999), ("max", 1.0))
+            },
         }
 
 
@@ -340,6 +347,8 @@ def start_relay(relay, output):
         except OSError as error:
             print(f"relay runs without real-time priority ({error}): expect more lateness", file=sys.stderr)
         relay.run()
+        if not relay.stopping:
+            return  # the rest of the script is gone
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         relay.write(output)
         with os.fdopen(send, "w") as pipe:
@@ -398,6 +407,7 @@ xferlog_enable=NO
 """
 RSYNCD = """
 use chroot = no
+reverse lookup = no
 pid file = {dir}/rsyncd.pid
 log file = {dir}/rsyncd.log
 [pub]
@@ -441,7 +451,9 @@ class App(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
-        self.answer({key: float(value) for key, value in urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query)})
+        self.answer(
+            {key: float(value) for key, value in urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query)}
+        )
 
     def answer(self, query):
         time.sleep(query["ms"] / 1000)
@@ -495,7 +507,9 @@ def check_host():
     if missing:
         raise Failure("missing programs: apt-get install --no-install-recommends " + " ".join(missing))
     if left := existing_namespaces():
-        raise Failure(f"namespaces of another or a killed run exist ({left[0]}, ...): let it end, or remove them with --clean")
+        raise Failure(
+            f"namespaces of another or a killed run exist ({left[0]}, ...): let it end, or remove them with --clean"
+        )
     return programs
 
 
@@ -509,19 +523,28 @@ class Servers:
 
     def spawn(self, *argv):
         # Each is ended through its namespace (remove_namespaces), whatever it has forked.
-        subprocess.Popen(["ip", "netns", "exec", SERVER_NAMESPACE, *map(str, argv)], stdin=subprocess.DEVNULL,
-                         stdout=self.log, stderr=self.log, cwd=self.work, start_new_session=True)
+        subprocess.Popen(
+            ["ip", "netns", "exec", SERVER_NAMESPACE, *map(str, argv)],
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=self.log,
+            cwd=self.work,
+            start_new_session=True,
+        )
 
     def fill(self, folder, sizes_kb, pattern):
         folder.mkdir(parents=True, exist_ok=True)
         for index, size in enumerate(sizes_kb):
-            (folder / pattern.format(index)).write_bytes(self.rng.randbytes(int(size * 1000 * self.rng.uniform(0.85, 1.15))))
+            (folder / pattern.format(index)).write_bytes(
+                self.rng.randbytes(int(size * 1000 * self.rng.uniform(0.85, 1.15)))
+            )
 
     def make_content(self):
         work = self.work
         for page in range(12):
             self.fill(work / "site" / f"p{page}", SIZES_KB, "{}.bin")
         self.fill(work / "site" / "video", SEGMENTS_KB * 5, "{}.m4s")
+        self.fill(work / "site" / "big", [1500], "{}.iso")
         self.fill(work / "ftp" / "pub", FILES_KB, "{}.tar")
         self.fill(work / "up", FILES_KB + [2, 6, 15, 40], "{}.dat")
         for folder, owner in (("ftp/in", "ftp"), ("rsync-in", "nobody"), ("scp-in", "root"), ("pg", "postgres")):
@@ -533,21 +556,63 @@ class Servers:
         programs, work = self.programs, self.work
         self.make_content()
         names = {"dir": work, "web": WEB, "files": FILES, "shell": SHELL}
-        for name, text in (("nginx.conf", NGINX), ("vsftpd.conf", VSFTPD), ("rsyncd.conf", RSYNCD), ("sshd.conf", SSHD)):
+        for name, text in (
+            ("nginx.conf", NGINX),
+            ("vsftpd.conf", VSFTPD),
+            ("rsyncd.conf", RSYNCD),
+            ("sshd.conf", SSHD),
+        ):
             (work / name).write_text(text.format(**names))
-        run(programs["openssl"], "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=demo",
-            "-keyout", work / "tls.key", "-out", work / "tls.crt")
+        run(
+            programs["openssl"],
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=demo",
+            "-keyout",
+            work / "tls.key",
+            "-out",
+            work / "tls.crt",
+        )
         for key in ("host_key", "user_key"):
             run(programs["ssh-keygen"], "-q", "-t", "ed25519", "-N", "", "-f", work / key)
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd insists on it
 
         postgres = (programs["setpriv"], "--reuid=postgres", "--regid=postgres", "--clear-groups", "env", "LC_ALL=C")
         cluster = work / "pg" / "data"
-        run(*postgres, programs["initdb"], "-D", cluster, "--auth=trust", "--encoding=UTF8", "--no-sync", cwd=work / "pg")
+        run(
+            *postgres,
+            programs["initdb"],
+            "-D",
+            cluster,
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--no-sync",
+            cwd=work / "pg",
+        )
         with open(cluster / "pg_hba.conf", "a") as rules:
             rules.write("host all all 10.77.1.0/24 trust\n")
-        self.spawn(*postgres, programs["postgres"], "-D", cluster, "-c", f"listen_addresses={DATABASE}", "-c", "fsync=off",
-                   "-c", f"unix_socket_directories={work}/pg", "-c", "max_connections=60", "-c", "shared_buffers=32MB")
+        self.spawn(
+            *postgres,
+            programs["postgres"],
+            "-D",
+            cluster,
+            "-c",
+            f"listen_addresses={DATABASE}",
+            "-c",
+            "fsync=off",
+            "-c",
+            f"unix_socket_directories={work}/pg",
+            "-c",
+            "max_connections=60",
+            "-c",
+            "shared_buffers=32MB",
+        )
 
         self.spawn(programs["nginx"], "-c", work / "nginx.conf", "-e", work / "nginx.log")
         self.spawn(sys.executable, os.path.abspath(__file__), "--serve-app")
@@ -569,7 +634,9 @@ class Servers:
             if wanted <= listening:
                 return
             time.sleep(0.2)
-        raise Failure(f"no server listens on {sorted(wanted - listening)} after 30 s; see {self.work}/*.log with --keep")
+        raise Failure(
+            f"no server listens on {sorted(wanted - listening)} after 30 s; see {self.work}/*.log with --keep"
+        )
 
     def fill_database(self):
         sql = (
@@ -601,7 +668,9 @@ class Clients:
 
     def call(self, client, program, *arguments, accept=(0,), **options):
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": self.log, **options}
-        process = subprocess.Popen(self.argv(client, program, *arguments), cwd=self.work, start_new_session=True, **options)
+        process = subprocess.Popen(
+            self.argv(client, program, *arguments), cwd=self.work, start_new_session=True, **options
+        )
         if process.wait() not in accept and not self.ended.is_set():
             self.failed[program] += 1
 
@@ -626,8 +695,10 @@ def objects(rng, count):
 
 def queries(rng, count):
     """Addresses of dynamic answers: 20-1500 ms of server think time, 200 B to 80 kB."""
-    return [f"/app/think?ms={lognormal(rng, 120, 1.0, 20, 1500):.0f}&bytes={lognormal(rng, 2500, 1.2, 200, 80000):.0f}"
-            for _ in range(count)]
+    return [
+        f"/app/think?ms={lognormal(rng, 120, 1.0, 20, 1500):.0f}&bytes={lognormal(rng, 2500, 1.2, 200, 80000):.0f}"
+        for _ in range(count)
+    ]
 
 
 def to_null(urls):
@@ -644,19 +715,38 @@ def page(host, client, rng):
 def crawl(host, client, rng):
     """A crawler that waits a random time between the objects of one keep-alive connection."""
     urls = [f"http://{WEB}{path}" for path in objects(rng, rng.randrange(2, 7))]
-    host.call(client, "wget", "--quiet", "--output-document=/dev/null", f"--wait={rng.choice([0.3, 0.6, 1, 1.5, 2])}",
-              "--random-wait", *urls)
+    host.call(
+        client,
+        "wget",
+        "--quiet",
+        "--output-document=/dev/null",
+        f"--wait={rng.choice([0.3, 0.6, 1, 1.5, 2])}",
+        "--random-wait",
+        *urls,
+    )
 
 
 def api(host, client, rng):
     """Calls of a dynamic service: small requests, server think times, now and then a larger POST."""
     if rng.random() < 0.35:
         upload = host.work / "up" / f"{rng.choice([8, 9, 10, 11, 11])}.dat"
-        urls = [f"http://{WEB}/app/submit?ms={lognormal(rng, 150, 0.9, 20, 1500):.0f}&bytes={rng.randrange(100, 900)}"
-                for _ in range(rng.randrange(1, 4))]
-        host.call(client, "curl", "--silent", "--http1.1", "--header", "Expect:", "--data-binary", f"@{upload}", *to_null(urls))
+        urls = [
+            f"http://{WEB}/app/submit?ms={lognormal(rng, 150, 0.9, 20, 1500):.0f}&bytes={rng.randrange(100, 900)}"
+            for _ in range(rng.randrange(1, 4))
+        ]
+        host.call(
+            client,
+            "curl",
+            "--silent",
+            "--http1.1",
+            "--header",
+            "Expect:",
+            "--data-binary",
+            f"@{upload}",
+            *to_null(urls),
+        )
         return
-    urls = [f"http://{WEB}{path}" for path in queries(rng, rng.choice([1, 2, 3, 5, 8]))]
+    urls = [f"http://{WEB}{path}" for path in queries(rng, rng.choice([1, 2, 3, 5, 8, 12]))]
     rate = () if rng.random() < 0.5 else ("--rate", f"{rng.choice([24, 40, 60, 90])}/m")
     host.call(client, "curl", "--silent", "--http1.1", *rate, *to_null(urls))
 
@@ -686,42 +776,87 @@ def http2_parallel(host, client, rng):
     upload = ()
     if rng.random() < 0.4:
         file = host.work / "up" / f"{rng.choice([9, 10, 11])}.dat"
-        upload = ("--next", "--silent", "--insecure", "--http2", "--data-binary", f"@{file}", "--output", "/dev/null",
-                  f"https://{WEB}/app/submit?ms=200&bytes=300")
+        upload = (
+            "--next",
+            "--silent",
+            "--insecure",
+            "--http2",
+            "--data-binary",
+            f"@{file}",
+            "--output",
+            "/dev/null",
+            f"https://{WEB}/app/submit?ms=200&bytes=300",
+        )
     host.call(client, "curl", "--silent", "--insecure", "--http2", "--parallel", *to_null(urls), *upload)
 
 
 def http2_load(host, client, rng):
     """A steady request rate on one HTTP/2 connection, several in flight."""
     urls = [f"https://{WEB}{path}" for path in objects(rng, 4) + queries(rng, 2)]
-    host.call(client, "h2load", "--requests", rng.randrange(20, 45), "--clients", 1, "--max-concurrent-streams", 4,
-              f"--rps={rng.choice([3, 5, 8])}", *urls)
+    host.call(
+        client,
+        "h2load",
+        "--requests",
+        rng.randrange(20, 45),
+        "--clients",
+        1,
+        "--max-concurrent-streams",
+        4,
+        f"--rps={rng.choice([3, 5, 8])}",
+        *urls,
+    )
 
 
 def ftp(host, client, rng):
     """An FTP session: one control connection, one data connection per file."""
     if rng.random() < 0.4:
         files = [f"{index}.dat" for index in rng.sample([1, 2, 3, 5, 8, 11], rng.choice([1, 2]))]
-        uploads = [argument for file in files
-                   for argument in ("--upload-file", host.work / "up" / file, f"ftp://{FILES}/in/{host.name()}")]
+        uploads = [
+            argument
+            for file in files
+            for argument in ("--upload-file", host.work / "up" / file, f"ftp://{FILES}/in/{host.name()}")
+        ]
         host.call(client, "curl", "--silent", *uploads)
     else:
-        urls = [f"ftp://{FILES}/pub/"] + [f"ftp://{FILES}/pub/{index}.tar" for index in rng.sample(range(6), rng.choice([1, 1, 2]))]
+        urls = [f"ftp://{FILES}/pub/"] + [
+            f"ftp://{FILES}/pub/{index}.tar" for index in rng.sample(range(6), rng.choice([1, 1, 2]))
+        ]
         host.call(client, "curl", "--silent", *to_null(urls))
 
 
 def rsync(host, client, rng):
     """A file synchronised with the rsync daemon, either way: both ends speak at once."""
     if rng.random() < 0.5:
-        host.call(client, "rsync", host.work / "up" / f"{rng.randrange(0, 6)}.dat", f"rsync://{FILES}/incoming/{host.name()}")
+        host.call(
+            client, "rsync", host.work / "up" / f"{rng.randrange(0, 6)}.dat", f"rsync://{FILES}/incoming/{host.name()}"
+        )
     else:
-        host.call(client, "rsync", "--recursive", f"--include={rng.randrange(0, 6)}.tar", "--exclude=*",
-                  f"rsync://{FILES}/pub/", tempfile.mkdtemp(dir=host.work))
+        host.call(
+            client,
+            "rsync",
+            "--recursive",
+            f"--include={rng.randrange(0, 6)}.tar",
+            "--exclude=*",
+            f"rsync://{FILES}/pub/",
+            tempfile.mkdtemp(dir=host.work),
+        )
 
 
 def ssh_options(host):
-    return ("-F", "/dev/null", "-i", host.work / "user_key", "-o", "IdentityAgent=none", "-o", "UserKnownHostsFile=/dev/null",
-            "-o", "StrictHostKeyChecking=no", "-o", "LogLevel=ERROR")
+    return (
+        "-F",
+        "/dev/null",
+        "-i",
+        host.work / "user_key",
+        "-o",
+        "IdentityAgent=none",
+        "-o",
+        "UserKnownHostsFile=/dev/null",
+        "-o",
+        "StrictHostKeyChecking=no",
+        "-o",
+        "LogLevel=ERROR",
+    )
 
 
 def scp(host, client, rng):
@@ -734,8 +869,20 @@ def scp(host, client, rng):
     host.call(client, "scp", "-q", *ssh_options(host), *ends)
 
 
-TYPED = ["ls -l site/p0", "date", "ps", "wc -c up/*", "cat nginx.conf", "echo done", "uname -a", "head -c 3000 sshd.conf",
-         "df -h .", "ls ftp/pub", "sort -n vsftpd.conf", "id"]
+TYPED = [
+    "ls -l site/p0",
+    "date",
+    "ps",
+    "wc -c up/*",
+    "cat nginx.conf",
+    "echo done",
+    "uname -a",
+    "head -c 3000 sshd.conf",
+    "df -h .",
+    "ls ftp/pub",
+    "sort -n vsftpd.conf",
+    "id",
+]
 
 
 def shell(host, client, rng):
@@ -743,8 +890,14 @@ def shell(host, client, rng):
     master, slave = pty.openpty()
     tty.setraw(slave)
     remote = f"cd {host.work}; exec env HISTFILE= TERM=vt100 bash --norc --noprofile"
-    process = subprocess.Popen(host.argv(client, "ssh", "-tt", *ssh_options(host), f"root@{SHELL}", remote),
-                               stdin=slave, stdout=slave, stderr=host.log, cwd=host.work, start_new_session=True)
+    process = subprocess.Popen(
+        host.argv(client, "ssh", "-tt", *ssh_options(host), f"root@{SHELL}", remote),
+        stdin=slave,
+        stdout=slave,
+        stderr=host.log,
+        cwd=host.work,
+        start_new_session=True,
+    )
     os.close(slave)
 
     def drain():
@@ -779,20 +932,25 @@ def shell(host, client, rng):
 def sql(rng):
     """One statement of a user at a database prompt."""
     customer = rng.randrange(97)
-    return rng.choice([
-        "select count(*) from orders;",
-        f"select * from orders where customer = {customer} order by id limit {rng.choice([5, 20, 80, 300])};",
-        f"select customer, sum(amount) from orders group by customer order by 2 desc limit {rng.randrange(5, 40)};",
-        f"update orders set amount = amount + 1 where id = {rng.randrange(20000)};",
-        f"select pg_sleep({lognormal(rng, 0.2, 0.9, 0.02, 1.5):.3f}), max(amount) from orders where customer = {customer};",
-    ])
+    return rng.choice(
+        [
+            "select count(*) from orders;",
+            f"select * from orders where customer = {customer} order by id limit {rng.choice([5, 20, 80, 300])};",
+            f"select customer, sum(amount) from orders group by customer order by 2 desc limit {rng.randrange(5, 40)};",
+            f"update orders set amount = amount + 1 where id = {rng.randrange(20000)};",
+            f"select pg_sleep({lognormal(rng, 0.2, 0.9, 0.02, 1.5):.3f}), max(amount) from orders where customer = {customer};",
+        ]
+    )
 
 
 def database(host, client, rng):
     """A database session: statements with think times between them, some of which the server takes long to answer."""
-    argv = host.argv(client, "psql", "--no-psqlrc", "--quiet", "--host", DATABASE, "--username", "postgres", "--output", "/dev/null")
-    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=host.log, cwd=host.work,
-                               start_new_session=True)
+    argv = host.argv(
+        client, "psql", "--no-psqlrc", "--quiet", "--host", DATABASE, "--username", "postgres", "--output", "/dev/null"
+    )
+    process = subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=host.log, cwd=host.work, start_new_session=True
+    )
     try:
         for _ in range(rng.randrange(4, 22)):
             process.stdin.write(sql(rng).encode() + b"\n")
@@ -809,24 +967,63 @@ def database(host, client, rng):
 
 def transactions(host, client, rng):
     """A program's database connection: short statements at random times."""
-    host.call(client, "pgbench", "--no-vacuum", "--select-only", "--client=1", f"--rate={rng.choice([1.5, 3, 6])}",
-              f"--time={rng.randrange(5, 20)}", "--host", DATABASE, "--username", "postgres", "postgres")
+    host.call(
+        client,
+        "pgbench",
+        "--no-vacuum",
+        "--select-only",
+        "--client=1",
+        f"--rate={rng.choice([0.8, 1.5, 3])}",
+        f"--time={rng.randrange(5, 20)}",
+        "--host",
+        DATABASE,
+        "--username",
+        "postgres",
+        "postgres",
+    )
 
 
 def abort(host, client, rng):
     """A download given up half-way: the client closes with data unread, and its kernel answers with RST."""
-    host.call(client, "curl", "--silent", "--limit-rate", "40k", "--max-time", f"{rng.uniform(0.6, 3):.2f}", "--output", "/dev/null",
-              f"http://{WEB}/video/{rng.randrange(20)}.m4s", accept=(0, 28))
+    host.call(
+        client,
+        "curl",
+        "--silent",
+        "--limit-rate",
+        "40k",
+        "--max-time",
+        f"{rng.uniform(0.6, 3):.2f}",
+        "--output",
+        "/dev/null",
+        f"http://{WEB}/big/0.iso",
+        accept=(28,),
+    )
 
 
 def refused(host, client, rng):
     """A connection nobody accepts: SYN, RST."""
-    host.call(client, "curl", "--silent", "--output", "/dev/null", f"http://{WEB}:{rng.choice([8000, 8443])}/", accept=(7,))
+    host.call(
+        client, "curl", "--silent", "--output", "/dev/null", f"http://{WEB}:{rng.choice([8000, 8443])}/", accept=(7,)
+    )
 
 
 SESSIONS = {  # sessions of each kind in the whole run, warm-up included
-    page: 85, crawl: 42, api: 62, video: 6, events: 6, http2_page: 26, http2_parallel: 22, http2_load: 6, ftp: 13,
-    rsync: 10, scp: 8, shell: 8, database: 12, transactions: 8, abort: 8, refused: 5,
+    page: 95,
+    crawl: 45,
+    api: 105,
+    video: 6,
+    events: 6,
+    http2_page: 28,
+    http2_parallel: 26,
+    http2_load: 6,
+    ftp: 13,
+    rsync: 10,
+    scp: 8,
+    shell: 8,
+    database: 12,
+    transactions: 8,
+    abort: 8,
+    refused: 5,
 }
 EARLY = [shell, shell, shell, database, database, events, events, video, transactions]  # open when the capture begins
 
@@ -865,18 +1062,24 @@ def play(host, plan, origin, end):
 
 def print_summary(summary, failed, drops, size):
     connections = summary["connections"]
-    print(f"packets {summary['packets']}, wire bytes {summary['wire_bytes']}, {summary['seconds']:.0f} s, file {size} bytes")
+    print(
+        f"packets {summary['packets']}, wire bytes {summary['wire_bytes']}, {summary['seconds']:.0f} s, file {size} bytes"
+    )
     print(f"connections {sum(connections.values())}, with RST {summary['with_reset']}")
     print("\n| application | connections |\n|---|---|")
     for name, count in sorted(connections.items(), key=lambda item: -item[1]):
         print(f"| {name} | {count} |")
     print("\n| client | RTT left + right (ms) | loss left, right per direction (%) | connections |\n|---|---|---|---|")
     for index, client in enumerate(CLIENTS):
-        print(f"| 10.77.1.{index + 1} | {client.left_rtt:g} + {client.right_rtt:g} = {client.left_rtt + client.right_rtt:g} "
-              f"| {client.left_loss * 100:g}, {client.right_loss * 100:g} | {summary['connections_per_client'][index]} |")
+        print(
+            f"| 10.77.1.{index + 1} | {client.left_rtt:g} + {client.right_rtt:g} = {client.left_rtt + client.right_rtt:g} "
+            f"| {client.left_loss * 100:g}, {client.right_loss * 100:g} | {summary['connections_per_client'][index]} |"
+        )
     print(f"\nrelay lateness in us: {summary['late_us']}")
-    print(f"dropped by the relay before the monitor {summary['lost_before_monitor']}, after it {summary['lost_after_monitor']}; "
-          f"dropped because the relay read too late {drops}; not TCP {summary['not_tcp']}")
+    print(
+        f"dropped by the relay before the monitor {summary['lost_before_monitor']}, after it {summary['lost_after_monitor']}; "
+        f"dropped because the relay read too late {drops}; not TCP {summary['not_tcp']}"
+    )
     if failed:
         print(f"programs that ended with an error: {dict(failed)}")
 
@@ -890,7 +1093,9 @@ def make(options):
     host = None
     try:
         print("starting namespaces and servers", flush=True)
-        tuns = [(client_namespace(index), f"{PREFIX}{index + 1}", [f"10.77.1.{index + 1}"]) for index in range(len(CLIENTS))]
+        tuns = [
+            (client_namespace(index), f"{PREFIX}{index + 1}", [f"10.77.1.{index + 1}"]) for index in range(len(CLIENTS))
+        ]
         tuns.append((SERVER_NAMESPACE, f"{PREFIX}0", [WEB, FILES, SHELL, DATABASE]))
         *client_fds, server_fd = [make_namespace(*tun) for tun in tuns]
         Servers(programs, work, options.seed).start()
@@ -908,6 +1113,8 @@ def make(options):
         summary = stop_relay(*stopping)
         print_summary(summary, host.failed, drops, os.path.getsize(options.output))
     finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second Ctrl-C must not leave half of it behind
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if host:
             host.ended.set()
         if relay:
@@ -922,11 +1129,16 @@ def make(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo.pcap.gz"),
-                        help="capture to write, gzip if it ends in .gz (default: demo.pcap.gz beside this script)")
+    parser.add_argument(
+        "--output",
+        default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo.pcap.gz"),
+        help="capture to write, gzip if it ends in .gz (default: demo.pcap.gz beside this script)",
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the schedule, the sizes and the losses (default 1)")
     parser.add_argument("--seconds", type=float, default=110, help="length of the capture (default 110)")
-    parser.add_argument("--warm-up", type=float, default=12, help="traffic before the capture begins, in seconds (default 12)")
+    parser.add_argument(
+        "--warm-up", type=float, default=12, help="traffic before the capture begins, in seconds (default 12)"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the working folder with the servers' logs")
     parser.add_argument("--clean", action="store_true", help="remove what a killed run left, and stop")
     parser.add_argument("--serve-app", action="store_true", help=argparse.SUPPRESS)
@@ -939,6 +1151,8 @@ def main():
     try:
         if options.clean:
             remove_namespaces()
+            for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}-*"):
+                shutil.rmtree(folder, ignore_errors=True)
         else:
             make(options)
     except Failure as failure:
