@@ -214,13 +214,13 @@ fn the_second_of_two_inputs_is_the_one_named() {
 
 /// A valid capture of every kind: two interfaces, options, all packet blocks; and pcap in either byte order.
 fn specimen(kind: usize) -> Vec<u8> {
-    let mut file = PcapngFile::new(if kind % 2 == 0 { Order::Little } else { Order::Big });
+    let mut file = PcapngFile::new(if kind.is_multiple_of(2) { Order::Little } else { Order::Big });
     file.interface(1, 64, &[(9, &[9]), (14, &[0; 8])]).interface(101, 0, &[(9, &[0x8a])]);
     for index in 0..6 {
         file.enhanced(index % 2, 1 << (index * 9), &frame(7), 61, &[(2, &[1, 0, 0, 0])]);
         file.simple(&frame(9), 63).obsolete(0, 77, &[1, 2, 3], 60).block(4, &[0; 8]);
     }
-    let mut pcap = PcapFile::new(if kind % 2 == 0 { Order::Little } else { Order::Big }, true, 1);
+    let mut pcap = PcapFile::new(if kind.is_multiple_of(2) { Order::Little } else { Order::Big }, true, 1);
     for index in 0..10 {
         pcap.packet(index, &frame(index as u16), 60);
     }

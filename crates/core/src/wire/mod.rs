@@ -7,6 +7,8 @@ mod link;
 mod loopback;
 mod set_aside;
 mod tcp;
+#[cfg(test)]
+mod tests;
 
 use std::net::IpAddr;
 

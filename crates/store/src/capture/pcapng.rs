@@ -115,7 +115,7 @@ impl Pcapng {
                 let text = format!("block length {length} is shorter than its header ({least})");
                 return Err(corrupt(source, text));
             }
-            if length % 4 != 0 {
+            if !length.is_multiple_of(4) {
                 return Err(corrupt(source, format!("block length {length} is not a multiple of 4")));
             }
             let record = match kind {
