@@ -2,4 +2,4 @@
 
 mod waits;
 
-pub use waits::{Correction, ReplayModel, Waits};
+pub use waits::{Correction, MIN_WAIT, ReplayModel, Waits};

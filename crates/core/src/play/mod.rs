@@ -5,3 +5,6 @@ mod script;
 
 pub use player::{Action, EpochTimes, Player};
 pub use script::{Script, Step};
+
+#[cfg(test)]
+mod tests;
