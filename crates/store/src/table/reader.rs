@@ -9,6 +9,7 @@ use std::vec;
 use parquet::column::reader::ColumnReader;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::SchemaDescriptor;
 
 use super::column::Problem;
 use super::{Column, FORMAT_KEY, FileError, Row, VERSION_KEY, schema};
@@ -63,10 +64,23 @@ impl<R: Row> TableReader<R> {
         if found > version {
             return Err(FileError::Newer { path: path.to_owned(), format, found, known: version });
         }
-        if found != version || reader.file.metadata().file_metadata().schema() != &*schema(&reader.columns) {
+        if found != version || !reader.has_expected_columns() {
             return Err(metadata_error(path, format!("its columns are not those of version {version}")));
         }
         Ok(reader)
+    }
+
+    /// Whether the file's columns are the table's. The schemas themselves differ in what the format leaves open.
+    fn has_expected_columns(&self) -> bool {
+        let expected = SchemaDescriptor::new(schema(&self.columns));
+        let found = self.file.metadata().file_metadata().schema_descr();
+        expected.num_columns() == found.num_columns()
+            && expected.columns().iter().zip(found.columns()).all(|(expected, found)| {
+                expected.path() == found.path()
+                    && expected.physical_type() == found.physical_type()
+                    && expected.max_def_level() == found.max_def_level()
+                    && expected.max_rep_level() == found.max_rep_level()
+            })
     }
 
     /// A value of the file's metadata.
