@@ -54,6 +54,15 @@ fn write(path: &Path, vectors: &[ConnectionVector]) -> Result<WorkloadFacts, Wor
     writer.finish(provenance(), capture(), &traffic)
 }
 
+/// Up to `most` vectors as a workload has them: sorted by start, ids unique.
+fn workload(most: usize) -> impl Strategy<Value = Vec<ConnectionVector>> {
+    prop::collection::vec(support::vector(), 0..most).prop_map(|mut vectors| {
+        vectors.sort_by_key(|vector| vector.start);
+        (0..).zip(&mut vectors).for_each(|(id, vector)| vector.id = id);
+        vectors
+    })
+}
+
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -65,7 +74,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_goes_in_comes_out_and_equal_input_gives_equal_bytes(vectors in support::workload(40)) {
+    fn what_goes_in_comes_out_and_equal_input_gives_equal_bytes(vectors in workload(40)) {
         let folder = tempfile::tempdir().unwrap();
         let (path, again) = (folder.path().join("w.parquet"), folder.path().join("again.parquet"));
         let facts = write(&path, &vectors).unwrap();

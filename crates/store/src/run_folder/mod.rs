@@ -43,6 +43,14 @@ pub enum RunFolderError {
         /// The folder.
         path: PathBuf,
     },
+    /// The run is whole and could not be given its name.
+    #[error("the run is complete, but could not be moved: {reason}; it is in {}", left.display())]
+    NotNamed {
+        /// Where the run is.
+        left: PathBuf,
+        /// Why it could not be moved.
+        reason: Box<RunFolderError>,
+    },
     /// Replacing was asked for, and what is there is no run folder.
     #[error("{} is not a run folder, so --force does not replace it: choose another name with -o", path.display())]
     NotReplaceable {

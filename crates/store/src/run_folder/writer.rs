@@ -42,9 +42,12 @@ pub struct RunOptions {
 pub struct RunWriter {
     target: PathBuf,
     options: RunOptions,
-    /// `None` once the folder has its final name, or the name under which it is left.
+    /// `None` once the folder is whole.
     folder: Option<TempDir>,
+    /// `None` once closing them was tried.
     tables: Option<Tables>,
+    /// Closing them went well: with a `run.json` the folder can be read.
+    closed: bool,
     original_active: ActiveCount,
     replay_active: ActiveCount,
     /// Why recording stopped, if it did.
@@ -123,6 +126,7 @@ impl RunWriter {
             options,
             folder: Some(folder),
             tables: Some(tables),
+            closed: false,
             original_active: ActiveCount::default(),
             replay_active: ActiveCount::default(),
             failure: None,
@@ -155,8 +159,8 @@ impl RunWriter {
     ///
     /// # Errors
     ///
-    /// [`RunFolderError::NotAnObject`], [`RunFolderError::Exists`] if a folder of the name appeared meanwhile,
-    /// [`FileError::Write`]; then the folder is left as if this had not been called.
+    /// [`RunFolderError::NotAnObject`] or [`FileError::Write`]: what was recorded is left as by a drop.
+    /// [`RunFolderError::NotNamed`] if the name was taken meanwhile: the run is whole under its temporary name.
     pub fn finish(mut self, run: &Value, host: &Value) -> Result<(), RunFolderError> {
         let result = self.complete(run, host);
         if let Err(error) = &result {
@@ -172,7 +176,10 @@ impl RunWriter {
             object.extend(fields.clone());
         }
         self.write_files(object, host)?;
-        self.rename()
+        let Some(folder) = self.folder.take() else { return Ok(()) };
+        // From here on the run is whole: whatever happens, it stays.
+        let left = folder.keep();
+        self.rename(&left).map_err(|reason| RunFolderError::NotNamed { left, reason: Box::new(reason) })
     }
 
     /// Closes the tables and writes the JSON files.
@@ -183,6 +190,7 @@ impl RunWriter {
                 .chain(self.replay_active.rows(ActivePoint::Replay))
                 .try_for_each(|row| tables.active.write(row))?;
             tables.finish(self.options.queue_interval)?;
+            self.closed = true;
         }
         run["format"] = "run".into();
         run["version"] = VERSION.into();
@@ -195,11 +203,10 @@ impl RunWriter {
     }
 
     /// Gives the folder its name.
-    fn rename(&mut self) -> Result<(), RunFolderError> {
+    fn rename(&self, folder: &Path) -> Result<(), RunFolderError> {
         check_target(&self.target, RUN_FILE, self.options.replace)?;
         let error = |source| FileError::Write { path: self.target.clone(), source };
-        let Some(folder) = &self.folder else { return Ok(()) };
-        // What is replaced goes away only after its name is taken over; renaming onto an empty folder just works.
+        // What is replaced is removed only after its name is taken over. Renaming onto an empty folder just works.
         let replaced = if self.target.join(RUN_FILE).exists() {
             let aside = staged_folder(&self.target).map_err(error)?;
             fs::rename(&self.target, aside.path().join("replaced")).map_err(error)?;
@@ -207,9 +214,7 @@ impl RunWriter {
         } else {
             None
         };
-        fs::rename(folder.path(), &self.target).map_err(error)?;
-        // The temporary name is gone: there is nothing to remove under it.
-        let _ = self.folder.take().map(TempDir::keep);
+        fs::rename(folder, &self.target).map_err(error)?;
         drop(replaced);
         Ok(())
     }
@@ -225,7 +230,7 @@ impl RunWriter {
 
     /// Leaves what was recorded under the temporary name, readable; nothing if there is nothing or it cannot be.
     fn abandon(&mut self) {
-        let has_data = self.tables.as_ref().is_none_or(Tables::has_data);
+        let has_data = self.tables.as_ref().map_or(self.closed, Tables::has_data);
         let reason = self.failure.take().unwrap_or_else(|| "the program stopped before the run was over".to_owned());
         let run = json!({ "complete": false, "reason": reason });
         if has_data
@@ -440,5 +445,34 @@ pub(super) fn check_target(target: &Path, marker: &str, replace: bool) -> Result
         (false, false) => Err(RunFolderError::Exists { path }),
         (false, true) if target.join(marker).is_file() => Ok(()),
         (false, true) => Err(RunFolderError::NotReplaceable { path }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every write to it fails as on a full disk.
+    fn open_full(_: &Path) -> io::Result<File> {
+        fs::OpenOptions::new().write(true).open("/dev/full")
+    }
+
+    #[test]
+    fn a_full_disk_leaves_nothing_and_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("run");
+        let mut writer = RunWriter::create_with(&target, RunOptions::default(), open_full).unwrap();
+        let sample = QueueSample { time: Time::ZERO, from: LinkSide::Left, packets: 1, bytes: 1 };
+        // Enough for a row group, so that the error comes while the run goes on.
+        let error = (0..1_000_000).find_map(|_| writer.queue(sample).err());
+        let text = error.expect("a row group of samples is more than a buffer holds").to_string();
+        assert!(text.contains("queue.parquet") && text.contains("No space left on device"), "{text}");
+        drop(writer);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+
+        let writer = RunWriter::create_with(&target, RunOptions::default(), open_full).unwrap();
+        let text = writer.finish(&json!({}), &json!({})).unwrap_err().to_string();
+        assert!(text.contains("No space left on device"), "{text}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

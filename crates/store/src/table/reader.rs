@@ -144,9 +144,9 @@ impl<R: Row> Iterator for TableReader<R> {
     }
 }
 
-/// Runs a call into the Parquet crate. On hostile input it may panic where it should return an error; a damaged
-/// file must not end the program, so a panic in there is one more kind of damage. The value it worked on is not
-/// used again.
+/// Runs a call into the Parquet crate. On damaged input it may panic where it should return an error (seen: "column
+/// start and length should not be negative"). A damaged file must not end the program, so a panic in there is one
+/// more kind of damage; what it worked on is not used again.
 fn guarded<T>(call: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result,

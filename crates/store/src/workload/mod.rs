@@ -9,6 +9,8 @@ mod facts;
 mod median;
 mod reader;
 mod rows;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use crate::table::FileError as WorkloadError;

@@ -36,7 +36,7 @@ impl WorkloadWriter {
     }
 
     /// A writer whose bytes go to `out`, so that a test can make writing fail.
-    fn over(staged: StagedFile, out: File) -> Result<WorkloadWriter, WorkloadError> {
+    pub(super) fn over(staged: StagedFile, out: File) -> Result<WorkloadWriter, WorkloadError> {
         let table = TableWriter::new(BufWriter::new(out), VERSION)
             .map_err(|error| WorkloadError::write(staged.path(), error))?;
         Ok(WorkloadWriter { staged, table, last: None, rtt: Median::default() })

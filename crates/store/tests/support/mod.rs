@@ -83,15 +83,6 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     )
 }
 
-/// Up to `most` vectors as a workload has them: sorted by start, ids unique.
-pub fn workload(most: usize) -> impl Strategy<Value = Vec<ConnectionVector>> {
-    prop::collection::vec(vector(), 0..most).prop_map(|mut vectors| {
-        vectors.sort_by_key(|vector| vector.start);
-        (0..).zip(&mut vectors).for_each(|(id, vector)| vector.id = id);
-        vectors
-    })
-}
-
 /// `count` plain connections of one request and one response, `gap` apart.
 pub fn plain(count: u64, gap: Duration) -> impl Iterator<Item = ConnectionVector> {
     (0..count).map(move |id| {
