@@ -86,7 +86,7 @@ pub struct ClassCounts {
     pub payload_bytes: PerSide<u64>,
 }
 
-/// Counts over everything an [`Extractor`] has finished.
+/// Counts over everything an [`Extractor`](super::Extractor) has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
     /// TCP segments handed in.

@@ -9,8 +9,19 @@
 //! tells sequential from concurrent (A.4), `adus` builds ADUs and waits (A.5), `transit` measures round trips and the
 //! handshake (A.6), `observer` joins them; `flow_table` and `extractor` are the capture side, `counts` what is reported.
 
+mod adus;
 mod counts;
+mod coverage;
+mod exchange;
+mod extractor;
+mod flow_table;
 mod observer;
+mod sequence;
+mod transit;
 
 pub use counts::{Class, ClassCounts, Counts, SideRule, TrafficSeries};
+pub use extractor::{Extractor, Finished, Options, ParsePrefixError, Prefix};
 pub use observer::{Arrival, Identity, Observer, Seen};
+
+#[cfg(test)]
+mod tests;

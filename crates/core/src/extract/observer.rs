@@ -2,9 +2,29 @@
 
 use crate::time::{Duration, Time};
 use crate::wire::Flags;
-use crate::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern, PerSide, Side};
+use crate::workload::{Close, ConnectionVector, Endpoint, InitiatorRule, LinkSide, Pattern, PerSide, Side};
 
 use super::Class;
+use super::adus::{self, Bytes, Runs};
+use super::coverage::{Coverage, Place};
+use super::exchange::Sent;
+use super::sequence;
+use super::transit::{Handshake, NEVER, Timed};
+
+/// A jump in sequence numbers no capture gap explains (methods A.1.2).
+const IMPOSSIBLE_JUMP: u64 = 1 << 30;
+
+/// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
+const WINDOWS_PER_JUMP: u64 = 16;
+
+/// The shift assumed for judging jumps when a handshake was not captured: what common systems negotiate.
+const ASSUMED_SHIFT: u8 = 7;
+
+/// How long a connection must have been silent for a SYN with another ISN to open a new one (methods A.1.2).
+const STALE: u64 = 60_000_000_000;
+
+/// Duplicate acknowledgements that make a late segment a retransmission (methods A.8).
+const LOSS_DUPLICATE_ACKS: u8 = 3;
 
 /// What the monitor sees of a segment once its connection and sender are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -30,6 +50,8 @@ pub struct Seen {
 pub struct Arrival {
     /// Payload bytes seen for the first time.
     pub new_bytes: u32,
+    /// A keep-alive or zero-window probe: nothing of the application's.
+    pub is_probe: bool,
 }
 
 /// What a vector says of its connection that its packets do not.
@@ -45,44 +67,541 @@ pub struct Identity {
     pub initiator_rule: InitiatorRule,
 }
 
-/// One connection as the monitor sees it.
+/// One end's share of what was observed.
+#[derive(Clone, Debug)]
+struct End {
+    /// Its bytes. Before its first segment, what the other end acknowledged stands in for them.
+    coverage: Coverage,
+    /// Highest of its bytes that the other end acknowledged; 0 before that.
+    acked: u64,
+    /// Its data segments, for the concurrency test.
+    sent: Sent,
+    /// Its data.
+    runs: Runs,
+    /// Its segments waiting for an acknowledgement.
+    timed: Timed,
+    /// Minimum one-side transit time; [`NEVER`] without a sample.
+    min_transit: u64,
+    /// When its last new data passed.
+    last_data: u64,
+    /// When its data was first acknowledged further after that; [`NEVER`] if it was not.
+    first_ack: u64,
+    /// One past its last byte, once its FIN was seen.
+    fin_at: u64,
+    packets: u32,
+    data_segments: u32,
+    duplicates: u32,
+    late: u32,
+    lost_before: u32,
+    isn: u32,
+    mss: Option<u16>,
+    window_scale: Option<u8>,
+    /// Largest window on its SYNs, never scaled.
+    syn_window: u16,
+    /// Largest window on other segments, before scaling.
+    window: u16,
+    last_window: u16,
+    /// Repetitions of the acknowledgement `acked` by the other end.
+    duplicate_acks: u8,
+    /// Its sequence numbers are known.
+    known: bool,
+    /// Its SYN was seen, so its first byte is known.
+    syn: bool,
+    fin: bool,
+    fin_acked: bool,
+    /// A duplicate passed after its last new data.
+    repeated: bool,
+}
+
+impl End {
+    fn new() -> End {
+        End {
+            coverage: Coverage::default(),
+            acked: 0,
+            sent: Sent::default(),
+            runs: Runs::default(),
+            timed: Timed::default(),
+            min_transit: NEVER,
+            last_data: 0,
+            first_ack: NEVER,
+            fin_at: 0,
+            packets: 0,
+            data_segments: 0,
+            duplicates: 0,
+            late: 0,
+            lost_before: 0,
+            isn: 0,
+            mss: None,
+            window_scale: None,
+            syn_window: 0,
+            window: 0,
+            last_window: 0,
+            duplicate_acks: 0,
+            known: false,
+            syn: false,
+            fin: false,
+            fin_acked: false,
+            repeated: false,
+        }
+    }
+
+    /// The sequence number others are unwrapped near to.
+    fn reference(&self) -> u64 {
+        self.coverage.high().max(self.acked)
+    }
+
+    /// Fixes where its bytes begin.
+    fn begin_at(&mut self, first: u64) {
+        self.coverage.reset(first);
+        self.known = true;
+    }
+
+    fn sample(&mut self, transit: u64) {
+        self.min_transit = self.min_transit.min(transit);
+    }
+
+    fn max_window(&self, scaled: bool) -> u64 {
+        let shift = if scaled { self.window_scale.unwrap_or(0) } else { 0 };
+        // RFC 7323 section 2.3: a shift above 14 counts as 14.
+        u64::from(self.syn_window).max(u64::from(self.window) << shift.min(14))
+    }
+}
+
+/// One connection as the monitor sees it: hand it every segment, then [`finish`](Self::finish).
+///
+/// It holds one small record per exchange and end, not per packet. The capture's clock is evidence, not truth: a time
+/// before the latest one counts as that one, so waits are never negative.
 #[derive(Clone, Debug)]
 pub struct Observer {
     start: Time,
-    packets: PerSide<u64>,
+    /// Latest time seen, from the start.
+    now: u64,
+    /// Longest silence inside an ADU.
+    quiet: u64,
+    closed_at: u64,
+    ends: [End; 2],
+    handshake: Handshake,
+    /// Lags of late segments that are reordering if the final minimum round trip is longer.
+    #[expect(clippy::box_collection, reason = "nearly always absent, and this is held once per live connection")]
+    lags: Option<Box<Vec<(Side, u64)>>>,
+    close: Close,
+    reset: bool,
+    concurrent: bool,
 }
 
 impl Observer {
     /// An observer whose first segment passes at `start`. `quiet` is the longest silence inside an ADU (methods A.5.2).
     pub fn new(start: Time, quiet: Duration) -> Observer {
-        let _ = quiet;
-        Observer { start, packets: PerSide::default() }
+        Observer {
+            start,
+            now: 0,
+            quiet: quiet.as_nanos(),
+            closed_at: 0,
+            ends: [End::new(), End::new()],
+            handshake: Handshake::default(),
+            lags: None,
+            close: Close::NotSeen,
+            reset: false,
+            concurrent: false,
+        }
+    }
+
+    /// When its first segment passed.
+    pub fn start(&self) -> Time {
+        self.start
+    }
+
+    /// When its latest segment passed.
+    pub fn last_seen(&self) -> Time {
+        self.start + Duration::from_nanos(self.now)
+    }
+
+    /// Whether a FIN of each end was acknowledged or an RST passed (methods A.1.4). Stragglers may still come.
+    pub fn is_closed(&self) -> bool {
+        self.reset || self.ends.iter().all(|end| end.fin_acked)
+    }
+
+    /// Whether segments of both ends and data passed: it can be replayed, whatever follows.
+    pub fn is_replayable(&self) -> bool {
+        self.ends.iter().all(|end| end.packets > 0) && self.ends.iter().any(|end| !end.runs.is_empty())
+    }
+
+    /// Packets that passed, both ends.
+    pub fn packets(&self) -> u64 {
+        self.ends.iter().map(|end| u64::from(end.packets)).sum()
+    }
+
+    /// The roles were told wrongly until now: a SYN or SYN/ACK came after other segments.
+    pub fn swap_sides(&mut self) {
+        self.ends.swap(0, 1);
+        self.close = match self.close {
+            Close::Fin(side) => Close::Fin(side.other()),
+            Close::Rst(side) => Close::Rst(side.other()),
+            Close::NotSeen => Close::NotSeen,
+        };
+        for lag in self.lags.iter_mut().flat_map(|lags| lags.iter_mut()) {
+            lag.0 = lag.0.other();
+        }
+    }
+
+    /// Whether the segment belongs to this connection, and not to a later one on the same addresses (methods A.1.2).
+    pub fn owns(&self, time: Time, sender: Side, seen: &Seen) -> bool {
+        let (own, peer) = (&self.ends[sender as usize], &self.ends[sender.other() as usize]);
+        if seen.flags.rst() {
+            return true;
+        }
+        if seen.flags.syn() {
+            if own.syn && seen.sequence == own.isn {
+                return true;
+            }
+            if self.is_closed() || time.since(self.last_seen()).as_nanos() >= STALE {
+                return false;
+            }
+            if own.syn {
+                // Another ISN on a young connection: one that has data is not the one this SYN opens or answers.
+                let answers = seen.flags.ack() && peer.syn && seen.acknowledgement == peer.isn.wrapping_add(1);
+                return own.runs.is_empty() || answers;
+            }
+            if !own.runs.is_empty() {
+                // It may have been overtaken by what it opens, not by anything else.
+                let first = sequence::unwrap(seen.sequence, own.reference()) + 1;
+                return first <= own.coverage.low() && own.coverage.low() - first <= WINDOWS_PER_JUMP << 16;
+            }
+        }
+        if !own.known || own.packets == 0 {
+            return true;
+        }
+        let jump = |number: u32, end: &End| sequence::unwrap(number, end.reference()).abs_diff(end.reference());
+        let distance = jump(seen.sequence, own);
+        let (shift_known, window) = (own.syn && peer.syn, own.max_window(true).max(peer.max_window(true)).max(1 << 16));
+        let limit = WINDOWS_PER_JUMP * if shift_known { window } else { window << ASSUMED_SHIFT };
+        if distance <= limit.min(IMPOSSIBLE_JUMP) {
+            return true;
+        }
+        // Packets missing from the capture make one direction jump; another connection makes both.
+        let other_jumped = !seen.flags.ack() || !peer.known || jump(seen.acknowledgement, peer) > limit;
+        distance <= IMPOSSIBLE_JUMP && !other_jumped
     }
 
     /// Takes note of a segment `sender` sent, passing the monitor at `time`.
     pub fn handle_segment(&mut self, time: Time, sender: Side, seen: &Seen) -> Arrival {
-        let _ = (time, seen);
-        self.packets[sender] += 1;
-        Arrival::default()
+        self.now = self.now.max(time.since(self.start).as_nanos());
+        let now = self.now;
+        let flags = seen.flags;
+        let (initiator, acceptor) = self.ends.split_at_mut(1);
+        let (own, peer) = match sender {
+            Side::Initiator => (&mut initiator[0], &mut acceptor[0]),
+            Side::Acceptor => (&mut acceptor[0], &mut initiator[0]),
+        };
+        own.packets = own.packets.saturating_add(1);
+        if flags.rst() {
+            // Neither its numbers nor its payload (methods A.1.6) are the connection's.
+            self.reset = true;
+            self.note_close(Close::Rst(sender));
+            return Arrival::default();
+        }
+        if flags.syn() {
+            note_syn(own, peer, &mut self.handshake, now, seen);
+        } else {
+            own.window = own.window.max(seen.window);
+        }
+        let first = seen.sequence.wrapping_add(u32::from(flags.syn()));
+        if !own.known {
+            own.begin_at(sequence::first(first));
+        }
+        let start = sequence::unwrap(first, own.reference());
+        let ack = if flags.ack() { note_ack(own, peer, now, seen) } else { 0 };
+        if !self.handshake.is_complete() && sender == Side::Initiator && flags.ack() && !flags.syn() && peer.syn {
+            let first_byte = sequence::unwrap(peer.isn.wrapping_add(1), peer.reference());
+            if ack >= first_byte
+                && let Some(sample) = self.handshake.acknowledged(now)
+            {
+                own.sample(sample);
+            }
+        }
+        own.last_window = seen.window;
+        let end = start + u64::from(seen.payload_bytes);
+        let mut arrival = Arrival::default();
+        if seen.payload_bytes > 0 {
+            arrival = self.note_data(sender, start, end, ack);
+        }
+        if flags.fin() {
+            let own = &mut self.ends[sender as usize];
+            if !own.fin {
+                own.fin = true;
+                own.fin_at = end;
+            }
+            self.note_close(Close::Fin(sender));
+        }
+        arrival
     }
 
-    /// What the connection was. Consumes what was observed.
+    fn note_close(&mut self, close: Close) {
+        if self.close == Close::NotSeen {
+            self.close = close;
+            self.closed_at = self.now;
+        }
+    }
+
+    fn note_data(&mut self, sender: Side, start: u64, end: u64, ack: u64) -> Arrival {
+        let now = self.now;
+        let min_rtt = self.min_rtt();
+        let (initiator, acceptor) = self.ends.split_at_mut(1);
+        let (own, peer) = match sender {
+            Side::Initiator => (&mut initiator[0], &mut acceptor[0]),
+            Side::Acceptor => (&mut acceptor[0], &mut initiator[0]),
+        };
+        let single = end - start == 1;
+        let may_repeat = own.coverage.high() >= end || (!own.syn && own.runs.is_empty());
+        if single && end == own.acked && may_repeat {
+            return Arrival { new_bytes: 0, is_probe: true };
+        }
+        if !own.syn && own.runs.is_empty() {
+            own.coverage.reset(start);
+        }
+        let high = own.coverage.high();
+        let frontier = own.coverage.contiguous();
+        let after_quiet = start >= high && is_after_quiet(own, now, self.quiet, min_rtt);
+        let mut arrival = Arrival::default();
+        let mut late = None;
+        let mut from = start;
+        while let Some(piece) = own.coverage.take(from, end, now) {
+            from = piece.end;
+            arrival.new_bytes += (piece.end - piece.start) as u32;
+            let bytes = Bytes { start: piece.start, end: piece.end, ack, now, ordered: !self.concurrent };
+            match piece.place {
+                Place::Above => own.runs.append(bytes, after_quiet),
+                Place::InHole { start: hole, opened } => {
+                    late = late.or(Some((hole, opened)));
+                    own.runs.fill(bytes, hole);
+                }
+                Place::Below => {
+                    late = late.or(Some((piece.start, own.runs.first_seen().unwrap_or(now))));
+                    own.runs.fill(bytes, piece.start);
+                    // Before the capture began nothing is known of who had heard whom.
+                    continue;
+                }
+            }
+            if self.concurrent {
+                continue;
+            }
+            if peer.sent.is_crossed_by(piece.end, ack, frontier) {
+                self.concurrent = true;
+                own.runs.forget_order();
+                peer.runs.forget_order();
+                own.sent.forget();
+                peer.sent.forget();
+            } else {
+                own.sent.add(piece.end, ack, peer.coverage.contiguous());
+            }
+        }
+        if arrival.new_bytes == 0 {
+            if single && peer.last_window == 0 {
+                return Arrival { new_bytes: 0, is_probe: true };
+            }
+            own.data_segments = own.data_segments.saturating_add(1);
+            own.duplicates = own.duplicates.saturating_add(1);
+            own.repeated = true;
+            own.timed.sent_again(start);
+            return arrival;
+        }
+        own.data_segments = own.data_segments.saturating_add(1);
+        own.last_data = now;
+        own.first_ack = NEVER;
+        own.repeated = false;
+        if start >= high {
+            own.timed.sent(end, now);
+        } else {
+            own.timed.sent_again(start);
+        }
+        if let Some(limit) = own.sent.overdue() {
+            peer.coverage.give_up_below(limit);
+        }
+        if let Some((hole, opened)) = late {
+            self.note_late(sender, hole, now - opened, min_rtt);
+        }
+        arrival
+    }
+
+    /// Reordering or loss (methods A.8).
+    fn note_late(&mut self, sender: Side, hole: u64, lag: u64, min_rtt: Option<u64>) {
+        let own = &mut self.ends[sender as usize];
+        own.late = own.late.saturating_add(1);
+        let asked_for = own.acked == hole && own.duplicate_acks >= LOSS_DUPLICATE_ACKS;
+        // The minimum can only fall: a lag that is not below it now will not be below it later.
+        if asked_for || min_rtt.is_some_and(|min_rtt| lag >= min_rtt) {
+            own.lost_before = own.lost_before.saturating_add(1);
+        } else {
+            self.lags.get_or_insert_default().push((sender, lag));
+        }
+    }
+
+    fn min_rtt(&self) -> Option<u64> {
+        let sum = self.ends.iter().map(|end| end.min_transit).filter(|transit| *transit != NEVER);
+        sum.reduce(u64::saturating_add)
+    }
+
+    /// What the connection was. Nothing is left to observe afterwards.
     pub fn finish(&mut self, identity: Identity) -> (Class, ConnectionVector) {
+        let min_rtt = self.min_rtt();
+        for (side, lag) in self.lags.take().into_iter().flat_map(|lags| *lags) {
+            self.ends[side as usize].lost_before += u32::from(min_rtt.is_none_or(|min_rtt| lag >= min_rtt));
+        }
+        let scaled = self.ends.iter().all(|end| end.window_scale.is_some());
+        let unseen = self.ends.each_mut().map(|end| unseen_at_the_end(end, scaled));
+        let [initiator, acceptor] = &self.ends;
+        let pattern = if self.concurrent { Pattern::Concurrent } else { Pattern::Sequential };
+        let adus = adus::adus(
+            PerSide { initiator: &initiator.runs, acceptor: &acceptor.runs },
+            PerSide { initiator: initiator.coverage.low(), acceptor: acceptor.coverage.low() },
+            pattern,
+        );
+        let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
+        let class = match () {
+            () if adus.is_empty() => Class::NoData,
+            () if self.ends.iter().any(|end| end.packets == 0) => Class::OneWay,
+            () => Class::Replayable { pattern, complete },
+        };
+        let established = self.handshake.established();
+        let endpoint = |end: &End, unseen: u64| Endpoint {
+            mss: end.mss,
+            max_window: end.max_window(scaled),
+            window_scale: end.window_scale,
+            min_transit: (end.min_transit != NEVER).then(|| Duration::from_nanos(end.min_transit)),
+            lead_in: established
+                .and_then(|established| Some(end.runs.first_seen()?.saturating_sub(established)))
+                .map(Duration::from_nanos),
+            packets: u64::from(end.packets),
+            data_segments: u64::from(end.data_segments),
+            duplicates: u64::from(end.duplicates),
+            late: u64::from(end.late),
+            lost_before: u64::from(end.lost_before),
+            missing_bytes: if end.runs.is_empty() { 0 } else { end.coverage.missing() + unseen },
+        };
+        let last_data = adus.iter().map(|adu| adu.last_seen).max().unwrap_or_default();
         let vector = ConnectionVector {
             id: identity.id,
             start: identity.start,
             initiator_side: identity.initiator_side,
             initiator_rule: identity.initiator_rule,
-            pattern: Pattern::Sequential,
-            complete: false,
-            handshake_repeated: false,
-            syn_rtt: None,
-            ends: PerSide::default(),
-            close: crate::workload::Close::NotSeen,
-            t_close: None,
-            adus: Vec::new(),
+            pattern,
+            complete,
+            handshake_repeated: self.handshake.is_repeated(),
+            syn_rtt: self.handshake.round_trip().map(Duration::from_nanos),
+            ends: PerSide { initiator: endpoint(initiator, unseen[0]), acceptor: endpoint(acceptor, unseen[1]) },
+            close: self.close,
+            t_close: (self.close != Close::NotSeen)
+                .then(|| Duration::from_nanos(self.closed_at).saturating_sub(last_data)),
+            adus,
         };
-        let _ = self.start;
-        (Class::NoData, vector)
+        (class, vector)
     }
+}
+
+/// Whether the silence of `own` that ends `now` splits its data (methods A.5.2 and A.5.3).
+fn is_after_quiet(own: &End, now: u64, quiet: u64, min_rtt: Option<u64>) -> bool {
+    let gap = now - own.last_data;
+    if gap <= quiet || own.runs.is_empty() {
+        return false;
+    }
+    // TCP was repairing a loss: the silence is its own.
+    if own.repeated || own.coverage.has_hole_above(own.acked) {
+        return false;
+    }
+    !is_explained_by_window(own, now, gap, min_rtt)
+}
+
+/// Whether the sender had used up its window and an acknowledgement set it going again: data it had sent was first
+/// acknowledged one transit of its side before `now`, within a quarter of that transit and 10 ms. The whole gap is
+/// then no longer than about a round trip; twice the minimum is the limit (methods A.5.2).
+fn is_explained_by_window(own: &End, now: u64, gap: u64, min_rtt: Option<u64>) -> bool {
+    const SLACK: u64 = 10_000_000;
+    let Some(min_rtt) = min_rtt else { return false };
+    if own.first_ack == NEVER || own.min_transit == NEVER || gap > min_rtt.saturating_mul(2) {
+        return false;
+    }
+    let turnaround = now - own.first_ack;
+    turnaround <= own.min_transit + own.min_transit / 4 + SLACK
+}
+
+/// SYN and SYN/ACK: options, numbering, handshake.
+fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen: &Seen) {
+    let again = own.syn && own.isn == seen.sequence;
+    if !again && own.runs.is_empty() {
+        own.isn = seen.sequence;
+        let isn = match own.known {
+            true => sequence::unwrap(seen.sequence, own.reference()),
+            false => sequence::first(seen.sequence),
+        };
+        own.begin_at(isn + 1);
+        own.acked = 0;
+    } else if !own.syn {
+        own.isn = seen.sequence;
+    }
+    own.syn = true;
+    own.mss = own.mss.or(seen.mss);
+    own.window_scale = own.window_scale.or(seen.window_scale);
+    own.syn_window = own.syn_window.max(seen.window);
+    if !seen.flags.ack() {
+        handshake.syn(now, again);
+    } else {
+        let answers = peer.syn && seen.acknowledgement == peer.isn.wrapping_add(1);
+        if let Some(sample) = handshake.syn_ack(now, answers) {
+            own.sample(sample);
+        }
+    }
+}
+
+/// What `own` says it has of `peer`'s bytes. Returns the acknowledgement, without the number a FIN takes.
+fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
+    if !peer.known {
+        peer.begin_at(sequence::first(seen.acknowledgement));
+    }
+    let near = peer.reference();
+    let mut ack = sequence::unwrap(seen.acknowledgement, near);
+    if ack.abs_diff(near) > IMPOSSIBLE_JUMP {
+        return peer.acked;
+    }
+    if peer.fin && ack > peer.fin_at {
+        peer.fin_acked = true;
+        ack = peer.fin_at;
+    }
+    if ack > peer.acked {
+        let is_first = peer.acked == 0;
+        peer.acked = ack;
+        peer.duplicate_acks = 0;
+        if peer.first_ack == NEVER && !is_first {
+            peer.first_ack = now;
+        }
+        if let Some(sample) = peer.timed.acknowledged(ack, now) {
+            own.sample(sample);
+        }
+    } else if ack == peer.acked
+        && seen.payload_bytes == 0
+        && seen.flags.0 & (Flags::SYN | Flags::FIN) == 0
+        && seen.window == own.last_window
+        && peer.coverage.high() > ack
+    {
+        peer.duplicate_acks = peer.duplicate_acks.saturating_add(1);
+    }
+    ack
+}
+
+/// Bytes after the last one seen that never passed, although the FIN's number or an acknowledgement tells of them;
+/// they become part of the last ADU.
+fn unseen_at_the_end(end: &mut End, scaled: bool) -> u64 {
+    let high = end.coverage.high();
+    let told = match end.fin {
+        true => end.fin_at,
+        // Without its FIN one number may be the FIN's own.
+        false if end.acked > high + 1 => end.acked,
+        false => high,
+    };
+    let unseen = told.saturating_sub(high);
+    let window = end.max_window(scaled).max(1 << 16);
+    if end.runs.is_empty() || unseen == 0 || unseen > WINDOWS_PER_JUMP * window {
+        return 0;
+    }
+    end.runs.extend_unseen(told);
+    unseen
 }

@@ -1,0 +1,201 @@
+//! ADUs and the waits between them (methods A.5).
+//!
+//! Segments of one end that carry the same acknowledgement were sent without hearing anything new in between, so they
+//! sit next to each other in the total order of methods A.4; they are merged into a *run* as they pass, unless a quiet
+//! time splits them. Memory grows with exchanges, not with packets. When the connection is over, the runs of both ends
+//! are merged into that order and become ADUs.
+
+use crate::time::Duration;
+use crate::workload::{Adu, Pattern, PerSide, Side};
+
+/// Neighbouring data segments of one end with one acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// One past the last byte; the run begins where the run before it ends, so holes count as its bytes.
+    end: u64,
+    /// The acknowledgement its segments carry.
+    ack: u64,
+    /// When the first of its bytes to pass, passed.
+    first: u64,
+    /// When the last did.
+    last: u64,
+    /// A quiet time separates it from the bytes before it.
+    after_quiet: bool,
+}
+
+/// Where new bytes go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bytes {
+    pub start: u64,
+    pub end: u64,
+    pub ack: u64,
+    pub now: u64,
+    /// Whether the order between the two ends still matters: the connection is not known to be concurrent.
+    pub ordered: bool,
+}
+
+/// The runs of one end, by sequence number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Runs {
+    list: Vec<Run>,
+}
+
+impl Runs {
+    /// Whether there is no data.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// When the first byte passed.
+    pub fn first_seen(&self) -> Option<u64> {
+        self.list.iter().map(|run| run.first).min()
+    }
+
+    /// Bytes above all others; `after_quiet` if a quiet time separates them from those.
+    pub fn append(&mut self, bytes: Bytes, after_quiet: bool) {
+        match self.list.last_mut() {
+            Some(last) if !after_quiet && (!bytes.ordered || last.ack == bytes.ack) => {
+                last.end = bytes.end;
+                last.last = last.last.max(bytes.now);
+            }
+            last => {
+                if last.is_none() {
+                    // Most ends of most connections send one ADU: a first allocation of four would be mostly air.
+                    self.list.reserve_exact(1);
+                }
+                let Bytes { end, ack, now, .. } = bytes;
+                self.list.push(Run { end, ack, first: now, last: now, after_quiet });
+            }
+        }
+    }
+
+    /// Late bytes from a hole that began at `hole`, or from below the first byte seen.
+    pub fn fill(&mut self, bytes: Bytes, hole: u64) {
+        let Bytes { start, end, ack, now, ordered } = bytes;
+        let at = self.list.partition_point(|run| run.end < end);
+        if at == self.list.len() {
+            return self.append(bytes, false);
+        }
+        let before = at.checked_sub(1);
+        let follows = before.is_none_or(|before| self.list[before].end == hole);
+        let run = &mut self.list[at];
+        if !ordered || run.ack == ack || !follows {
+            run.first = run.first.min(now);
+            run.last = run.last.max(now);
+            return;
+        }
+        // The hole lies before all of the run's own bytes, and its filling belongs elsewhere in the order.
+        if let Some(before) = before.filter(|before| start == hole && self.list[*before].ack == ack)
+            && !self.list[at].after_quiet
+        {
+            let before = &mut self.list[before];
+            before.end = end;
+            before.last = before.last.max(now);
+            return;
+        }
+        let after_quiet = std::mem::take(&mut self.list[at].after_quiet);
+        self.list.insert(at, Run { end, ack, first: now, last: now, after_quiet });
+    }
+
+    /// Counts bytes up to `end` that never passed into the last run.
+    pub fn extend_unseen(&mut self, end: u64) {
+        if let Some(last) = self.list.last_mut() {
+            last.end = last.end.max(end);
+        }
+    }
+
+    /// The connection is concurrent: only quiet times separate runs.
+    pub fn forget_order(&mut self) {
+        self.list.dedup_by(|run, before| {
+            if run.after_quiet {
+                return false;
+            }
+            before.end = run.end;
+            before.first = before.first.min(run.first);
+            before.last = before.last.max(run.last);
+            true
+        });
+    }
+}
+
+/// The ADUs of a connection; `lows` are the first bytes of both ends.
+pub(super) fn adus(runs: PerSide<&Runs>, lows: PerSide<u64>, pattern: Pattern) -> Vec<Adu> {
+    let mut adus = match pattern {
+        Pattern::Sequential => sequential(runs, lows),
+        Pattern::Concurrent => concurrent(runs, lows),
+    };
+    for index in 0..adus.len() {
+        let adu = adus[index];
+        let next = adus[index + 1..].iter().find(|next| pattern == Pattern::Sequential || next.side == adu.side);
+        if let Some(next) = next {
+            let waiter = if pattern == Pattern::Sequential { next.side } else { adu.side };
+            let wait = next.first_seen.saturating_sub(adu.last_seen);
+            (adus[index].wait, adus[index].waiter) = (Some(wait), waiter);
+        }
+    }
+    adus
+}
+
+fn adu(side: Side, run: &Run, start: u64) -> Adu {
+    Adu {
+        side,
+        bytes: run.end - start,
+        wait: None,
+        waiter: side,
+        first_seen: Duration::from_nanos(run.first),
+        last_seen: Duration::from_nanos(run.last),
+    }
+}
+
+fn extend(adu: &mut Adu, run: &Run, start: u64) {
+    adu.bytes += run.end - start;
+    adu.first_seen = adu.first_seen.min(Duration::from_nanos(run.first));
+    adu.last_seen = adu.last_seen.max(Duration::from_nanos(run.last));
+}
+
+/// In the total order of methods A.4: p before q iff q acknowledges p.
+fn sequential(runs: PerSide<&Runs>, lows: PerSide<u64>) -> Vec<Adu> {
+    let mut adus: Vec<Adu> = Vec::with_capacity(runs.initiator.list.len() + runs.acceptor.list.len());
+    let mut position = lows;
+    let (mut left, mut right) = (runs.initiator.list.iter().peekable(), runs.acceptor.list.iter().peekable());
+    loop {
+        let side = match (left.peek(), right.peek()) {
+            (None, None) => break,
+            (Some(_), None) => Side::Initiator,
+            (None, Some(_)) => Side::Acceptor,
+            (Some(p), Some(q)) => match (q.ack >= p.end, p.ack >= q.end) {
+                (true, false) => Side::Initiator,
+                (false, true) => Side::Acceptor,
+                // Each acknowledges the other: a copy was seen whose original was not. Time has to decide.
+                _ if p.first <= q.first => Side::Initiator,
+                _ => Side::Acceptor,
+            },
+        };
+        let queue = if side == Side::Initiator { &mut left } else { &mut right };
+        let Some(run) = queue.next() else { break };
+        match adus.last_mut() {
+            Some(last) if last.side == side && !run.after_quiet => extend(last, run, position[side]),
+            _ => adus.push(adu(side, run, position[side])),
+        }
+        position[side] = run.end;
+    }
+    adus
+}
+
+/// Each end on its own, in the order of their starts.
+fn concurrent(runs: PerSide<&Runs>, lows: PerSide<u64>) -> Vec<Adu> {
+    let mut adus: Vec<Adu> = Vec::with_capacity(runs.initiator.list.len() + runs.acceptor.list.len());
+    for side in Side::BOTH {
+        let mut position = lows[side];
+        let own = adus.len();
+        for run in &runs[side].list {
+            match adus[own..].last_mut() {
+                Some(last) if !run.after_quiet => extend(last, run, position),
+                _ => adus.push(adu(side, run, position)),
+            }
+            position = run.end;
+        }
+    }
+    adus.sort_by_key(|adu| adu.first_seen);
+    adus
+}

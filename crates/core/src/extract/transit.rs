@@ -1,0 +1,171 @@
+//! One-side transit times and the handshake (methods A.6). Times are nanoseconds since the connection's start.
+
+/// No time: larger than every time.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// Segments of one end waiting for their acknowledgement.
+///
+/// Only the minimum is wanted, so two segments at once are enough: the oldest unacknowledged one keeps its slot, which
+/// gives at least one sample per round trip, and the other slot holds the newest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timed {
+    /// (one past the last byte, when it passed); the end is 0 if the slot is free.
+    slots: [(u64, u64); 2],
+}
+
+impl Default for Timed {
+    fn default() -> Timed {
+        Timed { slots: [(0, 0); 2] }
+    }
+}
+
+impl Timed {
+    /// A segment passed for the first time, in order.
+    pub fn sent(&mut self, end: u64, now: u64) {
+        let slot = usize::from(self.slots[0].0 != 0);
+        self.slots[slot] = (end, now);
+    }
+
+    /// Bytes from `start` on were sent again: by Karn's rule their acknowledgement says nothing.
+    pub fn sent_again(&mut self, start: u64) {
+        for slot in &mut self.slots {
+            if slot.0 > start {
+                *slot = (0, 0);
+            }
+        }
+    }
+
+    /// The shortest sample that an acknowledgement up to `ack` gives.
+    pub fn acknowledged(&mut self, ack: u64, now: u64) -> Option<u64> {
+        let mut latest = None;
+        for slot in &mut self.slots {
+            if slot.0 != 0 && slot.0 <= ack {
+                latest = latest.max(Some(slot.1));
+                *slot = (0, 0);
+            }
+        }
+        if self.slots[0].0 == 0 {
+            self.slots.swap(0, 1);
+        }
+        latest.map(|sent| now - sent)
+    }
+}
+
+/// How far the three-way handshake has been seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum Stage {
+    #[default]
+    Nothing,
+    Syn,
+    SynAck,
+    Established,
+}
+
+/// The handshake at the monitor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handshake {
+    /// When the last copy of the segment that waits for its answer passed.
+    asked: u64,
+    /// When it was complete.
+    established: u64,
+    /// The acceptor's sample, then the sum; [`NEVER`] if the SYN was not seen.
+    round_trip: u64,
+    stage: Stage,
+    repeated: bool,
+}
+
+impl Default for Handshake {
+    fn default() -> Handshake {
+        Handshake { asked: 0, established: NEVER, round_trip: NEVER, stage: Stage::Nothing, repeated: false }
+    }
+}
+
+impl Handshake {
+    /// Whether nothing more is to be learnt.
+    pub fn is_complete(&self) -> bool {
+        self.stage == Stage::Established
+    }
+
+    /// When it was complete, if both its last segments were seen.
+    pub fn established(&self) -> Option<u64> {
+        (self.established != NEVER).then_some(self.established)
+    }
+
+    /// Sum of both samples.
+    pub fn round_trip(&self) -> Option<u64> {
+        (self.established != NEVER && self.round_trip != NEVER).then_some(self.round_trip)
+    }
+
+    /// Whether a SYN or SYN/ACK was repeated.
+    pub fn is_repeated(&self) -> bool {
+        self.repeated
+    }
+
+    /// The initiator's SYN, again if `again`.
+    pub fn syn(&mut self, now: u64, again: bool) {
+        self.repeated |= again;
+        if matches!(self.stage, Stage::Nothing | Stage::Syn) {
+            self.stage = Stage::Syn;
+            self.asked = now;
+        }
+    }
+
+    /// A SYN/ACK; `answers` if it acknowledges the SYN seen. Returns the acceptor's transit sample.
+    pub fn syn_ack(&mut self, now: u64, answers: bool) -> Option<u64> {
+        let sample = (self.stage == Stage::Syn && answers).then(|| now - self.asked);
+        match self.stage {
+            Stage::Established => return None,
+            Stage::SynAck => self.repeated = true,
+            Stage::Nothing | Stage::Syn => self.round_trip = sample.unwrap_or(NEVER),
+        }
+        self.stage = Stage::SynAck;
+        self.asked = now;
+        sample
+    }
+
+    /// An acknowledgement of the SYN/ACK. Returns the initiator's transit sample.
+    pub fn acknowledged(&mut self, now: u64) -> Option<u64> {
+        if self.stage != Stage::SynAck {
+            return None;
+        }
+        let sample = now - self.asked;
+        self.stage = Stage::Established;
+        self.established = now;
+        self.round_trip = self.round_trip.saturating_add(sample);
+        Some(sample)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_of_the_acknowledged_segments_counts() {
+        let mut timed = Timed::default();
+        timed.sent(101, 10);
+        timed.sent(201, 20);
+        timed.sent(301, 30);
+        assert_eq!(timed.acknowledged(101, 50), Some(40));
+        assert_eq!(timed.acknowledged(301, 50), Some(20), "the newest took the second slot");
+        assert_eq!(timed.acknowledged(301, 60), None, "each segment once");
+    }
+
+    #[test]
+    fn karns_rule_takes_no_sample_from_what_was_sent_twice() {
+        let mut timed = Timed::default();
+        timed.sent(101, 10);
+        timed.sent_again(1);
+        assert_eq!(timed.acknowledged(101, 42_000), None);
+    }
+
+    #[test]
+    fn a_repeated_syn_counts_from_its_last_copy_and_is_flagged() {
+        let mut handshake = Handshake::default();
+        handshake.syn(0, false);
+        handshake.syn(3_000, true);
+        assert_eq!(handshake.syn_ack(3_040, true), Some(40));
+        assert_eq!(handshake.acknowledged(3_040), Some(0), "zero is a sample");
+        assert_eq!((handshake.round_trip(), handshake.is_repeated()), (Some(40), true));
+    }
+}
