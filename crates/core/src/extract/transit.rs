@@ -7,16 +7,10 @@ pub(super) const NEVER: u64 = u64::MAX;
 ///
 /// Only the minimum is wanted, so two segments at once are enough: the oldest unacknowledged one keeps its slot, which
 /// gives at least one sample per round trip, and the other slot holds the newest.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timed {
     /// (one past the last byte, when it passed); the end is 0 if the slot is free.
     slots: [(u64, u64); 2],
-}
-
-impl Default for Timed {
-    fn default() -> Timed {
-        Timed { slots: [(0, 0); 2] }
-    }
 }
 
 impl Timed {
