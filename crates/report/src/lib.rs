@@ -1,12 +1,15 @@
 //! Stored records in; summaries, comparison and one HTML file out.
 
+mod answer;
 pub mod compare;
 pub mod facts;
+pub mod html;
 mod load;
 pub mod metric;
 pub mod run;
 pub mod statistics;
 pub mod summary;
+pub mod text;
 pub mod verdict;
 
 pub use compare::{Comparison, compare_runs, compare_with_original};

@@ -357,8 +357,8 @@ impl Measurements {
             | Metric::ThroughputFromRight
             | Metric::PacketArrivals
             | Metric::Goodput => return Sample::new(self.series(metric, point)),
-            Metric::QueueFromLeft => return self.queue_sample(LinkSide::Left),
-            Metric::QueueFromRight => return self.queue_sample(LinkSide::Right),
+            Metric::QueueFromLeft => return Sample::new(self.queue_series(LinkSide::Left)),
+            Metric::QueueFromRight => return Sample::new(self.queue_series(LinkSide::Right)),
         };
         values.at(point).iter().filter(|value| of(value.class)).map(|value| value.value as f64).collect()
     }
@@ -403,12 +403,17 @@ impl Measurements {
         series.map_or(Vec::new(), |bins| bins.iter().map(|bin| bin.bytes as f64 * per_second).collect())
     }
 
-    /// Queue lengths at all sampling instants of the window, empty ones included.
-    fn queue_sample(&self, from: LinkSide) -> Sample {
-        let samples = &self.queues[from as usize].samples;
-        let instants = self.window.1.since(self.window.0).as_nanos() / self.queue_interval.as_nanos().max(1);
-        let empty = (instants as usize).saturating_sub(samples.len());
-        samples.iter().map(|&(_, packets)| packets as f64).chain(std::iter::repeat_n(0.0, empty)).collect()
+    /// Packets waiting at every sampling instant of the window.
+    pub fn queue_series(&self, from: LinkSide) -> Vec<f64> {
+        let interval = self.queue_interval.as_nanos().max(1);
+        let instants = self.window.1.since(self.window.0).as_nanos() / interval;
+        let mut series = vec![0.0; instants as usize];
+        for &(time, packets) in &self.queues[from as usize].samples {
+            if let Some(slot) = series.get_mut((time.since(self.window.0).as_nanos() / interval) as usize) {
+                *slot = packets as f64;
+            }
+        }
+        series
     }
 
     /// Packets that reached the queues and neither passed the link nor were dropped there: waiting when the run ended,

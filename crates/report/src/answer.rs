@@ -1,0 +1,141 @@
+//! The table that answers the question first, for terminal and report alike.
+
+use flowloom_core::units::three_digits;
+use flowloom_store::run_folder::Point;
+
+use crate::compare::{Comparison, Difference, Judgement, compare_runs, compare_with_original};
+use crate::metric::Metric;
+use crate::run::{Measurements, Run};
+use crate::statistics::Sample;
+
+/// The runs of a report and what each is compared with.
+pub struct Answer {
+    /// Column heads: the reference first.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<AnswerRow>,
+    /// One per column after the first that has something to be compared with.
+    pub comparisons: Vec<Comparison>,
+    /// Whether the first column is the original. Then everything is measured at the monitor, else at the endpoints.
+    pub with_original: bool,
+}
+
+/// One quantity, a value per column.
+pub struct AnswerRow {
+    /// Which.
+    pub name: &'static str,
+    /// What of it: `p50 / p99`.
+    pub statistic: &'static str,
+    /// A value per column, with unit.
+    pub values: Vec<String>,
+    /// Distance from the first column, and what it means: one per column after the first.
+    pub distances: Vec<(String, Option<Judgement>)>,
+}
+
+impl Answer {
+    /// The answer `runs` give. If all replay the same measured original it is the first column, else the first run is.
+    pub fn of(runs: &[Run]) -> Answer {
+        let with_original = share_an_original(runs);
+        let comparisons: Vec<Comparison> =
+            if with_original { runs.iter().filter_map(compare_with_original).collect() } else { compare_runs(runs) };
+        let points: Vec<(&Measurements, Point)> = if with_original {
+            let original = runs.first().map(|run| (&run.measurements, Point::Original));
+            original.into_iter().chain(runs.iter().map(|run| (&run.measurements, Point::Monitor))).collect()
+        } else {
+            runs.iter().map(|run| (&run.measurements, Point::Endpoint)).collect()
+        };
+        let columns = if with_original {
+            std::iter::once("original".to_owned()).chain(names(runs, "replay")).collect()
+        } else {
+            names(runs, "run").collect()
+        };
+        let mut rows = vec![connections_row(runs, with_original)];
+        rows.extend([
+            row(&points, &comparisons, "duration", "p50 / p99", Metric::Duration, quantiles),
+            row(&points, &comparisons, "response time", "p50 / p99", Metric::ResponseTime, quantiles),
+            row(&points, &comparisons, "active connections", "mean / max", Metric::ActiveConnections, mean_and_max),
+        ]);
+        for metric in [Metric::ThroughputFromLeft, Metric::ThroughputFromRight] {
+            let name = if metric == Metric::ThroughputFromLeft { "left to right" } else { "right to left" };
+            rows.push(row(&points, &comparisons, name, "mean", metric, |metric, sample| {
+                sample.mean().map(|mean| metric.unit().show(mean))
+            }));
+        }
+        rows.retain(|row| row.values.iter().any(|value| value != NOTHING));
+        Answer { columns, rows, comparisons, with_original }
+    }
+}
+
+/// What is shown where there is no value.
+const NOTHING: &str = "–";
+
+/// Whether all runs replay one measured original, as far as they tell.
+fn share_an_original(runs: &[Run]) -> bool {
+    let Some((first, others)) = runs.split_first() else { return false };
+    let same = |run: &Run| run.facts.original == first.facts.original && run.facts.source == first.facts.source;
+    first.measurements.has_original && others.iter().all(|run| run.measurements.has_original && same(run))
+}
+
+/// The names of `runs`, or `alone` if there is only one.
+fn names<'a>(runs: &'a [Run], alone: &'a str) -> impl Iterator<Item = String> + 'a {
+    runs.iter().map(move |run| if runs.len() == 1 { alone.to_owned() } else { run.name.clone() })
+}
+
+fn connections_row(runs: &[Run], with_original: bool) -> AnswerRow {
+    let original = runs.first().filter(|_| with_original).map(|run| run.measurements.outcomes.started().to_string());
+    let ended = |run: &Run| {
+        let outcomes = run.measurements.outcomes;
+        [(outcomes.completed, "completed"), (outcomes.reset, "reset"), (outcomes.unfinished, "unfinished")]
+            .into_iter()
+            .filter(|&(count, word)| count > 0 || word == "completed")
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let values: Vec<String> = original.into_iter().chain(runs.iter().map(ended)).collect();
+    let distances = vec![(String::new(), None); values.len().saturating_sub(1)];
+    AnswerRow { name: "connections", statistic: "", values, distances }
+}
+
+fn row(
+    points: &[(&Measurements, Point)],
+    comparisons: &[Comparison],
+    name: &'static str,
+    statistic: &'static str,
+    metric: Metric,
+    show: fn(Metric, &Sample) -> Option<String>,
+) -> AnswerRow {
+    // What the comparison leaves out (methods M.7) is left out here too: the numbers must be those that were compared.
+    let apart = comparisons.iter().any(|comparison| comparison.measured_at == "monitor")
+        && matches!(metric, Metric::Duration | Metric::ResponseTime);
+    let values = points
+        .iter()
+        .map(|(measured, point)| {
+            let sample = measured.sample(metric, *point, |class| !(apart && class.lost_in_original));
+            show(metric, &sample).unwrap_or_else(|| NOTHING.to_owned())
+        })
+        .collect();
+    let distances =
+        comparisons.iter().map(|comparison| comparison.difference(metric).map_or_else(Default::default, told));
+    AnswerRow { name, statistic, values, distances: distances.collect() }
+}
+
+fn quantiles(metric: Metric, sample: &Sample) -> Option<String> {
+    let show = |p| sample.quantile(p).map(|value| metric.unit().show(value));
+    Some(format!("{} / {}", show(0.5)?, show(0.99)?))
+}
+
+fn mean_and_max(metric: Metric, sample: &Sample) -> Option<String> {
+    let show = |value: Option<f64>| value.map(|value| metric.unit().show(value));
+    Some(format!("{} / {}", show(sample.mean())?, show(sample.max())?))
+}
+
+/// A distance in the shortest words: the mean's ratio for series, KS for the others.
+fn told(difference: &Difference) -> (String, Option<Judgement>) {
+    let text = match (difference.metric.is_series(), difference.mean_ratio, difference.ks) {
+        (true, Some(ratio), _) => format!("{}x", three_digits(ratio)),
+        (_, _, Some(ks)) => format!("KS {ks:.3}"),
+        _ => String::new(),
+    };
+    (text, Some(difference.judgement))
+}

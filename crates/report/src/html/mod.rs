@@ -1,0 +1,33 @@
+//! The report: one HTML file with script, style and data inside, that opens from a disk without a network.
+//!
+//! Order: what was compared and whether to believe it; the answer in numbers and words; what the trust rests on; the
+//! pictures; breakdowns; how it was made. Every picture has its data beside it as a table. The file holds no addresses
+//! (methods M.12): nothing it is made from does.
+
+mod figure;
+mod page;
+
+use std::io::{self, Write};
+
+use crate::answer::Answer;
+use crate::run::Run;
+
+/// How a report is written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReportOptions {
+    /// The title; made from the runs' own if `None`.
+    pub title: Option<String>,
+}
+
+/// Writes the report of `runs`. Those that replay one original are set beside it, at the monitor; others beside the
+/// first of them, at their ends (methods M.1).
+///
+/// # Errors
+///
+/// What `out` says.
+pub fn write_report(runs: &[Run], mut out: impl Write, options: &ReportOptions) -> io::Result<()> {
+    let answer = Answer::of(runs);
+    let figures = figure::figures(runs, &answer);
+    out.write_all(page::page(runs, &answer, &figures, options).as_bytes())?;
+    out.flush()
+}

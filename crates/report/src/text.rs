@@ -1,0 +1,228 @@
+//! Runs and comparisons for the terminal: at most 100 columns, readable without colour.
+
+use std::fmt::Write as _;
+
+use flowloom_core::time::Duration;
+use flowloom_core::units::three_digits;
+
+use crate::answer::Answer;
+use crate::compare::{Comparison, Judgement};
+use crate::metric::Unit;
+use crate::run::Run;
+use crate::verdict::{Verdict, Warning};
+
+/// How wide lines may get.
+const WIDTH: usize = 100;
+
+/// A count with its thousands set apart: `82,582`.
+pub fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// What a run replayed, what came of it and whether to believe it, as `run` prints it. `colour` is for the verdict and
+/// for what needs attention.
+pub fn run_text(run: &Run, colour: bool) -> String {
+    let mut text = String::new();
+    for (head, body) in preamble(run) {
+        wrap(&mut text, &head, &body);
+    }
+    text.push('\n');
+    let answer = Answer::of(std::slice::from_ref(run));
+    table(&mut text, &answer, colour);
+    text.push('\n');
+    let summary = run.summary();
+    verdict(&mut text, summary.verdict, &verdict_reason(&summary.gates), colour);
+    warnings(&mut text, &summary.warnings, colour);
+    text
+}
+
+/// Runs beside the first of them, at the endpoints.
+pub fn comparison_text(runs: &[Run], comparisons: &[Comparison], colour: bool) -> String {
+    let mut text = String::new();
+    for comparison in comparisons {
+        let at = if comparison.measured_at == "monitor" { "at the monitor" } else { "at the endpoints" };
+        let _ = writeln!(text, "{} against {}, measured {at}", comparison.other, comparison.reference);
+        let _ = writeln!(text, "\n{:34}{:>9}{:>9}  {:>24}", "", "KS", "tolerant", "ratio at p50 p90 p99");
+        for difference in &comparison.differences {
+            let distance = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
+            let ratio = |p: f64| {
+                let ratio = difference.ratios.iter().find(|ratio| ratio.p == p).and_then(|ratio| ratio.ratio);
+                ratio.map_or_else(|| "–".to_owned(), three_digits)
+            };
+            let _ = writeln!(
+                text,
+                "{:34}{:>9}{:>9}  {:>8}{:>8}{:>8}  {}",
+                difference.metric.plural(),
+                distance(difference.ks),
+                distance(difference.tolerant_ks),
+                ratio(0.5),
+                ratio(0.9),
+                ratio(0.99),
+                judged(difference.judgement, colour)
+            );
+        }
+        text.push('\n');
+        for difference in comparison.largest_differences() {
+            wrap(&mut text, "  ", &difference.finding);
+        }
+        if let Some(distance) = comparison.distance {
+            let _ = writeln!(text, "distance {distance:.3} (0 is the same)\n");
+        }
+    }
+    if comparisons.is_empty() {
+        runs.iter().for_each(|run| text.push_str(&run_text(run, colour)));
+    }
+    text
+}
+
+/// What the verdict rests on, in a few words.
+pub fn verdict_reason(gates: &[crate::verdict::Gate]) -> String {
+    let worst = Verdict::of(gates);
+    if worst == Verdict::Valid {
+        return "all connections accounted for, nothing lost unaccounted".to_owned();
+    }
+    let named = gates.iter().filter(|gate| gate.verdict == worst);
+    named.map(|gate| format!("{}: {}", gate.name, gate.found)).collect::<Vec<_>>().join("; ")
+}
+
+/// The lines above the table: (head, what follows it).
+pub(crate) fn preamble(run: &Run) -> Vec<(String, String)> {
+    let measured = &run.measurements;
+    let started = measured.outcomes.started();
+    let concurrent = started - measured.sequential;
+    let length = measured.window.1.since(measured.window.0);
+    let mut parts = Vec::new();
+    if let Some(original) = &run.facts.original {
+        parts.push(format!("{} packets", thousands(original.packets)));
+    }
+    parts.push(length.to_string());
+    let connections = thousands(started);
+    let sequential = thousands(measured.sequential);
+    parts
+        .push(format!("{connections} TCP connections ({sequential} sequential, {} concurrent)", thousands(concurrent)));
+    parts.push(format!("{} payload", Unit::Bytes.show(measured.payload_bytes as f64)));
+    let source = if run.facts.source.is_empty() { "workload" } else { &run.facts.source };
+    let mut lines = vec![(format!("{source:14}"), parts.join(", "))];
+    if let Some(original) = run.facts.original.as_ref().filter(|original| !original.set_aside.is_empty()) {
+        let reasons: Vec<String> =
+            original.set_aside.iter().map(|(reason, count)| format!("{} {reason}", thousands(*count))).collect();
+        lines.push(("  set aside   ".to_owned(), reasons.join(", ")));
+    }
+    let mut how: Vec<String> = [&run.facts.driver, &run.facts.model, &run.facts.network]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .cloned()
+        .collect();
+    how.push(format!("seed {}", run.facts.seed));
+    if let Some(wall) = run.host.wall_ns.filter(|&wall| wall > 0) {
+        let factor = three_digits(length.as_nanos() as f64 / wall as f64);
+        how.push(format!("wall {}, {factor}x real time", Duration::from_nanos(wall)));
+    }
+    lines.push(("replayed      ".to_owned(), how.join(", ")));
+    lines
+}
+
+/// Writes `head` and `body`, broken between words at [`WIDTH`] with the rest below the body's start.
+fn wrap(text: &mut String, head: &str, body: &str) {
+    let indent = head.chars().count() + usize::from(!head.ends_with(' '));
+    text.push_str(head);
+    text.extend((!head.ends_with(' ')).then_some(' '));
+    let mut column = indent;
+    for (index, word) in body.split(' ').enumerate() {
+        let length = word.chars().count();
+        if index > 0 && column + 1 + length > WIDTH {
+            text.push('\n');
+            text.extend(std::iter::repeat_n(' ', indent));
+            column = indent;
+        } else if index > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text.push('\n');
+}
+
+fn table(text: &mut String, answer: &Answer, colour: bool) {
+    let distances = !answer.comparisons.is_empty();
+    let _ = write!(text, "{:33}", "");
+    for column in &answer.columns {
+        let _ = write!(text, "{column:22}");
+    }
+    let _ = writeln!(text, "{}", if distances { "distance" } else { "" });
+    for row in &answer.rows {
+        let mut line = format!("{:20}{:13}", row.name, row.statistic);
+        for value in &row.values {
+            let _ = write!(line, "{value:22}");
+        }
+        for (distance, judgement) in row.distances.iter().filter(|_| distances) {
+            let judgement = judgement.map_or_else(String::new, |judgement| judged(judgement, colour));
+            let _ = write!(line, "{distance:10}{judgement}");
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+fn judged(judgement: Judgement, colour: bool) -> String {
+    let word = judgement.to_string();
+    if colour && judgement == Judgement::Different { painted(&word, "33") } else { word }
+}
+
+fn verdict(text: &mut String, verdict: Verdict, reason: &str, colour: bool) {
+    let word = verdict.to_string();
+    let code = match verdict {
+        Verdict::Valid => "1;32",
+        Verdict::Degraded => "1;33",
+        Verdict::Invalid => "1;31",
+    };
+    let word = if colour { painted(&word, code) } else { word };
+    let _ = writeln!(text, "{word}  ({reason})");
+}
+
+/// The warnings, each with its remedy.
+fn warnings(text: &mut String, warnings: &[Warning], colour: bool) {
+    for warning in warnings {
+        let head = if colour { painted("warning:", "33") } else { "warning:".to_owned() };
+        let _ = write!(text, "{head} ");
+        let mut body = String::new();
+        wrap(&mut body, "         ", &warning.cause());
+        text.push_str(body.trim_start());
+        if let Some(remedy) = warning.remedy() {
+            wrap(text, "  remedy:", remedy);
+        }
+    }
+}
+
+fn painted(text: &str, code: &str) -> String {
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_continue_below_their_start() {
+        let mut text = String::new();
+        wrap(&mut text, "head  ", &"word ".repeat(30));
+        assert!(text.lines().count() > 1);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().nth(1).unwrap().starts_with("      word"));
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(thousands(82_582), "82,582");
+        assert_eq!(thousands(999), "999");
+        assert_eq!(thousands(1_000_000), "1,000,000");
+    }
+}
