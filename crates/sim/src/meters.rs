@@ -210,3 +210,177 @@ impl Tap {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use flowloom_core::queue::{DropTail, Queue};
+    use flowloom_core::record::{ConnectionRecord, DropRecord, EpochRecord};
+    use flowloom_core::units::{Limit, Rate};
+    use flowloom_core::workload::{ConnectionVector, Side};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct Kept {
+        samples: Vec<QueueSample>,
+        bins: Vec<ThroughputBin>,
+        packets: Vec<PacketRecord>,
+    }
+
+    impl Recorder for Kept {
+        type Error = Infallible;
+
+        fn connection(
+            &mut self,
+            _: &ConnectionVector,
+            _: &ConnectionRecord,
+            _: &[EpochRecord],
+            _: Option<&ConnectionVector>,
+        ) -> Result<(), Infallible> {
+            unreachable!("meters know no connections")
+        }
+
+        fn queue(&mut self, sample: QueueSample) -> Result<(), Infallible> {
+            self.samples.push(sample);
+            Ok(())
+        }
+
+        fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
+            self.bins.push(bin);
+            Ok(())
+        }
+
+        fn dropped(&mut self, _: DropRecord) -> Result<(), Infallible> {
+            unreachable!("meters drop nothing")
+        }
+
+        fn packet(&mut self, packet: &PacketRecord) -> Result<(), Infallible> {
+            self.packets.push(*packet);
+            Ok(())
+        }
+
+        fn wants_packets(&self) -> bool {
+            true
+        }
+    }
+
+    fn packet(time: Time, from: LinkSide, connection: u64) -> PacketRecord {
+        PacketRecord {
+            time,
+            connection,
+            sender: Side::Initiator,
+            from,
+            sequence: 0,
+            acknowledgement: 0,
+            flags: 0,
+            window: 0,
+            payload_bytes: 0,
+            mss: None,
+            window_scale: None,
+        }
+    }
+
+    /// Packets at a link: gap before, size, direction. Gaps reach far beyond any queue, so that the link also rests.
+    fn offers() -> impl Strategy<Value = Vec<(u64, u32, bool)>> {
+        let gap = prop_oneof![6 => 0..2_000_000u64, 1 => 0..50_000_000u64, 1 => Just(1_000_000_000_000u64)];
+        prop::collection::vec((gap, 1..2_000u32, any::<bool>()), 1..150)
+    }
+
+    proptest! {
+        /// Every meter against a slow computation from the times of all packets.
+        #[test]
+        fn meters_equal_what_the_packets_say(offers in offers(), every in 1_000_000u64..30_000_000, width in 100_000u64..5_000_000) {
+            let rate = Rate::from_bits_per_second(10_000_000).unwrap();
+            let make = || {
+                let queue = Queue::DropTail(DropTail::new(Limit::Packets(20)));
+                Link::new(queue, rate, Duration::ZERO, Duration::from_secs(1))
+            };
+            let (every, width) = (Duration::from_nanos(every), Duration::from_nanos(width));
+            let mut links = [make(), make()];
+            let (mut sampler, mut meter, mut tap) = (QueueSampler::new(every), ThroughputMeter::new(width), Tap::default());
+            let mut kept = Kept::default();
+            let mut now = Time::ZERO;
+            let mut seen = Vec::new();
+            for (order, &(gap, bytes, left)) in (0..).zip(&offers) {
+                now += Duration::from_nanos(gap);
+                let from = if left { LinkSide::Left } else { LinkSide::Right };
+                let Ok(()) = sampler.advance(now, &mut links, &mut kept);
+                let Ok(()) = meter.advance(now, &mut kept);
+                let Ok(()) = tap.advance(now, &mut kept);
+                let traffic = Traffic { packets: 1, bytes: u64::from(bytes), payload_bytes: 0 };
+                meter.offered(from, now, traffic);
+                let passage = links[from as usize].offer(now, bytes).ok();
+                if let Some(passage) = passage {
+                    meter.carried(from, passage.departed, traffic);
+                    tap.add(order, packet(passage.departed, from, order));
+                }
+                seen.push((now, from, traffic, passage));
+            }
+            let end = now + Duration::from_secs(1);
+            let Ok(()) = sampler.advance(end, &mut links, &mut kept);
+            let Ok(()) = tap.advance(end, &mut kept);
+            let Ok(()) = meter.finish(&mut kept);
+
+            let mut instants: Vec<_> = seen.iter().filter_map(|packet| packet.3.map(|passage| (packet.0, passage.started)))
+                .flat_map(|(from, to)| {
+                    let first = from.as_nanos() / every.as_nanos();
+                    (first..=to.as_nanos() / every.as_nanos()).map(|k| k * every.as_nanos())
+                })
+                .collect();
+            instants.sort_unstable();
+            instants.dedup();
+            let mut samples = Vec::new();
+            for time in instants.into_iter().map(Time::from_nanos) {
+                for from in SIDES {
+                    let waiting = seen.iter().filter(|packet| {
+                        packet.1 == from && packet.0 < time && packet.3.is_some_and(|passage| passage.started > time)
+                    });
+                    let (packets, bytes) = waiting.fold((0, 0), |sum, packet| (sum.0 + 1, sum.1 + packet.2.bytes));
+                    if packets > 0 {
+                        samples.push(QueueSample { time, from, packets, bytes });
+                    }
+                }
+            }
+            prop_assert_eq!(kept.samples, samples);
+
+            let mut bins: std::collections::BTreeMap<(u64, LinkSide), [Traffic; 2]> = Default::default();
+            for (time, from, traffic, passage) in &seen {
+                bins.entry((time.as_nanos() / width.as_nanos(), *from)).or_default()[0].add(*traffic);
+                if let Some(passage) = passage {
+                    bins.entry((passage.departed.as_nanos() / width.as_nanos(), *from)).or_default()[1].add(*traffic);
+                }
+            }
+            let bins: Vec<_> = bins
+                .into_iter()
+                .map(|((index, from), [offered, carried])| {
+                    ThroughputBin { start: Time::ZERO + width * index, width, from, offered, carried }
+                })
+                .collect();
+            prop_assert_eq!(kept.bins, bins);
+
+            let mut packets: Vec<_> = (0..)
+                .zip(&seen)
+                .filter_map(|(order, packet)| Some((packet.3?.departed, order)))
+                .collect();
+            packets.sort_unstable();
+            prop_assert_eq!(kept.packets.iter().map(|p| (p.time, p.connection)).collect::<Vec<_>>(), packets);
+        }
+    }
+
+    #[test]
+    fn a_cut_packet_is_taken_back_and_leaves_no_empty_bin() {
+        let mut meter = ThroughputMeter::new(Duration::from_millis(1));
+        let mut kept = Kept::default();
+        let traffic = Traffic { packets: 1, bytes: 100, payload_bytes: 46 };
+        let late = Time::from_nanos(5_000_000);
+        meter.offered(LinkSide::Left, Time::ZERO, traffic);
+        meter.carried(LinkSide::Left, late, traffic);
+        meter.not_carried(LinkSide::Left, late, traffic);
+        let Ok(()) = meter.finish(&mut kept);
+        assert_eq!(kept.bins.len(), 1);
+        assert_eq!((kept.bins[0].offered, kept.bins[0].carried), (traffic, Traffic::default()));
+    }
+}

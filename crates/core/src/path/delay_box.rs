@@ -121,6 +121,7 @@ impl PathDelays {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::{self, Machine};
     use crate::workload::{Close, InitiatorRule, Pattern};
 
     fn vector(initiator: Option<u64>, acceptor: Option<u64>, initiator_side: LinkSide) -> ConnectionVector {
@@ -166,6 +167,35 @@ mod tests {
             let now = Time::ZERO + Duration::from_micros(micros);
             assert_eq!(path.pass(now, bytes), Time::ZERO + Duration::from_micros(start), "arrival at {micros} us");
         }
+    }
+
+    struct Contract(DelayBox, Option<Time>);
+
+    impl Machine for Contract {
+        type Input = u32;
+        type Output = Time;
+
+        fn input(&mut self, now: Time, &bytes: &u32) {
+            self.1 = Some(self.0.pass(now, bytes));
+        }
+
+        /// It answers at once and has no deadlines.
+        fn handle_timeout(&mut self, _: Time) {}
+
+        fn poll(&mut self, _: Time) -> Option<Time> {
+            self.1.take()
+        }
+
+        fn next_timeout(&self) -> Option<Time> {
+            None
+        }
+    }
+
+    #[test]
+    fn keeps_the_calling_contract() {
+        let packets: Vec<_> = (0..50).map(|n| (Time::from_nanos(n * 7_000_000), 40 + 300 * (n as u32 % 5))).collect();
+        let make = || Contract(DelayBox::new(Duration::from_millis(20), "1mbit".parse().unwrap()), None);
+        contract::check(make, &packets, Duration::from_secs(1));
     }
 
     #[test]

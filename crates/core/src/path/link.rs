@@ -10,8 +10,8 @@ use crate::units::{Rate, Serialiser};
 /// One direction of a link.
 ///
 /// The disciplines it holds decide when a packet arrives and serve in order of arrival, so everything that will happen
-/// to a packet is known the moment it is offered: [`Link::offer`] answers with the passage, and the link never needs to
-/// be woken (it has no `next_timeout`). Times given to [`Link::offer`] and [`Link::advance`] must not decrease.
+/// to a packet is known the moment it is offered: [`Link::offer`] answers with the passage. Nobody has to wake the link;
+/// its deadlines only say when [`Link::backlog`] would change. Times given to [`Link::offer`] and [`Link::advance`] must not decrease.
 ///
 /// Transmission is exact: while the link is busy a packet starts when the one before it ends, to the fraction of a
 /// nanosecond, however late it is looked at.
@@ -109,6 +109,11 @@ impl Link {
         }
     }
 
+    /// When [`Self::advance`] has something to do.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.waiting.front().map(|head| head.start)
+    }
+
     /// What waits as of the last [`Self::offer`] or [`Self::advance`].
     pub fn backlog(&self) -> Backlog {
         self.queue.backlog()
@@ -203,6 +208,7 @@ impl LinkStatistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::{self, Machine};
     use crate::queue::DropTail;
     use crate::units::Limit;
 
@@ -267,28 +273,49 @@ mod tests {
     fn statistics_can_end_before_the_packets_do() {
         let mut link = link(8_000, Duration::ZERO, Limit::Packets(10));
         // Transmissions from 0 to 1.5 s; the second packet waits until 0.5 s, the third until 1 s.
-        (0..3).for_each(|_| drop(link.offer(at(0), 500)));
+        for _ in 0..3 {
+            link.offer(at(0), 500).unwrap();
+        }
         link.end_statistics(at(750_000));
         let seen = link.statistics();
         assert!((seen.mean_packets() - (0.5 + 0.75) / 0.75).abs() < 1e-12);
         assert_eq!((seen.utilisation(), seen.empty_share()), (1.0, 0.0));
     }
 
-    #[test]
-    fn looking_early_often_or_late_changes_nothing() {
-        let offers = [(0, 1_500), (100, 40), (3_000, 1_500), (3_001, 9_000), (50_000, 40)];
-        let mut quiet = link(7_000_001, Duration::from_micros(3), Limit::Bytes(10_000));
-        let mut pestered = quiet.clone();
-        let mut last = 0;
-        for (time, bytes) in offers {
-            (last..=time).step_by(7).for_each(|now| {
-                pestered.advance(at(now));
-                pestered.advance(at(now));
-            });
-            last = time;
-            assert_eq!(quiet.offer(at(time), bytes), pestered.offer(at(time), bytes));
+    struct Contract {
+        link: Link,
+        said: Option<(Result<Passage, DropReason>, Backlog, LinkStatistics)>,
+    }
+
+    impl Machine for Contract {
+        type Input = u32;
+        type Output = (Result<Passage, DropReason>, Backlog, LinkStatistics);
+
+        fn input(&mut self, now: Time, &bytes: &u32) {
+            let outcome = self.link.offer(now, bytes);
+            self.said = Some((outcome, self.link.backlog(), *self.link.statistics()));
         }
-        assert_eq!(quiet.statistics(), pestered.statistics());
+
+        fn handle_timeout(&mut self, now: Time) {
+            self.link.advance(now);
+        }
+
+        fn poll(&mut self, _: Time) -> Option<Self::Output> {
+            self.said.take()
+        }
+
+        fn next_timeout(&self) -> Option<Time> {
+            self.link.next_timeout()
+        }
+    }
+
+    #[test]
+    fn keeps_the_calling_contract() {
+        let offers: Vec<_> = (0..200).map(|n| (at(n * n % 37 + 700 * n), 40 + 97 * (n as u32 % 16))).collect();
+        let make = || Contract { link: link(7_000_001, Duration::from_micros(3), Limit::Bytes(10_000)), said: None };
+        let dropped = |mut machine: Contract| offers.iter().filter(|o| machine.link.offer(o.0, o.1).is_err()).count();
+        assert!((1..150).contains(&dropped(make())), "some fit and some do not");
+        contract::check(make, &offers, Duration::from_secs(1));
     }
 
     #[test]

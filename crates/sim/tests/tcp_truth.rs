@@ -1,0 +1,101 @@
+//! TCP over the dumbbell against known answers: slow start by the round, and what a flow makes of a buffer.
+
+mod common;
+
+use common::{at, exchange, ms, simulate};
+use flowloom_core::record::Outcome;
+use flowloom_core::tcp::InitialWindow;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::{Limit, Rate};
+use flowloom_core::workload::ConnectionVector;
+use flowloom_sim::Config;
+
+const MSS: u64 = 1_460;
+
+/// A transfer of `bytes` to the right, 50 ms either side of the monitor per 100 ms of `rtt`, with room for it all.
+fn transfer(rtt: Duration, bytes: u64) -> ConnectionVector {
+    let mut vector = exchange(1, at(0), bytes, 1);
+    for end in [&mut vector.ends.initiator, &mut vector.ends.acceptor] {
+        end.min_transit = Some(rtt / 2);
+        end.max_window = 1 << 30;
+    }
+    vector
+}
+
+/// Round trips until the last of `segments` was sent in slow start, over a link that takes no time.
+fn rounds(segments: u64, initial: u16, delayed: bool) -> u64 {
+    // Ten seconds are long against the delayed ACK, which a lone segment waits for.
+    let rtt = Duration::from_secs(10);
+    let mut config = Config::new(Rate::UNLIMITED, Duration::from_secs(10_000));
+    config.bottleneck.limit = Limit::Packets(0);
+    config.tcp.initial_window = InitialWindow::Segments(initial);
+    config.tcp.delayed_ack = delayed.then_some(ms(1));
+    config.tcp.rto.initial = Duration::from_secs(60);
+    config.tcp.rto.min = Duration::from_secs(60);
+    let (_, log) = simulate(&[transfer(rtt, segments * MSS)], &config);
+    let record = &log.connections[0].1;
+    assert_eq!((record.outcome, record.retransmissions), (Outcome::Completed, 0));
+    let data: Vec<Time> = log.packets.iter().filter(|p| p.payload_bytes > 1).map(|p| p.time).collect();
+    assert_eq!(data.len() as u64, segments);
+    data.last().unwrap().since(data[0]).as_nanos() / rtt.as_nanos() + 1
+}
+
+#[test]
+fn rounds_of_slow_start() {
+    let sizes = [7, 14, 70, 700];
+    for (initial, without, with) in [
+        (1, [3, 4, 7, 10], Some([4, 5, 8, 14])),
+        (2, [3, 3, 6, 9], None),
+        (4, [2, 3, 5, 8], None),
+        (10, [1, 2, 3, 7], Some([1, 2, 4, 9])),
+    ] {
+        assert_eq!(
+            sizes.map(|n| rounds(n, initial, false)),
+            without,
+            "initial window {initial}, every segment acknowledged"
+        );
+        if let Some(with) = with {
+            assert_eq!(
+                sizes.map(|n| rounds(n, initial, true)),
+                with,
+                "initial window {initial}, delayed acknowledgements"
+            );
+        }
+    }
+}
+
+/// One Reno flow over a bandwidth-delay product of 200 packets and a buffer of a share of it, without delayed
+/// acknowledgements, after the first loss: the saw-tooth of congestion avoidance.
+#[test]
+fn utilisation_of_one_flow_by_buffer() {
+    let rtt = ms(100);
+    let rate = Rate::from_bits_per_second(200 * 1_514 * 8 * 10).unwrap();
+    for (buffer, expected) in [(50, 0.893), (100, 0.964), (200, 1.0)] {
+        let mut config = Config::new(rate, Duration::from_secs(600));
+        config.bottleneck.limit = Limit::Packets(buffer);
+        config.tcp.delayed_ack = None;
+        config.drain = Duration::ZERO;
+        let (summary, log) = simulate(&[transfer(rtt, 10_000_000_000)], &config);
+        let losses: Vec<Time> = log.drops.iter().map(|drop| drop.time).collect();
+        // From one loss of congestion avoidance to another: whole teeth. The first ones are the overshoot of slow start.
+        let start = *losses.iter().find(|time| time.since(losses[0]) > Duration::from_secs(30)).unwrap();
+        let end = *losses.last().unwrap();
+        let teeth = losses.iter().filter(|&&time| time >= start).count() - 1;
+        assert!(teeth >= 10, "{teeth} teeth show too little");
+        eprintln!("buffer {buffer} timeouts {} retx {} losses {:?}", log.connections[0].1.timeouts, log.connections[0].1.retransmissions, losses.iter().map(|t| t.as_secs_f64()).collect::<Vec<_>>());
+        let mut last = Time::ZERO;
+        for p in log.packets.iter().filter(|p| p.payload_bytes > 0) { if p.time.since(last) > ms(300) { eprintln!("gap {:?} {:?} seq {}", last, p.time, p.sequence); } last = p.time; }
+        let carried: u64 = log
+            .packets
+            .iter()
+            .filter(|packet| packet.payload_bytes > 0 && packet.time >= start && packet.time < end)
+            .map(|packet| u64::from(packet.payload_bytes) + 54)
+            .sum();
+        let utilisation =
+            carried as f64 * 8.0 / (end.since(start).as_secs_f64() * rate.bits_per_second().unwrap() as f64);
+        assert!(
+            (utilisation - expected).abs() <= 0.03,
+            "buffer {buffer}: {utilisation:.3} instead of {expected}, {summary:?}"
+        );
+    }
+}
