@@ -273,7 +273,10 @@ impl Sender {
                 self.deadline = Deadline::NONE;
                 return true;
             }
-            self.congestion.on_timeout(self.flight(), self.expiries > 0, u32::from(self.mss));
+            // A timeout that ends a recovery is about the loss that began it, for which the threshold is set already (as
+            // in Linux). What is outstanding by then is no measure: recovery sends new data beyond many holes.
+            let again = self.expiries > 0 || self.in_recovery;
+            self.congestion.on_timeout(self.flight(), again, u32::from(self.mss));
             self.expiries += 1;
             self.timeouts += 1;
             self.rto.back_off(&config.rto);
