@@ -106,16 +106,40 @@ fn facts_are_kept_and_the_rest_is_counted() {
 }
 
 #[test]
-fn several_row_groups_stay_in_order() {
+fn row_groups_are_bounded_and_stay_in_order() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.parquet");
     let vectors: Vec<ConnectionVector> = support::plain(70_000, Duration::from_micros(100)).collect();
     write(&path, &vectors).unwrap();
+    // 32,768 connections a group, three units of the weight of 262,144 each: the rows bind first.
+    let file = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
+    let sizes: Vec<i64> = file.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
+    assert_eq!(sizes, [32_768, 32_768, 4_464]);
     let mut expected = vectors.iter();
     for vector in WorkloadReader::open(&path).unwrap() {
         assert_eq!(Some(&vector.unwrap()), expected.next());
     }
     assert_eq!(expected.next(), None);
+}
+
+#[test]
+fn connections_with_many_adus_make_shorter_row_groups() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.parquet");
+    let mut vectors: Vec<ConnectionVector> = support::plain(8, Duration::from_millis(1)).collect();
+    for vector in &mut vectors {
+        let adu = vector.adus[0];
+        vector.adus = vec![adu; 100_000];
+    }
+    write(&path, &vectors).unwrap();
+    let file = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
+    let sizes: Vec<i64> = file.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
+    assert_eq!(sizes, [3, 3, 2], "a group is closed once it holds 262,144 connections and ADUs");
+    assert!(WorkloadReader::open(&path).unwrap().map(Result::unwrap).eq(vectors));
 }
 
 #[test]

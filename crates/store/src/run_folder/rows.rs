@@ -296,7 +296,7 @@ impl Row for QueueSample {
 
     fn columns() -> Vec<Column<QueueSample>> {
         vec![
-            column("from", |r: &Self| r.from, |r, v| r.from = v),
+            column("from_side", |r: &Self| r.from, |r, v| r.from = v),
             column("time_ns", |r: &Self| r.time, |r, v| r.time = v),
             column("packets", |r: &Self| r.packets, |r, v| r.packets = v),
             column("bytes", |r: &Self| r.bytes, |r, v| r.bytes = v),
@@ -329,7 +329,7 @@ impl Row for ThroughputRow {
     fn columns() -> Vec<Column<ThroughputRow>> {
         vec![
             column("point", |r: &Self| r.point, |r, v| r.point = v),
-            column("from", |r: &Self| r.from, |r, v| r.from = v),
+            column("from_side", |r: &Self| r.from, |r, v| r.from = v),
             column("start_ns", |r: &Self| r.start, |r, v| r.start = v),
             column("width_ns", |r: &Self| r.width, |r, v| r.width = v),
             column("packets", |r: &Self| r.traffic.packets, |r, v| r.traffic.packets = v),
@@ -386,7 +386,7 @@ impl Row for DropRecord {
         vec![
             column("time_ns", |r: &Self| r.time, |r, v| r.time = v),
             column("connection_id", |r: &Self| r.connection, |r, v| r.connection = v),
-            column("from", |r: &Self| r.from, |r, v| r.from = v),
+            column("from_side", |r: &Self| r.from, |r, v| r.from = v),
             column("kind", |r: &Self| r.kind, |r, v| r.kind = v),
             column("bytes", |r: &Self| r.bytes, |r, v| r.bytes = v),
             column("reason", |r: &Self| r.reason, |r, v| r.reason = v),

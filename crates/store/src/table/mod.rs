@@ -5,6 +5,8 @@
 //! says in its metadata what it is (`flowloom.format`) and in which version (`flowloom.version`).
 
 mod column;
+#[cfg(test)]
+mod documented;
 mod reader;
 mod value;
 mod writer;
