@@ -1,0 +1,266 @@
+//! Run folders of made-up runs, written through the recorder that real drivers use.
+
+use std::path::Path;
+
+use flowloom_core::record::{
+    ConnectionRecord, DropReason, DropRecord, EpochRecord, Outcome, PacketKind, QueueSample, Recorder, Series,
+    ThroughputBin, Traffic,
+};
+use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{
+    Adu, Close, ConnectionVector, Endpoint, InitiatorRule, LinkSide, Pattern, PerSide, Side,
+};
+use flowloom_report::{Facts, HostFacts, Original};
+use flowloom_store::run_folder::{RunFolder, RunOptions, RunWriter, TrafficPoint};
+
+/// A run to make up.
+pub struct MadeUp {
+    /// Connections to start.
+    pub connections: u64,
+    /// Length of the window.
+    pub seconds: u64,
+    /// Every time of the replay is this many times the original's.
+    pub slower: f64,
+    /// One connection in so many lost packets in the original; 0 for none.
+    pub lossy: u64,
+    /// Whether the queue ever holds a packet.
+    pub queues: bool,
+    /// Connections that the run's end cuts.
+    pub unfinished: u64,
+    /// Packets that the link lost without a record.
+    pub vanished: u64,
+    /// What `run.json` says beside what follows from the above.
+    pub facts: Facts,
+}
+
+impl Default for MadeUp {
+    fn default() -> MadeUp {
+        let facts = Facts {
+            title: "Replay of office.pcap".into(),
+            source: "office.pcap".into(),
+            driver: "sim".into(),
+            model: "a-t-b-t, usernet, measured windows".into(),
+            network: "dumbbell, 1.00 Gbit/s, drop-tail 65000p".into(),
+            seed: 1,
+            experiment: "title = \"Replay of office.pcap\"\n\n[workload]\nsource = \"office.pcap\"\nstructure = \"a-t-b-t\"\n\n\
+                         [network]\nbottleneck = { rate = \"1gbit\", delay = \"0ms\", queue = { kind = \"drop-tail\", limit = \
+                         \"65000p\" } }\n\n[run]\nseeds = [1]\n"
+                .into(),
+            command: "flowloom run office.pcap -o runs/office".into(),
+            provenance: [
+                ("flowloom".to_owned(), "0.1.0".to_owned()),
+                ("sha256 of office.pcap".to_owned(), "5f1c0f3f9a7d5f4c6d3b0b5a8ef1c6f0b41e3e1d75a6c9a3a0b6f2d7c8e9f011".to_owned()),
+            ]
+            .into(),
+            events: Some(1_204_551),
+            ..Facts::default()
+        };
+        MadeUp {
+            connections: 2_000,
+            seconds: 120,
+            slower: 1.0,
+            lossy: 25,
+            queues: true,
+            unfinished: 0,
+            vanished: 0,
+            facts,
+        }
+    }
+}
+
+/// Log-normal with this median and spread, by twelve uniforms for a normal one.
+fn lognormal(stream: &mut Stream, median: f64, spread: f64) -> f64 {
+    let normal = (0..12).map(|_| stream.uniform()).sum::<f64>() - 6.0;
+    median * libm::exp(spread * normal)
+}
+
+impl MadeUp {
+    /// Writes the run folder `path`.
+    pub fn write(&self, path: &Path) -> RunFolder {
+        let end = Duration::from_secs(self.seconds);
+        let options =
+            RunOptions { replace: true, queue_interval: Duration::from_millis(10), original_duration: Some(end) };
+        let mut writer = RunWriter::create(path, options).unwrap();
+        let mut traffic = Traffics::default();
+        for id in 0..self.connections {
+            self.connection(id, &mut writer, &mut traffic);
+        }
+        self.link(&mut writer, &traffic);
+        let mut facts = self.facts.clone();
+        facts.window_ns = Some([0, end.as_nanos()]);
+        facts.original = Some(Original {
+            packets: 182_582,
+            duration_ns: end.as_nanos(),
+            connections: self.connections + 40,
+            set_aside: [("no data".to_owned(), 32), ("one direction only".to_owned(), 8)].into(),
+        });
+        let host = HostFacts { wall_ns: Some(412_000_000), date: "2026-11-21".into(), ..HostFacts::default() };
+        writer.finish(&facts.to_json(), &host.to_json()).unwrap();
+        RunFolder::open(path).unwrap()
+    }
+
+    fn connection(&self, id: u64, writer: &mut RunWriter, traffic: &mut Traffics) {
+        let mut stream = Stream::new(7, Purpose::Sizes, id);
+        let start = Time::from_nanos((stream.uniform() * self.seconds as f64 * 0.97 * 1e9) as u64);
+        let rtt = Duration::from_secs_f64(lognormal(&mut stream, 0.04, 0.7).clamp(0.004, 0.6));
+        let concurrent = id % 40 == 39;
+        let mut epochs: Vec<(u64, f64, u64, f64)> = Vec::new();
+        for _ in 0..1 + stream.below(6) {
+            let request = 200 + stream.below(900);
+            let think = rtt.as_secs_f64() + lognormal(&mut stream, 0.02, 1.6);
+            let response = lognormal(&mut stream, 6_000.0, 1.7) as u64 + 1;
+            epochs.push((request, think, response, lognormal(&mut stream, 0.4, 1.5)));
+        }
+        let vector = |slower: f64| self.vector(id, start, rtt, concurrent, &epochs, slower);
+        let (original, monitor) = (vector(1.0), vector(self.slower));
+        traffic.original.add(&original);
+        traffic.replay.add(&monitor);
+        let unfinished = id >= self.connections - self.unfinished;
+        let half = Duration::from_nanos(rtt.as_nanos() / 4);
+        let at = |offset: Duration| start + offset;
+        let last = monitor.adus.iter().map(|adu| adu.last_seen).max().unwrap();
+        let bytes = [monitor.bytes(Side::Initiator), monitor.bytes(Side::Acceptor)];
+        let record = ConnectionRecord {
+            id,
+            start,
+            outcome: if unfinished { Outcome::Unfinished } else { Outcome::Completed },
+            established: Some(at(rtt)),
+            first_data: Some(at(rtt)),
+            last_data: Some(at(last + half)),
+            closed: monitor.end(),
+            rtt,
+            retransmissions: 0,
+            timeouts: 0,
+            delivered_bytes: if unfinished { [0, 0] } else { bytes },
+        };
+        let endpoint: Vec<EpochRecord> = monitor
+            .epochs()
+            .enumerate()
+            .filter_map(|(index, epoch)| {
+                let (request, response) = (epoch.request?, epoch.response?);
+                let (start, end) = (at(request.first_seen), at(response.last_seen + half));
+                Some(EpochRecord { connection: id, epoch: index as u32, start, end })
+            })
+            .collect();
+        writer.connection(&original, &record, &endpoint, (!unfinished).then_some(&monitor)).unwrap();
+    }
+
+    fn vector(
+        &self,
+        id: u64,
+        start: Time,
+        rtt: Duration,
+        concurrent: bool,
+        epochs: &[(u64, f64, u64, f64)],
+        slower: f64,
+    ) -> ConnectionVector {
+        let mut now = rtt.as_secs_f64();
+        let mut adus = Vec::new();
+        for (index, &(request, think, response, pause)) in epochs.iter().enumerate() {
+            let mut push = |side: Side, bytes: u64, wait: f64, now: &mut f64| {
+                let first = Duration::from_secs_f64(*now);
+                // Twelve round trips a megabyte, as a window would have it.
+                *now += (bytes as f64 / 1e6 * 12.0 * rtt.as_secs_f64() + bytes as f64 * 8e-9) * slower;
+                let last_seen = Duration::from_secs_f64(*now);
+                *now += wait * slower;
+                let wait = Some(Duration::from_secs_f64(wait * slower));
+                adus.push(Adu { side, bytes, wait, waiter: side.other(), first_seen: first, last_seen });
+            };
+            push(Side::Initiator, request, think, &mut now);
+            push(Side::Acceptor, response, if index + 1 == epochs.len() { 0.0 } else { pause }, &mut now);
+        }
+        let lossy = self.lossy > 0 && id % self.lossy == 3;
+        let end = Endpoint {
+            min_transit: Some(Duration::from_nanos(rtt.as_nanos() / 2)),
+            data_segments: 10,
+            duplicates: u64::from(lossy),
+            ..Endpoint::default()
+        };
+        ConnectionVector {
+            id,
+            start,
+            initiator_side: LinkSide::Left,
+            initiator_rule: InitiatorRule::Syn,
+            pattern: if concurrent { Pattern::Concurrent } else { Pattern::Sequential },
+            complete: true,
+            handshake_repeated: false,
+            syn_rtt: Some(rtt),
+            ends: PerSide { initiator: end, acceptor: end },
+            close: Close::Fin(Side::Initiator),
+            t_close: Some(Duration::from_millis(20)),
+            adus,
+        }
+    }
+
+    fn link(&self, writer: &mut RunWriter, traffic: &Traffics) {
+        let mut aside = Series::new(BIN);
+        for bin in (0..self.seconds * 100).step_by(7) {
+            let some = Traffic { packets: 6, bytes: 7_000 + bin % 900, payload_bytes: 6_000 };
+            aside.add(Time::ZERO + BIN * bin, some);
+        }
+        for side in [LinkSide::Left, LinkSide::Right] {
+            writer.original_traffic(TrafficPoint::Original, side, &traffic.original.sides[side as usize]).unwrap();
+            writer.original_traffic(TrafficPoint::SetAside, side, &aside).unwrap();
+        }
+        for (from, series) in [LinkSide::Left, LinkSide::Right].into_iter().zip(&traffic.replay.sides) {
+            for (index, &(bin, carried)) in series.bins().iter().enumerate() {
+                let mut offered = carried;
+                if index == 0 {
+                    offered.packets += self.vanished;
+                }
+                let start = Time::ZERO + BIN * bin;
+                if self.queues && from == LinkSide::Right && carried.packets > 12 {
+                    let packets = carried.packets / 3;
+                    writer.queue(QueueSample { time: start, from, packets, bytes: packets * 1_400 }).unwrap();
+                    if carried.packets > 400 {
+                        offered.packets += 1;
+                        let (kind, reason) = (PacketKind::Data, DropReason::QueueFull);
+                        writer
+                            .dropped(DropRecord { time: start, connection: 0, from, kind, bytes: 1_514, reason })
+                            .unwrap();
+                    }
+                }
+                writer.throughput(ThroughputBin { start, width: BIN, from, offered, carried }).unwrap();
+            }
+        }
+    }
+}
+
+const BIN: Duration = Duration::from_millis(10);
+
+/// What passes a point, by the side it comes from.
+struct PerDirection {
+    sides: [Series; 2],
+}
+
+impl Default for PerDirection {
+    fn default() -> PerDirection {
+        PerDirection { sides: [Series::new(BIN), Series::new(BIN)] }
+    }
+}
+
+impl PerDirection {
+    fn add(&mut self, vector: &ConnectionVector) {
+        for adu in &vector.adus {
+            let packets = adu.bytes.div_ceil(1_448);
+            let length = adu.last_seen.saturating_sub(adu.first_seen);
+            for packet in 0..packets {
+                let payload = 1_448.min(adu.bytes - packet * 1_448);
+                let time = vector.start + adu.first_seen + Duration::from_nanos(length.as_nanos() / packets * packet);
+                let data = Traffic { packets: 1, bytes: payload + 66, payload_bytes: payload };
+                self.sides[adu.side as usize].add(time, data);
+                if packet % 2 == 1 {
+                    self.sides[adu.side.other() as usize]
+                        .add(time, Traffic { packets: 1, bytes: 66, payload_bytes: 0 });
+                }
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Traffics {
+    original: PerDirection,
+    replay: PerDirection,
+}
