@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod compare;
+pub mod describe;
 pub mod facts;
 pub mod html;
 mod load;
@@ -18,3 +19,5 @@ pub use load::LoadError;
 pub use run::Run;
 pub use summary::Summary;
 pub use verdict::Verdict;
+pub mod text;
+pub mod html;

@@ -133,6 +133,35 @@ impl RunWriter {
         })
     }
 
+    /// Whether [`Self::create`] would start `target` with this `replace`: says no before work that would be in vain.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::create`], before anything is made.
+    pub fn check(target: &Path, replace: bool) -> Result<(), RunFolderError> {
+        check_target(target, RUN_FILE, replace)
+    }
+
+    /// The folder under its temporary name, for files beside the tables. The empty path once it has its own name.
+    pub fn folder(&self) -> &Path {
+        self.folder.as_ref().map_or(Path::new(""), TempDir::path)
+    }
+
+    /// Closes the tables, so that the folder can be read under its temporary name: what [`Self::finish`] will say
+    /// of the run may depend on what a reader finds. Until then its `run.json` says that it is not complete.
+    ///
+    /// # Errors
+    ///
+    /// [`RunFolderError::NotAnObject`], or [`FileError::Write`].
+    pub fn close(&mut self, run: &Value, host: &Value) -> Result<PathBuf, RunFolderError> {
+        let mut object = run.clone();
+        let Value::Object(fields) = &mut object else { return Err(RunFolderError::NotAnObject) };
+        fields.insert("complete".to_owned(), false.into());
+        let written = self.write_files(object, host);
+        written.inspect_err(|error| self.failure = Some(error.to_string()))?;
+        Ok(self.folder().to_owned())
+    }
+
     /// Records one of the original's traffic series: `point` is `Original` or `SetAside`.
     ///
     /// # Errors

@@ -1,0 +1,48 @@
+# make demo   build, run the main job on the bundled capture, say where the report is
+# make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser
+# make bench  speed and memory of extraction and simulation, and the long validation runs
+
+FLOWLOOM := target/release/flowloom
+CARGO ?= cargo
+
+.PHONY: all demo test check rust-test browser-test bench deny fuzz clean
+
+all: $(FLOWLOOM)
+
+.PHONY: $(FLOWLOOM)
+$(FLOWLOOM):
+	$(CARGO) build --release --locked -p flowloom-cli
+
+demo: $(FLOWLOOM)
+	$(FLOWLOOM) run testdata/demo.pcap.gz -o runs/demo --force
+	@echo
+	@echo "open runs/demo/report.html in a browser"
+
+test: check rust-test browser-test
+
+check:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+rust-test:
+	$(CARGO) test --workspace --locked
+
+browser-test: $(FLOWLOOM)
+	@tests/report_browser.sh $(FLOWLOOM)
+
+bench:
+	$(CARGO) build --release --locked --workspace --examples --bins
+	@benches/run.sh
+
+deny:
+	@command -v cargo-deny >/dev/null || { echo "cargo-deny is missing: cargo install --locked cargo-deny"; exit 1; }
+	$(CARGO) deny check licenses bans sources
+
+fuzz:
+	@command -v cargo-fuzz >/dev/null || { echo "cargo-fuzz is missing: cargo install --locked cargo-fuzz (needs a nightly toolchain)"; exit 1; }
+	@for target in $$(cd fuzz && cargo +nightly fuzz list); do \
+	  (cd fuzz && $(CARGO) +nightly fuzz run $$target -- -max_total_time=$${SECONDS_EACH:-20}) || exit 1; done
+
+clean:
+	$(CARGO) clean
+	rm -rf runs

@@ -1,0 +1,215 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use flowloom_core::time::Duration;
+use flowloom_core::units::Limit;
+
+use crate::experiment::{Correction, Quantity, RateChoice};
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 could not, 2 wrong usage, 3 ran but the result is INVALID or was interrupted, \
+4 different (compare --check).";
+
+/// Turn the traffic of a real link into a workload, replay it closed-loop, and see how near it came.
+#[derive(Debug, Parser)]
+#[command(name = "flowloom", version, after_help = EXIT_CODES, propagate_version = true)]
+pub struct Cli {
+    /// Print only errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Explain decisions
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands, one file each in `commands/`.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Turn captures into a workload of connection vectors
+    #[command(after_help = "\
+Examples:
+  flowloom extract campus.pcapng.gz -o campus.parquet
+  flowloom extract left.pcap right.pcap -o both.parquet --inside 10.0.0.0/8
+  tcpdump -w - -s 96 tcp | flowloom extract - -o live.parquet")]
+    Extract(Extract),
+    /// Print the characteristics of a capture, workload or run
+    #[command(after_help = "\
+Examples:
+  flowloom describe campus.pcap
+  flowloom describe campus.parquet --json
+  flowloom describe runs/campus-20261121-140359")]
+    Describe(Describe),
+    /// Replay a capture, a workload or an experiment
+    #[command(after_help = "\
+Examples:
+  flowloom run campus.pcap
+  flowloom run campus.parquet --rate 105% --queue 500p -o runs/tight
+  flowloom run experiment.toml --json")]
+    Run(Run),
+    /// Compare runs with each other, or one run with its original
+    #[command(after_help = "\
+Examples:
+  flowloom compare runs/a
+  flowloom compare runs/drop-tail runs/small-buffer --check")]
+    Compare(Compare),
+    /// Write one self-contained HTML report of one or more runs
+    #[command(after_help = "\
+Examples:
+  flowloom report runs/a -o a.html
+  flowloom report runs/a runs/b -o both.html")]
+    Report(Report),
+    /// Say what this host can do
+    #[command(after_help = "Example:\n  flowloom doctor")]
+    Doctor(Doctor),
+}
+
+/// How captures are read and cut into connections.
+#[derive(Clone, Debug, Args)]
+pub struct Capture {
+    /// Addresses on the left (inside) of the link, as a prefix; may be repeated
+    #[arg(long, value_name = "PREFIX")]
+    pub inside: Vec<String>,
+    /// Use what is readable of a capture that was cut off
+    #[arg(long)]
+    pub allow_truncated: bool,
+    /// Keep only connections whose SYN and whose FIN or RST were seen
+    #[arg(long)]
+    pub complete_only: bool,
+    /// A connection ends after this long without a packet
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    pub idle_timeout: Duration,
+    /// Leave the names of the input files out of everything that is written
+    #[arg(long)]
+    pub anonymize: bool,
+}
+
+/// `flowloom extract`
+#[derive(Debug, Args)]
+pub struct Extract {
+    /// Captures: pcap or pcapng, plain, gzip or zstd; "-" reads standard input
+    #[arg(required = true, value_name = "CAPTURE")]
+    pub captures: Vec<PathBuf>,
+    /// The workload file to write
+    #[arg(short, long, value_name = "W.parquet")]
+    pub output: PathBuf,
+    /// Replace the output if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// How to read the captures
+    #[command(flatten)]
+    pub capture: Capture,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `flowloom describe`
+#[derive(Debug, Args)]
+pub struct Describe {
+    /// A capture, a workload or a run folder
+    #[arg(value_name = "FILE")]
+    pub input: PathBuf,
+    /// How to read a capture
+    #[command(flatten)]
+    pub capture: Capture,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Where a run happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Driver {
+    /// The packet simulator
+    #[default]
+    Sim,
+}
+
+/// `flowloom run`
+#[derive(Debug, Args)]
+pub struct Run {
+    /// An experiment (.toml), a workload (.parquet), or captures; "-" reads a capture from standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+    /// The run folder to write [default: runs/NAME-DATE-TIME]
+    #[arg(short, long, value_name = "RUN")]
+    pub output: Option<PathBuf>,
+    /// Replace the run folder if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// Where to run
+    #[arg(long, value_enum, default_value_t)]
+    pub on: Driver,
+    /// Rate of the bottleneck: "496mbit", "unlimited", or "105%" of the offered load
+    #[arg(long)]
+    pub rate: Option<Quantity<RateChoice>>,
+    /// Propagation delay of the bottleneck, one way
+    #[arg(long, value_name = "TIME")]
+    pub delay: Option<Quantity<Duration>>,
+    /// Queue limit: "65000p" in packets or "64k" in bytes
+    #[arg(long, value_name = "LIMIT")]
+    pub queue: Option<Quantity<Limit>>,
+    /// Replay no wait shorter than this ("0ms" or "500ms", methods A.5)
+    #[arg(long, value_name = "TIME")]
+    pub wait_min: Option<Quantity<Duration>>,
+    /// What to take off a measured wait before replaying it
+    #[arg(long, value_enum)]
+    pub wait_correct: Option<Correction>,
+    /// How long connections start [default: the length of the capture]
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<Quantity<Duration>>,
+    /// Seed; may be repeated for several runs
+    #[arg(long = "seed", value_name = "N")]
+    pub seeds: Vec<u64>,
+    /// Threads for runs with several seeds [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// Also write the packets that pass the monitor to link.pcap in the run folder
+    #[arg(long)]
+    pub pcap: bool,
+    /// How to read captures
+    #[command(flatten)]
+    pub capture: Capture,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `flowloom compare`
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// Run folders; the first is what the others are compared with. One alone is compared with its original
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Exit with 4 if anything differs
+    #[arg(long)]
+    pub check: bool,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `flowloom report`
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Run folders
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+}
+
+/// `flowloom doctor`
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}

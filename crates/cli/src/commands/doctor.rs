@@ -1,0 +1,126 @@
+//! `flowloom doctor`: one line per capability, what it means for a run, and what to do about it.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::args;
+use crate::failure::{Exit, Failure};
+use crate::output;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ok,
+    Limited,
+    Missing,
+}
+
+/// One capability of the host.
+#[derive(Debug, Serialize)]
+struct Capability {
+    name: &'static str,
+    state: State,
+    found: String,
+    means: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<&'static str>,
+}
+
+/// Runs the command.
+pub fn run(args: &args::Doctor) -> Result<Exit, Failure> {
+    let capabilities = [cores(), memory(), disk(), output_folder(), browser(), capturing()];
+    if args.json {
+        return output::json(&serde_json::json!({ "capabilities": capabilities })).map(|()| Exit::Done);
+    }
+    let mut text = String::new();
+    for Capability { name, state, found, means, remedy } in &capabilities {
+        let state = match state {
+            State::Ok => "ok",
+            State::Limited => "limited",
+            State::Missing => "missing",
+        };
+        text.push_str(&format!("{state:<8} {name:<10} {found}: {means}\n"));
+        if let Some(remedy) = remedy {
+            text.push_str(&format!("{:19} remedy: {remedy}\n", ""));
+        }
+    }
+    output::text(&text).map(|()| Exit::Done)
+}
+
+fn cores() -> Capability {
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    let found = format!("{count} core{}", if count == 1 { "" } else { "s" });
+    Capability { name: "processor", state: State::Ok, found, means: "one run uses one core, several seeds use all", remedy: None }
+}
+
+fn memory() -> Capability {
+    const MEANS: &str = "a replay needs about 1 kB per active connection, a capture about 1 kB per open one";
+    let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+    });
+    let (state, found, remedy) = match available {
+        None => (State::Limited, "unknown".to_owned(), None),
+        Some(kilobytes) => {
+            let gigabytes = kilobytes as f64 / 1e6;
+            let short = gigabytes < 0.5;
+            let remedy = short.then_some("close other programs, or cut the capture into pieces");
+            (if short { State::Limited } else { State::Ok }, format!("{gigabytes:.1} GB available"), remedy)
+        }
+    };
+    Capability { name: "memory", state, found, means: MEANS, remedy }
+}
+
+fn disk() -> Capability {
+    let free = rustix::fs::statvfs(".").map(|stat| stat.f_bavail as f64 * stat.f_frsize as f64 / 1e9);
+    let (state, found, remedy) = match free {
+        Err(error) => (State::Limited, error.to_string(), Some("run in a folder that exists and can be read")),
+        Ok(gigabytes) if gigabytes < 1.0 => {
+            (State::Limited, format!("{gigabytes:.2} GB free here"), Some("free some space, or write elsewhere with -o"))
+        }
+        Ok(gigabytes) => (State::Ok, format!("{gigabytes:.0} GB free here"), None),
+    };
+    Capability { name: "disk", state, found, means: "a run folder needs about 100 bytes per replayed packet at most", remedy }
+}
+
+fn output_folder() -> Capability {
+    let writable = rustix::fs::access(".", rustix::fs::Access::WRITE_OK).is_ok();
+    Capability {
+        name: "output",
+        state: if writable { State::Ok } else { State::Missing },
+        found: if writable { "this folder can be written" } else { "this folder cannot be written" }.to_owned(),
+        means: "runs go to ./runs unless -o says otherwise",
+        remedy: (!writable).then_some("change the folder, or give -o"),
+    }
+}
+
+fn browser() -> Capability {
+    let found = ["xdg-open", "firefox", "chromium", "google-chrome"].into_iter().find(|program| on_path(program));
+    Capability {
+        name: "browser",
+        state: if found.is_some() { State::Ok } else { State::Limited },
+        found: found.unwrap_or("none here").to_owned(),
+        means: "a report is one file that any browser opens, here or on another machine",
+        remedy: None,
+    }
+}
+
+fn capturing() -> Capability {
+    let found = ["tcpdump", "dumpcap"].into_iter().find(|program| on_path(program));
+    Capability {
+        name: "capturing",
+        state: if found.is_some() { State::Ok } else { State::Missing },
+        found: found.unwrap_or("no tcpdump or dumpcap").to_owned(),
+        means: "`tcpdump -s 96 -w FILE tcp` makes captures that Flowloom reads",
+        remedy: found.is_none().then_some("apt-get install tcpdump, or bring captures from elsewhere"),
+    }
+}
+
+fn on_path(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| is_program(&folder.join(program))))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}

@@ -1,0 +1,64 @@
+//! `flowloom extract`: captures to a workload file.
+
+use std::path::Path;
+
+use flowloom_core::units::three_digits;
+use flowloom_store::workload::{WorkloadError, WorkloadWriter};
+
+use crate::args;
+use crate::failure::{Exit, Failure};
+use crate::ingest::{self, Ingested};
+use crate::output;
+
+/// Runs the command.
+pub fn run(args: &args::Extract, quiet: bool) -> Result<Exit, Failure> {
+    if args.output.exists() && !args.force {
+        return Err(Failure::new(format_args!("{}: exists already", args.output.display()))
+            .hint("--force replaces it, -o writes elsewhere"));
+    }
+    let ingested = to_file(args, quiet)?;
+    for (cause, remedy) in ingested.warnings() {
+        output::warn(quiet, &cause, remedy);
+    }
+    if args.json {
+        output::json(&ingested.summary())?;
+    } else if !quiet {
+        output::text(&sentence(&ingested, &args.output))?;
+    }
+    Ok(if ingested.interrupted { Exit::Invalid } else { Exit::Done })
+}
+
+fn to_file(args: &args::Extract, quiet: bool) -> Result<Ingested, Failure> {
+    let mut writer = WorkloadWriter::create(&args.output).map_err(unwritable)?;
+    let ingested =
+        ingest::vectors(&args.captures, &args.capture, quiet, |vector| writer.write(vector).map_err(unwritable))?;
+    writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(unwritable)?;
+    Ok(ingested)
+}
+
+/// A workload file's error as the user sees it.
+pub fn unwritable(error: WorkloadError) -> Failure {
+    Failure::new(error)
+}
+
+/// What was read and what came of it, in two or three lines.
+pub fn sentence(ingested: &Ingested, output: &Path) -> String {
+    let facts = ingested.facts();
+    let connections = facts.connections;
+    let mut text = format!(
+        "{} packets, {} s, {} TCP connections ({} sequential, {} concurrent), {} MB payload\n",
+        facts.packets,
+        three_digits(facts.duration_ns as f64 / 1e9),
+        connections.total,
+        connections.sequential,
+        connections.concurrent,
+        three_digits((facts.payload_bytes.initiator + facts.payload_bytes.acceptor) as f64 / 1e6),
+    );
+    if !facts.set_aside.is_empty() {
+        let reasons: Vec<String> =
+            facts.set_aside.iter().map(|(reason, count)| format!("{count} {}", reason.replace('-', " "))).collect();
+        text.push_str(&format!("  set aside   {}\n", reasons.join(", ")));
+    }
+    text.push_str(&format!("  workload    {}\n", output.display()));
+    text
+}

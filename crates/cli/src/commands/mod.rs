@@ -1,0 +1,8 @@
+//! One file per command.
+
+pub mod compare;
+pub mod describe;
+pub mod doctor;
+pub mod extract;
+pub mod report;
+pub mod run;

@@ -1,0 +1,15 @@
+//! `flowloom report`: one self-contained HTML file of one or more runs.
+
+use crate::args;
+use crate::commands::{compare, run};
+use crate::failure::{Exit, Failure};
+use crate::output;
+
+/// Runs the command.
+pub fn run(args: &args::Report, quiet: bool) -> Result<Exit, Failure> {
+    run::write_report(&compare::load_all(&args.runs)?, &args.output)?;
+    if !quiet {
+        output::text(&format!("report   {}\n", args.output.display()))?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,623 @@
+//! `flowloom run`: replay a capture, a workload or an experiment, measure, compare with the original, report.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flowloom_core::model::{Correction, ReplayModel, Waits};
+use flowloom_core::path::Placement;
+use flowloom_core::record::{
+    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin,
+};
+use flowloom_core::tcp;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::Rate;
+use flowloom_core::workload::{ConnectionVector, LinkSide};
+use flowloom_report::{Facts, HostFacts, Original, Run, Verdict, html, text};
+use flowloom_sim::{Bottleneck, Config, Progress as SimProgress, RunError, Summary};
+use flowloom_store::capture::PcapWriter;
+use flowloom_store::run_folder::{RunFolder, RunFolderError, RunIndex, RunOptions, RunWriter, TrafficPoint};
+use flowloom_store::workload::{WorkloadError, WorkloadFacts, WorkloadReader, WorkloadWriter};
+
+use crate::args;
+use crate::clock::{self, Stopwatch};
+use crate::commands::extract;
+use crate::experiment::{self, Experiment, RateChoice};
+use crate::failure::{Exit, Failure};
+use crate::ingest;
+use crate::input::{self, Kind};
+use crate::interrupt;
+use crate::output;
+use crate::progress::Progress;
+
+/// What is to be run: everything resolved but the workload's own facts.
+struct Plan {
+    experiment: Experiment,
+    sources: Vec<PathBuf>,
+    target: PathBuf,
+}
+
+/// A workload on disk, ready to be read once per seed.
+struct Source {
+    path: PathBuf,
+    facts: WorkloadFacts,
+    /// Name of the capture or workload for titles; empty if names are left out.
+    name: String,
+    /// Holds a workload that was made for this run until it is moved into the run folder.
+    staging: Option<tempfile::TempDir>,
+    interrupted: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &args::Run, quiet: bool) -> Result<Exit, Failure> {
+    let plan = plan(args)?;
+    let seeds = &plan.experiment.run.seeds;
+    refuse_existing(&plan.target, args.force, seeds.len() > 1)?;
+    let source = source(&plan, args, quiet)?;
+    if source.facts.connections == 0 {
+        return Err(Failure::new("there is no connection to replay")
+            .hint("`flowloom describe` says what the input holds and what was set aside"));
+    }
+    if seeds.len() > 1 {
+        output::warn(
+            quiet,
+            "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike",
+            "one seed is enough",
+        );
+    }
+    let config = config(&plan.experiment, &source.facts)?;
+    let job = Job { plan: &plan, args, source: &source, config };
+    let exit = match seeds[..] {
+        [seed] => job.single(seed, quiet)?,
+        _ => job.several(quiet)?,
+    };
+    keep_workload(source, &plan.target)?;
+    Ok(exit)
+}
+
+/// Reads the experiment, or makes one of the command line; options override the file.
+fn plan(args: &args::Run) -> Result<Plan, Failure> {
+    let experiments = args.inputs.iter().filter(|path| input::kind(path) == Kind::Experiment).count();
+    if experiments > 0 && args.inputs.len() > 1 {
+        return Err(Failure::usage("an experiment file is run alone").hint("it names its workload itself"));
+    }
+    let first = &args.inputs[0];
+    let mut experiment = if experiments == 1 { Experiment::read(first)? } else { Experiment::default() };
+    let sources = match experiment.workload.source.clone() {
+        Some(source) => vec![source],
+        None if experiments == 1 => {
+            return Err(Failure::usage(format_args!("{}: [workload] names no source", first.display()))
+                .hint("add source = \"FILE\": a capture or a workload, relative to the experiment file"));
+        }
+        None => args.inputs.clone(),
+    };
+    if let [_, _, ..] = sources[..]
+        && let Some(path) = sources.iter().find(|path| input::kind(path) != Kind::Capture)
+    {
+        return Err(Failure::usage(format_args!("{}: only captures can be run together", path.display()))
+            .hint("run workloads one by one"));
+    }
+    if let Some(folder) = sources.iter().find(|path| input::kind(path) == Kind::RunFolder) {
+        return Err(Failure::usage(format_args!("{}: this is a folder", folder.display()))
+            .hint("give a capture, a workload or an experiment; the workload of a run is FOLDER/workload.parquet"));
+    }
+    override_from(args, &mut experiment);
+    experiment.check().map_err(Failure::usage)?;
+    let stem = stem(first);
+    experiment.title.get_or_insert_with(|| stem.clone());
+    if experiments == 0 && sources.len() == 1 && !args.capture.anonymize {
+        experiment.workload.source = Some(sources[0].clone());
+    }
+    let target = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("runs/{stem}-{}", clock::stamp())));
+    Ok(Plan { experiment, sources, target })
+}
+
+fn override_from(args: &args::Run, experiment: &mut Experiment) {
+    fn set<T: Clone>(value: &mut T, option: &Option<T>) {
+        if let Some(option) = option {
+            *value = option.clone();
+        }
+    }
+    let bottleneck = &mut experiment.network.bottleneck;
+    set(&mut bottleneck.rate, &args.rate);
+    set(&mut bottleneck.delay, &args.delay);
+    set(&mut bottleneck.queue.limit, &args.queue);
+    set(&mut experiment.workload.waits.min, &args.wait_min);
+    set(&mut experiment.workload.waits.correct, &args.wait_correct);
+    if args.duration.is_some() {
+        experiment.measure.duration.clone_from(&args.duration);
+    }
+    if !args.seeds.is_empty() {
+        experiment.run.seeds.clone_from(&args.seeds);
+    }
+}
+
+/// The file name without the endings of captures and compression: `campus` of `traces/campus.pcap.gz`.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
+    let stem = name.split('.').next().unwrap_or_default();
+    if stem.is_empty() || stem == "-" { "run".to_owned() } else { stem.to_owned() }
+}
+
+/// Says no before a long extraction, not after it.
+fn refuse_existing(target: &Path, force: bool, several: bool) -> Result<(), Failure> {
+    if several {
+        return RunIndex::prepare(target, force).map_err(unrecorded);
+    }
+    RunWriter::check(target, force).map_err(unrecorded)
+}
+
+fn unrecorded(error: RunFolderError) -> Failure {
+    Failure::new(error)
+}
+
+/// The workload: as it is, or extracted from captures into a file that ends up in the run folder.
+fn source(plan: &Plan, args: &args::Run, quiet: bool) -> Result<Source, Failure> {
+    let first = &plan.sources[0];
+    let name = if args.capture.anonymize {
+        String::new()
+    } else {
+        plan.sources.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(" + ")
+    };
+    if input::kind(first) == Kind::Workload {
+        let facts = WorkloadReader::open(first).map_err(extract::unwritable)?.facts().clone();
+        return Ok(Source { path: first.clone(), facts, name, staging: None, interrupted: false });
+    }
+    let parent = match plan.target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", plan.target.display()));
+    std::fs::create_dir_all(parent).map_err(cannot)?;
+    let staging = tempfile::Builder::new().prefix(".workload-").tempdir_in(parent).map_err(cannot)?;
+    let path = staging.path().join(WORKLOAD_FILE);
+    let mut writer = WorkloadWriter::create(&path).map_err(extract::unwritable)?;
+    let ingested = ingest::vectors(&plan.sources, &args.capture, quiet, |vector| {
+        writer.write(vector).map_err(extract::unwritable)
+    })?;
+    let facts = writer
+        .finish(ingested.provenance(), ingested.facts(), &ingested.traffic())
+        .map_err(extract::unwritable)?;
+    for (cause, remedy) in ingested.warnings() {
+        output::warn(quiet, &cause, remedy);
+    }
+    Ok(Source { path, facts, name, staging: Some(staging), interrupted: ingested.interrupted })
+}
+
+const WORKLOAD_FILE: &str = "workload.parquet";
+
+/// Moves a workload that was extracted for this run into its folder.
+fn keep_workload(source: Source, target: &Path) -> Result<(), Failure> {
+    let Some(_staging) = &source.staging else { return Ok(()) };
+    let kept = target.join(WORKLOAD_FILE);
+    std::fs::rename(&source.path, &kept).map_err(|error| Failure::new(format_args!("{}: {error}", kept.display())))
+}
+
+/// The simulator's numbers.
+fn config(experiment: &Experiment, facts: &WorkloadFacts) -> Result<Config, Failure> {
+    let length = Duration::from_nanos(facts.capture.duration_ns);
+    // A capture of one instant still has connections that start in it.
+    let window = experiment.measure.duration.as_ref().map_or(length + Duration::from_nanos(1), |given| given.value);
+    let waits = Waits {
+        min: experiment.workload.waits.min.value,
+        correct: match experiment.workload.waits.correct {
+            experiment::Correction::None => Correction::None,
+            experiment::Correction::Ostt => Correction::Ostt,
+        },
+    };
+    let initial_window = match experiment.tcp.initial_window {
+        0 => tcp::InitialWindow::Rfc5681,
+        segments => tcp::InitialWindow::Segments(segments),
+    };
+    let defaults = tcp::Config::default();
+    let config = Config {
+        bottleneck: Bottleneck {
+            rate: rate(experiment.network.bottleneck.rate.value, facts, length),
+            delay: experiment.network.bottleneck.delay.value,
+            limit: experiment.network.bottleneck.queue.limit.value,
+        },
+        tcp: tcp::Config {
+            initial_window,
+            delayed_ack: experiment.tcp.delayed_ack.value.0,
+            rto: tcp::RtoConfig { min: experiment.tcp.rto_min.value, ..defaults.rto },
+            ..defaults
+        },
+        replay: ReplayModel { waits, lead_in: experiment.workload.lead_in, t_close: experiment.workload.t_close },
+        placement: Placement::Measured,
+        unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),
+        drain: experiment.measure.drain.value,
+        queue_every: experiment.measure.queue_every.value,
+        throughput_every: experiment.measure.throughput_every.value,
+        ..Config::new(Rate::UNLIMITED, window)
+    };
+    config.validate().map_err(Failure::usage)?;
+    Ok(config)
+}
+
+/// Round-trip time of connections in a workload without a single sample.
+const UNKNOWN_RTT: Duration = Duration::from_millis(100);
+
+/// The rate of the bottleneck (methods M.9).
+fn rate(choice: RateChoice, facts: &WorkloadFacts, length: Duration) -> Rate {
+    const DEFAULT: u64 = 1_000_000_000;
+    let traffic = &facts.traffic;
+    let directions = [LinkSide::Left, LinkSide::Right];
+    let bits_per_second = |bytes: u64, time: Duration| 8.0 * bytes as f64 / time.as_secs_f64().max(1e-9);
+    let bits = match choice {
+        RateChoice::Fixed(rate) => return rate,
+        RateChoice::Auto => {
+            let peak = directions.into_iter().flat_map(|from| [traffic.replayed.from(from), traffic.set_aside.from(from)]);
+            let peak = peak.flat_map(|series| series.bins().iter().map(|bin| bits_per_second(bin.1.bytes, series.width())));
+            DEFAULT.max((2.0 * peak.fold(0.0, f64::max)).ceil() as u64)
+        }
+        RateChoice::OfLoad(factor) => {
+            let load = directions.map(|from| bits_per_second(traffic.replayed.from(from).total().bytes, length));
+            ((factor * load[0].max(load[1])).ceil() as u64).max(Config::MIN_BITS_PER_SECOND)
+        }
+    };
+    Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED)
+}
+
+/// What all runs of one command share.
+struct Job<'a> {
+    plan: &'a Plan,
+    args: &'a args::Run,
+    source: &'a Source,
+    config: Config,
+}
+
+impl Job<'_> {
+    fn single(&self, seed: u64, quiet: bool) -> Result<Exit, Failure> {
+        let progress = self.progress(1, quiet);
+        let run = self.simulate(seed, &self.plan.target, &progress)?;
+        drop(progress);
+        self.answer(std::slice::from_ref(&run), quiet)
+    }
+
+    /// One run folder per seed, side by side on all cores, and an index above them.
+    fn several(&self, quiet: bool) -> Result<Exit, Failure> {
+        let seeds = &self.plan.experiment.run.seeds;
+        let jobs = self.args.jobs.map(usize::from);
+        let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
+        let progress = self.progress(seeds.len() as u64, quiet);
+        let next = AtomicUsize::new(0);
+        let done: Mutex<Vec<(usize, Result<Run, Failure>)>> = Mutex::default();
+        std::thread::scope(|scope| {
+            for _ in 0..jobs.min(seeds.len()) {
+                scope.spawn(|| {
+                    while let Some((index, &seed)) = {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        seeds.get(index).map(|seed| (index, seed))
+                    } {
+                        let folder = RunIndex::seed_folder(&self.plan.target, seed);
+                        let run = self.simulate(seed, &folder, &progress);
+                        done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, run));
+                    }
+                });
+            }
+        });
+        drop(progress);
+        let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        done.sort_by_key(|(index, _)| *index);
+        let runs = done.into_iter().map(|(_, run)| run).collect::<Result<Vec<_>, _>>()?;
+        RunIndex::of_seeds(seeds.iter().copied()).write(&self.plan.target).map_err(unrecorded)?;
+        let report = self.plan.target.join(REPORT_FILE);
+        write_report(&runs, &report)?;
+        self.answer(&runs, quiet)
+    }
+
+    fn progress(&self, runs: u64, quiet: bool) -> Progress {
+        Progress::simulated("simulating", millis(self.config.window) * runs, quiet)
+    }
+
+    /// One run, from the workload file to a complete run folder with its report.
+    fn simulate(&self, seed: u64, target: &Path, progress: &Progress) -> Result<Run, Failure> {
+        let stopwatch = Stopwatch::start();
+        let config = Config { seed, ..self.config.clone() };
+        let length = Duration::from_nanos(self.source.facts.capture.duration_ns);
+        let options = RunOptions {
+            replace: self.args.force,
+            queue_interval: config.queue_every,
+            original_duration: Some(length),
+        };
+        let mut writer = RunWriter::create(target, options).map_err(unrecorded)?;
+        let traffic = &self.source.facts.traffic;
+        for from in [LinkSide::Left, LinkSide::Right] {
+            for (point, series) in
+                [(TrafficPoint::Original, &traffic.replayed), (TrafficPoint::SetAside, &traffic.set_aside)]
+            {
+                writer.original_traffic(point, from, series.from(from)).map_err(unrecorded)?;
+            }
+        }
+        let reader = WorkloadReader::open(&self.source.path).map_err(extract::unwritable)?;
+        let pcap = self.args.pcap.then(|| LinkCapture::create(&writer)).transpose()?;
+        let mut recorder = Recording { writer, pcap };
+        let mut reached = 0;
+        let summary = flowloom_sim::run(reader, &config, &mut recorder, |at: SimProgress| {
+            let now = millis(at.now.since(Time::ZERO).min(config.window));
+            progress.advance(now - reached);
+            reached = now;
+            if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .map_err(stopped)?;
+        let mut writer = recorder.finish()?;
+        let facts = self.facts(seed, &config, &summary);
+        let host = host(stopwatch);
+        // The tables are closed before the answer is: it is computed from what a reader will find.
+        let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(unrecorded)?;
+        let mut run = load(&RunFolder::open(&folder).map_err(unrecorded)?)?;
+        run.name = target.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
+        write_report(std::slice::from_ref(&run), &folder.join(REPORT_FILE))?;
+        writer.finish(&described(&facts, &run), &host.to_json()).map_err(unrecorded)?;
+        Ok(run)
+    }
+
+    /// What run.json says beside the measurements. Inputs, options and seed decide it, nothing else (methods M.11).
+    fn facts(&self, seed: u64, config: &Config, summary: &Summary) -> Facts {
+        let Job { plan, source, .. } = self;
+        let capture = &source.facts.capture;
+        let experiment = Experiment {
+            run: experiment::Run { seeds: vec![seed] },
+            ..plan.experiment.clone()
+        };
+        let waits = &experiment.workload.waits;
+        let mut provenance: BTreeMap<String, String> = source
+            .facts
+            .provenance
+            .inputs
+            .iter()
+            .map(|input| (input.name.clone().unwrap_or_else(|| "input".to_owned()), format!("SHA-256 {}", input.sha256)))
+            .collect();
+        provenance.insert("made by".to_owned(), source.facts.provenance.tool.clone());
+        Facts {
+            title: experiment.title.clone().unwrap_or_default(),
+            source: source.name.clone(),
+            driver: "sim".to_owned(),
+            model: format!(
+                "a-t-b-t, usernet, measured windows, waits from {} corrected by {}",
+                waits.min,
+                match waits.correct {
+                    experiment::Correction::None => "nothing",
+                    experiment::Correction::Ostt => "the transit they contain",
+                }
+            ),
+            network: format!(
+                "dumbbell, {}, {} propagation, drop-tail {}",
+                config.bottleneck.rate, config.bottleneck.delay, config.bottleneck.limit
+            ),
+            seed,
+            window_ns: Some([0, config.window.as_nanos()]),
+            experiment: experiment.to_toml(),
+            command: self.command(seed),
+            provenance,
+            interrupted: summary.interrupted || source.interrupted,
+            warnings: capture.warnings.clone(),
+            original: Some(Original {
+                packets: capture.packets,
+                duration_ns: capture.duration_ns,
+                connections: capture.connections.total,
+                set_aside: capture.set_aside.clone(),
+            }),
+            events: Some(summary.events),
+        }
+    }
+
+    /// The command that makes this run again.
+    fn command(&self, seed: u64) -> String {
+        let mut words = vec!["flowloom".to_owned(), "run".to_owned()];
+        if !self.args.capture.anonymize {
+            words.extend(self.args.inputs.iter().map(|input| quoted(&input.to_string_lossy())));
+        }
+        let bottleneck = &self.plan.experiment.network.bottleneck;
+        let waits = &self.plan.experiment.workload.waits;
+        let given: [(&str, bool, String); 5] = [
+            ("--rate", self.args.rate.is_some(), bottleneck.rate.to_string()),
+            ("--delay", self.args.delay.is_some(), bottleneck.delay.to_string()),
+            ("--queue", self.args.queue.is_some(), bottleneck.queue.limit.to_string()),
+            ("--wait-min", self.args.wait_min.is_some(), waits.min.to_string()),
+            (
+                "--duration",
+                self.args.duration.is_some(),
+                self.args.duration.as_ref().map(ToString::to_string).unwrap_or_default(),
+            ),
+        ];
+        for (option, _, value) in given.into_iter().filter(|(_, given, _)| *given) {
+            words.extend([option.to_owned(), value]);
+        }
+        if let Some(correct) = self.args.wait_correct {
+            let word = if correct == experiment::Correction::None { "none" } else { "ostt" };
+            words.extend(["--wait-correct".to_owned(), word.to_owned()]);
+        }
+        let capture = &self.args.capture;
+        if !capture.anonymize {
+            words.extend(capture.inside.iter().flat_map(|prefix| ["--inside".to_owned(), prefix.clone()]));
+        }
+        for (option, given) in [("--complete-only", capture.complete_only), ("--allow-truncated", capture.allow_truncated)] {
+            words.extend(given.then(|| option.to_owned()));
+        }
+        words.extend(["--seed".to_owned(), seed.to_string()]);
+        words.join(" ")
+    }
+
+    /// Prints the answer.
+    fn answer(&self, runs: &[Run], quiet: bool) -> Result<Exit, Failure> {
+        if self.args.json {
+            match runs {
+                [run] => output::json(&run.summary())?,
+                _ => output::json(&serde_json::json!({ "runs": runs.iter().map(Run::summary).collect::<Vec<_>>() }))?,
+            }
+        } else if !quiet {
+            for run in runs {
+                output::text(&text::answer(run, output::style()))?;
+            }
+            let target = self.plan.target.display();
+            output::text(&format!("run      {target}        report   {target}/{REPORT_FILE}\n"))?;
+        }
+        let invalid = runs.iter().any(|run| run.summary().verdict == Verdict::Invalid || run.facts.interrupted);
+        Ok(if invalid { Exit::Invalid } else { Exit::Done })
+    }
+}
+
+const REPORT_FILE: &str = "report.html";
+
+/// Run.json: the facts and, beside them, the answer; without what may vary between machines.
+fn described(facts: &Facts, run: &Run) -> serde_json::Value {
+    let mut object = facts.to_json();
+    let mut summary = serde_json::to_value(run.summary()).unwrap_or_default();
+    if let Some(fields) = summary.as_object_mut() {
+        fields.remove("wall_ns");
+    }
+    if facts.interrupted {
+        object["complete"] = false.into();
+        object["reason"] = "interrupted".into();
+    }
+    object["verdict"] = summary["verdict"].clone();
+    object["summary"] = summary;
+    object
+}
+
+fn host(stopwatch: Stopwatch) -> HostFacts {
+    let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    HostFacts {
+        wall_ns: Some(stopwatch.nanos()),
+        date: clock::iso(),
+        host: BTreeMap::from([
+            ("kernel".to_owned(), read("/proc/sys/kernel/osrelease")),
+            ("cores".to_owned(), cores.to_string()),
+            ("architecture".to_owned(), std::env::consts::ARCH.to_owned()),
+        ]),
+    }
+}
+
+/// Reads a run folder's numbers.
+pub fn load(folder: &RunFolder) -> Result<Run, Failure> {
+    Run::load(folder).map_err(Failure::new)
+}
+
+/// Writes the report of `runs` to `path`: under another name first, so that no half-written one is left.
+pub fn write_report(runs: &[Run], path: &Path) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", path.display()));
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut staged = tempfile::Builder::new()
+        .prefix(".report-")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .tempfile_in(folder)
+        .map_err(cannot)?;
+    let mut out = BufWriter::new(staged.as_file_mut());
+    html::write_report(runs, &mut out).and_then(|()| out.flush()).map_err(cannot)?;
+    drop(out);
+    staged.persist(path).map_err(|error| cannot(error.error))?;
+    Ok(())
+}
+
+fn stopped(error: RunError<WorkloadError, Unrecorded>) -> Failure {
+    match error {
+        RunError::Workload(error) => extract::unwritable(error),
+        RunError::Recorder(Unrecorded(failure)) => failure,
+        RunError::Config(error) => Failure::usage(error),
+        other => Failure::new(other),
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    duration.as_nanos() / 1_000_000
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// Records into the run folder and, if asked for, the packets at the monitor into a capture beside the tables.
+struct Recording {
+    writer: RunWriter,
+    pcap: Option<LinkCapture>,
+}
+
+struct LinkCapture {
+    path: PathBuf,
+    writer: PcapWriter<BufWriter<File>>,
+}
+
+/// Why a record could not be kept.
+#[derive(Debug)]
+struct Unrecorded(Failure);
+
+impl LinkCapture {
+    fn create(folder: &RunWriter) -> Result<LinkCapture, Failure> {
+        let path = folder.folder().join("link.pcap");
+        let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", path.display()));
+        let file = File::create_new(&path).map_err(cannot)?;
+        let writer = PcapWriter::new(BufWriter::with_capacity(1 << 20, file)).map_err(cannot)?;
+        Ok(LinkCapture { path: path.clone(), writer })
+    }
+
+    fn failure(&self, error: std::io::Error) -> Unrecorded {
+        Unrecorded(Failure::new(format_args!("{}: {error}", self.path.display())))
+    }
+}
+
+impl Recording {
+    fn finish(self) -> Result<RunWriter, Failure> {
+        if let Some(pcap) = self.pcap {
+            let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", pcap.path.display()));
+            pcap.writer.finish().and_then(|mut out| out.flush()).map_err(cannot)?;
+        }
+        Ok(self.writer)
+    }
+}
+
+impl Recorder for Recording {
+    type Error = Unrecorded;
+
+    fn connection(
+        &mut self,
+        original: &ConnectionVector,
+        record: &ConnectionRecord,
+        epochs: &[EpochRecord],
+        monitor: Option<&ConnectionVector>,
+    ) -> Result<(), Unrecorded> {
+        self.writer.connection(original, record, epochs, monitor).map_err(Unrecorded::from)
+    }
+
+    fn queue(&mut self, sample: QueueSample) -> Result<(), Unrecorded> {
+        self.writer.queue(sample).map_err(Unrecorded::from)
+    }
+
+    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Unrecorded> {
+        self.writer.throughput(bin).map_err(Unrecorded::from)
+    }
+
+    fn dropped(&mut self, record: DropRecord) -> Result<(), Unrecorded> {
+        self.writer.dropped(record).map_err(Unrecorded::from)
+    }
+
+    fn packet(&mut self, packet: &PacketRecord) -> Result<(), Unrecorded> {
+        match &mut self.pcap {
+            Some(pcap) => {
+                let written = pcap.writer.write(packet);
+                written.map_err(|error| pcap.failure(error))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn wants_packets(&self) -> bool {
+        self.pcap.is_some()
+    }
+}
+
+impl From<RunFolderError> for Unrecorded {
+    fn from(error: RunFolderError) -> Unrecorded {
+        Unrecorded(unrecorded(error))
+    }
+}

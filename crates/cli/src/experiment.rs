@@ -1,0 +1,482 @@
+//! The experiment file: what is replayed, through which network, with which TCP, measured how (design of the file:
+//! README, "Experiment files"). Every section has defaults; an unknown key or word is refused with the nearest known.
+
+use std::fmt::{self, Display};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use flowloom_core::time::Duration;
+use flowloom_core::units::{Limit, ParseQuantityError, Rate};
+
+use crate::failure::{Failure, nearest};
+
+/// A quantity kept with the words the user chose, so that the resolved experiment reads as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity<T> {
+    text: String,
+    /// What it means.
+    pub value: T,
+}
+
+impl<T> Display for Quantity<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl<T: FromStr<Err = ParseQuantityError>> FromStr for Quantity<T> {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Quantity { text: text.to_owned(), value: text.parse()? })
+    }
+}
+
+impl<'de, T: FromStr<Err = ParseQuantityError>> Deserialize<'de> for Quantity<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+impl<T> Serialize for Quantity<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.text.serialize(serializer)
+    }
+}
+
+impl<T: FromStr<Err = ParseQuantityError>> Quantity<T> {
+    /// A default written in this file; it parses, or the tests fail.
+    fn of(text: impl Display) -> Quantity<T> {
+        text.to_string().parse().unwrap_or_else(|error| unreachable!("default: {error}"))
+    }
+}
+
+/// The rate of the bottleneck: fixed, or relative to the load that the workload offers (methods M.9).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RateChoice {
+    /// 1 Gbit/s, or twice the capture's peak 10 ms rate if that is higher.
+    Auto,
+    /// So many bit/s.
+    Fixed(Rate),
+    /// This factor times the offered load of the busier direction.
+    OfLoad(f64),
+}
+
+impl FromStr for RateChoice {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<RateChoice, ParseQuantityError> {
+        if text == "auto" {
+            return Ok(RateChoice::Auto);
+        }
+        let Some(percent) = text.strip_suffix('%') else { return text.parse().map(RateChoice::Fixed) };
+        match percent.trim_end().parse::<f64>() {
+            Ok(percent) if percent > 0.0 && percent.is_finite() => Ok(RateChoice::OfLoad(percent / 100.0)),
+            _ => Err(ParseQuantityError {
+                text: text.to_owned(),
+                expected: "a rate or a share of the offered load",
+                example: "496mbit or 105%",
+            }),
+        }
+    }
+}
+
+/// A delay that may be switched off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Optional<T>(pub Option<T>);
+
+impl<T: FromStr<Err = ParseQuantityError>> FromStr for Optional<T> {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
+        if text == "off" { Ok(Optional(None)) } else { text.parse().map(|value| Optional(Some(value))) }
+    }
+}
+
+/// An experiment, as written or as resolved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Experiment {
+    /// What the report is called.
+    pub title: Option<String>,
+    /// What is replayed.
+    pub workload: Workload,
+    /// Through what.
+    pub network: Network,
+    /// With which TCP.
+    pub tcp: Tcp,
+    /// Measured how.
+    pub measure: Measure,
+    /// Repeated how.
+    pub run: Run,
+}
+
+/// `[workload]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Workload {
+    /// A capture or a workload file, relative to the experiment file.
+    pub source: Option<PathBuf>,
+    /// How much of the original structure is kept.
+    pub structure: Structure,
+    /// Which round-trip time each connection gets.
+    pub rtt: RttModel,
+    /// Which receiver windows each connection gets.
+    pub window: WindowModel,
+    /// Which part of the measured waits is replayed (methods A.5.9-10).
+    pub waits: Waits,
+    /// Whether the time from handshake to first data is replayed (methods M.3).
+    pub lead_in: bool,
+    /// Whether the time from last data to close is replayed (methods M.3).
+    pub t_close: bool,
+}
+
+impl Default for Workload {
+    fn default() -> Workload {
+        Workload {
+            source: None,
+            structure: Structure::default(),
+            rtt: RttModel::default(),
+            window: WindowModel::default(),
+            waits: Waits::default(),
+            lead_in: true,
+            t_close: true,
+        }
+    }
+}
+
+/// Structure models (methods B.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Structure {
+    /// All epochs with all waits.
+    #[default]
+    #[serde(rename = "a-t-b-t")]
+    Atbt,
+}
+
+/// Round-trip time models (methods B.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RttModel {
+    /// Each connection its own measured minimum; unknown ones the median.
+    #[default]
+    Usernet,
+}
+
+/// Window models (methods B.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowModel {
+    /// Each end its own largest advertised window.
+    #[default]
+    Measured,
+}
+
+/// `[workload.waits]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Waits {
+    /// Waits shorter than this are not replayed.
+    pub min: Quantity<Duration>,
+    /// What is taken off a measured wait.
+    pub correct: Correction,
+}
+
+impl Default for Waits {
+    fn default() -> Waits {
+        Waits { min: Quantity::of("0ms"), correct: Correction::Ostt }
+    }
+}
+
+/// What is taken off a measured wait before it is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Correction {
+    /// Nothing.
+    None,
+    /// The minimum transit between the monitor and the side that answered.
+    Ostt,
+}
+
+/// `[network]`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Network {
+    /// Its shape.
+    pub topology: Topology,
+    /// The shared link.
+    pub bottleneck: Bottleneck,
+}
+
+/// Shapes of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Topology {
+    /// One shared link, hosts on both sides, each connection with its own path delay.
+    #[default]
+    Dumbbell,
+}
+
+/// `[network.bottleneck]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Bottleneck {
+    /// Its rate: Ethernet bytes (IP bytes + 14) count.
+    pub rate: Quantity<RateChoice>,
+    /// Its propagation delay, one way.
+    pub delay: Quantity<Duration>,
+    /// The queue at each end.
+    pub queue: Queue,
+}
+
+impl Default for Bottleneck {
+    fn default() -> Bottleneck {
+        Bottleneck { rate: Quantity::of("auto"), delay: Quantity::of("0ms"), queue: Queue::default() }
+    }
+}
+
+/// `queue = { ... }`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Queue {
+    /// The discipline.
+    pub kind: QueueKind,
+    /// How much may wait; the packet in transmission does not count.
+    pub limit: Quantity<Limit>,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue { kind: QueueKind::default(), limit: Quantity::of("65000p") }
+    }
+}
+
+/// Queue disciplines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueKind {
+    /// First in, first out; arrivals at a full queue are dropped.
+    #[default]
+    DropTail,
+}
+
+/// `[tcp]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Tcp {
+    /// Congestion control.
+    pub congestion: Congestion,
+    /// Initial window in segments (RFC 6928: 10); 0 takes RFC 5681's 2 to 4.
+    pub initial_window: u16,
+    /// Delayed acknowledgement timer, or "off".
+    pub delayed_ack: Quantity<Optional<Duration>>,
+    /// Smallest retransmission timeout (RFC 6298: 1 s).
+    pub rto_min: Quantity<Duration>,
+}
+
+impl Default for Tcp {
+    fn default() -> Tcp {
+        Tcp {
+            congestion: Congestion::Reno,
+            initial_window: 10,
+            delayed_ack: Quantity::of("40ms"),
+            rto_min: Quantity::of("200ms"),
+        }
+    }
+}
+
+/// Congestion controls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Congestion {
+    /// RFC 5681 with NewReno recovery, RFC 6582.
+    #[default]
+    Reno,
+}
+
+/// `[measure]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Measure {
+    /// How long connections start; default: the length of the capture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Quantity<Duration>>,
+    /// How long the run may go on after that until every connection ended.
+    pub drain: Quantity<Duration>,
+    /// How often the queue is sampled.
+    pub queue_every: Quantity<Duration>,
+    /// Width of throughput bins.
+    pub throughput_every: Quantity<Duration>,
+}
+
+impl Default for Measure {
+    fn default() -> Measure {
+        Measure {
+            duration: None,
+            drain: Quantity::of("60s"),
+            queue_every: Quantity::of("10ms"),
+            throughput_every: Quantity::of("1ms"),
+        }
+    }
+}
+
+/// `[run]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Run {
+    /// One run per seed.
+    pub seeds: Vec<u64>,
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        Run { seeds: vec![1] }
+    }
+}
+
+impl Experiment {
+    /// Reads an experiment file; the paths in it are relative to it.
+    pub fn read(path: &Path) -> Result<Experiment, Failure> {
+        let name = path.display();
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::new(format_args!("{name}: {error}")))?;
+        let mut experiment = Experiment::parse(&text, &name.to_string())?;
+        if let Some(source) = &experiment.workload.source {
+            experiment.workload.source = Some(path.parent().unwrap_or(Path::new("")).join(source));
+        }
+        Ok(experiment)
+    }
+
+    /// Reads the text of an experiment file called `name`.
+    pub fn parse(text: &str, name: &str) -> Result<Experiment, Failure> {
+        let experiment: Experiment = toml::from_str(text).map_err(|error| explain(&error, text, name))?;
+        experiment.check().map_err(|message| Failure::usage(format_args!("{name}: {message}")))?;
+        Ok(experiment)
+    }
+
+    /// What no type can refuse: numbers that are well formed and impossible.
+    pub fn check(&self) -> Result<(), String> {
+        let positive = [
+            ("measure.queue-every", self.measure.queue_every.value),
+            ("measure.throughput-every", self.measure.throughput_every.value),
+            ("tcp.rto-min", self.tcp.rto_min.value),
+        ];
+        if let Some((key, _)) = positive.iter().find(|(_, value)| value.is_zero()) {
+            return Err(format!("{key} must be above zero"));
+        }
+        if self.measure.duration.as_ref().is_some_and(|duration| duration.value.is_zero()) {
+            return Err("measure.duration must be above zero".to_owned());
+        }
+        if matches!(self.network.bottleneck.queue.limit.value, Limit::Packets(0) | Limit::Bytes(0..1514)) {
+            return Err("network.bottleneck.queue.limit must hold at least one packet of 1514 bytes".to_owned());
+        }
+        if self.tcp.initial_window > 1_000 {
+            return Err(format!("tcp.initial-window of {} segments is above 1000", self.tcp.initial_window));
+        }
+        if self.run.seeds.is_empty() {
+            return Err("run.seeds is empty: nothing to run".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The experiment as a file that would repeat it.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_else(|error| unreachable!("an experiment is plain data: {error}"))
+    }
+}
+
+/// Turns a TOML or value error into file, line, what is known and what was probably meant.
+fn explain(error: &toml::de::Error, text: &str, name: &str) -> Failure {
+    let place = match error.span() {
+        Some(span) => format!("{name}:{}", 1 + text[..span.start.min(text.len())].matches('\n').count()),
+        None => name.to_owned(),
+    };
+    let message = error.message().lines().next().unwrap_or("not readable").trim_end_matches('.');
+    // serde words this error the same for keys and for variants: the word first, then what it knows, all in backquotes.
+    let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let what = if message.starts_with("unknown field") {
+        "key"
+    } else if message.starts_with("unknown variant") {
+        "word"
+    } else {
+        return Failure::usage(format_args!("{place}: {message}"));
+    };
+    let (typed, known) = (words[0], &words[1..]);
+    Failure::usage(format_args!("{place}: unknown {what} \"{typed}\""))
+        .note(format_args!("known: {}", known.join(", ")))
+        .hint_if(nearest(typed, known).map(|meant| format!("did you mean \"{meant}\"?")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(text: &str) -> String {
+        Experiment::parse(text, "x.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_designs_example_reads() {
+        let experiment = Experiment::parse(
+            r#"
+            title = "Campus link, drop-tail"
+            [workload]
+            source = "campus.parquet"
+            structure = "a-t-b-t"
+            [network]
+            topology = "dumbbell"
+            bottleneck = { rate = "496mbit", delay = "0ms", queue = { kind = "drop-tail", limit = "65000p" } }
+            [tcp]
+            congestion = "reno"
+            [measure]
+            duration = "60min"
+            [run]
+            seeds = [1, 2, 3]
+            "#,
+            "x.toml",
+        )
+        .unwrap();
+        assert_eq!(experiment.measure.duration.as_ref().unwrap().value, Duration::from_secs(3600));
+        assert_eq!(experiment.run.seeds, [1, 2, 3]);
+        assert_eq!(Experiment::parse(&experiment.to_toml(), "again"), Ok(experiment));
+    }
+
+    #[test]
+    fn unknown_keys_and_words_are_named_with_the_nearest() {
+        let text = failure("[network]\nbottleneck = { rate = \"1mbit\",\n  qeue = { kind = \"drop-tail\" } }\n");
+        assert!(text.contains("x.toml:3: unknown key \"qeue\""), "{text}");
+        assert!(text.contains("did you mean \"queue\"?"), "{text}");
+        let text = failure("[network.bottleneck.queue]\nkind = \"droptail\"\n");
+        assert!(text.contains("x.toml:2: unknown word \"droptail\"") && text.contains("\"drop-tail\""), "{text}");
+    }
+
+    #[test]
+    fn impossible_numbers_are_refused_with_their_line() {
+        for (text, wanted) in [
+            ("[network.bottleneck]\nrate = \"-5mbit\"\n", "x.toml:2: \"-5mbit\" is not a rate"),
+            ("[network.bottleneck]\nrate = \"0mbit\"\n", "x.toml:2: \"0mbit\" is not a rate above zero"),
+            ("[network.bottleneck]\nrate = \"0%\"\n", "x.toml:2: \"0%\" is not"),
+            ("[network.bottleneck]\ndelay = \"20\"\n", "x.toml:2: \"20\" is not a time"),
+            ("[network.bottleneck.queue]\nlimit = \"0p\"\n", "limit must hold at least one packet"),
+            ("[network.bottleneck.queue]\nlimit = \"100b\"\n", "limit must hold at least one packet"),
+            ("[tcp]\ninitial-window = -1\n", "x.toml:2"),
+            ("[tcp]\ninitial-window = 5000\n", "tcp.initial-window of 5000 segments"),
+            ("[tcp]\nrto-min = \"0ms\"\n", "tcp.rto-min must be above zero"),
+            ("[measure]\nduration = \"0s\"\n", "measure.duration must be above zero"),
+            ("[run]\nseeds = []\n", "run.seeds is empty"),
+            ("[run\n", "x.toml:1"),
+        ] {
+            let message = failure(text);
+            assert!(message.contains(wanted), "{text:?} gave {message}");
+        }
+    }
+
+    #[test]
+    fn rates_may_be_relative_to_the_load() {
+        assert_eq!("105%".parse(), Ok(RateChoice::OfLoad(1.05)));
+        assert_eq!("auto".parse(), Ok(RateChoice::Auto));
+        assert!("%".parse::<RateChoice>().is_err());
+    }
+}

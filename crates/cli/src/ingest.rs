@@ -1,0 +1,359 @@
+//! Captures to connection vectors: the step that `extract`, `describe` and `run` share.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use flowloom_core::extract::{Class, Counts, Extractor, Options, Prefix, SideRule, TrafficSeries};
+use flowloom_core::wire::SetAsideCounts;
+use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern};
+use flowloom_store::capture::{self, CaptureError, Captures, Input, InputFacts};
+use flowloom_store::workload::{
+    CaptureFacts, ConnectionCounts, DirectionSeries, InputFile, PerSideBytes, Provenance, TrafficFacts,
+};
+
+use crate::args;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::progress::Progress;
+
+/// What reading captures to their end taught, beside the vectors.
+pub struct Ingested {
+    inputs: Vec<InputFacts>,
+    packets_set_aside: SetAsideCounts,
+    counts: Counts,
+    series: TrafficSeries,
+    packets: u64,
+    captured_bytes: u64,
+    options: args::Capture,
+    /// The user stopped it: the vectors are those of the part that was read.
+    pub interrupted: bool,
+}
+
+/// The object that `extract --json` prints.
+#[derive(Serialize)]
+pub struct Summary {
+    packets: u64,
+    bytes: u64,
+    duration_ns: u64,
+    connections: ConnectionCounts,
+    payload_bytes: PerSideBytes,
+    set_aside: BTreeMap<String, u64>,
+    tcp: TcpCounts,
+    initiator_rule: BTreeMap<&'static str, u64>,
+    link_side_rule: BTreeMap<&'static str, u64>,
+    inputs: Vec<InputSummary>,
+    warnings: Vec<String>,
+    interrupted: bool,
+}
+
+#[derive(Serialize)]
+struct TcpCounts {
+    packets: u64,
+    link_bytes: u64,
+    data_segments: u64,
+    duplicate_segments: u64,
+    late_segments: u64,
+    segments_lost_before_monitor: u64,
+    missing_bytes: u64,
+    connections_with_missing_bytes: u64,
+    keep_alives_and_probes: u64,
+    handshakes_repeated: u64,
+    ports_reused: u64,
+    ended_by_idle_timeout: u64,
+    clock_ran_backwards: u64,
+}
+
+#[derive(Serialize)]
+struct InputSummary {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    format: String,
+    compression: String,
+    bytes: u64,
+    packets: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    truncated: bool,
+}
+
+/// Reads `paths` to the end and hands every vector to `sink`, in order of start.
+///
+/// # Errors
+/// What the captures or the sink could not do; vectors handed over before stay handed over.
+pub fn vectors(
+    paths: &[PathBuf],
+    args: &args::Capture,
+    quiet: bool,
+    mut sink: impl FnMut(&ConnectionVector) -> Result<(), Failure>,
+) -> Result<Ingested, Failure> {
+    let inputs: Vec<Input> = paths.iter().map(Input::from_argument).collect();
+    let inside = args.inside.iter().map(|text| parse_prefix(text)).collect::<Result<Vec<_>, _>>()?;
+    let reading = capture::Options { allow_truncated: args.allow_truncated, ..capture::Options::default() };
+    let mut captures = Captures::open(&inputs, reading).map_err(|error| unreadable(&error, 0))?;
+    let mut extractor = Extractor::new(Options {
+        idle_timeout: args.idle_timeout,
+        inside,
+        complete_only: args.complete_only,
+        ..Options::default()
+    });
+    let total = captures.inputs().iter().map(|input| input.total_bytes).sum::<Option<u64>>();
+    let progress = Progress::bytes("extracting", total, quiet);
+    let mut packets_set_aside = SetAsideCounts::default();
+    let (mut packets, mut captured_bytes) = (0u64, 0u64);
+    let mut interrupted = false;
+    while let Some(packet) = captures.next_packet().map_err(|error| unreadable(&error, packets))? {
+        if packets == 0 {
+            extractor.begin(packet.time);
+        }
+        packets += 1;
+        captured_bytes += u64::from(packet.wire_length);
+        match packet.segment() {
+            Ok(segment) => extractor.handle_segment(packet.time, &segment),
+            Err(reason) => packets_set_aside.count(reason),
+        }
+        // Looking at clocks, signals and finished vectors for every packet would cost more than the packet.
+        if packets.is_multiple_of(4096) {
+            while let Some(vector) = extractor.poll_vector() {
+                sink(&vector)?;
+            }
+            progress.set(captures.inputs().iter().map(|input| input.bytes_read).sum());
+            if interrupt::requested() {
+                interrupted = true;
+                break;
+            }
+        }
+    }
+    extractor.finish();
+    while let Some(vector) = extractor.poll_vector() {
+        sink(&vector)?;
+    }
+    Ok(Ingested {
+        inputs: captures.inputs().to_vec(),
+        packets_set_aside,
+        counts: *extractor.counts(),
+        series: extractor.series().clone(),
+        packets,
+        captured_bytes,
+        options: args.clone(),
+        interrupted,
+    })
+}
+
+/// A capture's error as the user sees it.
+fn unreadable(error: &CaptureError, packets: u64) -> Failure {
+    let failure = Failure::new(error).hint_if(error.hint());
+    if packets == 0 { failure } else { failure.note(format_args!("read so far: {packets} packets; nothing was written")) }
+}
+
+/// Reads `10.0.0.0/8`, `2001:db8::/32` or a single address.
+fn parse_prefix(text: &str) -> Result<Prefix, Failure> {
+    text.parse().map_err(|_| {
+        Failure::usage(format_args!("--inside {text}: not an address prefix")).hint("write it like 10.0.0.0/8 or 2001:db8::/32")
+    })
+}
+
+impl Ingested {
+    /// Connections by class, as workload files keep them.
+    pub fn connections(&self) -> ConnectionCounts {
+        let count = |choose: fn(Class) -> bool| self.counts.connections_where(choose);
+        ConnectionCounts {
+            total: self.counts.connections(),
+            sequential: count(|class| matches!(class, Class::Replayable { pattern: Pattern::Sequential, .. })),
+            concurrent: count(|class| matches!(class, Class::Replayable { pattern: Pattern::Concurrent, .. })),
+            no_data: count(|class| class == Class::NoData),
+            one_way: count(|class| class == Class::OneWay),
+            complete: count(|class| matches!(class, Class::Replayable { complete: true, .. })),
+            incomplete: count(|class| matches!(class, Class::Replayable { complete: false, .. })),
+        }
+    }
+
+    /// What was set aside, by reason: packets that are no TCP segment and connections that are not replayed.
+    fn set_aside(&self) -> BTreeMap<String, u64> {
+        let packets = self.packets_set_aside.iter().map(|(reason, count)| (format!("packets-{}", reason.name()), count));
+        let connections = [
+            ("connections-no-data", self.connections().no_data),
+            ("connections-one-way", self.connections().one_way),
+            ("connections-incomplete", self.counts.incomplete_left_out),
+        ];
+        packets
+            .chain(connections.map(|(name, count)| (name.to_owned(), count)))
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    }
+
+    /// What the user should know, each with its remedy.
+    pub fn warnings(&self) -> Vec<(String, &'static str)> {
+        let connections = self.connections();
+        let replayable = connections.sequential + connections.concurrent;
+        let mut warnings = Vec::new();
+        let mut warn = |cause: String, remedy| warnings.push((cause, remedy));
+        if self.counts.packets == 0 {
+            warn(
+                format!("none of the {} packets is a TCP segment that could be read", self.packets),
+                "`flowloom describe` says what they are; capture with `tcpdump -s 96 tcp`",
+            );
+        } else if replayable == 0 {
+            warn(
+                "no connection can be replayed: none has data and packets of both directions".to_owned(),
+                "capture at a point that sees both directions",
+            );
+        }
+        if replayable > 0 && connections.incomplete * 4 > replayable {
+            warn(
+                format!(
+                    "{:.0} % of the replayable connections began before the capture did or did not end in it; they are replayed as seen",
+                    100.0 * connections.incomplete as f64 / replayable as f64
+                ),
+                "use --complete-only, or a longer capture",
+            );
+        }
+        let unknown = self.counts.side_rule(SideRule::Unknown);
+        if unknown > 0 && replayable > 0 {
+            warn(
+                format!("the side of the link is unknown for {unknown} connections; their initiators are taken as left"),
+                "say which addresses are on the left with --inside PREFIX",
+            );
+        }
+        let jumps: u64 = self.inputs.iter().map(|input| input.jumps).sum();
+        if jumps > 0 {
+            warn(
+                format!("the capture's clock jumps by more than a day {jumps} times"),
+                "captures that were pasted together replay with the same gaps: extract them one by one",
+            );
+        }
+        if self.counts.clock_backwards > 0 {
+            warn(
+                format!(
+                    "the clock runs backwards {} times, by up to {}",
+                    self.counts.clock_backwards, self.counts.farthest_backwards
+                ),
+                "waits across such steps are taken as zero; reordercap puts packets in order",
+            );
+        }
+        if self.inputs.iter().any(|input| input.truncated) {
+            warn("a capture was cut off and read up to there".to_owned(), "its last connections may be incomplete");
+        }
+        if self.interrupted {
+            warn(format!("interrupted after {} packets", self.packets), "the part that was read is kept");
+        }
+        warnings
+    }
+
+    /// The capture's facts for a workload file.
+    pub fn facts(&self) -> CaptureFacts {
+        let mut payload = PerSideBytes::default();
+        for class in Class::ALL.into_iter().filter(|class| class.is_replayable()) {
+            payload.initiator += self.counts.class(class).payload_bytes.initiator;
+            payload.acceptor += self.counts.class(class).payload_bytes.acceptor;
+        }
+        CaptureFacts {
+            packets: self.packets,
+            bytes: self.captured_bytes,
+            duration_ns: self.counts.duration().as_nanos(),
+            first_packet_unix_ns: self.counts.first.filter(|_| !self.options.anonymize).map(|time| time.as_nanos()),
+            connections: self.connections(),
+            payload_bytes: payload,
+            set_aside: self.set_aside(),
+            unknown_side_connections: self.counts.side_rule(SideRule::Unknown),
+            warnings: self.warnings().into_iter().map(|(cause, _)| cause).collect(),
+        }
+    }
+
+    /// Where the vectors come from.
+    pub fn provenance(&self) -> Provenance {
+        let options = [
+            ("inside", serde_json::json!(self.options.inside)),
+            ("idle_timeout_ns", serde_json::json!(self.options.idle_timeout.as_nanos())),
+            ("complete_only", serde_json::json!(self.options.complete_only)),
+            ("allow_truncated", serde_json::json!(self.options.allow_truncated)),
+        ];
+        let mut provenance = Provenance {
+            tool: concat!("flowloom ", env!("CARGO_PKG_VERSION")).to_owned(),
+            inputs: self
+                .inputs
+                .iter()
+                .map(|input| InputFile {
+                    name: Some(input.name.clone()),
+                    sha256: input.sha256.clone().unwrap_or_default(),
+                    bytes: input.bytes_read,
+                })
+                .collect(),
+            options: options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        };
+        if self.options.anonymize {
+            // Prefixes are addresses too.
+            provenance.options.remove("inside");
+            provenance.anonymize();
+        }
+        provenance
+    }
+
+    /// The original's packets over time.
+    pub fn traffic(&self) -> TrafficFacts {
+        let directions = |series: &[flowloom_core::record::Series; 2]| DirectionSeries {
+            from_left: series[LinkSide::Left as usize].clone(),
+            from_right: series[LinkSide::Right as usize].clone(),
+        };
+        TrafficFacts { replayed: directions(&self.series.replayed), set_aside: directions(&self.series.set_aside) }
+    }
+
+    /// Everything that was counted.
+    pub fn summary(&self) -> Summary {
+        let counts = &self.counts;
+        let facts = self.facts();
+        let rules = [
+            ("syn", InitiatorRule::Syn),
+            ("syn-ack", InitiatorRule::SynAck),
+            ("port", InitiatorRule::Port),
+            ("first-packet", InitiatorRule::FirstPacket),
+        ];
+        let sides = [
+            ("marks", SideRule::Marks),
+            ("inside", SideRule::Inside),
+            ("macs", SideRule::Macs),
+            ("unknown", SideRule::Unknown),
+        ];
+        Summary {
+            packets: facts.packets,
+            bytes: facts.bytes,
+            duration_ns: facts.duration_ns,
+            connections: facts.connections,
+            payload_bytes: facts.payload_bytes,
+            set_aside: facts.set_aside,
+            tcp: TcpCounts {
+                packets: counts.packets,
+                link_bytes: counts.link_bytes,
+                data_segments: counts.data_segments,
+                duplicate_segments: counts.duplicates,
+                late_segments: counts.late,
+                segments_lost_before_monitor: counts.lost_before,
+                missing_bytes: counts.missing_bytes,
+                connections_with_missing_bytes: counts.with_missing_bytes,
+                keep_alives_and_probes: counts.probes,
+                handshakes_repeated: counts.handshake_repeated,
+                ports_reused: counts.port_reuse,
+                ended_by_idle_timeout: counts.idle_ended,
+                clock_ran_backwards: counts.clock_backwards,
+            },
+            initiator_rule: rules.map(|(name, rule)| (name, counts.initiator_rule(rule))).into(),
+            link_side_rule: sides.map(|(name, rule)| (name, counts.side_rule(rule))).into(),
+            inputs: self
+                .inputs
+                .iter()
+                .map(|input| InputSummary {
+                    name: Some(input.name.clone()).filter(|_| !self.options.anonymize),
+                    format: input.format.to_string(),
+                    compression: input.compression.to_string(),
+                    bytes: input.bytes_read,
+                    packets: input.packets,
+                    sha256: input.sha256.clone(),
+                    truncated: input.truncated,
+                })
+                .collect(),
+            warnings: facts.warnings,
+            interrupted: self.interrupted,
+        }
+    }
+}
