@@ -304,6 +304,9 @@ pub struct Measure {
     /// How long connections start; default: the length of the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Quantity<Duration>>,
+    /// What the results use, `["10min", "50min"]` from the start of the run; default: all of `duration` (methods C.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<[Quantity<Duration>; 2]>,
     /// How long the run may go on after that until every connection ended.
     pub drain: Quantity<Duration>,
     /// How often the queue is sampled.
@@ -316,6 +319,7 @@ impl Default for Measure {
     fn default() -> Measure {
         Measure {
             duration: None,
+            window: None,
             drain: Quantity::of("60s"),
             queue_every: Quantity::of("10ms"),
             throughput_every: Quantity::of("1ms"),
@@ -368,6 +372,11 @@ impl Experiment {
         }
         if self.measure.duration.as_ref().is_some_and(|duration| duration.value.is_zero()) {
             return Err("measure.duration must be above zero".to_owned());
+        }
+        if let Some([start, end]) = &self.measure.window
+            && start.value >= end.value
+        {
+            return Err(format!("measure.window ends at {end}, before it starts at {start}"));
         }
         if matches!(self.network.bottleneck.queue.limit.value, Limit::Packets(0) | Limit::Bytes(0..1514)) {
             return Err("network.bottleneck.queue.limit must hold at least one packet of 1514 bytes".to_owned());
@@ -465,6 +474,7 @@ mod tests {
             ("[tcp]\ninitial-window = 5000\n", "tcp.initial-window of 5000 segments"),
             ("[tcp]\nrto-min = \"0ms\"\n", "tcp.rto-min must be above zero"),
             ("[measure]\nduration = \"0s\"\n", "measure.duration must be above zero"),
+            ("[measure]\nwindow = [\"50min\", \"10min\"]\n", "measure.window ends at 10min, before"),
             ("[run]\nseeds = []\n", "run.seeds is empty"),
             ("[run\n", "x.toml:1"),
         ] {

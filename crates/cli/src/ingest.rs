@@ -144,13 +144,18 @@ pub fn vectors(
 /// A capture's error as the user sees it.
 fn unreadable(error: &CaptureError, packets: u64) -> Failure {
     let failure = Failure::new(error).hint_if(error.hint());
-    if packets == 0 { failure } else { failure.note(format_args!("read so far: {packets} packets; nothing was written")) }
+    if packets == 0 {
+        failure
+    } else {
+        failure.note(format_args!("read so far: {packets} packets; nothing was written"))
+    }
 }
 
 /// Reads `10.0.0.0/8`, `2001:db8::/32` or a single address.
 fn parse_prefix(text: &str) -> Result<Prefix, Failure> {
     text.parse().map_err(|_| {
-        Failure::usage(format_args!("--inside {text}: not an address prefix")).hint("write it like 10.0.0.0/8 or 2001:db8::/32")
+        Failure::usage(format_args!("--inside {text}: not an address prefix"))
+            .hint("write it like 10.0.0.0/8 or 2001:db8::/32")
     })
 }
 
@@ -171,7 +176,8 @@ impl Ingested {
 
     /// What was set aside, by reason: packets that are no TCP segment and connections that are not replayed.
     fn set_aside(&self) -> BTreeMap<String, u64> {
-        let packets = self.packets_set_aside.iter().map(|(reason, count)| (format!("packets-{}", reason.name()), count));
+        let packets =
+            self.packets_set_aside.iter().map(|(reason, count)| (format!("packets-{}", reason.name()), count));
         let connections = [
             ("connections-no-data", self.connections().no_data),
             ("connections-one-way", self.connections().one_way),
@@ -212,7 +218,9 @@ impl Ingested {
         let unknown = self.counts.side_rule(SideRule::Unknown);
         if unknown > 0 && replayable > 0 {
             warn(
-                format!("the side of the link is unknown for {unknown} connections; their initiators are taken as left"),
+                format!(
+                    "the side of the link is unknown for {unknown} connections; their initiators are taken as left"
+                ),
                 "say which addresses are on the left with --inside PREFIX",
             );
         }

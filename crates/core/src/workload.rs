@@ -140,6 +140,8 @@ pub enum InitiatorRule {
 /// What TCP told of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Endpoint {
+    /// Its SYN was seen: options that are absent below were not offered.
+    pub syn_seen: bool,
     /// MSS option of its SYN.
     pub mss: Option<u16>,
     /// Largest window it advertised, in bytes, scaled (methods A.7). It limits what is sent *to* this end.
@@ -237,6 +239,16 @@ impl Epoch {
 }
 
 impl ConnectionVector {
+    /// The largest window `side` advertised, `None` where its scale is unknown (methods A.7): window fields then hold
+    /// anything from the window itself to a 16,384th of it. Scaling needs both SYNs to offer it, so one SYN seen
+    /// without the option settles it.
+    pub fn window(&self, side: Side) -> Option<u64> {
+        let unscaled =
+            Side::BOTH.into_iter().any(|side| self.ends[side].syn_seen && self.ends[side].window_scale.is_none());
+        let both_seen = Side::BOTH.into_iter().all(|side| self.ends[side].syn_seen);
+        (unscaled || both_seen).then_some(self.ends[side].max_window).filter(|window| *window > 0)
+    }
+
     /// Payload bytes sent by `side`.
     pub fn bytes(&self, side: Side) -> u64 {
         self.adus.iter().filter(|adu| adu.side == side).map(|adu| adu.bytes).sum()

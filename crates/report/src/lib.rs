@@ -19,5 +19,3 @@ pub use load::LoadError;
 pub use run::Run;
 pub use summary::Summary;
 pub use verdict::Verdict;
-pub mod text;
-pub mod html;

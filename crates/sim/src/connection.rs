@@ -68,10 +68,13 @@ impl Connection {
             let (end, default) = (&vector.ends[side], Limits::default());
             Limits {
                 mss: end.mss.unwrap_or(default.mss).max(MIN_MSS),
-                max_window: match end.max_window {
-                    0 => default.max_window,
-                    window => u32::try_from(window).unwrap_or(u32::MAX),
-                },
+                max_window: match vector.window(side) {
+                    // What was advertised without a known scale is a lower bound.
+                    None => end.max_window.max(u64::from(default.max_window)),
+                    Some(window) => window,
+                }
+                .try_into()
+                .unwrap_or(u32::MAX),
             }
         };
         let end = |side: Side| End {

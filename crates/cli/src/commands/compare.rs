@@ -20,9 +20,7 @@ pub fn run(args: &args::Compare) -> Result<Exit, Failure> {
     if args.json {
         output::json(&serde_json::json!({ "comparisons": comparisons }))?;
     } else {
-        for comparison in &comparisons {
-            output::text(&text::comparison(comparison, output::style()))?;
-        }
+        output::text(&text::comparison_text(&runs, &comparisons, output::colour()))?;
     }
     let different = comparisons.iter().any(|comparison| comparison.different);
     Ok(if args.check && different { Exit::Different } else { Exit::Done })
@@ -30,7 +28,8 @@ pub fn run(args: &args::Compare) -> Result<Exit, Failure> {
 
 fn with_original(run: &Run) -> Result<Comparison, Failure> {
     compare_with_original(run).ok_or_else(|| {
-        Failure::new(format_args!("{}: its workload has no measured original", run.name)).hint("give two runs to compare")
+        Failure::new(format_args!("{}: its workload has no measured original", run.name))
+            .hint("give two runs to compare")
     })
 }
 
@@ -40,7 +39,7 @@ pub fn original(folder: &Path, json: bool) -> Result<Exit, Failure> {
         if json {
             output::json(&run.summary())?;
         } else {
-            output::text(&text::answer(&run, output::style()))?;
+            output::text(&text::run_text(&run, output::colour()))?;
         }
     }
     Ok(Exit::Done)
@@ -56,7 +55,8 @@ pub fn load_all(folders: &[PathBuf]) -> Result<Vec<Run>, Failure> {
             let mut run = run::load(part)?;
             // Seeds and folders of one name are told apart by what the user typed.
             let typed = folder.to_string_lossy();
-            run.name = if found.len() > 1 { format!("{typed}/{}", run.name) } else { typed.trim_end_matches('/').to_owned() };
+            run.name =
+                if found.len() > 1 { format!("{typed}/{}", run.name) } else { typed.trim_end_matches('/').to_owned() };
             runs.push(run);
         }
     }

@@ -64,11 +64,8 @@ fn from_workload(path: &Path) -> Result<(CaptureFacts, Description), Failure> {
 
 fn text(capture: &CaptureFacts, workload: &Description) -> String {
     let connections = &workload.connections;
-    let mut text = format!(
-        "original      {} packets, {} s\n",
-        capture.packets,
-        three_digits(capture.duration_ns as f64 / 1e9)
-    );
+    let mut text =
+        format!("original      {} packets, {} s\n", capture.packets, three_digits(capture.duration_ns as f64 / 1e9));
     text.push_str(&format!(
         "connections   {} to replay: {} sequential, {} concurrent; {} complete, {} incomplete; {} lost packets\n",
         connections.total,
@@ -87,7 +84,11 @@ fn text(capture: &CaptureFacts, workload: &Description) -> String {
     ));
     let load = |bytes: u64| {
         let seconds = capture.duration_ns as f64 / 1e9;
-        if seconds > 0.0 { format!(" ({} Mbit/s)", three_digits(8.0 * bytes as f64 / seconds / 1e6)) } else { String::new() }
+        if seconds > 0.0 {
+            format!(" ({} Mbit/s)", three_digits(8.0 * bytes as f64 / seconds / 1e6))
+        } else {
+            String::new()
+        }
     };
     let payload = &workload.payload_bytes;
     text.push_str(&format!(

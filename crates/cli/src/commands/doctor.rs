@@ -51,7 +51,13 @@ pub fn run(args: &args::Doctor) -> Result<Exit, Failure> {
 fn cores() -> Capability {
     let count = std::thread::available_parallelism().map_or(1, usize::from);
     let found = format!("{count} core{}", if count == 1 { "" } else { "s" });
-    Capability { name: "processor", state: State::Ok, found, means: "one run uses one core, several seeds use all", remedy: None }
+    Capability {
+        name: "processor",
+        state: State::Ok,
+        found,
+        means: "one run uses one core, several seeds use all",
+        remedy: None,
+    }
 }
 
 fn memory() -> Capability {
@@ -76,12 +82,20 @@ fn disk() -> Capability {
     let free = rustix::fs::statvfs(".").map(|stat| stat.f_bavail as f64 * stat.f_frsize as f64 / 1e9);
     let (state, found, remedy) = match free {
         Err(error) => (State::Limited, error.to_string(), Some("run in a folder that exists and can be read")),
-        Ok(gigabytes) if gigabytes < 1.0 => {
-            (State::Limited, format!("{gigabytes:.2} GB free here"), Some("free some space, or write elsewhere with -o"))
-        }
+        Ok(gigabytes) if gigabytes < 1.0 => (
+            State::Limited,
+            format!("{gigabytes:.2} GB free here"),
+            Some("free some space, or write elsewhere with -o"),
+        ),
         Ok(gigabytes) => (State::Ok, format!("{gigabytes:.0} GB free here"), None),
     };
-    Capability { name: "disk", state, found, means: "a run folder needs about 100 bytes per replayed packet at most", remedy }
+    Capability {
+        name: "disk",
+        state,
+        found,
+        means: "a run folder needs about 100 bytes per replayed packet at most",
+        remedy,
+    }
 }
 
 fn output_folder() -> Capability {
@@ -118,7 +132,8 @@ fn capturing() -> Capability {
 }
 
 fn on_path(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| is_program(&folder.join(program))))
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| is_program(&folder.join(program))))
 }
 
 fn is_program(path: &Path) -> bool {

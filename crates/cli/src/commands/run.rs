@@ -17,7 +17,8 @@ use flowloom_core::tcp;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, LinkSide};
-use flowloom_report::{Facts, HostFacts, Original, Run, Verdict, html, text};
+use flowloom_report::html::{self, ReportOptions};
+use flowloom_report::{Facts, HostFacts, Original, Run, Verdict, text};
 use flowloom_sim::{Bottleneck, Config, Progress as SimProgress, RunError, Summary};
 use flowloom_store::capture::PcapWriter;
 use flowloom_store::run_folder::{RunFolder, RunFolderError, RunIndex, RunOptions, RunWriter, TrafficPoint};
@@ -179,9 +180,8 @@ fn source(plan: &Plan, args: &args::Run, quiet: bool) -> Result<Source, Failure>
     let ingested = ingest::vectors(&plan.sources, &args.capture, quiet, |vector| {
         writer.write(vector).map_err(extract::unwritable)
     })?;
-    let facts = writer
-        .finish(ingested.provenance(), ingested.facts(), &ingested.traffic())
-        .map_err(extract::unwritable)?;
+    let facts =
+        writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(extract::unwritable)?;
     for (cause, remedy) in ingested.warnings() {
         output::warn(quiet, &cause, remedy);
     }
@@ -250,8 +250,10 @@ fn rate(choice: RateChoice, facts: &WorkloadFacts, length: Duration) -> Rate {
     let bits = match choice {
         RateChoice::Fixed(rate) => return rate,
         RateChoice::Auto => {
-            let peak = directions.into_iter().flat_map(|from| [traffic.replayed.from(from), traffic.set_aside.from(from)]);
-            let peak = peak.flat_map(|series| series.bins().iter().map(|bin| bits_per_second(bin.1.bytes, series.width())));
+            let peak =
+                directions.into_iter().flat_map(|from| [traffic.replayed.from(from), traffic.set_aside.from(from)]);
+            let peak =
+                peak.flat_map(|series| series.bins().iter().map(|bin| bits_per_second(bin.1.bytes, series.width())));
             DEFAULT.max((2.0 * peak.fold(0.0, f64::max)).ceil() as u64)
         }
         RateChoice::OfLoad(factor) => {
@@ -350,8 +352,13 @@ impl Job<'_> {
         // The tables are closed before the answer is: it is computed from what a reader will find.
         let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(unrecorded)?;
         let mut run = load(&RunFolder::open(&folder).map_err(unrecorded)?)?;
+        // The folder says that it is not complete until it has its name; the run knows better.
+        run.facts = facts.clone();
         run.name = target.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
+        // The folder's own report leaves the host out, as everything in it but host.json does (methods M.11).
+        run.host = HostFacts::default();
         write_report(std::slice::from_ref(&run), &folder.join(REPORT_FILE))?;
+        run.host = host.clone();
         writer.finish(&described(&facts, &run), &host.to_json()).map_err(unrecorded)?;
         Ok(run)
     }
@@ -360,17 +367,16 @@ impl Job<'_> {
     fn facts(&self, seed: u64, config: &Config, summary: &Summary) -> Facts {
         let Job { plan, source, .. } = self;
         let capture = &source.facts.capture;
-        let experiment = Experiment {
-            run: experiment::Run { seeds: vec![seed] },
-            ..plan.experiment.clone()
-        };
+        let experiment = Experiment { run: experiment::Run { seeds: vec![seed] }, ..plan.experiment.clone() };
         let waits = &experiment.workload.waits;
         let mut provenance: BTreeMap<String, String> = source
             .facts
             .provenance
             .inputs
             .iter()
-            .map(|input| (input.name.clone().unwrap_or_else(|| "input".to_owned()), format!("SHA-256 {}", input.sha256)))
+            .map(|input| {
+                (input.name.clone().unwrap_or_else(|| "input".to_owned()), format!("SHA-256 {}", input.sha256))
+            })
             .collect();
         provenance.insert("made by".to_owned(), source.facts.provenance.tool.clone());
         Facts {
@@ -390,7 +396,10 @@ impl Job<'_> {
                 config.bottleneck.rate, config.bottleneck.delay, config.bottleneck.limit
             ),
             seed,
-            window_ns: Some([0, config.window.as_nanos()]),
+            window_ns: Some(match &experiment.measure.window {
+                Some(bounds) => bounds.each_ref().map(|bound| bound.value.as_nanos()),
+                None => [0, config.window.as_nanos()],
+            }),
             experiment: experiment.to_toml(),
             command: self.command(seed),
             provenance,
@@ -436,7 +445,9 @@ impl Job<'_> {
         if !capture.anonymize {
             words.extend(capture.inside.iter().flat_map(|prefix| ["--inside".to_owned(), prefix.clone()]));
         }
-        for (option, given) in [("--complete-only", capture.complete_only), ("--allow-truncated", capture.allow_truncated)] {
+        for (option, given) in
+            [("--complete-only", capture.complete_only), ("--allow-truncated", capture.allow_truncated)]
+        {
             words.extend(given.then(|| option.to_owned()));
         }
         words.extend(["--seed".to_owned(), seed.to_string()]);
@@ -452,7 +463,7 @@ impl Job<'_> {
             }
         } else if !quiet {
             for run in runs {
-                output::text(&text::answer(run, output::style()))?;
+                output::text(&text::run_text(run, output::colour()))?;
             }
             let target = self.plan.target.display();
             output::text(&format!("run      {target}        report   {target}/{REPORT_FILE}\n"))?;
@@ -512,7 +523,7 @@ pub fn write_report(runs: &[Run], path: &Path) -> Result<(), Failure> {
         .tempfile_in(folder)
         .map_err(cannot)?;
     let mut out = BufWriter::new(staged.as_file_mut());
-    html::write_report(runs, &mut out).and_then(|()| out.flush()).map_err(cannot)?;
+    html::write_report(runs, &mut out, &ReportOptions::default()).and_then(|()| out.flush()).map_err(cannot)?;
     drop(out);
     staged.persist(path).map_err(|error| cannot(error.error))?;
     Ok(())
@@ -534,7 +545,11 @@ fn millis(duration: Duration) -> u64 {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+=:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// Records into the run folder and, if asked for, the packets at the monitor into a capture beside the tables.

@@ -464,6 +464,7 @@ impl Observer {
         };
         let established = self.handshake.established();
         let endpoint = |end: &End, unseen: u64| Endpoint {
+            syn_seen: end.syn,
             mss: end.mss,
             max_window: end.max_window(scaled),
             window_scale: end.window_scale,

@@ -73,6 +73,7 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
     }
     // A field added to `Endpoint` must become a column: this stops compiling until it does.
     let Endpoint {
+        syn_seen: _,
         mss: _,
         max_window: _,
         window_scale: _,
@@ -86,6 +87,7 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         missing_bytes: _,
     } = Endpoint::default();
     vec![
+        end!("syn_seen", syn_seen),
         end!("mss_bytes", mss),
         end!("max_window_bytes", max_window),
         end!("window_scale", window_scale),

@@ -34,6 +34,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
     let times = (prop::option::of(duration()), prop::option::of(duration()));
     (tcp, times, [number(), number(), number(), number(), number(), number()]).prop_map(
         |((mss, max_window, window_scale), (min_transit, lead_in), counts)| Endpoint {
+            syn_seen: mss.is_some(),
             mss,
             max_window,
             window_scale,
