@@ -10,8 +10,8 @@ use super::error::{CaptureErrorKind, Fault};
 
 /// Largest read from a file. Reads of this size beat mapping the file (no page faults) and keep memory small.
 const READ_BYTES: usize = 1 << 20;
-/// Smallest buffer, used when very many inputs are open at once.
-const LEAST_READ_BYTES: usize = 64 << 10;
+/// The first read; small captures, of which there may be many, need no more.
+const FIRST_READ_BYTES: usize = 64 << 10;
 /// What the buffers of all inputs may take together.
 const ALL_BUFFERS_BYTES: usize = 64 << 20;
 
@@ -91,6 +91,8 @@ pub(super) struct Source {
     stream: Stream,
     compression: Compression,
     window: Vec<u8>,
+    /// How large the window may grow, records that are larger apart.
+    limit: usize,
     /// The bytes read and not yet consumed are `window[start..end]`.
     start: usize,
     end: usize,
@@ -112,18 +114,29 @@ impl Source {
         let mut stored = Stored { reader, head: Vec::new(), bytes: 0, hasher: hash.then(Sha256::new) };
         stored.note(&head);
         stored.head = head;
-        let size = (ALL_BUFFERS_BYTES / inputs.max(1)).clamp(LEAST_READ_BYTES, READ_BYTES);
+        let limit = (ALL_BUFFERS_BYTES / inputs.max(1)).clamp(FIRST_READ_BYTES, READ_BYTES);
         let (compression, stream) = if gzip {
-            let decoder = MultiGzDecoder::new(BufReader::with_capacity(size / 4, stored));
+            let decoder = MultiGzDecoder::new(BufReader::with_capacity(FIRST_READ_BYTES, stored));
             (Compression::Gzip, Stream::Gzip(Box::new(decoder)))
         } else if zstd {
-            let decoder = zstd::stream::read::Decoder::with_buffer(BufReader::with_capacity(size / 4, stored));
+            let decoder = zstd::stream::read::Decoder::with_buffer(BufReader::with_capacity(FIRST_READ_BYTES, stored));
             (Compression::Zstd, Stream::Zstd(Box::new(decoder.map_err(CaptureErrorKind::Read)?)))
         } else {
             (Compression::None, Stream::Plain(stored))
         };
-        let window = vec![0; size];
-        Ok(Source { stream, compression, window, start: 0, end: 0, base: 0, ended: false, cut: false, refills: 0 })
+        let window = vec![0; FIRST_READ_BYTES];
+        Ok(Source {
+            stream,
+            compression,
+            window,
+            limit,
+            start: 0,
+            end: 0,
+            base: 0,
+            ended: false,
+            cut: false,
+            refills: 0,
+        })
     }
 
     /// How the input is compressed.
@@ -174,9 +187,9 @@ impl Source {
         self.base += self.start as u64;
         self.end -= self.start;
         self.start = 0;
-        if self.window.len() < count {
-            self.window.resize(count, 0);
-        }
+        let grown = if self.refills == 1 { 0 } else { (self.window.len() * 2).min(self.limit) };
+        let size = self.window.len().max(grown).max(count);
+        self.window.resize(size, 0);
         while self.end < count && !self.ended {
             match self.stream.read(&mut self.window[self.end..]) {
                 Ok(0) => self.ended = true,
