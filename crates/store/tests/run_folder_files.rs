@@ -373,6 +373,35 @@ fn a_cut_run_can_be_read_and_says_so() {
 }
 
 #[test]
+fn a_closed_run_can_be_read_before_it_is_finished() {
+    let folder = Folder::new();
+    let sample = QueueSample { time: at(10), from: LinkSide::Left, packets: 1, bytes: 1_514 };
+    let close = || {
+        let mut writer = create(&folder.run());
+        writer.queue(sample).unwrap();
+        let open = writer.close(&json!({ "seed": 5 }), &json!({ "cores": 2 })).unwrap();
+        assert_eq!(open, writer.folder());
+        let run = RunFolder::open(&open).unwrap();
+        assert!(!run.complete());
+        assert_eq!(rows(run.queue()), [sample]);
+        assert!(matches!(writer.queue(sample), Err(RunFolderError::Closed)));
+        (writer, open)
+    };
+    // Dropped now, it keeps what it said.
+    let (writer, open) = close();
+    drop(writer);
+    let run = RunFolder::open(&open).unwrap();
+    assert!(!run.complete() && run.run()["seed"] == 5 && run.run()["reason"].is_string());
+    assert_eq!(run.host(), &json!({ "cores": 2 }));
+
+    let (writer, _) = close();
+    writer.finish(&json!({ "seed": 5, "verdict": "same" }), &json!({})).unwrap();
+    let run = RunFolder::open(&folder.run()).unwrap();
+    assert!(run.complete() && run.run()["verdict"] == "same");
+    assert_eq!(rows(run.queue()), [sample]);
+}
+
+#[test]
 fn an_interrupted_run_is_finished_and_says_so() {
     let folder = Folder::new();
     let writer = create(&folder.run());

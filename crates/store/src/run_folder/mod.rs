@@ -77,6 +77,9 @@ pub enum RunFolderError {
         /// The version it says.
         found: u64,
     },
+    /// Something was to be recorded after the tables were closed.
+    #[error("the run folder is closed: nothing more can be recorded")]
+    Closed,
     /// The run's summary is not a JSON object.
     #[error("run.json must hold an object")]
     NotAnObject,

@@ -11,7 +11,7 @@ use flowloom_core::record::{
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Side};
 use parquet::errors::ParquetError;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::active::ActiveCount;
@@ -23,6 +23,9 @@ use crate::table::{FileError, Row, TableWriter};
 
 /// A response whose last byte is older than this when the record ends is over (Q of methods A.5.2).
 const QUIET: Duration = Duration::from_millis(500);
+
+/// Where a replaced folder waits to be removed.
+const REPLACED: &str = "replaced";
 
 /// How a run folder is written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +53,8 @@ pub struct RunWriter {
     closed: bool,
     original_active: ActiveCount,
     replay_active: ActiveCount,
+    /// `run.json` and `host.json` as written last.
+    said: (Map<String, Value>, Value),
     /// Why recording stopped, if it did.
     failure: Option<String>,
 }
@@ -127,6 +132,7 @@ impl RunWriter {
             folder: Some(folder),
             tables: Some(tables),
             closed: false,
+            said: (Map::new(), json!({})),
             original_active: ActiveCount::default(),
             replay_active: ActiveCount::default(),
             failure: None,
@@ -221,6 +227,9 @@ impl RunWriter {
             tables.finish(self.options.queue_interval)?;
             self.closed = true;
         }
+        if let Value::Object(run) = &run {
+            self.said = (run.clone(), host.clone());
+        }
         run["format"] = "run".into();
         run["version"] = VERSION.into();
         if let Some(folder) = &self.folder {
@@ -238,19 +247,22 @@ impl RunWriter {
         // What is replaced is removed only after its name is taken over. Renaming onto an empty folder just works.
         let replaced = if self.target.join(RUN_FILE).exists() {
             let aside = staged_folder(&self.target).map_err(error)?;
-            fs::rename(&self.target, aside.path().join("replaced")).map_err(error)?;
+            fs::rename(&self.target, aside.path().join(REPLACED)).map_err(error)?;
             Some(aside)
         } else {
             None
         };
-        fs::rename(folder, &self.target).map_err(error)?;
-        drop(replaced);
-        Ok(())
+        let renamed = fs::rename(folder, &self.target);
+        if let (Err(_), Some(aside)) = (&renamed, &replaced) {
+            // Best effort: if this fails too, the first error is the one to tell.
+            let _ = fs::rename(aside.path().join(REPLACED), &self.target);
+        }
+        Ok(renamed.map_err(error)?)
     }
 
     /// Passes the tables to `write` and remembers why it failed.
     fn record(&mut self, write: impl FnOnce(&mut Tables) -> Result<(), FileError>) -> Result<(), RunFolderError> {
-        let Some(tables) = &mut self.tables else { return Ok(()) };
+        let Some(tables) = &mut self.tables else { return Err(RunFolderError::Closed) };
         write(tables).map_err(|error| {
             self.failure = Some(error.to_string());
             error.into()
@@ -259,11 +271,15 @@ impl RunWriter {
 
     /// Leaves what was recorded under the temporary name, readable; nothing if there is nothing or it cannot be.
     fn abandon(&mut self) {
-        let has_data = self.tables.as_ref().map_or(self.closed, Tables::has_data);
+        if !self.tables.as_ref().map_or(self.closed, Tables::has_data) {
+            return;
+        }
         let reason = self.failure.take().unwrap_or_else(|| "the program stopped before the run was over".to_owned());
-        let run = json!({ "complete": false, "reason": reason });
-        if has_data
-            && self.write_files(run, &json!({})).is_ok()
+        // What the run said of itself when it was closed stays.
+        let (mut run, host) = std::mem::take(&mut self.said);
+        run.insert("complete".to_owned(), false.into());
+        run.insert("reason".to_owned(), reason.into());
+        if self.write_files(Value::Object(run), &host).is_ok()
             && let Some(folder) = self.folder.take()
         {
             let _ = folder.keep();
