@@ -7,4 +7,6 @@ pub use player::{Action, EpochTimes, Player};
 pub use script::{Script, Step};
 
 #[cfg(test)]
+mod over_tcp;
+#[cfg(test)]
 mod tests;

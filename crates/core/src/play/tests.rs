@@ -14,12 +14,12 @@ fn seconds(value: f64) -> Duration {
     Duration::from_secs_f64(value)
 }
 
-fn at(value: f64) -> Time {
+pub(super) fn at(value: f64) -> Time {
     Time::ZERO + seconds(value)
 }
 
 /// A vector of (side, bytes, wait after it in s; negative for none). OSTT: initiator 10 ms, acceptor 40 ms.
-fn vector(pattern: Pattern, adus: &[(Side, u64, f64)], close: Close) -> ConnectionVector {
+pub(super) fn vector(pattern: Pattern, adus: &[(Side, u64, f64)], close: Close) -> ConnectionVector {
     let mut clock = Duration::ZERO;
     let next_of = |index: usize| match pattern {
         Pattern::Sequential => adus.get(index + 1),

@@ -341,3 +341,13 @@ impl Endpoint {
         self.sender.smoothed_rtt()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_three_cache_lines() {
+        assert!(size_of::<Endpoint>() <= 192, "{}", size_of::<Endpoint>());
+    }
+}

@@ -30,3 +30,5 @@ pub use segment::Segment;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::pair::Pair;

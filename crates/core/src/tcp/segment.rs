@@ -52,3 +52,33 @@ impl Segment {
         self.sequence + self.sequence_length()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wire_numbers_wrap() {
+        let segment = Segment {
+            sequence: 5_000_000_001,
+            acknowledgement: 1,
+            payload_bytes: 10,
+            window: 300_000,
+            mss: None,
+            flags: Flags(Flags::ACK | Flags::FIN),
+            window_scale: None,
+            window_shift: 3,
+        };
+        assert_eq!(segment.wire_numbers(u32::MAX, u32::MAX), (705_032_704, 0));
+        assert_eq!(segment.window_field(), 37_500);
+        assert_eq!(segment.end(), 5_000_000_012);
+        let syn = Segment { flags: Flags(Flags::SYN), mss: Some(1460), window_scale: Some(3), ..segment };
+        assert_eq!(syn.wire_numbers(7, 9).1, 0, "no ACK flag, no number");
+        assert_eq!((syn.option_bytes(), segment.option_bytes()), (8, 0));
+    }
+
+    #[test]
+    fn segments_are_half_a_cache_line() {
+        assert_eq!(size_of::<Segment>(), 32);
+    }
+}

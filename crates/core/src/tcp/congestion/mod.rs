@@ -64,7 +64,8 @@ impl Congestion {
         self.reno().on_recovered(flight, mss);
     }
 
-    /// The retransmission timer expired with `flight` bytes outstanding; `again` if it did for the same data before.
+    /// The retransmission timer expired with `flight` bytes outstanding; `again` if the window was already
+    /// reduced for this loss.
     pub(super) fn on_timeout(&mut self, flight: u64, again: bool, mss: u32) {
         self.reno().on_timeout(flight, again, mss);
     }

@@ -82,7 +82,7 @@ impl Reno {
         self.window = self.threshold.min(room.max(mss) + mss);
     }
 
-    /// RFC 5681 section 3.1: one segment; the threshold stays when the same data times out again.
+    /// RFC 5681 section 3.1: one segment; the threshold stays if it was already set for this loss.
     pub(super) fn on_timeout(&mut self, flight: u64, again: bool, mss: u32) {
         if !again {
             self.halve(flight, mss);
@@ -95,5 +95,77 @@ impl Reno {
     pub(super) fn on_restart(&mut self, restart_window: u32) {
         self.window = self.window.min(restart_window);
         self.acked = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    /// Acknowledges everything a full window holds, in acknowledgements of `step` bytes.
+    fn acknowledge_window(reno: &mut Reno, step: u32) {
+        let window = reno.window();
+        (0..window / step).for_each(|_| reno.on_ack(u64::from(step), u64::from(window), MSS));
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_segment_per_window_whatever_the_acknowledgements() {
+        for step in [500, 1000] {
+            let mut reno = Reno::new(10 * MSS);
+            reno.on_recovery(20_000, MSS);
+            reno.on_recovered(20_000, MSS);
+            for segments in 10..20 {
+                assert_eq!(reno.window(), segments * MSS);
+                acknowledge_window(&mut reno, step);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_beyond_a_window_count_toward_the_next_segment() {
+        let mut reno = Reno::new(4 * MSS);
+        reno.on_recovery(8000, MSS);
+        reno.on_recovered(8000, MSS);
+        reno.on_ack(3000, 4000, MSS);
+        assert_eq!(reno.window(), 4000);
+        reno.on_ack(3000, 4000, MSS);
+        assert_eq!(reno.window(), 5000);
+        reno.on_ack(2000, 5000, MSS);
+        assert_eq!(reno.window(), 5000);
+        reno.on_ack(1000, 5000, MSS);
+        assert_eq!(reno.window(), 6000, "2,000 were left over, 3,000 came");
+    }
+
+    #[test]
+    fn the_threshold_is_half_the_flight_but_two_segments() {
+        let mut reno = Reno::new(10 * MSS);
+        reno.on_recovery(9000, MSS);
+        assert_eq!(reno.window(), 4500 + 3 * MSS);
+        reno.on_timeout(1000, false, MSS);
+        assert_eq!(reno.window(), MSS);
+        assert_eq!(reno.threshold, 2 * MSS);
+        reno.on_timeout(90_000, true, MSS);
+        assert_eq!((reno.window(), reno.threshold), (MSS, 2 * MSS));
+    }
+
+    #[test]
+    fn deflation_leaves_a_segment() {
+        let mut reno = Reno::new(10 * MSS);
+        reno.on_recovery(4000, MSS);
+        (0..20).for_each(|_| reno.on_partial_ack(900, MSS));
+        assert_eq!(reno.window(), MSS);
+        reno.on_partial_ack(1_000_000, MSS);
+        assert_eq!(reno.window(), MSS);
+    }
+
+    #[test]
+    fn idling_takes_the_window_back_and_keeps_the_threshold() {
+        let mut reno = Reno::new(10 * MSS);
+        reno.on_restart(4 * MSS);
+        assert_eq!((reno.window(), reno.threshold), (4 * MSS, UNLIMITED));
+        reno.on_restart(6 * MSS);
+        assert_eq!(reno.window(), 4 * MSS);
     }
 }

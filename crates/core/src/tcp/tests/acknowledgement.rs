@@ -135,6 +135,23 @@ fn data_beyond_the_window_is_not_taken() {
 }
 
 #[test]
+fn a_fin_beyond_the_window_is_not_taken_either() {
+    Transcript::established(Config::default(), Limits { mss: 1460, max_window: 4096 })
+        .play(
+            "0.200 < F. 4001:4202 ack 1
+             0.200 > .  1:1 ack 1
+             0.210 < .  1:4001 ack 1
+             0.210 > .  1:1 ack 4097
+             0.210 = peer_closed false
+             0.220 < F. 4001:4202 ack 1
+             0.220 > .  1:1 ack 4202
+             0.220 = peer_closed true
+             0.220 = received 4200",
+        )
+        .rests();
+}
+
+#[test]
 fn a_window_below_two_segments_is_not_held_up_by_the_timer() {
     Transcript::established(Config::default(), Limits { mss: 1460, max_window: 2048 })
         .play(

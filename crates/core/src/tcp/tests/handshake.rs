@@ -191,6 +191,16 @@ fn a_large_window_is_scaled_by_the_least_shift_and_rounded_down() {
 }
 
 #[test]
+fn windows_on_syns_are_never_scaled() {
+    Transcript::listen(fast_ack(), Limits { mss: 1460, max_window: 300_001 }).play(
+        "0.000 < S   0:1 mss 1460 ws 7
+         0.000 > S.  0:1 ack 1 win 65535 mss 1460 ws 3
+         0.040 < P.  1:101 ack 1
+         0.040 > .   1:1 ack 101 win 300000",
+    );
+}
+
+#[test]
 fn without_the_peers_option_windows_stay_below_64_kb() {
     Transcript::connect(fast_ack(), Limits { mss: 1460, max_window: 300_001 }).play(
         "0.000 > S   0:1 win 65535 mss 1460 ws 3

@@ -1,7 +1,8 @@
 //! Loss: fast retransmit, NewReno recovery (RFC 6582), retransmission timeout (RFC 6298).
 
 use super::transcript::Transcript;
-use crate::tcp::{Config, InitialWindow, Limits};
+use crate::tcp::{Config, InitialWindow, Limits, RtoConfig};
+use crate::time::Duration;
 
 const KILO: Limits = Limits { mss: 1000, max_window: 65_535 };
 
@@ -238,4 +239,42 @@ fn an_acknowledgement_of_what_was_never_sent_is_answered_and_ignored() {
          0.300 > .  11:11 ack 1
          0.300 = acked 0",
     );
+}
+
+#[test]
+fn recovery_that_ends_with_nothing_outstanding_does_not_burst() {
+    open(8)
+        .play(&EIGHT.replace("write 20000", "write 8000").replace("> .  7001", "> P. 7001"))
+        .play(
+            "0.300 < .  1:1 ack 1
+             0.300 < .  1:1 ack 1
+             0.300 < .  1:1 ack 1
+             0.300 > .  1:1001 ack 1
+             0.400 < .  1:1 ack 8001
+             0.400 = cwnd 2000",
+        )
+        .rests();
+}
+
+#[test]
+fn what_is_sent_again_or_during_recovery_is_not_timed() {
+    // RTT 0.1 s throughout; the sample of the handshake makes the timeout 0.3 s. Neither the repaired segment (0.25 s
+    // after its first copy) nor what was sent behind the hole (held up 50 ms by it) may change that.
+    let rto = RtoConfig { min: Duration::from_millis(10), ..RtoConfig::default() };
+    let initial_window = InitialWindow::Segments(8);
+    Transcript::established(Config { rto, initial_window, ..Config::default() }, KILO)
+        .play(&EIGHT.replace("write 20000", "write 9000"))
+        .play(
+            "0.300 < .  1:1 ack 1
+             0.300 < .  1:1 ack 1
+             0.300 < .  1:1 ack 1
+             0.300 > .  1:1001 ack 1
+             0.300 < .  1:1 ack 1
+             0.300 < .  1:1 ack 1
+             0.300 > P. 8001:9001 ack 1
+             0.450 < .  1:1 ack 9001
+             1.000 ! write 100
+             1.000 > P. 9001:9101 ack 1
+             1.300 > P. 9001:9101 ack 1",
+        );
 }

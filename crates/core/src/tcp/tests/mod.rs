@@ -5,7 +5,7 @@ mod close;
 mod contract;
 mod handshake;
 mod loss;
-mod pair;
+pub(crate) mod pair;
 mod properties;
 mod rounds;
 mod sending;

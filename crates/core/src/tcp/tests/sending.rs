@@ -68,6 +68,20 @@ fn the_peers_window_is_used_to_the_byte() {
 }
 
 #[test]
+fn an_overtaken_acknowledgement_does_not_bring_its_window_back() {
+    Transcript::established(config(InitialWindow::Segments(4)), KILO).play(
+        "0.200 ! write 9000
+         0.200 > .  1:1001 ack 1
+         0.200 > .  1001:2001 ack 1
+         0.200 > .  2001:3001 ack 1
+         0.200 > .  3001:4001 ack 1
+         0.300 < .  1:1 ack 2001 win 2000
+         0.310 < .  1:1 ack 1001 win 65535
+         0.310 -",
+    );
+}
+
+#[test]
 fn an_unused_window_does_not_grow() {
     Transcript::established(config(InitialWindow::Segments(4)), KILO)
         .play(

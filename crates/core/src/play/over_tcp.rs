@@ -1,0 +1,139 @@
+//! Players over TCP: whole connections through a path that loses, delays and reorders.
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+use super::tests::{at, vector};
+use super::*;
+use crate::model::{ReplayModel, Waits};
+use crate::rng::{Purpose, Stream};
+use crate::tcp::{Config, InitialWindow, Limits, Pair};
+use crate::time::{Duration, Time};
+use crate::workload::*;
+
+struct Played {
+    pair: Pair,
+    players: [Player; 2],
+    epochs: Vec<EpochTimes>,
+    first_data: Option<Time>,
+    last_data: Option<Time>,
+}
+
+/// Plays `script` to the end of everything.
+fn play(script: &Script, mut pair: Pair) -> Played {
+    let mut players = [Player::new(Side::Initiator), Player::new(Side::Acceptor)];
+    let (mut epochs, mut first_data, mut last_data) = (Vec::new(), None, None);
+    let mut seen = [(false, 0, 0, false); 2];
+    let timer = |player: &Player| player.next_timeout();
+    while let Some(now) = players.iter().filter_map(timer).chain(pair.next_event()).min() {
+        if pair.next_event() == Some(now) {
+            pair.step();
+        } else {
+            pair.now = now;
+        }
+        for (end, player) in players.iter_mut().enumerate() {
+            player.handle_timeout(now);
+            loop {
+                let endpoint = &pair.ends[end];
+                let before = seen[end];
+                let transmitted = endpoint.bytes_transmitted();
+                seen[end] =
+                    (endpoint.is_established(), endpoint.bytes_received(), transmitted, endpoint.is_peer_closed());
+                if seen[end].0 && !before.0 {
+                    player.handle_established(now, script);
+                }
+                if seen[end].2 > before.2 {
+                    first_data.get_or_insert(now);
+                    player.handle_transmitted(now, seen[end].2, script);
+                }
+                if seen[end].1 > before.1 {
+                    last_data = Some(now);
+                    epochs.extend(player.handle_received(now, seen[end].1, script));
+                }
+                if seen[end].3 && !before.3 {
+                    player.handle_peer_closed(now, script);
+                }
+                match player.poll_action(script) {
+                    Some(Action::Write(bytes)) => pair.ends[end].write(bytes),
+                    Some(Action::Close) => pair.ends[end].close(),
+                    Some(Action::Abort) => pair.ends[end].abort(),
+                    None => break,
+                }
+                pair.kick();
+            }
+        }
+    }
+    Played { pair, players, epochs, first_data, last_data }
+}
+
+fn pair() -> Pair {
+    let config =
+        Config { initial_window: InitialWindow::Rfc6928, data_retries: 255, syn_retries: 255, ..Config::default() };
+    Pair::new(config, [Limits::default(); 2], Duration::from_millis(50))
+}
+
+#[test]
+fn ideal_durations_hold_over_tcp() {
+    // methods B.2: 3 epochs, every ADU in one packet, round trip 0.1 s; then with waits of 0.7, 2 and 0.5 s.
+    let durations = [(0.0, 0.3), (1.0, 3.5)].map(|(waits, expected)| {
+        let adus = [0.7, 2.0, 0.0, 0.5, 0.0, -1.0].map(|wait: f64| if wait > 0.0 { wait * waits } else { wait });
+        let adus: Vec<_> = (0..6).map(|i| (Side::BOTH[i % 2], 100, adus[i])).collect();
+        let script =
+            Script::new(&vector(Pattern::Sequential, &adus, Close::Fin(Side::Acceptor)), &ReplayModel::AIKAT_2010);
+        let played = play(&script, pair());
+        assert_eq!(played.epochs.len(), 3);
+        assert_eq!(played.epochs[0].start, at(0.1), "at the end of the handshake");
+        assert!(played.pair.ends.iter().all(|end| end.is_closed() && !end.is_reset()));
+        (played.last_data.unwrap().since(played.first_data.unwrap()), Duration::from_secs_f64(expected))
+    });
+    durations.iter().for_each(|(actual, expected)| assert_eq!(actual, expected));
+}
+
+#[test]
+fn a_reset_ends_both_ends() {
+    let adus = [(Side::Initiator, 100, 0.0), (Side::Acceptor, 50_000, -1.0)];
+    let script = Script::new(
+        &vector(Pattern::Sequential, &adus, Close::Rst(Side::Initiator)),
+        &ReplayModel::with_waits(Waits::CORRECTED),
+    );
+    let played = play(&script, pair());
+    assert_eq!(played.pair.ends[0].bytes_received(), 50_000);
+    assert!(played.pair.ends.iter().all(|end| end.is_reset()));
+    assert_eq!(played.pair.sent.iter().filter(|sent| sent.2.flags.rst()).count(), 1);
+}
+
+fn any_vector() -> impl Strategy<Value = ConnectionVector> {
+    let side = || prop_oneof![Just(Side::Initiator), Just(Side::Acceptor)];
+    let bytes = prop_oneof![0u64..10, 1u64..3_000, 1u64..100_000];
+    let wait = prop_oneof![Just(0.0), 0.0..2.0];
+    let pattern = prop_oneof![Just(Pattern::Sequential), Just(Pattern::Concurrent)];
+    let close = prop_oneof![side().prop_map(Close::Fin), Just(Close::NotSeen)];
+    (pattern, prop::collection::vec((side(), bytes, wait), 0..8), close)
+        .prop_map(|(pattern, adus, close)| vector(pattern, &adus, close))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, rng_seed: RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_vector_is_exchanged_and_closed(vector in any_vector(), seed: u64, loss in 0u64..200, held in 0u64..300) {
+        let script = Script::new(&vector, &ReplayModel::with_waits(Waits::CORRECTED));
+        let mut pair = pair();
+        let mut stream = Stream::new(seed, Purpose::Loss, 0);
+        pair.pipe = Some(Box::new(move |_, _| {
+            let extra = if stream.below(1000) < held { stream.below(100_000) } else { 0 };
+            if stream.below(1000) < loss { Vec::new() } else { vec![Duration::from_micros(extra)] }
+        }));
+        let played = play(&script, pair);
+        for side in Side::BOTH {
+            prop_assert_eq!(played.pair.ends[side.other() as usize].bytes_received(), vector.bytes(side));
+            prop_assert!(played.players[side as usize].has_exchanged_all(&script));
+            let closed = vector.close != Close::NotSeen;
+            prop_assert_eq!(played.pair.ends[side as usize].is_closed(), closed);
+            prop_assert!(!played.pair.ends[side as usize].is_reset());
+        }
+        let mut full = vector.clone();
+        full.adus.retain(|adu| adu.bytes > 0);
+        prop_assert_eq!(played.epochs.len(), full.epochs().filter(|epoch| epoch.response_time().is_some()).count());
+    }
+}
