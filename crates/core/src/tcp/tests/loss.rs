@@ -278,3 +278,31 @@ fn what_is_sent_again_or_during_recovery_is_not_timed() {
              1.300 > P. 9001:9101 ack 1",
         );
 }
+
+#[test]
+fn a_timeout_that_ends_a_recovery_keeps_its_threshold() {
+    // Recovery set it to 4,000; eleven segments are outstanding at the timeout, which would make it 5,500.
+    open(8).play(EIGHT).play(FIRST_LOST).play(
+        "0.300 < .  1:1 ack 1
+         0.300 > .  10001:11001 ack 1
+         1.200 > .  1:1001 ack 1
+         1.200 = cwnd 1000
+         1.300 < .  1:1 ack 11001
+         1.300 = cwnd 2000
+         1.300 > .  11001:12001 ack 1
+         1.300 > .  12001:13001 ack 1
+         1.400 < .  1:1 ack 13001
+         1.400 = cwnd 3000
+         1.400 > .  13001:14001 ack 1
+         1.400 > .  14001:15001 ack 1
+         1.400 > .  15001:16001 ack 1
+         1.500 < .  1:1 ack 16001
+         1.500 = cwnd 4000
+         1.500 > .  16001:17001 ack 1
+         1.500 > .  17001:18001 ack 1
+         1.500 > .  18001:19001 ack 1
+         1.500 > P. 19001:20001 ack 1
+         1.600 < .  1:1 ack 18001
+         1.600 = cwnd 4000",
+    );
+}
