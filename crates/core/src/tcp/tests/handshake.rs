@@ -122,7 +122,8 @@ fn a_first_round_trip_sample_sets_the_timeout() {
     // 0.1 s makes it 0.1 + 4 * 0.0375.
     let rto = RtoConfig { min: Duration::from_millis(10), ..RtoConfig::default() };
     Transcript::established(Config { rto, ..fast_ack() }, Limits::default()).play(
-        "0.200 ! write 100
+        "0.100 = srtt_us 100000
+         0.200 ! write 100
          0.200 > P. 1:101 ack 1
          0.500 > P. 1:101 ack 1
          1.100 > P. 1:101 ack 1

@@ -6,7 +6,7 @@
 //! - `> FLAGS start:end [ack N] [win N] [mss N] [ws N]`: the endpoint sends this segment at this time. Everything it
 //!   sends must be listed, in order; `win` is compared if given, the rest always;
 //! - `! write N`, `! close`, `! abort`: the application's commands;
-//! - `= NAME VALUE`: an observer returns this (`cwnd`, `received`, `transmitted`, `acked`, `retransmissions`,
+//! - `= NAME VALUE`: an observer returns this (`cwnd`, `srtt_us`, `unsent`, `fin_sent`, `received`, `transmitted`, `acked`, `retransmissions`,
 //!   `timeouts`, `established`, `peer_closed`, `closed`, `reset`);
 //! - `-`: nothing was sent up to here.
 //!
@@ -126,6 +126,7 @@ impl Transcript {
         let endpoint = &self.endpoint;
         let (name, value) = (words.next().unwrap(), words.next().unwrap());
         let actual = match name {
+            "srtt_us" => endpoint.smoothed_rtt().map_or(0, |rtt| rtt.as_nanos() / 1000).to_string(),
             "cwnd" => endpoint.congestion_window().to_string(),
             "received" => endpoint.bytes_received().to_string(),
             "transmitted" => endpoint.bytes_transmitted().to_string(),
