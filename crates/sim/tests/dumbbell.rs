@@ -424,7 +424,7 @@ fn any_vector() -> impl Strategy<Value = ConnectionVector> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Any workload over any link: packets are conserved, bytes arrive once, and with a lossless link everything ends.
     /// `run` itself fails if sent, delivered, dropped and in-flight packets do not add up.
