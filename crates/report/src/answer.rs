@@ -1,12 +1,12 @@
 //! The table that answers the question first, for terminal and report alike.
 
-use flowloom_core::units::three_digits;
 use flowloom_store::run_folder::Point;
 
 use crate::compare::{Comparison, Difference, Judgement, compare_runs, compare_with_original};
 use crate::metric::Metric;
 use crate::run::{Measurements, Run};
 use crate::statistics::Sample;
+use crate::text::thousands;
 
 /// The runs of a report and what each is compared with.
 pub struct Answer {
@@ -56,7 +56,7 @@ impl Answer {
             row(&points, &comparisons, "active connections", "mean / max", Metric::ActiveConnections, mean_and_max),
         ]);
         for metric in [Metric::ThroughputFromLeft, Metric::ThroughputFromRight] {
-            let name = if metric == Metric::ThroughputFromLeft { "left to right" } else { "right to left" };
+            let name = if metric == Metric::ThroughputFromLeft { "throughput to right" } else { "throughput to left" };
             rows.push(row(&points, &comparisons, name, "mean", metric, |metric, sample| {
                 sample.mean().map(|mean| metric.unit().show(mean))
             }));
@@ -82,13 +82,13 @@ fn names<'a>(runs: &'a [Run], alone: &'a str) -> impl Iterator<Item = String> + 
 }
 
 fn connections_row(runs: &[Run], with_original: bool) -> AnswerRow {
-    let original = runs.first().filter(|_| with_original).map(|run| run.measurements.outcomes.started().to_string());
+    let original = runs.first().filter(|_| with_original).map(|run| thousands(run.measurements.outcomes.started()));
     let ended = |run: &Run| {
         let outcomes = run.measurements.outcomes;
         [(outcomes.completed, "completed"), (outcomes.reset, "reset"), (outcomes.unfinished, "unfinished")]
             .into_iter()
             .filter(|&(count, word)| count > 0 || word == "completed")
-            .map(|(count, word)| format!("{count} {word}"))
+            .map(|(count, word)| format!("{} {word}", thousands(count)))
             .collect::<Vec<_>>()
             .join(", ")
     };
@@ -133,7 +133,7 @@ fn mean_and_max(metric: Metric, sample: &Sample) -> Option<String> {
 /// A distance in the shortest words: the mean's ratio for series, KS for the others.
 fn told(difference: &Difference) -> (String, Option<Judgement>) {
     let text = match (difference.metric.is_series(), difference.mean_ratio, difference.ks) {
-        (true, Some(ratio), _) => format!("{}x", three_digits(ratio)),
+        (true, Some(ratio), _) => format!("{ratio:.2}x"),
         (_, _, Some(ks)) => format!("KS {ks:.3}"),
         _ => String::new(),
     };

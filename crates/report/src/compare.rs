@@ -311,14 +311,20 @@ fn finding(
     let Some(gap) = largest_gap(reference, other).filter(|gap| gap.f != gap.g) else {
         return format!("{name}: no difference");
     };
-    let percent = |share: f64| three_digits(share * 100.0);
-    let (more, less, word) = (1.0 - gap.g, 1.0 - gap.f, if gap.g < gap.f { "more often" } else { "less often" });
-    format!(
-        "{name} above {} are {word} seen in {other_name}: {} % against {} % in {reference_name}",
-        show(gap.x),
-        percent(more),
-        percent(less)
-    )
+    let percent = |share: f64| format!("{} %", three_digits(share * 100.0));
+    let (here, there) = (1.0 - gap.g, 1.0 - gap.f);
+    let x = show(gap.x);
+    if metric.is_series() {
+        let (here, there) = (percent(here), percent(there));
+        return format!("{name}: above {x} in {here} of the bins in {other_name}, in {there} in {reference_name}");
+    }
+    let change = match (here, there) {
+        (_, 0.0) => "only seen".to_owned(),
+        (0.0, _) => "not seen".to_owned(),
+        _ if here > there => format!("{} more frequent", percent(here / there - 1.0)),
+        _ => format!("{} rarer", percent(1.0 - here / there)),
+    };
+    format!("{name} above {x} are {change} in {other_name} ({} of all against {})", percent(here), percent(there))
 }
 
 fn capitalised(text: &str) -> String {
@@ -345,7 +351,7 @@ mod tests {
         let slower: Sample = original.values().iter().map(|value| value * 1.25).collect();
         let difference = compared(&original, &slower);
         assert_eq!(difference.judgement, Judgement::Different);
-        assert!(difference.finding.contains("more often seen in the replay"), "{}", difference.finding);
+        assert!(difference.finding.contains("more frequent in the replay"), "{}", difference.finding);
         let bit_slower: Sample = original.values().iter().map(|value| value * 1.08).collect();
         assert_eq!(compared(&original, &bit_slower).judgement, Judgement::Close);
     }

@@ -9,6 +9,7 @@ use flowloom_store::run_folder::Point;
 
 use crate::metric::Metric;
 use crate::run::Run;
+use crate::text::thousands;
 
 /// Whether the result can be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -70,7 +71,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
         Gate {
             name: "something happened",
             verdict: if ended > 0 { Verdict::Valid } else { Verdict::Invalid },
-            found: format!("{ended} of {started} connections ended"),
+            found: format!("{} of {} connections ended", thousands(ended), thousands(started)),
             wanted: "at least one",
         },
         Gate {

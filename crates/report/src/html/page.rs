@@ -50,7 +50,6 @@ pub(super) fn page(runs: &[Run], answer: &Answer, figures: &[Figure], options: &
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
          script-src 'unsafe-inline'\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n\
          <title>{safe_title} – Flowloom</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
     );
     header(&mut html, &title, runs, answer, &summaries);
@@ -284,7 +283,8 @@ fn trust_section(html: &mut String, runs: &[Run], answer: &Answer, summaries: &[
         "Distances are effect sizes, not tests: values within a run depend on each other. <b>KS</b> is the largest \
          difference between two distribution functions; <b>tolerant KS</b> is what is left of it after each value may move by \
          max(0.5 ms, 2 %) (times), 2 % (rates, sizes) or max(half a unit, 2 %) (counts). Up to 0.02 is called <i>same</i>, up to \
-         0.1 <i>close</i>; fewer than ten values tell nothing."
+         0.1 <i>close</i>; fewer than ten values tell nothing. Under a picture, <b>q<sub>50</sub></b> is the \
+         ratio of the medians, <b>q<sub>99</sub></b> that of the 99 % quantiles."
             .to_owned(),
     ];
     if answer.with_original {

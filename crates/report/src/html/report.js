@@ -54,6 +54,12 @@
     return name ? `${number} ${name}` : number;
   }
 
+  // A power of ten needs no digits behind the point: 10 ms, 100 kB.
+  function decade(kind, value) {
+    const [size, name] = unitFor(kind, value);
+    return `${Number((value / size).toPrecision(1))} ${name}`;
+  }
+
   const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
   const power = (exponent) =>
     "10" + (exponent < 0 ? "⁻" : "") + [...String(Math.abs(exponent))].map((digit) => SUPERSCRIPTS[digit]).join("");
@@ -74,7 +80,7 @@
     const magnitude = 10 ** Math.floor(Math.log10(raw));
     const step = magnitude * [1, 2, 2.5, 5, 10].find((factor) => factor * magnitude >= raw * 0.999);
     const ticks = [];
-    for (let index = Math.ceil(low / step - 1e-9); index * step <= high + step * 1e-9; index++) ticks.push(index * step);
+    for (let index = Math.ceil(low / step - 1e-9); index * step <= high + step * 1e-9; index++) ticks.push(index * step + 0);
     return { ticks, step };
   }
 
@@ -98,7 +104,7 @@
       const value = 10 ** exponent;
       if (value >= domain[0] * 0.999 && value <= domain[1] * 1.001) {
         const text = axis.unit === "share" ? (exponent >= -2 ? String(Number(value.toPrecision(1))) : power(exponent))
-          : axis.unit === "count" ? (exponent <= 3 ? digits(value) : power(exponent)) : quantity(axis.unit, value);
+          : axis.unit === "count" ? (exponent <= 3 ? String(value) : power(exponent)) : decade(axis.unit, value);
         ticks.push([value, (exponent - first) % stride === 0 ? text : ""]);
       }
       for (let factor = 2; factor < 10 && stride === 1; factor++) {
