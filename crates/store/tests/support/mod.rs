@@ -30,11 +30,11 @@ fn adu() -> impl Strategy<Value = Adu> {
 }
 
 fn endpoint() -> impl Strategy<Value = Endpoint> {
-    let tcp = (any::<Option<u16>>(), number(), any::<Option<u8>>());
+    let tcp = (any::<bool>(), any::<Option<u16>>(), number(), any::<Option<u8>>());
     let times = (prop::option::of(duration()), prop::option::of(duration()));
     (tcp, times, [number(), number(), number(), number(), number(), number()]).prop_map(
-        |((mss, max_window, window_scale), (min_transit, lead_in), counts)| Endpoint {
-            syn_seen: mss.is_some(),
+        |((syn_seen, mss, max_window, window_scale), (min_transit, lead_in), counts)| Endpoint {
+            syn_seen,
             mss,
             max_window,
             window_scale,
