@@ -297,3 +297,23 @@ fn bytes_that_never_passed_are_counted_as_missing() {
     assert_eq!(vector.bytes(A), 4000, "the acknowledgement tells of 1,000 more at the end");
     assert_eq!(vector.ends.acceptor.missing_bytes, 2000);
 }
+
+#[test]
+fn a_segment_that_passes_turns_too_late_joins_the_turn_it_was_sent_in() {
+    let transcript = |late_ack: u32| {
+        let mut t = Transcript::established();
+        t.i(51_000, 1, 1, 100);
+        t.a(91_000, 1, 101, 1000);
+        t.i(101_000, 101, 1501, 100);
+        t.a(141_000, 1501, 201, 700);
+        // Sent at 0.091 s, captured at 0.142 s: the request at 0.101 s had acknowledged it.
+        t.a(142_000, 1001, late_ack, 500);
+        t.finish().1
+    };
+    for late_ack in [101, 151] {
+        let vector = transcript(late_ack);
+        assert_eq!(vector.pattern, Pattern::Sequential);
+        let sizes: Vec<u64> = vector.adus.iter().map(|adu| adu.bytes).collect();
+        assert_eq!(sizes, [100, 1500, 100, 700], "acknowledging {late_ack}");
+    }
+}
