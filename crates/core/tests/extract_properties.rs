@@ -80,7 +80,8 @@ fn direction(events: &[Event], side: Side) -> Direction {
         }
         let (start, end) = (event.start, event.start + event.len);
         let new: Vec<u64> = (start..end).filter(|byte| !seen[*byte as usize]).collect();
-        if event.len == 0 {
+        let keep_alive = event.len == 1 && end == acked && end <= high;
+        if event.len == 0 || keep_alive {
             continue;
         }
         if new.is_empty() {
@@ -141,6 +142,8 @@ fn reference(events: &[Event]) -> (Pattern, Vec<(Side, u64, u64, u64)>) {
         let [initiator, acceptor] = [&directions[0].pieces, &directions[1].pieces];
         while i < initiator.len() || a < acceptor.len() {
             let from_initiator = match (initiator.get(i), acceptor.get(a)) {
+                // Each acknowledges the other if a copy was captured in place of the original: time decides.
+                (Some(p), Some(q)) if q.ack >= p.end && p.ack >= q.end => p.micros <= q.micros,
                 (Some(p), Some(q)) => q.ack >= p.end,
                 (p, _) => p.is_some(),
             };
@@ -397,11 +400,16 @@ proptest! {
         check(&simulate(&script, false, trouble, seed))?;
     }
 
-    /// The capture itself misses packets and swaps neighbours.
+    /// The capture itself misses packets or shifts them. Not both: where a copy is captured out of order in place of
+    /// its original, no order of the ADUs is right.
     #[test]
     fn an_imperfect_capture_gives_the_adus_of_brute_force(
-        script in script(), turns in any::<bool>(), missed in 0u64..5, swapped in 0u64..60, seed in any::<u64>(),
+        script in script(),
+        turns in any::<bool>(),
+        imperfect in prop_oneof![(1u64..5, Just(0u64)), (Just(0u64), 1u64..60)],
+        seed in any::<u64>(),
     ) {
+        let (missed, swapped) = imperfect;
         let trouble = Trouble { before: 0, after: 0, reordered: 0, uncaptured: missed, swapped };
         check(&simulate(&script, turns, trouble, seed))?;
     }

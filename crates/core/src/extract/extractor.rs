@@ -412,23 +412,27 @@ impl Extractor {
     /// that jumps for a single packet ends none.
     fn expire(&mut self, time: Time) {
         let now = time.min(self.previous);
-        for queue in [true, false] {
+        for lingering in [true, false] {
             for _ in 0..2 {
-                let checks = if queue { &mut self.linger_checks } else { &mut self.idle_checks };
+                let checks = if lingering { &mut self.linger_checks } else { &mut self.idle_checks };
                 let Some(check) = checks.front().copied().filter(|check| check.due <= now) else { break };
                 checks.pop_front();
                 let Some(connection) = self.table.get_mut(check.at) else { continue };
                 if connection.order != check.order {
                     continue;
                 }
+                if lingering && !connection.observer.is_closed() {
+                    connection.closing = false;
+                    continue;
+                }
                 let silent = now.since(connection.observer.last_seen());
-                let limit = if queue { self.options.linger } else { self.options.idle_timeout };
+                let limit = if lingering { self.options.linger } else { self.options.idle_timeout };
                 if silent >= limit {
-                    self.counts.idle_ended += u64::from(!queue);
+                    self.counts.idle_ended += u64::from(!lingering);
                     self.close(check.at);
                 } else {
-                    let due = now + if queue { limit } else { limit / 4 };
-                    let checks = if queue { &mut self.linger_checks } else { &mut self.idle_checks };
+                    let due = now + if lingering { limit } else { limit / 4 };
+                    let checks = if lingering { &mut self.linger_checks } else { &mut self.idle_checks };
                     checks.push_back(Check { due, ..check });
                 }
             }

@@ -254,12 +254,15 @@ impl Observer {
             if own.syn && seen.sequence == own.isn {
                 return true;
             }
+            let answers = seen.flags.ack() && peer.syn && seen.acknowledgement == peer.isn.wrapping_add(1);
+            if answers && (!own.syn || own.runs.is_empty()) {
+                return true;
+            }
             if self.is_closed() || time.since(self.last_seen()).as_nanos() >= STALE {
                 return false;
             }
             if own.syn {
                 // Another ISN on a young connection: one that has data is not the one this SYN opens or answers.
-                let answers = seen.flags.ack() && peer.syn && seen.acknowledgement == peer.isn.wrapping_add(1);
                 return own.runs.is_empty() || answers;
             }
             if !own.runs.is_empty() {
@@ -301,6 +304,11 @@ impl Observer {
             return Arrival::default();
         }
         if flags.syn() {
+            if self.reset {
+                // The reset answered an earlier copy of this SYN, or of a connection long gone: this one goes on.
+                self.reset = false;
+                self.close = Close::NotSeen;
+            }
             note_syn(own, peer, &mut self.handshake, now, seen);
         } else {
             own.window = own.window.max(seen.window);

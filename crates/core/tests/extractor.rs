@@ -1,0 +1,415 @@
+//! The capture side of extraction: which segments make a connection, and what comes out when.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use flowloom_core::extract::{Class, Extractor, Finished, Options, Prefix, SideRule};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::wire::{Address, Flags, Segment};
+use flowloom_core::workload::{Close, InitiatorRule, LinkSide, Pattern, Side};
+
+const SYN: u8 = Flags::SYN;
+const ACK: u8 = Flags::ACK;
+const FIN: u8 = Flags::FIN | Flags::ACK;
+const RST: u8 = Flags::RST;
+
+/// Captures begin here: 2026, not zero.
+const EPOCH: Time = Time::from_nanos(1_780_000_000_000_000_000);
+
+fn client(n: u16) -> Address {
+    Address::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 40_000 + n)
+}
+
+fn server() -> Address {
+    Address::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 80)
+}
+
+struct Capture {
+    extractor: Extractor,
+    now: Time,
+}
+
+impl Capture {
+    fn new() -> Capture {
+        Capture::with(Options { keep_set_aside: true, ..Options::default() })
+    }
+
+    fn with(options: Options) -> Capture {
+        Capture { extractor: Extractor::new(options), now: EPOCH }
+    }
+
+    fn segment(source: Address, destination: Address, flags: u8, sequence: u32, ack: u32, len: u32) -> Segment {
+        Segment {
+            source,
+            destination,
+            sequence,
+            acknowledgement: ack,
+            flags: Flags(flags),
+            window: 8192,
+            payload_bytes: len,
+            link_bytes: 54 + len,
+            mss: None,
+            window_scale: (flags & SYN != 0).then_some(2),
+            from: None,
+            macs: None,
+        }
+    }
+
+    /// From client `n` 1 ms later.
+    fn c(&mut self, n: u16, flags: u8, sequence: u32, ack: u32, len: u32) {
+        self.pass(Capture::segment(client(n), server(), flags, sequence, ack, len));
+    }
+
+    /// From the server 1 ms later.
+    fn s(&mut self, n: u16, flags: u8, sequence: u32, ack: u32, len: u32) {
+        self.pass(Capture::segment(server(), client(n), flags, sequence, ack, len));
+    }
+
+    fn pass(&mut self, segment: Segment) {
+        self.now += Duration::from_millis(1);
+        self.extractor.handle_segment(self.now, &segment);
+    }
+
+    fn wait(&mut self, seconds: u64) {
+        self.now += Duration::from_secs(seconds);
+    }
+
+    /// Handshake, a request of 100 and a response of 200 bytes, ISNs `isn` and twice that.
+    fn exchange(&mut self, n: u16, isn: u32) {
+        let other = isn.wrapping_mul(2);
+        self.c(n, SYN, isn, 0, 0);
+        self.s(n, SYN | ACK, other, isn.wrapping_add(1), 0);
+        self.c(n, ACK, isn.wrapping_add(1), other.wrapping_add(1), 100);
+        self.s(n, ACK, other.wrapping_add(1), isn.wrapping_add(101), 200);
+        self.c(n, ACK, isn.wrapping_add(101), other.wrapping_add(201), 0);
+    }
+
+    /// FIN both ways after [`Self::exchange`].
+    fn fins(&mut self, n: u16, isn: u32) {
+        let other = isn.wrapping_mul(2);
+        self.c(n, FIN, isn.wrapping_add(101), other.wrapping_add(201), 0);
+        self.s(n, FIN, other.wrapping_add(201), isn.wrapping_add(102), 0);
+        self.c(n, ACK, isn.wrapping_add(102), other.wrapping_add(202), 0);
+    }
+
+    fn finish(&mut self) -> Vec<Finished> {
+        self.extractor.finish();
+        std::iter::from_fn(|| self.extractor.poll_finished()).collect()
+    }
+}
+
+fn bytes(finished: &[Finished]) -> Vec<[u64; 2]> {
+    finished.iter().map(|one| Side::BOTH.map(|side| one.vector.bytes(side))).collect()
+}
+
+#[test]
+fn a_four_tuple_reused_after_a_close_is_another_connection() {
+    let mut capture = Capture::new();
+    capture.exchange(1, 1000);
+    capture.fins(1, 1000);
+    capture.exchange(1, 70_000);
+    capture.c(1, RST, 70_101, 0, 0);
+    capture.exchange(1, 4_294_967_250);
+    assert_eq!(bytes(&capture.finish()), [[100, 200]; 3]);
+    assert_eq!(capture.extractor.counts().port_reuse, 2);
+}
+
+#[test]
+fn the_same_syn_after_a_reset_is_the_same_connection() {
+    let mut capture = Capture::new();
+    capture.c(1, SYN, 1000, 0, 0);
+    capture.s(1, RST | ACK, 0, 1001, 0);
+    capture.exchange(1, 1000);
+    let finished = capture.finish();
+    assert_eq!(bytes(&finished), [[100, 200]]);
+    assert_eq!(finished[0].vector.close, Close::NotSeen, "the reset was not its end");
+}
+
+#[test]
+fn another_syn_on_an_open_connection_is_another_one_only_after_a_minute_of_silence() {
+    let mut capture = Capture::new();
+    capture.c(1, SYN, 1000, 0, 0);
+    capture.exchange(1, 9000);
+    capture.wait(61);
+    capture.exchange(1, 70_000);
+    assert_eq!(bytes(&capture.finish()), [[100, 200]; 2], "the unanswered attempt belongs to the first");
+}
+
+#[test]
+fn a_jump_in_both_directions_is_port_reuse_and_in_one_a_gap() {
+    let mut capture = Capture::new();
+    capture.exchange(1, 1000);
+    // 800 MB further in both: another connection whose SYN was not captured.
+    capture.c(1, ACK, 800_001_101, 900_002_201, 50);
+    capture.s(1, ACK, 900_002_201, 800_001_151, 60);
+    let reused = capture.finish();
+    assert_eq!(bytes(&reused), [[100, 200], [50, 60]]);
+    assert!(!reused[1].vector.complete);
+
+    let mut capture = Capture::new();
+    capture.exchange(1, 1000);
+    // 800 MB of one response were not captured: the acknowledgement goes on where it was.
+    capture.s(1, ACK, 800_002_201, 1101, 60);
+    let gap = capture.finish();
+    assert_eq!(gap.len(), 1);
+    assert_eq!(gap[0].vector.ends.acceptor.missing_bytes, 800_000_000);
+
+    let mut capture = Capture::new();
+    capture.exchange(1, 1000);
+    // A reset with numbers out of thin air ends a connection, it does not begin one.
+    capture.c(1, RST, 3_000_000_000, 0, 0);
+    assert_eq!(capture.finish().len(), 1);
+}
+
+#[test]
+fn a_repeated_fin_and_late_data_stay_with_their_connection() {
+    let mut capture = Capture::new();
+    capture.exchange(1, 1000);
+    capture.fins(1, 1000);
+    capture.s(1, FIN, 2201, 1102, 0);
+    capture.c(1, RST, 1102, 0, 0);
+    let finished = capture.finish();
+    assert_eq!(bytes(&finished), [[100, 200]]);
+    assert_eq!(finished[0].class, Class::Replayable { pattern: Pattern::Sequential, complete: true });
+}
+
+#[test]
+fn one_direction_and_no_data_are_set_aside_and_counted() {
+    let mut capture = Capture::new();
+    capture.s(1, ACK, 5000, 100, 1000);
+    capture.s(1, ACK, 6000, 100, 1000);
+    capture.c(2, SYN, 1000, 0, 0);
+    capture.s(2, RST | ACK, 0, 1001, 0);
+    capture.exchange(3, 500);
+    let finished = capture.finish();
+    assert_eq!(
+        finished.iter().map(|one| one.class.name()).collect::<Vec<_>>(),
+        ["one_way", "no_data", "sequential_incomplete"]
+    );
+    assert_eq!(finished[2].vector.id, 0, "ids count what is replayed");
+    let counts = capture.extractor.counts();
+    assert_eq!(counts.class(Class::OneWay).payload_bytes.acceptor, 2000);
+    assert_eq!((counts.connections(), counts.payload_bytes().acceptor), (3, 200));
+    let series = capture.extractor.series();
+    let packets = |series: &[flowloom_core::record::Series; 2]| series[0].total().packets + series[1].total().packets;
+    assert_eq!((packets(&series.set_aside), packets(&series.replayed)), (4, 5), "the handshake was held, not lost");
+}
+
+#[test]
+fn no_tcp_at_all_gives_nothing() {
+    let mut capture = Capture::new();
+    capture.extractor.begin(EPOCH);
+    assert!(capture.finish().is_empty());
+    assert_eq!(capture.extractor.counts().connections(), 0);
+    assert_eq!(capture.extractor.counts().duration(), Duration::ZERO);
+}
+
+#[test]
+fn vectors_come_in_the_order_of_starts_with_dense_ids() {
+    let mut capture = Capture::with(Options::default());
+    capture.c(1, SYN, 1000, 0, 0);
+    capture.exchange(2, 5000);
+    capture.fins(2, 5000);
+    capture.wait(300);
+    capture.c(9, SYN, 1, 0, 0);
+    capture.c(9, SYN, 1, 0, 0);
+    assert_eq!(capture.extractor.poll_vector(), None, "the first connection is still open");
+    capture.exchange(1, 1000);
+    capture.extractor.finish();
+    let vectors: Vec<_> = std::iter::from_fn(|| capture.extractor.poll_vector()).collect();
+    assert_eq!(vectors.iter().map(|vector| vector.id).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(vectors[0].start, Time::ZERO);
+    assert!(vectors[0].handshake_repeated);
+    assert_eq!(vectors[1].start, Time::ZERO + Duration::from_millis(1));
+}
+
+#[test]
+fn the_first_packet_of_the_capture_is_the_origin_whatever_it_carries() {
+    let mut capture = Capture::new();
+    capture.extractor.begin(EPOCH);
+    capture.wait(5);
+    capture.exchange(1, 1000);
+    assert_eq!(capture.finish()[0].vector.start, Time::ZERO + Duration::from_millis(5001));
+}
+
+#[test]
+fn a_backward_clock_splits_nothing() {
+    let mut capture = Capture::new();
+    capture.extractor.begin(EPOCH);
+    capture.wait(2 * 86_400);
+    capture.c(1, SYN, 1000, 0, 0);
+    capture.s(1, SYN | ACK, 2000, 1001, 0);
+    let before = capture.now;
+    capture.c(1, ACK, 1001, 2001, 100);
+    capture.now = EPOCH + Duration::from_secs(86_400);
+    capture.s(1, ACK, 2001, 1101, 200);
+    capture.exchange(2, 7000);
+    capture.now = before;
+    capture.c(1, ACK, 1101, 2201, 50);
+    let finished = capture.finish();
+    assert_eq!(bytes(&finished), [[150, 200], [100, 200]]);
+    assert!(finished[0].vector.start <= finished[1].vector.start);
+    let counts = capture.extractor.counts();
+    assert_eq!((counts.clock_backwards, counts.starts_moved), (1, 1));
+    assert!(
+        finished
+            .iter()
+            .flat_map(|one| &one.vector.adus)
+            .all(|adu| adu.wait.is_none_or(|wait| wait < Duration::from_secs(1)))
+    );
+}
+
+#[test]
+fn a_clock_that_jumps_years_for_one_packet_ends_nothing() {
+    let mut capture = Capture::new();
+    for n in 1..5 {
+        capture.c(n, SYN, 1000, 0, 0);
+    }
+    let before = capture.now;
+    capture.wait(10 * 365 * 86_400);
+    capture.c(6, SYN, 1, 0, 0);
+    capture.now = before;
+    for n in 1..5 {
+        capture.exchange(n, 1000);
+    }
+    assert_eq!(capture.finish().len(), 5);
+}
+
+#[test]
+fn a_clock_that_jumps_years_for_good_ends_what_was_open() {
+    let mut capture = Capture::new();
+    capture.exchange(1, 1000);
+    capture.wait(20 * 365 * 86_400);
+    capture.exchange(1, 90_000);
+    capture.exchange(2, 1000);
+    let finished = capture.finish();
+    assert_eq!(bytes(&finished), [[100, 200]; 3]);
+    assert_eq!(capture.extractor.counts().idle_ended, 1);
+    let series = &capture.extractor.series().replayed[0];
+    assert!(series.bins().len() < 20, "bins without traffic are not held");
+}
+
+#[test]
+fn idle_and_closed_connections_leave_the_table() {
+    let mut capture = Capture::with(Options::default());
+    for n in 0..100 {
+        capture.exchange(n, 1000);
+        capture.fins(n, 1000);
+    }
+    assert_eq!(capture.extractor.live(), 100);
+    capture.wait(300);
+    for n in 100..200 {
+        capture.c(n, SYN, 1000, 0, 0);
+    }
+    assert_eq!(capture.extractor.live(), 100, "closed ones are gone after they lingered");
+    capture.wait(2 * 3600);
+    for n in 200..300 {
+        capture.exchange(n, 1000);
+    }
+    assert_eq!(capture.extractor.live(), 100, "silent ones after the idle timeout");
+}
+
+#[test]
+fn duplicated_packets_change_no_vector() {
+    let run = |copies: usize| {
+        let mut capture = Capture::new();
+        let (c, s) = (client(1), server());
+        let segments = [
+            (c, s, SYN, 1000, 0, 0),
+            (s, c, SYN | ACK, 2000, 1001, 0),
+            (c, s, ACK, 1001, 2001, 100),
+            (s, c, ACK, 2001, 1101, 200),
+            (c, s, FIN, 1101, 2201, 0),
+            (s, c, FIN, 2201, 1102, 0),
+        ];
+        for (from, to, flags, sequence, ack, len) in segments {
+            capture.now += Duration::from_millis(1);
+            for _ in 0..copies {
+                capture.extractor.handle_segment(capture.now, &Capture::segment(from, to, flags, sequence, ack, len));
+            }
+        }
+        let finished = capture.finish();
+        (finished[0].vector.adus.clone(), finished.len(), capture.extractor.counts().duplicates)
+    };
+    let (once, twice) = (run(1), run(2));
+    assert_eq!((once.0, once.1), (twice.0, twice.1));
+    assert_eq!((once.2, twice.2), (0, 2));
+}
+
+#[test]
+fn the_initiator_is_told_by_the_most_certain_rule() {
+    let rule = |segments: &[(bool, u8)]| {
+        let mut capture = Capture::new();
+        for (from_client, flags) in segments {
+            // The client's port is the smaller one here: the port rule alone would be wrong.
+            let (c, s) = (Address { port: 20, ..client(1) }, server());
+            let sequence = if flags & SYN != 0 { 999 } else { 1000 };
+            let (from, to) = if *from_client { (c, s) } else { (s, c) };
+            capture.pass(Capture::segment(from, to, *flags, sequence, 1000, 0));
+        }
+        let finished = capture.finish();
+        assert_eq!(finished.len(), 1);
+        (finished[0].vector.initiator_rule, finished[0].initiator.port == 20)
+    };
+    assert_eq!(rule(&[(true, SYN), (false, SYN | ACK)]), (InitiatorRule::Syn, true));
+    assert_eq!(rule(&[(false, SYN | ACK), (true, ACK)]), (InitiatorRule::SynAck, true));
+    assert_eq!(rule(&[(false, SYN | ACK), (true, SYN)]), (InitiatorRule::Syn, true));
+    assert_eq!(rule(&[(true, ACK)]), (InitiatorRule::Port, false));
+    assert_eq!(rule(&[(false, ACK), (true, SYN)]), (InitiatorRule::Syn, true), "the SYN was overtaken");
+}
+
+#[test]
+fn sides_of_the_link_come_from_marks_then_prefixes_then_mac_addresses() {
+    let side = |options: Options, change: &dyn Fn(&mut Segment)| {
+        let mut capture = Capture::with(Options { keep_set_aside: true, ..options });
+        let mut segment = Capture::segment(client(1), server(), SYN, 1, 0, 0);
+        change(&mut segment);
+        capture.pass(segment);
+        let side = capture.finish()[0].vector.initiator_side;
+        let rule = [SideRule::Marks, SideRule::Inside, SideRule::Macs, SideRule::Unknown]
+            .into_iter()
+            .find(|rule| capture.extractor.counts().side_rule(*rule) == 1);
+        (side, rule)
+    };
+    let inside = |text: &str| Options { inside: vec![text.parse().unwrap()], ..Options::default() };
+    let plain = |_: &mut Segment| {};
+    let marked = |segment: &mut Segment| segment.from = Some(LinkSide::Right);
+    let macs = |segment: &mut Segment| segment.macs = Some([[1; 6], [2; 6]]);
+    assert_eq!(side(inside("10.0.0.0/8"), &marked), (LinkSide::Right, Some(SideRule::Marks)));
+    assert_eq!(side(inside("10.0.0.0/8"), &plain), (LinkSide::Left, Some(SideRule::Inside)));
+    assert_eq!(side(inside("192.0.2.0/24"), &macs), (LinkSide::Right, Some(SideRule::Inside)));
+    assert_eq!(side(inside("2001:db8::/32"), &plain), (LinkSide::Left, Some(SideRule::Unknown)));
+    assert_eq!(side(Options::default(), &macs), (LinkSide::Left, Some(SideRule::Macs)));
+    assert_eq!(side(Options::default(), &plain), (LinkSide::Left, Some(SideRule::Unknown)));
+
+    let mut capture = Capture::new();
+    let mut segment = Capture::segment(client(1), server(), SYN, 1, 0, 0);
+    segment.macs = Some([[1; 6], [2; 6]]);
+    capture.pass(segment);
+    (segment.source, segment.destination, segment.macs) = (server(), client(2), Some([[2; 6], [1; 6]]));
+    capture.pass(segment);
+    let sides: Vec<LinkSide> = capture.finish().iter().map(|one| one.vector.initiator_side).collect();
+    assert_eq!(sides, [LinkSide::Left, LinkSide::Right]);
+}
+
+#[test]
+fn prefixes_are_read_and_checked() {
+    let all: Prefix = "0.0.0.0/0".parse().unwrap();
+    assert!(all.contains(client(1)));
+    assert!(!all.contains(Address::new("2001:db8::1".parse().unwrap(), 1)), "IPv4 prefixes take no IPv6");
+    assert!("2001:db8::/32".parse::<Prefix>().unwrap().contains(Address::new("2001:db8::1".parse().unwrap(), 1)));
+    assert!("10.0.0.1".parse::<Prefix>().unwrap().contains(client(1)));
+    for bad in ["10.0.0.0/33", "ten/8", "10.0.0.0/-1", "", "2001:db8::/129"] {
+        assert!(bad.parse::<Prefix>().is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn complete_only_leaves_out_and_counts_the_others() {
+    let mut capture = Capture::with(Options { complete_only: true, ..Options::default() });
+    capture.exchange(1, 1000);
+    capture.exchange(2, 1000);
+    capture.fins(2, 1000);
+    capture.extractor.finish();
+    assert_eq!(std::iter::from_fn(|| capture.extractor.poll_vector()).count(), 1);
+    assert_eq!(capture.extractor.counts().incomplete_left_out, 1);
+}
