@@ -182,15 +182,23 @@ impl Source {
 
     #[cold]
     fn refill(&mut self, count: usize) -> Result<bool, Fault> {
+        if self.ended {
+            return Ok(false);
+        }
         self.refills += 1;
+        let full = self.end == self.window.len();
         self.window.copy_within(self.start..self.end, 0);
         self.base += self.start as u64;
         self.end -= self.start;
         self.start = 0;
-        let grown = if self.refills == 1 { 0 } else { (self.window.len() * 2).min(self.limit) };
-        let size = self.window.len().max(grown).max(count);
-        self.window.resize(size, 0);
+        if full && self.window.len() < self.limit {
+            self.window.resize((self.window.len() * 2).min(self.limit), 0);
+        }
         while self.end < count && !self.ended {
+            if self.end == self.window.len() {
+                // A large record, or a damaged length: memory grows with what is there, not with what is claimed.
+                self.window.resize((self.window.len() * 2).min(count), 0);
+            }
             match self.stream.read(&mut self.window[self.end..]) {
                 Ok(0) => self.ended = true,
                 Ok(read) => self.end += read,
