@@ -188,9 +188,9 @@ fn verdict(text: &mut String, verdict: Verdict, reason: &str, colour: bool) {
     let _ = writeln!(text, "{word}  ({reason})");
 }
 
-/// The warnings, each with its remedy.
+/// The warnings but for mere notes, each with its remedy.
 fn warnings(text: &mut String, warnings: &[Warning], colour: bool) {
-    for warning in warnings {
+    for warning in warnings.iter().filter(|warning| !warning.is_note()) {
         let head = if colour { painted("warning:", "33") } else { "warning:".to_owned() };
         let _ = write!(text, "{head} ");
         let mut body = String::new();

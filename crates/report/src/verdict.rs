@@ -251,6 +251,11 @@ impl Warning {
         }
     }
 
+    /// Whether it is only good to know: the report says it, the terminal does not.
+    pub fn is_note(&self) -> bool {
+        matches!(self, Warning::NotStationary { .. })
+    }
+
     /// What to do about it, where something can be done.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {

@@ -10,7 +10,7 @@ use flowloom_store::run_folder::Point;
 use super::ReportOptions;
 use super::figure::{Figure, Table, run_role};
 use crate::answer::Answer;
-use crate::compare::{Comparison, Difference, Judgement, difference};
+use crate::compare::{Comparison, Judgement, difference};
 use crate::metric::Metric;
 use crate::run::{Class, Run, Size};
 use crate::statistics::RATIO_PROBABILITIES;
@@ -35,6 +35,11 @@ fn escaped(text: &str) -> String {
         }
     }
     safe
+}
+
+/// A value as HTML in which no line ends between a number and its unit.
+fn value(text: &str) -> String {
+    escaped(text).split(" / ").map(|part| part.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" / ")
 }
 
 /// The whole file.
@@ -75,6 +80,11 @@ fn default_title(runs: &[Run]) -> String {
         [run] if !run.facts.title.is_empty() => run.facts.title.clone(),
         [run] if !run.facts.source.is_empty() => format!("Replay of {}", run.facts.source),
         [run] => run.name.clone(),
+        [first, others @ ..]
+            if !first.facts.source.is_empty() && others.iter().all(|run| run.facts.source == first.facts.source) =>
+        {
+            format!("{} replays of {}", runs.len(), first.facts.source)
+        }
         runs => format!("{} runs compared", runs.len()),
     }
 }
@@ -177,73 +187,106 @@ fn swatch(role: &str) -> String {
 }
 
 fn answer_section(html: &mut String, answer: &Answer) {
-    html.push_str("<section id=\"answer\">\n<h2>Answer</h2>\n<div class=\"answer\">\n");
-    html.push_str("<div class=\"scroll\"><table class=\"numbers\">\n<thead><tr><th scope=\"col\" colspan=\"2\"><span class=\"quiet\">quantity</span></th>");
+    // One replay has its distances in a column of their own; several have them below their values.
+    let many = answer.comparisons.len() > 1;
+    let many_class = if many { " many" } else { "" };
+    let _ = write!(
+        html,
+        "<section id=\"answer\">\n<h2>Answer</h2>\n<div class=\"answer{many_class}\">\n<div class=\"scroll\">\
+         <table class=\"numbers\">\n<thead><tr><th scope=\"col\"><span class=\"quiet\">quantity</span></th>"
+    );
     for (index, column) in answer.columns.iter().enumerate() {
-        let role = match (answer.with_original, index) {
-            (true, 0) => "original".to_owned(),
-            (true, index) => run_role(index - 1),
-            (false, index) => run_role(index),
-        };
-        let _ = write!(html, "<th scope=\"col\">{}{}</th>", swatch(&role), escaped(column));
-        if compared(answer, index) {
-            html.push_str("<th scope=\"col\" class=\"apart\">distance</th>");
-        }
+        let _ = write!(html, "<th scope=\"col\">{}{}</th>", swatch(&column_role(answer, index)), escaped(column));
     }
-    html.push_str("</tr></thead>\n<tbody>\n");
+    let apart = answer.comparisons.len() == 1;
+    html.push_str(if apart {
+        "<th scope=\"col\">distance</th></tr></thead>\n<tbody>\n"
+    } else {
+        "</tr></thead>\n<tbody>\n"
+    });
     for row in &answer.rows {
-        let _ = write!(html, "<tr><th scope=\"row\">{}</th><td class=\"statistic\">{}</td>", row.name, row.statistic);
-        for (index, value) in row.values.iter().enumerate() {
-            let _ = write!(html, "<td>{}</td>", escaped(value));
-            if compared(answer, index) {
-                let (distance, judgement) = row.distances.get(index - 1).cloned().unwrap_or_default();
+        let _ =
+            write!(html, "<tr><th scope=\"row\">{} <span class=\"statistic\">{}</span></th>", row.name, row.statistic);
+        let mut last = String::new();
+        for (index, text) in row.values.iter().enumerate() {
+            let distance = index.checked_sub(1).and_then(|index| row.distances.get(index));
+            let distance = distance.filter(|(text, _)| !text.is_empty()).map(|(distance, judgement)| {
                 let badge = judgement.map(badge).unwrap_or_default();
-                let _ = write!(html, "<td class=\"apart\"><span class=\"distance\">{distance}</span> {badge}</td>");
+                format!("<span class=\"distance\">{distance}</span> {badge}")
+            });
+            let _ = write!(
+                html,
+                "<td>{}",
+                if index == 0 || !row.statistic.is_empty() { value(text) } else { escaped(text) }
+            );
+            match distance {
+                Some(distance) if many => {
+                    let _ = write!(html, "<div class=\"below\">{distance}</div>");
+                }
+                Some(distance) => last = distance,
+                None => {}
             }
+            html.push_str("</td>");
+        }
+        if apart {
+            let _ = write!(html, "<td>{last}</td>");
         }
         html.push_str("</tr>\n");
     }
-    html.push_str("</tbody>\n</table></div>\n");
-    html.push_str("<div class=\"findings\">\n<h3>Largest differences</h3>\n");
-    let told: Vec<(&Comparison, Vec<&Difference>)> =
-        answer.comparisons.iter().map(|comparison| (comparison, comparison.largest_differences())).collect();
+    if many {
+        html.push_str("<tr class=\"total\"><th scope=\"row\">overall distance</th><td></td>");
+        for comparison in &answer.comparisons {
+            let distance = comparison.distance.map_or_else(|| "–".to_owned(), |distance| format!("{distance:.3}"));
+            let _ = write!(html, "<td><b>{distance}</b></td>");
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody>\n</table></div>\n<div class=\"findings\">\n<h3>Largest differences</h3>\n");
     if answer.comparisons.is_empty() {
         html.push_str("<p>Nothing to compare with: this run has no original.</p>\n");
     }
-    for (comparison, differences) in &told {
-        if answer.comparisons.len() > 1 {
-            let _ = writeln!(html, "<h4>{}</h4>", escaped(&comparison.other));
-        }
-        if differences.is_empty() {
-            html.push_str("<p>None: every metric with enough values is the same within its tolerance.</p>\n");
-            continue;
-        }
-        html.push_str("<ol>\n");
-        for difference in differences {
-            let _ = writeln!(html, "<li>{}. {}</li>", escaped(&difference.finding), badge(difference.judgement));
-        }
-        html.push_str("</ol>\n");
+    html.push_str("<div class=\"told\">\n");
+    for (index, comparison) in answer.comparisons.iter().enumerate() {
+        findings(html, comparison, many.then(|| run_role(index + usize::from(!answer.with_original))));
     }
-    for (comparison, _) in told {
-        if let Some(distance) = comparison.distance {
-            let name = if answer.comparisons.len() > 1 {
-                format!(" of {}", escaped(&comparison.other))
-            } else {
-                String::new()
-            };
-            let _ = writeln!(
-                html,
-                "<p class=\"overall\">Overall distance{name} <b>{distance:.3}</b> <span class=\"quiet\">0 is the same, 1 \
-                 has nothing in common</span></p>"
-            );
-        }
+    html.push_str("</div>\n");
+    if !many && let Some(distance) = answer.comparisons.first().and_then(|comparison| comparison.distance) {
+        let _ = writeln!(
+            html,
+            "<p class=\"overall\">Overall distance <b>{distance:.3}</b> <span class=\"quiet\">{SCALE}</span></p>"
+        );
     }
     html.push_str("</div>\n</div>\n</section>\n");
 }
 
-/// Whether the column has a distance to the first.
-fn compared(answer: &Answer, column: usize) -> bool {
-    column > 0 && !answer.comparisons.is_empty()
+/// How to read an overall distance.
+const SCALE: &str = "0 is the same, 1 has nothing in common";
+
+/// The largest differences of one comparison; `role` colours its name where there are several.
+fn findings(html: &mut String, comparison: &Comparison, role: Option<String>) {
+    html.push_str("<div>\n");
+    if let Some(role) = role {
+        let _ = writeln!(html, "<h4>{}{}</h4>", swatch(&role), escaped(&comparison.other));
+    }
+    let differences = comparison.largest_differences();
+    if differences.is_empty() {
+        html.push_str("<p>None: every metric with enough values is the same within its tolerance.</p>\n</div>\n");
+        return;
+    }
+    html.push_str("<ol>\n");
+    for difference in differences {
+        let _ = writeln!(html, "<li>{}. {}</li>", escaped(&difference.finding), badge(difference.judgement));
+    }
+    html.push_str("</ol>\n</div>\n");
+}
+
+/// The role, hence the colour, of a column of the answer.
+fn column_role(answer: &Answer, column: usize) -> String {
+    match (answer.with_original, column) {
+        (true, 0) => "original".to_owned(),
+        (true, column) => run_role(column - 1),
+        (false, column) => run_role(column),
+    }
 }
 
 fn trust_section(html: &mut String, runs: &[Run], answer: &Answer, summaries: &[Summary]) {
@@ -282,7 +325,7 @@ fn trust_section(html: &mut String, runs: &[Run], answer: &Answer, summaries: &[
     let mut notes = vec![
         "Distances are effect sizes, not tests: values within a run depend on each other. <b>KS</b> is the largest \
          difference between two distribution functions; <b>tolerant KS</b> is what is left of it after each value may move by \
-         max(0.5 ms, 2 %) (times), 2 % (rates, sizes) or max(half a unit, 2 %) (counts). Up to 0.02 is called <i>same</i>, up to \
+         max(0.5 ms, 2 %) (times), 2 % (rates, sizes) or max(half a unit, 2 %) (counts). The <b>overall distance</b> is the mean tolerant KS of response times, durations, active connections and throughput. Up to 0.02 is called <i>same</i>, up to \
          0.1 <i>close</i>; fewer than ten values tell nothing. Under a picture, <b>q<sub>50</sub></b> is the \
          ratio of the medians, <b>q<sub>99</sub></b> that of the 99 % quantiles."
             .to_owned(),
@@ -320,11 +363,7 @@ fn sentence(text: &str) -> String {
 fn pictures_section(html: &mut String, answer: &Answer, figures: &[Figure]) {
     html.push_str("<section id=\"pictures\">\n<h2>Pictures</h2>\n<div class=\"legend\">\n");
     for (index, column) in answer.columns.iter().enumerate() {
-        let role = match (answer.with_original, index) {
-            (true, 0) => "original".to_owned(),
-            (true, index) => run_role(index - 1),
-            (false, index) => run_role(index),
-        };
+        let role = column_role(answer, index);
         let _ = writeln!(
             html,
             "<button type=\"button\" data-toggle=\"{role}\" aria-pressed=\"true\">{}{}</button>",
@@ -482,7 +521,7 @@ fn breakdown_row(html: &mut String, run: &Run, with_original: bool, name: &str, 
         let replay = measured.sample(metric, point, accept);
         let quantiles = |sample: &crate::statistics::Sample| {
             let show = |p| sample.quantile(p).map(|value| metric.unit().show(value));
-            show(0.5).zip(show(0.99)).map_or_else(|| "–".to_owned(), |(p50, p99)| format!("{p50} / {p99}"))
+            show(0.5).zip(show(0.99)).map_or_else(|| "–".to_owned(), |(p50, p99)| value(&format!("{p50} / {p99}")))
         };
         values += replay.len();
         let _ = write!(cells, "<td>{}</td>", thousands(replay.len() as u64));

@@ -4,7 +4,8 @@
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const HEIGHT = 268;
-  const PRINT_WIDTH = 348;
+  const PRINT_WIDTH = 335;
+  const PRINT_HEIGHT = 190;
   const MARGIN = { top: 26, right: 16, bottom: 40, left: 50 };
   const LABEL_ROOM = 74;
 
@@ -198,7 +199,7 @@
 
     draw() {
       const width = this.printing ? PRINT_WIDTH : Math.max(260, Math.round(this.holder.clientWidth || 560));
-      const height = this.printing ? 216 : HEIGHT;
+      const height = this.printing ? PRINT_HEIGHT : HEIGHT;
       const model = this.model();
       const margin = { ...MARGIN };
       if (this.figure.kind === "series" && model.lines.length) margin.right = LABEL_ROOM;
@@ -234,8 +235,8 @@
     drawAxes(root, model, x, y, area) {
       const grid = svg("g", { class: "grid" }, root);
       const axes = svg("g", { class: "axes" }, root);
-      const xs = axisTicks(model.xAxis, x, area.right - area.left, model.xAxis.log ? 64 : 72);
-      const ys = axisTicks(model.yAxis, y, area.bottom - area.top, 44);
+      const xs = axisTicks(model.xAxis, x, area.right - area.left, model.xAxis.log ? 64 : 56);
+      const ys = axisTicks(model.yAxis, y, area.bottom - area.top, 38);
       for (const value of ys.minor) svg("line", { class: "minor", x1: area.left, x2: area.right, y1: px(y.to(value)), y2: px(y.to(value)) }, grid);
       for (const value of xs.minor) svg("line", { class: "minor", x1: px(x.to(value)), x2: px(x.to(value)), y1: area.top, y2: area.bottom }, grid);
       for (const [value, label] of ys.ticks) {
