@@ -7,7 +7,7 @@ use flowloom_core::time::{Duration, Time};
 /// Clock steps longer than this, either way, are counted as jumps.
 const JUMP: Duration = Duration::from_secs(86_400);
 
-/// The container and time unit of a capture.
+/// The container of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// pcap.
