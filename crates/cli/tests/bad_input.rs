@@ -1,0 +1,335 @@
+//! Bad input gets a clear error or a clear count; nothing half-written is left behind.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use flowloom_core::time::Duration;
+use flowloom_core::workload::Side;
+use support::{Bench, Traffic};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// `extract --json` of these bytes.
+fn counts(bytes: &[u8]) -> serde_json::Value {
+    let bench = Bench::new();
+    bench.file("c.pcap", bytes);
+    bench.json(&["extract", "c.pcap", "-o", "w.parquet", "--json"])
+}
+
+#[test]
+fn an_empty_file() {
+    let bench = Bench::new();
+    bench.file("empty.pcap", b"");
+    bench.flowloom(&["run", "empty.pcap", "-o", "r"]).failed(1, &["empty.pcap", "empty", "hint"]);
+    bench.flowloom(&["extract", "empty.pcap", "-o", "w.parquet"]).failed(1, &["empty.pcap", "empty"]);
+    assert_eq!(bench.names(), ["empty.pcap"], "nothing is left behind");
+}
+
+#[test]
+fn no_capture_at_all() {
+    let bench = Bench::new();
+    bench.file("notes.txt", b"these are my notes, not packets\n");
+    bench.flowloom(&["run", "notes.txt", "-o", "r"]).failed(1, &["notes.txt: not a capture", "hint"]);
+    bench.flowloom(&["describe", "missing.pcap"]).failed(1, &["missing.pcap", "hint: check the spelling"]);
+    assert_eq!(bench.names(), ["notes.txt"]);
+}
+
+#[test]
+fn a_capture_cut_in_mid_record() {
+    let bench = Bench::new();
+    let whole = Traffic::many(20).pcap();
+    bench.file("cut.pcap", &whole[..whole.len() - 30]);
+    let said = bench.flowloom(&["extract", "cut.pcap", "-o", "w.parquet"]);
+    said.failed(1, &["cut.pcap: packet ", " at byte ", "nothing was written", "--allow-truncated"]);
+    assert_eq!(bench.names(), ["cut.pcap"]);
+    let counts = bench.json(&["extract", "cut.pcap", "-o", "w.parquet", "--allow-truncated", "--json"]);
+    assert_eq!(counts["connections"]["total"], 20);
+    assert_eq!(counts["inputs"][0]["truncated"], true);
+}
+
+/// Rewrites a nanosecond pcap with every record cut to `length` bytes.
+fn snapped(pcap: &[u8], length: usize) -> Vec<u8> {
+    let mut out = pcap[..24].to_vec();
+    let mut rest = &pcap[24..];
+    while rest.len() >= 16 {
+        let captured = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let kept = captured.min(length);
+        out.extend_from_slice(&rest[..8]);
+        out.extend_from_slice(&(kept as u32).to_le_bytes());
+        out.extend_from_slice(&rest[12..16 + kept]);
+        rest = &rest[16 + captured..];
+    }
+    out
+}
+
+#[test]
+fn a_snap_length_of_54_loses_nothing_but_options() {
+    let whole = Traffic::many(20).pcap();
+    let (full, short) = (counts(&whole), counts(&snapped(&whole, 54)));
+    for key in ["connections", "payload_bytes", "packets"] {
+        assert_eq!(full[key], short[key]);
+    }
+}
+
+#[test]
+fn the_wrong_link_type() {
+    let bench = Bench::new();
+    let mut bytes = Traffic::many(5).pcap();
+    bytes[20..24].copy_from_slice(&147u32.to_le_bytes());
+    bench.file("c.pcap", &bytes);
+    let said = bench.flowloom(&["run", "c.pcap", "-o", "r"]);
+    said.failed(1, &["no connection to replay", "none of the", "hint"]);
+    assert_eq!(bench.names(), ["c.pcap"]);
+    let set_aside = &counts(&bytes)["set_aside"];
+    assert!(set_aside.as_object().unwrap().keys().any(|reason| reason.contains("link-type")), "{set_aside}");
+}
+
+#[test]
+fn a_clock_that_runs_backwards() {
+    let traffic = Traffic::many(20);
+    let mut packets = traffic.packets.clone();
+    packets.sort_by_key(|packet| packet.time);
+    let middle = packets.len() / 2;
+    for packet in &mut packets[middle..] {
+        packet.time = packet.time.before(Duration::from_millis(300));
+    }
+    let back = counts(&Traffic::in_order(&packets));
+    assert_eq!(back["connections"]["total"], 20, "no connection is split");
+    assert_eq!(back["payload_bytes"], counts(&traffic.pcap())["payload_bytes"]);
+    assert_eq!(back["tcp"]["clock_ran_backwards"], 1);
+}
+
+#[test]
+fn a_clock_that_jumps_years() {
+    let bench = Bench::new();
+    let years = Duration::from_secs(5 * 365 * 86_400);
+    let traffic = Traffic::many(10).connection(50, years, 300, 5_000).connection(51, years + SECOND, 300, 5_000);
+    bench.file("c.pcap", &traffic.pcap());
+    // Five years in bins of a second or steps of an event would take minutes and gigabytes.
+    let run = bench.json(&["run", "c.pcap", "-o", "r", "--json"]);
+    assert_eq!(run["connections"]["completed"], 12);
+    let size = std::fs::metadata(bench.path("r/report.html")).unwrap().len();
+    assert!(size < 3_000_000, "the report has {size} bytes");
+}
+
+#[test]
+fn sequence_numbers_that_wrap() {
+    let traffic = Traffic::default().connection_from(0, SECOND, u32::MAX - 2_000, 10_000, 50_000);
+    let wrapped = counts(&traffic.pcap());
+    assert_eq!(wrapped["connections"]["sequential"], 1);
+    assert_eq!(wrapped["payload_bytes"]["initiator"], 10_000);
+    assert_eq!(wrapped["payload_bytes"]["acceptor"], 50_000);
+}
+
+#[test]
+fn duplicate_packets() {
+    let traffic = Traffic::many(20);
+    let mut doubled: Vec<_> = traffic.packets.iter().flat_map(|packet| [*packet, *packet]).collect();
+    doubled.sort_by_key(|packet| packet.time);
+    let (once, twice) = (counts(&traffic.pcap()), counts(&Traffic::in_order(&doubled)));
+    assert_eq!(once["payload_bytes"], twice["payload_bytes"]);
+    assert_eq!(once["connections"], twice["connections"]);
+    assert_eq!(twice["tcp"]["duplicate_segments"], once["tcp"]["data_segments"]);
+}
+
+#[test]
+fn a_4_tuple_used_again() {
+    let traffic = Traffic::default()
+        .connection_from(0, Duration::ZERO, 5_000, 100, 1_000)
+        .connection_from(0, SECOND, 900_000, 200, 2_000);
+    let reused = counts(&traffic.pcap());
+    assert_eq!(reused["connections"]["sequential"], 2);
+    assert_eq!(reused["connections"]["complete"], 2);
+}
+
+#[test]
+fn one_direction_only() {
+    let bench = Bench::new();
+    let mut traffic = Traffic::many(10);
+    traffic.packets.retain(|packet| packet.sender == Side::Acceptor);
+    bench.file("c.pcap", &traffic.pcap());
+    let said = bench.flowloom(&["run", "c.pcap", "-o", "r"]);
+    said.failed(1, &["no connection to replay", "both directions"]);
+    assert_eq!(counts(&traffic.pcap())["connections"]["one_way"], 10);
+    assert_eq!(bench.names(), ["c.pcap"]);
+}
+
+#[test]
+fn no_tcp_at_all() {
+    let bench = Bench::new();
+    let mut bytes = Traffic::many(3).pcap();
+    let mut at = 24;
+    while at < bytes.len() {
+        let captured = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
+        bytes[at + 16 + 14 + 9] = 17;
+        at += 16 + captured;
+    }
+    bench.file("udp.pcap", &bytes);
+    bench.flowloom(&["run", "udp.pcap", "-o", "r"]).failed(1, &["no connection to replay"]);
+    let set_aside = &counts(&bytes)["set_aside"];
+    assert!(set_aside.as_object().unwrap().keys().any(|reason| reason.contains("udp")), "{set_aside}");
+}
+
+#[test]
+fn an_output_that_cannot_be_written() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(5).pcap());
+    bench.file("file", b"in the way");
+    bench.flowloom(&["extract", "c.pcap", "-o", "missing/w.parquet"]).failed(1, &["missing/w.parquet"]);
+    bench.flowloom(&["run", "c.pcap", "-o", "file/r"]).failed(1, &["file/r"]);
+    bench.flowloom(&["run", "c.pcap", "-o", "file"]).failed(1, &["exists already", "-o"]);
+    bench.flowloom(&["run", "c.pcap", "-o", "file", "--force"]).failed(1, &["not a run folder"]);
+    bench.flowloom(&["run", "c.pcap", "-o", "/proc/r"]).failed(1, &["/proc/r"]);
+    assert_eq!(bench.names(), ["c.pcap", "file"]);
+    assert_eq!(std::fs::read(bench.path("file")).unwrap(), b"in the way");
+}
+
+#[test]
+fn a_full_disk() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(2_000).pcap());
+    let small = bench.path("small");
+    std::fs::create_dir(&small).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&small).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: a full disk needs the right to mount a small tmpfs");
+        return;
+    }
+    let workload = bench.flowloom(&["extract", "c.pcap", "-o", "small/w.parquet"]);
+    let run = bench.flowloom(&["run", "c.pcap", "-o", "small/r"]);
+    let left = std::fs::read_dir(&small).unwrap().count();
+    assert!(Command::new("umount").arg(&small).status().unwrap().success());
+    workload.failed(1, &["small/w.parquet", "No space left"]);
+    run.failed(1, &["No space left"]);
+    assert_eq!(left, 0, "nothing half-written is left on a full disk");
+}
+
+#[test]
+fn a_workload_of_a_newer_format() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(5).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    let mut bytes = std::fs::read(bench.path("w.parquet")).unwrap();
+    // The version is the value after its key in the file's metadata: one digit, so nothing moves.
+    let key = b"flowloom.version";
+    let at = bytes.windows(key.len()).rposition(|window| window == key).unwrap() + key.len();
+    let digit = at + bytes[at..].iter().position(|&byte| byte == b'1').unwrap();
+    bytes[digit] = b'9';
+    bench.file("newer.parquet", &bytes);
+    bench.flowloom(&["run", "newer.parquet", "-o", "r"]).failed(1, &["newer format: version 9", "update flowloom"]);
+    bench.flowloom(&["describe", "newer.parquet"]).failed(1, &["newer format"]);
+    bench.file("damaged.parquet", &bytes[..bytes.len() - 9]);
+    bench.flowloom(&["run", "damaged.parquet", "-o", "r"]).failed(1, &["damaged.parquet"]);
+    bench.file("tiny.parquet", b"PAR1");
+    bench.flowloom(&["run", "tiny.parquet", "-o", "r"]).failed(1, &["tiny.parquet"]);
+}
+
+#[test]
+fn an_experiment_with_an_unknown_key() {
+    let bench = Bench::new();
+    bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\n[network.bottleneck]\nqeue = { kind = \"drop-tail\" }\n");
+    let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);
+    said.failed(2, &["e.toml:4: unknown key \"qeue\"", "known: rate, delay, queue", "did you mean \"queue\"?"]);
+    bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\n[network.bottleneck.queue]\nkind = \"droptail\"\n");
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(2, &["e.toml:4", "did you mean \"drop-tail\"?"]);
+    bench.file("e.toml", b"title = \"no source\"\n");
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(2, &["names no source"]);
+    bench.file("e.toml", b"[workload]\nsource = \"missing.pcap\"\n");
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(1, &["missing.pcap", "hint"]);
+}
+
+#[test]
+fn impossible_numbers() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(5).pcap());
+    for (words, wanted) in [
+        (["--rate", "0mbit"], "above zero"),
+        (["--rate", "-5mbit"], "-5mbit"),
+        (["--rate", "10"], "write it like"),
+        (["--rate", "1bit"], "too slow"),
+        (["--queue", "0p"], "at least one packet"),
+        (["--queue", "100b"], "at least one packet"),
+        (["--delay", "20"], "20ms"),
+        (["--delay", "99h"], "too long"),
+        (["--duration", "0s"], "above zero"),
+        (["--jobs", "0"], "0"),
+        (["--inside", "10.0.0.0/40"], "not an address prefix"),
+    ] {
+        bench.flowloom(&[&["run", "c.pcap", "-o", "r"][..], &words].concat()).failed(2, &[wanted]);
+    }
+    assert_eq!(bench.names(), ["c.pcap"]);
+}
+
+#[test]
+fn no_run_folder() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("empty")).unwrap();
+    for command in ["compare", "report"] {
+        bench.flowloom(&[command, "empty"]).failed(1, &["not a run folder", "hint"]);
+        bench.flowloom(&[command, "missing"]).failed(1, &["missing"]);
+    }
+    bench.flowloom(&["run", "empty"]).failed(2, &["this is a folder"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(5).pcap());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_flowloom"))
+        .current_dir(bench.folder.path())
+        .args(["describe", "c.pcap"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_read() {
+    let bench = Bench::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_flowloom"))
+        .current_dir(bench.folder.path())
+        .args(["extract", "-", "-o", "w.parquet", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A group of its own: only the child is interrupted.
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // A capture without an end: the command stops because it is asked to, or never.
+    let mut id = 0;
+    let mut header_sent = false;
+    loop {
+        let batch = (id..id + 500).fold(Traffic::default(), |traffic, id| {
+            traffic.connection(id, Duration::from_millis(id * 10), 300, 3_000)
+        });
+        id += 500;
+        let bytes = batch.pcap();
+        if input.write_all(if header_sent { &bytes[24..] } else { &bytes }).is_err() {
+            break;
+        }
+        header_sent = true;
+        if id == 5_000 {
+            let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+            assert!(interrupted.success());
+        }
+    }
+    drop(input);
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{err}");
+    assert!(err.contains("interrupted after"), "{err}");
+    let counts: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(counts["interrupted"], true);
+    let kept = bench.json(&["describe", "w.parquet", "--json"]);
+    assert!(kept["workload"]["connections"]["total"].as_u64().unwrap() > 1_000);
+}

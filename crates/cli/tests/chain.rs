@@ -1,0 +1,219 @@
+//! The main job through the command line: extract, describe, run, compare, report.
+
+mod support;
+
+use flowloom_core::time::Duration;
+use serde_json::Value;
+use support::{Bench, Traffic, contents};
+
+/// Every field of `value` named by a path like `connections.total` is a number, an object or a string, not missing.
+#[track_caller]
+fn has(value: &Value, paths: &[&str]) {
+    for path in paths {
+        let found = path.split('.').try_fold(value, |value, key| value.get(key));
+        assert!(found.is_some_and(|found| !found.is_null()), "{path} is missing in {value}");
+    }
+}
+
+#[test]
+fn extract_counts_what_the_design_promises() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(40).pcap());
+    let counts = bench.json(&["extract", "c.pcap", "-o", "w.parquet", "--json"]);
+    has(
+        &counts,
+        &[
+            "packets",
+            "bytes",
+            "duration_ns",
+            "connections.total",
+            "connections.sequential",
+            "connections.concurrent",
+            "connections.no_data",
+            "connections.one_way",
+            "connections.complete",
+            "connections.incomplete",
+            "payload_bytes.initiator",
+            "payload_bytes.acceptor",
+            "set_aside",
+        ],
+    );
+    assert_eq!(counts["connections"]["sequential"], 40);
+    assert_eq!(counts["connections"]["complete"], 40);
+    let sent: u64 = (0..40).map(|id| 200 + id * 37 % 400).sum();
+    assert_eq!(counts["payload_bytes"]["initiator"], sent);
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).failed(1, &["w.parquet: exists already", "--force"]);
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet", "--force"]).succeeded();
+}
+
+#[test]
+fn a_replay_over_a_wide_link_is_the_original() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(100).pcap());
+    let run = bench.json(&["run", "c.pcap", "-o", "r", "--rate", "unlimited", "--json"]);
+    has(
+        &run,
+        &[
+            "verdict",
+            "connections.started",
+            "connections.completed",
+            "connections.reset",
+            "connections.unfinished",
+            "duration_ns.n",
+            "duration_ns.mean",
+            "duration_ns.p999",
+            "response_time_ns.p50",
+            "queue_packets.max",
+            "throughput",
+            "active_connections",
+            "packets",
+            "events",
+            "wall_ns",
+        ],
+    );
+    assert_eq!(run["verdict"], "VALID");
+    assert_eq!(run["connections"]["completed"], 100);
+    let compared = bench.json(&["compare", "r", "--json"]);
+    let differences = compared["comparisons"][0]["differences"].as_array().unwrap();
+    for metric in ["response_time", "round_trip_time", "adu_size"] {
+        let found = differences.iter().find(|difference| difference["metric"] == metric).unwrap();
+        assert_eq!(found["judgement"], "same", "{found}");
+    }
+    for file in ["run.json", "host.json", "report.html", "workload.parquet", "connections.parquet", "epochs.parquet"] {
+        assert!(bench.path("r").join(file).exists(), "{file}");
+    }
+    let report = std::fs::read_to_string(bench.path("r/report.html")).unwrap();
+    assert!(report.contains("</html>") && !report.contains("10.0.0."), "whole, and without addresses");
+    bench.flowloom(&["compare", "r", "r", "--check"]).succeeded();
+    bench.flowloom(&["report", "r", "r", "-o", "two.html"]).succeeded();
+    assert!(bench.path("two.html").exists());
+}
+
+#[test]
+fn a_narrow_link_is_told_from_a_wide_one() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(200).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    bench.flowloom(&["run", "w.parquet", "-o", "wide"]).succeeded();
+    bench.flowloom(&["run", "w.parquet", "-o", "narrow", "--rate", "101%", "--queue", "10p"]).succeeded();
+    bench.flowloom(&["compare", "wide", "narrow", "--check"]).failed(4, &[]);
+    let narrow = bench.json(&["describe", "narrow", "--json"]);
+    assert!(narrow["retransmissions"].as_u64().unwrap() > 0, "a queue of ten packets must drop some");
+}
+
+#[test]
+fn describe_reads_captures_workloads_and_runs() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(30).pcap());
+    bench.flowloom(&["run", "c.pcap", "-o", "r"]).succeeded();
+    let capture = bench.json(&["describe", "c.pcap", "--json"]);
+    let workload = bench.json(&["describe", "r/workload.parquet", "--json"]);
+    assert_eq!(capture, workload, "a workload file tells what its capture told");
+    assert_eq!(capture["workload"]["connections"]["sequential"], 30);
+    for input in ["c.pcap", "r/workload.parquet", "r"] {
+        let said = bench.flowloom(&["describe", input]);
+        assert!(said.succeeded().out.contains("response time"), "{}", said.out);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(60).pcap());
+    bench.flowloom(&["run", "c.pcap", "-o", "a"]).succeeded();
+    bench.flowloom(&["run", "c.pcap", "-o", "b"]).succeeded();
+    let (a, b) = (contents(&bench.path("a")), contents(&bench.path("b")));
+    assert_eq!(a.len(), 11, "seven tables, run.json, report.html, workload.parquet and nothing unexpected: {:?}",
+        a.iter().map(|(name, _)| name).collect::<Vec<_>>());
+    for ((name, left), (other, right)) in a.iter().zip(&b) {
+        assert!(name == other && left == right, "{} differs", name.display());
+    }
+    let seeds = ["--seed", "1", "--seed", "2", "--seed", "3"];
+    bench.flowloom(&[&["run", "c.pcap", "-o", "one", "--jobs", "1"][..], &seeds].concat()).succeeded();
+    bench.flowloom(&[&["run", "c.pcap", "-o", "two", "--jobs", "2"][..], &seeds].concat()).succeeded();
+    let (one, two) = (contents(&bench.path("one")), contents(&bench.path("two")));
+    assert!(one.len() > 30, "three run folders and an index");
+    for ((name, left), (other, right)) in one.iter().zip(&two) {
+        assert!(name == other && left == right, "{} differs", name.display());
+    }
+}
+
+#[test]
+fn experiments_run_relative_to_their_file() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("lab")).unwrap();
+    bench.file("lab/c.pcap", &Traffic::many(20).pcap());
+    bench.file(
+        "lab/e.toml",
+        b"title = \"Test\"\n[workload]\nsource = \"c.pcap\"\n[network]\nbottleneck = { rate = \"20mbit\", delay = \"1ms\" }\n",
+    );
+    bench.flowloom(&["run", "lab/e.toml", "-o", "r"]).succeeded();
+    let run: Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
+    assert_eq!(run["title"], "Test");
+    assert_eq!(run["verdict"], "VALID");
+    let again = run["experiment"].as_str().unwrap();
+    assert!(again.contains("rate = \"20mbit\""), "{again}");
+}
+
+#[test]
+fn captures_are_read_from_standard_input_and_several_at_once() {
+    let bench = Bench::new();
+    let all = Traffic::many(20);
+    let (even, odd): (Vec<_>, Vec<_>) = all.packets.iter().copied().partition(|packet| packet.connection % 2 == 0);
+    bench.file("all.pcap", &all.pcap());
+    bench.file("even.pcap", &Traffic { packets: even }.pcap());
+    bench.file("odd.pcap", &Traffic { packets: odd }.pcap());
+    let whole = bench.json(&["extract", "all.pcap", "-o", "whole.parquet", "--json"]);
+    let merged = bench.json(&["extract", "even.pcap", "odd.pcap", "-o", "merged.parquet", "--json"]);
+    assert_eq!(whole["connections"], merged["connections"]);
+    assert_eq!(whole["duration_ns"], merged["duration_ns"]);
+    let piped = assert_cmd::Command::cargo_bin("flowloom")
+        .unwrap()
+        .current_dir(bench.folder.path())
+        .args(["extract", "-", "-o", "piped.parquet", "--json"])
+        .write_stdin(all.pcap())
+        .output()
+        .unwrap();
+    let piped: Value = serde_json::from_slice(&piped.stdout).unwrap();
+    assert_eq!(whole["connections"], piped["connections"]);
+}
+
+#[test]
+fn names_of_inputs_can_be_left_out() {
+    let bench = Bench::new();
+    bench.file("secret-site.pcap", &Traffic::many(20).pcap());
+    bench.flowloom(&["run", "secret-site.pcap", "-o", "r", "--anonymize"]).succeeded();
+    for (name, bytes) in contents(&bench.path("r")) {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("secret-site"), "{} names the input", name.display());
+    }
+}
+
+#[test]
+fn packets_at_the_monitor_can_be_kept() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(25).connection(99, Duration::from_secs(2), 100, 100_000).pcap());
+    bench.flowloom(&["run", "c.pcap", "-o", "r", "--rate", "unlimited", "--pcap"]).succeeded();
+    let original = bench.json(&["describe", "c.pcap", "--json"]);
+    let replayed = bench.json(&["describe", "r/link.pcap", "--json"]);
+    for key in ["connections", "payload_bytes"] {
+        assert_eq!(original["workload"][key], replayed["workload"][key]);
+    }
+}
+
+#[test]
+fn doctor_says_what_this_host_can_do() {
+    let bench = Bench::new();
+    let said = bench.flowloom(&["doctor"]);
+    assert!(said.succeeded().out.lines().any(|line| line.starts_with("ok") && line.contains("processor")), "{}", said.out);
+    assert!(bench.json(&["doctor", "--json"])["capabilities"].as_array().unwrap().len() >= 5);
+}
+
+#[test]
+fn help_has_examples_for_every_command() {
+    let bench = Bench::new();
+    for command in ["extract", "describe", "run", "compare", "report", "doctor"] {
+        let said = bench.flowloom(&[command, "--help"]);
+        assert!(said.succeeded().out.contains("Example"), "{command}");
+    }
+}
