@@ -147,7 +147,7 @@ pub struct Run {
     #[arg(long, value_enum, default_value_t)]
     pub on: Driver,
     /// Rate of the bottleneck: "496mbit", "unlimited", or "105%" of the offered load
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub rate: Option<Quantity<RateChoice>>,
     /// Propagation delay of the bottleneck, one way
     #[arg(long, value_name = "TIME")]

@@ -193,7 +193,7 @@ fn a_full_disk() {
     bench.file("c.pcap", &Traffic::many(2_000).pcap());
     let small = bench.path("small");
     std::fs::create_dir(&small).unwrap();
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&small).status();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]).arg(&small).status();
     if !mounted.is_ok_and(|status| status.success()) {
         eprintln!("skipped: a full disk needs the right to mount a small tmpfs");
         return;
@@ -308,9 +308,8 @@ fn an_interrupt_keeps_what_was_read() {
     let mut id = 0;
     let mut header_sent = false;
     loop {
-        let batch = (id..id + 500).fold(Traffic::default(), |traffic, id| {
-            traffic.connection(id, Duration::from_millis(id * 10), 300, 3_000)
-        });
+        let batch = (id..id + 500)
+            .fold(Traffic::default(), |traffic, id| traffic.connection(id, Duration::from_millis(id * 10), 300, 3_000));
         id += 500;
         let bytes = batch.pcap();
         if input.write_all(if header_sent { &bytes[24..] } else { &bytes }).is_err() {

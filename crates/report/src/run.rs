@@ -154,8 +154,10 @@ pub struct Measurements {
     pub round_trip_times: PerPoint,
     /// Bytes; none at the endpoint.
     pub adu_sizes: PerPoint,
-    /// Connections active at each whole second of the window: original, replay.
+    /// Connections active at the window's whole seconds, or at every [`Self::series_bin`] of them: original, replay.
     pub active: [Vec<u64>; 2],
+    /// Connections active as of the last row, which hold until the next.
+    active_held: [u64; 2],
     /// Packets of the whole run, drain included, by the side they come from: offered to the queue, carried by the link.
     pub offered_packets: [u64; 2],
     /// See [`Self::offered_packets`].
@@ -172,16 +174,31 @@ pub struct Measurements {
     classes: Vec<(u64, Class)>,
 }
 
+const SECOND: Duration = Duration::from_secs(1);
 /// Windows shorter than this are cut into tenths of a second, so that their series have more than a handful of bins.
 const SHORT_WINDOW: Duration = Duration::from_secs(20);
+/// Bins of a series, at most: 4.5 hours of seconds. A capture whose clock jumps years must not fill the memory.
+const MOST_BINS: u64 = 1 << 14;
+/// Values of a queue's series, at most.
+const MOST_QUEUE_VALUES: u64 = 1 << 22;
+
+/// Width of the bins of a window's series: a tenth of a second, a second, or the shortest of 2, 5, 10, 20 ... s that
+/// leaves no more than [`MOST_BINS`].
+fn bin_width(window: Duration) -> Duration {
+    if window < SHORT_WINDOW {
+        return Duration::from_millis(100);
+    }
+    let decades = (0..).map(|power| 10u64.saturating_pow(power));
+    let mut widths = decades.flat_map(|decade| [1, 2, 5].map(|step| SECOND * decade.saturating_mul(step)));
+    widths.find(|width| window.as_nanos() / width.as_nanos() <= MOST_BINS).unwrap_or(window)
+}
 
 impl Measurements {
     /// Nothing measured yet, for a run with this window.
     pub fn new(window: (Time, Time), queue_interval: Duration) -> Measurements {
-        let short = window.1.since(window.0) < SHORT_WINDOW;
         Measurements {
             window,
-            bin: if short { Duration::from_millis(100) } else { Duration::from_secs(1) },
+            bin: bin_width(window.1.since(window.0)),
             queue_interval,
             outcomes: Outcomes::default(),
             sequential: 0,
@@ -196,6 +213,7 @@ impl Measurements {
             round_trip_times: PerPoint::default(),
             adu_sizes: PerPoint::default(),
             active: [Vec::new(), Vec::new()],
+            active_held: [0, 0],
             offered_packets: [0; 2],
             carried_packets: [0; 2],
             traffic: BTreeMap::new(),
@@ -310,20 +328,17 @@ impl Measurements {
 
     /// Takes the connections active from a whole second on; rows of a point come in order.
     pub fn active(&mut self, row: &ActiveRow) {
-        let seconds = &mut self.active[row.point as usize];
-        let first = self.window.0.as_nanos().div_ceil(1_000_000_000);
-        let end = self.window.1.as_nanos().div_ceil(1_000_000_000);
-        let second = row.time.as_nanos() / 1_000_000_000;
-        let index = (second.max(first) - first) as usize;
-        let held = seconds.last().copied().unwrap_or(0);
-        if second < first {
-            seconds.clear();
-        }
-        if second < end {
-            seconds.truncate(index);
-            seconds.resize(index, held);
-            seconds.push(row.connections);
-        }
+        let end = self.active_instants(row.time.min(self.window.1));
+        let (seconds, held) = (&mut self.active[row.point as usize], &mut self.active_held[row.point as usize]);
+        seconds.resize(end.max(seconds.len()), *held);
+        *held = row.connections;
+    }
+
+    /// How many of the instants at which active connections are counted lie in the window and before `end`.
+    fn active_instants(&self, end: Time) -> usize {
+        let first = self.window.0.as_nanos().div_ceil(SECOND.as_nanos()) * SECOND.as_nanos();
+        let step = self.series_bin(Metric::ActiveConnections).as_nanos();
+        end.as_nanos().saturating_sub(first).div_ceil(step) as usize
     }
 
     /// Takes a drop.
@@ -337,11 +352,9 @@ impl Measurements {
         let bins = (length.as_nanos() / self.bin.as_nanos()).max(1) as usize;
         // Cuts a last, partial bin: it would look like a breakdown.
         self.traffic.values_mut().for_each(|series| series.resize(bins, Traffic::default()));
-        let first = self.window.0.as_nanos().div_ceil(1_000_000_000);
-        let seconds = self.window.1.as_nanos().div_ceil(1_000_000_000).saturating_sub(first) as usize;
-        for series in &mut self.active {
-            let held = series.last().copied().unwrap_or(0);
-            series.resize(seconds, held);
+        let instants = self.active_instants(self.window.1);
+        for (series, held) in self.active.iter_mut().zip(self.active_held) {
+            series.resize(instants, held);
         }
     }
 
@@ -393,7 +406,11 @@ impl Measurements {
 
     /// Width of the bins of [`Self::series`].
     pub fn series_bin(&self, metric: Metric) -> Duration {
-        if metric == Metric::ActiveConnections { Duration::from_secs(1) } else { self.bin }
+        match metric {
+            Metric::ActiveConnections => self.bin.max(SECOND),
+            Metric::QueueFromLeft | Metric::QueueFromRight => self.queue_interval * self.queue_stride(),
+            _ => self.bin,
+        }
     }
 
     /// Bytes on the link that the original carried and nothing replays, per bin, in bit/s (methods M.8).
@@ -403,14 +420,21 @@ impl Measurements {
         series.map_or(Vec::new(), |bins| bins.iter().map(|bin| bin.bytes as f64 * per_second).collect())
     }
 
-    /// Packets waiting at every sampling instant of the window.
+    /// Sampling instants that make one value of [`Self::queue_series`].
+    fn queue_stride(&self) -> u64 {
+        let instants = self.window.1.since(self.window.0).as_nanos() / self.queue_interval.as_nanos().max(1);
+        instants.div_ceil(MOST_QUEUE_VALUES).max(1)
+    }
+
+    /// Packets waiting at every sampling instant of the window. Where there are more instants than anybody looks at
+    /// (beyond eleven hours at the usual 10 ms), each value is the largest of as many as [`Self::series_bin`] spans.
     pub fn queue_series(&self, from: LinkSide) -> Vec<f64> {
-        let interval = self.queue_interval.as_nanos().max(1);
-        let instants = self.window.1.since(self.window.0).as_nanos() / interval;
-        let mut series = vec![0.0; instants as usize];
+        let width = self.series_bin(Metric::QueueFromLeft).as_nanos().max(1);
+        let values = self.window.1.since(self.window.0).as_nanos() / width;
+        let mut series = vec![0.0_f64; values as usize];
         for &(time, packets) in &self.queues[from as usize].samples {
-            if let Some(slot) = series.get_mut((time.since(self.window.0).as_nanos() / interval) as usize) {
-                *slot = packets as f64;
+            if let Some(slot) = series.get_mut((time.since(self.window.0).as_nanos() / width) as usize) {
+                *slot = slot.max(packets as f64);
             }
         }
         series

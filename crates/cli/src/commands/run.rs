@@ -108,7 +108,7 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
     }
     override_from(args, &mut experiment);
     experiment.check().map_err(Failure::usage)?;
-    let stem = stem(first);
+    let stem = if args.capture.anonymize { "run".to_owned() } else { stem(first) };
     experiment.title.get_or_insert_with(|| stem.clone());
     if experiments == 0 && sources.len() == 1 && !args.capture.anonymize {
         experiment.workload.source = Some(sources[0].clone());

@@ -322,9 +322,11 @@ fn series_of(metric: Metric, source: &Source<'_>) -> (f64, f64, Vec<f64>) {
     let measured = source.measured;
     let start = measured.window.0.as_secs_f64();
     match metric {
-        Metric::QueueFromLeft => (start, measured.queue_interval.as_secs_f64(), measured.queue_series(LinkSide::Left)),
+        Metric::QueueFromLeft => {
+            (start, measured.series_bin(metric).as_secs_f64(), measured.queue_series(LinkSide::Left))
+        }
         Metric::QueueFromRight => {
-            (start, measured.queue_interval.as_secs_f64(), measured.queue_series(LinkSide::Right))
+            (start, measured.series_bin(metric).as_secs_f64(), measured.queue_series(LinkSide::Right))
         }
         Metric::ActiveConnections => (start.ceil(), 1.0, measured.series(metric, source.point)),
         _ => (start, measured.series_bin(metric).as_secs_f64(), measured.series(metric, source.point)),
