@@ -1,14 +1,12 @@
 //! Bad input gets a clear error or a clear count; nothing half-written is left behind.
 
-mod support;
-
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use crate::support::{Bench, Traffic};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::Side;
-use support::{Bench, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,0 +1,5 @@
+//! The command line, as users call it.
+
+mod bad_input;
+mod chain;
+mod support;
