@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::thousands;
+
 /// The fields of `run.json`. A driver fills it and passes [`Facts::to_json`] to
 /// [`RunWriter::finish`](flowloom_store::run_folder::RunWriter::finish); fields that are missing are empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -66,9 +68,22 @@ pub struct HostFacts {
 }
 
 impl Facts {
+    /// The last part of [`Self::source`], for sentences; `None` if it is left out.
+    pub fn source_name(&self) -> Option<&str> {
+        self.source.rsplit('/').next().filter(|name| !name.is_empty())
+    }
+
     /// As `run.json` holds it.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+impl Original {
+    /// What is not replayed, in words: `32 no data, 8 one direction only`; empty if nothing is.
+    pub fn set_aside_text(&self) -> String {
+        let reason = |(reason, count): (&String, &u64)| format!("{} {}", thousands(*count), reason.replace('-', " "));
+        self.set_aside.iter().map(reason).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -289,7 +289,8 @@ impl Measurements {
         if row.point != Point::Endpoint && row.start + response > self.window.1 {
             return;
         }
-        if let Some(class) = self.class(row.connection) {
+        // Concurrent connections have no response times (methods C.3); their replay may by chance look as if it had.
+        if let Some(class) = self.class(row.connection).filter(|class| class.pattern == Pattern::Sequential) {
             self.response_times.at_mut(row.point).push(Value { value: response.as_nanos(), class });
         }
     }

@@ -109,12 +109,10 @@ pub(crate) fn preamble(run: &Run) -> Vec<(String, String)> {
     parts
         .push(format!("{connections} TCP connections ({sequential} sequential, {} concurrent)", thousands(concurrent)));
     parts.push(format!("{} payload", Unit::Bytes.show(measured.payload_bytes as f64)));
-    let source = if run.facts.source.is_empty() { "workload" } else { &run.facts.source };
+    let source = run.facts.source_name().unwrap_or("workload");
     let mut lines = vec![(format!("{source:14}"), parts.join(", "))];
     if let Some(original) = run.facts.original.as_ref().filter(|original| !original.set_aside.is_empty()) {
-        let reasons: Vec<String> =
-            original.set_aside.iter().map(|(reason, count)| format!("{} {reason}", thousands(*count))).collect();
-        lines.push(("  set aside   ".to_owned(), reasons.join(", ")));
+        lines.push(("  set aside   ".to_owned(), original.set_aside_text()));
     }
     let mut how: Vec<String> = [&run.facts.driver, &run.facts.model, &run.facts.network]
         .into_iter()

@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use flowloom_core::units::three_digits;
 use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::Point;
 
@@ -76,6 +77,8 @@ pub(super) struct Figure {
     /// `distribution` or `series`.
     pub kind: &'static str,
     pub title: String,
+    /// Which view of a distribution is shown first: `cdf` or `ccdf`.
+    pub view: &'static str,
     /// What it shows, in a sentence.
     pub finding: String,
     /// What the values are, within "share of ...".
@@ -221,6 +224,8 @@ fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure
         id: kind.id,
         kind: if kind.distribution { "distribution" } else { "series" },
         title: title(kind, &sources),
+        // Queues are empty most of the time: all there is to see is in the tail.
+        view: if queue { "ccdf" } else { "cdf" },
         finding: finding(metric, &distances, &samples),
         plural: metric.plural(),
         column: kind.column,
@@ -243,6 +248,10 @@ fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure
         figure.table = quantile_table(metric, &sources, &samples);
     } else {
         add_series(&mut figure, metric, &sources);
+        // One bin is no course of time.
+        if figure.table.rows.len() < 2 {
+            return None;
+        }
     }
     Some(figure)
 }
@@ -279,6 +288,12 @@ fn finding(metric: Metric, distances: &[(String, String, Difference)], samples: 
         }
         Some(difference) => {
             format!("Same: median {} against {}.", show(difference.other.p50), show(difference.reference.p50))
+        }
+        None if matches!(metric, Metric::QueueFromLeft | Metric::QueueFromRight) => {
+            let most = samples.iter().max_by(|a, b| a.max().unwrap_or(0.0).total_cmp(&b.max().unwrap_or(0.0)));
+            let empty = most.and_then(|sample| sample.cdf(0.0)).unwrap_or(1.0);
+            let largest = show(most.and_then(Sample::max));
+            format!("Empty at {} % of the sampling instants; {largest} packets at most.", three_digits(empty * 100.0))
         }
         None => {
             let sample = samples.iter().find(|sample| !sample.is_empty());
@@ -388,7 +403,9 @@ fn set_aside(metric: Metric, measured: &Measurements, original: &[f64], factor: 
         _ => return None,
     };
     let aside = join(&measured.set_aside(side), factor).mean;
-    if aside.iter().all(|&value| value == 0.0) {
+    // A band thinner than the line it lies on cannot be seen.
+    let largest = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    if largest(&aside) <= 0.01 * largest(original) {
         return None;
     }
     let low = join(original, factor).mean;

@@ -78,12 +78,9 @@ fn json(figures: &[Figure]) -> String {
 fn default_title(runs: &[Run]) -> String {
     match runs {
         [run] if !run.facts.title.is_empty() => run.facts.title.clone(),
-        [run] if !run.facts.source.is_empty() => format!("Replay of {}", run.facts.source),
-        [run] => run.name.clone(),
-        [first, others @ ..]
-            if !first.facts.source.is_empty() && others.iter().all(|run| run.facts.source == first.facts.source) =>
-        {
-            format!("{} replays of {}", runs.len(), first.facts.source)
+        [run] => run.facts.source_name().map_or_else(|| run.name.clone(), |source| format!("Replay of {source}")),
+        [first, others @ ..] if others.iter().all(|run| run.facts.source == first.facts.source) => {
+            format!("{} replays of {}", runs.len(), first.facts.source_name().unwrap_or("one workload"))
         }
         runs => format!("{} runs compared", runs.len()),
     }
@@ -97,8 +94,7 @@ fn header(html: &mut String, title: &str, runs: &[Run], answer: &Answer, summari
         .map(|summary| verdict_reason(&summary.gates))
         .unwrap_or_default();
     let connections = runs.first().map_or(0, |run| run.measurements.outcomes.started());
-    let source = runs.first().map(|run| run.facts.source.as_str()).filter(|source| !source.is_empty());
-    let source = source.unwrap_or("the workload");
+    let source = runs.first().and_then(|run| run.facts.source_name()).unwrap_or("the workload");
     let drivers = list(runs.iter().map(|run| match run.facts.driver.as_str() {
         "live" => "through real sockets",
         _ => "in the simulator",
@@ -399,8 +395,10 @@ fn figure_element(html: &mut String, figure: &Figure) {
         let _ = write!(
             html,
             "<span class=\"views\" role=\"group\" aria-label=\"View of {title}\">\
-             <button type=\"button\" data-view=\"cdf\" aria-pressed=\"true\">CDF</button>\
-             <button type=\"button\" data-view=\"ccdf\" aria-pressed=\"false\">CCDF</button></span>"
+             <button type=\"button\" data-view=\"cdf\" aria-pressed=\"{}\">CDF</button>\
+             <button type=\"button\" data-view=\"ccdf\" aria-pressed=\"{}\">CCDF</button></span>",
+            figure.view == "cdf",
+            figure.view == "ccdf"
         );
     }
     let _ = write!(
@@ -576,9 +574,7 @@ fn making_section(html: &mut String, runs: &[Run]) {
                     thousands(original.connections)
                 ),
             );
-            let aside: Vec<String> =
-                original.set_aside.iter().map(|(reason, count)| format!("{} {reason}", thousands(*count))).collect();
-            entry("set aside", &aside.join(", "));
+            entry("set aside", &original.set_aside_text());
         }
         if let Some(events) = facts.events {
             entry("events", &thousands(events));
