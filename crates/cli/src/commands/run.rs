@@ -305,10 +305,9 @@ impl Job<'_> {
         drop(progress);
         let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         done.sort_by_key(|(index, _)| *index);
-        let runs = done.into_iter().map(|(_, run)| run).collect::<Result<Vec<_>, _>>()?;
+        let mut runs = done.into_iter().map(|(_, run)| run).collect::<Result<Vec<_>, _>>()?;
         RunIndex::of_seeds(seeds.iter().copied()).write(&self.plan.target).map_err(unrecorded)?;
-        let report = self.plan.target.join(REPORT_FILE);
-        write_report(&runs, &report)?;
+        write_own_report(&mut runs, &self.plan.target)?;
         self.answer(&runs, quiet)
     }
 
@@ -355,10 +354,7 @@ impl Job<'_> {
         // The folder says that it is not complete until it has its name; the run knows better.
         run.facts = facts.clone();
         run.name = target.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
-        // The folder's own report leaves the host out, as everything in it but host.json does (methods M.11).
-        run.host = HostFacts::default();
-        write_report(std::slice::from_ref(&run), &folder.join(REPORT_FILE))?;
-        run.host = host.clone();
+        write_own_report(std::slice::from_mut(&mut run), &folder)?;
         writer.finish(&described(&facts, &run), &host.to_json()).map_err(unrecorded)?;
         Ok(run)
     }
@@ -508,6 +504,15 @@ fn host(stopwatch: Stopwatch) -> HostFacts {
 /// Reads a run folder's numbers.
 pub fn load(folder: &RunFolder) -> Result<Run, Failure> {
     Run::load(folder).map_err(Failure::new)
+}
+
+/// Writes the report that belongs to a run folder: it leaves the host out, as everything there but host.json does
+/// (methods M.11).
+fn write_own_report(runs: &mut [Run], folder: &Path) -> Result<(), Failure> {
+    let hosts: Vec<HostFacts> = runs.iter_mut().map(|run| std::mem::take(&mut run.host)).collect();
+    let written = write_report(runs, &folder.join(REPORT_FILE));
+    runs.iter_mut().zip(hosts).for_each(|(run, host)| run.host = host);
+    written
 }
 
 /// Writes the report of `runs` to `path`: under another name first, so that no half-written one is left.
