@@ -127,7 +127,8 @@ pub struct Comparison {
     /// Connections by where their close was seen (methods M.4); null between runs.
     pub endings: Option<Endings>,
     /// One number to rank replays of one original by: the mean shift-tolerant KS distance of response times,
-    /// durations, active connections and throughput (the mean of its two directions). 0 is the same. Null without any.
+    /// durations, active connections and throughput (the mean of its two directions), those with too few values left
+    /// out. 0 is the same. Null without any.
     pub distance: Option<f64>,
     /// Whether a deciding metric (those of `distance`) is [`Judgement::Different`].
     pub different: bool,
@@ -229,7 +230,9 @@ fn comparison(
 
 fn overall_distance(differences: &[Difference]) -> Option<f64> {
     let of = |metrics: &[Metric]| {
-        let known = differences.iter().filter(|difference| metrics.contains(&difference.metric));
+        let known = differences
+            .iter()
+            .filter(|difference| metrics.contains(&difference.metric) && difference.judgement != Judgement::CannotTell);
         mean(known.filter_map(|difference| difference.tolerant_ks))
     };
     let [response, duration, active, left, right] = DECIDING;

@@ -293,7 +293,9 @@ fn finding(metric: Metric, distances: &[(String, String, Difference)], samples: 
             let most = samples.iter().max_by(|a, b| a.max().unwrap_or(0.0).total_cmp(&b.max().unwrap_or(0.0)));
             let empty = most.and_then(|sample| sample.cdf(0.0)).unwrap_or(1.0);
             let largest = show(most.and_then(Sample::max));
-            format!("Empty at {} % of the sampling instants; {largest} packets at most.", three_digits(empty * 100.0))
+            // Three digits would call 99.96 % all of them.
+            let share = if empty > 0.999 { "more than 99.9".to_owned() } else { three_digits(empty * 100.0) };
+            format!("Empty at {share} % of the sampling instants; {largest} packets at most.")
         }
         None => {
             let sample = samples.iter().find(|sample| !sample.is_empty());
