@@ -410,7 +410,7 @@ impl Observer {
             own.data_segments = own.data_segments.saturating_add(1);
             own.duplicates = own.duplicates.saturating_add(1);
             own.repeated = true;
-            own.timed.sent_again(start);
+            own.timed.sent_again(start, end);
             return arrival;
         }
         own.data_segments = own.data_segments.saturating_add(1);
@@ -418,9 +418,9 @@ impl Observer {
         own.first_ack = NEVER;
         own.repeated = false;
         if start >= high {
-            own.timed.sent(end, now);
+            own.timed.sent(end, (end - start) as u32, now);
         } else {
-            own.timed.sent_again(start);
+            own.timed.sent_again(start, end);
         }
         if let Some(limit) = own.sent.overdue() {
             peer.coverage.give_up_below(limit);

@@ -1,47 +1,50 @@
 //! One-side transit times and the handshake (methods A.6). Times are nanoseconds since the connection's start.
 
+use std::collections::VecDeque;
+
 /// No time: larger than every time.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// Segments of one end waiting for their acknowledgement.
-///
-/// Only the minimum is wanted, so two segments at once are enough: the oldest unacknowledged one keeps its slot, which
-/// gives at least one sample per round trip, and the other slot holds the newest.
-#[derive(Clone, Copy, Debug, Default)]
+/// Segments of one end that are timed at once. A longer flight keeps its oldest ones and its newest, so every round
+/// trip still gives samples; what is never acknowledged, in a capture of one direction, costs no more than this.
+const MAX_TIMED: usize = 64;
+
+/// A segment waiting for its acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Flying {
+    end: u64,
+    sent: u64,
+    len: u32,
+}
+
+/// Segments of one end waiting for their acknowledgement, by sequence number.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Timed {
-    /// (one past the last byte, when it passed); the end is 0 if the slot is free.
-    slots: [(u64, u64); 2],
+    flying: VecDeque<Flying>,
 }
 
 impl Timed {
     /// A segment passed for the first time, in order.
-    pub fn sent(&mut self, end: u64, now: u64) {
-        let slot = usize::from(self.slots[0].0 != 0);
-        self.slots[slot] = (end, now);
-    }
-
-    /// Bytes from `start` on were sent again: by Karn's rule their acknowledgement says nothing.
-    pub fn sent_again(&mut self, start: u64) {
-        for slot in &mut self.slots {
-            if slot.0 > start {
-                *slot = (0, 0);
-            }
+    pub fn sent(&mut self, end: u64, len: u32, now: u64) {
+        if self.flying.len() == MAX_TIMED {
+            self.flying.pop_back();
         }
+        self.flying.push_back(Flying { end, sent: now, len });
     }
 
-    /// The shortest sample that an acknowledgement up to `ack` gives.
+    /// Bytes from `start` to `end` were sent again: by Karn's rule their acknowledgement says nothing.
+    pub fn sent_again(&mut self, start: u64, end: u64) {
+        self.flying.retain(|flying| flying.end <= start || flying.end - u64::from(flying.len) >= end);
+    }
+
+    /// The shortest sample that an acknowledgement up to `ack` gives: that of the last segment it covers.
     pub fn acknowledged(&mut self, ack: u64, now: u64) -> Option<u64> {
         let mut latest = None;
-        for slot in &mut self.slots {
-            if slot.0 != 0 && slot.0 <= ack {
-                latest = latest.max(Some(slot.1));
-                *slot = (0, 0);
-            }
+        while let Some(flying) = self.flying.front().filter(|flying| flying.end <= ack) {
+            latest = Some(now - flying.sent);
+            self.flying.pop_front();
         }
-        if self.slots[0].0 == 0 {
-            self.slots.swap(0, 1);
-        }
-        latest.map(|sent| now - sent)
+        latest
     }
 }
 
@@ -137,20 +140,22 @@ mod tests {
     #[test]
     fn the_shortest_of_the_acknowledged_segments_counts() {
         let mut timed = Timed::default();
-        timed.sent(101, 10);
-        timed.sent(201, 20);
-        timed.sent(301, 30);
-        assert_eq!(timed.acknowledged(101, 50), Some(40));
-        assert_eq!(timed.acknowledged(301, 50), Some(20), "the newest took the second slot");
-        assert_eq!(timed.acknowledged(301, 60), None, "each segment once");
+        for segment in 1..=100 {
+            timed.sent(segment * 100 + 1, 100, segment * 10);
+        }
+        assert_eq!(timed.acknowledged(301, 50), Some(20));
+        assert_eq!(timed.acknowledged(10_001, 1050), Some(50), "the newest is kept of a flight of any length");
+        assert_eq!(timed.acknowledged(10_001, 1060), None, "each segment once");
     }
 
     #[test]
     fn karns_rule_takes_no_sample_from_what_was_sent_twice() {
         let mut timed = Timed::default();
-        timed.sent(101, 10);
-        timed.sent_again(1);
+        timed.sent(101, 100, 10);
+        timed.sent(201, 100, 20);
+        timed.sent_again(1, 50);
         assert_eq!(timed.acknowledged(101, 42_000), None);
+        assert_eq!(timed.acknowledged(201, 42_020), Some(42_000), "other segments are still timed");
     }
 
     #[test]
