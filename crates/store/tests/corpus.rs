@@ -19,7 +19,7 @@ use flowloom_store::capture::{self, Captures, Input};
 use serde_json::Value;
 
 /// Captures in formats or encapsulations that are not read; their connections are no part of the comparison.
-const OUT_OF_SCOPE: [&str; 10] = [
+const OUT_OF_SCOPE: [&str; 8] = [
     "libtrace-100_packets.erf",
     "tcptrace-eth.erf",
     "tcptrace-ipv6_ftp_nasa.snoop",
@@ -28,8 +28,6 @@ const OUT_OF_SCOPE: [&str; 10] = [
     "zeek-mixed-vlan-mpls.pcap",
     "zeek-pppoe-over-qinq.pcap",
     "zeek-vxlan-http.pcap",
-    "tcptrace-rawppp.pcap",
-    "tcptrace-ppp_over_eth.dmp",
 ];
 
 type Key = [Address; 2];
@@ -63,9 +61,14 @@ fn extract(path: &Path) -> Option<Vec<Finished>> {
     Some(std::iter::from_fn(|| extractor.poll_finished()).collect())
 }
 
+/// The side at `address`.
+fn side(finished: &Finished, address: Address) -> Side {
+    if finished.initiator == address { Side::Initiator } else { Side::Acceptor }
+}
+
 /// Bytes seen of the end at `address`.
 fn unique(finished: &Finished, address: Address) -> u64 {
-    let side = if finished.initiator == address { Side::Initiator } else { Side::Acceptor };
+    let side = side(finished, address);
     finished.vector.bytes(side) - finished.vector.ends[side].missing_bytes
 }
 
@@ -93,7 +96,7 @@ fn adu_difference(finished: &Finished, client: Address, reference: &[Value]) -> 
     if finished.vector.pattern == Pattern::Concurrent {
         return Some("concurrent".to_owned());
     }
-    let client_side = if finished.initiator == client { Side::Initiator } else { Side::Acceptor };
+    let client_side = side(finished, client);
     let ours = merged(&finished.vector.adus);
     let theirs: Vec<(Side, u64, i64, i64)> = reference
         .iter()
@@ -133,7 +136,7 @@ fn corpus_agrees_with_other_tools() {
     }
     assert_eq!(truth.len(), 61);
     let (mut sides, mut equal_sides, mut lists, mut equal_lists) = (0u64, 0u64, 0u64, 0u64);
-    let mut patterns = (0u64, 0u64);
+    let (mut patterns, mut transits) = ((0u64, 0u64), (0u64, 0u64));
     let mut differences = Vec::new();
     for (file, connections) in &truth {
         let Some(finished) = extract(&folder.join(file)) else {
@@ -182,6 +185,15 @@ fn corpus_agrees_with_other_tools() {
                     patterns.1 += 1;
                     patterns.0 += u64::from((ours.vector.pattern == Pattern::Concurrent) == concurrent);
                 }
+                for (at_end, end) in ["server", "client"].into_iter().enumerate() {
+                    let theirs = reference["tcptrace"]["rtt_min_ms"][at_end].as_f64().filter(|transit| *transit > 0.0);
+                    if let (Some(ours), Some(theirs)) = (ours.get(at), theirs) {
+                        transits.1 += 1;
+                        let ours = ours.vector.ends[side(ours, address(&reference[end]))].min_transit;
+                        let near = ours.is_some_and(|ours| (ours.as_secs_f64() * 1e3 - theirs).abs() < 0.11);
+                        transits.0 += u64::from(near);
+                    }
+                }
                 if let Some(list) = reference["adus"].as_array() {
                     lists += 1;
                     let difference = match ours.get(at) {
@@ -199,6 +211,9 @@ fn corpus_agrees_with_other_tools() {
     eprintln!("unique bytes equal for {equal_sides} of {sides} sides, ADUs for {equal_lists} of {lists} connections");
     eprintln!("sequential or concurrent equal for {} of {} clean connections", patterns.0, patterns.1);
     assert_eq!(patterns.0, patterns.1, "clean connections that are as concurrent as the reference says");
-    assert_eq!((sides, lists), (10_428, 1_016));
+    // tcptrace also times a reset's answer to a SYN, takes the first copy of a repeated one, and rounds to 0.1 ms.
+    eprintln!("minimum transit within 0.11 ms of tcptrace for {} of {} sides", transits.0, transits.1);
+    assert!(transits.0 * 100 >= transits.1 * 97, "{transits:?}");
+    assert_eq!((sides, lists, patterns.1), (10_434, 1_019, 1_098), "what is compared");
     assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), differences.join("\n"));
 }

@@ -335,9 +335,12 @@ impl Observer {
         }
         if flags.fin() {
             let own = &mut self.ends[sender as usize];
-            if !own.fin {
+            if own.fin {
+                own.timed.sent_again(start, end + 1);
+            } else {
                 own.fin = true;
                 own.fin_at = end;
+                own.timed.sent(end + 1, seen.payload_bytes + 1, now);
             }
             self.note_close(Close::Fin(sender));
         }
@@ -573,6 +576,9 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
     }
     if peer.fin && ack > peer.fin_at {
         peer.fin_acked = true;
+        if let Some(sample) = peer.timed.acknowledged(ack, now) {
+            own.sample(sample);
+        }
         ack = peer.fin_at;
     }
     if ack > peer.acked {
