@@ -81,7 +81,8 @@ impl PathDelays {
     /// Lays out `vector`'s round-trip time around a monitor at the left end of a link of `propagation` each way.
     ///
     /// A transit time is halved, half each way; the right side's includes the link. If one side's transit time is not
-    /// known the known one is the whole round trip, if none is then `unknown_rtt` is; both are split half and half.
+    /// known the known one is the whole round trip (methods A.6) and stays on its side, so that the waits it was measured
+    /// with keep their meaning. If none is known `unknown_rtt` is split half and half.
     /// A right side nearer than the link is long gets no delay beyond the link: [`Self::rtt`] tells what came of it.
     pub fn new(
         vector: &ConnectionVector,
@@ -89,11 +90,13 @@ impl PathDelays {
         propagation: Duration,
         unknown_rtt: Duration,
     ) -> PathDelays {
-        let measured = vector.ends.initiator.min_transit.zip(vector.ends.acceptor.min_transit);
-        let transits = match (measured, placement) {
-            (Some((initiator, acceptor)), Placement::Measured) => PerSide { initiator, acceptor },
-            _ => {
-                let rtt = vector.min_rtt().unwrap_or(unknown_rtt);
+        let transits = match (vector.min_rtt(), placement) {
+            (Some(_), Placement::Measured) => {
+                PerSide { initiator: vector.ends.initiator.min_transit, acceptor: vector.ends.acceptor.min_transit }
+                    .map(Option::unwrap_or_default)
+            }
+            (rtt, _) => {
+                let rtt = rtt.unwrap_or(unknown_rtt);
                 PerSide { initiator: rtt / 2, acceptor: rtt - rtt / 2 }
             }
         };
@@ -231,11 +234,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_side_means_half_and_half() {
+    fn a_known_side_keeps_its_transit_time_and_an_unknown_path_is_halved() {
         let known = delays(&vector(None, Some(21), LinkSide::Left), 0);
-        assert_eq!((known.leg(Side::Initiator), known.leg(Side::Acceptor)), (leg(5, 5), leg(6, 5)));
+        assert_eq!((known.leg(Side::Initiator), known.leg(Side::Acceptor)), (leg(0, 0), leg(11, 10)));
         assert_eq!(known.rtt(), Duration::from_nanos(21));
-        assert_eq!(delays(&vector(None, None, LinkSide::Left), 0).rtt(), Duration::from_nanos(101));
+        let unknown = delays(&vector(None, None, LinkSide::Left), 0);
+        assert_eq!((unknown.leg(Side::Initiator), unknown.leg(Side::Acceptor)), (leg(25, 25), leg(26, 25)));
+        assert_eq!(unknown.rtt(), Duration::from_nanos(101));
     }
 
     #[test]
