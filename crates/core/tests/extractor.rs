@@ -6,6 +6,7 @@ use flowloom_core::extract::{Class, Extractor, Finished, Options, Prefix, SideRu
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::{Address, Flags, Segment};
 use flowloom_core::workload::{Close, InitiatorRule, LinkSide, Pattern, Side};
+use proptest::prelude::*;
 
 const SYN: u8 = Flags::SYN;
 const ACK: u8 = Flags::ACK;
@@ -412,4 +413,47 @@ fn complete_only_leaves_out_and_counts_the_others() {
     capture.extractor.finish();
     assert_eq!(std::iter::from_fn(|| capture.extractor.poll_vector()).count(), 1);
     assert_eq!(capture.extractor.counts().incomplete_left_out, 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// No segments at all may make it panic, lose a connection or count more bytes than were sent.
+    #[test]
+    fn any_segments_are_survived(
+        segments in prop::collection::vec(
+            (any::<bool>(), 0u8..32, any::<u32>(), any::<u32>(), 0u32..3, any::<u16>(), any::<u64>(), any::<bool>()),
+            1..80,
+        ),
+    ) {
+        let mut capture = Capture::new();
+        let mut sent = 0;
+        let mut near = [0u32; 2];
+        for (from_client, flags, sequence, ack, len, window, time, is_near) in segments {
+            let (source, destination) = if from_client { (client(1), server()) } else { (server(), client(1)) };
+            // Half of the numbers make sense beside the ones before.
+            let own = &mut near[usize::from(from_client)];
+            *own = if is_near { own.wrapping_add(sequence % 5) } else { sequence };
+            let sequence = *own;
+            let ack = if is_near { near[usize::from(!from_client)] } else { ack };
+            let len = len * 700;
+            let mut segment = Capture::segment(source, destination, flags, sequence, ack, len);
+            segment.window = window;
+            sent += u64::from(len);
+            let time = Time::from_nanos(if is_near { EPOCH.as_nanos() + time % 3_000_000_000 } else { time });
+            capture.extractor.handle_segment(time, &segment);
+        }
+        let finished = capture.finish();
+        let counts = capture.extractor.counts();
+        prop_assert_eq!(counts.connections(), finished.len() as u64);
+        let seen: u64 = finished
+            .iter()
+            .flat_map(|one| Side::BOTH.map(|side| one.vector.bytes(side) - one.vector.ends[side].missing_bytes))
+            .sum();
+        prop_assert!(seen <= sent);
+        let series = capture.extractor.series();
+        let packets: u64 = series.replayed.iter().chain(&series.set_aside).map(|series| series.total().packets).sum();
+        prop_assert_eq!(packets, counts.packets);
+        prop_assert!(finished.is_sorted_by_key(|one| one.vector.start));
+    }
 }

@@ -541,7 +541,8 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
     let again = own.syn && own.isn == seen.sequence;
     if !again && own.runs.is_empty() {
         own.isn = seen.sequence;
-        let isn = match own.known {
+        // Near what was acknowledged before the SYN passed; but not once more for every new attempt, or numbers drift.
+        let isn = match own.known && !own.syn {
             true => sequence::unwrap(seen.sequence, own.reference()),
             false => sequence::first(seen.sequence),
         };
@@ -606,6 +607,8 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
 /// they become part of the last ADU.
 fn unseen_at_the_end(end: &mut End, scaled: bool) -> u64 {
     let high = end.coverage.high();
+    // Bytes given up above the last one seen are missing already; they are this ADU's too.
+    end.runs.extend_unseen(high);
     let told = match end.fin {
         true => end.fin_at,
         // Without its FIN one number may be the FIN's own.
