@@ -378,6 +378,19 @@ def check_print(browser, check):
     return data
 
 
+def check_without_script(browser, check, figures, url):
+    """Without JavaScript there are plain pictures, and the tables are open."""
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    browser.events = [event for event in browser.events if event["method"] != "Page.loadEventFired"]
+    browser.call("Page.navigate", url=url)
+    browser.wait_for("Page.loadEventFired")
+    drawn = browser.evaluate("""[...document.querySelectorAll('figure')].filter(figure =>
+        figure.querySelector('svg.chart path.line')?.getBBox().width > 20).length""")
+    check("pictures without JavaScript", drawn == len(figures), drawn)
+    shown = browser.evaluate("[...document.querySelectorAll('.data')].filter(table => table.getClientRects().length).length")
+    check("tables without JavaScript", shown == len(figures), shown)
+
+
 def take_pictures(browser, folder, pdf):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.pdf").write_bytes(pdf)
@@ -425,6 +438,7 @@ def main(arguments):
         if len(arguments) == 3:
             take_pictures(browser, pathlib.Path(arguments[2]), pdf)
         check_tables_and_downloads(browser, check, figure)
+        check_without_script(browser, check, figures, url)
         check_noise(browser, check, url)
     finally:
         browser.close()

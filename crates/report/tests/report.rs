@@ -200,6 +200,8 @@ fn the_report_is_one_file_that_needs_nothing_else() {
         assert!(html.contains(&format!("<figure id=\"{id}\">")), "{id}");
         assert!(html.contains(&format!("id=\"{id}-data\"")), "{id} has no table");
     }
+    let stills = html.matches("class=\"line original\" d=\"M").count();
+    assert_eq!(stills, 9, "pictures of the original that need no script");
     assert!(!html.contains("NaN") && !html.contains(">inf"));
 }
 

@@ -96,6 +96,8 @@ pub(super) struct Figure {
     pub distances: Vec<(String, String, Difference)>,
     #[serde(skip)]
     pub table: Table,
+    #[serde(skip)]
+    pub unit: Unit,
 }
 
 /// The data of a figure as a reader without eyes for it needs it.
@@ -236,6 +238,7 @@ fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure
         lines: Vec::new(),
         distances,
         table: Table::default(),
+        unit: metric.unit(),
     };
     if kind.distribution {
         for (source, sample) in sources.iter().zip(&samples).filter(|(_, sample)| !sample.is_empty()) {

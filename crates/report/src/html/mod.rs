@@ -6,6 +6,7 @@
 
 mod figure;
 mod page;
+mod still;
 
 use std::io::{self, Write};
 
@@ -30,4 +31,30 @@ pub fn write_report(runs: &[Run], mut out: impl Write, options: &ReportOptions) 
     let figures = figure::figures(runs, &answer);
     out.write_all(page::page(runs, &answer, &figures, options).as_bytes())?;
     out.flush()
+}
+
+/// Text that is safe within HTML, attributes included.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_become_markup() {
+        assert_eq!(escaped("<b a=\"1\">&'"), "&lt;b a=&quot;1&quot;&gt;&amp;&#39;");
+    }
 }
