@@ -51,7 +51,7 @@ Examples:
   flowloom run campus.pcap
   flowloom run campus.parquet --rate 105% --queue 500p -o runs/tight
   flowloom run experiment.toml --json")]
-    Run(Run),
+    Run(Box<Run>),
     /// Compare runs with each other, or one run with its original
     #[command(after_help = "\
 Examples:
@@ -89,6 +89,17 @@ pub struct Capture {
     pub anonymize: bool,
 }
 
+/// The form of the answer of a command that takes its time.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Form {
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Print JSON lines on standard output as things happen: start, progress, end with the object of --json
+    #[arg(long, conflicts_with = "json")]
+    pub json_stream: bool,
+}
+
 /// `flowloom extract`
 #[derive(Debug, Args)]
 pub struct Extract {
@@ -104,9 +115,9 @@ pub struct Extract {
     /// How to read the captures
     #[command(flatten)]
     pub capture: Capture,
-    /// Print one JSON object on standard output
-    #[arg(long)]
-    pub json: bool,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
 }
 
 /// `flowloom describe`
@@ -118,9 +129,9 @@ pub struct Describe {
     /// How to read a capture
     #[command(flatten)]
     pub capture: Capture,
-    /// Print one JSON object on standard output
-    #[arg(long)]
-    pub json: bool,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
 }
 
 /// Where a run happens.
@@ -176,9 +187,9 @@ pub struct Run {
     /// How to read captures
     #[command(flatten)]
     pub capture: Capture,
-    /// Print one JSON object on standard output
-    #[arg(long)]
-    pub json: bool,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
 }
 
 /// `flowloom compare`

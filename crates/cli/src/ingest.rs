@@ -16,6 +16,7 @@ use flowloom_store::workload::{
 use crate::args;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::output::Manner;
 use crate::progress::Progress;
 
 /// What reading captures to their end taught, beside the vectors.
@@ -85,7 +86,7 @@ struct InputSummary {
 pub fn vectors(
     paths: &[PathBuf],
     args: &args::Capture,
-    quiet: bool,
+    manner: Manner,
     mut sink: impl FnMut(&ConnectionVector) -> Result<(), Failure>,
 ) -> Result<Ingested, Failure> {
     let inputs: Vec<Input> = paths.iter().map(Input::from_argument).collect();
@@ -99,7 +100,7 @@ pub fn vectors(
         ..Options::default()
     });
     let total = captures.inputs().iter().map(|input| input.total_bytes).sum::<Option<u64>>();
-    let progress = Progress::bytes("extracting", total, quiet);
+    let progress = Progress::bytes("extracting", total, manner);
     let mut packets_set_aside = SetAsideCounts::default();
     let (mut packets, mut captured_bytes) = (0u64, 0u64);
     let mut interrupted = false;
@@ -129,7 +130,7 @@ pub fn vectors(
     while let Some(vector) = extractor.poll_vector() {
         sink(&vector)?;
     }
-    Ok(Ingested {
+    let ingested = Ingested {
         inputs: captures.inputs().to_vec(),
         packets_set_aside,
         counts: *extractor.counts(),
@@ -138,7 +139,12 @@ pub fn vectors(
         captured_bytes,
         options: args.clone(),
         interrupted,
-    })
+    };
+    for (cause, remedy) in ingested.warnings() {
+        manner.warn(&cause, remedy);
+    }
+    manner.explain(|| ingested.explanation());
+    Ok(ingested)
 }
 
 /// A capture's error as the user sees it.
@@ -247,6 +253,35 @@ impl Ingested {
             warn(format!("interrupted after {} packets", self.packets), "the part that was read is kept");
         }
         warnings
+    }
+
+    /// Which rules decided what, and why packets and connections were set aside.
+    fn explanation(&self) -> String {
+        let Counts { initiator_rules, side_rules, .. } = self.counts;
+        let mut text = String::new();
+        let mut say = |line: String| text.push_str(&(line + "\n"));
+        for (reason, count) in self.packets_set_aside.iter().filter(|(_, count)| *count > 0) {
+            say(format!("{count} packets set aside: {}", reason.sentence()));
+        }
+        let connections = self.connections();
+        for (count, why) in [
+            (connections.no_data, "no payload byte in either direction"),
+            (connections.one_way, "packets of one direction only: who waited for whom cannot be told"),
+            (self.counts.incomplete_left_out, "incomplete, and --complete-only leaves those out"),
+        ] {
+            if count > 0 {
+                say(format!("{count} connections set aside: {why}"));
+            }
+        }
+        let by_rule = |names: [&str; 4], counts: [u64; 4]| {
+            let told = names.into_iter().zip(counts).filter(|(_, count)| *count > 0);
+            told.map(|(name, count)| format!("{count} by {name}")).collect::<Vec<_>>().join(", ")
+        };
+        let rules = ["its SYN", "the other end's SYN/ACK", "the larger port", "the first packet"];
+        say(format!("initiator told: {}", by_rule(rules, initiator_rules)));
+        let sides = ["direction marks", "--inside", "MAC addresses", "nothing (taken as left)"];
+        say(format!("side of the link told: {}", by_rule(sides, side_rules)));
+        text
     }
 
     /// The capture's facts for a workload file.

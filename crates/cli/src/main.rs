@@ -16,14 +16,16 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
+use output::Manner;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     interrupt::listen();
+    let manner = |form| Manner { quiet: cli.quiet, verbose: cli.verbose, form };
     let result = match &cli.command {
-        Command::Extract(args) => commands::extract::run(args, cli.quiet),
-        Command::Describe(args) => commands::describe::run(args, cli.quiet),
-        Command::Run(args) => commands::run::run(args, cli.quiet),
+        Command::Extract(args) => commands::extract::run(args, manner(args.form)),
+        Command::Describe(args) => commands::describe::run(args, manner(args.form)),
+        Command::Run(args) => commands::run::run(args, manner(args.form)),
         Command::Compare(args) => commands::compare::run(args),
         Command::Report(args) => commands::report::run(args, cli.quiet),
         Command::Doctor(args) => commands::doctor::run(args),

@@ -3,7 +3,9 @@
 use std::io::{ErrorKind, IsTerminal, Write};
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
+use crate::args::Form;
 use crate::failure::Failure;
 
 /// Writes `text` as it is.
@@ -17,6 +19,59 @@ pub fn text(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// How much a command says, and in which form.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Only errors.
+    pub quiet: bool,
+    /// Decisions explained.
+    pub verbose: bool,
+    /// The answer as JSON.
+    pub form: Form,
+}
+
+impl Manner {
+    /// That of a command whose answer is `object` in JSON, `text` otherwise.
+    pub fn answer(self, object: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Result<(), Failure> {
+        if self.form.json_stream {
+            event(&json!({ "event": "end", "result": object() }))
+        } else if self.form.json {
+            json(&object())
+        } else if self.quiet {
+            Ok(())
+        } else {
+            self::text(&text())
+        }
+    }
+
+    /// Says that `command` begins, where that is asked for.
+    pub fn start(self, command: &str) -> Result<(), Failure> {
+        if !self.form.json_stream {
+            return Ok(());
+        }
+        event(&json!({ "event": "start", "command": command, "version": env!("CARGO_PKG_VERSION") }))
+    }
+
+    /// Prints a warning with its remedy on standard error, unless quiet.
+    pub fn warn(self, cause: &str, remedy: &str) {
+        if !self.quiet {
+            eprintln!("warning: {cause}\n  remedy: {remedy}");
+        }
+    }
+
+    /// Explains decisions on standard error, if that is asked for.
+    pub fn explain(self, text: impl FnOnce() -> String) {
+        if self.verbose {
+            eprint!("{}", text());
+        }
+    }
+}
+
+/// Writes `object` as one line.
+pub fn event(object: &Value) -> Result<(), Failure> {
+    text(&format!("{object}\n"))
+}
+
 /// Writes `object` as one indented JSON object.
 pub fn json(object: &impl Serialize) -> Result<(), Failure> {
     let mut encoded =
@@ -28,11 +83,4 @@ pub fn json(object: &impl Serialize) -> Result<(), Failure> {
 /// Whether text for standard output may be coloured: it goes to a terminal and NO_COLOR is not set.
 pub fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// Prints a warning with its remedy on standard error, unless quiet.
-pub fn warn(quiet: bool, cause: &str, remedy: &str) {
-    if !quiet {
-        eprintln!("warning: {cause}\n  remedy: {remedy}");
-    }
 }

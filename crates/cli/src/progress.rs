@@ -1,42 +1,81 @@
-//! One line on standard error while work goes on, gone at the end; nothing when that is no terminal.
+//! How far work is: one line on standard error, gone at the end, nothing when that is no terminal; or JSON lines on
+//! standard output.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
 
-/// The progress line of one step.
+use crate::clock::Stopwatch;
+use crate::output::{self, Manner};
+
+/// Between two lines.
+const EVERY_NANOS: u64 = 100_000_000;
+
+/// The progress of one step.
 pub struct Progress {
     bar: ProgressBar,
+    lines: Option<Lines>,
+}
+
+/// Progress as JSON lines.
+struct Lines {
+    step: &'static str,
+    unit: &'static str,
+    clock: Stopwatch,
+    next: AtomicU64,
 }
 
 impl Progress {
-    /// A line that says `what`, of `total` bytes if that is known.
-    pub fn bytes(what: &'static str, total: Option<u64>, quiet: bool) -> Progress {
+    /// That of a step over `total` bytes, if that is known.
+    pub fn bytes(step: &'static str, total: Option<u64>, manner: Manner) -> Progress {
         let template = match total {
             Some(_) => "{msg}  {percent} %  {decimal_bytes_per_sec}  {eta} left",
             None => "{msg}  {decimal_bytes}  {decimal_bytes_per_sec}",
         };
-        Progress::new(what, total, template, quiet)
+        Progress::new(step, "bytes", total, template, manner)
     }
 
-    /// A line that says `what`, of `total` milliseconds of simulated time.
-    pub fn simulated(what: &'static str, total: u64, quiet: bool) -> Progress {
-        Progress::new(what, Some(total), "{msg}  {percent} %  {eta} left", quiet)
+    /// That of a step over `total` milliseconds of simulated time.
+    pub fn simulated(step: &'static str, total: u64, manner: Manner) -> Progress {
+        Progress::new(step, "simulated_ms", Some(total), "{msg}  {percent} %  {eta} left", manner)
     }
 
-    fn new(what: &'static str, total: Option<u64>, template: &str, quiet: bool) -> Progress {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
+    fn new(step: &'static str, unit: &'static str, total: Option<u64>, template: &str, manner: Manner) -> Progress {
+        let hidden = manner.quiet || manner.form.json_stream;
+        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let bar = ProgressBar::with_draw_target(total, target).with_style(style).with_message(what);
-        Progress { bar }
+        let bar = ProgressBar::with_draw_target(total, target).with_style(style).with_message(step);
+        let lines = Lines { step, unit, clock: Stopwatch::start(), next: AtomicU64::new(0) };
+        let progress = Progress { bar, lines: manner.form.json_stream.then_some(lines) };
+        progress.say();
+        progress
     }
 
     /// So much further.
     pub fn advance(&self, by: u64) {
         self.bar.inc(by);
+        self.say();
     }
 
     /// How far it is.
     pub fn set(&self, position: u64) {
         self.bar.set_position(position);
+        self.say();
+    }
+
+    fn say(&self) {
+        let Some(Lines { step, unit, clock, next }) = &self.lines else { return };
+        let now = clock.nanos();
+        if now < next.load(Ordering::Relaxed) {
+            return;
+        }
+        next.store(now + EVERY_NANOS, Ordering::Relaxed);
+        let line = json!({
+            "event": "progress", "step": step, "unit": unit, "done": self.bar.position(), "total": self.bar.length(),
+        });
+        // Progress that cannot be said stops nothing; the answer will fail in the same way and say why.
+        let _ = output::event(&line);
     }
 }
 

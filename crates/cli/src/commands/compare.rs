@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use flowloom_report::{Comparison, Run, compare_runs, compare_with_original, text};
 use flowloom_store::run_folder::RunFolder;
 
 use crate::args;
 use crate::commands::run;
 use crate::failure::{Exit, Failure};
-use crate::output;
+use crate::output::{self, Manner};
 
 /// Runs the command.
 pub fn run(args: &args::Compare) -> Result<Exit, Failure> {
@@ -18,7 +20,7 @@ pub fn run(args: &args::Compare) -> Result<Exit, Failure> {
         runs => compare_runs(runs),
     };
     if args.json {
-        output::json(&serde_json::json!({ "comparisons": comparisons }))?;
+        output::json(&json!({ "comparisons": comparisons }))?;
     } else {
         output::text(&text::comparison_text(&runs, &comparisons, output::colour()))?;
     }
@@ -34,15 +36,20 @@ fn with_original(run: &Run) -> Result<Comparison, Failure> {
 }
 
 /// Prints one run beside its original, as `flowloom run` did.
-pub fn original(folder: &Path, json: bool) -> Result<Exit, Failure> {
-    for run in load_all(std::slice::from_ref(&folder.to_owned()))? {
-        if json {
-            output::json(&run.summary())?;
-        } else {
-            output::text(&text::run_text(&run, output::colour()))?;
-        }
-    }
+pub fn original(folder: &Path, manner: Manner) -> Result<Exit, Failure> {
+    let runs = load_all(std::slice::from_ref(&folder.to_owned()))?;
+    answer(&runs, manner, "")?;
     Ok(Exit::Done)
+}
+
+/// Answers with what `runs` came to: in text each with its original, and then `where_to`.
+pub fn answer(runs: &[Run], manner: Manner, where_to: &str) -> Result<(), Failure> {
+    let object = || match runs {
+        [run] => json!(run.summary()),
+        _ => json!({ "runs": runs.iter().map(Run::summary).collect::<Vec<_>>() }),
+    };
+    let text = || runs.iter().map(|run| text::run_text(run, output::colour())).collect::<String>() + where_to;
+    manner.answer(object, text)
 }
 
 /// The runs in `folders`; a folder of several seeds gives several.

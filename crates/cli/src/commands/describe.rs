@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde_json::json;
 
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
@@ -14,19 +14,12 @@ use crate::commands::{compare, extract};
 use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
-use crate::output;
-
-/// The object that `describe --json` prints for captures and workloads.
-#[derive(Serialize)]
-struct Described {
-    capture: CaptureFacts,
-    workload: Description,
-}
+use crate::output::Manner;
 
 /// Runs the command.
-pub fn run(args: &args::Describe, quiet: bool) -> Result<Exit, Failure> {
+pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
     let (capture, workload) = match input::kind(&args.input) {
-        Kind::RunFolder => return compare::original(&args.input, args.json),
+        Kind::RunFolder => return compare::original(&args.input, manner),
         Kind::Experiment => {
             return Err(Failure::usage(format_args!("{}: an experiment has not run yet", args.input.display()))
                 .hint("describe its source, or run it and describe the run folder"));
@@ -34,21 +27,15 @@ pub fn run(args: &args::Describe, quiet: bool) -> Result<Exit, Failure> {
         Kind::Workload => from_workload(&args.input)?,
         Kind::Capture => {
             let mut describer = Describer::default();
-            let ingested = ingest::vectors(std::slice::from_ref(&args.input), &args.capture, quiet, |vector| {
+            manner.start("describe")?;
+            let ingested = ingest::vectors(std::slice::from_ref(&args.input), &args.capture, manner, |vector| {
                 describer.add(vector);
                 Ok(())
             })?;
-            for (cause, remedy) in ingested.warnings() {
-                output::warn(quiet, &cause, remedy);
-            }
             (ingested.facts(), describer.finish())
         }
     };
-    if args.json {
-        output::json(&Described { capture, workload })?;
-    } else {
-        output::text(&text(&capture, &workload))?;
-    }
+    manner.answer(|| json!({ "capture": capture, "workload": workload }), || text(&capture, &workload))?;
     Ok(Exit::Done)
 }
 

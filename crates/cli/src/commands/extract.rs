@@ -3,37 +3,28 @@
 use std::path::Path;
 
 use flowloom_core::units::three_digits;
+use serde_json::json;
+
 use flowloom_store::workload::{WorkloadError, WorkloadWriter};
 
 use crate::args;
 use crate::failure::{Exit, Failure};
 use crate::ingest::{self, Ingested};
-use crate::output;
+use crate::output::Manner;
 
 /// Runs the command.
-pub fn run(args: &args::Extract, quiet: bool) -> Result<Exit, Failure> {
+pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
     if args.output.exists() && !args.force {
         return Err(Failure::new(format_args!("{}: exists already", args.output.display()))
             .hint("--force replaces it, -o writes elsewhere"));
     }
-    let ingested = to_file(args, quiet)?;
-    for (cause, remedy) in ingested.warnings() {
-        output::warn(quiet, &cause, remedy);
-    }
-    if args.json {
-        output::json(&ingested.summary())?;
-    } else if !quiet {
-        output::text(&sentence(&ingested, &args.output))?;
-    }
-    Ok(if ingested.interrupted { Exit::Invalid } else { Exit::Done })
-}
-
-fn to_file(args: &args::Extract, quiet: bool) -> Result<Ingested, Failure> {
+    manner.start("extract")?;
     let mut writer = WorkloadWriter::create(&args.output).map_err(unwritable)?;
     let ingested =
-        ingest::vectors(&args.captures, &args.capture, quiet, |vector| writer.write(vector).map_err(unwritable))?;
+        ingest::vectors(&args.captures, &args.capture, manner, |vector| writer.write(vector).map_err(unwritable))?;
     writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(unwritable)?;
-    Ok(ingested)
+    manner.answer(|| json!(ingested.summary()), || sentence(&ingested, &args.output))?;
+    Ok(if ingested.interrupted { Exit::Invalid } else { Exit::Done })
 }
 
 /// A workload file's error as the user sees it.
@@ -42,7 +33,7 @@ pub fn unwritable(error: WorkloadError) -> Failure {
 }
 
 /// What was read and what came of it, in two or three lines.
-pub fn sentence(ingested: &Ingested, output: &Path) -> String {
+fn sentence(ingested: &Ingested, output: &Path) -> String {
     let facts = ingested.facts();
     let connections = facts.connections;
     let mut text = format!(

@@ -18,7 +18,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, LinkSide};
 use flowloom_report::html::{self, ReportOptions};
-use flowloom_report::{Facts, HostFacts, Original, Run, Verdict, text};
+use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
 use flowloom_sim::{Bottleneck, Config, Progress as SimProgress, RunError, Summary};
 use flowloom_store::capture::PcapWriter;
 use flowloom_store::run_folder::{RunFolder, RunFolderError, RunIndex, RunOptions, RunWriter, TrafficPoint};
@@ -26,13 +26,13 @@ use flowloom_store::workload::{WorkloadError, WorkloadFacts, WorkloadReader, Wor
 
 use crate::args;
 use crate::clock::{self, Stopwatch};
-use crate::commands::extract;
+use crate::commands::{compare, extract};
 use crate::experiment::{self, Experiment, RateChoice};
 use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
 use crate::interrupt;
-use crate::output;
+use crate::output::Manner;
 use crate::progress::Progress;
 
 /// What is to be run: everything resolved but the workload's own facts.
@@ -54,18 +54,18 @@ struct Source {
 }
 
 /// Runs the command.
-pub fn run(args: &args::Run, quiet: bool) -> Result<Exit, Failure> {
+pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
+    manner.start("run")?;
     let plan = plan(args)?;
     let seeds = &plan.experiment.run.seeds;
     refuse_existing(&plan.target, args.force, seeds.len() > 1)?;
-    let source = source(&plan, args, quiet)?;
+    let source = source(&plan, args, manner)?;
     if source.facts.connections == 0 {
         return Err(Failure::new("there is no connection to replay")
             .hint("`flowloom describe` says what the input holds and what was set aside"));
     }
     if seeds.len() > 1 {
-        output::warn(
-            quiet,
+        manner.warn(
             "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike",
             "one seed is enough",
         );
@@ -73,8 +73,8 @@ pub fn run(args: &args::Run, quiet: bool) -> Result<Exit, Failure> {
     let config = config(&plan.experiment, &source.facts)?;
     let job = Job { plan: &plan, args, source: &source, config };
     let exit = match seeds[..] {
-        [seed] => job.single(seed, quiet)?,
-        _ => job.several(quiet)?,
+        [seed] => job.single(seed, manner)?,
+        _ => job.several(manner)?,
     };
     keep_workload(source, &plan.target)?;
     Ok(exit)
@@ -157,7 +157,7 @@ fn unrecorded(error: RunFolderError) -> Failure {
 }
 
 /// The workload: as it is, or extracted from captures into a file that ends up in the run folder.
-fn source(plan: &Plan, args: &args::Run, quiet: bool) -> Result<Source, Failure> {
+fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failure> {
     let first = &plan.sources[0];
     let name = if args.capture.anonymize {
         String::new()
@@ -177,14 +177,11 @@ fn source(plan: &Plan, args: &args::Run, quiet: bool) -> Result<Source, Failure>
     let staging = tempfile::Builder::new().prefix(".workload-").tempdir_in(parent).map_err(cannot)?;
     let path = staging.path().join(WORKLOAD_FILE);
     let mut writer = WorkloadWriter::create(&path).map_err(extract::unwritable)?;
-    let ingested = ingest::vectors(&plan.sources, &args.capture, quiet, |vector| {
+    let ingested = ingest::vectors(&plan.sources, &args.capture, manner, |vector| {
         writer.write(vector).map_err(extract::unwritable)
     })?;
     let facts =
         writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(extract::unwritable)?;
-    for (cause, remedy) in ingested.warnings() {
-        output::warn(quiet, &cause, remedy);
-    }
     Ok(Source { path, facts, name, staging: Some(staging), interrupted: ingested.interrupted })
 }
 
@@ -273,19 +270,19 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn single(&self, seed: u64, quiet: bool) -> Result<Exit, Failure> {
-        let progress = self.progress(1, quiet);
+    fn single(&self, seed: u64, manner: Manner) -> Result<Exit, Failure> {
+        let progress = self.progress(1, manner);
         let run = self.simulate(seed, &self.plan.target, &progress)?;
         drop(progress);
-        self.answer(std::slice::from_ref(&run), quiet)
+        self.answer(std::slice::from_ref(&run), manner)
     }
 
     /// One run folder per seed, side by side on all cores, and an index above them.
-    fn several(&self, quiet: bool) -> Result<Exit, Failure> {
+    fn several(&self, manner: Manner) -> Result<Exit, Failure> {
         let seeds = &self.plan.experiment.run.seeds;
         let jobs = self.args.jobs.map(usize::from);
         let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
-        let progress = self.progress(seeds.len() as u64, quiet);
+        let progress = self.progress(seeds.len() as u64, manner);
         let next = AtomicUsize::new(0);
         let done: Mutex<Vec<(usize, Result<Run, Failure>)>> = Mutex::default();
         std::thread::scope(|scope| {
@@ -308,11 +305,11 @@ impl Job<'_> {
         let mut runs = done.into_iter().map(|(_, run)| run).collect::<Result<Vec<_>, _>>()?;
         RunIndex::of_seeds(seeds.iter().copied()).write(&self.plan.target).map_err(unrecorded)?;
         write_own_report(&mut runs, &self.plan.target)?;
-        self.answer(&runs, quiet)
+        self.answer(&runs, manner)
     }
 
-    fn progress(&self, runs: u64, quiet: bool) -> Progress {
-        Progress::simulated("simulating", millis(self.config.window) * runs, quiet)
+    fn progress(&self, runs: u64, manner: Manner) -> Progress {
+        Progress::simulated("simulating", millis(self.config.window) * runs, manner)
     }
 
     /// One run, from the workload file to a complete run folder with its report.
@@ -451,19 +448,9 @@ impl Job<'_> {
     }
 
     /// Prints the answer.
-    fn answer(&self, runs: &[Run], quiet: bool) -> Result<Exit, Failure> {
-        if self.args.json {
-            match runs {
-                [run] => output::json(&run.summary())?,
-                _ => output::json(&serde_json::json!({ "runs": runs.iter().map(Run::summary).collect::<Vec<_>>() }))?,
-            }
-        } else if !quiet {
-            for run in runs {
-                output::text(&text::run_text(run, output::colour()))?;
-            }
-            let target = self.plan.target.display();
-            output::text(&format!("run      {target}        report   {target}/{REPORT_FILE}\n"))?;
-        }
+    fn answer(&self, runs: &[Run], manner: Manner) -> Result<Exit, Failure> {
+        let target = self.plan.target.display();
+        compare::answer(runs, manner, &format!("run      {target}        report   {target}/{REPORT_FILE}\n"))?;
         let invalid = runs.iter().any(|run| run.summary().verdict == Verdict::Invalid || run.facts.interrupted);
         Ok(if invalid { Exit::Invalid } else { Exit::Done })
     }

@@ -181,6 +181,32 @@ fn captures_are_read_from_standard_input_and_several_at_once() {
 }
 
 #[test]
+fn progress_comes_as_lines() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(300).pcap());
+    for words in [&["extract", "c.pcap", "-o", "w.parquet"][..], &["run", "c.pcap", "-o", "r"], &["describe", "c.pcap"]]
+    {
+        let said = bench.flowloom(&[words, &["--json-stream"]].concat());
+        let lines: Vec<Value> = said.succeeded().out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.first().unwrap()["event"], "start");
+        assert!(lines.iter().any(|line| line["event"] == "progress" && line["done"].is_u64()), "{}", said.out);
+        let end = lines.last().unwrap();
+        assert_eq!(end["event"], "end");
+        assert!(end["result"].is_object());
+    }
+}
+
+#[test]
+fn decisions_are_explained_on_request() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(3).pcap());
+    let said = bench.flowloom(&["describe", "c.pcap", "-v"]);
+    assert!(said.succeeded().err.contains("initiator told: 3 by its SYN"), "{}", said.err);
+    let said = bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet", "-q"]);
+    assert!(said.succeeded().out.is_empty() && said.err.is_empty());
+}
+
+#[test]
 fn names_of_inputs_can_be_left_out() {
     let bench = Bench::new();
     bench.file("secret-site.pcap", &Traffic::many(20).pcap());
