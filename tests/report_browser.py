@@ -424,6 +424,9 @@ def main(arguments):
         browser.wait_for("Page.loadEventFired")
         browser.settle()
         figures = check_drawn(browser, check)
+        if not figures:
+            print(f"{check.passed} passed, {check.failed} failed")
+            return 1
         for kind in ("series", "distribution"):
             figure = browser.evaluate(
                 f"JSON.parse(document.getElementById('figures').textContent).find(figure => figure.kind === '{kind}').id")

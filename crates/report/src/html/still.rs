@@ -60,13 +60,15 @@ pub(super) fn still(figure: &Figure) -> String {
     let ys = || lines.iter().flat_map(|(_, points)| points.iter().map(|point| point.1));
     let log = distribution && figure.x.log;
     let smallest = xs().filter(|&value| !log || value > 0.0).fold(f64::MAX, f64::min);
-    let x = Scale {
-        low: if log || !distribution { smallest } else { smallest.min(0.0) },
-        high: xs().fold(f64::MIN, f64::max),
-        log,
-        from: LEFT,
-        to: RIGHT,
+    let largest = xs().fold(f64::MIN, f64::max);
+    let (low, high) = match (log, distribution) {
+        // A single value has an axis around it.
+        (true, _) if largest < 3.0 * smallest => (smallest / 2.0, largest * 2.0),
+        (true, _) => (smallest, largest),
+        (false, true) => (smallest.min(0.0), largest),
+        (false, false) => (smallest, largest),
     };
+    let x = Scale { low, high, log, from: LEFT, to: RIGHT };
     let high = if distribution { 1.0 } else { ys().fold(0.0, f64::max) * 1.05 };
     let y = Scale { low: 0.0, high, log: false, from: BOTTOM, to: TOP };
 
@@ -134,6 +136,9 @@ fn path(points: &[(f64, f64)], x: &Scale, y: &Scale, steps: bool) -> String {
             (false, 0) => write!(path, "M{px:.1},{py:.1}"),
             (false, _) => write!(path, "L{px:.1},{py:.1}"),
         };
+    }
+    if steps {
+        let _ = write!(path, "H{RIGHT}");
     }
     path
 }
