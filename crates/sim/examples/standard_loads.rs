@@ -1,6 +1,6 @@
 //! Speed of the simulator under three standard loads, in bottleneck packets per CPU second (methods M.10).
 //!
-//! `cargo run --release -p flowloom-sim --example standard_loads [bulk|hundred|web]...`
+//! `cargo run --release -p flowloom-sim --example standard_loads [bulk|hundred|web|crowd]...`
 //!
 //! Each load runs with and without the monitor that makes vectors of the packets again. Records are counted and thrown
 //! away, so this is the simulator without storage. Exits with 1 if the third load falls below the floor of a million
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         "{:<28} {:>8} {:>12} {:>8} {:>14} {:>14} {:>9}",
         "load", "CPU s", "packets", "drops", "packets/CPU s", "events/packet", "RSS MB"
     );
-    for (name, load) in [("bulk", bulk as fn() -> Load), ("hundred", hundred), ("web", web)] {
+    for (name, load) in [("bulk", bulk as fn() -> Load), ("hundred", hundred), ("web", web), ("crowd", crowd)] {
         if !wanted.is_empty() && !wanted.iter().any(|one| one == name) {
             continue;
         }
@@ -117,6 +117,22 @@ fn web() -> Load {
         vectors: Box::new(vectors),
         config: config("500mbit", Duration::from_secs(60), Limit::Packets(65_000)),
     }
+}
+
+/// Beyond the three: 40,000 connections open at once, as on a campus link, so that their state does not fit a cache. 60 s
+/// of 1,200 new ones per second, each with 20 exchanges of 300 bytes and 3 kB, 1.6 s apart.
+fn crowd() -> Load {
+    let mut delays = Stream::new(1, Purpose::Delays, 0);
+    let vectors = (0..72_000).map(move |id| {
+        let rtt = Duration::from_secs_f64(0.01 + 0.19 * delays.uniform());
+        let mut vector = exchange(id, Time::from_nanos(id * 833_333), rtt, 300, 3_000, 1 << 16);
+        let pair = [vector.adus[0], Adu { wait: Some(Duration::from_millis(1_600) + rtt / 2), ..vector.adus[1] }];
+        vector.adus = pair.repeat(20);
+        Ok(vector)
+    });
+    let mut config = config("1gbit", Duration::from_secs(60), Limit::Packets(65_000));
+    config.drain = Duration::ZERO;
+    Load { title: "40,000 open connections", vectors: Box::new(vectors), config }
 }
 
 /// A request from the left and a response from the right, the monitor in the middle.

@@ -19,33 +19,55 @@ use crate::network::{Event, Network, link_bytes};
 const MIN_MSS: u16 = 48;
 
 /// A connection from its SYN until nothing more can happen to it.
+///
+/// With tens of thousands of them open each event finds its connection in memory, not in a cache: what every event needs
+/// stands together at the front, and the rest is ordered by how many events need it.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Connection {
+    routes: PerSide<Route>,
+    /// Packets anywhere between the ends.
+    in_flight: u32,
+    sequence_numbers: PerSide<u32>,
+    initiator_side: LinkSide,
+    paths: PerSide<Path>,
     ends: PerSide<End>,
     script: Script,
+    cold: Box<Cold>,
     established: Option<Time>,
     first_data: Option<Time>,
     last_data: Option<Time>,
     closed: Option<Time>,
-    initiator_side: LinkSide,
-    cold: Box<Cold>,
 }
 
-/// One end: transport, program, wake-up; and the packets it sent.
+/// The packets that one end sent, and its wake-up.
 #[derive(Debug)]
-struct End {
-    endpoint: Endpoint,
-    player: Player,
-    timer: Timer,
-    /// Packets on the way from here to the link, and from the link to the other end.
+struct Route {
+    /// Packets on the way from the end to the link, and from the link to the other end.
     to_link: Fifo,
     from_link: Fifo,
     /// The first of the latter that the monitor has not taken note of.
     unobserved: Option<Handle>,
-    path_to_link: DelayBox,
+    timer: Timer,
+    /// When the end or the program at it wants to be woken, `Time::MAX` for never.
+    deadline: Time,
+}
+
+/// What the packets that one end sent cross beside the link.
+#[derive(Debug)]
+struct Path {
+    to_link: DelayBox,
     /// The other end's part of the path.
-    path_from_link: DelayBox,
+    from_link: DelayBox,
     coverage: Coverage,
+}
+
+/// One end: transport and program.
+#[derive(Debug)]
+#[repr(C)]
+struct End {
+    player: Player,
+    endpoint: Endpoint,
 }
 
 /// What is needed at the start, at the end, and by the monitor.
@@ -55,7 +77,6 @@ struct Cold {
     epochs: Vec<EpochRecord>,
     observer: Option<Observer>,
     first_passed: Time,
-    sequence_numbers: PerSide<u32>,
     started: Time,
     rtt: Duration,
 }
@@ -83,16 +104,25 @@ impl Connection {
                 Side::Acceptor => Endpoint::listen(&config.tcp, limits(side)),
             },
             player: Player::new(side),
-            timer: Timer::default(),
+        };
+        let path = |side: Side| Path {
+            to_link: DelayBox::new(delays.leg(side).to_link, Rate::UNLIMITED),
+            from_link: DelayBox::new(delays.leg(side.other()).from_link, Rate::UNLIMITED),
+            coverage: Coverage::default(),
+        };
+        let route = || Route {
             to_link: Fifo::default(),
             from_link: Fifo::default(),
             unobserved: None,
-            path_to_link: DelayBox::new(delays.leg(side).to_link, Rate::UNLIMITED),
-            path_from_link: DelayBox::new(delays.leg(side.other()).from_link, Rate::UNLIMITED),
-            coverage: Coverage::default(),
+            timer: Timer::default(),
+            deadline: Time::MAX,
         };
         let mut numbers = Stream::new(config.seed, Purpose::SequenceNumbers, vector.id);
         Connection {
+            routes: PerSide { initiator: route(), acceptor: route() },
+            in_flight: 0,
+            sequence_numbers: PerSide { initiator: numbers.bits32(), acceptor: numbers.bits32() },
+            paths: PerSide { initiator: path(Side::Initiator), acceptor: path(Side::Acceptor) },
             ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
             script: Script::new(&vector, &config.replay),
             established: None,
@@ -104,7 +134,6 @@ impl Connection {
                 epochs: Vec::new(),
                 observer: None,
                 first_passed: now,
-                sequence_numbers: PerSide { initiator: numbers.bits32(), acceptor: numbers.bits32() },
                 started: now,
                 rtt: delays.rtt(),
                 vector,
@@ -127,12 +156,12 @@ impl Connection {
 
     /// Which of `side`'s bytes have passed.
     pub fn coverage_mut(&mut self, side: Side) -> &mut Coverage {
-        &mut self.ends[side].coverage
+        &mut self.paths[side].coverage
     }
 
     /// Sequence and acknowledgement number of a segment of `sender` in its header.
     pub fn wire_numbers(&self, sender: Side, segment: &Segment) -> (u32, u32) {
-        let numbers = self.cold.sequence_numbers;
+        let numbers = self.sequence_numbers;
         segment.wire_numbers(numbers[sender], numbers[sender.other()])
     }
 
@@ -147,24 +176,26 @@ impl Connection {
         now: Time,
         network: &mut Network<'_, R>,
     ) -> Result<(), R::Error> {
-        while let Some(handle) = self.ends[sender].to_link.head() {
+        while let Some(handle) = self.routes[sender].to_link.head() {
             let due = network.packets.get(handle).due;
             if due > now {
                 network.events.push(due, Event::Arrival { connection: slot, sender });
                 break;
             }
-            network.packets.pop(&mut self.ends[sender].to_link);
-            if let Some(arrived) = network.offer(now, handle, sender, self)? {
-                let end = &mut self.ends[sender];
-                let packet = network.packets.get_mut(handle);
-                packet.due = end.path_from_link.pass(arrived, link_bytes(&packet.segment));
-                let due = packet.due;
-                if network.packets.push(&mut end.from_link, handle) {
-                    network.events.push(due, Event::Delivery { connection: slot, sender });
-                }
-                if network.config.monitor && end.unobserved.is_none() {
-                    end.unobserved = Some(handle);
-                }
+            network.packets.pop(&mut self.routes[sender].to_link);
+            let Some(arrived) = network.offer(now, handle, sender, self)? else {
+                self.in_flight -= 1;
+                continue;
+            };
+            let route = &mut self.routes[sender];
+            let packet = network.packets.get_mut(handle);
+            packet.due = self.paths[sender].from_link.pass(arrived, link_bytes(&packet.segment));
+            let due = packet.due;
+            if network.packets.push(&mut route.from_link, handle) {
+                network.events.push(due, Event::Delivery { connection: slot, sender });
+            }
+            if network.config.monitor && route.unobserved.is_none() {
+                route.unobserved = Some(handle);
             }
         }
         Ok(())
@@ -175,8 +206,9 @@ impl Connection {
         if network.config.monitor {
             self.observe(now, network);
         }
-        let Some(handle) = network.packets.pop(&mut self.ends[sender].from_link) else { return };
-        if let Some(next) = self.ends[sender].from_link.head() {
+        let Some(handle) = network.packets.pop(&mut self.routes[sender].from_link) else { return };
+        self.in_flight -= 1;
+        if let Some(next) = self.routes[sender].from_link.head() {
             network.events.push(network.packets.get(next).due, Event::Delivery { connection: slot, sender });
         }
         let segment = network.packets.get(handle).segment;
@@ -214,10 +246,10 @@ impl Connection {
 
     /// `side`'s wake-up rings.
     pub fn wake<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
-        let end = &mut self.ends[side];
-        if !end.timer.rings(now) {
+        if !self.routes[side].timer.rings(now) {
             return;
         }
+        let end = &mut self.ends[side];
         end.endpoint.handle_timeout(now, &network.config.tcp);
         self.transmit(slot, side, now, network);
         self.act(slot, side, now, network);
@@ -248,9 +280,11 @@ impl Connection {
 
     /// Makes sure `side` is woken in time.
     fn set_timer<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
-        let end = &mut self.ends[side];
-        if let Some(deadline) = end.deadline()
-            && let Some(at) = end.timer.set(deadline.max(now))
+        let deadline = self.ends[side].deadline();
+        let route = &mut self.routes[side];
+        route.deadline = deadline.unwrap_or(Time::MAX);
+        if let Some(deadline) = deadline
+            && let Some(at) = route.timer.set(deadline.max(now))
         {
             network.events.push(at, Event::Timer { connection: slot, side });
         }
@@ -267,9 +301,10 @@ impl Connection {
             if (segment.flags.fin() || segment.flags.rst()) && self.closed.is_none() {
                 self.closed = Some(now);
             }
-            let due = end.path_to_link.pass(now, link_bytes(&segment));
+            let due = self.paths[side].to_link.pass(now, link_bytes(&segment));
             let handle = network.packets.insert(segment, due);
-            if network.packets.push(&mut end.to_link, handle) {
+            self.in_flight += 1;
+            if network.packets.push(&mut self.routes[side].to_link, handle) {
                 network.events.push(due, Event::Arrival { connection: slot, sender: side });
             }
             let from = if side == Side::Initiator { self.initiator_side } else { self.initiator_side.other() };
@@ -288,7 +323,7 @@ impl Connection {
     fn observe<R: Recorder>(&mut self, now: Time, network: &Network<'_, R>) {
         loop {
             let key = |side: Side| {
-                let packet = network.packets.get(self.ends[side].unobserved?);
+                let packet = network.packets.get(self.routes[side].unobserved?);
                 Some((packet.passed, packet.order)).filter(|key| key.0 <= now)
             };
             let side = match (key(Side::Initiator), key(Side::Acceptor)) {
@@ -298,8 +333,8 @@ impl Connection {
                 (Some(initiator), Some(acceptor)) if initiator < acceptor => Side::Initiator,
                 (Some(_), Some(_)) => Side::Acceptor,
             };
-            let Some(handle) = self.ends[side].unobserved else { return };
-            self.ends[side].unobserved = network.packets.behind(handle);
+            let Some(handle) = self.routes[side].unobserved else { return };
+            self.routes[side].unobserved = network.packets.behind(handle);
             let packet = network.packets.get(handle);
             let segment = &packet.segment;
             let (sequence, acknowledgement) = self.wire_numbers(side, segment);
@@ -326,10 +361,7 @@ impl Connection {
     /// This is how every connection ends, also one that its vector leaves open, and one whose other end never learns
     /// that it was reset.
     pub fn is_over(&self) -> bool {
-        Side::BOTH.iter().all(|&side| {
-            let end = &self.ends[side];
-            end.to_link.head().is_none() && end.from_link.head().is_none() && end.deadline().is_none()
-        })
+        self.in_flight == 0 && Side::BOTH.iter().all(|&side| self.routes[side].deadline == Time::MAX)
     }
 
     /// Takes the packets still on their way out of the network when the run is cut at `end`.
@@ -339,11 +371,11 @@ impl Connection {
         }
         for side in Side::BOTH {
             let from = self.link_side(side);
-            while let Some(handle) = network.packets.pop(&mut self.ends[side].to_link) {
+            while let Some(handle) = network.packets.pop(&mut self.routes[side].to_link) {
                 network.packets.remove(handle);
                 network.directions[from as usize].in_flight += 1;
             }
-            while let Some(handle) = network.packets.pop(&mut self.ends[side].from_link) {
+            while let Some(handle) = network.packets.pop(&mut self.routes[side].from_link) {
                 network.cut(end, handle, from);
                 network.packets.remove(handle);
                 network.directions[from as usize].in_flight += 1;

@@ -10,19 +10,28 @@ use crate::workload::{ConnectionVector, LinkSide, PerSide, Side};
 /// A packet is handed on when its *first* bit starts after the delay: the flow's own bottleneck delays the packets
 /// behind it, not the packet itself. Loss is not its business, and it keeps delaying after a FIN, so that the end of a
 /// connection crosses the same path as the rest of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelayBox {
     delay: Duration,
-    bottleneck: Serialiser,
-    /// When the packet last handed on started, and how long the bottleneck is busy with it.
+    /// When the packet last handed on started.
     tail: Time,
-    tail_processing: Duration,
+    /// Apart, since few flows have one and a simulator holds many flows.
+    bottleneck: Option<Box<Bottleneck>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Bottleneck {
+    line: Serialiser,
+    /// How long it is busy with the packet last handed on.
+    busy: Duration,
 }
 
 impl DelayBox {
     /// A path of `delay` whose own bottleneck has `rate` ([`Rate::UNLIMITED`] for none).
-    pub const fn new(delay: Duration, rate: Rate) -> DelayBox {
-        DelayBox { delay, bottleneck: Serialiser::new(rate), tail: Time::ZERO, tail_processing: Duration::ZERO }
+    pub fn new(delay: Duration, rate: Rate) -> DelayBox {
+        let bottleneck =
+            rate.bits_per_second().map(|_| Bottleneck { line: Serialiser::new(rate), busy: Duration::ZERO });
+        DelayBox { delay, tail: Time::ZERO, bottleneck: bottleneck.map(Box::new) }
     }
 
     /// The delay.
@@ -33,14 +42,18 @@ impl DelayBox {
     /// A packet of `bytes` enters at `now`, which never decreases; returns when it is handed on.
     pub fn pass(&mut self, now: Time, bytes: u32) -> Time {
         let transferred = now + self.delay;
-        let free = self.tail + self.tail_processing;
+        let Some(bottleneck) = &mut self.bottleneck else {
+            self.tail = self.tail.max(transferred);
+            return self.tail;
+        };
+        let free = self.tail + bottleneck.busy;
         self.tail = if transferred < free {
             free
         } else {
-            self.bottleneck.restart();
+            bottleneck.line.restart();
             transferred
         };
-        self.tail_processing = self.bottleneck.occupy(bytes);
+        bottleneck.busy = bottleneck.line.occupy(bytes);
         self.tail
     }
 }
