@@ -31,7 +31,7 @@ browser-test: $(FLOWLOOM)
 	@tests/report_browser.sh $(FLOWLOOM)
 
 bench:
-	$(CARGO) build --release --locked --workspace --examples --bins
+	$(CARGO) build --release --locked --workspace --bins --examples
 	@benches/run.sh
 
 deny:

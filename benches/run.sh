@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Speed and memory, in CPU seconds of one run each, and the long queueing validation. `make bench` builds first.
+# Exits with 1 if a floor is missed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+examples=target/release/examples
+status=0
+
+echo "== extraction: captures to vectors (floor 3 M packets per CPU second)"
+"$examples/extraction_speed" || status=1
+echo
+echo "== simulation: three standard loads (floor 1 M bottleneck packets per CPU second and 200 MB on the third)"
+"$examples/standard_loads" || status=1
+echo
+echo "== queueing: M/M/1, M/D/1, M/M/1/10 against their known answers, 1e7 packets each"
+"$examples/queueing_truth" || status=1
+echo
+echo "== waits: which of the four settings replays the bundled capture best (distance at the monitor, smaller is nearer)"
+benches/waits.sh target/release/flowloom testdata/demo.pcap.gz || status=1
+exit $status
