@@ -114,6 +114,20 @@ fn a_clock_that_jumps_years() {
 }
 
 #[test]
+fn a_clock_that_jumps_after_a_packet_of_another_protocol() {
+    let bench = Bench::new();
+    let traffic = (1..6).fold(Traffic::default().connection(0, Duration::ZERO, 10, 10), |traffic, id| {
+        traffic.connection(id, SECOND * (86_400 * 400 + id), 300, 5_000)
+    });
+    let mut bytes = traffic.pcap();
+    // The protocol of the first packet: the run must last from it to the end all the same.
+    bytes[24 + 16 + 14 + 9] = 17;
+    bench.file("c.pcap", &bytes);
+    let run = bench.json(&["run", "c.pcap", "-o", "r", "--json"]);
+    assert_eq!(run["connections"]["completed"], 6);
+}
+
+#[test]
 fn sequence_numbers_that_wrap() {
     let traffic = Traffic::default().connection_from(0, SECOND, u32::MAX - 2_000, 10_000, 50_000);
     let wrapped = counts(&traffic.pcap());

@@ -93,7 +93,7 @@ pub struct Counts {
     pub packets: u64,
     /// Their IP bytes + 14 each.
     pub link_bytes: u64,
-    /// Earliest capture time.
+    /// Earliest capture time, packets that are no TCP segment included where the capture begins with one.
     pub first: Option<Time>,
     /// Latest capture time.
     pub last: Option<Time>,

@@ -193,7 +193,10 @@ impl Extractor {
 
     /// Says when the capture begins, if its first packet is not a TCP segment (methods A.9). Later calls change nothing.
     pub fn begin(&mut self, time: Time) {
-        self.origin.get_or_insert(time);
+        if self.origin.is_none() {
+            self.origin = Some(time);
+            self.counts.first = Some(time);
+        }
     }
 
     /// Takes in a segment that passed at `time` on the capture's clock.
