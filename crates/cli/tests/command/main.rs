@@ -2,4 +2,5 @@
 
 mod bad_input;
 mod chain;
+mod round_trip;
 mod support;
