@@ -4,6 +4,7 @@
 
 FLOWLOOM := target/release/flowloom
 CARGO ?= cargo
+SECONDS_EACH ?= 20
 
 .PHONY: all demo test check rust-test browser-test bench deny fuzz clean
 
@@ -40,8 +41,7 @@ deny:
 
 fuzz:
 	@command -v cargo-fuzz >/dev/null || { echo "cargo-fuzz is missing: cargo install --locked cargo-fuzz (needs a nightly toolchain)"; exit 1; }
-	@for target in $$(cd fuzz && cargo +nightly fuzz list); do \
-	  (cd fuzz && $(CARGO) +nightly fuzz run $$target -- -max_total_time=$${SECONDS_EACH:-20}) || exit 1; done
+	fuzz/run $(SECONDS_EACH)
 
 clean:
 	$(CARGO) clean
