@@ -89,6 +89,22 @@ pub struct Capture {
     pub anonymize: bool,
 }
 
+/// The default of [`Capture::idle_timeout`].
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(3600);
+
+impl Capture {
+    /// An option that was given and only means something for captures.
+    pub fn given(&self) -> Option<&'static str> {
+        let options = [
+            ("--inside", !self.inside.is_empty()),
+            ("--allow-truncated", self.allow_truncated),
+            ("--complete-only", self.complete_only),
+            ("--idle-timeout", self.idle_timeout != IDLE_TIMEOUT),
+        ];
+        options.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+}
+
 /// The form of the answer of a command that takes its time.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Form {
@@ -166,7 +182,7 @@ pub struct Run {
     /// Queue limit: "65000p" in packets or "64k" in bytes
     #[arg(long, value_name = "LIMIT")]
     pub queue: Option<Quantity<Limit>>,
-    /// Replay no wait shorter than this ("0ms" or "500ms", methods A.5)
+    /// Replay no wait shorter than this ("0ms" takes all, "500ms" leaves short ones to the network)
     #[arg(long, value_name = "TIME")]
     pub wait_min: Option<Quantity<Duration>>,
     /// What to take off a measured wait before replaying it
@@ -223,4 +239,17 @@ pub struct Doctor {
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_idle_timeout_is_the_one_that_help_names() {
+        let cli = Cli::try_parse_from(["flowloom", "describe", "c.pcap"]).unwrap();
+        let Command::Describe(Describe { capture, .. }) = cli.command else { panic!("{:?}", cli.command) };
+        assert_eq!(capture.idle_timeout, IDLE_TIMEOUT);
+        assert_eq!(capture.given(), None);
+    }
 }

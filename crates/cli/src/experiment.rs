@@ -387,6 +387,15 @@ impl Experiment {
         if self.run.seeds.is_empty() {
             return Err("run.seeds is empty: nothing to run".to_owned());
         }
+        if let Some(seed) = self
+            .run
+            .seeds
+            .iter()
+            .enumerate()
+            .find_map(|(index, seed)| self.run.seeds[..index].contains(seed).then_some(seed))
+        {
+            return Err(format!("run.seeds holds {seed} twice: each seed has a folder of its own"));
+        }
         Ok(())
     }
 
@@ -476,6 +485,7 @@ mod tests {
             ("[measure]\nduration = \"0s\"\n", "measure.duration must be above zero"),
             ("[measure]\nwindow = [\"50min\", \"10min\"]\n", "measure.window ends at 10min, before"),
             ("[run]\nseeds = []\n", "run.seeds is empty"),
+            ("[run]\nseeds = [3, 1, 3]\n", "run.seeds holds 3 twice"),
             ("[run\n", "x.toml:1"),
         ] {
             let message = failure(text);

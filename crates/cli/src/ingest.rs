@@ -140,9 +140,6 @@ pub fn vectors(
         options: args.clone(),
         interrupted,
     };
-    for (cause, remedy) in ingested.warnings() {
-        manner.warn(&cause, remedy);
-    }
     manner.explain(|| ingested.explanation());
     Ok(ingested)
 }
@@ -157,6 +154,11 @@ fn unreadable(error: &CaptureError, packets: u64) -> Failure {
     }
 }
 
+/// How often.
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
 /// Reads `10.0.0.0/8`, `2001:db8::/32` or a single address.
 fn parse_prefix(text: &str) -> Result<Prefix, Failure> {
     text.parse().map_err(|_| {
@@ -166,6 +168,13 @@ fn parse_prefix(text: &str) -> Result<Prefix, Failure> {
 }
 
 impl Ingested {
+    /// Says what the user should know, for commands whose answer does not hold it.
+    pub fn warn(&self, manner: Manner) {
+        for (cause, remedy) in self.warnings() {
+            manner.warn(&cause, remedy);
+        }
+    }
+
     /// Connections by class, as workload files keep them.
     pub fn connections(&self) -> ConnectionCounts {
         let count = |choose: fn(Class) -> bool| self.counts.connections_where(choose);
@@ -233,15 +242,16 @@ impl Ingested {
         let jumps: u64 = self.inputs.iter().map(|input| input.jumps).sum();
         if jumps > 0 {
             warn(
-                format!("the capture's clock jumps by more than a day {jumps} times"),
+                format!("the capture's clock jumps by more than a day, {}", times(jumps)),
                 "captures that were pasted together replay with the same gaps: extract them one by one",
             );
         }
         if self.counts.clock_backwards > 0 {
             warn(
                 format!(
-                    "the clock runs backwards {} times, by up to {}",
-                    self.counts.clock_backwards, self.counts.farthest_backwards
+                    "the clock runs backwards, {}, by up to {}",
+                    times(self.counts.clock_backwards),
+                    self.counts.farthest_backwards
                 ),
                 "waits across such steps are taken as zero; reordercap puts packets in order",
             );
@@ -300,7 +310,7 @@ impl Ingested {
             payload_bytes: payload,
             set_aside: self.set_aside(),
             unknown_side_connections: self.counts.side_rule(SideRule::Unknown),
-            warnings: self.warnings().into_iter().map(|(cause, _)| cause).collect(),
+            warnings: self.warnings().into_iter().map(|(cause, remedy)| format!("{cause}: {remedy}")).collect(),
         }
     }
 

@@ -26,9 +26,9 @@ fn main() -> ExitCode {
         Command::Extract(args) => commands::extract::run(args, manner(args.form)),
         Command::Describe(args) => commands::describe::run(args, manner(args.form)),
         Command::Run(args) => commands::run::run(args, manner(args.form)),
-        Command::Compare(args) => commands::compare::run(args),
+        Command::Compare(args) => commands::compare::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),
-        Command::Doctor(args) => commands::doctor::run(args),
+        Command::Doctor(args) => commands::doctor::run(args, cli.quiet),
     };
     match result {
         Ok(exit) => exit.into(),

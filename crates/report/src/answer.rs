@@ -1,8 +1,9 @@
 //! The table that answers the question first, for terminal and report alike.
 
+use flowloom_core::units::three_digits;
 use flowloom_store::run_folder::Point;
 
-use crate::compare::{Comparison, Difference, Judgement, compare_runs, compare_with_original};
+use crate::compare::{Comparison, Judgement, compare_runs, compare_with_original};
 use crate::metric::Metric;
 use crate::run::{Measurements, Run};
 use crate::statistics::Sample;
@@ -28,8 +29,34 @@ pub struct AnswerRow {
     pub statistic: &'static str,
     /// A value per column, with unit.
     pub values: Vec<String>,
-    /// Distance from the first column, and what it means: one per column after the first.
-    pub distances: Vec<(String, Option<Judgement>)>,
+    /// How far the columns after the first are from it; `None` where nothing is compared.
+    pub distances: Vec<Option<Distance>>,
+}
+
+/// What the last column of the answer says: the number that was judged, and the judgement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Distance {
+    /// The tolerant KS distance (methods M.6); `None` if it could not be computed.
+    pub tolerant_ks: Option<f64>,
+    /// What it means.
+    pub judgement: Judgement,
+    /// Of series also the mean relative to the reference's, which says in which direction.
+    pub mean_ratio: Option<f64>,
+}
+
+impl Distance {
+    /// The head of the column that holds it.
+    pub const HEAD: &'static str = "tolerant KS";
+
+    /// The distance as text.
+    pub fn number(&self) -> String {
+        self.tolerant_ks.map_or_else(|| NOTHING.to_owned(), |distance| format!("{distance:.3}"))
+    }
+
+    /// The ratio of the means as text; empty without one.
+    pub fn ratio(&self) -> String {
+        self.mean_ratio.map_or_else(String::new, |ratio| format!("{}x", three_digits(ratio)))
+    }
 }
 
 impl Answer {
@@ -93,7 +120,7 @@ fn connections_row(runs: &[Run], with_original: bool) -> AnswerRow {
             .join(", ")
     };
     let values: Vec<String> = original.into_iter().chain(runs.iter().map(ended)).collect();
-    let distances = vec![(String::new(), None); values.len().saturating_sub(1)];
+    let distances = vec![None; values.len().saturating_sub(1)];
     AnswerRow { name: "connections", statistic: "", values, distances }
 }
 
@@ -115,9 +142,12 @@ fn row(
             show(metric, &sample).unwrap_or_else(|| NOTHING.to_owned())
         })
         .collect();
-    let distances =
-        comparisons.iter().map(|comparison| comparison.difference(metric).map_or_else(Default::default, told));
-    AnswerRow { name, statistic, values, distances: distances.collect() }
+    let distance = |comparison: &Comparison| {
+        let difference = comparison.difference(metric)?;
+        let mean_ratio = difference.mean_ratio.filter(|_| metric.is_series());
+        Some(Distance { tolerant_ks: difference.tolerant_ks, judgement: difference.judgement, mean_ratio })
+    };
+    AnswerRow { name, statistic, values, distances: comparisons.iter().map(distance).collect() }
 }
 
 fn quantiles(metric: Metric, sample: &Sample) -> Option<String> {
@@ -128,14 +158,4 @@ fn quantiles(metric: Metric, sample: &Sample) -> Option<String> {
 fn mean_and_max(metric: Metric, sample: &Sample) -> Option<String> {
     let show = |value: Option<f64>| value.map(|value| metric.unit().show(value));
     Some(format!("{} / {}", show(sample.mean())?, show(sample.max())?))
-}
-
-/// A distance in the shortest words: the mean's ratio for series, KS for the others.
-fn told(difference: &Difference) -> (String, Option<Judgement>) {
-    let text = match (difference.metric.is_series(), difference.mean_ratio, difference.ks) {
-        (true, Some(ratio), _) => format!("{ratio:.2}x"),
-        (_, _, Some(ks)) => format!("KS {ks:.3}"),
-        _ => String::new(),
-    };
-    (text, Some(difference.judgement))
 }

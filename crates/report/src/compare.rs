@@ -16,6 +16,7 @@ use crate::statistics::{
     RATIO_PROBABILITIES, Sample, anderson_darling, ks, largest_gap, quantile_ratios, tolerant_ks, wasserstein_log10,
 };
 use crate::summary::Quantities;
+use crate::text::thousands;
 
 /// Shift-tolerant KS distance up to which two samples are the same.
 pub const SAME: f64 = 0.02;
@@ -259,7 +260,7 @@ pub fn difference(
         (Some(a), Some(b)) if a != 0.0 => Some(b / a),
         _ => None,
     };
-    let judgement = judge(tolerant, reference.len().min(other.len()));
+    let judgement = judge(tolerant, telling(metric, reference, other));
     Some(Difference {
         metric,
         reference: Quantities::of(reference),
@@ -273,6 +274,22 @@ pub fn difference(
         judgement,
         finding: finding(metric, reference, other, judgement, reference_name, other_name),
     })
+}
+
+/// How many values there are to judge by: those of the smaller sample. Of series over time only if as many bins hold
+/// anything at all on either side: two captures pasted together with years between them make thousands of empty bins,
+/// which are alike in every replay. A queue that is always empty does say something.
+fn telling(metric: Metric, reference: &Sample, other: &Sample) -> usize {
+    let n = reference.len().min(other.len());
+    let held = |sample: &Sample| sample.len() - sample.count_up_to(0.0);
+    match metric {
+        Metric::QueueFromLeft | Metric::QueueFromRight => n,
+        _ if metric.is_series() => match held(reference).max(held(other)) {
+            held if held < FEWEST => held.min(n),
+            _ => n,
+        },
+        _ => n,
+    }
 }
 
 /// What a shift-tolerant distance means for samples of which the smaller has `n` values.
@@ -298,8 +315,9 @@ fn finding(
 ) -> String {
     let name = capitalised(metric.plural());
     if judgement == Judgement::CannotTell {
-        let n = reference.len().min(other.len());
-        return format!("{name}: {n} values are too few to tell");
+        let n = telling(metric, reference, other);
+        let values = if metric.is_series() { "bins with anything in them" } else { "values" };
+        return format!("{name}: {n} {values} are too few to tell");
     }
     let show = |value: f64| metric.unit().show(value);
     if metric.is_series()
@@ -307,9 +325,12 @@ fn finding(
         && a > 0.0
         && (b / a - 1.0).abs() > 0.01
     {
-        let (change, word) = if b > a { (b / a - 1.0, "higher") } else { (1.0 - b / a, "lower") };
-        let change = three_digits(change * 100.0);
-        return format!("{name}: {change} % {word} in {other_name} on average ({} against {})", show(b), show(a));
+        let change = match b / a {
+            ratio if ratio >= MANIFOLD => format!("{} times as high", manifold(ratio)),
+            ratio if ratio > 1.0 => format!("{} % higher", three_digits((ratio - 1.0) * 100.0)),
+            ratio => format!("{} % lower", three_digits((1.0 - ratio) * 100.0)),
+        };
+        return format!("{name}: {change} in {other_name} on average ({} against {})", show(b), show(a));
     }
     let Some(gap) = largest_gap(reference, other).filter(|gap| gap.f != gap.g) else {
         return format!("{name}: no difference");
@@ -324,10 +345,19 @@ fn finding(
     let change = match (here, there) {
         (_, 0.0) => "only seen".to_owned(),
         (0.0, _) => "not seen".to_owned(),
+        _ if here / there >= MANIFOLD => format!("{} times as frequent", manifold(here / there)),
         _ if here > there => format!("{} more frequent", percent(here / there - 1.0)),
         _ => format!("{} rarer", percent(1.0 - here / there)),
     };
     format!("{name} above {x} are {change} in {other_name} ({} of all against {})", percent(here), percent(there))
+}
+
+/// From this ratio on a factor reads better than a percentage.
+const MANIFOLD: f64 = 2.0;
+
+/// A factor of at least [`MANIFOLD`]: `5.11`, `6,698`.
+fn manifold(ratio: f64) -> String {
+    if ratio < 1e3 { three_digits(ratio) } else { thousands(ratio.round() as u64) }
 }
 
 fn capitalised(text: &str) -> String {
@@ -354,7 +384,7 @@ mod tests {
         let slower: Sample = original.values().iter().map(|value| value * 1.25).collect();
         let difference = compared(&original, &slower);
         assert_eq!(difference.judgement, Judgement::Different);
-        assert!(difference.finding.contains("more frequent in the replay"), "{}", difference.finding);
+        assert!(difference.finding.contains(" times as frequent in the replay"), "{}", difference.finding);
         let bit_slower: Sample = original.values().iter().map(|value| value * 1.08).collect();
         assert_eq!(compared(&original, &bit_slower).judgement, Judgement::Close);
     }
@@ -373,6 +403,31 @@ mod tests {
         let difference = compared(&original, &one_moved);
         assert_eq!(difference.judgement, Judgement::Same);
         assert!((difference.ks.unwrap() - 0.05).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_series_of_nearly_nothing_tells_nothing() {
+        let years = |bits: f64| Sample::new((0..5_000).map(|bin| if bin % 1_000 == 0 { bits } else { 0.0 }));
+        let compared = |metric| difference(metric, &years(1e6), &years(3e6), "the original", "the replay").unwrap();
+        assert_eq!(compared(Metric::ThroughputFromLeft).judgement, Judgement::CannotTell);
+        assert_eq!(
+            compared(Metric::ActiveConnections).finding,
+            "Active connections: 5 bins with anything in them are too few to tell"
+        );
+        assert_eq!(compared(Metric::QueueFromLeft).judgement, Judgement::Same, "an empty queue is a finding");
+    }
+
+    #[test]
+    fn large_changes_are_told_as_factors() {
+        let original = Sample::new((0..100).map(|bin| 1e6 + f64::from(bin)));
+        let replay = Sample::new((0..100).map(|bin| 5.11e6 + f64::from(bin)));
+        let difference =
+            difference(Metric::ThroughputFromLeft, &original, &replay, "the original", "the replay").unwrap();
+        assert_eq!(
+            difference.finding,
+            "Throughput from left to right: 5.11 times as high in the replay on average (5.11 Mbit/s against 1.00 Mbit/s)"
+        );
+        assert_eq!(manifold(6_697.97), "6,698");
     }
 
     #[test]

@@ -80,10 +80,39 @@ impl Facts {
 }
 
 impl Original {
-    /// What is not replayed, in words: `32 no data, 8 one direction only`; empty if nothing is.
+    /// What is not replayed, in words; empty if nothing is.
     pub fn set_aside_text(&self) -> String {
-        let reason = |(reason, count): (&String, &u64)| format!("{} {}", thousands(*count), reason.replace('-', " "));
-        self.set_aside.iter().map(reason).collect::<Vec<_>>().join(", ")
+        set_aside_text(&self.set_aside)
+    }
+}
+
+/// What is not replayed, in words, from reasons as files keep them (`connections-no-data`, `packets-udp`):
+/// `40 connections: 32 no data, 8 one direction only; 5 packets: 5 UDP`. Empty if nothing is.
+pub fn set_aside_text(set_aside: &BTreeMap<String, u64>) -> String {
+    let kinds = ["connections", "packets"].into_iter().filter_map(|kind| {
+        let reasons: Vec<(&str, u64)> = set_aside
+            .iter()
+            .filter_map(|(name, &count)| Some((name.strip_prefix(kind)?.strip_prefix('-')?, count)))
+            .collect();
+        let total: u64 = reasons.iter().map(|(_, count)| count).sum();
+        let told: Vec<String> =
+            reasons.iter().map(|(name, count)| format!("{} {}", thousands(*count), reason(name))).collect();
+        let kind = if total == 1 { kind.trim_end_matches('s') } else { kind };
+        (!told.is_empty()).then(|| format!("{} {kind}: {}", thousands(total), told.join(", ")))
+    });
+    kinds.collect::<Vec<_>>().join("; ")
+}
+
+/// A reason as a reader expects it.
+fn reason(name: &str) -> String {
+    match name {
+        "one-way" => "one direction only".to_owned(),
+        "incomplete" => "incomplete (--complete-only)".to_owned(),
+        "not-ip" => "not IP".to_owned(),
+        "ip-fragment" => "IP fragment".to_owned(),
+        "udp" | "icmp" | "mpls" => name.to_uppercase(),
+        "pppoe" => "PPPoE".to_owned(),
+        other => other.replace('-', " "),
     }
 }
 
@@ -91,5 +120,28 @@ impl HostFacts {
     /// As `host.json` holds it.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_set_aside_is_told_in_words() {
+        let set_aside = [
+            ("connections-no-data", 32),
+            ("connections-one-way", 8),
+            ("packets-udp", 1_269),
+            ("packets-not-ip", 1),
+            ("packets-header-cut", 2),
+        ];
+        let set_aside = set_aside.map(|(name, count)| (name.to_owned(), count)).into();
+        assert_eq!(
+            set_aside_text(&set_aside),
+            "40 connections: 32 no data, 8 one direction only; 1,272 packets: 2 header cut, 1 not IP, 1,269 UDP"
+        );
+        assert_eq!(set_aside_text(&BTreeMap::from([("connections-no-data".to_owned(), 1)])), "1 connection: 1 no data");
+        assert_eq!(set_aside_text(&BTreeMap::new()), "");
     }
 }

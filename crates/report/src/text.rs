@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use flowloom_core::time::Duration;
+use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Distance};
 use crate::compare::{Comparison, Judgement};
 use crate::metric::Unit;
 use crate::run::Run;
@@ -103,7 +103,15 @@ pub(crate) fn preamble(run: &Run) -> Vec<(String, String)> {
     if let Some(original) = &run.facts.original {
         parts.push(format!("{} packets", thousands(original.packets)));
     }
-    parts.push(length.to_string());
+    // Packets are those of the whole original; with a window of a part of it, its length is told with the connections.
+    let partial = run.facts.original.as_ref().is_some_and(|original| original.duration_ns > length.as_nanos());
+    let whole =
+        run.facts.original.as_ref().filter(|_| partial).map(|original| Duration::from_nanos(original.duration_ns));
+    parts.push(whole.unwrap_or(length).to_string());
+    if partial {
+        let (start, end) = measured.window;
+        parts.push(format!("window {}-{}", start.since(Time::ZERO), end.since(Time::ZERO)));
+    }
     let connections = thousands(started);
     let sequential = thousands(measured.sequential);
     parts
@@ -121,7 +129,9 @@ pub(crate) fn preamble(run: &Run) -> Vec<(String, String)> {
         .collect();
     how.push(format!("seed {}", run.facts.seed));
     if let Some(wall) = run.host.wall_ns.filter(|&wall| wall > 0) {
-        let factor = three_digits(length.as_nanos() as f64 / wall as f64);
+        // The run covers at least what comes before the window's end.
+        let factor = measured.window.1.since(Time::ZERO).as_nanos() as f64 / wall as f64;
+        let factor = if factor < 1e3 { three_digits(factor) } else { thousands(factor.round() as u64) };
         how.push(format!("wall {}, {factor}x real time", Duration::from_nanos(wall)));
     }
     lines.push(("replayed      ".to_owned(), how.join(", ")));
@@ -152,19 +162,21 @@ fn wrap(text: &mut String, head: &str, body: &str) {
 
 fn table(text: &mut String, answer: &Answer, colour: bool) {
     let distances = !answer.comparisons.is_empty();
-    let _ = write!(text, "{:33}", "");
+    let _ = write!(text, "{:32}", "");
     for column in &answer.columns {
         let _ = write!(text, "{column:22}");
     }
-    let _ = writeln!(text, "{}", if distances { "distance" } else { "" });
+    let _ = writeln!(text, "{}", if distances { Distance::HEAD } else { "" });
     for row in &answer.rows {
-        let mut line = format!("{:20}{:13}", row.name, row.statistic);
+        let mut line = format!("{:20}{:12}", row.name, row.statistic);
         for value in &row.values {
             let _ = write!(line, "{value:22}");
         }
-        for (distance, judgement) in row.distances.iter().filter(|_| distances) {
-            let judgement = judgement.map_or_else(String::new, |judgement| judged(judgement, colour));
-            let _ = write!(line, "{distance:10}{judgement}");
+        for distance in row.distances.iter().flatten().filter(|_| distances) {
+            // Padded before it is coloured: what colours a word has a length but no width.
+            let gap = 11 - distance.judgement.to_string().len().min(11);
+            let judgement = judged(distance.judgement, colour);
+            let _ = write!(line, "{:7}{judgement}{:gap$} {}", distance.number(), "", distance.ratio());
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }

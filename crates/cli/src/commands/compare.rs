@@ -13,7 +13,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::{self, Manner};
 
 /// Runs the command.
-pub fn run(args: &args::Compare) -> Result<Exit, Failure> {
+pub fn run(args: &args::Compare, quiet: bool) -> Result<Exit, Failure> {
     let runs = load_all(&args.runs)?;
     let comparisons = match &runs[..] {
         [run] => vec![with_original(run)?],
@@ -21,7 +21,7 @@ pub fn run(args: &args::Compare) -> Result<Exit, Failure> {
     };
     if args.json {
         output::json(&json!({ "comparisons": comparisons }))?;
-    } else {
+    } else if !quiet {
         output::text(&text::comparison_text(&runs, &comparisons, output::colour()))?;
     }
     let different = comparisons.iter().any(|comparison| comparison.different);

@@ -7,10 +7,13 @@ use serde_json::json;
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 use flowloom_report::describe::{Describer, Description, Distribution};
+use flowloom_report::facts::set_aside_text;
+use flowloom_report::metric::Unit;
+use flowloom_report::text::thousands;
 use flowloom_store::workload::{CaptureFacts, WorkloadReader};
 
 use crate::args;
-use crate::commands::{compare, extract};
+use crate::commands::{compare, extract, run};
 use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
@@ -19,12 +22,18 @@ use crate::output::Manner;
 /// Runs the command.
 pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
     let (capture, workload) = match input::kind(&args.input) {
-        Kind::RunFolder => return compare::original(&args.input, manner),
+        Kind::RunFolder => {
+            run::refuse_capture_options(&args.capture, &args.input)?;
+            return compare::original(&args.input, manner);
+        }
         Kind::Experiment => {
             return Err(Failure::usage(format_args!("{}: an experiment has not run yet", args.input.display()))
                 .hint("describe its source, or run it and describe the run folder"));
         }
-        Kind::Workload => from_workload(&args.input)?,
+        Kind::Workload => {
+            run::refuse_capture_options(&args.capture, &args.input)?;
+            from_workload(&args.input)?
+        }
         Kind::Capture => {
             let mut describer = Describer::default();
             manner.start("describe")?;
@@ -32,6 +41,7 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
                 describer.add(vector);
                 Ok(())
             })?;
+            ingested.warn(manner);
             (ingested.facts(), describer.finish())
         }
     };
@@ -51,39 +61,35 @@ fn from_workload(path: &Path) -> Result<(CaptureFacts, Description), Failure> {
 
 fn text(capture: &CaptureFacts, workload: &Description) -> String {
     let connections = &workload.connections;
-    let mut text =
-        format!("original      {} packets, {} s\n", capture.packets, three_digits(capture.duration_ns as f64 / 1e9));
+    let length = Duration::from_nanos(capture.duration_ns);
+    let mut text = format!("original      {} packets, {length}\n", thousands(capture.packets));
     text.push_str(&format!(
         "connections   {} to replay: {} sequential, {} concurrent; {} complete, {} incomplete; {} lost packets\n",
-        connections.total,
-        connections.sequential,
-        connections.concurrent,
-        connections.complete,
-        connections.incomplete,
-        connections.lossy
+        thousands(connections.total),
+        thousands(connections.sequential),
+        thousands(connections.concurrent),
+        thousands(connections.complete),
+        thousands(connections.incomplete),
+        thousands(connections.lossy)
     ));
-    for (reason, count) in &capture.set_aside {
-        text.push_str(&format!("  set aside   {count} {}\n", reason.replace('-', " ")));
+    if !capture.set_aside.is_empty() {
+        text.push_str(&format!("  set aside   {}\n", set_aside_text(&capture.set_aside)));
     }
     text.push_str(&format!(
         "initiators    {} on the left, {} on the right of the link\n",
-        connections.from_left, connections.from_right
+        thousands(connections.from_left),
+        thousands(connections.from_right)
     ));
-    let load = |bytes: u64| {
-        let seconds = capture.duration_ns as f64 / 1e9;
-        if seconds > 0.0 {
-            format!(" ({} Mbit/s)", three_digits(8.0 * bytes as f64 / seconds / 1e6))
-        } else {
-            String::new()
-        }
+    let volume = |bytes: u64| {
+        let load = (!length.is_zero()).then(|| 8.0 * bytes as f64 / length.as_secs_f64());
+        let load = load.map_or_else(String::new, |load| format!(" ({})", Unit::Rate.show(load)));
+        format!("{}{load}", Unit::Bytes.show(bytes as f64))
     };
     let payload = &workload.payload_bytes;
     text.push_str(&format!(
-        "payload       {} MB from initiators{}, {} MB from acceptors{}\n\n",
-        three_digits(payload.initiator as f64 / 1e6),
-        load(payload.initiator),
-        three_digits(payload.acceptor as f64 / 1e6),
-        load(payload.acceptor),
+        "payload       {} from initiators, {} from acceptors\n\n",
+        volume(payload.initiator),
+        volume(payload.acceptor)
     ));
     const HEADINGS: [&str; 7] = ["mean", "p10", "p50", "p80", "p90", "p99", "max"];
     text.push_str(&format!("{:<24}{:>8}", "", "n"));
@@ -102,15 +108,10 @@ fn text(capture: &CaptureFacts, workload: &Description) -> String {
 
 fn quantity(distribution: &Distribution, value: f64) -> String {
     if distribution.is_time() {
-        return Duration::from_secs_f64(value / 1e9).to_string();
-    }
-    if !distribution.is_size() {
-        return three_digits(value);
-    }
-    match value {
-        0.0..1e3 => format!("{} B", three_digits(value)),
-        1e3..1e6 => format!("{} kB", three_digits(value / 1e3)),
-        1e6..1e9 => format!("{} MB", three_digits(value / 1e6)),
-        _ => format!("{} GB", three_digits(value / 1e9)),
+        Unit::Time.show(value)
+    } else if distribution.is_size() {
+        Unit::Bytes.show(value)
+    } else {
+        three_digits(value)
     }
 }

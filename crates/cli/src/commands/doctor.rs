@@ -28,10 +28,13 @@ struct Capability {
 }
 
 /// Runs the command.
-pub fn run(args: &args::Doctor) -> Result<Exit, Failure> {
+pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Failure> {
     let capabilities = [cores(), memory(), disk(), output_folder(), browser(), capturing()];
     if args.json {
         return output::json(&serde_json::json!({ "capabilities": capabilities })).map(|()| Exit::Done);
+    }
+    if quiet {
+        return Ok(Exit::Done);
     }
     let mut text = String::new();
     for Capability { name, state, found, means, remedy } in &capabilities {

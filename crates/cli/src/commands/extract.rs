@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use flowloom_core::units::three_digits;
+use flowloom_core::time::Duration;
+use flowloom_report::facts::set_aside_text;
+use flowloom_report::metric::Unit;
+use flowloom_report::text::thousands;
 use serde_json::json;
 
 use flowloom_store::workload::{WorkloadError, WorkloadWriter};
@@ -23,6 +26,7 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
     let ingested =
         ingest::vectors(&args.captures, &args.capture, manner, |vector| writer.write(vector).map_err(unwritable))?;
     writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(unwritable)?;
+    ingested.warn(manner);
     manner.answer(|| json!(ingested.summary()), || sentence(&ingested, &args.output))?;
     Ok(if ingested.interrupted { Exit::Invalid } else { Exit::Done })
 }
@@ -37,18 +41,16 @@ fn sentence(ingested: &Ingested, output: &Path) -> String {
     let facts = ingested.facts();
     let connections = facts.connections;
     let mut text = format!(
-        "{} packets, {} s, {} TCP connections ({} sequential, {} concurrent), {} MB payload\n",
-        facts.packets,
-        three_digits(facts.duration_ns as f64 / 1e9),
-        connections.total,
-        connections.sequential,
-        connections.concurrent,
-        three_digits((facts.payload_bytes.initiator + facts.payload_bytes.acceptor) as f64 / 1e6),
+        "{} packets, {}, {} TCP connections ({} sequential, {} concurrent), {} payload\n",
+        thousands(facts.packets),
+        Duration::from_nanos(facts.duration_ns),
+        thousands(connections.total),
+        thousands(connections.sequential),
+        thousands(connections.concurrent),
+        Unit::Bytes.show((facts.payload_bytes.initiator + facts.payload_bytes.acceptor) as f64),
     );
     if !facts.set_aside.is_empty() {
-        let reasons: Vec<String> =
-            facts.set_aside.iter().map(|(reason, count)| format!("{count} {}", reason.replace('-', " "))).collect();
-        text.push_str(&format!("  set aside   {}\n", reasons.join(", ")));
+        text.push_str(&format!("  set aside   {}\n", set_aside_text(&facts.set_aside)));
     }
     text.push_str(&format!("  workload    {}\n", output.display()));
     text

@@ -106,6 +106,9 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
         return Err(Failure::usage(format_args!("{}: this is a folder", folder.display()))
             .hint("give a capture, a workload or an experiment; the workload of a run is FOLDER/workload.parquet"));
     }
+    if input::kind(&sources[0]) == Kind::Workload {
+        refuse_capture_options(&args.capture, &sources[0])?;
+    }
     override_from(args, &mut experiment);
     experiment.check().map_err(Failure::usage)?;
     let stem = if args.capture.anonymize { "run".to_owned() } else { stem(first) };
@@ -115,6 +118,18 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
     }
     let target = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("runs/{stem}-{}", clock::stamp())));
     Ok(Plan { experiment, sources, target })
+}
+
+/// Options that say how captures are read change nothing about a workload: better said than ignored.
+pub fn refuse_capture_options(capture: &args::Capture, path: &Path) -> Result<(), Failure> {
+    match capture.given() {
+        Some(option) => Err(Failure::usage(format_args!(
+            "{}: {option} is about reading captures, and this is none",
+            path.display()
+        ))
+        .hint(format_args!("leave {option} out, or give it with the capture the data came from"))),
+        None => Ok(()),
+    }
 }
 
 fn override_from(args: &args::Run, experiment: &mut Experiment) {
@@ -137,9 +152,14 @@ fn override_from(args: &args::Run, experiment: &mut Experiment) {
     }
 }
 
+/// The last part of a path. Reports are handed on: they name files, not where they lie on somebody's disk.
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
 /// The file name without the endings of captures and compression: `campus` of `traces/campus.pcap.gz`.
 fn stem(path: &Path) -> String {
-    let name = path.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
+    let name = file_name(path);
     let stem = name.split('.').next().unwrap_or_default();
     if stem.is_empty() || stem == "-" { "run".to_owned() } else { stem.to_owned() }
 }
@@ -162,7 +182,7 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
     let name = if args.capture.anonymize {
         String::new()
     } else {
-        plan.sources.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(" + ")
+        plan.sources.iter().map(|path| file_name(path)).collect::<Vec<_>>().join(" + ")
     };
     if input::kind(first) == Kind::Workload {
         let facts = WorkloadReader::open(first).map_err(extract::unwritable)?.facts().clone();
@@ -182,6 +202,10 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
     })?;
     let facts =
         writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(extract::unwritable)?;
+    if facts.connections == 0 {
+        // Otherwise they are part of the answer.
+        ingested.warn(manner);
+    }
     Ok(Source { path, facts, name, staging: Some(staging), interrupted: ingested.interrupted })
 }
 
@@ -211,6 +235,14 @@ fn config(experiment: &Experiment, facts: &WorkloadFacts) -> Result<Config, Fail
         segments => tcp::InitialWindow::Segments(segments),
     };
     let defaults = tcp::Config::default();
+    if let Some([start, end]) = &experiment.measure.window
+        && end.value > window
+    {
+        return Err(Failure::usage(format_args!(
+            "measure.window [{start}, {end}] ends after the run, which lasts {window}"
+        ))
+        .hint("connections start for measure.duration; without it, for the length of the capture"));
+    }
     let config = Config {
         bottleneck: Bottleneck {
             rate: rate(experiment.network.bottleneck.rate.value, facts, length),
@@ -350,7 +382,7 @@ impl Job<'_> {
         let mut run = load(&RunFolder::open(&folder).map_err(unrecorded)?)?;
         // The folder says that it is not complete until it has its name; the run knows better.
         run.facts = facts.clone();
-        run.name = target.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
+        run.name = file_name(target);
         write_own_report(std::slice::from_mut(&mut run), &folder)?;
         writer.finish(&described(&facts, &run), &host.to_json()).map_err(unrecorded)?;
         Ok(run)
@@ -368,7 +400,8 @@ impl Job<'_> {
             .inputs
             .iter()
             .map(|input| {
-                (input.name.clone().unwrap_or_else(|| "input".to_owned()), format!("SHA-256 {}", input.sha256))
+                let name = input.name.as_deref().map_or_else(|| "input".to_owned(), |name| file_name(Path::new(name)));
+                (name, format!("SHA-256 {}", input.sha256))
             })
             .collect();
         provenance.insert("made by".to_owned(), source.facts.provenance.tool.clone());
@@ -411,7 +444,9 @@ impl Job<'_> {
     /// The command that makes this run again.
     fn command(&self, seed: u64) -> String {
         let mut words = vec!["flowloom".to_owned(), "run".to_owned()];
-        if !self.args.capture.anonymize {
+        if self.args.capture.anonymize {
+            words.extend(["INPUT".to_owned(), "--anonymize".to_owned()]);
+        } else {
             words.extend(self.args.inputs.iter().map(|input| quoted(&input.to_string_lossy())));
         }
         let bottleneck = &self.plan.experiment.network.bottleneck;
@@ -437,6 +472,10 @@ impl Job<'_> {
         let capture = &self.args.capture;
         if !capture.anonymize {
             words.extend(capture.inside.iter().flat_map(|prefix| ["--inside".to_owned(), prefix.clone()]));
+        }
+        if capture.idle_timeout != args::IDLE_TIMEOUT {
+            // Exact: the shorter way to print a duration has three digits.
+            words.extend(["--idle-timeout".to_owned(), format!("{}ns", capture.idle_timeout.as_nanos())]);
         }
         for (option, given) in
             [("--complete-only", capture.complete_only), ("--allow-truncated", capture.allow_truncated)]

@@ -344,3 +344,31 @@ fn an_interrupt_keeps_what_was_read() {
     let kept = bench.json(&["describe", "w.parquet", "--json"]);
     assert!(kept["workload"]["connections"]["total"].as_u64().unwrap() > 1_000);
 }
+
+#[test]
+fn options_about_captures_are_refused_where_there_is_none() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(20).pcap());
+    bench.flowloom(&["run", "c.pcap", "-o", "r"]).succeeded();
+    for words in [
+        &["run", "r/workload.parquet", "--complete-only", "-o", "x"][..],
+        &["describe", "r/workload.parquet", "--complete-only"],
+        &["describe", "r", "--complete-only"],
+    ] {
+        bench
+            .flowloom(words)
+            .failed(2, &["--complete-only is about reading captures", "hint: leave --complete-only out"]);
+    }
+    assert!(!bench.path("x").exists());
+}
+
+#[test]
+fn a_window_beyond_the_run_is_refused() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(20).pcap());
+    bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\n[measure]\nwindow = [\"1s\", \"10h\"]\n");
+    bench
+        .flowloom(&["run", "e.toml", "-o", "r"])
+        .failed(2, &["measure.window [1s, 10h] ends after the run", "hint: connections start for measure.duration"]);
+    assert!(!bench.path("r").exists());
+}

@@ -158,6 +158,52 @@ fn experiments_run_relative_to_their_file() {
 }
 
 #[test]
+fn a_window_leaves_out_what_starts_outside() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(60).pcap());
+    bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\n[measure]\nwindow = [\"0s\", \"300ms\"]\n");
+    let all = bench.json(&["run", "c.pcap", "-o", "all", "--json"]);
+    let part = bench.json(&["run", "e.toml", "-o", "part", "--json"]);
+    let started = |run: &Value| run["connections"]["started"].as_u64().unwrap();
+    assert!(0 < started(&part) && started(&part) < started(&all), "{} of {}", started(&part), started(&all));
+    assert_eq!(part["packets"], all["packets"], "all of it is replayed; the window says what counts");
+    let said = bench.flowloom(&["describe", "part"]);
+    assert!(said.succeeded().out.contains("window 0 s-300 ms"), "{}", said.out);
+}
+
+#[test]
+fn a_run_says_how_to_repeat_it_and_a_report_when_it_was_made_but_not_where() {
+    let bench = Bench::new();
+    let capture = bench.file("c.pcap", &Traffic::many(20).pcap());
+    let typed = capture.to_str().unwrap();
+    bench.flowloom(&["run", typed, "-o", "r", "--idle-timeout", "90s", "--complete-only"]).succeeded();
+    let run: Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
+    assert_eq!(run["source"], "c.pcap");
+    assert!(run["provenance"]["c.pcap"].as_str().unwrap().starts_with("SHA-256"), "{}", run["provenance"]);
+    let command = run["command"].as_str().unwrap();
+    assert_eq!(command, format!("flowloom run {typed} --idle-timeout 90000000000ns --complete-only --seed 1"));
+    bench.flowloom(&["report", "r", "-o", "again.html"]).succeeded();
+    let host: Value = serde_json::from_slice(&std::fs::read(bench.path("r/host.json")).unwrap()).unwrap();
+    let [own, again] = ["r/report.html", "again.html"].map(|path| std::fs::read_to_string(bench.path(path)).unwrap());
+    let date = host["date"].as_str().unwrap();
+    assert!(again.contains(date) && again.contains("<dt>wall time</dt>") && again.contains("<dt>kernel</dt>"));
+    assert!(
+        !own.contains(date) && !own.contains("<dt>wall time</dt>"),
+        "the folder's bytes are the experiment's alone"
+    );
+}
+
+#[test]
+fn quiet_leaves_the_exit_code_alone() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(20).pcap());
+    bench.flowloom(&["run", "c.pcap", "-o", "r", "-q"]).succeeded();
+    for words in [&["compare", "r", "r", "--check", "-q"][..], &["doctor", "-q"], &["report", "r", "-q"]] {
+        assert_eq!(bench.flowloom(words).succeeded().out, "", "{words:?}");
+    }
+}
+
+#[test]
 fn captures_are_read_from_standard_input_and_several_at_once() {
     let bench = Bench::new();
     let all = Traffic::many(20);

@@ -10,7 +10,7 @@ use flowloom_store::run_folder::Point;
 use super::figure::{Figure, Table, run_role};
 use super::still::still;
 use super::{ReportOptions, escaped};
-use crate::answer::Answer;
+use crate::answer::{Answer, Distance};
 use crate::compare::{Comparison, Judgement, difference};
 use crate::metric::Metric;
 use crate::run::{Class, Run, Size};
@@ -180,20 +180,22 @@ fn answer_section(html: &mut String, answer: &Answer) {
         let _ = write!(html, "<th scope=\"col\">{}{}</th>", swatch(&column_role(answer, index)), escaped(column));
     }
     let apart = answer.comparisons.len() == 1;
-    html.push_str(if apart {
-        "<th scope=\"col\">distance</th></tr></thead>\n<tbody>\n"
-    } else {
-        "</tr></thead>\n<tbody>\n"
-    });
+    if apart {
+        let _ = write!(html, "<th scope=\"col\">{}</th>", Distance::HEAD);
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
     for row in &answer.rows {
         let _ =
             write!(html, "<tr><th scope=\"row\">{} <span class=\"statistic\">{}</span></th>", row.name, row.statistic);
         let mut last = String::new();
         for (index, text) in row.values.iter().enumerate() {
             let distance = index.checked_sub(1).and_then(|index| row.distances.get(index));
-            let distance = distance.filter(|(text, _)| !text.is_empty()).map(|(distance, judgement)| {
-                let badge = judgement.map(badge).unwrap_or_default();
-                format!("<span class=\"distance\">{distance}</span> {badge}")
+            let distance = distance.and_then(Option::as_ref).map(|distance| {
+                let (number, badge) = (distance.number(), badge(distance.judgement));
+                let ratio = distance.ratio();
+                let ratio =
+                    if ratio.is_empty() { ratio } else { format!(" <span class=\"quiet\">mean {ratio}</span>") };
+                format!("<span class=\"distance\">{number}</span> {badge}{ratio}")
             });
             let _ = write!(
                 html,
