@@ -38,6 +38,8 @@ pub(super) struct Bytes {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
     list: Vec<Run>,
+    /// When the first of all bytes passed. The observer's time never decreases, so that is the first appended.
+    first: u64,
 }
 
 impl Runs {
@@ -48,7 +50,7 @@ impl Runs {
 
     /// When the first byte passed.
     pub fn first_seen(&self) -> Option<u64> {
-        self.list.iter().map(|run| run.first).min()
+        (!self.list.is_empty()).then_some(self.first)
     }
 
     /// Bytes above all others; `after_quiet` if a quiet time separates them from those.
@@ -59,11 +61,12 @@ impl Runs {
                 last.last = last.last.max(bytes.now);
             }
             last => {
+                let Bytes { end, ack, now, .. } = bytes;
                 if last.is_none() {
+                    self.first = now;
                     // Most ends of most connections send one ADU: a first allocation of four would be mostly air.
                     self.list.reserve_exact(1);
                 }
-                let Bytes { end, ack, now, .. } = bytes;
                 self.list.push(Run { end, ack, first: now, last: now, after_quiet });
             }
         }

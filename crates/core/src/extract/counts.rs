@@ -99,7 +99,7 @@ pub struct Counts {
     pub last: Option<Time>,
     /// Per class, in the order of [`Class::ALL`].
     pub classes: [ClassCounts; 6],
-    /// Replayable but incomplete connections left out on request ([`Options::complete_only`]); they
+    /// Replayable but incomplete connections left out on request ([`Options::complete_only`](super::Options::complete_only)); they
     /// are counted in their class too.
     pub incomplete_left_out: u64,
     /// Connections by the rule that told the initiator, in the order of [`InitiatorRule`].

@@ -24,6 +24,16 @@ struct Holes {
     given_up: u64,
 }
 
+impl Holes {
+    /// Gives up the lowest hole if there are too many.
+    fn limit(&mut self) {
+        if self.list.len() > MAX_HOLES {
+            let lowest = self.list.remove(0);
+            self.given_up += lowest.end - lowest.start;
+        }
+    }
+}
+
 /// A part of a segment that was new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
@@ -103,7 +113,9 @@ impl Coverage {
             let piece = Piece { start, end: end.min(self.low), place: Place::Below };
             if piece.end < self.low {
                 let hole = Hole { start: piece.end, end: self.low, opened: now };
-                self.holes.get_or_insert_default().list.insert(0, hole);
+                let holes = self.holes.get_or_insert_default();
+                holes.list.insert(0, hole);
+                holes.limit();
             }
             self.low = start;
             return Some(piece);
@@ -138,15 +150,13 @@ impl Coverage {
     fn open(&mut self, hole: Hole) {
         let holes = self.holes.get_or_insert_default();
         holes.list.push(hole);
-        if holes.list.len() > MAX_HOLES {
-            let lowest = holes.list.remove(0);
-            holes.given_up += lowest.end - lowest.start;
-        }
+        holes.limit();
     }
 
     /// The lowest part of `[start, end)` inside a hole.
     fn fill(&mut self, start: u64, end: u64) -> Option<Piece> {
-        let list = &mut self.holes.as_mut()?.list;
+        let holes = self.holes.as_mut()?;
+        let list = &mut holes.list;
         let at = list.partition_point(|hole| hole.end <= start);
         let hole = *list.get(at).filter(|hole| hole.start < end)?;
         let piece = Piece {
@@ -163,6 +173,7 @@ impl Coverage {
             (true, true) => {
                 list[at].start = piece.end;
                 list.insert(at, Hole { end: piece.start, ..hole });
+                holes.limit();
             }
         }
         Some(piece)
@@ -203,6 +214,39 @@ mod tests {
         coverage.give_up_below(31);
         assert_eq!((coverage.contiguous(), coverage.missing()), (31, 20));
         assert_eq!(coverage.take(1, 11, 1), None, "no longer new");
+    }
+
+    #[test]
+    fn no_order_of_arrival_makes_more_holes_than_the_limit() {
+        let pieces = 3 * MAX_HOLES as u64;
+        let every_second_byte = |from: u64| (0..pieces).map(move |n| from + 2 * n);
+        let (above, below) = (every_second_byte(1_000_001), every_second_byte(100_000).rev());
+        // Into one hole, from its top down, so that each splits it again.
+        let inside = every_second_byte(500_000).rev();
+        for (name, starts) in
+            [("above", above.collect::<Vec<_>>()), ("below", below.collect()), ("inside", inside.collect())]
+        {
+            let mut coverage = Coverage::default();
+            coverage.reset(200_000);
+            if name == "inside" {
+                coverage.take(999_999, 1_000_000, 0);
+            } else if name == "above" {
+                coverage.reset(1_000_000);
+            }
+            let (mut new, before) = (0, coverage.high() - coverage.low() - coverage.missing());
+            for start in starts {
+                let piece = coverage.take(start, start + 1, 0);
+                new += piece.map_or(0, |piece| piece.end - piece.start);
+                let holes = coverage.holes.as_ref().map_or(0, |holes| holes.list.len());
+                assert!(holes <= MAX_HOLES, "{holes} holes {name}");
+            }
+            assert!(new >= MAX_HOLES as u64, "{name}");
+            assert_eq!(
+                coverage.high() - coverage.low() - coverage.missing(),
+                before + new,
+                "{name}: each byte is counted"
+            );
+        }
     }
 
     proptest! {
