@@ -210,7 +210,9 @@ fn vectors_come_in_the_order_of_starts_with_dense_ids() {
     capture.c(1, SYN, 1000, 0, 0);
     capture.exchange(2, 5000);
     capture.fins(2, 5000);
-    capture.wait(300);
+    capture.wait(150);
+    capture.c(1, SYN, 1000, 0, 0);
+    capture.wait(150);
     capture.c(9, SYN, 1, 0, 0);
     capture.c(9, SYN, 1, 0, 0);
     assert_eq!(capture.extractor.poll_vector(), None, "the first connection is still open");
@@ -307,6 +309,63 @@ fn idle_and_closed_connections_leave_the_table() {
         capture.exchange(n, 1000);
     }
     assert_eq!(capture.extractor.live(), 100, "silent ones after the idle timeout");
+}
+
+#[test]
+fn a_wrong_stamp_on_a_close_or_a_start_does_not_stop_the_table_from_emptying() {
+    let mut capture = Capture::with(Options::default());
+    for n in [1, 2] {
+        let before = capture.now;
+        capture.exchange(n, 1000);
+        capture.wait(50 * 365 * 86_400);
+        if n == 1 {
+            capture.c(n, RST, 1101, 0, 0)
+        } else {
+            capture.c(n + 1, SYN, 1000, 0, 0)
+        };
+        capture.now = before + Duration::from_secs(1);
+    }
+    for n in 100..200 {
+        capture.exchange(n, 1000);
+        capture.fins(n, 1000);
+    }
+    capture.wait(300);
+    for n in 200..400 {
+        capture.exchange(n, 1000);
+        capture.fins(n, 1000);
+    }
+    // The three with a wrong stamp, and what came after the pause.
+    assert!(capture.extractor.live() <= 203, "{} are held", capture.extractor.live());
+}
+
+#[test]
+fn an_attempt_without_answer_holds_up_no_vector_for_longer_than_it_may_be_tried() {
+    let mut capture = Capture::with(Options::default());
+    capture.c(1, SYN, 1000, 0, 0);
+    capture.c(2, SYN, 1000, 0, 0);
+    capture.s(2, SYN | ACK, 2000, 1001, 0);
+    capture.exchange(3, 1000);
+    capture.fins(3, 1000);
+    // Linux tries after 1, 3, 7, 15, 31 and 63 s: still one attempt.
+    for wait in [1, 2, 4, 8, 16, 32] {
+        capture.wait(wait);
+        capture.c(1, SYN, 1000, 0, 0);
+    }
+    for n in 10..20 {
+        capture.wait(30);
+        capture.exchange(n, 1000);
+        assert!(n > 15 || capture.extractor.poll_vector().is_none(), "the attempt may yet become the first vector");
+    }
+    for n in 20..30 {
+        capture.wait(30);
+        capture.exchange(n, 1000);
+    }
+    assert_eq!(capture.extractor.poll_vector().map(|vector| vector.bytes(Side::Initiator)), Some(100));
+    capture.c(1, SYN, 1000, 0, 0);
+    capture.extractor.finish();
+    while capture.extractor.poll_vector().is_some() {}
+    let no_data = capture.extractor.counts().class(Class::NoData);
+    assert_eq!((no_data.connections, no_data.packets), (3, 10), "the late SYN is another attempt");
 }
 
 #[test]

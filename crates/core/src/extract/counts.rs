@@ -108,7 +108,8 @@ pub struct Counts {
     pub side_rules: [u64; 4],
     /// Connections that began on a 4-tuple whose earlier connection was still held.
     pub port_reuse: u64,
-    /// Connections ended by the idle timeout.
+    /// Connections ended by silence: after the idle timeout, attempts that never got past their SYNs earlier
+    /// ([`Options::linger`](super::Options::linger)).
     pub idle_ended: u64,
     /// Connections whose handshake repeated a SYN or SYN/ACK.
     pub handshake_repeated: u64,

@@ -55,7 +55,8 @@ impl std::str::FromStr for Prefix {
 pub struct Options {
     /// A connection silent for so long is over (methods A.1.4).
     pub idle_timeout: Duration,
-    /// A closed connection is held for stragglers until it was silent for so long.
+    /// A closed connection is held for stragglers until it was silent for so long, an attempt that never got past its
+    /// SYNs for the next one: RFC 9293 section 3.8.3 lets TCP go on trying for three minutes and more.
     pub linger: Duration,
     /// The longest silence inside an ADU (methods A.5.2).
     pub quiet: Duration,
@@ -65,6 +66,18 @@ pub struct Options {
     pub complete_only: bool,
     /// Make [`Extractor::poll_finished`] also return what is set aside.
     pub keep_set_aside: bool,
+}
+
+impl Options {
+    /// How long a connection that is not closed may be silent before it is over.
+    fn longest_silence(&self, observer: &Observer) -> Duration {
+        if observer.is_attempt() { self.linger.min(self.idle_timeout) } else { self.idle_timeout }
+    }
+
+    /// How often to look whether a connection is still heard of.
+    fn idle_interval(&self) -> Duration {
+        self.linger.min(self.idle_timeout / 4)
+    }
 }
 
 impl Default for Options {
@@ -328,9 +341,8 @@ impl Extractor {
 
     /// Whether a segment belongs to the connection at `at`; counts why not.
     fn continues(&mut self, at: u32, time: Time, sender_second: bool, seen: &Seen) -> bool {
-        let idle_timeout = self.options.idle_timeout;
         let Some(connection) = self.table.get_mut(at) else { return false };
-        if time.since(connection.observer.last_seen()) >= idle_timeout {
+        if time.since(connection.observer.last_seen()) >= self.options.longest_silence(&connection.observer) {
             self.counts.idle_ended += 1;
             return false;
         }
@@ -360,7 +372,7 @@ impl Extractor {
             held: self.spare.pop().unwrap_or_default(),
         };
         let at = self.table.insert(key, connection);
-        self.idle_checks.push_back(Check { due: time + self.options.idle_timeout / 4, at, order });
+        self.idle_checks.push_back(Check { due: time + self.options.idle_interval(), at, order });
         at
     }
 
@@ -416,9 +428,12 @@ impl Extractor {
     fn expire(&mut self, time: Time) {
         let now = time.min(self.previous);
         for lingering in [true, false] {
+            let interval = if lingering { self.options.linger } else { self.options.idle_interval() };
             for _ in 0..2 {
                 let checks = if lingering { &mut self.linger_checks } else { &mut self.idle_checks };
-                let Some(check) = checks.front().copied().filter(|check| check.due <= now) else { break };
+                // One that is due later than it can be was noted when the clock was wrong; it must not hold up the rest.
+                let is_due = |check: &Check| check.due <= now || check.due > now + interval;
+                let Some(check) = checks.front().copied().filter(is_due) else { break };
                 checks.pop_front();
                 let Some(connection) = self.table.get_mut(check.at) else { continue };
                 if connection.order != check.order {
@@ -429,14 +444,16 @@ impl Extractor {
                     continue;
                 }
                 let silent = now.since(connection.observer.last_seen());
-                let limit = if lingering { self.options.linger } else { self.options.idle_timeout };
+                let limit = match lingering {
+                    true => self.options.linger,
+                    false => self.options.longest_silence(&connection.observer),
+                };
                 if silent >= limit {
                     self.counts.idle_ended += u64::from(!lingering);
                     self.close(check.at);
                 } else {
-                    let due = now + if lingering { limit } else { limit / 4 };
                     let checks = if lingering { &mut self.linger_checks } else { &mut self.idle_checks };
-                    checks.push_back(Check { due, ..check });
+                    checks.push_back(Check { due: now + interval, ..check });
                 }
             }
         }

@@ -187,6 +187,8 @@ pub struct Observer {
     close: Close,
     reset: bool,
     concurrent: bool,
+    /// Nothing but SYNs passed.
+    attempt: bool,
 }
 
 impl Observer {
@@ -203,6 +205,7 @@ impl Observer {
             close: Close::NotSeen,
             reset: false,
             concurrent: false,
+            attempt: true,
         }
     }
 
@@ -219,6 +222,11 @@ impl Observer {
     /// Whether a FIN of each end was acknowledged or an RST passed (methods A.1.4). Stragglers may still come.
     pub fn is_closed(&self) -> bool {
         self.reset || self.ends.iter().all(|end| end.fin_acked)
+    }
+
+    /// Whether nothing but SYNs passed: a scan, a server that is down, or a handshake on its way.
+    pub fn is_attempt(&self) -> bool {
+        self.attempt
     }
 
     /// Whether segments of both ends and data passed: it can be replayed, whatever follows.
@@ -297,6 +305,7 @@ impl Observer {
             Side::Acceptor => (&mut acceptor[0], &mut initiator[0]),
         };
         own.packets = own.packets.saturating_add(1);
+        self.attempt &= flags.syn() && !flags.rst() && seen.payload_bytes == 0;
         if flags.rst() {
             // Neither its numbers nor its payload (methods A.1.6) are the connection's.
             self.reset = true;
