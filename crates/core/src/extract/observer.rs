@@ -23,6 +23,10 @@ const ASSUMED_SHIFT: u8 = 7;
 /// How long a connection must have been silent for a SYN with another ISN to open a new one (methods A.1.2).
 const STALE: u64 = 60_000_000_000;
 
+/// TCP acknowledges within this (RFC 9293 section 3.8.6.3), so a longer wait for an acknowledgement that comes with data
+/// is the application's unless the path itself takes as long.
+const LONGEST_ACK_DELAY: u64 = 500_000_000;
+
 /// Duplicate acknowledgements that make a late segment a retransmission (methods A.8).
 const LOSS_DUPLICATE_ACKS: u8 = 3;
 
@@ -80,7 +84,7 @@ struct End {
     runs: Runs,
     /// Its segments waiting for an acknowledgement.
     timed: Timed,
-    /// Minimum one-side transit time; [`NEVER`] without a sample.
+    /// Minimum one-side transit time; [`NEVER`] without a sample. [`End::transit`] says whether to believe it.
     min_transit: u64,
     /// When its last new data passed.
     last_data: u64,
@@ -109,6 +113,8 @@ struct End {
     syn: bool,
     fin: bool,
     fin_acked: bool,
+    /// A sample of its transit came from the handshake or from a segment without payload.
+    at_once: bool,
     /// A duplicate passed after its last new data.
     repeated: bool,
 }
@@ -141,6 +147,7 @@ impl End {
             syn: false,
             fin: false,
             fin_acked: false,
+            at_once: false,
             repeated: false,
         }
     }
@@ -156,8 +163,17 @@ impl End {
         self.known = true;
     }
 
-    fn sample(&mut self, transit: u64) {
+    /// Takes a transit time; `at_once` if its TCP answered, not its application.
+    fn sample(&mut self, transit: u64, at_once: bool) {
         self.min_transit = self.min_transit.min(transit);
+        self.at_once |= at_once;
+    }
+
+    /// Minimum one-side transit time. Where only data ever answered, later than TCP delays an acknowledgement, the
+    /// capture lacks its acknowledgements and the time is the application's.
+    fn transit(&self) -> Option<u64> {
+        let known = self.min_transit != NEVER && (self.at_once || self.min_transit <= LONGEST_ACK_DELAY);
+        known.then_some(self.min_transit)
     }
 
     fn max_window(&self, scaled: bool) -> u64 {
@@ -333,7 +349,7 @@ impl Observer {
             if ack >= first_byte
                 && let Some(sample) = self.handshake.acknowledged(now)
             {
-                own.sample(sample);
+                own.sample(sample, true);
             }
         }
         own.last_window = seen.window;
@@ -457,8 +473,7 @@ impl Observer {
     }
 
     fn min_rtt(&self) -> Option<u64> {
-        let sum = self.ends.iter().map(|end| end.min_transit).filter(|transit| *transit != NEVER);
-        sum.reduce(u64::saturating_add)
+        self.ends.iter().filter_map(End::transit).reduce(u64::saturating_add)
     }
 
     /// What the connection was. Nothing is left to observe afterwards.
@@ -488,7 +503,7 @@ impl Observer {
             mss: end.mss,
             max_window: end.max_window(scaled),
             window_scale: end.window_scale,
-            min_transit: (end.min_transit != NEVER).then(|| Duration::from_nanos(end.min_transit)),
+            min_transit: end.transit().map(Duration::from_nanos),
             lead_in: established
                 .and_then(|established| Some(end.runs.first_seen()?.saturating_sub(established)))
                 .map(Duration::from_nanos),
@@ -537,12 +552,12 @@ fn is_after_quiet(own: &End, now: u64, quiet: u64, min_rtt: Option<u64>) -> bool
 /// then no longer than about a round trip; twice the minimum is the limit (methods A.5.2).
 fn is_explained_by_window(own: &End, now: u64, gap: u64, min_rtt: Option<u64>) -> bool {
     const SLACK: u64 = 10_000_000;
-    let Some(min_rtt) = min_rtt else { return false };
-    if own.first_ack == NEVER || own.min_transit == NEVER || gap > min_rtt.saturating_mul(2) {
+    let (Some(min_rtt), Some(transit)) = (min_rtt, own.transit()) else { return false };
+    if own.first_ack == NEVER || gap > min_rtt.saturating_mul(2) {
         return false;
     }
     let turnaround = now - own.first_ack;
-    turnaround <= own.min_transit + own.min_transit / 4 + SLACK
+    turnaround <= transit + transit / 4 + SLACK
 }
 
 /// SYN and SYN/ACK: options, numbering, handshake.
@@ -569,7 +584,7 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
     } else {
         let answers = peer.syn && seen.acknowledgement == peer.isn.wrapping_add(1);
         if let Some(sample) = handshake.syn_ack(now, answers) {
-            own.sample(sample);
+            own.sample(sample, true);
         }
     }
 }
@@ -587,7 +602,7 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
     if peer.fin && ack > peer.fin_at {
         peer.fin_acked = true;
         if let Some(sample) = peer.timed.acknowledged(ack, now) {
-            own.sample(sample);
+            own.sample(sample, seen.payload_bytes == 0);
         }
         ack = peer.fin_at;
     }
@@ -599,7 +614,7 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
             peer.first_ack = now;
         }
         if let Some(sample) = peer.timed.acknowledged(ack, now) {
-            own.sample(sample);
+            own.sample(sample, seen.payload_bytes == 0);
         }
     } else if ack == peer.acked
         && seen.payload_bytes == 0

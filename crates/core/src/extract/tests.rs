@@ -275,6 +275,26 @@ fn reordering_is_told_from_loss_by_lag_and_duplicate_acks() {
 }
 
 #[test]
+fn data_that_answers_later_than_tcp_delays_an_acknowledgement_tells_no_transit() {
+    let transits = |answer: u64, bare: bool| {
+        // Data segments only, as some captures keep them: each end acknowledges with its next data.
+        let mut t = Transcript::new();
+        t.i(0, 1, 1, 100);
+        t.a(answer, 1, 101, 100);
+        t.i(answer + 30_000, 101, 101, 100);
+        if bare {
+            t.a(2 * answer + 30_000, 101, 201, 0);
+        }
+        let vector = t.finish().1;
+        (vector.ends.acceptor.min_transit, vector.min_rtt(), vector.rtt_is_half())
+    };
+    let millis = Duration::from_millis;
+    assert_eq!(transits(500_000, false), (Some(millis(500)), Some(millis(530)), false));
+    assert_eq!(transits(500_001, false), (None, Some(millis(30)), true));
+    assert_eq!(transits(4_000_000, true), (Some(millis(4_000)), Some(millis(4_030)), false), "a slow path");
+}
+
+#[test]
 fn windows_are_scaled_on_segments_without_syn_if_both_syns_agreed() {
     let vector = test_vector_1();
     assert_eq!(vector.ends.initiator.max_window, 128_000);
