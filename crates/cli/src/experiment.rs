@@ -273,7 +273,7 @@ pub struct Tcp {
     pub initial_window: u16,
     /// Delayed acknowledgement timer, or "off".
     pub delayed_ack: Quantity<Optional<Duration>>,
-    /// Smallest retransmission timeout (RFC 6298: 1 s).
+    /// Smallest retransmission timeout, and smallest margin of it over the smoothed round-trip time (Linux: 200 ms).
     pub rto_min: Quantity<Duration>,
 }
 

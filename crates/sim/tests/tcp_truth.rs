@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{at, exchange, ms, simulate};
+use common::{at, exchange, ms, simulate, vector};
 use flowloom_core::record::Outcome;
-use flowloom_core::tcp::InitialWindow;
+use flowloom_core::tcp::{InitialWindow, RtoConfig};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
-use flowloom_core::workload::ConnectionVector;
+use flowloom_core::workload::{ConnectionVector, Pattern, Side};
 use flowloom_sim::Config;
 
 const MSS: u64 = 1_460;
@@ -97,5 +97,36 @@ fn utilisation_of_one_flow_by_buffer() {
             (utilisation - expected).abs() <= 0.03,
             "buffer {buffer}: {utilisation:.3} instead of {expected}, {summary:?}"
         );
+    }
+}
+
+/// Requests and responses of all sizes, steady for many round trips, on paths up to three times as long as the least
+/// timeout: nothing is lost, so nothing may be taken for lost, whatever the delay of acknowledgements.
+#[test]
+fn a_path_without_loss_sees_no_timeout() {
+    for rtt in [50, 150, 190, 250, 600] {
+        for delayed_ack in [40, 100, 199] {
+            let adu = |n: u64| match n % 2 {
+                0 => (Side::Initiator, 300, ms(0)),
+                _ => (Side::Acceptor, 1_000 + 7_001 * (n % 9), ms(700)),
+            };
+            let mut vector = vector(1, at(0), Pattern::Sequential, &(0..40).map(adu).collect::<Vec<_>>());
+            vector.ends.initiator.min_transit = Some(ms(rtt / 4));
+            vector.ends.acceptor.min_transit = Some(ms(rtt - rtt / 4));
+            let mut config = Config::new("1gbit".parse().unwrap(), Duration::from_secs(1_000));
+            config.tcp.initial_window = InitialWindow::Segments(10);
+            config.tcp.delayed_ack = Some(ms(delayed_ack));
+            let seen = |rto| {
+                let mut config = config.clone();
+                config.tcp.rto = rto;
+                let (_, log) = simulate(std::slice::from_ref(&vector), &config);
+                let record = &log.connections[0].1;
+                assert_eq!(record.outcome, Outcome::Completed);
+                (record.timeouts, record.retransmissions)
+            };
+            let what = format!("{rtt} ms, acknowledgements delayed by {delayed_ack} ms");
+            assert_eq!(seen(RtoConfig::with_margin(ms(200))), (0, 0), "{what}");
+            assert_eq!(seen(RtoConfig::default()), (0, 0), "RFC 6298's least timeout of 1 s: {what}");
+        }
     }
 }

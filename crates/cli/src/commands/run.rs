@@ -252,7 +252,7 @@ fn config(experiment: &Experiment, facts: &WorkloadFacts) -> Result<Config, Fail
         tcp: tcp::Config {
             initial_window,
             delayed_ack: experiment.tcp.delayed_ack.value.0,
-            rto: tcp::RtoConfig { min: experiment.tcp.rto_min.value, ..defaults.rto },
+            rto: tcp::RtoConfig::with_margin(experiment.tcp.rto_min.value),
             ..defaults
         },
         replay: ReplayModel { waits, lead_in: experiment.workload.lead_in, t_close: experiment.workload.t_close },

@@ -78,6 +78,15 @@ pub struct RtoConfig {
     pub granularity: Duration,
 }
 
+impl RtoConfig {
+    /// RFC 6298 as Linux has it (`tcp_rto_min`): `min` bounds the margin over the smoothed round-trip time, and with it
+    /// the timeout. A bound on the timeout alone does nothing on a path longer than it: a steady round-trip time lets
+    /// the variation vanish, and then one delayed acknowledgement is taken for a loss.
+    pub fn with_margin(min: Duration) -> RtoConfig {
+        RtoConfig { min, granularity: min, ..RtoConfig::default() }
+    }
+}
+
 impl Default for RtoConfig {
     fn default() -> RtoConfig {
         RtoConfig {
