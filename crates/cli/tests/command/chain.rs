@@ -204,6 +204,19 @@ fn quiet_leaves_the_exit_code_alone() {
 }
 
 #[test]
+fn the_example_experiments_run() {
+    let bench = Bench::new();
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let mut found = 0;
+    for example in std::fs::read_dir(examples).unwrap() {
+        let path = example.unwrap().path();
+        found += 1;
+        bench.flowloom(&["run", &path.to_string_lossy(), "-o", &format!("r{found}")]).succeeded();
+    }
+    assert!(found > 0);
+}
+
+#[test]
 fn captures_are_read_from_standard_input_and_several_at_once() {
     let bench = Bench::new();
     let all = Traffic::many(20);
