@@ -1,6 +1,6 @@
 //! Bad input gets a clear error or a clear count; nothing half-written is left behind.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -371,4 +371,31 @@ fn a_window_beyond_the_run_is_refused() {
         .flowloom(&["run", "e.toml", "-o", "r"])
         .failed(2, &["measure.window [1s, 10h] ends after the run", "hint: connections start for measure.duration"]);
     assert!(!bench.path("r").exists());
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_simulated() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(30_000).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_flowloom"))
+        .current_dir(bench.folder.path())
+        .args(["run", "w.parquet", "-o", "r", "--json-stream"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    // The first line about simulation comes before its first event, millions of which follow.
+    assert!(lines.any(|line| line.contains("simulating")));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let last = lines.last().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    let end: serde_json::Value = serde_json::from_str(&last).unwrap();
+    assert!(end["result"]["connections"]["started"].as_u64().unwrap() < 30_000, "{end}");
+    let run: serde_json::Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
+    assert_eq!((&run["complete"], &run["interrupted"]), (&false.into(), &true.into()));
+    bench.flowloom(&["describe", "r"]).succeeded();
 }
