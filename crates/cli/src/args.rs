@@ -214,7 +214,7 @@ pub struct Compare {
     /// Run folders; the first is what the others are compared with. One alone is compared with its original
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Exit with 4 if anything differs
+    /// Exit with 4 if durations, response times, active connections or throughput are different
     #[arg(long)]
     pub check: bool,
     /// Print one JSON object on standard output

@@ -243,7 +243,7 @@ impl Ingested {
         if jumps > 0 {
             warn(
                 format!("the capture's clock jumps by more than a day, {}", times(jumps)),
-                "captures that were pasted together replay with the same gaps: extract them one by one",
+                "captures that were pasted together replay with the same gaps; extract them one by one",
             );
         }
         if self.counts.clock_backwards > 0 {
@@ -310,7 +310,11 @@ impl Ingested {
             payload_bytes: payload,
             set_aside: self.set_aside(),
             unknown_side_connections: self.counts.side_rule(SideRule::Unknown),
-            warnings: self.warnings().into_iter().map(|(cause, remedy)| format!("{cause}: {remedy}")).collect(),
+            warnings: self
+                .warnings()
+                .into_iter()
+                .map(|(cause, remedy)| format!("{cause} (remedy: {remedy})"))
+                .collect(),
         }
     }
 

@@ -84,9 +84,7 @@ impl Answer {
         ]);
         for metric in [Metric::ThroughputFromLeft, Metric::ThroughputFromRight] {
             let name = if metric == Metric::ThroughputFromLeft { "throughput to right" } else { "throughput to left" };
-            rows.push(row(&points, &comparisons, name, "mean", metric, |metric, sample| {
-                sample.mean().map(|mean| metric.unit().show(mean))
-            }));
+            rows.push(row(&points, &comparisons, name, "mean", metric, mean));
         }
         rows.retain(|row| row.values.iter().any(|value| value != NOTHING));
         Answer { columns, rows, comparisons, with_original }
@@ -150,12 +148,18 @@ fn row(
     AnswerRow { name, statistic, values, distances: comparisons.iter().map(distance).collect() }
 }
 
+/// The mean of a series; nothing if it holds nothing: years of empty bins between two pasted captures have no mean that
+/// would tell anything.
+fn mean(metric: Metric, sample: &Sample) -> Option<String> {
+    sample.max().filter(|max| *max > 0.0)?;
+    sample.mean().map(|mean| metric.unit().show(mean))
+}
+
 fn quantiles(metric: Metric, sample: &Sample) -> Option<String> {
     let show = |p| sample.quantile(p).map(|value| metric.unit().show(value));
     Some(format!("{} / {}", show(0.5)?, show(0.99)?))
 }
 
 fn mean_and_max(metric: Metric, sample: &Sample) -> Option<String> {
-    let show = |value: Option<f64>| value.map(|value| metric.unit().show(value));
-    Some(format!("{} / {}", show(sample.mean())?, show(sample.max())?))
+    Some(format!("{} / {}", mean(metric, sample)?, metric.unit().show(sample.max()?)))
 }

@@ -87,7 +87,7 @@ impl Original {
 }
 
 /// What is not replayed, in words, from reasons as files keep them (`connections-no-data`, `packets-udp`):
-/// `40 connections: 32 no data, 8 one direction only; 5 packets: 5 UDP`. Empty if nothing is.
+/// `40 connections: 32 no data, 8 one direction only; 5 packets: UDP`. Empty if nothing is.
 pub fn set_aside_text(set_aside: &BTreeMap<String, u64>) -> String {
     let kinds = ["connections", "packets"].into_iter().filter_map(|kind| {
         let reasons: Vec<(&str, u64)> = set_aside
@@ -95,8 +95,10 @@ pub fn set_aside_text(set_aside: &BTreeMap<String, u64>) -> String {
             .filter_map(|(name, &count)| Some((name.strip_prefix(kind)?.strip_prefix('-')?, count)))
             .collect();
         let total: u64 = reasons.iter().map(|(_, count)| count).sum();
-        let told: Vec<String> =
-            reasons.iter().map(|(name, count)| format!("{} {}", thousands(*count), reason(name))).collect();
+        let told: Vec<String> = match reasons[..] {
+            [(name, _)] => vec![reason(name)],
+            _ => reasons.iter().map(|(name, count)| format!("{} {}", thousands(*count), reason(name))).collect(),
+        };
         let kind = if total == 1 { kind.trim_end_matches('s') } else { kind };
         (!told.is_empty()).then(|| format!("{} {kind}: {}", thousands(total), told.join(", ")))
     });
@@ -141,7 +143,7 @@ mod tests {
             set_aside_text(&set_aside),
             "40 connections: 32 no data, 8 one direction only; 1,272 packets: 2 header cut, 1 not IP, 1,269 UDP"
         );
-        assert_eq!(set_aside_text(&BTreeMap::from([("connections-no-data".to_owned(), 1)])), "1 connection: 1 no data");
+        assert_eq!(set_aside_text(&BTreeMap::from([("connections-no-data".to_owned(), 1)])), "1 connection: no data");
         assert_eq!(set_aside_text(&BTreeMap::new()), "");
     }
 }

@@ -112,10 +112,11 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
     override_from(args, &mut experiment);
     experiment.check().map_err(Failure::usage)?;
     let stem = if args.capture.anonymize { "run".to_owned() } else { stem(first) };
-    experiment.title.get_or_insert_with(|| stem.clone());
-    if experiments == 0 && sources.len() == 1 && !args.capture.anonymize {
-        experiment.workload.source = Some(sources[0].clone());
-    }
+    // As resolved it names its source, unless names are to be left out.
+    experiment.workload.source = match &sources[..] {
+        [source] if !args.capture.anonymize => Some(source.clone()),
+        _ => None,
+    };
     let target = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("runs/{stem}-{}", clock::stamp())));
     Ok(Plan { experiment, sources, target })
 }

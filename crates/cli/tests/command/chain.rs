@@ -269,8 +269,10 @@ fn decisions_are_explained_on_request() {
 fn names_of_inputs_can_be_left_out() {
     let bench = Bench::new();
     bench.file("secret-site.pcap", &Traffic::many(20).pcap());
+    bench.file("e.toml", b"[workload]\nsource = \"secret-site.pcap\"\n");
     bench.flowloom(&["run", "secret-site.pcap", "-o", "r", "--anonymize"]).succeeded();
-    for (name, bytes) in contents(&bench.path("r")) {
+    bench.flowloom(&["run", "e.toml", "-o", "e", "--anonymize"]).succeeded();
+    for (name, bytes) in contents(&bench.path("r")).into_iter().chain(contents(&bench.path("e"))) {
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains("secret-site"), "{} names the input", name.display());
     }

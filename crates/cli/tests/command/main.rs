@@ -2,5 +2,6 @@
 
 mod bad_input;
 mod chain;
+mod documented;
 mod round_trip;
 mod support;

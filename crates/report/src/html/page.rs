@@ -193,8 +193,7 @@ fn answer_section(html: &mut String, answer: &Answer) {
             let distance = distance.and_then(Option::as_ref).map(|distance| {
                 let (number, badge) = (distance.number(), badge(distance.judgement));
                 let ratio = distance.ratio();
-                let ratio =
-                    if ratio.is_empty() { ratio } else { format!(" <span class=\"quiet\">mean {ratio}</span>") };
+                let ratio = if ratio.is_empty() { ratio } else { format!(" <span class=\"quiet\">{ratio}</span>") };
                 format!("<span class=\"distance\">{number}</span> {badge}{ratio}")
             });
             let _ = write!(
@@ -308,8 +307,9 @@ fn trust_section(html: &mut String, runs: &[Run], answer: &Answer, summaries: &[
     let mut notes = vec![
         "Distances are effect sizes, not tests: values within a run depend on each other. <b>KS</b> is the largest \
          difference between two distribution functions; <b>tolerant KS</b> is what is left of it after each value may move by \
-         max(0.5 ms, 2 %) (times), 2 % (rates, sizes) or max(half a unit, 2 %) (counts). The <b>overall distance</b> is the mean tolerant KS of response times, durations, active connections and throughput. Up to 0.02 is called <i>same</i>, up to \
-         0.1 <i>close</i>; fewer than ten values tell nothing. Under a picture, <b>q<sub>50</sub></b> is the \
+         max(0.5 ms, 2 %) (times), 2 % (rates, sizes) or max(half a unit, 2 %) (counts). The <b>overall distance</b> is the mean tolerant KS of response times, durations, active connections and throughput. Up to 0.02, or one value of the \
+         sample, is called <i>same</i>, up to 0.1, or two values, <i>close</i>, more <i>different</i>; fewer than ten values tell nothing. For a series \
+         over time the values are its bins: it can be <i>different</i> though its mean, whose ratio stands beside, is a few percent off. Under a picture, <b>q<sub>50</sub></b> is the \
          ratio of the medians, <b>q<sub>99</sub></b> that of the 99 % quantiles."
             .to_owned(),
     ];

@@ -32,20 +32,21 @@
     return size >= 4 ? text.replace(/\B(?=(\d{3})+(?!\d))/g, ",") : text;
   }
 
-  // The multiples of each kind of quantity, largest first; values are in the smallest.
+  // The multiples of each kind of quantity, largest first, and from where on they are used if not from one on; values
+  // are in the smallest. A capture of an hour reads in seconds, as its tables do; one whose clock jumps reads in days.
   const UNITS = {
     time: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
     bytes: [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
     rate: [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
     packets: [[1e6, "Mpackets/s"], [1e3, "kpackets/s"], [1, "packets/s"]],
-    clock: [[1, "s"]],
+    clock: [[86400, "days", 30 * 86400], [3600, "h", 10 * 3600], [1, "s"]],
     count: [[1, ""]],
     share: [[1, ""]],
   };
 
   function unitFor(kind, value) {
     const units = UNITS[kind];
-    return units.find(([size]) => Math.abs(value) >= size * 0.9995) || units[units.length - 1];
+    return units.find(([size, , from = size]) => Math.abs(value) >= from * 0.9995) || units[units.length - 1];
   }
 
   function quantity(kind, value) {
@@ -90,12 +91,12 @@
     const wanted = Math.max(2, Math.floor(pixels / spacing));
     const decades = log ? Math.log10(domain[1] / domain[0]) : 0;
     if (!log || decades < 1.2) {
-      const { ticks, step } = linearTicks(domain, wanted);
       const [size, name] = unitFor(axis.unit, domain[1]);
-      const places = clamp(-Math.floor(Math.log10(step / size) + 1e-9), 0, 9);
-      const exact = Math.abs(step / size * 10 ** places % 1) < 1e-6 ? places : places + 1;
-      const label = (value) => (value / size).toLocaleString("en-US", { minimumFractionDigits: exact, maximumFractionDigits: exact });
-      return { ticks: ticks.filter((value) => !log || value > 0).map((value) => [value, label(value)]), minor: [], unit: name };
+      const { ticks, step } = linearTicks(domain.map((value) => value / size), wanted);
+      const places = clamp(-Math.floor(Math.log10(step) + 1e-9), 0, 9);
+      const exact = Math.abs(step * 10 ** places % 1) < 1e-6 ? places : places + 1;
+      const label = (value) => value.toLocaleString("en-US", { minimumFractionDigits: exact, maximumFractionDigits: exact });
+      return { ticks: ticks.filter((value) => !log || value > 0).map((value) => [value * size, label(value)]), minor: [], unit: name };
     }
     const ticks = [];
     const minor = [];

@@ -1,0 +1,118 @@
+//! `docs/json.md` lists every field that commands print as JSON, and nothing else.
+
+use serde_json::Value;
+
+use crate::support::{Bench, Traffic};
+
+const DOCUMENT: &str = include_str!("../../../../docs/json.md");
+
+/// (path, type) of the fields of the document's section `name`.
+fn fields(name: &str) -> Vec<(&'static str, &'static str)> {
+    let heading = |line: &str| line.trim_start_matches('#').trim() == name && line.starts_with("##");
+    let rest = DOCUMENT.split_inclusive('\n').skip_while(|line| !heading(line.trim_end())).skip(1);
+    let rows = rest.take_while(|line| !line.starts_with('#')).filter_map(|line| line.strip_prefix("| `"));
+    let fields: Vec<_> = rows
+        .filter_map(|row| row.split_once("` | "))
+        .map(|(path, rest)| (path, rest.split(" |").next().unwrap()))
+        .collect();
+    assert!(!fields.is_empty(), "docs/json.md has no section \"{name}\"");
+    fields
+}
+
+/// `value` has exactly the fields of section `name`, each of the type that stands there.
+#[track_caller]
+fn check(name: &str, value: &Value) {
+    let fields = fields(name);
+    for &(path, kind) in &fields {
+        match path.split('.').try_fold(value, |value, key| value.get(key)) {
+            Some(found) => check_type(&format!("{name}: {path}"), kind, found),
+            None => assert!(kind.ends_with(" or absent"), "{name}: {path} is documented and not in {value}"),
+        }
+    }
+    only_documented(name, &fields, "", value);
+}
+
+/// No object has a field that neither is documented nor contains documented ones.
+#[track_caller]
+fn only_documented(name: &str, fields: &[(&str, &str)], prefix: &str, value: &Value) {
+    for (key, inner) in value.as_object().unwrap_or_else(|| panic!("{name} {prefix} is no object: {value}")) {
+        let path = format!("{prefix}{key}");
+        if fields.iter().any(|(documented, _)| *documented == path) {
+            continue;
+        }
+        let within = format!("{path}.");
+        assert!(fields.iter().any(|(documented, _)| documented.starts_with(&within)), "{name}: {path} is undocumented");
+        only_documented(name, fields, &within, inner);
+    }
+}
+
+#[track_caller]
+fn check_type(at: &str, kind: &str, value: &Value) {
+    let kind = kind.trim_end_matches(" or absent");
+    let (kind, nullable) = kind.strip_suffix(" or null").map_or((kind, false), |kind| (kind, true));
+    if value.is_null() {
+        assert!(nullable, "{at} is null");
+        return;
+    }
+    let fits = match kind {
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "text" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "object" => value.is_object(),
+        _ => {
+            let inner = kind.strip_prefix("list of ").zip(value.as_array());
+            let map = kind.strip_prefix("map of ").zip(value.as_object());
+            match (inner, map) {
+                (Some((inner, list)), _) => list.iter().for_each(|item| check_type(at, inner, item)),
+                (_, Some((inner, map))) => map.values().for_each(|item| check_type(at, inner, item)),
+                _ => check(kind, value),
+            }
+            true
+        }
+    };
+    assert!(fits, "{at} is no {kind}: {value}");
+}
+
+/// The command run on a capture that has something of everything, in a folder with runs `a`, `b` and, of two seeds, `s`.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(60).pcap());
+    bench.flowloom(&["run", "c.pcap", "-o", "a"]).succeeded();
+    bench.flowloom(&["run", "c.pcap", "-o", "b", "--rate", "101%", "--queue", "10p"]).succeeded();
+    bench.flowloom(&["run", "c.pcap", "-o", "s", "--seed", "1", "--seed", "2"]).succeeded();
+    bench
+}
+
+#[test]
+fn every_field_is_documented() {
+    let bench = bench();
+    check("extract", &bench.json(&["extract", "c.pcap", "-o", "w.parquet", "--json"]));
+    check("describe", &bench.json(&["describe", "c.pcap", "--json"]));
+    check("describe", &bench.json(&["describe", "w.parquet", "--json"]));
+    check("run", &bench.json(&["run", "w.parquet", "-o", "r", "--json"]));
+    check("run", &bench.json(&["describe", "b", "--json"]));
+    check("several runs", &bench.json(&["describe", "s", "--json"]));
+    let with_original = bench.json(&["compare", "a", "--json"]);
+    assert!(with_original["comparisons"][0]["endings"].is_object());
+    check("compare", &with_original);
+    check("compare", &bench.json(&["compare", "a", "b", "--json"]));
+    check("doctor", &bench.json(&["doctor", "--json"]));
+}
+
+#[test]
+fn every_event_is_documented() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(60).pcap());
+    let said = bench.flowloom(&["run", "c.pcap", "-o", "r", "--json-stream"]);
+    let mut steps = Vec::new();
+    for line in said.succeeded().out.lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        check(event["event"].as_str().unwrap(), &event);
+        if event["event"] == "end" {
+            check("run", &event["result"]);
+        }
+        steps.extend(event["step"].as_str().map(str::to_owned));
+    }
+    assert!(steps.contains(&"extracting".to_owned()) && steps.contains(&"simulating".to_owned()), "{steps:?}");
+}
