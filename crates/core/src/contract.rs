@@ -2,6 +2,9 @@
 //!
 //! A machine's test wraps it as a [`Machine`], gives [`check`] a list of dated inputs, and the check drives fresh copies
 //! through them: exactly on time, with wake-ups nobody asked for, and with wake-ups that come late.
+//!
+//! Every machine with a clock is driven: TCP endpoint, player, link (and the discipline in it), DelayBox. Extraction has no
+//! deadlines and may see time run backwards (rule 1), so there is nothing here to drive it with.
 
 use std::fmt::Debug;
 

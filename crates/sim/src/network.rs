@@ -15,10 +15,12 @@ use crate::flight::{Handle, Packets};
 use crate::meters::{QueueSampler, Tap, ThroughputMeter};
 use crate::summary::Direction;
 
-/// Something that happens to a connection, or the start of the next one.
+/// Something that happens to a connection, or before there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The next vector of the workload begins.
+    /// The next vector of the workload comes within reach.
+    Reach,
+    /// The first of the vectors within reach sends its SYN.
     Start,
     /// The first packet on the way from `sender` to the link reaches it.
     Arrival {

@@ -1,10 +1,12 @@
 //! A run: the workload over the dumbbell, from the first SYN to the last packet.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use flowloom_core::path::PathDelays;
 use flowloom_core::record::{Outcome, Recorder};
-use flowloom_core::time::Time;
-use flowloom_core::workload::ConnectionVector;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{ConnectionVector, Side};
 
 use crate::config::Config;
 use crate::connection::Connection;
@@ -14,9 +16,14 @@ use crate::summary::{Progress, RunError, Summary};
 /// Events between two reports of progress: some tens of milliseconds.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
+/// The most a SYN is sent ahead of the start of its vector. Vectors are read so long before they start, because their
+/// SYNs do not come in order of their starts.
+const MAX_LEAD: Duration = Duration::from_secs(1);
+
 /// Runs `vectors`, which come in order of their start, and leaves what happened with `recorder`.
 ///
-/// A connection's SYN is sent when the vector starts. Connections that start at the end of the window or later are not
+/// A vector starts when its SYN passes the monitor (methods A.9), so the SYN is sent before that, by the time it takes to get
+/// there: at most a second before, and not before the run begins. Connections that start at the end of the window or later are not
 /// run. When the window is over the run goes on until every connection has ended, at most [`Config::drain`] longer; the
 /// connections still open then are recorded as unfinished, and so they are when `progress`, which is called now and
 /// then, breaks off the run.
@@ -34,7 +41,8 @@ pub fn run<W, R: Recorder>(
     config.validate()?;
     let mut simulation = Simulation {
         network: Network::new(config, recorder),
-        workload: Workload { vectors: vectors.into_iter(), next: None, last_start: Time::ZERO },
+        workload: Workload { vectors: vectors.into_iter(), next: None, last_start: Time::ZERO, read: 0 },
+        within_reach: BTreeMap::new(),
         connections: Vec::new(),
         vacant: Vec::new(),
         active: 0,
@@ -43,7 +51,7 @@ pub fn run<W, R: Recorder>(
     };
     simulation.advance_workload()?;
     let cut = Time::ZERO + config.window + config.drain;
-    while simulation.active > 0 || simulation.workload.next.is_some() {
+    while !simulation.is_over() {
         let Some((now, event)) = simulation.network.events.pop_until(cut) else {
             simulation.now = cut;
             break;
@@ -62,6 +70,8 @@ pub fn run<W, R: Recorder>(
 struct Simulation<'a, V, R> {
     network: Network<'a, R>,
     workload: Workload<V>,
+    /// Vectors whose [`Event::Start`] is pending, in the order of these: by the time of the SYN and in order of reading.
+    within_reach: BTreeMap<(Time, u64), ConnectionVector>,
     /// Connections by slot. An event of a slot whose connection ended is a wake-up that nobody needs any more; what
     /// finds another connection there wakes it early, which changes nothing.
     connections: Vec<Option<Connection>>,
@@ -73,22 +83,28 @@ struct Simulation<'a, V, R> {
 
 struct Workload<V> {
     vectors: V,
-    /// The vector whose start is the pending [`Event::Start`].
+    /// The vector whose turn is the pending [`Event::Reach`].
     next: Option<ConnectionVector>,
     last_start: Time,
+    /// Vectors read.
+    read: u64,
 }
 
 impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation<'_, V, R> {
     fn serve(&mut self, now: Time, event: Event) -> Result<(), RunError<W, R::Error>> {
         let slot = match event {
-            Event::Start => return self.start(now),
+            Event::Reach => return self.reach(now),
+            Event::Start => {
+                self.start(now);
+                return Ok(());
+            }
             Event::Arrival { connection, .. }
             | Event::Delivery { connection, .. }
             | Event::Timer { connection, .. } => connection,
         };
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         match event {
-            Event::Start => {}
+            Event::Reach | Event::Start => {}
             Event::Arrival { sender, .. } => {
                 connection.arrive(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
             }
@@ -101,9 +117,21 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
         Ok(())
     }
 
-    /// Starts the connection that is due and schedules the next.
-    fn start(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
+    /// Schedules the SYN of the vector that is within reach, and reads the next.
+    fn reach(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
         let Some(vector) = self.workload.next.take() else { return Ok(()) };
+        let config = self.network.config;
+        let delays = PathDelays::new(&vector, config.placement, config.bottleneck.delay, config.unknown_rtt);
+        let lead = delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD);
+        let syn = vector.start.before(lead).max(now);
+        self.network.events.push(syn, Event::Start);
+        self.within_reach.insert((syn, self.workload.read), vector);
+        self.advance_workload()
+    }
+
+    /// Starts the connection that is due.
+    fn start(&mut self, now: Time) {
+        let Some((_, vector)) = self.within_reach.pop_first() else { return };
         let mut connection = Connection::new(vector, now, self.network.config);
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.connections.push(None);
@@ -113,10 +141,14 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
         self.connections[slot as usize] = Some(connection);
         self.active += 1;
         self.summary.connections.started += 1;
-        self.advance_workload()
     }
 
-    /// Reads the next vector and schedules its start, if that lies in the window.
+    /// Whether nothing is left to happen.
+    fn is_over(&self) -> bool {
+        self.active == 0 && self.within_reach.is_empty() && self.workload.next.is_none()
+    }
+
+    /// Reads the next vector and schedules its turn, if it starts in the window.
     fn advance_workload(&mut self) -> Result<(), RunError<W, R::Error>> {
         let Some(vector) = self.workload.vectors.next().transpose().map_err(RunError::Workload)? else { return Ok(()) };
         let (start, previous) = (vector.start, self.workload.last_start);
@@ -125,8 +157,9 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
         }
         if start.since(Time::ZERO) < self.network.config.window {
             self.workload.last_start = start;
+            self.workload.read += 1;
             self.workload.next = Some(vector);
-            self.network.events.push(start, Event::Start);
+            self.network.events.push(start.before(MAX_LEAD), Event::Reach);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use common::{Log, at, exchange, ms, simulate, vector};
+use flowloom_core::path::Placement;
 use flowloom_core::record::{Outcome, PacketKind, Recorder, Traffic};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
@@ -27,20 +28,49 @@ fn one_exchange_takes_its_round_trips() {
     let (summary, log) = simulate(&[exchange(7, at(1_000), 100, 200)], &unlimited(ms(10_000)));
     let (_, record, epochs, monitor) = &log.connections[0];
     assert_eq!((record.outcome, record.rtt), (Outcome::Completed, ms(80)));
-    assert_eq!((record.start, record.established, record.first_data), (at(1_000), Some(at(1_080)), Some(at(1_080))));
-    assert_eq!((record.last_data, record.closed), (Some(at(1_160)), Some(at(1_160))));
+    assert_eq!((record.start, record.established, record.first_data), (at(990), Some(at(1_070)), Some(at(1_070))));
+    assert_eq!((record.last_data, record.closed), (Some(at(1_150)), Some(at(1_150))));
     assert_eq!(record.delivered_bytes, [100, 200]);
-    assert_eq!((epochs.len(), epochs[0].start, epochs[0].end), (1, at(1_080), at(1_160)));
+    assert_eq!((epochs.len(), epochs[0].start, epochs[0].end), (1, at(1_070), at(1_150)));
     assert!(monitor.is_some());
     assert_eq!(summary.connections.completed, 1);
-    // The monitor is 10 ms from the initiator and 30 ms from the acceptor.
+    // The monitor is 10 ms from the initiator and 30 ms from the acceptor, and the vector starts there.
     let passed: Vec<_> = log.packets.iter().map(|packet| (packet.time, packet.payload_bytes)).collect();
     assert_eq!(
         passed[..5],
-        [(at(1_010), 0), (at(1_070), 0), (at(1_090), 0), (at(1_090), 100), (at(1_150), 200)],
+        [(at(1_000), 0), (at(1_060), 0), (at(1_080), 0), (at(1_080), 100), (at(1_140), 200)],
         "{:#?}",
         log.packets
     );
+}
+
+/// Paths of all lengths: SYNs leave in another order than vectors start, and pass the monitor when these start. What is too
+/// far for that, or starts too soon after the run, passes later.
+#[test]
+fn a_vector_starts_when_its_syn_passes_the_monitor() {
+    let vectors: Vec<_> = [(0, 0), (5, 40), (1_000, 20), (1_001, 1_200), (1_001, 40), (3_000, 1_999), (3_000, 2_600)]
+        .into_iter()
+        .zip(0..)
+        .map(|((start, transit), id)| {
+            let mut vector = exchange(id, at(start), 100, 100);
+            vector.ends.initiator.min_transit = Some(ms(transit));
+            vector.initiator_side = if id % 2 == 0 { LinkSide::Left } else { LinkSide::Right };
+            vector
+        })
+        .collect();
+    for (propagation, placement) in [(0, Placement::Measured), (7, Placement::Measured), (7, Placement::Middle)] {
+        let mut config = unlimited(ms(10_000));
+        config.bottleneck.delay = ms(propagation);
+        config.placement = placement;
+        let (_, log) = simulate(&vectors, &config);
+        let passed = |id: u64| log.packets.iter().find(|packet| packet.connection == id).unwrap().time;
+        let passed: Vec<_> = (0..7).map(passed).collect();
+        match placement {
+            Placement::Measured => assert_eq!(passed, [0, 20, 1_000, 1_001, 1_001, 3_000, 3_300].map(at)),
+            // A quarter of the round trips of 60, 100, 80, 1,260, 100, 2,059 and 2,660 ms.
+            Placement::Middle => assert_eq!(passed, [15, 25, 1_000, 1_001, 1_001, 3_000, 3_000].map(at)),
+        }
+    }
 }
 
 /// Rate, latency and packet size: the time one packet takes from end to end, handshake included, is exact.
@@ -247,7 +277,8 @@ fn the_same_seed_gives_the_same_records_on_any_thread() {
 
 #[test]
 fn a_shift_in_time_shifts_everything() {
-    let vectors: Vec<_> = (0..20).map(|id| exchange(id, at(13 * id), 700, 40_000)).collect();
+    // Not from the origin: there the first SYN could not be sent ahead.
+    let vectors: Vec<_> = (0..20).map(|id| exchange(id, at(10 + 13 * id), 700, 40_000)).collect();
     let mut config = Config::new("5mbit".parse().unwrap(), ms(20_000));
     config.bottleneck.limit = Limit::Packets(10);
     let shifted: Vec<_> =

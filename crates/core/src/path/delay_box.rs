@@ -128,6 +128,14 @@ impl PathDelays {
         self.legs[side]
     }
 
+    /// From `side`, which is on the side `from` of the link, to the monitor at the link's left end.
+    pub fn to_monitor(&self, side: Side, from: LinkSide) -> Duration {
+        match from {
+            LinkSide::Left => self.legs[side].to_link,
+            LinkSide::Right => self.legs[side].to_link + self.propagation,
+        }
+    }
+
     /// The round-trip time without any queueing or transmission.
     pub fn rtt(&self) -> Duration {
         self.legs.initiator.round_trip() + self.legs.acceptor.round_trip() + self.propagation * 2
@@ -237,6 +245,8 @@ mod tests {
         let right = delays(&vector(Some(11), Some(21), LinkSide::Right), 4);
         assert_eq!((right.leg(Side::Initiator), right.leg(Side::Acceptor)), (leg(2, 1), leg(11, 10)));
         assert_eq!((left.rtt(), right.rtt()), (Duration::from_nanos(32), Duration::from_nanos(32)));
+        let to_monitor = |path: &PathDelays, from| path.to_monitor(Side::Initiator, from).as_nanos();
+        assert_eq!((to_monitor(&left, LinkSide::Left), to_monitor(&right, LinkSide::Right)), (6, 6));
     }
 
     #[test]
