@@ -17,6 +17,7 @@ use flowloom_core::tcp;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, LinkSide};
+use flowloom_report::facts::set_aside_text;
 use flowloom_report::html::{self, ReportOptions};
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
 use flowloom_sim::{Bottleneck, Config, Progress as SimProgress, RunError, Summary};
@@ -61,8 +62,12 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
     refuse_existing(&plan.target, args.force, seeds.len() > 1)?;
     let source = source(&plan, args, manner)?;
     if source.facts.connections == 0 {
-        return Err(Failure::new("there is no connection to replay")
-            .hint("`flowloom describe` says what the input holds and what was set aside"));
+        let failure = Failure::new("there is no connection to replay");
+        let failure = match &source.facts.capture.set_aside {
+            reasons if reasons.is_empty() => failure,
+            reasons => failure.note(format_args!("set aside: {}", set_aside_text(reasons))),
+        };
+        return Err(failure.hint("`flowloom describe -v` says what the input holds and why it was set aside"));
     }
     if seeds.len() > 1 {
         manner.warn(
