@@ -1,5 +1,7 @@
 //! What a run records about itself. The drivers fill these; the store writes them; the report reads them.
 
+use std::cmp::Ordering;
+
 use crate::time::{Duration, Time};
 use crate::workload::{ConnectionVector, LinkSide, Side};
 
@@ -125,16 +127,23 @@ impl Traffic {
 }
 
 /// Traffic by time bins; only bins with traffic are held, so that a clock jump of years costs nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Series {
     width: Duration,
-    bins: Vec<(u64, Traffic)>,
+    /// Ascending bins in pages, none of them empty: a bin in the middle moves a page, not all that follows.
+    pages: Vec<Vec<Bin>>,
 }
+
+/// Index of a bin and its traffic.
+type Bin = (u64, Traffic);
+
+/// Bins of a page at most.
+const PAGE: usize = 1024;
 
 impl Series {
     /// An empty series with bins of `width` (at least 1 ns); bin `i` is `[i * width, (i + 1) * width)`.
     pub fn new(width: Duration) -> Series {
-        Series { width: width.max(Duration::from_nanos(1)), bins: Vec::new() }
+        Series { width: width.max(Duration::from_nanos(1)), pages: Vec::new() }
     }
 
     /// Bin width.
@@ -142,40 +151,68 @@ impl Series {
         self.width
     }
 
-    /// Adds traffic at `time`. Cheap when times hardly ever go back.
+    /// Adds traffic at `time`. Cheapest when times hardly ever go back.
     pub fn add(&mut self, time: Time, traffic: Traffic) {
         let index = time.as_nanos() / self.width.as_nanos();
-        match self.bins.last_mut() {
-            Some((last, sum)) if *last == index => sum.add(traffic),
-            Some((last, _)) if *last > index => match self.bins.binary_search_by_key(&index, |bin| bin.0) {
-                Ok(at) => self.bins[at].1.add(traffic),
-                Err(at) => self.bins.insert(at, (index, traffic)),
-            },
-            _ => self.bins.push((index, traffic)),
+        match self.pages.last_mut() {
+            Some(page) if page[0].0 <= index => {
+                let end = page.len() - 1;
+                match page[end].0.cmp(&index) {
+                    Ordering::Equal => page[end].1.add(traffic),
+                    Ordering::Less if page.len() < PAGE => page.push((index, traffic)),
+                    Ordering::Less => self.pages.push(vec![(index, traffic)]),
+                    Ordering::Greater => self.add_late(index, traffic),
+                }
+            }
+            Some(_) => self.add_late(index, traffic),
+            None => self.pages.push(vec![(index, traffic)]),
+        }
+    }
+
+    /// Adds traffic to a bin that is not the last.
+    #[cold]
+    fn add_late(&mut self, index: u64, traffic: Traffic) {
+        let at = self.pages.partition_point(|page| page[0].0 <= index).saturating_sub(1);
+        let page = &mut self.pages[at];
+        match page.binary_search_by_key(&index, |bin| bin.0) {
+            Ok(bin) => page[bin].1.add(traffic),
+            Err(bin) => page.insert(bin, (index, traffic)),
+        }
+        if page.len() > PAGE {
+            let upper = page.split_off(PAGE / 2);
+            self.pages.insert(at + 1, upper);
         }
     }
 
     /// The bins that saw traffic: (index, traffic), by index.
-    pub fn bins(&self) -> &[(u64, Traffic)] {
-        &self.bins
+    pub fn bins(&self) -> impl Iterator<Item = &(u64, Traffic)> {
+        self.pages.iter().flatten()
     }
 
     /// The sum of all bins.
     pub fn total(&self) -> Traffic {
         let mut total = Traffic::default();
-        self.bins.iter().for_each(|bin| total.add(bin.1));
+        self.bins().for_each(|bin| total.add(bin.1));
         total
     }
 
     /// The same traffic in bins `factor` times as wide.
     pub fn coarsen(&self, factor: u64) -> Series {
         let mut coarse = Series::new(self.width * factor.max(1));
-        for &(index, traffic) in &self.bins {
+        for &(index, traffic) in self.bins() {
             coarse.add(Time::from_nanos(index.saturating_mul(self.width.as_nanos())), traffic);
         }
         coarse
     }
 }
+
+impl PartialEq for Series {
+    fn eq(&self, other: &Series) -> bool {
+        self.width == other.width && self.bins().eq(other.bins())
+    }
+}
+
+impl Eq for Series {}
 
 /// A packet as it passed the monitor, for captures of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,4 +286,39 @@ pub struct ThroughputBin {
     pub offered: Traffic,
     /// Packets that passed the monitor on the link (*link throughput*).
     pub carried: Traffic,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn a_series_is_the_same_in_whatever_order_its_traffic_comes() {
+        const MANY: u64 = 10_000;
+        let one = Traffic { packets: 1, bytes: 100, payload_bytes: 46 };
+        let orders: [fn(u64) -> u64; 4] = [
+            |n| n,
+            |n| MANY - 1 - n,
+            // Two captures joined in the wrong order.
+            |n| (n + MANY / 2) % MANY,
+            // Every index once, far from the one before (7,919 is prime to it).
+            |n| n * 7_919 % MANY,
+        ];
+        let series = orders.map(|order| {
+            let mut series = Series::new(Duration::from_millis(10));
+            // Twice each, three bins of 10 ms apart.
+            (0..2 * MANY).for_each(|n| series.add(Time::from_nanos(order(n % MANY) * 30_000_000 + n), one));
+            series
+        });
+        let expected: BTreeMap<u64, u64> = (0..MANY).map(|n| (3 * n, 2)).collect();
+        for one in &series {
+            assert!(one.bins().map(|bin| (bin.0, bin.1.packets)).eq(expected.clone()));
+            assert!(one.pages.iter().all(|page| (1..=PAGE).contains(&page.len())));
+            assert_eq!(one, &series[0]);
+        }
+        assert_eq!(series[0].total(), Traffic { packets: 20_000, bytes: 2_000_000, payload_bytes: 920_000 });
+        assert_ne!(series[0], series[0].coarsen(2));
+    }
 }

@@ -157,7 +157,7 @@ fn long_series_are_stored_in_wider_bins() {
     let stored = &reader.facts().traffic;
     let left = stored.replayed.from(LinkSide::Left);
     // 1 and 2 ms leave 200,000 and 100,000 bins, 5 ms leave 40,000.
-    assert_eq!((left.width(), left.bins().len(), left.total()), (Duration::from_millis(5), 40_000, total));
+    assert_eq!((left.width(), left.bins().count(), left.total()), (Duration::from_millis(5), 40_000, total));
     assert_eq!(stored.set_aside.from(LinkSide::Right).width(), Duration::from_millis(5), "all series share a width");
 }
 

@@ -204,7 +204,7 @@ impl MadeUp {
             writer.original_traffic(TrafficPoint::SetAside, side, &aside).unwrap();
         }
         for (from, series) in [LinkSide::Left, LinkSide::Right].into_iter().zip(&traffic.replay.sides) {
-            for (index, &(bin, carried)) in series.bins().iter().enumerate() {
+            for (index, &(bin, carried)) in series.bins().enumerate() {
                 let mut offered = carried;
                 if index == 0 {
                     offered.packets += self.vanished;

@@ -181,7 +181,7 @@ impl RunWriter {
     ) -> Result<(), RunFolderError> {
         let width = series.width();
         self.record(|tables| {
-            series.bins().iter().try_for_each(|&(index, traffic)| {
+            series.bins().try_for_each(|&(index, traffic)| {
                 let start = Time::ZERO + width * index;
                 tables.throughput.write(ThroughputRow { point, from, start, width, traffic })
             })

@@ -165,7 +165,7 @@ impl TrafficFacts {
 /// How many bins `series` has when its bins are `factor` times as wide.
 fn bins_when(series: &Series, factor: u64) -> usize {
     let mut last = None;
-    series.bins().iter().filter(|(index, _)| last.replace(index / factor) != Some(index / factor)).count()
+    series.bins().filter(|(index, _)| last.replace(index / factor) != Some(index / factor)).count()
 }
 
 /// A series as four lists of the same length: small in JSON, and columns for whoever reads it.
