@@ -215,7 +215,8 @@ pub struct ConnectionVector {
     pub ends: PerSide<Endpoint>,
     /// How it ended.
     pub close: Close,
-    /// From the last byte of the last ADU to the first FIN or RST; `None` if no close was seen.
+    /// From the last byte of the last ADU to the first FIN or RST, zero if data passed after that (the other end of a
+    /// half-closed connection went on sending); `None` if no close was seen.
     pub t_close: Option<Duration>,
     /// The data, in the order of its start (a total order when sequential).
     pub adus: Vec<Adu>,
@@ -274,7 +275,7 @@ impl ConnectionVector {
         Some(last.saturating_sub(first))
     }
 
-    /// When the first FIN or RST passed, `None` if none was seen.
+    /// When the first FIN or RST passed, or the last data if that passed later; `None` if no close was seen.
     pub fn end(&self) -> Option<Time> {
         let last = self.adus.iter().map(|adu| adu.last_seen).max().unwrap_or_default();
         Some(self.start + last + self.t_close?)
