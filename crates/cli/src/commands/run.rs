@@ -287,8 +287,7 @@ fn rate(choice: RateChoice, facts: &WorkloadFacts, length: Duration) -> Rate {
         RateChoice::Auto => {
             let peak =
                 directions.into_iter().flat_map(|from| [traffic.replayed.from(from), traffic.set_aside.from(from)]);
-            let peak =
-                peak.flat_map(|series| series.bins().map(|bin| bits_per_second(bin.1.bytes, series.width())));
+            let peak = peak.flat_map(|series| series.bins().map(|bin| bits_per_second(bin.1.bytes, series.width())));
             DEFAULT.max((2.0 * peak.fold(0.0, f64::max)).ceil() as u64)
         }
         RateChoice::OfLoad(factor) => {
