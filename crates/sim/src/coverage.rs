@@ -74,6 +74,7 @@ impl Coverage {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     use super::*;
 
@@ -88,6 +89,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(5), failure_persistence: None, ..ProptestConfig::default() })]
+
         /// Against a bit per byte.
         #[test]
         fn equals_a_map_of_bytes(steps in prop::collection::vec((0u64..60, 0u32..20, any::<bool>()), 1..60)) {

@@ -228,6 +228,7 @@ fn with_digit(position: u64, level: u32, value: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     use super::*;
 
@@ -266,6 +267,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(4), failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn serves_what_a_heap_would(steps in prop::collection::vec((ahead(), prop::option::of(ahead())), 1..400)) {
             let (mut wheel, mut oracle) = (EventQueue::new(), Oracle::default());

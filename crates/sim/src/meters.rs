@@ -220,6 +220,7 @@ mod tests {
     use flowloom_core::units::{Limit, Rate};
     use flowloom_core::workload::{ConnectionVector, Side};
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     use super::*;
 
@@ -290,6 +291,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..ProptestConfig::default() })]
+
         /// Every meter against a slow computation from the times of all packets.
         #[test]
         fn meters_equal_what_the_packets_say(offers in offers(), every in 1_000_000u64..30_000_000, width in 100_000u64..5_000_000) {

@@ -6,6 +6,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
 use flowloom_sim::open_loop::{self, Gaps, Results, Sizes, Source};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 const WINDOW: Duration = Duration::from_secs(1_000_000);
 
@@ -131,6 +132,8 @@ fn validation_run_of_the_methods() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Whatever is offered is carried or dropped, in order, never faster than the rate, and the queue never exceeds
     /// its limit.
     #[test]

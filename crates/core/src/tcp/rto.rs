@@ -57,3 +57,66 @@ impl Rto {
         self.timeout = self.timeout.max(Duration::from_secs(3));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn config(min: Duration) -> RtoConfig {
+        RtoConfig { min, ..RtoConfig::default() }
+    }
+
+    /// RFC 6298 (2.2) and (2.3) by hand; the variation takes the old smoothed time.
+    #[test]
+    fn samples_are_weighted_as_the_rfc_has_it() {
+        let config = config(MS(1));
+        let mut rto = Rto::new(&config);
+        assert_eq!((rto.timeout(), rto.smoothed()), (MS(1_000), None));
+        rto.sample(MS(100), &config);
+        assert_eq!((rto.timeout(), rto.smoothed()), (MS(100 + 4 * 50), Some(MS(100))));
+        rto.sample(MS(200), &config);
+        // Variation 3/4 * 50 + 1/4 * 100, smoothed 7/8 * 100 + 1/8 * 200.
+        assert_eq!((rto.timeout(), rto.smoothed().unwrap()), (MS(250) + MS(225) / 2, MS(225) / 2));
+        rto.sample(MS(225) / 2, &config);
+        assert_eq!(rto.timeout(), MS(225) / 2 + MS(375) / 2, "a deviation of 0 leaves 3/4 of 62.5 ms");
+    }
+
+    #[test]
+    fn a_steady_path_keeps_the_least_margin() {
+        let after = |config: &RtoConfig| {
+            let mut rto = Rto::new(config);
+            (0..200).for_each(|_| rto.sample(MS(300), config));
+            rto.timeout()
+        };
+        assert_eq!(after(&config(MS(200))), MS(301), "the clock granularity");
+        assert_eq!(after(&RtoConfig::default()), MS(1_000), "the bound of RFC 6298");
+        assert_eq!(after(&RtoConfig::with_margin(MS(200))), MS(500));
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_bound_until_a_sample_ends_it() {
+        let config = RtoConfig { max: MS(60_000), ..config(MS(200)) };
+        let mut rto = Rto::new(&config);
+        rto.sample(MS(100), &config);
+        let backed_off: Vec<_> = (0..9)
+            .map(|_| {
+                rto.back_off(&config);
+                rto.timeout()
+            })
+            .collect();
+        assert_eq!(backed_off, [600, 1_200, 2_400, 4_800, 9_600, 19_200, 38_400, 60_000, 60_000].map(MS));
+        rto.sample(MS(100), &config);
+        assert_eq!(rto.timeout(), MS(250));
+    }
+
+    #[test]
+    fn zero_is_a_sample() {
+        let config = config(MS(200));
+        let mut rto = Rto::new(&config);
+        rto.sample(Duration::ZERO, &config);
+        assert!(rto.smoothed().is_some());
+        assert_eq!(rto.timeout(), MS(200));
+    }
+}
