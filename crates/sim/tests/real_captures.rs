@@ -47,7 +47,7 @@ fn exchanges_of_real_connections_come_back() {
     };
     let mut config = Config::new(Rate::UNLIMITED, Config::MAX_WINDOW);
     config.replay = ReplayModel::with_waits(Waits::CORRECTED);
-    let (mut sequential, mut different, mut waits, mut concurrent) = (0, Vec::new(), 0, 0);
+    let (mut sequential, mut waits, mut concurrent) = (0, 0, 0);
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let vectors = extract(&file);
@@ -66,27 +66,24 @@ fn exchanges_of_real_connections_come_back() {
             }
             sequential += 1;
             let sizes = |vector: &ConnectionVector| vector.adus.iter().map(|a| (a.side, a.bytes)).collect::<Vec<_>>();
-            if sizes(original) != sizes(monitor) {
-                // Without its handshake and with hardly an acknowledgement seen, a connection's pauses pass for its path:
-                // the round-trip time is longer than TCP's patience, and retransmissions and flights split the ADUs.
-                assert!(original.syn_rtt.is_none() && original.min_rtt() > Some(Duration::from_secs(3)), "{what}");
-                different.push(what);
-                continue;
-            }
+            assert_eq!(sizes(original), sizes(monitor), "{what}");
             for (meant, seen) in original.adus.iter().zip(&monitor.adus) {
                 if let (Some(wait), Some(seen)) = (meant.wait, seen.wait) {
                     waits += 1;
                     let off = wait.saturating_sub(seen).max(seen.saturating_sub(wait));
                     // A wait shorter than the least transit it should hold cannot be kept.
                     let impossible = original.ends[meant.waiter].min_transit.is_some_and(|least| wait < least);
-                    assert!(off <= Duration::from_micros(1) || impossible, "{what}: {seen} instead of {wait}");
+                    // Where no transit is known at all, half of the assumed round trip comes on top of an answer's wait.
+                    let assumed = match original.min_rtt() {
+                        None => config.unknown_rtt / 2,
+                        Some(_) => Duration::ZERO,
+                    };
+                    let allowed = Duration::from_micros(1) + assumed;
+                    assert!(off <= allowed || impossible, "{what}: {seen} instead of {wait}");
                 }
             }
         }
     }
-    println!(
-        "{sequential} sequential connections with {waits} waits, {concurrent} concurrent ones; differ: {different:?}"
-    );
+    println!("{sequential} sequential connections with {waits} waits, {concurrent} concurrent ones");
     assert!(sequential > 1_400 && waits > 50_000 && concurrent > 200, "the captures are all there");
-    assert!(different.len() <= 4, "{different:?}");
 }
