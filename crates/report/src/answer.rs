@@ -133,13 +133,14 @@ fn row(
     // What the comparison leaves out (methods M.7) is left out here too: the numbers must be those that were compared.
     let apart = comparisons.iter().any(|comparison| comparison.measured_at == "monitor")
         && matches!(metric, Metric::Duration | Metric::ResponseTime);
-    let values = points
+    let samples: Vec<Sample> = points
         .iter()
-        .map(|(measured, point)| {
-            let sample = measured.sample(metric, *point, |class| !(apart && class.lost_in_original));
-            show(metric, &sample).unwrap_or_else(|| NOTHING.to_owned())
-        })
+        .map(|(measured, point)| measured.sample(metric, *point, |class| !(apart && class.lost_in_original)))
         .collect();
+    // Years of empty bins between two pasted captures have no mean that would tell anything.
+    let empty = metric.is_series() && samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0);
+    let shown = |sample: &Sample| show(metric, sample).filter(|_| !empty).unwrap_or_else(|| NOTHING.to_owned());
+    let values = samples.iter().map(shown).collect();
     let distance = |comparison: &Comparison| {
         let difference = comparison.difference(metric)?;
         let mean_ratio = difference.mean_ratio.filter(|_| metric.is_series());
@@ -148,10 +149,7 @@ fn row(
     AnswerRow { name, statistic, values, distances: comparisons.iter().map(distance).collect() }
 }
 
-/// The mean of a series; nothing if it holds nothing: years of empty bins between two pasted captures have no mean that
-/// would tell anything.
 fn mean(metric: Metric, sample: &Sample) -> Option<String> {
-    sample.max().filter(|max| *max > 0.0)?;
     sample.mean().map(|mean| metric.unit().show(mean))
 }
 

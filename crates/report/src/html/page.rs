@@ -79,6 +79,7 @@ fn header(html: &mut String, title: &str, runs: &[Run], answer: &Answer, summari
         .map(|summary| verdict_reason(&summary.gates))
         .unwrap_or_default();
     let connections = runs.first().map_or(0, |run| run.measurements.outcomes.started());
+    let plural = if connections == 1 { "" } else { "s" };
     let source = runs.first().and_then(|run| run.facts.source_name()).unwrap_or("the workload");
     let drivers = list(runs.iter().map(|run| match run.facts.driver.as_str() {
         "live" => "through real sockets",
@@ -86,17 +87,17 @@ fn header(html: &mut String, title: &str, runs: &[Run], answer: &Answer, summari
     }));
     let lead = match (answer.with_original, runs.len()) {
         (true, 1) => format!(
-            "{} TCP connections of {source}, replayed closed-loop {drivers} and set beside the original. Both are measured \
+            "{} TCP connection{plural} of {source}, replayed closed-loop {drivers} and set beside the original. Both are measured \
              at the same point, the monitored link.",
             thousands(connections)
         ),
         (true, n) => format!(
-            "{n} replays of the {} TCP connections of {source}, {drivers}, set beside the original. All are measured at \
+            "{n} replays of the {} TCP connection{plural} of {source}, {drivers}, set beside the original. All are measured at \
              the same point, the monitored link.",
             thousands(connections)
         ),
         (false, 1) => format!(
-            "{} TCP connections of {source}, replayed closed-loop {drivers}, measured at their own ends.",
+            "{} TCP connection{plural} of {source}, replayed closed-loop {drivers}, measured at their own ends.",
             thousands(connections)
         ),
         (false, n) => format!("{n} runs {drivers}, measured at their own ends and set beside the first."),
@@ -252,7 +253,12 @@ fn findings(html: &mut String, comparison: &Comparison, role: Option<String>) {
     }
     let differences = comparison.largest_differences();
     if differences.is_empty() {
-        html.push_str("<p>None: every metric with enough values is the same within its tolerance.</p>\n</div>\n");
+        let told = comparison.differences.iter().any(|difference| difference.judgement != Judgement::CannotTell);
+        html.push_str(if told {
+            "<p>None: every metric with enough values is the same within its tolerance.</p>\n</div>\n"
+        } else {
+            "<p>None can be told: no metric has enough values.</p>\n</div>\n"
+        });
         return;
     }
     html.push_str("<ol>\n");
