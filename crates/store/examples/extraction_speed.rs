@@ -134,7 +134,7 @@ fn cpu_nanoseconds() -> Result<u64, Box<dyn Error>> {
 
 /// The packets of one connection: sender, flags beside ACK, payload. A handshake, a request, a response with an
 /// acknowledgement of every second segment, and a close.
-const SCRIPT: [(Side, u8, u32); 20] = {
+const SCRIPT: [(Side, u8, u32); 21] = {
     use Side::{Acceptor as A, Initiator as I};
     const SYN: u8 = Flags::SYN;
     const FIN: u8 = Flags::FIN;
@@ -159,6 +159,7 @@ const SCRIPT: [(Side, u8, u32); 20] = {
         (A, 0, 300),
         (I, FIN, 0),
         (A, FIN, 0),
+        (I, 0, 0),
     ]
 };
 
@@ -173,7 +174,7 @@ struct Open {
 fn make(path: &Path, at_once: u64) -> Result<(), Box<dyn Error>> {
     let mut writer = PcapWriter::new(BufWriter::new(File::create(path)?))?;
     let mut open: Vec<Open> = (0..at_once)
-        .map(|connection| Open { connection, step: connection as usize % 20, next: [1_000, 2_000] })
+        .map(|connection| Open { connection, step: connection as usize % SCRIPT.len(), next: [1_000, 2_000] })
         .collect();
     let mut connections = at_once;
     for index in 0..PACKETS {

@@ -29,6 +29,7 @@ fn capture() -> CaptureFacts {
         bytes: 3_400,
         duration_ns: 1_500_000_000,
         set_aside: BTreeMap::from([("not-tcp".to_owned(), 3)]),
+        peak_10ms_bytes: 12_345,
         unknown_side_connections: 2,
         warnings: vec!["sides unknown".to_owned()],
         ..CaptureFacts::default()

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use flowloom_core::extract::TrafficSeries;
 use flowloom_core::model::{Correction, ReplayModel, Waits};
 use flowloom_core::path::Placement;
 use flowloom_core::record::{
@@ -285,10 +286,8 @@ fn rate(choice: RateChoice, facts: &WorkloadFacts, length: Duration) -> Rate {
     let bits = match choice {
         RateChoice::Fixed(rate) => return rate,
         RateChoice::Auto => {
-            let peak =
-                directions.into_iter().flat_map(|from| [traffic.replayed.from(from), traffic.set_aside.from(from)]);
-            let peak = peak.flat_map(|series| series.bins().map(|bin| bits_per_second(bin.1.bytes, series.width())));
-            DEFAULT.max((2.0 * peak.fold(0.0, f64::max)).ceil() as u64)
+            let peak = bits_per_second(facts.capture.peak_10ms_bytes, TrafficSeries::WIDTH);
+            DEFAULT.max((2.0 * peak).ceil() as u64)
         }
         RateChoice::OfLoad(factor) => {
             let load = directions.map(|from| bits_per_second(traffic.replayed.from(from).total().bytes, length));

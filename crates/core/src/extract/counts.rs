@@ -191,6 +191,12 @@ pub struct TrafficSeries {
 }
 
 impl TrafficSeries {
+    /// Bytes of the busiest 10 ms of either direction, replayed and set-aside traffic together (methods M.9).
+    pub fn peak_bytes(&self) -> u64 {
+        let directions = self.replayed.iter().zip(&self.set_aside);
+        directions.map(|(replayed, set_aside)| peak(replayed, set_aside)).max().unwrap_or(0)
+    }
+
     /// Width of a bin.
     pub const WIDTH: Duration = Duration::from_millis(10);
 }
@@ -199,5 +205,42 @@ impl Default for TrafficSeries {
     fn default() -> TrafficSeries {
         let empty = || [Series::new(Self::WIDTH), Series::new(Self::WIDTH)];
         TrafficSeries { replayed: empty(), set_aside: empty() }
+    }
+}
+
+/// The most bytes in one bin of two series added.
+fn peak(one: &Series, other: &Series) -> u64 {
+    let mut beside = other.bins().peekable();
+    let mut most = 0;
+    for &(index, traffic) in one.bins() {
+        // Bins that only the other series has.
+        while let Some((_, alone)) = beside.next_if(|bin| bin.0 < index) {
+            most = most.max(alone.bytes);
+        }
+        let same = beside.next_if(|bin| bin.0 == index).map_or(0, |bin| bin.1.bytes);
+        most = most.max(traffic.bytes + same);
+    }
+    beside.fold(most, |most, (_, alone)| most.max(alone.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Traffic;
+
+    #[test]
+    fn the_peak_adds_what_shared_ten_milliseconds() {
+        let series = |bins: &[(u64, u64)]| {
+            let mut series = Series::new(TrafficSeries::WIDTH);
+            for &(ms, bytes) in bins {
+                series.add(Time::ZERO + Duration::from_millis(ms), Traffic { packets: 1, bytes, payload_bytes: 0 });
+            }
+            series
+        };
+        let traffic = TrafficSeries {
+            replayed: [series(&[(0, 100), (20, 300), (45, 10)]), series(&[(0, 5)])],
+            set_aside: [series(&[(10, 350), (25, 60)]), series(&[(70, 90)])],
+        };
+        assert_eq!(traffic.peak_bytes(), 360, "300 and 60 between 20 and 30 ms");
     }
 }

@@ -45,6 +45,8 @@ pub struct CaptureFacts {
     pub bytes: u64,
     /// First to last packet, in nanoseconds.
     pub duration_ns: u64,
+    /// Bytes on the link in the busiest 10 ms of either direction (methods M.9).
+    pub peak_10ms_bytes: u64,
     /// Wall-clock time of the first packet, nanoseconds since 1970 UTC; `None` if unknown or left out.
     pub first_packet_unix_ns: Option<u64>,
     /// Connections by class (methods A.2).
