@@ -10,6 +10,9 @@ mod input;
 mod interrupt;
 mod output;
 mod progress;
+mod recording;
+mod results;
+mod simulation;
 
 use std::process::ExitCode;
 

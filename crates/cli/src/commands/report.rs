@@ -1,13 +1,13 @@
 //! `flowloom report`: one self-contained HTML file of one or more runs.
 
 use crate::args;
-use crate::commands::{compare, run};
 use crate::failure::{Exit, Failure};
 use crate::output;
+use crate::results::{load_all, write_report};
 
 /// Runs the command.
 pub fn run(args: &args::Report, quiet: bool) -> Result<Exit, Failure> {
-    run::write_report(&compare::load_all(&args.runs)?, &args.output)?;
+    write_report(&load_all(&args.runs)?, &args.output)?;
     if !quiet {
         output::text(&format!("report   {}\n", args.output.display()))?;
     }

@@ -1,41 +1,32 @@
 //! `flowloom run`: replay a capture, a workload or an experiment, measure, compare with the original, report.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use flowloom_core::extract::TrafficSeries;
-use flowloom_core::model::{Correction, ReplayModel, Waits};
-use flowloom_core::path::Placement;
-use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin,
-};
-use flowloom_core::tcp;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::units::Rate;
-use flowloom_core::workload::{ConnectionVector, LinkSide};
+use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::set_aside_text;
-use flowloom_report::html::{self, ReportOptions};
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
-use flowloom_sim::{Bottleneck, Config, Progress as SimProgress, RunError, Summary};
-use flowloom_store::capture::PcapWriter;
-use flowloom_store::run_folder::{RunFolder, RunFolderError, RunIndex, RunOptions, RunWriter, TrafficPoint};
+use flowloom_sim::{Config, Progress as SimProgress, RunError, Summary};
+use flowloom_store::run_folder::{RunFolder, RunIndex, RunOptions, RunWriter, TrafficPoint};
 use flowloom_store::workload::{WorkloadError, WorkloadFacts, WorkloadReader, WorkloadWriter};
 
 use crate::args;
 use crate::clock::{self, Stopwatch};
-use crate::commands::{compare, extract};
-use crate::experiment::{self, Experiment, RateChoice};
+use crate::commands::extract;
+use crate::experiment::{self, Experiment};
 use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
 use crate::interrupt;
 use crate::output::Manner;
 use crate::progress::Progress;
+use crate::recording::{LinkCapture, Recording, Unrecorded};
+use crate::results::{REPORT_FILE, answer, load, write_own_report};
+use crate::simulation::config;
 
 /// What is to be run: everything resolved but the workload's own facts.
 struct Plan {
@@ -174,13 +165,9 @@ fn stem(path: &Path) -> String {
 /// Says no before a long extraction, not after it.
 fn refuse_existing(target: &Path, force: bool, several: bool) -> Result<(), Failure> {
     if several {
-        return RunIndex::prepare(target, force).map_err(unrecorded);
+        return RunIndex::prepare(target, force).map_err(Failure::new);
     }
-    RunWriter::check(target, force).map_err(unrecorded)
-}
-
-fn unrecorded(error: RunFolderError) -> Failure {
-    Failure::new(error)
+    RunWriter::check(target, force).map_err(Failure::new)
 }
 
 /// The workload: as it is, or extracted from captures into a file that ends up in the run folder.
@@ -225,78 +212,6 @@ fn keep_workload(source: Source, target: &Path) -> Result<(), Failure> {
     std::fs::rename(&source.path, &kept).map_err(|error| Failure::new(format_args!("{}: {error}", kept.display())))
 }
 
-/// The simulator's numbers.
-fn config(experiment: &Experiment, facts: &WorkloadFacts) -> Result<Config, Failure> {
-    let length = Duration::from_nanos(facts.capture.duration_ns);
-    // A capture of one instant still has connections that start in it.
-    let window = experiment.measure.duration.as_ref().map_or(length + Duration::from_nanos(1), |given| given.value);
-    let waits = Waits {
-        min: experiment.workload.waits.min.value,
-        correct: match experiment.workload.waits.correct {
-            experiment::Correction::None => Correction::None,
-            experiment::Correction::Ostt => Correction::Ostt,
-        },
-    };
-    let initial_window = match experiment.tcp.initial_window {
-        0 => tcp::InitialWindow::Rfc5681,
-        segments => tcp::InitialWindow::Segments(segments),
-    };
-    let defaults = tcp::Config::default();
-    if let Some([start, end]) = &experiment.measure.window
-        && end.value > window
-    {
-        return Err(Failure::usage(format_args!(
-            "measure.window [{start}, {end}] ends after the run, which lasts {window}"
-        ))
-        .hint("connections start for measure.duration; without it, for the length of the capture"));
-    }
-    let config = Config {
-        bottleneck: Bottleneck {
-            rate: rate(experiment.network.bottleneck.rate.value, facts, length),
-            delay: experiment.network.bottleneck.delay.value,
-            limit: experiment.network.bottleneck.queue.limit.value,
-        },
-        tcp: tcp::Config {
-            initial_window,
-            delayed_ack: experiment.tcp.delayed_ack.value.0,
-            rto: tcp::RtoConfig::with_margin(experiment.tcp.rto_min.value),
-            ..defaults
-        },
-        replay: ReplayModel { waits, lead_in: experiment.workload.lead_in, t_close: experiment.workload.t_close },
-        placement: Placement::Measured,
-        unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),
-        drain: experiment.measure.drain.value,
-        queue_every: experiment.measure.queue_every.value,
-        throughput_every: experiment.measure.throughput_every.value,
-        ..Config::new(Rate::UNLIMITED, window)
-    };
-    config.validate().map_err(Failure::usage)?;
-    Ok(config)
-}
-
-/// Round-trip time of connections in a workload without a single sample.
-const UNKNOWN_RTT: Duration = Duration::from_millis(100);
-
-/// The rate of the bottleneck (methods M.9).
-fn rate(choice: RateChoice, facts: &WorkloadFacts, length: Duration) -> Rate {
-    const DEFAULT: u64 = 1_000_000_000;
-    let traffic = &facts.traffic;
-    let directions = [LinkSide::Left, LinkSide::Right];
-    let bits_per_second = |bytes: u64, time: Duration| 8.0 * bytes as f64 / time.as_secs_f64().max(1e-9);
-    let bits = match choice {
-        RateChoice::Fixed(rate) => return rate,
-        RateChoice::Auto => {
-            let peak = bits_per_second(facts.capture.peak_10ms_bytes, TrafficSeries::WIDTH);
-            DEFAULT.max((2.0 * peak).ceil() as u64)
-        }
-        RateChoice::OfLoad(factor) => {
-            let load = directions.map(|from| bits_per_second(traffic.replayed.from(from).total().bytes, length));
-            ((factor * load[0].max(load[1])).ceil() as u64).max(Config::MIN_BITS_PER_SECOND)
-        }
-    };
-    Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED)
-}
-
 /// What all runs of one command share.
 struct Job<'a> {
     plan: &'a Plan,
@@ -339,7 +254,7 @@ impl Job<'_> {
         let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         done.sort_by_key(|(index, _)| *index);
         let mut runs = done.into_iter().map(|(_, run)| run).collect::<Result<Vec<_>, _>>()?;
-        RunIndex::of_seeds(seeds.iter().copied()).write(&self.plan.target).map_err(unrecorded)?;
+        RunIndex::of_seeds(seeds.iter().copied()).write(&self.plan.target).map_err(Failure::new)?;
         write_own_report(&mut runs, &self.plan.target)?;
         self.answer(&runs, manner)
     }
@@ -358,13 +273,13 @@ impl Job<'_> {
             queue_interval: config.queue_every,
             original_duration: Some(length),
         };
-        let mut writer = RunWriter::create(target, options).map_err(unrecorded)?;
+        let mut writer = RunWriter::create(target, options).map_err(Failure::new)?;
         let traffic = &self.source.facts.traffic;
         for from in [LinkSide::Left, LinkSide::Right] {
             for (point, series) in
                 [(TrafficPoint::Original, &traffic.replayed), (TrafficPoint::SetAside, &traffic.set_aside)]
             {
-                writer.original_traffic(point, from, series.from(from)).map_err(unrecorded)?;
+                writer.original_traffic(point, from, series.from(from)).map_err(Failure::new)?;
             }
         }
         let reader = WorkloadReader::open(&self.source.path).map_err(extract::unwritable)?;
@@ -382,13 +297,13 @@ impl Job<'_> {
         let facts = self.facts(seed, &config, &summary);
         let host = host(stopwatch);
         // The tables are closed before the answer is: it is computed from what a reader will find.
-        let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(unrecorded)?;
-        let mut run = load(&RunFolder::open(&folder).map_err(unrecorded)?)?;
+        let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Failure::new)?;
+        let mut run = load(&RunFolder::open(&folder).map_err(Failure::new)?)?;
         // The folder says that it is not complete until it has its name; the run knows better.
         run.facts = facts.clone();
         run.name = file_name(target);
         write_own_report(std::slice::from_mut(&mut run), &folder)?;
-        writer.finish(&described(&facts, &run), &host.to_json()).map_err(unrecorded)?;
+        writer.finish(&described(&facts, &run), &host.to_json()).map_err(Failure::new)?;
         Ok(run)
     }
 
@@ -493,13 +408,11 @@ impl Job<'_> {
     /// Prints the answer.
     fn answer(&self, runs: &[Run], manner: Manner) -> Result<Exit, Failure> {
         let target = self.plan.target.display();
-        compare::answer(runs, manner, &format!("run      {target}        report   {target}/{REPORT_FILE}\n"))?;
+        answer(runs, manner, &format!("run      {target}        report   {target}/{REPORT_FILE}\n"))?;
         let invalid = runs.iter().any(|run| run.summary().verdict == Verdict::Invalid || run.facts.interrupted);
         Ok(if invalid { Exit::Invalid } else { Exit::Done })
     }
 }
-
-const REPORT_FILE: &str = "report.html";
 
 /// Run.json: the facts and, beside them, the answer; without what may vary between machines.
 fn described(facts: &Facts, run: &Run) -> serde_json::Value {
@@ -531,39 +444,6 @@ fn host(stopwatch: Stopwatch) -> HostFacts {
     }
 }
 
-/// Reads a run folder's numbers.
-pub fn load(folder: &RunFolder) -> Result<Run, Failure> {
-    Run::load(folder).map_err(Failure::new)
-}
-
-/// Writes the report that belongs to a run folder: it leaves the host out, as everything there but host.json does
-/// (methods M.11).
-fn write_own_report(runs: &mut [Run], folder: &Path) -> Result<(), Failure> {
-    let hosts: Vec<HostFacts> = runs.iter_mut().map(|run| std::mem::take(&mut run.host)).collect();
-    let written = write_report(runs, &folder.join(REPORT_FILE));
-    runs.iter_mut().zip(hosts).for_each(|(run, host)| run.host = host);
-    written
-}
-
-/// Writes the report of `runs` to `path`: under another name first, so that no half-written one is left.
-pub fn write_report(runs: &[Run], path: &Path) -> Result<(), Failure> {
-    let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", path.display()));
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut staged = tempfile::Builder::new()
-        .prefix(".report-")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-        .tempfile_in(folder)
-        .map_err(cannot)?;
-    let mut out = BufWriter::new(staged.as_file_mut());
-    html::write_report(runs, &mut out, &ReportOptions::default()).and_then(|()| out.flush()).map_err(cannot)?;
-    drop(out);
-    staged.persist(path).map_err(|error| cannot(error.error))?;
-    Ok(())
-}
-
 fn stopped(error: RunError<WorkloadError, Unrecorded>) -> Failure {
     match error {
         RunError::Workload(error) => extract::unwritable(error),
@@ -584,90 +464,5 @@ fn quoted(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-/// Records into the run folder and, if asked for, the packets at the monitor into a capture beside the tables.
-struct Recording {
-    writer: RunWriter,
-    pcap: Option<LinkCapture>,
-}
-
-struct LinkCapture {
-    path: PathBuf,
-    writer: PcapWriter<BufWriter<File>>,
-}
-
-/// Why a record could not be kept.
-#[derive(Debug)]
-struct Unrecorded(Failure);
-
-impl LinkCapture {
-    fn create(folder: &RunWriter) -> Result<LinkCapture, Failure> {
-        let path = folder.folder().join("link.pcap");
-        let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", path.display()));
-        let file = File::create_new(&path).map_err(cannot)?;
-        let writer = PcapWriter::new(BufWriter::with_capacity(1 << 20, file)).map_err(cannot)?;
-        Ok(LinkCapture { path: path.clone(), writer })
-    }
-
-    fn failure(&self, error: std::io::Error) -> Unrecorded {
-        Unrecorded(Failure::new(format_args!("{}: {error}", self.path.display())))
-    }
-}
-
-impl Recording {
-    fn finish(self) -> Result<RunWriter, Failure> {
-        if let Some(pcap) = self.pcap {
-            let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", pcap.path.display()));
-            pcap.writer.finish().and_then(|mut out| out.flush()).map_err(cannot)?;
-        }
-        Ok(self.writer)
-    }
-}
-
-impl Recorder for Recording {
-    type Error = Unrecorded;
-
-    fn connection(
-        &mut self,
-        original: &ConnectionVector,
-        record: &ConnectionRecord,
-        epochs: &[EpochRecord],
-        monitor: Option<&ConnectionVector>,
-    ) -> Result<(), Unrecorded> {
-        self.writer.connection(original, record, epochs, monitor).map_err(Unrecorded::from)
-    }
-
-    fn queue(&mut self, sample: QueueSample) -> Result<(), Unrecorded> {
-        self.writer.queue(sample).map_err(Unrecorded::from)
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Unrecorded> {
-        self.writer.throughput(bin).map_err(Unrecorded::from)
-    }
-
-    fn dropped(&mut self, record: DropRecord) -> Result<(), Unrecorded> {
-        self.writer.dropped(record).map_err(Unrecorded::from)
-    }
-
-    fn packet(&mut self, packet: &PacketRecord) -> Result<(), Unrecorded> {
-        match &mut self.pcap {
-            Some(pcap) => {
-                let written = pcap.writer.write(packet);
-                written.map_err(|error| pcap.failure(error))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn wants_packets(&self) -> bool {
-        self.pcap.is_some()
-    }
-}
-
-impl From<RunFolderError> for Unrecorded {
-    fn from(error: RunFolderError) -> Unrecorded {
-        Unrecorded(unrecorded(error))
     }
 }

@@ -1,0 +1,77 @@
+//! Run folders read again: answers and reports.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use flowloom_report::html::{self, ReportOptions};
+use flowloom_report::{HostFacts, Run, text};
+use flowloom_store::run_folder::RunFolder;
+
+use crate::failure::Failure;
+use crate::output::{self, Manner};
+
+/// The report inside a run folder.
+pub const REPORT_FILE: &str = "report.html";
+
+/// Reads a run folder's numbers.
+pub fn load(folder: &RunFolder) -> Result<Run, Failure> {
+    Run::load(folder).map_err(Failure::new)
+}
+
+/// Writes the report that belongs to a run folder: it leaves the host out, as everything there but host.json does
+/// (methods M.11).
+pub fn write_own_report(runs: &mut [Run], folder: &Path) -> Result<(), Failure> {
+    let hosts: Vec<HostFacts> = runs.iter_mut().map(|run| std::mem::take(&mut run.host)).collect();
+    let written = write_report(runs, &folder.join(REPORT_FILE));
+    runs.iter_mut().zip(hosts).for_each(|(run, host)| run.host = host);
+    written
+}
+
+/// Writes the report of `runs` to `path`: under another name first, so that no half-written one is left.
+pub fn write_report(runs: &[Run], path: &Path) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", path.display()));
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut staged = tempfile::Builder::new()
+        .prefix(".report-")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .tempfile_in(folder)
+        .map_err(cannot)?;
+    let mut out = BufWriter::new(staged.as_file_mut());
+    html::write_report(runs, &mut out, &ReportOptions::default()).and_then(|()| out.flush()).map_err(cannot)?;
+    drop(out);
+    staged.persist(path).map_err(|error| cannot(error.error))?;
+    Ok(())
+}
+
+/// Answers with what `runs` came to: in text each with its original, and then `where_to`.
+pub fn answer(runs: &[Run], manner: Manner, where_to: &str) -> Result<(), Failure> {
+    let object = || match runs {
+        [run] => json!(run.summary()),
+        _ => json!({ "runs": runs.iter().map(Run::summary).collect::<Vec<_>>() }),
+    };
+    let text = || runs.iter().map(|run| text::run_text(run, output::colour())).collect::<String>() + where_to;
+    manner.answer(object, text)
+}
+
+/// The runs in `folders`; a folder of several seeds gives several.
+pub fn load_all(folders: &[PathBuf]) -> Result<Vec<Run>, Failure> {
+    let mut runs = Vec::new();
+    for folder in folders {
+        let found = RunFolder::open_all(folder)
+            .map_err(|error| Failure::new(error).hint("give the folder that `flowloom run -o FOLDER` wrote"))?;
+        for part in &found {
+            let mut run = load(part)?;
+            // Seeds and folders of one name are told apart by what the user typed.
+            let typed = folder.to_string_lossy();
+            run.name =
+                if found.len() > 1 { format!("{typed}/{}", run.name) } else { typed.trim_end_matches('/').to_owned() };
+            runs.push(run);
+        }
+    }
+    Ok(runs)
+}

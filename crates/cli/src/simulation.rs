@@ -1,0 +1,86 @@
+//! An experiment and its workload as the simulator's numbers.
+
+use flowloom_core::extract::TrafficSeries;
+use flowloom_core::model::{Correction, ReplayModel, Waits};
+use flowloom_core::path::Placement;
+use flowloom_core::tcp;
+use flowloom_core::time::Duration;
+use flowloom_core::units::Rate;
+use flowloom_core::workload::LinkSide;
+use flowloom_sim::{Bottleneck, Config};
+use flowloom_store::workload::WorkloadFacts;
+
+use crate::experiment::{self, Experiment, RateChoice};
+use crate::failure::Failure;
+
+/// The simulator's numbers.
+pub fn config(experiment: &Experiment, facts: &WorkloadFacts) -> Result<Config, Failure> {
+    let length = Duration::from_nanos(facts.capture.duration_ns);
+    // A capture of one instant still has connections that start in it.
+    let window = experiment.measure.duration.as_ref().map_or(length + Duration::from_nanos(1), |given| given.value);
+    let waits = Waits {
+        min: experiment.workload.waits.min.value,
+        correct: match experiment.workload.waits.correct {
+            experiment::Correction::None => Correction::None,
+            experiment::Correction::Ostt => Correction::Ostt,
+        },
+    };
+    let initial_window = match experiment.tcp.initial_window {
+        0 => tcp::InitialWindow::Rfc5681,
+        segments => tcp::InitialWindow::Segments(segments),
+    };
+    let defaults = tcp::Config::default();
+    if let Some([start, end]) = &experiment.measure.window
+        && end.value > window
+    {
+        return Err(Failure::usage(format_args!(
+            "measure.window [{start}, {end}] ends after the run, which lasts {window}"
+        ))
+        .hint("connections start for measure.duration; without it, for the length of the capture"));
+    }
+    let config = Config {
+        bottleneck: Bottleneck {
+            rate: rate(experiment.network.bottleneck.rate.value, facts, length),
+            delay: experiment.network.bottleneck.delay.value,
+            limit: experiment.network.bottleneck.queue.limit.value,
+        },
+        tcp: tcp::Config {
+            initial_window,
+            delayed_ack: experiment.tcp.delayed_ack.value.0,
+            rto: tcp::RtoConfig::with_margin(experiment.tcp.rto_min.value),
+            ..defaults
+        },
+        replay: ReplayModel { waits, lead_in: experiment.workload.lead_in, t_close: experiment.workload.t_close },
+        placement: Placement::Measured,
+        unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),
+        drain: experiment.measure.drain.value,
+        queue_every: experiment.measure.queue_every.value,
+        throughput_every: experiment.measure.throughput_every.value,
+        ..Config::new(Rate::UNLIMITED, window)
+    };
+    config.validate().map_err(Failure::usage)?;
+    Ok(config)
+}
+
+/// Round-trip time of connections in a workload without a single sample.
+const UNKNOWN_RTT: Duration = Duration::from_millis(100);
+
+/// The rate of the bottleneck (methods M.9).
+fn rate(choice: RateChoice, facts: &WorkloadFacts, length: Duration) -> Rate {
+    const DEFAULT: u64 = 1_000_000_000;
+    let traffic = &facts.traffic;
+    let directions = [LinkSide::Left, LinkSide::Right];
+    let bits_per_second = |bytes: u64, time: Duration| 8.0 * bytes as f64 / time.as_secs_f64().max(1e-9);
+    let bits = match choice {
+        RateChoice::Fixed(rate) => return rate,
+        RateChoice::Auto => {
+            let peak = bits_per_second(facts.capture.peak_10ms_bytes, TrafficSeries::WIDTH);
+            DEFAULT.max((2.0 * peak).ceil() as u64)
+        }
+        RateChoice::OfLoad(factor) => {
+            let load = directions.map(|from| bits_per_second(traffic.replayed.from(from).total().bytes, length));
+            ((factor * load[0].max(load[1])).ceil() as u64).max(Config::MIN_BITS_PER_SECOND)
+        }
+    };
+    Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED)
+}
