@@ -64,7 +64,7 @@ fn cores() -> Capability {
 }
 
 fn memory() -> Capability {
-    const MEANS: &str = "a replay needs about 1 kB per active connection, a capture about 1 kB per open one";
+    const MEANS: &str = "a replay needs 2 to 8 kB per active connection, a capture 1.5 kB per open one";
     let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
         line.trim().strip_suffix(" kB")?.parse::<u64>().ok()
