@@ -165,7 +165,7 @@ fn stem(path: &Path) -> String {
 /// Says no before a long extraction, not after it.
 fn refuse_existing(target: &Path, force: bool, several: bool) -> Result<(), Failure> {
     if several {
-        return RunIndex::prepare(target, force).map_err(Failure::new);
+        return RunIndex::check(target, force).map_err(Failure::new);
     }
     RunWriter::check(target, force).map_err(Failure::new)
 }
@@ -230,6 +230,7 @@ impl Job<'_> {
 
     /// One run folder per seed, side by side on all cores, and an index above them.
     fn several(&self, manner: Manner) -> Result<Exit, Failure> {
+        RunIndex::prepare(&self.plan.target, self.args.force).map_err(Failure::new)?;
         let seeds = &self.plan.experiment.run.seeds;
         let jobs = self.args.jobs.map(usize::from);
         let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
@@ -313,16 +314,15 @@ impl Job<'_> {
         let capture = &source.facts.capture;
         let experiment = Experiment { run: experiment::Run { seeds: vec![seed] }, ..plan.experiment.clone() };
         let waits = &experiment.workload.waits;
-        let mut provenance: BTreeMap<String, String> = source
-            .facts
-            .provenance
-            .inputs
-            .iter()
-            .map(|input| {
-                let name = input.name.as_deref().map_or_else(|| "input".to_owned(), |name| file_name(Path::new(name)));
-                (name, format!("SHA-256 {}", input.sha256))
-            })
-            .collect();
+        let mut provenance = BTreeMap::new();
+        for input in &source.facts.provenance.inputs {
+            let name = input.name.as_deref().map_or_else(|| "input".to_owned(), |name| file_name(Path::new(name)));
+            // Inputs from different folders may share a name, and without names all do.
+            let numbered = (2..).map(|number| format!("{name} ({number})"));
+            let free = std::iter::once(name.clone()).chain(numbered).find(|name| !provenance.contains_key(name));
+            let hash = if input.sha256.is_empty() { "unknown: not read to its end" } else { &input.sha256 };
+            provenance.insert(free.unwrap_or(name), format!("SHA-256 {hash}"));
+        }
         provenance.insert("made by".to_owned(), source.facts.provenance.tool.clone());
         Facts {
             title: experiment.title.clone().unwrap_or_default(),

@@ -23,6 +23,7 @@ fn an_empty_file() {
     bench.file("empty.pcap", b"");
     bench.flowloom(&["run", "empty.pcap", "-o", "r"]).failed(1, &["empty.pcap", "empty", "hint"]);
     bench.flowloom(&["extract", "empty.pcap", "-o", "w.parquet"]).failed(1, &["empty.pcap", "empty"]);
+    bench.flowloom(&["run", "empty.pcap", "-o", "r", "--seed", "1", "--seed", "2"]).failed(1, &["empty.pcap", "empty"]);
     assert_eq!(bench.names(), ["empty.pcap"], "nothing is left behind");
 }
 

@@ -279,6 +279,25 @@ fn names_of_inputs_can_be_left_out() {
 }
 
 #[test]
+fn every_input_keeps_its_hash() {
+    let bench = Bench::new();
+    let all = Traffic::many(20);
+    let (even, odd): (Vec<_>, Vec<_>) = all.packets.iter().copied().partition(|packet| packet.connection % 2 == 0);
+    for (folder, packets) in [("a", even), ("b", odd)] {
+        std::fs::create_dir(bench.path(folder)).unwrap();
+        bench.file(&format!("{folder}/c.pcap"), &Traffic { packets }.pcap());
+    }
+    for (output, anonymize) in [("named", &[][..]), ("unnamed", &["--anonymize"])] {
+        bench.flowloom(&[&["run", "a/c.pcap", "b/c.pcap", "-o", output][..], anonymize].concat()).succeeded();
+        let run = std::fs::read(bench.path(output).join("run.json")).unwrap();
+        let run: Value = serde_json::from_slice(&run).unwrap();
+        let hashes =
+            run["provenance"].as_object().unwrap().values().filter(|value| value.to_string().contains("SHA-256"));
+        assert_eq!(hashes.count(), 2, "{}", run["provenance"]);
+    }
+}
+
+#[test]
 fn packets_at_the_monitor_can_be_kept() {
     let bench = Bench::new();
     bench.file("c.pcap", &Traffic::many(25).connection(99, Duration::from_secs(2), 100, 100_000).pcap());

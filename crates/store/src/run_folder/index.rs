@@ -31,6 +31,15 @@ impl RunIndex {
         folder.join(format!("seed-{seed}"))
     }
 
+    /// Whether [`Self::prepare`] would take `folder`: says no before work that would be in vain, and makes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::prepare`].
+    pub fn check(folder: &Path, replace: bool) -> Result<(), RunFolderError> {
+        super::writer::check_target(folder, INDEX_FILE, replace)
+    }
+
     /// Makes `folder` ready for the run folders of several seeds. One that exists must be empty, or be an index
     /// and `replace` be set; then the run folders in it are replaced one by one.
     ///
@@ -38,7 +47,7 @@ impl RunIndex {
     ///
     /// [`RunFolderError::Exists`], [`RunFolderError::NotReplaceable`], or what the file system says.
     pub fn prepare(folder: &Path, replace: bool) -> Result<(), RunFolderError> {
-        super::writer::check_target(folder, INDEX_FILE, replace)?;
+        RunIndex::check(folder, replace)?;
         let error = |source| FileError::Write { path: folder.to_owned(), source };
         Ok(fs::create_dir_all(folder).map_err(error)?)
     }

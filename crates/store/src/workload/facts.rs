@@ -30,7 +30,7 @@ impl Provenance {
 pub struct InputFile {
     /// Its name as given, `None` if the user wants it left out.
     pub name: Option<String>,
-    /// SHA-256 of its bytes, in hexadecimal digits.
+    /// SHA-256 of its bytes, in hexadecimal digits; empty if it was not read to its end.
     pub sha256: String,
     /// Its length.
     pub bytes: u64,

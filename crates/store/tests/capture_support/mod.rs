@@ -1,7 +1,7 @@
 //! Captures made by hand, byte by byte, from the format descriptions and not with the code under test.
 
 // Every test file uses some of these.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{self, Cursor, Read, Write};
 
