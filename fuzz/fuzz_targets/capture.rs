@@ -5,6 +5,7 @@
 use std::io::{self, Cursor, Read};
 
 use flowloom_core::extract::{Class, Extractor};
+use flowloom_core::wire::{Decoder, Parsed};
 use flowloom_core::workload::Side;
 use flowloom_store::capture::{Captures, Compression, Options};
 use libfuzzer_sys::fuzz_target;
@@ -27,7 +28,8 @@ fuzz_target!(|data: &[u8]| {
     let inputs = if choice & 8 != 0 { 2 } else { 1 };
     let readers = (0..inputs).map(|input| (input.to_string(), reader())).collect();
     let Ok(mut captures) = Captures::from_readers(readers, options) else { return };
-    let (mut packets, mut held, mut extractor) = (0, 0, Extractor::new(Default::default()));
+    let (mut packets, mut held) = (0, 0);
+    let (mut decoder, mut extractor) = (Decoder::default(), Extractor::new(Default::default()));
     let (mut segments, mut payload_bytes) = (0, 0);
     loop {
         match captures.next_packet() {
@@ -35,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
                 packets += 1;
                 // The smallest record of any format is 16 bytes beside its packet.
                 held += 16 + packet.bytes.len();
-                if let Ok(segment) = packet.segment() {
+                if let Ok(Parsed::Segment(segment)) = packet.decode(&mut decoder) {
                     segments += 1;
                     payload_bytes += u64::from(segment.payload_bytes);
                     extractor.handle_segment(packet.time, &segment);

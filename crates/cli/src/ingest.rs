@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use flowloom_core::extract::{Class, Counts, Extractor, Options, Prefix, SideRule, TrafficSeries};
-use flowloom_core::wire::SetAsideCounts;
+use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
 use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern};
 use flowloom_store::capture::{self, CaptureError, Captures, Input, InputFacts};
 use flowloom_store::workload::{
@@ -101,7 +101,7 @@ pub fn vectors(
     });
     let total = captures.inputs().iter().map(|input| input.total_bytes).sum::<Option<u64>>();
     let progress = Progress::bytes("extracting", total, manner);
-    let mut packets_set_aside = SetAsideCounts::default();
+    let (mut decoder, mut packets_set_aside) = (Decoder::default(), SetAsideCounts::default());
     let (mut packets, mut captured_bytes) = (0u64, 0u64);
     let mut interrupted = false;
     while let Some(packet) = captures.next_packet().map_err(|error| unreadable(&error, packets))? {
@@ -110,9 +110,10 @@ pub fn vectors(
         }
         packets += 1;
         captured_bytes += u64::from(packet.wire_length);
-        match packet.segment() {
-            Ok(segment) => extractor.handle_segment(packet.time, &segment),
-            Err(reason) => packets_set_aside.count(reason),
+        match packet.decode(&mut decoder) {
+            Ok(Parsed::Segment(segment)) => extractor.handle_segment(packet.time, &segment),
+            Ok(Parsed::Datagram(_)) => packets_set_aside.count(SetAside::Udp, packet.wire_length),
+            Err(reason) => packets_set_aside.count(reason, packet.wire_length),
         }
         // Looking at clocks, signals and finished vectors for every packet would cost more than the packet.
         if packets.is_multiple_of(4096) {

@@ -50,6 +50,7 @@ impl Capture {
             link_bytes: 54 + len,
             mss: None,
             window_scale: (flags & SYN != 0).then_some(2),
+            vlan: None,
             from: None,
             macs: None,
         }

@@ -10,6 +10,7 @@ use flowloom_core::model::{ReplayModel, Waits};
 use flowloom_core::record::Outcome;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
+use flowloom_core::wire::{Decoder, Parsed};
 use flowloom_core::workload::{ConnectionVector, Pattern, Side};
 use flowloom_sim::Config;
 use flowloom_store::capture::{self, Captures, Input};
@@ -25,13 +26,13 @@ fn captures() -> Option<Vec<PathBuf>> {
 fn extract(path: &Path) -> Vec<ConnectionVector> {
     let options = capture::Options { allow_truncated: true, ..Default::default() };
     let Ok(mut captures) = Captures::open(&[Input::File(path.to_owned())], options) else { return Vec::new() };
-    let mut extractor = Extractor::new(Options::default());
+    let (mut decoder, mut extractor) = (Decoder::default(), Extractor::new(Options::default()));
     let mut first = true;
     while let Ok(Some(packet)) = captures.next_packet() {
         if std::mem::take(&mut first) {
             extractor.begin(packet.time);
         }
-        if let Ok(segment) = packet.segment() {
+        if let Ok(Parsed::Segment(segment)) = packet.decode(&mut decoder) {
             extractor.handle_segment(packet.time, &segment);
         }
     }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use flowloom_core::extract::Extractor;
 use flowloom_core::record::PacketRecord;
 use flowloom_core::time::Time;
-use flowloom_core::wire::{Flags, SetAsideCounts};
+use flowloom_core::wire::{Decoder, Flags, Parsed, SetAsideCounts};
 use flowloom_core::workload::{LinkSide, Side};
 use flowloom_store::capture::{Captures, Input, Options, PcapWriter};
 use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadWriter};
@@ -97,18 +97,19 @@ fn pass(inputs: &[Input], last: Stage, folder: &Path) -> Result<(u64, u64), Box<
     let mut captures = Captures::open(inputs, Options { sha256: last >= Stage::Hash, ..Options::default() })?;
     let mut writer = (last >= Stage::Store).then(|| WorkloadWriter::create(&folder.join("w.parquet"))).transpose()?;
     let mut extractor = Extractor::new(flowloom_core::extract::Options::default());
-    let (mut packets, mut connections, mut aside) = (0, 0, SetAsideCounts::default());
+    let (mut packets, mut connections) = (0, 0);
+    let (mut decoder, mut aside) = (Decoder::default(), SetAsideCounts::default());
     while let Some(packet) = captures.next_packet()? {
         packets += 1;
         if last < Stage::Parse {
             continue;
         }
-        match packet.segment() {
-            Ok(segment) if last >= Stage::Extract => extractor.handle_segment(packet.time, &segment),
-            Ok(segment) => {
-                std::hint::black_box(segment);
+        match packet.decode(&mut decoder) {
+            Ok(Parsed::Segment(segment)) if last >= Stage::Extract => extractor.handle_segment(packet.time, &segment),
+            Ok(parsed) => {
+                std::hint::black_box(&parsed);
             }
-            Err(reason) => aside.count(reason),
+            Err(reason) => aside.count(reason, packet.wire_length),
         }
         while let Some(vector) = extractor.poll_vector() {
             connections += 1;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
 use flowloom_core::time::Time;
-use flowloom_core::wire::{SetAside, SetAsideCounts};
+use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
 use flowloom_store::capture::{CaptureErrorKind, Captures, Input, Options};
 use serde_json::Value;
 
@@ -69,12 +69,14 @@ fn corpus_reads_with_the_packet_counts_of_other_tools() {
             continue;
         }
         let mut captures = opened.unwrap_or_else(|error| panic!("{error}"));
-        let (mut packets, mut segments, mut aside) = (0, 0, SetAsideCounts::default());
+        let (mut packets, mut segments) = (0, 0);
+        let (mut decoder, mut aside) = (Decoder::default(), SetAsideCounts::default());
         while let Some(packet) = captures.next_packet().unwrap_or_else(|error| panic!("{error}")) {
             packets += 1;
-            match packet.segment() {
-                Ok(_) => segments += 1,
-                Err(reason) => aside.count(reason),
+            match packet.decode(&mut decoder) {
+                Ok(Parsed::Segment(_)) => segments += 1,
+                Ok(Parsed::Datagram(_)) => aside.count(SetAside::Udp, packet.wire_length),
+                Err(reason) => aside.count(reason, packet.wire_length),
             }
         }
         let facts = &captures.inputs()[0];

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use capture_support::{
     ORDERS, Order, PcapFile, PcapngFile, Seen, Trickle, drain, fails, frame, gzip, open, read, zstd,
 };
-use flowloom_core::wire::{LinkType, SetAside};
+use flowloom_core::wire::{Decoder, LinkType, Parsed, SetAside};
 use flowloom_core::workload::LinkSide;
 use flowloom_store::capture::{CaptureErrorKind, Captures, Compression, Format, Input, Options};
 
@@ -158,7 +158,7 @@ fn a_wrong_link_type_sets_packets_aside_with_the_reason() {
     file.packet(T0, &frame(0), 54);
     let mut captures = open(&[&file.bytes], Options::default()).expect("opens");
     let packet = captures.next_packet().expect("reads").expect("one packet");
-    assert_eq!(packet.segment(), Err(SetAside::UnsupportedLink));
+    assert_eq!(packet.decode(&mut Decoder::default()), Err(SetAside::UnsupportedLink));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_snap_length_of_54_loses_no_packet_and_no_byte() {
     let mut captures = open(&[&file.bytes], Options::default()).expect("opens");
     let packet = captures.next_packet().expect("reads").expect("one packet");
     assert_eq!(packet.bytes.len(), 54);
-    let segment = packet.segment().expect("a segment");
+    let Ok(Parsed::Segment(segment)) = packet.decode(&mut Decoder::default()) else { panic!("{packet:?}") };
     assert_eq!((segment.payload_bytes, segment.link_bytes), (1_460, 1_514));
 }
 
@@ -268,7 +268,8 @@ fn direction_marks_tell_inside_from_outside() {
         assert_eq!(marks, [right, left, None, left, None]);
         let mut captures = open(&[&file.bytes], Options::default()).expect("opens");
         let packet = captures.next_packet().expect("reads").expect("a packet");
-        assert_eq!(packet.segment().expect("a segment").from, right);
+        let Ok(Parsed::Segment(segment)) = packet.decode(&mut Decoder::default()) else { panic!("{packet:?}") };
+        assert_eq!(segment.from, right);
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use capture_support::open;
 use flowloom_core::record::PacketRecord;
 use flowloom_core::time::Time;
-use flowloom_core::wire::{Flags, Segment};
+use flowloom_core::wire::{Decoder, Flags, Parsed, Segment};
 use flowloom_core::workload::{LinkSide, Side};
 use flowloom_store::capture::{Options, PcapWriter};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn segments(bytes: &[u8]) -> Vec<(u64, Segment)> {
     let mut captures = open(&[bytes], Options::default()).expect("opens");
     let mut found = Vec::new();
     while let Some(packet) = captures.next_packet().expect("reads") {
-        let segment = packet.segment().expect("a segment");
+        let Ok(Parsed::Segment(segment)) = packet.decode(&mut Decoder::default()) else { panic!("{packet:?}") };
         assert_eq!(u64::from(packet.wire_length), u64::from(segment.link_bytes));
         found.push((packet.time.as_nanos(), segment));
     }

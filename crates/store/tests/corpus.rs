@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use flowloom_core::extract::{Extractor, Finished, Options};
 use flowloom_core::time::Duration;
-use flowloom_core::wire::Address;
+use flowloom_core::wire::{Address, Decoder, Parsed};
 use flowloom_core::workload::{Adu, Pattern, Side};
 use flowloom_store::capture::{self, Captures, Input};
 use serde_json::Value;
@@ -50,10 +50,11 @@ fn address(value: &Value) -> Address {
 
 fn extract(path: &Path) -> Option<Vec<Finished>> {
     let mut captures = Captures::open(&[Input::File(path.to_owned())], capture::Options::default()).ok()?;
+    let mut decoder = Decoder::default();
     let mut extractor = Extractor::new(Options { keep_set_aside: true, ..Options::default() });
     while let Some(packet) = captures.next_packet().unwrap_or_else(|error| panic!("{error}")) {
         extractor.begin(packet.time);
-        if let Ok(segment) = packet.segment() {
+        if let Ok(Parsed::Segment(segment)) = packet.decode(&mut decoder) {
             extractor.handle_segment(packet.time, &segment);
         }
     }

@@ -3,6 +3,7 @@
 
 use flowloom_core::extract::{Extractor, Finished, Options};
 use flowloom_core::time::Duration;
+use flowloom_core::wire::{Decoder, Parsed};
 use flowloom_core::workload::{Adu, ConnectionVector, Pattern, Side};
 use flowloom_store::capture::{self, Captures, Input};
 use flowloom_store::workload::WorkloadReader;
@@ -35,9 +36,10 @@ fn what_is_captured_at_the_link_is_what_was_replayed() {
 
     let inputs = [Input::from_argument(bench.path("r/link.pcap"))];
     let mut captures = Captures::open(&inputs, capture::Options::default()).unwrap();
-    let mut extractor = Extractor::new(Options::default());
+    let (mut decoder, mut extractor) = (Decoder::default(), Extractor::new(Options::default()));
     while let Some(packet) = captures.next_packet().unwrap() {
-        extractor.handle_segment(packet.time, &packet.segment().unwrap());
+        let Ok(Parsed::Segment(segment)) = packet.decode(&mut decoder) else { panic!("no segment: {packet:?}") };
+        extractor.handle_segment(packet.time, &segment);
     }
     extractor.finish();
     let mut captured: Vec<Option<ConnectionVector>> = vec![None; replayed.len()];

@@ -1,9 +1,10 @@
 //! Ethernet frames, their VLAN tags, and what an EtherType leads to.
 
-use super::{Segment, SetAside, ip};
+use super::layer::{Layer, Rest, Trail};
+use super::{SetAside, Vlan};
 
 /// EtherTypes (IEEE 802 numbers) this parser knows.
-mod ether_type {
+pub(super) mod ether_type {
     pub const IPV4: u16 = 0x0800;
     pub const IPV6: u16 = 0x86dd;
     /// 802.1Q, 802.1ad, and the number older equipment used for outer tags.
@@ -17,67 +18,45 @@ mod ether_type {
     pub const LEAST: u16 = 0x0600;
 }
 
-/// More tags than any network stacks; a longer chain is a crafted packet.
-const MOST_TAGS: usize = 8;
-
 /// LLC/SNAP header (RFC 1042) before the EtherType: DSAP, SSAP, control, OUI 0.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 
-/// Parses a frame that begins with the destination address.
+/// The addresses and the type of a frame that begins with the destination address.
 #[inline(always)]
-pub(super) fn parse(bytes: &[u8], wire_length: u32) -> Result<Segment, SetAside> {
-    let Some((header, rest)) = bytes.split_first_chunk::<14>() else { return Err(SetAside::HeaderCut) };
-    let ether_type = u16::from_be_bytes([header[12], header[13]]);
-    let mut segment = network(ether_type, rest, wire_length.saturating_sub(14))?;
+pub(super) fn header(header: &[u8; 14]) -> ([[u8; 6]; 2], u16) {
     let [mut destination, mut source] = [[0; 6]; 2];
     destination.copy_from_slice(&header[..6]);
     source.copy_from_slice(&header[6..12]);
-    segment.macs = Some([source, destination]);
-    Ok(segment)
+    ([source, destination], u16::from_be_bytes([header[12], header[13]]))
 }
 
-/// Parses what follows an EtherType field; `wire_length` counts from there too.
-#[inline(always)]
-pub(super) fn network(ether_type: u16, bytes: &[u8], wire_length: u32) -> Result<Segment, SetAside> {
+/// Steps behind a frame's header.
+pub(super) fn open(rest: &mut Rest<'_>, trail: &mut Trail) -> Result<Layer, SetAside> {
+    let (macs, ether_type) = header(rest.take::<14>()?);
+    trail.macs = trail.macs.or(Some(macs));
+    Ok(Layer::EtherType(ether_type))
+}
+
+/// What an EtherType announces.
+pub(super) fn follow(ether_type: u16, rest: &mut Rest<'_>, trail: &mut Trail) -> Result<Layer, SetAside> {
     match ether_type {
-        ether_type::IPV4 => ip::v4(bytes, wire_length),
-        ether_type::IPV6 => ip::v6(bytes, wire_length),
-        other => tagged(other, bytes, wire_length),
-    }
-}
-
-/// The uncommon EtherTypes: VLAN tags, LLC/SNAP, and all that is set aside.
-#[inline(never)]
-fn tagged(mut ether_type: u16, mut bytes: &[u8], mut wire_length: u32) -> Result<Segment, SetAside> {
-    for _ in 0..=MOST_TAGS {
-        let taken = match ether_type {
-            ether_type::IPV4 => return ip::v4(bytes, wire_length),
-            ether_type::IPV6 => return ip::v6(bytes, wire_length),
-            tag if ether_type::VLAN.contains(&tag) => {
-                let Some(([_, _, high, low], rest)) = bytes.split_first_chunk() else {
-                    return Err(SetAside::HeaderCut);
-                };
-                ether_type = u16::from_be_bytes([*high, *low]);
-                bytes = rest;
-                4
+        ether_type::IPV4 => Ok(Layer::Ipv4),
+        ether_type::IPV6 => Ok(Layer::Ipv6),
+        tag if ether_type::VLAN.contains(&tag) => {
+            let [tag_high, tag_low, type_high, type_low] = *rest.take::<4>()?;
+            trail.vlan = Vlan::inside(trail.vlan, u16::from_be_bytes([tag_high, tag_low]) & 0xfff);
+            Ok(Layer::EtherType(u16::from_be_bytes([type_high, type_low])))
+        }
+        length if length < ether_type::LEAST => {
+            let [snap @ .., high, low] = rest.take::<8>().map_err(|_| SetAside::NotIp)?;
+            if *snap != SNAP {
+                return Err(SetAside::NotIp);
             }
-            length if length < ether_type::LEAST => {
-                let Some(([snap @ .., high, low], rest)) = bytes.split_first_chunk::<8>() else {
-                    return Err(SetAside::NotIp);
-                };
-                if *snap != SNAP {
-                    return Err(SetAside::NotIp);
-                }
-                ether_type = u16::from_be_bytes([*high, *low]);
-                bytes = rest;
-                8
-            }
-            mpls if ether_type::MPLS.contains(&mpls) => return Err(SetAside::Mpls),
-            pppoe if ether_type::PPPOE.contains(&pppoe) => return Err(SetAside::Pppoe),
-            ether_type::BACKBONE => return Err(SetAside::Tunnel),
-            _ => return Err(SetAside::NotIp),
-        };
-        wire_length = wire_length.saturating_sub(taken);
+            Ok(Layer::EtherType(u16::from_be_bytes([*high, *low])))
+        }
+        mpls if ether_type::MPLS.contains(&mpls) => Err(SetAside::Mpls),
+        pppoe if ether_type::PPPOE.contains(&pppoe) => Err(SetAside::Pppoe),
+        ether_type::BACKBONE => Err(SetAside::Tunnel),
+        _ => Err(SetAside::NotIp),
     }
-    Err(SetAside::Malformed)
 }

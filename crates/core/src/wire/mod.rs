@@ -1,18 +1,27 @@
-//! Borrowed views of packet headers, and the one fact extraction needs: a TCP segment on the wire.
+//! Borrowed views of packet headers, and what extraction needs of them: TCP segments and UDP datagrams on the wire.
 
 mod cooked;
+mod decoder;
 mod ethernet;
 mod ip;
+mod layer;
 mod link;
 mod loopback;
 mod set_aside;
 mod tcp;
 #[cfg(test)]
 mod tests;
+mod udp;
 
+/// IP bytes and the Ethernet header without FCS, preamble or gap (methods C.6): a packet's share of the link beyond IP.
+const LINK_OVERHEAD: u32 = 14;
+
+use std::fmt;
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 
 use crate::workload::LinkSide;
+pub use decoder::Decoder;
 pub use link::LinkType;
 pub use set_aside::{SetAside, SetAsideCounts};
 
@@ -21,7 +30,7 @@ pub use set_aside::{SetAside, SetAsideCounts};
 pub struct Address {
     /// The address; IPv4 as `::ffff:a.b.c.d`.
     pub ip: u128,
-    /// The TCP port.
+    /// The TCP or UDP port.
     pub port: u16,
 }
 
@@ -96,25 +105,86 @@ pub struct Segment {
     pub mss: Option<u16>,
     /// Window scale option, looked for on SYNs.
     pub window_scale: Option<u8>,
+    /// The VLAN it was tagged with on this link.
+    pub vlan: Option<Vlan>,
     /// Side of the link it came from, where the capture marks directions.
     pub from: Option<LinkSide>,
     /// Source and destination MAC addresses, where the link has them.
     pub macs: Option<[[u8; 6]; 2]>,
 }
 
-/// The TCP segment in a captured packet, or why there is none.
+/// A UDP datagram as a monitor saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Sender.
+    pub source: Address,
+    /// Receiver.
+    pub destination: Address,
+    /// Payload on the wire: the UDP length less its header, never the captured length.
+    pub payload_bytes: u32,
+    /// IP bytes + 14: its share of the link (methods C.6).
+    pub link_bytes: u32,
+    /// Its payload begins with a QUIC long header (RFC 8999 section 5.1) of version 1, 2 or a draft of them, or of
+    /// version negotiation. Short headers cannot be told from other bytes; neither can a header that was not captured.
+    pub quic: bool,
+    /// The VLAN it was tagged with on this link.
+    pub vlan: Option<Vlan>,
+    /// Side of the link it came from, where the capture marks directions.
+    pub from: Option<LinkSide>,
+    /// Source and destination MAC addresses, where the link has them.
+    pub macs: Option<[[u8; 6]; 2]>,
+}
+
+/// What a packet turned out to carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// TCP.
+    Segment(Segment),
+    /// UDP.
+    Datagram(Datagram),
+}
+
+/// The VLAN of a packet: what keeps customers with the same addresses apart on one link.
 ///
-/// `bytes` is what was captured of the packet and may be cut; `wire_length` its length on the wire as the capture
-/// states it, which counts only where the IP header gives no length. [`Segment::from`] is filled where the link
-/// header marks directions (Linux cooked), [`Segment::macs`] on Ethernet. Never panics, whatever the bytes.
-#[inline]
-pub fn parse(link: LinkType, bytes: &[u8], wire_length: u32) -> Result<Segment, SetAside> {
-    match link {
-        LinkType::Ethernet => ethernet::parse(bytes, wire_length),
-        LinkType::RawIp => ip::any(bytes, wire_length),
-        LinkType::LinuxCookedV1 => cooked::v1(bytes, wire_length),
-        LinkType::LinuxCookedV2 => cooked::v2(bytes, wire_length),
-        LinkType::Null | LinkType::Loop => loopback::parse(bytes, wire_length),
-        LinkType::Unsupported(_) => Err(SetAside::UnsupportedLink),
+/// It holds the identifiers of the outermost two tags (802.1ad: service and customer; further ones add nothing to
+/// these). A priority tag, of identifier 0, is no VLAN. Tags inside a tunnel are not this link's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Vlan(NonZeroU32);
+
+impl Vlan {
+    /// The VLAN of tags with these identifiers (12 bits each), outermost first; `None` if there are none but 0.
+    pub fn new(identifiers: impl IntoIterator<Item = u16>) -> Option<Vlan> {
+        let identifiers = identifiers.into_iter().map(|identifier| u32::from(identifier & 0xfff));
+        let both = identifiers.filter(|identifier| *identifier > 0).take(2).fold(0, |both, next| both << 12 | next);
+        NonZeroU32::new(both).map(Vlan)
+    }
+
+    /// The VLAN inside this one that a further tag makes.
+    pub(self) fn inside(outer: Option<Vlan>, identifier: u16) -> Option<Vlan> {
+        match outer {
+            None => Vlan::new([identifier]),
+            Some(Vlan(outer)) if outer.get() <= 0xfff => Vlan::new([outer.get() as u16, identifier]),
+            Some(both) => Some(both),
+        }
+    }
+
+    /// The number of the innermost of its tags.
+    pub fn identifier(self) -> u16 {
+        (self.0.get() & 0xfff) as u16
+    }
+
+    /// The number of the service tag around it, if there are two.
+    pub fn service(self) -> Option<u16> {
+        let service = (self.0.get() >> 12) as u16;
+        (service > 0).then_some(service)
+    }
+}
+
+impl fmt::Display for Vlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.service() {
+            Some(service) => write!(f, "{service}.{}", self.identifier()),
+            None => write!(f, "{}", self.identifier()),
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! Why a packet yields no TCP segment, and how often.
+//! Why a packet yields neither a segment nor a datagram, and how often.
 
 use std::fmt;
 
-/// The reason a packet yields no TCP segment.
+/// The reason a packet yields nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum SetAside {
@@ -16,9 +16,9 @@ pub enum SetAside {
     Pppoe,
     /// Another encapsulation: GRE, IP in IP, provider backbone bridging.
     Tunnel,
-    /// A TCP fragment other than the first (methods A.1.1).
+    /// A TCP or UDP fragment other than the first (methods A.1.1).
     Fragment,
-    /// UDP.
+    /// UDP, where only TCP is wanted.
     Udp,
     /// ICMP or ICMPv6; the TCP header quoted inside an error belongs to no connection.
     Icmp,
@@ -71,11 +71,11 @@ impl SetAside {
             SetAside::Mpls => "the packet is inside MPLS, which Flowloom does not look into",
             SetAside::Pppoe => "the packet is inside PPPoE, which Flowloom does not look into",
             SetAside::Tunnel => "the packet is inside a tunnel, which Flowloom does not look into",
-            SetAside::Fragment => "it is a TCP fragment other than the first and has no TCP header",
+            SetAside::Fragment => "it is a fragment other than the first and has no TCP or UDP header",
             SetAside::Udp => "it is UDP, not TCP",
             SetAside::Icmp => "it is ICMP, not TCP",
             SetAside::OtherTransport => "it is IP, but neither TCP, UDP nor ICMP",
-            SetAside::HeaderCut => "the capture cut the packet before the end of its TCP header",
+            SetAside::HeaderCut => "the capture cut the packet before the end of its headers",
             SetAside::Malformed => "a header contradicts itself",
         }
     }
@@ -87,28 +87,45 @@ impl fmt::Display for SetAside {
     }
 }
 
-/// How many packets were set aside, by reason.
+/// How many packets were set aside, and their bytes on the wire, by reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct SetAsideCounts([u64; SetAside::ALL.len()]);
+pub struct SetAsideCounts {
+    packets: [u64; SetAside::ALL.len()],
+    bytes: [u64; SetAside::ALL.len()],
+}
 
 impl SetAsideCounts {
-    /// Counts one more packet.
-    pub fn count(&mut self, reason: SetAside) {
-        self.0[reason as usize] += 1;
+    /// Counts one more packet of `wire_length` bytes, as the capture states them.
+    pub fn count(&mut self, reason: SetAside, wire_length: u32) {
+        self.packets[reason as usize] += 1;
+        self.bytes[reason as usize] += u64::from(wire_length);
     }
 
     /// How many packets were set aside for `reason`.
     pub fn get(&self, reason: SetAside) -> u64 {
-        self.0[reason as usize]
+        self.packets[reason as usize]
+    }
+
+    /// The bytes on the wire of packets set aside for `reason`.
+    pub fn bytes(&self, reason: SetAside) -> u64 {
+        self.bytes[reason as usize]
     }
 
     /// How many packets were set aside.
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.packets.iter().sum()
     }
 
-    /// Every reason with its count, zero included, in the order of [`SetAside::ALL`].
+    /// Adds what was counted elsewhere.
+    pub fn add(&mut self, other: &SetAsideCounts) {
+        for reason in SetAside::ALL {
+            self.packets[reason as usize] += other.get(reason);
+            self.bytes[reason as usize] += other.bytes(reason);
+        }
+    }
+
+    /// Every reason with its packets, zero included, in the order of [`SetAside::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (SetAside, u64)> + '_ {
-        SetAside::ALL.into_iter().zip(self.0)
+        SetAside::ALL.into_iter().zip(self.packets)
     }
 }

@@ -1,7 +1,6 @@
 //! The TCP header (RFC 9293) and the two options extraction needs.
 
-use super::ip::Addresses;
-use super::{Address, Flags, Segment, SetAside};
+use super::{Address, Flags, LINK_OVERHEAD, Segment, SetAside, ip};
 
 /// Option kinds (RFC 9293 section 3.1, RFC 7323 section 2.2).
 mod option {
@@ -14,16 +13,13 @@ mod option {
 /// RFC 7323 section 2.3: a shift above 14 is read as 14.
 const LARGEST_SHIFT: u8 = 14;
 
-/// IP bytes and the Ethernet header without FCS, preamble or gap (methods C.6).
-const LINK_OVERHEAD: u32 = 14;
-
 /// Parses a TCP header. `bytes` is what was captured from its first byte on, `length` the header and payload by the
-/// IP header, `ip_length` the whole IP packet.
+/// IP header.
 ///
 /// Checksum and urgent pointer are not needed: a packet cut behind the window field (16 bytes) still counts, and
 /// options are read as far as they were captured.
 #[inline(always)]
-pub(super) fn parse(bytes: &[u8], length: u32, ip_length: u32, addresses: Addresses) -> Result<Segment, SetAside> {
+pub(super) fn parse(bytes: &[u8], length: u32, ip: &ip::Header) -> Result<Segment, SetAside> {
     let Some(header) = bytes.first_chunk::<16>() else {
         return Err(if length < 20 { SetAside::Malformed } else { SetAside::HeaderCut });
     };
@@ -33,16 +29,17 @@ pub(super) fn parse(bytes: &[u8], length: u32, ip_length: u32, addresses: Addres
     }
     let flags = Flags(header[13]);
     let mut segment = Segment {
-        source: Address { ip: addresses[0], port: u16::from_be_bytes([header[0], header[1]]) },
-        destination: Address { ip: addresses[1], port: u16::from_be_bytes([header[2], header[3]]) },
+        source: Address { ip: ip.addresses[0], port: u16::from_be_bytes([header[0], header[1]]) },
+        destination: Address { ip: ip.addresses[1], port: u16::from_be_bytes([header[2], header[3]]) },
         sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
         acknowledgement: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
         flags,
         window: u16::from_be_bytes([header[14], header[15]]),
         payload_bytes: length - header_length,
-        link_bytes: ip_length.saturating_add(LINK_OVERHEAD),
+        link_bytes: ip.total_length.saturating_add(LINK_OVERHEAD),
         mss: None,
         window_scale: None,
+        vlan: None,
         from: None,
         macs: None,
     };

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 
 use super::*;
+use crate::time::Time;
 
 const V4: u16 = 0x0800;
 const V6: u16 = 0x86dd;
@@ -59,7 +60,15 @@ fn plain(payload: usize) -> Vec<u8> {
     v4(TCP, 0x4000, &[], 20 + payload, &tcp(Flags::ACK, &[]))
 }
 
-/// Parses, the wire length being that of the capture.
+/// Decodes a packet of which only TCP is wanted.
+fn parse(link: LinkType, bytes: &[u8], wire_length: u32) -> Result<Segment, SetAside> {
+    match Decoder::default().decode(Time::ZERO, link, bytes, wire_length)? {
+        Parsed::Segment(segment) => Ok(segment),
+        Parsed::Datagram(_) => Err(SetAside::Udp),
+    }
+}
+
+/// Decodes, the wire length being that of the capture.
 fn whole(link: LinkType, bytes: &[u8]) -> Result<Segment, SetAside> {
     parse(link, bytes, bytes.len() as u32)
 }
@@ -84,6 +93,7 @@ fn every_field_of_a_segment() {
         link_bytes: 1_054,
         mss: None,
         window_scale: None,
+        vlan: None,
         from: None,
         macs: Some([[2, 0, 0, 0, 0, 0xa], [2, 0, 0, 0, 0, 0xd]]),
     };
@@ -157,13 +167,13 @@ fn cooked_packets_say_which_way_they_went() {
 
 #[test]
 fn vlan_tags_stack_to_a_bound() {
-    for tags in [&[0x8100][..], &[0x88a8, 0x8100], &[0x9100, 0x8100], &[0x8100; 8]] {
+    for tags in [&[0x8100][..], &[0x88a8, 0x8100], &[0x9100, 0x8100], &[0x8100; 28]] {
         let frame = ethernet(tags, V4, &plain(3));
         let segment = whole(LinkType::Ethernet, &frame).unwrap();
         assert_eq!((segment.payload_bytes, segment.link_bytes), (3, 57), "tags are not IP bytes");
         assert!(segment.macs.is_some());
     }
-    assert_eq!(whole(LinkType::Ethernet, &ethernet(&[0x8100; 9], V4, &plain(3))), Err(SetAside::Malformed));
+    assert_eq!(whole(LinkType::Ethernet, &ethernet(&[0x8100; 29], V4, &plain(3))), Err(SetAside::Malformed));
     assert_eq!(whole(LinkType::Ethernet, &ethernet(&[], 0x8100, &[0, 1, 8])), Err(SetAside::HeaderCut));
 }
 
@@ -191,7 +201,7 @@ fn what_is_not_tcp_is_told_apart() {
         (ethernet(&[], V6, &v6(58, 8, &[0; 8])), SetAside::Icmp),
         (ethernet(&[], V6, &v6(50, 8, &[0; 8])), SetAside::OtherTransport),
         (ethernet(&[], V6, &v6(59, 0, &[])), SetAside::OtherTransport),
-        (ethernet(&[], V6, &v6(0, 16, &[17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])), SetAside::Udp),
+        (ethernet(&[], V6, &v6(0, 16, &[17, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 9, 0, 8, 0, 0])), SetAside::Udp),
     ] {
         assert_eq!(whole(LinkType::Ethernet, &frame), Err(reason), "{frame:02x?}");
     }
@@ -249,7 +259,7 @@ fn fragments_other_than_the_first_are_counted() {
     assert_eq!(fragment(0x2000).unwrap().payload_bytes, 8, "the first holds the header");
     assert_eq!(fragment(0x2001), Err(SetAside::Fragment));
     assert_eq!(fragment(0x00b9), Err(SetAside::Fragment));
-    assert_eq!(whole(LinkType::RawIp, &v4(17, 0x00b9, &[], 8, &[0; 8])), Err(SetAside::Udp));
+    assert_eq!(whole(LinkType::RawIp, &v4(17, 0x00b9, &[], 8, &[0; 8])), Err(SetAside::Fragment));
 
     let fragment = |next: u8, field: u16| {
         let header = [&[next, 0][..], &field.to_be_bytes(), &[0, 0, 0, 1], &tcp(Flags::ACK, &[])].concat();
@@ -258,7 +268,7 @@ fn fragments_other_than_the_first_are_counted() {
     assert_eq!(fragment(TCP, 0), Ok(11), "atomic");
     assert_eq!(fragment(TCP, 1), Ok(11), "first");
     assert_eq!(fragment(TCP, 8), Err(SetAside::Fragment));
-    assert_eq!(fragment(17, 8), Err(SetAside::Udp));
+    assert_eq!(fragment(17, 8), Err(SetAside::Fragment));
 }
 
 #[test]
@@ -356,12 +366,12 @@ fn set_aside_names_are_distinct_and_in_order() {
     let mut counts = SetAsideCounts::default();
     for (position, reason) in SetAside::ALL.into_iter().enumerate() {
         assert_eq!(reason as usize, position);
-        (0..position).for_each(|_| counts.count(reason));
+        (0..position).for_each(|_| counts.count(reason, 100));
         assert!(reason.name().chars().all(|c| c.is_ascii_lowercase() || c == '-'));
     }
     let found: Vec<u64> = counts.iter().map(|(_, count)| count).collect();
     assert_eq!(found, (0..SetAside::ALL.len() as u64).collect::<Vec<_>>());
-    assert_eq!((counts.total(), counts.get(SetAside::Mpls)), (55, 2));
+    assert_eq!((counts.total(), counts.get(SetAside::Mpls), counts.bytes(SetAside::Mpls)), (55, 2, 200));
     let names: std::collections::BTreeSet<&str> = SetAside::ALL.map(SetAside::name).into();
     assert_eq!(names.len(), SetAside::ALL.len());
 }
@@ -382,7 +392,7 @@ proptest! {
         bytes in proptest::collection::vec(any::<u8>(), 0..120),
         wire_length in any::<u32>(),
     ) {
-        let _ = parse(link, &bytes, wire_length);
+        let _ = Decoder::default().decode(Time::ZERO, link, &bytes, wire_length);
     }
 
     /// Flipped bits never make more payload than the IP length field or the wire length can say.
@@ -408,7 +418,8 @@ proptest! {
             frame[at] ^= bits;
         }
         frame.truncate(cut.index(frame.len() + 1));
-        if let Ok(segment) = parse(LinkType::Ethernet, &frame, wire_length) {
+        let parsed = Decoder::default().decode(Time::ZERO, LinkType::Ethernet, &frame, wire_length);
+        if let Ok(Parsed::Segment(segment)) = parsed {
             prop_assert!(segment.payload_bytes <= wire_length.max(65_535));
             prop_assert!(segment.link_bytes >= segment.payload_bytes + 34);
         }

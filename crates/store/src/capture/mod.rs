@@ -15,7 +15,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use flowloom_core::time::Time;
-use flowloom_core::wire::{self, LinkType, Segment, SetAside};
+use flowloom_core::wire::{Decoder, LinkType, Parsed, SetAside};
 use flowloom_core::workload::LinkSide;
 
 use detect::Container;
@@ -81,12 +81,18 @@ pub struct Packet<'a> {
 }
 
 impl Packet<'_> {
-    /// The TCP segment in it, or why there is none. The capture format's direction mark wins over the link header's.
+    /// What it carries, or why it yields nothing. The capture format's direction mark wins over the link header's.
+    ///
+    /// The decoder is the same for all packets of the captures read together.
     #[inline]
-    pub fn segment(&self) -> Result<Segment, SetAside> {
-        let mut segment = wire::parse(self.link, self.bytes, self.wire_length)?;
-        segment.from = self.from.or(segment.from);
-        Ok(segment)
+    pub fn decode(&self, decoder: &mut Decoder) -> Result<Parsed, SetAside> {
+        let mut parsed = decoder.decode(self.time, self.link, self.bytes, self.wire_length)?;
+        let from = match &mut parsed {
+            Parsed::Segment(segment) => &mut segment.from,
+            Parsed::Datagram(datagram) => &mut datagram.from,
+        };
+        *from = self.from.or(*from);
+        Ok(parsed)
     }
 }
 
