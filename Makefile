@@ -1,12 +1,13 @@
 # make demo   build, run the main job on the bundled capture, say where the report is
 # make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser
 # make bench  speed and memory of extraction and simulation, and the long validation runs
+# make bench-peers  extraction beside tcptrace, nfpcapd, argus and tshark
 
 FLOWLOOM := target/release/flowloom
 CARGO ?= cargo
 SECONDS_EACH ?= 20
 
-.PHONY: all demo test check rust-test browser-test bench deny fuzz clean
+.PHONY: all demo test check rust-test browser-test bench bench-peers deny fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -34,6 +35,11 @@ browser-test: $(FLOWLOOM)
 bench:
 	$(CARGO) build --release --locked --workspace --bins --examples
 	@benches/run.sh
+
+bench-peers:
+	$(CARGO) build --release --locked -p flowloom-cli
+	$(CARGO) build --release --locked -p flowloom-store --example busy_link
+	@benches/peers.sh
 
 deny:
 	@command -v cargo-deny >/dev/null || { echo "cargo-deny is missing: cargo install --locked cargo-deny"; exit 1; }
