@@ -6,7 +6,7 @@ use std::io::{Cursor, Read, Write};
 use std::process::{Command, Stdio};
 
 use capture_support::{
-    ORDERS, Order, PcapFile, PcapngFile, Seen, Trickle, drain, fails, frame, gzip, open, read, zstd,
+    ErfFile, ORDERS, Order, PcapFile, PcapngFile, Seen, SnoopFile, Trickle, drain, fails, frame, gzip, open, read, zstd,
 };
 use flowloom_core::wire::{Decoder, LinkType, Parsed, SetAside};
 use flowloom_core::workload::LinkSide;
@@ -37,6 +37,13 @@ fn plain() -> Vec<(String, Vec<u8>)> {
         }
         files.push((format!("pcapng {order:?}"), file.bytes));
     }
+    let (mut erf, mut snoop) = (ErfFile::default(), SnoopFile::new(4));
+    for (time, data) in three() {
+        erf.ethernet(time, 0, &data, data.len() as u16);
+        snoop.packet(time, &data, data.len() as u32, 0);
+    }
+    files.push(("erf".to_owned(), erf.bytes));
+    files.push(("snoop".to_owned(), snoop.bytes));
     files
 }
 
@@ -55,7 +62,12 @@ fn every_format_order_and_compression_reads_the_same() {
         ] {
             let (seen, facts) = read(&stored);
             assert_eq!(seen, expected, "{name} {compression:?}");
-            let format = if name.starts_with("pcapng") { Format::Pcapng } else { Format::Pcap };
+            let format = match name.split(' ').next() {
+                Some("pcapng") => Format::Pcapng,
+                Some("erf") => Format::Erf,
+                Some("snoop") => Format::Snoop,
+                _ => Format::Pcap,
+            };
             assert_eq!((facts.format, facts.compression), (format, compression), "{name}");
             assert_eq!(facts.bytes_read, stored.len() as u64, "{name}: every stored byte is read");
             assert_eq!(facts.packets, 3);
@@ -228,7 +240,7 @@ fn all_packet_blocks_are_read_and_other_blocks_skipped() {
             .block(4, &[0; 8]) // name resolution
             .obsolete(0, 1_000, &[1, 2, 3], 60)
             .simple(&[4, 5, 6, 7], 99) // cut to the interface's snap length
-            .block(5, &[0; 12]) // interface statistics
+            .block(5, &[0; 12]) // interface statistics that state nothing
             .block(0x4000_0bad, &vec![0; 40 << 20]) // larger than any packet, custom
             .simple(&[8, 9], 2)
             .enhanced(0, 2_000, &[], 60, &[]);
@@ -245,6 +257,27 @@ fn all_packet_blocks_are_read_and_other_blocks_skipped() {
         assert_eq!(facts.packets_without_time, 2);
         assert_eq!(facts.backwards, 0, "a packet without time stands still");
     }
+}
+
+#[test]
+fn interface_statistics_tell_of_losses() {
+    for order in ORDERS {
+        let mut file = PcapngFile::new(order);
+        file.interface(1, 0, &[]).interface(1, 0, &[]).enhanced(0, 1, &[1], 1, &[]);
+        let none = file.bytes.clone();
+        for (interface, lost, dropped) in [(0, 3, 4), (1, 10, 0), (0, 5, 6), (9, 1_000, 0)] {
+            let counts = [(5, order.u64(lost)), (7, order.u64(dropped)), (4, order.u64(77))];
+            let body = [&order.u32(interface)[..], &[0; 8], &options(order, &counts)].concat();
+            file.block(5, &body);
+        }
+        assert_eq!(read(&none).1.drops, None, "{order:?}");
+        // The latest of each interface that exists.
+        assert_eq!(read(&file.bytes).1.drops, Some(5 + 6 + 10), "{order:?}");
+    }
+}
+
+fn options(order: Order, counts: &[(u16, [u8; 8])]) -> Vec<u8> {
+    counts.iter().flat_map(|(code, value)| [&order.u16(*code)[..], &order.u16(8), value].concat()).collect()
 }
 
 #[test]

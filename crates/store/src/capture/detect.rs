@@ -1,8 +1,10 @@
 //! What a file is, from its first bytes.
 
+use super::erf;
 use super::error::CaptureErrorKind;
+use super::snoop::SNOOP;
 
-/// How many bytes [`look`] wants to see.
+/// How many bytes [`look`] wants to see, at least.
 pub(super) const HEAD_BYTES: usize = 64;
 
 /// The containers that are read.
@@ -10,6 +12,8 @@ pub(super) const HEAD_BYTES: usize = 64;
 pub(super) enum Container {
     Pcap,
     Pcapng,
+    Erf,
+    Snoop,
 }
 
 /// pcap in microseconds and in nanoseconds, as a big-endian host writes it.
@@ -19,7 +23,7 @@ pub(super) const PCAP_NANOSECONDS: u32 = 0xa1b2_3c4d;
 pub(super) const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// Magic numbers of formats that are known and not read.
-const NOT_READ: [(&[u8], &str); 13] = [
+const NOT_READ: [(&[u8], &str); 12] = [
     // Kuznetzov's modified pcap has 24-byte record headers; reading it as pcap would give nonsense.
     (&[0xa1, 0xb2, 0xcd, 0x34], "modified pcap (Kuznetzov's, magic a1b2cd34)"),
     (&[0x34, 0xcd, 0xb2, 0xa1], "modified pcap (Kuznetzov's, magic a1b2cd34)"),
@@ -27,7 +31,6 @@ const NOT_READ: [(&[u8], &str); 13] = [
     (&[0xac, 0x01, 0x00, 0x1c], "IXIA's pcap variant"),
     (&[0x1c, 0x00, 0x01, 0xab], "IXIA's pcap variant"),
     (&[0xab, 0x01, 0x00, 0x1c], "IXIA's pcap variant"),
-    (b"snoop\0\0\0", "a snoop capture"),
     (b"\xfd7zXZ\0", "an xz file"),
     (b"BZh", "a bzip2 file"),
     (&[0x04, 0x22, 0x4d, 0x18], "an lz4 file"),
@@ -46,7 +49,7 @@ const OTHER: [(&[u8], &str); 6] = [
     (b"\x89PNG", "it is a picture"),
 ];
 
-/// The container that begins with `head`, the first [`HEAD_BYTES`] of the file or all of it.
+/// The container that begins with `head`, the first [`HEAD_BYTES`] of the file, more, or all of it.
 pub(super) fn look(head: &[u8]) -> Result<Container, CaptureErrorKind> {
     let Some(magic) = head.first_chunk::<4>() else {
         return Err(if head.is_empty() { CaptureErrorKind::Empty } else { not_a_capture(head) });
@@ -59,20 +62,14 @@ pub(super) fn look(head: &[u8]) -> Result<Container, CaptureErrorKind> {
             return Ok(Container::Pcap);
         }
     }
+    if head.starts_with(SNOOP) {
+        return Ok(Container::Snoop);
+    }
     if let Some((_, name)) = NOT_READ.iter().find(|(magic, _)| head.starts_with(magic)) {
         return Err(CaptureErrorKind::NotRead(name));
     }
-    Err(if is_erf(head) { CaptureErrorKind::NotRead("an ERF capture") } else { not_a_capture(head) })
-}
-
-/// An ERF record header: a plausible little-endian time, a known type, and a record length that holds the header.
-fn is_erf(head: &[u8]) -> bool {
-    let Some(record) = head.first_chunk::<16>() else { return false };
-    let seconds = u32::from_le_bytes([record[4], record[5], record[6], record[7]]);
-    let kind = record[8] & 0x7f;
-    let record_length = u16::from_be_bytes([record[10], record[11]]);
-    // From 1995, when the first such card was made, to 2050.
-    (788_918_400..2_524_608_000).contains(&seconds) && (1..=48).contains(&kind) && record_length >= 16
+    // Text can have any numbers in it, those of an ERF record too.
+    if erf::is_erf(head) && as_text(head).is_none() { Ok(Container::Erf) } else { Err(not_a_capture(head)) }
 }
 
 fn not_a_capture(head: &[u8]) -> CaptureErrorKind {
@@ -92,8 +89,9 @@ fn not_a_capture(head: &[u8]) -> CaptureErrorKind {
     CaptureErrorKind::NotACapture(text)
 }
 
-/// The first 40 or so characters, if all of `head` is text.
+/// The first 40 or so characters, if the first [`HEAD_BYTES`] are text.
 fn as_text(head: &[u8]) -> Option<String> {
+    let head = &head[..head.len().min(HEAD_BYTES)];
     // The last character may be cut.
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,

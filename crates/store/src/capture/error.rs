@@ -68,7 +68,7 @@ impl CaptureError {
             Kind::Open(_) | Kind::Read(_) => None,
             Kind::StdinTwice => Some("give the other captures as files"),
             Kind::Empty => Some("the capturing program may not have written its packets out: stop it before copying"),
-            Kind::NotACapture(_) => Some("give a pcap or pcapng file, plain or compressed with gzip or zstd"),
+            Kind::NotACapture(_) => Some("give a pcap, pcapng, ERF or snoop file, plain or compressed"),
             Kind::NotRead(_) => Some("convert it to pcapng, for example with editcap or xz -d"),
             Kind::Truncated(_) => Some("the capture may have been cut off; --allow-truncated uses what is readable"),
             Kind::Corrupt(_) => {

@@ -14,6 +14,10 @@ pub enum Format {
     Pcap,
     /// pcapng.
     Pcapng,
+    /// ERF, of Endace cards.
+    Erf,
+    /// snoop, of Solaris.
+    Snoop,
 }
 
 /// How the file is compressed.
@@ -32,6 +36,8 @@ impl fmt::Display for Format {
         f.write_str(match self {
             Format::Pcap => "pcap",
             Format::Pcapng => "pcapng",
+            Format::Erf => "erf",
+            Format::Snoop => "snoop",
         })
     }
 }
@@ -71,6 +77,10 @@ pub struct InputFacts {
     pub backwards: u64,
     /// Packets whose time stamp is more than a day from that of the packet before them, either way.
     pub jumps: u64,
+    /// Packets that the capturing system says it lost; `None` where the capture does not say (pcap never does).
+    pub drops: Option<u64>,
+    /// Records that hold no packet of a link: ERF's metadata, counters and ATM cells.
+    pub records_skipped: u64,
     /// The file was cut off in mid-record and read up to there ([`super::Options::allow_truncated`]).
     pub truncated: bool,
     /// SHA-256 of the file as stored, in hexadecimal; known once the last packet was read, if asked for.
@@ -93,10 +103,24 @@ impl InputFacts {
             latest: None,
             backwards: 0,
             jumps: 0,
+            drops: None,
+            records_skipped: 0,
             truncated: false,
             sha256: None,
             previous: None,
         }
+    }
+
+    /// The capture says that `count` more packets were lost.
+    #[inline]
+    pub(super) fn add_drops(&mut self, count: u64) {
+        self.drops = Some(self.drops.unwrap_or(0).saturating_add(count));
+    }
+
+    /// The capture says that `count` packets were lost since it began.
+    #[inline]
+    pub(super) fn set_drops(&mut self, count: u64) {
+        self.drops = Some(self.drops.unwrap_or(0).max(count));
     }
 
     /// Takes note of a packet stamped `time`.

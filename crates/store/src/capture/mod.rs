@@ -1,10 +1,12 @@
-//! Captures in and out: pcap and pcapng, plain or compressed, one or several merged by time.
+//! Captures in and out: pcap, pcapng, ERF and snoop, plain or compressed, one or several merged by time.
 
 mod detect;
+mod erf;
 mod error;
 mod facts;
 mod pcap;
 mod pcapng;
+mod snoop;
 mod source;
 mod write;
 
@@ -19,11 +21,13 @@ use flowloom_core::wire::{Decoder, LinkType, Parsed, SetAside};
 use flowloom_core::workload::LinkSide;
 
 use detect::Container;
+use erf::Erf;
 use error::Fault;
 pub use error::{CaptureError, CaptureErrorKind};
 pub use facts::{Compression, Format, InputFacts};
 use pcap::Pcap;
 use pcapng::Pcapng;
+use snoop::Snoop;
 use source::Source;
 pub use write::PcapWriter;
 
@@ -74,7 +78,7 @@ pub struct Packet<'a> {
     pub bytes: &'a [u8],
     /// Its length on the wire as the capture states it.
     pub wire_length: u32,
-    /// The side of the link it came from, where the capture format marks directions (pcapng).
+    /// The side of the link it came from, where the capture format marks directions (pcapng, ERF).
     pub from: Option<LinkSide>,
     /// The position of its input among those opened.
     pub input: usize,
@@ -134,6 +138,8 @@ impl ByteOrder {
 enum Reader {
     Pcap(Pcap),
     Pcapng(Pcapng),
+    Erf(Erf),
+    Snoop(Snoop),
 }
 
 /// An open input and the record it would hand out next.
@@ -219,7 +225,7 @@ impl Captures {
             let mut source =
                 Source::new(reader, inputs, self.options.sha256).map_err(|kind| Fault { offset: 0, kind })?;
             source.require(detect::HEAD_BYTES)?;
-            let head = &source.available()[..source.available().len().min(detect::HEAD_BYTES)];
+            let head = source.available();
             let container = if source.is_cut() && head.len() < 4 {
                 Err(CaptureErrorKind::Truncated(format!("its compressed data end {} bytes into it", head.len())))
             } else {
@@ -228,6 +234,8 @@ impl Captures {
             let reader = match container.map_err(|kind| Fault { offset: 0, kind })? {
                 Container::Pcap => Reader::Pcap(Pcap::open(&mut source)?),
                 Container::Pcapng => Reader::Pcapng(Pcapng::new()),
+                Container::Erf => Reader::Erf(Erf::new()),
+                Container::Snoop => Reader::Snoop(Snoop::open(&mut source)?),
             };
             Ok((source, reader))
         };
@@ -235,6 +243,8 @@ impl Captures {
         let format = match reader {
             Reader::Pcap(_) => Format::Pcap,
             Reader::Pcapng(_) => Format::Pcapng,
+            Reader::Erf(_) => Format::Erf,
+            Reader::Snoop(_) => Format::Snoop,
         };
         let mut facts = InputFacts::new(name, format, source.compression(), size);
         facts.bytes_read = source.stored_bytes();
@@ -308,7 +318,9 @@ impl Captures {
         let Open { source, reader, record, refills } = &mut self.opened[index];
         let found = match reader {
             Reader::Pcap(pcap) => pcap.next(source),
-            Reader::Pcapng(pcapng) => pcapng.next(source),
+            Reader::Pcapng(pcapng) => pcapng.next(source, &mut self.facts[index]),
+            Reader::Erf(erf) => erf.next(source, &mut self.facts[index]),
+            Reader::Snoop(snoop) => snoop.next(source, &mut self.facts[index]),
         };
         if source.refills() != *refills {
             *refills = source.refills();

@@ -5,6 +5,7 @@ use flowloom_core::wire::LinkType;
 use flowloom_core::workload::LinkSide;
 
 use super::error::{CaptureErrorKind, Fault, Grouped};
+use super::facts::InputFacts;
 use super::source::Source;
 use super::{ByteOrder, MOST_PACKET_BYTES, Record};
 
@@ -15,6 +16,7 @@ mod block {
     /// The obsolete Packet Block.
     pub const PACKET: u32 = 2;
     pub const SIMPLE_PACKET: u32 = 3;
+    pub const INTERFACE_STATISTICS: u32 = 5;
     pub const ENHANCED_PACKET: u32 = 6;
 }
 
@@ -25,6 +27,9 @@ mod option {
     pub const FLAGS: u16 = 2;
     pub const TIME_RESOLUTION: u16 = 9;
     pub const TIME_OFFSET: u16 = 14;
+    /// `isb_ifdrop` and `isb_osdrop`: lost by the interface, and by the operating system.
+    pub const INTERFACE_DROPS: u16 = 5;
+    pub const SYSTEM_DROPS: u16 = 7;
 }
 
 /// Written in the section's byte order.
@@ -58,6 +63,8 @@ struct Interface {
     clock: Clock,
     /// Seconds to add to every time stamp.
     offset: i64,
+    /// Packets lost, by the latest statistics of the interface.
+    drops: u64,
 }
 
 impl Interface {
@@ -91,7 +98,7 @@ impl Pcapng {
 
     /// The next packet, `None` at the end of the file.
     #[inline]
-    pub fn next(&mut self, source: &mut Source) -> Result<Option<Record>, Fault> {
+    pub fn next(&mut self, source: &mut Source, facts: &mut InputFacts) -> Result<Option<Record>, Fault> {
         loop {
             if !source.require(LEAST_BLOCK)? {
                 let left = source.available().len();
@@ -108,6 +115,7 @@ impl Pcapng {
                 block::SECTION_HEADER => 28,
                 block::INTERFACE => 20,
                 block::SIMPLE_PACKET => 16,
+                block::INTERFACE_STATISTICS => 24,
                 block::PACKET | block::ENHANCED_PACKET => 32,
                 _ => LEAST_BLOCK as u32,
             };
@@ -130,6 +138,10 @@ impl Pcapng {
                 block::ENHANCED_PACKET => Some(self.packet(source, length, enhanced)?),
                 block::PACKET => Some(self.packet(source, length, obsolete)?),
                 block::SIMPLE_PACKET => Some(self.simple(source, length)?),
+                block::INTERFACE_STATISTICS => {
+                    self.statistics(source, length, facts)?;
+                    None
+                }
                 _ => {
                     let begin = source.offset();
                     if !source.skip(u64::from(length))? {
@@ -172,6 +184,7 @@ impl Pcapng {
             // 10^-6 s unless an option says otherwise.
             clock: Clock::Times(1_000),
             offset: 0,
+            drops: 0,
         };
         for (code, value) in options(&block[16..block.len() - 4], order) {
             match (code, value) {
@@ -185,6 +198,25 @@ impl Pcapng {
             }
         }
         self.interfaces.push(interface);
+        source.consume(length as usize);
+        Ok(())
+    }
+
+    /// Interface statistics count from the start of the capture, and may come several times for one interface.
+    #[cold]
+    fn statistics(&mut self, source: &mut Source, length: u32, facts: &mut InputFacts) -> Result<(), Fault> {
+        let order = self.order;
+        let block = whole(source, length, order)?;
+        let number = order.u32([block[8], block[9], block[10], block[11]]);
+        let counts = options(&block[20..block.len() - 4], order).filter_map(|(code, value)| {
+            let counts = matches!(code, option::INTERFACE_DROPS | option::SYSTEM_DROPS);
+            value.first_chunk().filter(|_| counts).map(|value| order.u64(*value))
+        });
+        let drops = counts.reduce(u64::saturating_add);
+        if let (Some(drops), Some(interface)) = (drops, self.interfaces.get_mut(number as usize)) {
+            facts.add_drops(drops.saturating_sub(interface.drops));
+            interface.drops = interface.drops.max(drops);
+        }
         source.consume(length as usize);
         Ok(())
     }

@@ -163,6 +163,63 @@ impl PcapngFile {
     }
 }
 
+/// An ERF file under construction.
+#[derive(Default)]
+pub struct ErfFile {
+    pub bytes: Vec<u8>,
+}
+
+impl ErfFile {
+    /// A record: 64-bit stamp, type, flags, loss counter or colour, wire length, and all that follows the header.
+    pub fn record(&mut self, stamp: u64, kind: u8, flags: u8, loss: u16, wire: u16, rest: &[u8]) -> &mut ErfFile {
+        self.bytes.extend(stamp.to_le_bytes());
+        self.bytes.extend([kind, flags]);
+        for field in [16 + rest.len() as u16, loss, wire] {
+            self.bytes.extend(field.to_be_bytes());
+        }
+        self.bytes.extend(rest);
+        self
+    }
+
+    /// An Ethernet record at `nanos` of port `port`: a frame behind its two bytes of padding.
+    pub fn ethernet(&mut self, nanos: u64, port: u8, data: &[u8], wire: u16) -> &mut ErfFile {
+        self.record(erf_stamp(nanos), 2, 4 | port, 0, wire, &[&[0, 0], data].concat())
+    }
+}
+
+/// The least 32.32 fixed-point stamp that is not before `nanos`.
+pub fn erf_stamp(nanos: u64) -> u64 {
+    (nanos / 1_000_000_000) << 32 | ((nanos % 1_000_000_000) << 32).div_ceil(1_000_000_000)
+}
+
+/// A snoop file under construction.
+pub struct SnoopFile {
+    pub bytes: Vec<u8>,
+}
+
+impl SnoopFile {
+    pub fn new(link: u32) -> SnoopFile {
+        SnoopFile { bytes: [b"snoop\0\0\0", &2u32.to_be_bytes()[..], &link.to_be_bytes()].concat() }
+    }
+
+    /// A record, padded to a multiple of four, after `drops` losses in all.
+    pub fn packet(&mut self, nanos: u64, data: &[u8], wire: u32, drops: u32) -> &mut SnoopFile {
+        let length = (24 + data.len().next_multiple_of(4)) as u32;
+        self.record([wire, data.len() as u32, length, drops], nanos, data);
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0xee);
+        self
+    }
+
+    pub fn record(&mut self, lengths: [u32; 4], nanos: u64, data: &[u8]) -> &mut SnoopFile {
+        for field in lengths.into_iter().chain([(nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000 / 1_000) as u32])
+        {
+            self.bytes.extend(field.to_be_bytes());
+        }
+        self.bytes.extend(data);
+        self
+    }
+}
+
 /// What a test compares of a packet: time, link, captured bytes, wire length, direction, input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
