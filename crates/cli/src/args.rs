@@ -119,7 +119,7 @@ pub struct Form {
 /// `flowloom extract`
 #[derive(Debug, Args)]
 pub struct Extract {
-    /// Captures: pcap or pcapng, plain, gzip or zstd; "-" reads standard input
+    /// Captures: pcap, pcapng, ERF or snoop, plain, gzip, zstd or xz; "-" reads standard input
     #[arg(required = true, value_name = "CAPTURE")]
     pub captures: Vec<PathBuf>,
     /// The workload file to write

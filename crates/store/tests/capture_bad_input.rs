@@ -3,7 +3,7 @@
 mod capture_support;
 
 use capture_support::{
-    ErfFile, ORDERS, Order, PcapFile, PcapngFile, SnoopFile, drain, fails, frame, gzip, open, read, zstd,
+    ErfFile, ORDERS, Order, PcapFile, PcapngFile, SnoopFile, drain, fails, frame, gzip, open, read, xz, zstd,
 };
 use flowloom_store::capture::{CaptureErrorKind, Captures, Input, Options};
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn a_missing_file_a_folder_and_an_unreadable_one() {
 
 #[test]
 fn empty_files_say_so() {
-    for bytes in [vec![], gzip(&[]), zstd(&[])] {
+    for bytes in [vec![], gzip(&[]), zstd(&[]), xz(&[])] {
         let error = fails(&bytes);
         assert_eq!(error.to_string(), "0: the file is empty");
         assert!(error.hint().is_some());
@@ -62,7 +62,6 @@ fn other_files_are_told_apart() {
             "not a capture: it begins with the bytes 00 01 02 03 ff fe fd fc",
         ),
         (b"1,234,56\n1,234,57\n", "not a capture: it is text that begins \"1,234,56\""),
-        (b"\xfd7zXZ\0\0\x04", "an xz file is not read"),
         (b"BZh91AY&SY", "a bzip2 file is not read"),
         (b"\xa1\xb2\xcd\x34\x00\x02\x00\x04", "modified pcap (Kuznetzov's, magic a1b2cd34) is not read"),
         (b"\x34\xcd\xb2\xa1\x02\x00\x04\x00", "modified pcap (Kuznetzov's, magic a1b2cd34) is not read"),
@@ -108,9 +107,9 @@ fn a_file_cut_in_mid_record_says_where_and_ends_there_if_allowed() {
 
 #[test]
 fn a_compressed_file_cut_anywhere_is_cut_off_and_keeps_what_was_whole() {
-    for pack in [gzip, zstd] {
+    for pack in [gzip, zstd, xz] {
         let whole = pack(&pcap(200));
-        for cut in 5..whole.len() {
+        for cut in 6..whole.len() {
             let bytes = &whole[..cut];
             let error = fails(bytes);
             assert!(matches!(error.kind, CaptureErrorKind::Truncated(_)), "{cut}: {error}");
@@ -133,6 +132,28 @@ fn damaged_compression_says_so() {
     bytes[5] ^= 0xff; // in the frame header
     let error = fails(&bytes);
     assert!(matches!(error.kind, CaptureErrorKind::Compression("zstd", _)), "{error}");
+    let whole = xz(&pcap(50));
+    for at in [8, 40, whole.len() - 3] {
+        // In the stream header, a block, the footer.
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        let error = fails(&bytes);
+        assert!(matches!(error.kind, CaptureErrorKind::Compression("xz", _)), "{at}: {error}");
+    }
+}
+
+#[test]
+fn an_xz_header_that_claims_gigabytes_is_refused() {
+    // Stream header with CRC-32 checks; block header of one filter, LZMA2, with a dictionary of 4 GiB - 1.
+    let mut bytes = b"\xfd7zXZ\0\0\x01\x69\x22\xde\x36".to_vec();
+    let mut block = vec![2, 0, 0x21, 1, 40, 0, 0, 0];
+    let mut crc = flate2::Crc::new();
+    crc.update(&block);
+    block.extend(crc.sum().to_le_bytes());
+    bytes.extend(block);
+    bytes.extend([0; 64]);
+    let error = fails(&bytes);
+    assert_eq!(error.to_string(), "0: an xz file that needs more than 256 MiB of memory is not read");
 }
 
 #[test]
@@ -232,12 +253,13 @@ fn specimen(kind: usize) -> Vec<u8> {
         erf.record(1 << 62, 27, 0, 0, 0, &[0; 16]).record(1 << 62, 5, 0, 9, 40, &[0; 40]);
         snoop.packet(time, &frame(index as u16), 70, index as u32);
     }
-    match kind % 8 {
+    match kind % 9 {
         0 | 1 => file.bytes,
         2 | 3 => pcap.bytes,
         4 => erf.bytes,
         5 => snoop.bytes,
         6 => gzip(&file.bytes),
+        7 => xz(&file.bytes),
         _ => zstd(&pcap.bytes),
     }
 }
@@ -247,7 +269,7 @@ fn stays_within(bytes: &[u8], kind: usize, options: Options) {
     let Ok(captures) = open(&[bytes], options) else { return };
     let (seen, facts, _) = drain(captures);
     assert_eq!(facts[0].packets, seen.len() as u64);
-    if kind % 8 < 6 {
+    if kind % 9 < 6 {
         // The smallest record of any format is 16 bytes.
         let held: usize = seen.iter().map(|packet| 16 + packet.bytes.len()).sum();
         assert!(held <= bytes.len(), "{} packets of {held} bytes from {}", seen.len(), bytes.len());
@@ -257,7 +279,7 @@ fn stays_within(bytes: &[u8], kind: usize, options: Options) {
 proptest! {
     #[test]
     fn no_damage_panics_or_makes_packets(
-        kind in 0..8usize,
+        kind in 0..9usize,
         flips in proptest::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 1..4),
         cut in any::<prop::sample::Index>(),
         truncate in any::<bool>(),

@@ -6,7 +6,8 @@ use std::io::{Cursor, Read, Write};
 use std::process::{Command, Stdio};
 
 use capture_support::{
-    ErfFile, ORDERS, Order, PcapFile, PcapngFile, Seen, SnoopFile, Trickle, drain, fails, frame, gzip, open, read, zstd,
+    ErfFile, ORDERS, Order, PcapFile, PcapngFile, Seen, SnoopFile, Trickle, drain, fails, frame, gzip, open, read, xz,
+    zstd,
 };
 use flowloom_core::wire::{Decoder, LinkType, Parsed, SetAside};
 use flowloom_core::workload::LinkSide;
@@ -59,6 +60,10 @@ fn every_format_order_and_compression_reads_the_same() {
             (several(gzip), Compression::Gzip),
             (zstd(&bytes), Compression::Zstd),
             (several(zstd), Compression::Zstd),
+            (xz(&bytes), Compression::Xz),
+            (several(xz), Compression::Xz),
+            // Padding between streams, as `xz` allows it.
+            ([xz(head), vec![0; 8], xz(tail)].concat(), Compression::Xz),
         ] {
             let (seen, facts) = read(&stored);
             assert_eq!(seen, expected, "{name} {compression:?}");
@@ -80,7 +85,7 @@ fn every_format_order_and_compression_reads_the_same() {
 #[test]
 fn a_pipe_that_hands_out_single_bytes_changes_nothing() {
     for (name, bytes) in plain() {
-        for stored in [bytes.clone(), gzip(&bytes), zstd(&bytes)] {
+        for stored in [bytes.clone(), gzip(&bytes), zstd(&bytes), xz(&bytes)] {
             let trickle = Box::new(Trickle(Cursor::new(stored), 1)) as Box<dyn Read + Send>;
             let captures = Captures::from_readers(vec![("pipe".into(), trickle)], Options::default()).expect("opens");
             assert_eq!(drain(captures).0.len(), 3, "{name}");
@@ -399,7 +404,7 @@ fn standard_input_child() {
 #[test]
 fn standard_input_is_a_capture() {
     for (name, bytes) in plain() {
-        for stored in [bytes.clone(), gzip(&bytes), zstd(&bytes)] {
+        for stored in [bytes.clone(), gzip(&bytes), zstd(&bytes), xz(&bytes)] {
             let mut child = Command::new(std::env::current_exe().expect("a path"))
                 .args(["--ignored", "--exact", "standard_input_child", "--nocapture"])
                 .stdin(Stdio::piped())

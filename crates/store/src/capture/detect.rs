@@ -23,7 +23,7 @@ pub(super) const PCAP_NANOSECONDS: u32 = 0xa1b2_3c4d;
 pub(super) const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// Magic numbers of formats that are known and not read.
-const NOT_READ: [(&[u8], &str); 12] = [
+const NOT_READ: [(&[u8], &str); 11] = [
     // Kuznetzov's modified pcap has 24-byte record headers; reading it as pcap would give nonsense.
     (&[0xa1, 0xb2, 0xcd, 0x34], "modified pcap (Kuznetzov's, magic a1b2cd34)"),
     (&[0x34, 0xcd, 0xb2, 0xa1], "modified pcap (Kuznetzov's, magic a1b2cd34)"),
@@ -31,7 +31,6 @@ const NOT_READ: [(&[u8], &str); 12] = [
     (&[0xac, 0x01, 0x00, 0x1c], "IXIA's pcap variant"),
     (&[0x1c, 0x00, 0x01, 0xab], "IXIA's pcap variant"),
     (&[0xab, 0x01, 0x00, 0x1c], "IXIA's pcap variant"),
-    (b"\xfd7zXZ\0", "an xz file"),
     (b"BZh", "a bzip2 file"),
     (&[0x04, 0x22, 0x4d, 0x18], "an lz4 file"),
     (b"GMBU", "a Microsoft Network Monitor capture"),

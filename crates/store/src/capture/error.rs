@@ -69,12 +69,12 @@ impl CaptureError {
             Kind::StdinTwice => Some("give the other captures as files"),
             Kind::Empty => Some("the capturing program may not have written its packets out: stop it before copying"),
             Kind::NotACapture(_) => Some("give a pcap, pcapng, ERF or snoop file, plain or compressed"),
-            Kind::NotRead(_) => Some("convert it to pcapng, for example with editcap or xz -d"),
+            Kind::NotRead(_) => Some("convert it to pcapng with editcap, or decompress it first"),
             Kind::Truncated(_) => Some("the capture may have been cut off; --allow-truncated uses what is readable"),
             Kind::Corrupt(_) => {
                 Some("the file is damaged from here on; editcap -r FILE OUT 1-N keeps the packets before")
             }
-            Kind::Compression(..) => Some("copy the file again, or test it with gzip -t or zstd -t"),
+            Kind::Compression(..) => Some("copy the file again, or test it with gzip -t, zstd -t or xz -t"),
         }
     }
 }

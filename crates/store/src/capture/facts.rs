@@ -29,6 +29,8 @@ pub enum Compression {
     Gzip,
     /// Zstandard, one frame or several.
     Zstd,
+    /// xz, one stream or several.
+    Xz,
 }
 
 impl fmt::Display for Format {
@@ -48,6 +50,7 @@ impl fmt::Display for Compression {
             Compression::None => "none",
             Compression::Gzip => "gzip",
             Compression::Zstd => "zstd",
+            Compression::Xz => "xz",
         })
     }
 }

@@ -303,6 +303,15 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::stream::encode_all(bytes, 1).expect("memory")
 }
 
+/// xz in blocks of a few hundred bytes, as `xz -T` makes them of a large file.
+pub fn xz(bytes: &[u8]) -> Vec<u8> {
+    let mut options = lzma_rust2::XzOptions::with_preset(1);
+    options.set_block_size(std::num::NonZeroU64::new(300));
+    let mut writer = lzma_rust2::XzWriter::new(Vec::new(), options).expect("options");
+    writer.write_all(bytes).expect("memory");
+    writer.finish().expect("memory")
+}
+
 /// An Ethernet frame with IPv4 and TCP, `payload` bytes of which none are in it.
 pub fn frame(payload: u16) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
