@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use crate::time::Duration;
 
+/// What a packet takes on the link beside its IP bytes: the Ethernet header without FCS, preamble or gap (methods C.6).
+pub const LINK_HEADER_BYTES: u32 = 14;
+
 /// A bit rate in bit/s, or no limit at all.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Rate(u64);

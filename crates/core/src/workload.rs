@@ -98,36 +98,102 @@ pub struct Adu {
     /// Who waits: the sender of the next ADU when sequential, the sender of this one when concurrent. After
     /// the last ADU it is the sender of this one.
     pub waiter: Side,
-    /// When the monitor saw its first byte, from the connection's start.
-    pub first_seen: Duration,
-    /// When the monitor saw the last of its bytes, from the connection's start.
-    pub last_seen: Duration,
+    /// When its bytes passed the monitor; `None` where no monitor saw them (vector files, flow records).
+    pub seen: Option<Span>,
+    /// Packets it was sent in, where packets are the application's own units: datagrams. `None` for TCP.
+    pub packets: Option<u32>,
+}
+
+/// When the monitor saw an ADU, from the connection's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Span {
+    /// Its first byte.
+    pub first: Duration,
+    /// The last of its bytes to pass.
+    pub last: Duration,
+}
+
+impl Span {
+    /// From the first to the last byte.
+    pub fn length(&self) -> Duration {
+        self.last.saturating_sub(self.first)
+    }
+
+    /// The span that covers both.
+    pub fn and(self, other: Span) -> Span {
+        Span { first: self.first.min(other.first), last: self.last.max(other.last) }
+    }
+}
+
+/// What a vector's data were sent over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Protocol {
+    /// TCP: a connection.
+    #[default]
+    Tcp,
+    /// UDP: the datagrams of a 5-tuple. Nothing is known of losses, windows or round trips.
+    Udp,
+    /// QUIC, as its first datagrams say: the datagrams of a 5-tuple, sizes with QUIC's own headers and acknowledgements.
+    Quic,
+}
+
+/// What a vector was inferred from, which decides what can be known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Evidence {
+    /// The packets of a capture.
+    #[default]
+    Packets,
+    /// A vector file of another tool: waits, but not when the monitor saw what.
+    VectorFile,
+    /// A flow record: totals of a connection, neither waits nor an order of its data.
+    FlowRecord,
+}
+
+/// The numbers a vector had in the file it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Label {
+    /// Number of its subset (Tmix: the first id, not unique).
+    pub subset: u64,
+    /// Its own number (Tmix: the global id).
+    pub id: u64,
+}
+
+/// Who an end was, where the user asked to keep it (methods M.12): by default nothing is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Host {
+    /// A dense number, the same for the same address in one workload.
+    Number(u32),
+    /// An address, encrypted or as captured.
+    Address(std::net::IpAddr),
 }
 
 /// Whether the ends took turns (methods A.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Pattern {
     /// Every data segment is ordered: one end answers the other.
+    #[default]
     Sequential,
     /// Both ends sent at once at least once: each side's ADUs and waits are independent of the other's.
     Concurrent,
 }
 
 /// How a connection ended at the monitor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Close {
     /// First FIN, by this side.
     Fin(Side),
     /// First RST before any FIN, by this side.
     Rst(Side),
     /// The capture or the idle timeout ended it; nothing was seen.
+    #[default]
     NotSeen,
 }
 
 /// Which rule decided who the initiator is (methods A.1.3), most certain first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum InitiatorRule {
-    /// It sent the SYN.
+    /// It sent the SYN, or the source names it.
+    #[default]
     Syn,
     /// The other end sent the SYN/ACK.
     SynAck,
@@ -137,15 +203,19 @@ pub enum InitiatorRule {
     FirstPacket,
 }
 
-/// What TCP told of one end.
+/// What is known of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Endpoint {
+    /// Who it was, if that is kept.
+    pub host: Option<Host>,
+    /// Its port: the acceptor's tells the application; the initiator's is kept with addresses only.
+    pub port: Option<u16>,
     /// Its SYN was seen: options that are absent below were not offered.
     pub syn_seen: bool,
     /// MSS option of its SYN.
     pub mss: Option<u16>,
     /// Largest window it advertised, in bytes, scaled (methods A.7). It limits what is sent *to* this end.
-    pub max_window: u64,
+    pub max_window: Option<u64>,
     /// Its window scale shift; `None` if its SYN was not seen or carried no option.
     pub window_scale: Option<u8>,
     /// Minimum one-side transit time: monitor to this end and back (methods A.6); `None` without a sample.
@@ -153,31 +223,63 @@ pub struct Endpoint {
     /// From handshake completion at the monitor to this end's first data byte; `None` if the handshake was not
     /// seen or this end sent nothing.
     pub lead_in: Option<Duration>,
+    /// From this end's last data byte (from the connection's start, if it sent none) to its first FIN; `None` if it
+    /// sent no FIN. An end whose FIN passed before the other's last data half-closed.
+    pub fin_wait: Option<Duration>,
     /// Packets it sent past the monitor, retransmissions included.
-    pub packets: u64,
-    /// Data segments of it that the monitor saw, duplicates included.
-    pub data_segments: u64,
-    /// Data segments all of whose bytes the monitor had seen before.
+    pub packets: Option<u64>,
+    /// Their IP bytes, headers included.
+    pub ip_bytes: Option<u64>,
+    /// What became of its data segments; `None` where no packets were seen.
+    pub segments: Option<Segments>,
+    /// Loss of its data as the source states it, in parts per million, where segments were not counted.
+    pub stated_loss_ppm: Option<u32>,
+}
+
+/// The data segments of one end, as the monitor saw them (methods A.3, A.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Segments {
+    /// All of them, duplicates included.
+    pub data: u64,
+    /// Those all of whose bytes the monitor had seen before.
     pub duplicates: u64,
-    /// Data segments that filled a hole.
+    /// Those that filled a hole.
     pub late: u64,
-    /// Late segments that are losses before the monitor (methods A.8).
+    /// Late ones that are losses before the monitor.
     pub lost_before: u64,
     /// Bytes inside holes that never filled, counted in `Adu::bytes` (methods A.3).
     pub missing_bytes: u64,
 }
 
-impl Endpoint {
-    /// Share of its data segments lost on their way to the other end (methods A.8): before the monitor,
-    /// after it, and both together. Zero when it sent none.
+impl Segments {
+    /// Share of the data lost on its way to the other end (methods A.8): before the monitor, after it, and both
+    /// together. Zero without data.
     pub fn loss(&self) -> Loss {
-        let sent = self.data_segments.saturating_sub(self.duplicates);
+        let sent = self.data.saturating_sub(self.duplicates);
         if sent == 0 {
             return Loss::default();
         }
         let before = self.lost_before as f64 / sent as f64;
-        let after = self.duplicates as f64 / self.data_segments as f64;
+        let after = self.duplicates as f64 / self.data as f64;
         Loss { before, after, total: 1.0 - (1.0 - before) * (1.0 - after) }
+    }
+}
+
+impl Endpoint {
+    /// Loss rate of its data, end to end: from its segments, or as stated by the source; `None` if neither is known.
+    pub fn loss_rate(&self) -> Option<f64> {
+        let stated = self.stated_loss_ppm.map(|ppm| f64::from(ppm) / 1e6);
+        self.segments.map(|segments| segments.loss().total).or(stated)
+    }
+
+    /// Whether a segment of it is known to have been lost.
+    pub fn is_lossy(&self) -> bool {
+        self.loss_rate().is_some_and(|rate| rate > 0.0)
+    }
+
+    /// Bytes inside holes that never filled; zero where no packets were seen.
+    pub fn missing_bytes(&self) -> u64 {
+        self.segments.map_or(0, |segments| segments.missing_bytes)
     }
 }
 
@@ -192,11 +294,18 @@ pub struct Loss {
     pub total: f64,
 }
 
-/// One TCP connection as its applications and its path made it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One connection, or one 5-tuple's datagrams, as its applications and its path made it. The default is a connection
+/// of which nothing is known.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ConnectionVector {
     /// Dense number in start order: ties are replayed by it.
     pub id: u64,
+    /// The numbers it had in a vector file.
+    pub label: Option<Label>,
+    /// What its data were sent over.
+    pub protocol: Protocol,
+    /// What it was inferred from.
+    pub evidence: Evidence,
     /// SYN, or first packet if no SYN was seen, from the first packet of the capture (methods A.9).
     pub start: Time,
     /// The side of the link the initiator is on.
@@ -211,6 +320,10 @@ pub struct ConnectionVector {
     pub handshake_repeated: bool,
     /// Sum of the two handshake samples, `None` if the handshake was not seen.
     pub syn_rtt: Option<Duration>,
+    /// Minimum round-trip time as the source states it, where the ends' transits were not measured.
+    pub stated_rtt: Option<Duration>,
+    /// From the first to the last packet at the monitor, whatever they carried; `None` where no one said.
+    pub lifetime: Option<Duration>,
     /// What is known of each end.
     pub ends: PerSide<Endpoint>,
     /// How it ended.
@@ -234,20 +347,20 @@ pub struct Epoch {
 impl Epoch {
     /// First byte of the request to last byte of the response, at the monitor; `None` for half epochs (methods C.3).
     pub fn response_time(&self) -> Option<Duration> {
-        let (request, response) = (self.request?, self.response?);
-        Some(response.last_seen.saturating_sub(request.first_seen))
+        let (request, response) = (self.request?.seen?, self.response?.seen?);
+        Some(response.last.saturating_sub(request.first))
     }
 }
 
 impl ConnectionVector {
     /// The largest window `side` advertised, `None` where its scale is unknown (methods A.7): window fields then hold
     /// anything from the window itself to a 16,384th of it. Scaling needs both SYNs to offer it, so one SYN seen
-    /// without the option settles it.
+    /// without the option settles it. Vector files state windows without scaling.
     pub fn window(&self, side: Side) -> Option<u64> {
-        let unscaled =
-            Side::BOTH.into_iter().any(|side| self.ends[side].syn_seen && self.ends[side].window_scale.is_none());
+        let unscaled = self.evidence == Evidence::VectorFile
+            || Side::BOTH.into_iter().any(|side| self.ends[side].syn_seen && self.ends[side].window_scale.is_none());
         let both_seen = Side::BOTH.into_iter().all(|side| self.ends[side].syn_seen);
-        (unscaled || both_seen).then_some(self.ends[side].max_window).filter(|window| *window > 0)
+        self.ends[side].max_window.filter(|window| *window > 0 && (unscaled || both_seen))
     }
 
     /// Payload bytes sent by `side`.
@@ -255,12 +368,19 @@ impl ConnectionVector {
         self.adus.iter().filter(|adu| adu.side == side).map(|adu| adu.bytes).sum()
     }
 
-    /// Minimum round-trip time: the two minimum transits added, or the known one alone (methods A.6).
+    /// Minimum round-trip time: the two minimum transits added, or the known one alone (methods A.6), or what the
+    /// source states.
     pub fn min_rtt(&self) -> Option<Duration> {
         match (self.ends.initiator.min_transit, self.ends.acceptor.min_transit) {
             (Some(near), Some(far)) => Some(near + far),
+            (None, None) => self.stated_rtt,
             (known, None) | (None, known) => known,
         }
+    }
+
+    /// When the first and the last data byte passed the monitor; `None` without data or where no monitor saw it.
+    pub fn data_span(&self) -> Option<Span> {
+        self.adus.iter().filter_map(|adu| adu.seen).reduce(Span::and)
     }
 
     /// Whether only one side's transit is known, so that [`Self::min_rtt`] is a lower bound.
@@ -268,16 +388,14 @@ impl ConnectionVector {
         self.ends.initiator.min_transit.is_some() != self.ends.acceptor.min_transit.is_some()
     }
 
-    /// First data byte to last data byte, at the monitor (methods C.2); `None` without data.
+    /// First data byte to last data byte, at the monitor (methods C.2); `None` without data or where no monitor saw it.
     pub fn duration(&self) -> Option<Duration> {
-        let first = self.adus.iter().map(|adu| adu.first_seen).min()?;
-        let last = self.adus.iter().map(|adu| adu.last_seen).max()?;
-        Some(last.saturating_sub(first))
+        Some(self.data_span()?.length())
     }
 
     /// When the first FIN or RST passed, or the last data if that passed later; `None` if no close was seen.
     pub fn end(&self) -> Option<Time> {
-        let last = self.adus.iter().map(|adu| adu.last_seen).max().unwrap_or_default();
+        let last = self.data_span().unwrap_or_default().last;
         Some(self.start + last + self.t_close?)
     }
 

@@ -32,6 +32,7 @@ fn observe(events: &[Event]) -> ConnectionVector {
             flags: Flags(flags),
             window: 5000,
             payload_bytes: event.len as u32,
+            ip_bytes: 40 + event.len as u32,
             mss: None,
             window_scale: None,
         };
@@ -316,12 +317,15 @@ fn check(events: &[Event]) -> Result<(), TestCaseError> {
     let (pattern, adus) = reference(events);
     prop_assert_eq!(vector.pattern, pattern);
     let micros = |time: Duration| time.as_nanos() / 1000;
-    let ours: Vec<_> =
-        vector.adus.iter().map(|adu| (adu.side, adu.bytes, micros(adu.first_seen), micros(adu.last_seen))).collect();
+    let ours: Vec<_> = vector
+        .adus
+        .iter()
+        .map(|adu| (adu.side, adu.bytes, micros(adu.seen.unwrap().first), micros(adu.seen.unwrap().last)))
+        .collect();
     prop_assert_eq!(&ours, &adus);
     for (at, adu) in vector.adus.iter().enumerate() {
         let next = vector.adus[at + 1..].iter().find(|next| pattern == Pattern::Sequential || next.side == adu.side);
-        prop_assert_eq!(adu.wait, next.map(|next| next.first_seen.saturating_sub(adu.last_seen)));
+        prop_assert_eq!(adu.wait, next.map(|next| next.seen.unwrap().first.saturating_sub(adu.seen.unwrap().last)));
     }
     Ok(())
 }

@@ -153,7 +153,7 @@ fn a_jump_in_both_directions_is_port_reuse_and_in_one_a_gap() {
     capture.s(1, ACK, 800_002_201, 1101, 60);
     let gap = capture.finish();
     assert_eq!(gap.len(), 1);
-    assert_eq!(gap[0].vector.ends.acceptor.missing_bytes, 800_000_000);
+    assert_eq!(gap[0].vector.ends.acceptor.missing_bytes(), 800_000_000);
 
     let mut capture = Capture::new();
     capture.exchange(1, 1000);
@@ -508,7 +508,7 @@ proptest! {
         prop_assert_eq!(counts.connections(), finished.len() as u64);
         let seen: u64 = finished
             .iter()
-            .flat_map(|one| Side::BOTH.map(|side| one.vector.bytes(side) - one.vector.ends[side].missing_bytes))
+            .flat_map(|one| Side::BOTH.map(|side| one.vector.bytes(side) - one.vector.ends[side].missing_bytes()))
             .sum();
         prop_assert!(seen <= sent);
         let series = capture.extractor.series();

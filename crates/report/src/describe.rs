@@ -112,16 +112,15 @@ impl Describer {
         self.complete += u64::from(vector.complete);
         self.from[usize::from(vector.initiator_side == LinkSide::Right)] += 1;
         self.last_start_ns = self.last_start_ns.max(vector.start.as_nanos());
-        let lost = |side: Side| vector.ends[side].lost_before + vector.ends[side].duplicates;
-        self.lossy += u64::from(lost(Side::Initiator) + lost(Side::Acceptor) > 0);
+        self.lossy += u64::from(Side::BOTH.into_iter().any(|side| vector.ends[side].is_lossy()));
         let mut total = 0;
         for (sum, side) in self.bytes.iter_mut().zip(Side::BOTH) {
             *sum += vector.bytes(side);
             total += vector.bytes(side);
         }
         self.connection_bytes.push(total as f64);
-        self.initiator_window_bytes.push(vector.ends.initiator.max_window as f64);
-        self.acceptor_window_bytes.push(vector.ends.acceptor.max_window as f64);
+        self.initiator_window_bytes.extend(vector.ends.initiator.max_window.map(|window| window as f64));
+        self.acceptor_window_bytes.extend(vector.ends.acceptor.max_window.map(|window| window as f64));
         self.duration_ns.extend(vector.duration().map(nanos));
         match vector.min_rtt() {
             Some(rtt) => self.min_rtt_ns.push(nanos(rtt)),

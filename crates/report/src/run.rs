@@ -235,8 +235,11 @@ impl Measurements {
             return;
         }
         let bytes = row.initiator_bytes + row.acceptor_bytes;
-        let class =
-            Class { pattern: row.pattern, size: Size::of(bytes), lost_in_original: row.original_lost_segments > 0 };
+        let class = Class {
+            pattern: row.pattern,
+            size: Size::of(bytes),
+            lost_in_original: row.original_lost_segments.is_some_and(|lost| lost > 0),
+        };
         self.classes.push((row.id, class));
         match row.outcome {
             Outcome::Completed => self.outcomes.completed += 1,
@@ -284,9 +287,11 @@ impl Measurements {
 
     /// Takes an epoch.
     pub fn epoch(&mut self, row: &EpochRow) {
-        let (Some(response), true) = (row.response, self.holds(row.start)) else { return };
+        let (Some(response), Some(start)) = (row.response, row.start.filter(|start| self.holds(*start))) else {
+            return;
+        };
         // The capture's end cut the original's epochs; the replay goes on past it and must be cut alike.
-        if row.point != Point::Endpoint && row.start + response > self.window.1 {
+        if row.point != Point::Endpoint && start + response > self.window.1 {
             return;
         }
         // Concurrent connections have no response times (methods C.3); their replay may by chance look as if it had.
@@ -297,7 +302,7 @@ impl Measurements {
 
     /// Takes an ADU.
     pub fn adu(&mut self, row: &AduRow) {
-        if let Some(class) = self.class(row.connection).filter(|_| self.holds(row.first)) {
+        if let Some(class) = self.class(row.connection).filter(|_| row.first.is_none_or(|first| self.holds(first))) {
             self.adu_sizes.at_mut(row.point).push(Value { value: row.bytes, class });
         }
     }

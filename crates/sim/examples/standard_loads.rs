@@ -137,15 +137,8 @@ fn crowd() -> Load {
 
 /// A request from the left and a response from the right, the monitor in the middle.
 fn exchange(id: u64, start: Time, rtt: Duration, request: u64, response: u64, window: u64) -> ConnectionVector {
-    let end = Endpoint { min_transit: Some(rtt / 2), max_window: window, ..Endpoint::default() };
-    let adu = |side, bytes, wait, waiter| Adu {
-        side,
-        bytes,
-        wait,
-        waiter,
-        first_seen: Duration::ZERO,
-        last_seen: Duration::ZERO,
-    };
+    let end = Endpoint { min_transit: Some(rtt / 2), max_window: Some(window), ..Endpoint::default() };
+    let adu = |side, bytes, wait, waiter| Adu { side, bytes, wait, waiter, seen: Some(Span::default()), packets: None };
     ConnectionVector {
         id,
         start,
@@ -162,6 +155,7 @@ fn exchange(id: u64, start: Time, rtt: Duration, request: u64, response: u64, wi
             adu(Side::Initiator, request, Some(Duration::ZERO), Side::Acceptor),
             adu(Side::Acceptor, response, None, Side::Acceptor),
         ],
+        ..ConnectionVector::default()
     }
 }
 

@@ -7,6 +7,7 @@ use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::{Endpoint, Limits, Segment};
 use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::LINK_HEADER_BYTES;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
@@ -91,7 +92,7 @@ impl Connection {
                 mss: end.mss.unwrap_or(default.mss).max(MIN_MSS),
                 max_window: match vector.window(side) {
                     // What was advertised without a known scale is a lower bound.
-                    None => end.max_window.max(u64::from(default.max_window)),
+                    None => end.max_window.unwrap_or(0).max(u64::from(default.max_window)),
                     Some(window) => window,
                 }
                 .try_into()
@@ -344,6 +345,7 @@ impl Connection {
                 flags: segment.flags,
                 window: segment.window_field(),
                 payload_bytes: segment.payload_bytes,
+                ip_bytes: link_bytes(segment) - LINK_HEADER_BYTES,
                 mss: segment.mss,
                 window_scale: segment.window_scale,
             };

@@ -5,6 +5,7 @@ use flowloom_core::queue::{DropTail, Queue};
 use flowloom_core::record::{DropRecord, PacketKind, PacketRecord, Recorder, Traffic};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::Time;
+use flowloom_core::units::LINK_HEADER_BYTES;
 use flowloom_core::workload::{LinkSide, Side};
 
 use crate::config::Config;
@@ -71,7 +72,7 @@ pub struct Network<'a, R> {
 /// SYNs carry the MSS option (4 bytes) and, if offered, window scaling (3 and a NOP); no other options are in use. So a
 /// SYN takes 62 bytes, an acknowledgement 54, a full segment 1,514.
 pub fn link_bytes(segment: &Segment) -> u32 {
-    segment.payload_bytes + segment.option_bytes() + 20 + 20 + 14
+    segment.payload_bytes + segment.option_bytes() + 20 + 20 + LINK_HEADER_BYTES
 }
 
 fn kind(segment: &Segment) -> PacketKind {

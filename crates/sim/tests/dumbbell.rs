@@ -405,10 +405,10 @@ fn strange_vectors_do_not_hang_the_run() {
     let mut tiny_mss = exchange(1, at(0), 5_000, 5_000);
     tiny_mss.ends.initiator.mss = Some(0);
     let mut no_window = exchange(2, at(0), 5_000, 5_000);
-    no_window.ends.initiator.max_window = 0;
-    no_window.ends.acceptor.max_window = 1;
+    no_window.ends.initiator.max_window = Some(0);
+    no_window.ends.acceptor.max_window = Some(1);
     let mut huge_window = exchange(3, at(0), 5_000, 5_000);
-    huge_window.ends.acceptor.max_window = u64::MAX;
+    huge_window.ends.acceptor.max_window = Some(u64::MAX);
     let mut no_rtt = exchange(4, at(0), 5_000, 5_000);
     no_rtt.ends.initiator.min_transit = None;
     no_rtt.ends.acceptor.min_transit = None;

@@ -85,7 +85,7 @@ fn on_path(mut vector: ConnectionVector, path: &Path) -> ConnectionVector {
     for side in Side::BOTH {
         let end = &mut vector.ends[side];
         end.min_transit = Some(Duration::from_nanos(path.transits[side]));
-        end.max_window = path.window;
+        end.max_window = Some(path.window);
     }
     vector.initiator_side = if path.right { LinkSide::Right } else { LinkSide::Left };
     vector
@@ -166,7 +166,8 @@ proptest! {
             }
             for side in Side::BOTH {
                 prop_assert_eq!(seen.ends[side].min_transit, meant.ends[side].min_transit, "to the nanosecond");
-                prop_assert_eq!(seen.ends[side].duplicates + seen.ends[side].late, 0);
+                let segments = seen.ends[side].segments.unwrap();
+                prop_assert_eq!(segments.duplicates + segments.late, 0);
                 if let Some(lead_in) = meant.ends[side].lead_in {
                     prop_assert!(within(seen.ends[side].lead_in, Some(lead_in), MICROSECOND), "{seen:?}");
                 }
@@ -204,7 +205,7 @@ proptest! {
         // A larger window than a SYN can express is not seen of an end that sent nothing else.
         let small = |mut vector: ConnectionVector| {
             for side in Side::BOTH {
-                vector.ends[side].max_window = vector.ends[side].max_window.min(65_535);
+                vector.ends[side].max_window = vector.ends[side].max_window.map(|window| window.min(65_535));
             }
             vector
         };

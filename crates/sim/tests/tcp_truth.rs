@@ -17,7 +17,7 @@ fn transfer(rtt: Duration, bytes: u64) -> ConnectionVector {
     let mut vector = exchange(1, at(0), bytes, 1);
     for end in [&mut vector.ends.initiator, &mut vector.ends.acceptor] {
         end.min_transit = Some(rtt / 2);
-        end.max_window = 1 << 30;
+        end.max_window = Some(1 << 30);
     }
     vector
 }

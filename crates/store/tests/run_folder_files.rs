@@ -10,7 +10,7 @@ use flowloom_core::record::{
     ThroughputBin, Traffic,
 };
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Adu, Close, ConnectionVector, LinkSide, Pattern, Side};
+use flowloom_core::workload::{Adu, Close, ConnectionVector, LinkSide, Pattern, Side, Span};
 use flowloom_store::run_folder::{
     ActivePoint, ActiveRow, Point, RunFolder, RunFolderError, RunIndex, RunOptions, RunWriter, ThroughputRow,
     TrafficPoint,
@@ -82,7 +82,7 @@ fn a_connection_is_seen_from_three_points() {
     let original = vector();
     let mut monitor = original.clone();
     monitor.start = at(3);
-    monitor.adus[1].last_seen = ms(140);
+    monitor.adus[1].seen = monitor.adus[1].seen.map(|seen| Span { last: ms(140), ..seen });
     monitor.t_close = Some(ms(2_000));
     let epoch = EpochRecord { connection: 0, epoch: 0, start: at(45), end: at(160) };
     writer.connection(&original, &record(&original, Outcome::Completed), &[epoch], Some(&monitor)).unwrap();
@@ -101,7 +101,7 @@ fn a_connection_is_seen_from_three_points() {
     assert_eq!((row.delivered_to_acceptor_bytes, row.delivered_to_initiator_bytes), (300, 10_000));
 
     let epochs = rows(run.epochs());
-    let seen: Vec<_> = epochs.iter().map(|row| (row.point, row.start, row.response)).collect();
+    let seen: Vec<_> = epochs.iter().map(|row| (row.point, row.start.unwrap(), row.response)).collect();
     assert_eq!(
         seen,
         [
@@ -113,7 +113,7 @@ fn a_connection_is_seen_from_three_points() {
     assert!(epochs.iter().all(|row| (row.request_bytes, row.response_bytes) == (Some(300), Some(10_000))));
 
     let adus = rows(run.adus());
-    let seen: Vec<_> = adus.iter().map(|row| (row.point, row.index, row.side, row.first, row.wait)).collect();
+    let seen: Vec<_> = adus.iter().map(|row| (row.point, row.index, row.side, row.first.unwrap(), row.wait)).collect();
     assert_eq!(
         seen,
         [
@@ -146,8 +146,8 @@ fn half_and_cut_epochs_have_no_response_time() {
         bytes: 10,
         wait: None,
         waiter: side,
-        first_seen: ms(first),
-        last_seen: ms(last),
+        seen: Some(Span { first: ms(first), last: ms(last) }),
+        packets: None,
     };
     // The acceptor greets, then one exchange that ends `last` ms into a record of one second, without a close.
     let greeted = |id, last| ConnectionVector {
@@ -260,8 +260,10 @@ fn connection() -> impl Strategy<Value = (ConnectionVector, ConnectionRecord, Op
             // Segment counts are added up.
             let mut vector = vector;
             for side in Side::BOTH {
-                vector.ends[side].duplicates >>= 2;
-                vector.ends[side].lost_before >>= 2;
+                if let Some(segments) = &mut vector.ends[side].segments {
+                    segments.duplicates >>= 2;
+                    segments.lost_before >>= 2;
+                }
             }
             let record = ConnectionRecord {
                 id,

@@ -71,7 +71,8 @@ fn what_is_captured_at_the_link_is_what_was_replayed() {
             // A concurrent connection whose ends happen not to overlap in the replay is captured as a sequential one:
             // what a side waits after itself is the same in both.
             for (original, captured) in original.windows(2).zip(captured.windows(2)) {
-                let [wanted, found] = [original, captured].map(|adus| adus[1].first_seen - adus[0].last_seen);
+                let [wanted, found] =
+                    [original, captured].map(|adus| adus[1].seen.unwrap().first - adus[0].seen.unwrap().last);
                 waits += 1;
                 assert!(
                     apart(wanted, found) <= Duration::from_micros(1),

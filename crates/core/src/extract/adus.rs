@@ -6,7 +6,7 @@
 //! are merged into that order and become ADUs.
 
 use crate::time::Duration;
-use crate::workload::{Adu, Pattern, PerSide, Side};
+use crate::workload::{Adu, Pattern, PerSide, Side, Span};
 
 /// Neighbouring data segments of one end with one acknowledgement.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +132,8 @@ pub(super) fn adus(runs: PerSide<&Runs>, lows: PerSide<u64>, pattern: Pattern) -
         let next = adus[index + 1..].iter().find(|next| pattern == Pattern::Sequential || next.side == adu.side);
         if let Some(next) = next {
             let waiter = if pattern == Pattern::Sequential { next.side } else { adu.side };
-            let wait = next.first_seen.saturating_sub(adu.last_seen);
+            let (own, following) = (adu.seen.unwrap_or_default(), next.seen.unwrap_or_default());
+            let wait = following.first.saturating_sub(own.last);
             (adus[index].wait, adus[index].waiter) = (Some(wait), waiter);
         }
     }
@@ -140,20 +141,16 @@ pub(super) fn adus(runs: PerSide<&Runs>, lows: PerSide<u64>, pattern: Pattern) -
 }
 
 fn adu(side: Side, run: &Run, start: u64) -> Adu {
-    Adu {
-        side,
-        bytes: run.end - start,
-        wait: None,
-        waiter: side,
-        first_seen: Duration::from_nanos(run.first),
-        last_seen: Duration::from_nanos(run.last),
-    }
+    Adu { side, bytes: run.end - start, wait: None, waiter: side, seen: Some(span(run)), packets: None }
+}
+
+fn span(run: &Run) -> Span {
+    Span { first: Duration::from_nanos(run.first), last: Duration::from_nanos(run.last) }
 }
 
 fn extend(adu: &mut Adu, run: &Run, start: u64) {
     adu.bytes += run.end - start;
-    adu.first_seen = adu.first_seen.min(Duration::from_nanos(run.first));
-    adu.last_seen = adu.last_seen.max(Duration::from_nanos(run.last));
+    adu.seen = adu.seen.map(|seen| seen.and(span(run)));
 }
 
 /// In the total order of methods A.4: p before q iff q acknowledges p.
@@ -199,6 +196,6 @@ fn concurrent(runs: PerSide<&Runs>, lows: PerSide<u64>) -> Vec<Adu> {
             position = run.end;
         }
     }
-    adus.sort_by_key(|adu| adu.first_seen);
+    adus.sort_by_key(|adu| adu.seen.map(|seen| seen.first));
     adus
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use crate::record::Traffic;
 use crate::time::{Duration, Time};
+use crate::units::LINK_HEADER_BYTES;
 use crate::wire::{Address, Segment};
 use crate::workload::{ConnectionVector, InitiatorRule, LinkSide, Side};
 
@@ -223,6 +224,7 @@ impl Extractor {
             flags: segment.flags,
             window: segment.window,
             payload_bytes: segment.payload_bytes,
+            ip_bytes: segment.link_bytes.saturating_sub(LINK_HEADER_BYTES),
             mss: segment.mss,
             window_scale: segment.window_scale,
         };
@@ -498,15 +500,15 @@ impl Extractor {
         of_class.connections += 1;
         of_class.packets += packets;
         for side in Side::BOTH {
-            let end = &vector.ends[side];
-            of_class.payload_bytes[side] += vector.bytes(side) - end.missing_bytes;
-            counts.missing_bytes += end.missing_bytes;
-            counts.data_segments += end.data_segments;
-            counts.duplicates += end.duplicates;
-            counts.late += end.late;
-            counts.lost_before += end.lost_before;
+            let segments = vector.ends[side].segments.unwrap_or_default();
+            of_class.payload_bytes[side] += vector.bytes(side) - segments.missing_bytes;
+            counts.missing_bytes += segments.missing_bytes;
+            counts.data_segments += segments.data;
+            counts.duplicates += segments.duplicates;
+            counts.late += segments.late;
+            counts.lost_before += segments.lost_before;
         }
-        counts.with_missing_bytes += u64::from(Side::BOTH.iter().any(|side| vector.ends[*side].missing_bytes > 0));
+        counts.with_missing_bytes += u64::from(Side::BOTH.iter().any(|side| vector.ends[*side].missing_bytes() > 0));
         counts.initiator_rules[vector.initiator_rule as usize] += 1;
         counts.handshake_repeated += u64::from(vector.handshake_repeated);
     }

@@ -2,7 +2,9 @@
 
 use crate::time::{Duration, Time};
 use crate::wire::Flags;
-use crate::workload::{Close, ConnectionVector, Endpoint, InitiatorRule, LinkSide, Pattern, PerSide, Side};
+use crate::workload::{
+    Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, LinkSide, Pattern, PerSide, Protocol, Segments, Side,
+};
 
 use super::Class;
 use super::adus::{self, Bytes, Runs};
@@ -43,6 +45,8 @@ pub struct Seen {
     pub window: u16,
     /// Payload bytes.
     pub payload_bytes: u32,
+    /// IP bytes, headers included.
+    pub ip_bytes: u32,
     /// MSS option, on SYNs.
     pub mss: Option<u16>,
     /// Window scale option, on SYNs.
@@ -86,12 +90,16 @@ struct End {
     timed: Timed,
     /// Minimum one-side transit time; [`NEVER`] without a sample. [`End::transit`] says whether to believe it.
     min_transit: u64,
+    /// IP bytes of its packets.
+    ip_bytes: u64,
     /// When its last new data passed.
     last_data: u64,
     /// When its data was first acknowledged further after that; [`NEVER`] if it was not.
     first_ack: u64,
     /// One past its last byte, once its FIN was seen.
     fin_at: u64,
+    /// When its first FIN passed.
+    fin_seen: u64,
     packets: u32,
     data_segments: u32,
     duplicates: u32,
@@ -128,9 +136,11 @@ impl End {
             runs: Runs::default(),
             timed: Timed::default(),
             min_transit: NEVER,
+            ip_bytes: 0,
             last_data: 0,
             first_ack: NEVER,
             fin_at: 0,
+            fin_seen: NEVER,
             packets: 0,
             data_segments: 0,
             duplicates: 0,
@@ -321,6 +331,7 @@ impl Observer {
             Side::Acceptor => (&mut acceptor[0], &mut initiator[0]),
         };
         own.packets = own.packets.saturating_add(1);
+        own.ip_bytes += u64::from(seen.ip_bytes);
         self.attempt &= flags.syn() && !flags.rst() && seen.payload_bytes == 0;
         if flags.rst() {
             // Neither its numbers nor its payload (methods A.1.6) are the connection's.
@@ -365,6 +376,7 @@ impl Observer {
             } else {
                 own.fin = true;
                 own.fin_at = end;
+                own.fin_seen = now;
                 own.timed.sent(end + 1, seen.payload_bytes + 1, now);
             }
             self.note_close(Close::Fin(sender));
@@ -499,24 +511,34 @@ impl Observer {
         };
         let established = self.handshake.established();
         let endpoint = |end: &End, unseen: u64| Endpoint {
+            host: None,
+            port: None,
             syn_seen: end.syn,
             mss: end.mss,
-            max_window: end.max_window(scaled),
+            max_window: (end.packets > 0).then(|| end.max_window(scaled)),
             window_scale: end.window_scale,
             min_transit: end.transit().map(Duration::from_nanos),
             lead_in: established
                 .and_then(|established| Some(end.runs.first_seen()?.saturating_sub(established)))
                 .map(Duration::from_nanos),
-            packets: u64::from(end.packets),
-            data_segments: u64::from(end.data_segments),
-            duplicates: u64::from(end.duplicates),
-            late: u64::from(end.late),
-            lost_before: u64::from(end.lost_before),
-            missing_bytes: if end.runs.is_empty() { 0 } else { end.coverage.missing() + unseen },
+            fin_wait: (end.fin_seen != NEVER).then(|| Duration::from_nanos(end.fin_seen.saturating_sub(end.last_data))),
+            packets: Some(u64::from(end.packets)),
+            ip_bytes: Some(end.ip_bytes),
+            segments: Some(Segments {
+                data: u64::from(end.data_segments),
+                duplicates: u64::from(end.duplicates),
+                late: u64::from(end.late),
+                lost_before: u64::from(end.lost_before),
+                missing_bytes: if end.runs.is_empty() { 0 } else { end.coverage.missing() + unseen },
+            }),
+            stated_loss_ppm: None,
         };
-        let last_data = adus.iter().map(|adu| adu.last_seen).max().unwrap_or_default();
+        let last_data = adus.iter().filter_map(|adu| adu.seen).map(|seen| seen.last).max().unwrap_or_default();
         let vector = ConnectionVector {
             id: identity.id,
+            label: None,
+            protocol: Protocol::Tcp,
+            evidence: Evidence::Packets,
             start: identity.start,
             initiator_side: identity.initiator_side,
             initiator_rule: identity.initiator_rule,
@@ -524,6 +546,8 @@ impl Observer {
             complete,
             handshake_repeated: self.handshake.is_repeated(),
             syn_rtt: self.handshake.round_trip().map(Duration::from_nanos),
+            stated_rtt: None,
+            lifetime: Some(Duration::from_nanos(self.now)),
             ends: PerSide { initiator: endpoint(initiator, unseen[0]), acceptor: endpoint(acceptor, unseen[1]) },
             close: self.close,
             t_close: (self.close != Close::NotSeen)

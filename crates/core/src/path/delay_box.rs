@@ -165,6 +165,7 @@ mod tests {
             close: Close::Fin(Side::Initiator),
             t_close: None,
             adus: Vec::new(),
+            ..ConnectionVector::default()
         }
     }
 

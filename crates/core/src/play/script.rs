@@ -70,7 +70,7 @@ impl Script {
         }
         let close_wait = match vector.t_close.filter(|_| model.t_close) {
             Some(raw) => {
-                let last = vector.adus.iter().max_by_key(|adu| adu.last_seen).map(|adu| adu.side);
+                let last = vector.adus.iter().max_by_key(|adu| adu.seen.map(|seen| seen.last)).map(|adu| adu.side);
                 let closer = match vector.close {
                     Close::Fin(side) | Close::Rst(side) => Some(side),
                     Close::NotSeen => None,

@@ -13,9 +13,6 @@ mod tcp;
 mod tests;
 mod udp;
 
-/// IP bytes and the Ethernet header without FCS, preamble or gap (methods C.6): a packet's share of the link beyond IP.
-const LINK_OVERHEAD: u32 = 14;
-
 use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroU32;

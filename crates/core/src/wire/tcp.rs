@@ -1,6 +1,7 @@
 //! The TCP header (RFC 9293) and the two options extraction needs.
 
-use super::{Address, Flags, LINK_OVERHEAD, Segment, SetAside, ip};
+use super::{Address, Flags, Segment, SetAside, ip};
+use crate::units::LINK_HEADER_BYTES;
 
 /// Option kinds (RFC 9293 section 3.1, RFC 7323 section 2.2).
 mod option {
@@ -36,7 +37,7 @@ pub(super) fn parse(bytes: &[u8], length: u32, ip: &ip::Header) -> Result<Segmen
         flags,
         window: u16::from_be_bytes([header[14], header[15]]),
         payload_bytes: length - header_length,
-        link_bytes: ip.total_length.saturating_add(LINK_OVERHEAD),
+        link_bytes: ip.total_length.saturating_add(LINK_HEADER_BYTES),
         mss: None,
         window_scale: None,
         vlan: None,

@@ -1,7 +1,8 @@
 //! The UDP header (RFC 768), and whether QUIC is behind it.
 
 use super::layer::Rest;
-use super::{Address, Datagram, LINK_OVERHEAD, SetAside, ip};
+use super::{Address, Datagram, SetAside, ip};
+use crate::units::LINK_HEADER_BYTES;
 
 /// Parses a UDP header; `rest` goes to its payload.
 ///
@@ -20,7 +21,7 @@ pub(super) fn parse(rest: &mut Rest<'_>, ip: &ip::Header) -> Result<Datagram, Se
         source: Address { ip: ip.addresses[0], port: u16::from_be_bytes([header[0], header[1]]) },
         destination: Address { ip: ip.addresses[1], port: u16::from_be_bytes([header[2], header[3]]) },
         payload_bytes: rest.length,
-        link_bytes: ip.total_length.saturating_add(LINK_OVERHEAD),
+        link_bytes: ip.total_length.saturating_add(LINK_HEADER_BYTES),
         quic: is_quic(rest.bytes),
         vlan: None,
         from: None,

@@ -9,7 +9,7 @@ use flowloom_core::record::{
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, Endpoint, InitiatorRule, LinkSide, Pattern, PerSide, Side,
+    Adu, Close, ConnectionVector, Endpoint, InitiatorRule, LinkSide, Pattern, PerSide, Segments, Side, Span,
 };
 use flowloom_report::{Facts, HostFacts, Original};
 use flowloom_store::run_folder::{RunFolder, RunOptions, RunWriter, TrafficPoint};
@@ -119,7 +119,7 @@ impl MadeUp {
         let unfinished = id >= self.connections - self.unfinished;
         let half = Duration::from_nanos(rtt.as_nanos() / 4);
         let at = |offset: Duration| start + offset;
-        let last = monitor.adus.iter().map(|adu| adu.last_seen).max().unwrap();
+        let last = monitor.data_span().unwrap().last;
         let bytes = [monitor.bytes(Side::Initiator), monitor.bytes(Side::Acceptor)];
         let record = ConnectionRecord {
             id,
@@ -139,7 +139,7 @@ impl MadeUp {
             .enumerate()
             .filter_map(|(index, epoch)| {
                 let (request, response) = (epoch.request?, epoch.response?);
-                let (start, end) = (at(request.first_seen), at(response.last_seen + half));
+                let (start, end) = (at(request.seen.unwrap().first), at(response.seen.unwrap().last + half));
                 Some(EpochRecord { connection: id, epoch: index as u32, start, end })
             })
             .collect();
@@ -162,10 +162,10 @@ impl MadeUp {
                 let first = Duration::from_secs_f64(*now);
                 // Twelve round trips a megabyte, as a window would have it.
                 *now += (bytes as f64 / 1e6 * 12.0 * rtt.as_secs_f64() + bytes as f64 * 8e-9) * slower;
-                let last_seen = Duration::from_secs_f64(*now);
+                let seen = Some(Span { first, last: Duration::from_secs_f64(*now) });
                 *now += wait * slower;
                 let wait = Some(Duration::from_secs_f64(wait * slower));
-                adus.push(Adu { side, bytes, wait, waiter: side.other(), first_seen: first, last_seen });
+                adus.push(Adu { side, bytes, wait, waiter: side.other(), seen, packets: None });
             };
             push(Side::Initiator, request, think, &mut now);
             push(Side::Acceptor, response, if index + 1 == epochs.len() { 0.0 } else { pause }, &mut now);
@@ -173,8 +173,7 @@ impl MadeUp {
         let lossy = self.lossy > 0 && id % self.lossy == 3;
         let end = Endpoint {
             min_transit: Some(Duration::from_nanos(rtt.as_nanos() / 2)),
-            data_segments: 10,
-            duplicates: u64::from(lossy),
+            segments: Some(Segments { data: 10, duplicates: u64::from(lossy), ..Segments::default() }),
             ..Endpoint::default()
         };
         ConnectionVector {
@@ -190,6 +189,7 @@ impl MadeUp {
             close: Close::Fin(Side::Initiator),
             t_close: Some(Duration::from_millis(20)),
             adus,
+            ..ConnectionVector::default()
         }
     }
 
@@ -244,10 +244,11 @@ impl PerDirection {
     fn add(&mut self, vector: &ConnectionVector) {
         for adu in &vector.adus {
             let packets = adu.bytes.div_ceil(1_448);
-            let length = adu.last_seen.saturating_sub(adu.first_seen);
+            let seen = adu.seen.unwrap();
             for packet in 0..packets {
                 let payload = 1_448.min(adu.bytes - packet * 1_448);
-                let time = vector.start + adu.first_seen + Duration::from_nanos(length.as_nanos() / packets * packet);
+                let time =
+                    vector.start + seen.first + Duration::from_nanos(seen.length().as_nanos() / packets * packet);
                 let data = Traffic { packets: 1, bytes: payload + 66, payload_bytes: payload };
                 self.sides[adu.side as usize].add(time, data);
                 if packet % 2 == 1 {

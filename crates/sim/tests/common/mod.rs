@@ -78,7 +78,7 @@ pub fn at(n: u64) -> Time {
 
 /// A vector with the given ADUs (side, bytes, wait after it), starting at `start`, 20 ms and 60 ms from the monitor.
 pub fn vector(id: u64, start: Time, pattern: Pattern, adus: &[(Side, u64, Duration)]) -> ConnectionVector {
-    let end = |transit| Endpoint { min_transit: Some(transit), max_window: 1 << 20, ..Endpoint::default() };
+    let end = |transit| Endpoint { min_transit: Some(transit), max_window: Some(1 << 20), ..Endpoint::default() };
     let waiter = |index: usize| match pattern {
         Pattern::Sequential => adus.get(index + 1).unwrap_or(&adus[index]).0,
         Pattern::Concurrent => adus[index].0,
@@ -101,10 +101,11 @@ pub fn vector(id: u64, start: Time, pattern: Pattern, adus: &[(Side, u64, Durati
                 bytes: adus[index].1,
                 wait: Some(adus[index].2),
                 waiter: waiter(index),
-                first_seen: Duration::ZERO,
-                last_seen: Duration::ZERO,
+                seen: Some(Span::default()),
+                packets: None,
             })
             .collect(),
+        ..ConnectionVector::default()
     }
 }
 

@@ -118,7 +118,7 @@ pub struct ConnectionRow {
     /// Payload bytes the acceptor's application got to the initiator.
     pub delivered_to_initiator_bytes: u64,
     /// Data segments the original lost before its monitor plus those it saw twice, both directions (methods A.8, M.7).
-    pub original_lost_segments: u64,
+    pub original_lost_segments: Option<u64>,
 }
 
 impl Row for ConnectionRow {
@@ -151,7 +151,7 @@ impl Row for ConnectionRow {
             timeouts: 0,
             delivered_to_acceptor_bytes: 0,
             delivered_to_initiator_bytes: 0,
-            original_lost_segments: 0,
+            original_lost_segments: None,
         }
     }
 
@@ -208,8 +208,8 @@ pub struct EpochRow {
     pub request_bytes: Option<u64>,
     /// Size of the response; `None` in a half epoch without one.
     pub response_bytes: Option<u64>,
-    /// First byte of the request, or of the response if there is no request.
-    pub start: Time,
+    /// First byte of the request, or of the response if there is no request; `None` where no monitor saw it.
+    pub start: Option<Time>,
     /// Response time (methods C.3); `None` for half epochs and for epochs the end of the record cut.
     pub response: Option<Duration>,
 }
@@ -247,10 +247,10 @@ pub struct AduRow {
     pub side: Side,
     /// Payload bytes.
     pub bytes: u64,
-    /// When its first byte passed.
-    pub first: Time,
+    /// When its first byte passed; `None` where no monitor saw it.
+    pub first: Option<Time>,
     /// When the last of its bytes passed.
-    pub last: Time,
+    pub last: Option<Time>,
     /// Quiet time after it (methods A.5.5).
     pub wait: Option<Duration>,
 }
@@ -265,8 +265,8 @@ impl Row for AduRow {
             index: 0,
             side: Side::Initiator,
             bytes: 0,
-            first: Time::ZERO,
-            last: Time::ZERO,
+            first: None,
+            last: None,
             wait: None,
         }
     }

@@ -323,7 +323,7 @@ impl Tables {
                 epoch: number(index),
                 request_bytes: epoch.request.map(|adu| adu.bytes),
                 response_bytes: epoch.response.map(|adu| adu.bytes),
-                start: vector.start + first.map(|adu| adu.first_seen).unwrap_or_default(),
+                start: first.and_then(|adu| adu.seen).map(|seen| vector.start + seen.first),
                 response: epoch.response_time().filter(|_| !is_cut),
             })?;
         }
@@ -334,8 +334,8 @@ impl Tables {
                 index: number(index),
                 side: adu.side,
                 bytes: adu.bytes,
-                first: vector.start + adu.first_seen,
-                last: vector.start + adu.last_seen,
+                first: adu.seen.map(|seen| vector.start + seen.first),
+                last: adu.seen.map(|seen| vector.start + seen.last),
                 wait: adu.wait,
             })?;
         }
@@ -354,7 +354,7 @@ impl Tables {
                 epoch: record.epoch,
                 request_bytes: epoch.and_then(|epoch| epoch.request).map(|adu| adu.bytes),
                 response_bytes: epoch.and_then(|epoch| epoch.response).map(|adu| adu.bytes),
-                start: record.start,
+                start: Some(record.start),
                 response: Some(record.end.since(record.start)),
             })?;
         }
@@ -432,7 +432,7 @@ fn connection_row(
     monitor: Option<&ConnectionVector>,
 ) -> ConnectionRow {
     let [delivered_to_acceptor_bytes, delivered_to_initiator_bytes] = record.delivered_bytes;
-    let lost = |side: Side| original.ends[side].lost_before + original.ends[side].duplicates;
+    let lost = |side: Side| original.ends[side].segments.map(|seen| seen.lost_before + seen.duplicates);
     ConnectionRow {
         id: original.id,
         start: original.start,
@@ -466,8 +466,8 @@ fn connection_row(
 /// Whether the end of the original's record may have cut the connection's last ADU: it was neither closed nor quiet.
 fn cut_by_end(vector: &ConnectionVector, record: Option<Duration>) -> bool {
     let Some(record) = record else { return false };
-    let last = vector.adus.iter().map(|adu| adu.last_seen).max().unwrap_or_default();
-    vector.close == Close::NotSeen && (Time::ZERO + record).since(vector.start + last) < QUIET
+    let Some(data) = vector.data_span() else { return false };
+    vector.close == Close::NotSeen && (Time::ZERO + record).since(vector.start + data.last) < QUIET
 }
 
 /// Refuses to write to `target` if what is there must not be replaced. `marker` is the file that says it is ours.

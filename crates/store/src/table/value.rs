@@ -3,9 +3,11 @@
 //! Numbers are signed 64-bit integers, because users subtract columns, and unsigned columns wrap around or fail
 //! when they do. Values of 2^63 and above (292 years, 8 EiB) come back unchanged but look negative to others.
 
+use std::net::IpAddr;
+
 use flowloom_core::record::{DropReason, Outcome, PacketKind};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Close, InitiatorRule, LinkSide, Pattern, Side};
+use flowloom_core::workload::{Close, Evidence, InitiatorRule, LinkSide, Pattern, Protocol, Side};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
 
@@ -102,6 +104,19 @@ macro_rules! small_integers {
 
 small_integers!(u8, u16, u32);
 
+impl Value for IpAddr {
+    type Physical = ByteArrayType;
+    const TEXT: bool = true;
+
+    fn store(self) -> ByteArray {
+        ByteArray::from(self.to_string().into_bytes())
+    }
+
+    fn load(stored: &ByteArray) -> Option<IpAddr> {
+        std::str::from_utf8(stored.data()).ok()?.parse().ok()
+    }
+}
+
 impl Value for Time {
     type Physical = Int64Type;
     fn store(self) -> i64 {
@@ -163,6 +178,16 @@ impl Text for LinkSide {
 impl Text for Pattern {
     const NAMES: &'static [(&'static str, Pattern)] =
         &[("sequential", Pattern::Sequential), ("concurrent", Pattern::Concurrent)];
+}
+
+impl Text for Protocol {
+    const NAMES: &'static [(&'static str, Protocol)] =
+        &[("tcp", Protocol::Tcp), ("udp", Protocol::Udp), ("quic", Protocol::Quic)];
+}
+
+impl Text for Evidence {
+    const NAMES: &'static [(&'static str, Evidence)] =
+        &[("packets", Evidence::Packets), ("vector-file", Evidence::VectorFile), ("flow-record", Evidence::FlowRecord)];
 }
 
 impl Text for InitiatorRule {

@@ -1,9 +1,9 @@
 //! The columns of a workload file.
 
-use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, Endpoint, InitiatorRule, LinkSide, Pattern, PerSide, Side,
-};
+use std::net::IpAddr;
+
+use flowloom_core::time::Duration;
+use flowloom_core::workload::{Adu, ConnectionVector, Endpoint, Host, Label, Segments, Side, Span};
 
 use crate::table::{Column, Row, column, derived, element, list};
 
@@ -11,25 +11,24 @@ impl Row for ConnectionVector {
     const TABLE: &'static str = "workload";
 
     fn blank() -> ConnectionVector {
-        ConnectionVector {
-            id: 0,
-            start: Time::ZERO,
-            initiator_side: LinkSide::Left,
-            initiator_rule: InitiatorRule::Syn,
-            pattern: Pattern::Sequential,
-            complete: false,
-            handshake_repeated: false,
-            syn_rtt: None,
-            ends: PerSide::default(),
-            close: Close::NotSeen,
-            t_close: None,
-            adus: Vec::new(),
-        }
+        ConnectionVector::default()
     }
 
     fn columns() -> Vec<Column<ConnectionVector>> {
         let mut columns = vec![
             column("id", |v: &Self| v.id, |v, x| v.id = x),
+            column(
+                "label_subset",
+                |v: &Self| v.label.map(|label| label.subset),
+                |v, x: Option<u64>| v.label = x.map(|subset| Label { subset, ..v.label.unwrap_or_default() }),
+            ),
+            column(
+                "label_id",
+                |v: &Self| v.label.map(|label| label.id),
+                |v, x: Option<u64>| v.label = x.map(|id| Label { id, ..v.label.unwrap_or_default() }),
+            ),
+            column("protocol", |v: &Self| v.protocol, |v, x| v.protocol = x),
+            column("evidence", |v: &Self| v.evidence, |v, x| v.evidence = x),
             column("start_ns", |v: &Self| v.start, |v, x| v.start = x),
             column("initiator_side", |v: &Self| v.initiator_side, |v, x| v.initiator_side = x),
             column("initiator_rule", |v: &Self| v.initiator_rule, |v, x| v.initiator_rule = x),
@@ -37,6 +36,8 @@ impl Row for ConnectionVector {
             column("complete", |v: &Self| v.complete, |v, x| v.complete = x),
             column("handshake_repeated", |v: &Self| v.handshake_repeated, |v, x| v.handshake_repeated = x),
             column("syn_rtt_ns", |v: &Self| v.syn_rtt, |v, x| v.syn_rtt = x),
+            column("stated_rtt_ns", |v: &Self| v.stated_rtt, |v, x| v.stated_rtt = x),
+            column("lifetime_ns", |v: &Self| v.lifetime, |v, x| v.lifetime = x),
             column("close", |v: &Self| v.close, |v, x| v.close = x),
             column("t_close_ns", |v: &Self| v.t_close, |v, x| v.t_close = x),
             derived("initiator_bytes", |v: &Self| v.bytes(Side::Initiator)),
@@ -71,47 +72,75 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
             )
         };
     }
-    // A field added to `Endpoint` must become a column: this stops compiling until it does.
+    macro_rules! segments {
+        ($name:literal, $field:ident) => {
+            column(
+                &format!("{prefix}_{}", $name),
+                move |v: &ConnectionVector| v.ends[side].segments.map(|segments| segments.$field),
+                move |v, x: Option<u64>| {
+                    if let Some(x) = x {
+                        v.ends[side].segments.get_or_insert_default().$field = x;
+                    }
+                },
+            )
+        };
+    }
+    // A field added to one of these must become a column: this stops compiling until it does.
     let Endpoint {
+        host: _,
+        port: _,
         syn_seen: _,
         mss: _,
         max_window: _,
         window_scale: _,
         min_transit: _,
         lead_in: _,
+        fin_wait: _,
         packets: _,
-        data_segments: _,
-        duplicates: _,
-        late: _,
-        lost_before: _,
-        missing_bytes: _,
+        ip_bytes: _,
+        segments: _,
+        stated_loss_ppm: _,
     } = Endpoint::default();
+    let Segments { data: _, duplicates: _, late: _, lost_before: _, missing_bytes: _ } = Segments::default();
     vec![
+        column(
+            &format!("{prefix}_host_number"),
+            move |v: &ConnectionVector| match v.ends[side].host {
+                Some(Host::Number(number)) => Some(number),
+                Some(Host::Address(_)) | None => None,
+            },
+            move |v, x: Option<u32>| v.ends[side].host = x.map(Host::Number).or(v.ends[side].host),
+        ),
+        column(
+            &format!("{prefix}_address"),
+            move |v: &ConnectionVector| match v.ends[side].host {
+                Some(Host::Address(address)) => Some(address),
+                Some(Host::Number(_)) | None => None,
+            },
+            move |v, x: Option<IpAddr>| v.ends[side].host = x.map(Host::Address).or(v.ends[side].host),
+        ),
+        end!("port", port),
         end!("syn_seen", syn_seen),
         end!("mss_bytes", mss),
         end!("max_window_bytes", max_window),
         end!("window_scale", window_scale),
         end!("min_transit_ns", min_transit),
         end!("lead_in_ns", lead_in),
+        end!("fin_wait_ns", fin_wait),
         end!("packets", packets),
-        end!("data_segments", data_segments),
-        end!("duplicate_segments", duplicates),
-        end!("late_segments", late),
-        end!("lost_before_segments", lost_before),
-        end!("missing_bytes", missing_bytes),
+        end!("ip_bytes", ip_bytes),
+        segments!("data_segments", data),
+        segments!("duplicate_segments", duplicates),
+        segments!("late_segments", late),
+        segments!("lost_before_segments", lost_before),
+        segments!("missing_bytes", missing_bytes),
+        end!("stated_loss_ppm", stated_loss_ppm),
     ]
 }
 
 /// The list of ADUs.
 fn adus() -> Column<ConnectionVector> {
-    let blank = Adu {
-        side: Side::Initiator,
-        bytes: 0,
-        wait: None,
-        waiter: Side::Initiator,
-        first_seen: Duration::ZERO,
-        last_seen: Duration::ZERO,
-    };
+    let blank = Adu { side: Side::Initiator, bytes: 0, wait: None, waiter: Side::Initiator, seen: None, packets: None };
     list(
         "adus",
         blank,
@@ -122,8 +151,17 @@ fn adus() -> Column<ConnectionVector> {
             element("bytes", |adu: &Adu| adu.bytes, |adu, x| adu.bytes = x),
             element("wait_ns", |adu: &Adu| adu.wait, |adu, x| adu.wait = x),
             element("waiter", |adu: &Adu| adu.waiter, |adu, x| adu.waiter = x),
-            element("first_seen_ns", |adu: &Adu| adu.first_seen, |adu, x| adu.first_seen = x),
-            element("last_seen_ns", |adu: &Adu| adu.last_seen, |adu, x| adu.last_seen = x),
+            element(
+                "first_seen_ns",
+                |adu: &Adu| adu.seen.map(|seen| seen.first),
+                |adu, x: Option<Duration>| adu.seen = x.map(|first| Span { first, ..adu.seen.unwrap_or_default() }),
+            ),
+            element(
+                "last_seen_ns",
+                |adu: &Adu| adu.seen.map(|seen| seen.last),
+                |adu, x: Option<Duration>| adu.seen = x.map(|last| Span { last, ..adu.seen.unwrap_or_default() }),
+            ),
+            element("packets", |adu: &Adu| adu.packets, |adu, x| adu.packets = x),
         ],
     )
 }

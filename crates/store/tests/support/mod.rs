@@ -2,7 +2,8 @@
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, Endpoint, InitiatorRule, LinkSide, Pattern, PerSide, Side,
+    Adu, Close, ConnectionVector, Endpoint, Evidence, Host, InitiatorRule, Label, LinkSide, Pattern, PerSide, Protocol,
+    Segments, Side, Span,
 };
 use proptest::prelude::*;
 
@@ -24,28 +25,55 @@ pub fn link_side() -> impl Strategy<Value = LinkSide> {
 }
 
 fn adu() -> impl Strategy<Value = Adu> {
-    (side(), 0..1u64 << 40, prop::option::of(duration()), side(), duration(), duration()).prop_map(
-        |(side, bytes, wait, waiter, first_seen, last_seen)| Adu { side, bytes, wait, waiter, first_seen, last_seen },
-    )
+    let span = (duration(), duration()).prop_map(|(first, last)| Span { first, last });
+    let wait = prop::option::of(duration());
+    (side(), 0..1u64 << 40, wait, side(), prop::option::of(span), any::<Option<u32>>())
+        .prop_map(|(side, bytes, wait, waiter, seen, packets)| Adu { side, bytes, wait, waiter, seen, packets })
+}
+
+fn host() -> impl Strategy<Value = Option<Host>> {
+    prop::option::of(prop_oneof![
+        any::<u32>().prop_map(Host::Number),
+        any::<[u8; 4]>().prop_map(|octets| Host::Address(octets.into())),
+        any::<[u8; 16]>().prop_map(|octets| Host::Address(octets.into())),
+    ])
+}
+
+fn segments() -> impl Strategy<Value = Option<Segments>> {
+    let counts = [number(), number(), number(), number(), number()];
+    prop::option::of(counts.prop_map(|[data, duplicates, late, lost_before, missing_bytes]| Segments {
+        data,
+        duplicates,
+        late,
+        lost_before,
+        missing_bytes,
+    }))
 }
 
 fn endpoint() -> impl Strategy<Value = Endpoint> {
-    let tcp = (any::<bool>(), any::<Option<u16>>(), number(), any::<Option<u8>>());
-    let times = (prop::option::of(duration()), prop::option::of(duration()));
-    (tcp, times, [number(), number(), number(), number(), number(), number()]).prop_map(
-        |((syn_seen, mss, max_window, window_scale), (min_transit, lead_in), counts)| Endpoint {
-            syn_seen,
-            mss,
-            max_window,
-            window_scale,
-            min_transit,
-            lead_in,
-            packets: counts[0],
-            data_segments: counts[1],
-            duplicates: counts[2],
-            late: counts[3],
-            lost_before: counts[4],
-            missing_bytes: counts[5],
+    let optional = || prop::option::of(number());
+    let who = (host(), any::<Option<u16>>());
+    let tcp = (any::<bool>(), any::<Option<u16>>(), optional(), any::<Option<u8>>());
+    let times = [(); 3].map(|()| prop::option::of(duration()));
+    (who, tcp, times, optional(), optional(), segments(), any::<Option<u32>>()).prop_map(
+        |(who, tcp, times, packets, ip_bytes, segments, stated_loss_ppm)| {
+            let ((host, port), (syn_seen, mss, max_window, window_scale)) = (who, tcp);
+            let [min_transit, lead_in, fin_wait] = times;
+            Endpoint {
+                host,
+                port,
+                syn_seen,
+                mss,
+                max_window,
+                window_scale,
+                min_transit,
+                lead_in,
+                fin_wait,
+                packets,
+                ip_bytes,
+                segments,
+                stated_loss_ppm,
+            }
         },
     )
 }
@@ -62,12 +90,19 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     let close = prop_oneof![side().prop_map(Close::Fin), side().prop_map(Close::Rst), Just(Close::NotSeen)];
     let identity = (number(), number(), link_side(), rule, pattern, any::<bool>(), any::<bool>());
     let adus = prop::collection::vec(adu(), 0..6);
-    let times = (prop::option::of(duration()), prop::option::of(duration()));
-    (identity, times, endpoint(), endpoint(), close, adus).prop_map(
-        |(identity, (syn_rtt, t_close), initiator, acceptor, close, adus)| {
+    let times = [(); 4].map(|()| prop::option::of(duration()));
+    let label = prop::option::of((number(), number()).prop_map(|(subset, id)| Label { subset, id }));
+    let protocol = prop::sample::select(vec![Protocol::Tcp, Protocol::Udp, Protocol::Quic]);
+    let evidence = prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord]);
+    (identity, (label, protocol, evidence), times, endpoint(), endpoint(), close, adus).prop_map(
+        |(identity, (label, protocol, evidence), times, initiator, acceptor, close, adus)| {
+            let [syn_rtt, stated_rtt, lifetime, t_close] = times;
             let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
             ConnectionVector {
                 id,
+                label,
+                protocol,
+                evidence,
                 start: Time::from_nanos(start),
                 initiator_side,
                 initiator_rule,
@@ -75,6 +110,8 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
                 complete,
                 handshake_repeated,
                 syn_rtt,
+                stated_rtt,
+                lifetime,
                 ends: PerSide { initiator, acceptor },
                 close,
                 t_close,
@@ -93,17 +130,17 @@ pub fn plain(count: u64, gap: Duration) -> impl Iterator<Item = ConnectionVector
             bytes,
             wait,
             waiter: Side::Acceptor,
-            first_seen: ms(at),
-            last_seen: ms(at + 10),
+            seen: Some(Span { first: ms(at), last: ms(at + 10) }),
+            packets: None,
         };
         let end = |transit| Endpoint {
             mss: Some(1460),
-            max_window: 65_535,
+            max_window: Some(65_535),
             window_scale: Some(7),
             min_transit: Some(ms(transit + id % 50)),
             lead_in: Some(ms(1)),
-            packets: 5,
-            data_segments: 2,
+            packets: Some(5),
+            segments: Some(Segments { data: 2, ..Segments::default() }),
             ..Endpoint::default()
         };
         ConnectionVector {
@@ -122,6 +159,7 @@ pub fn plain(count: u64, gap: Duration) -> impl Iterator<Item = ConnectionVector
                 adu(Side::Initiator, 300 + id % 7, 42, Some(ms(60))),
                 adu(Side::Acceptor, 10_000 + id * 13 % 4_001, 112, None),
             ],
+            ..ConnectionVector::default()
         }
     })
 }
