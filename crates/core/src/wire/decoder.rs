@@ -1,6 +1,8 @@
 //! From a captured packet to what it carries: one header after the other.
 
 use super::ethernet::ether_type;
+use super::fragments::{FragmentCounts, Fragments, Lead};
+use super::ip::protocol;
 use super::layer::{Layer, Rest, Trail};
 use super::{LinkType, Parsed, Segment, SetAside, cooked, ethernet, ip, loopback, tcp, udp};
 use crate::time::Time;
@@ -8,9 +10,12 @@ use crate::time::Time;
 /// Decodes the packets of a capture, in its order.
 ///
 /// One decoder reads one capture (or several merged). [`Decoder::decode`] says what each packet carries or why it is set
-/// aside.
+/// aside. Packets that came in fragments are put together: all fragments but the one that completes a packet are set
+/// aside, and that one yields it. What waits for fragments is bounded: 4,096 packets, and 30 s of capture time.
 #[derive(Clone, Debug, Default)]
-pub struct Decoder {}
+pub struct Decoder {
+    fragments: Fragments,
+}
 
 impl Decoder {
     /// What a captured packet carries, or why it yields nothing.
@@ -28,11 +33,15 @@ impl Decoder {
         }
     }
 
+    /// How packets that came in fragments ended so far.
+    pub fn fragments(&self) -> FragmentCounts {
+        self.fragments.counts()
+    }
+
     /// Any packet.
     #[inline(never)]
-    fn walk(&mut self, time: Time, link: LinkType, rest: Rest<'_>) -> Result<Parsed, SetAside> {
-        let _ = time;
-        let (mut rest, mut trail) = (rest, Trail::new());
+    fn walk(&mut self, time: Time, link: LinkType, mut rest: Rest<'_>) -> Result<Parsed, SetAside> {
+        let mut trail = Trail::new(time);
         let layer = match link {
             LinkType::Ethernet => Layer::Ethernet,
             LinkType::RawIp => Layer::Ip,
@@ -41,13 +50,70 @@ impl Decoder {
             LinkType::Null | LinkType::Loop => loopback::open(&mut rest)?,
             LinkType::Unsupported(_) => return Err(SetAside::UnsupportedLink),
         };
-        let mut parsed = steps(layer, rest, &mut trail)?;
+        let mut parsed = self.steps(layer, rest, &mut trail)?;
         let (vlan, from, macs) = match &mut parsed {
             Parsed::Segment(segment) => (&mut segment.vlan, &mut segment.from, &mut segment.macs),
             Parsed::Datagram(datagram) => (&mut datagram.vlan, &mut datagram.from, &mut datagram.macs),
         };
         (*vlan, *from, *macs) = (trail.vlan, trail.from, trail.macs);
         Ok(parsed)
+    }
+
+    /// Goes from header to header to what the packet carries.
+    fn steps(&mut self, mut layer: Layer, mut rest: Rest<'_>, trail: &mut Trail) -> Result<Parsed, SetAside> {
+        loop {
+            trail.pass()?;
+            let found = match layer {
+                Layer::Ethernet => {
+                    layer = ethernet::open(&mut rest, trail)?;
+                    continue;
+                }
+                Layer::EtherType(ether_type) => {
+                    layer = ethernet::follow(ether_type, &mut rest, trail)?;
+                    continue;
+                }
+                Layer::Ip => ip::open(&mut rest)?,
+                Layer::Ipv4 => ip::v4(&mut rest)?,
+                Layer::Ipv6 => ip::v6(&mut rest)?,
+            };
+            trail.ip_headers += 1;
+            return match found.part {
+                None => self.payload(&found, rest, trail),
+                Some(part) => self.fragment(&found, part, rest, trail),
+            };
+        }
+    }
+
+    /// What follows an IP header.
+    fn payload(&mut self, found: &ip::Header, mut rest: Rest<'_>, trail: &mut Trail) -> Result<Parsed, SetAside> {
+        let _ = trail;
+        match found.protocol {
+            protocol::TCP => tcp::parse(rest.bytes, rest.length, found).map(Parsed::Segment),
+            protocol::UDP => udp::parse(&mut rest, found).map(Parsed::Datagram),
+            other => Err(set_aside(other)),
+        }
+    }
+
+    /// A fragment: what its packet carries if it is the one that was lacking.
+    fn fragment(
+        &mut self,
+        found: &ip::Header,
+        part: ip::Part,
+        rest: Rest<'_>,
+        trail: &mut Trail,
+    ) -> Result<Parsed, SetAside> {
+        // Where IPv6 extension headers follow, only the first fragment shows to what they lead.
+        if let reason @ (SetAside::Icmp | SetAside::OtherTransport) = set_aside(found.protocol)
+            && !protocol::is_extension(found.protocol)
+        {
+            return Err(reason);
+        }
+        let lead = (part.offset == 0).then(|| {
+            let ip_headers = trail.ip_headers;
+            let outcome = self.payload(found, rest, trail);
+            Lead { outcome, direct: trail.ip_headers == ip_headers }
+        });
+        self.fragments.pass(trail.time, trail.vlan, found, part, lead)
     }
 }
 
@@ -68,7 +134,7 @@ fn plain(link: LinkType, mut rest: Rest<'_>) -> Option<Segment> {
         LinkType::RawIp => (None, ip::open(&mut rest).ok()?),
         _ => return None,
     };
-    if found.protocol != ip::protocol::TCP || found.later_fragment {
+    if found.protocol != protocol::TCP || found.part.is_some() {
         return None;
     }
     let mut segment = tcp::parse(rest.bytes, rest.length, &found).ok()?;
@@ -76,30 +142,11 @@ fn plain(link: LinkType, mut rest: Rest<'_>) -> Option<Segment> {
     Some(segment)
 }
 
-/// Goes from header to header to what the packet carries.
-fn steps(mut layer: Layer, mut rest: Rest<'_>, trail: &mut Trail) -> Result<Parsed, SetAside> {
-    loop {
-        trail.pass()?;
-        layer = match layer {
-            Layer::Ethernet => ethernet::open(&mut rest, trail)?,
-            Layer::EtherType(ether_type) => ethernet::follow(ether_type, &mut rest, trail)?,
-            Layer::Ip => Layer::Payload(ip::open(&mut rest)?),
-            Layer::Ipv4 => Layer::Payload(ip::v4(&mut rest)?),
-            Layer::Ipv6 => Layer::Payload(ip::v6(&mut rest)?),
-            Layer::Payload(found) => return payload(&found, rest),
-        };
-    }
-}
-
-/// What follows an IP header.
-fn payload(found: &ip::Header, mut rest: Rest<'_>) -> Result<Parsed, SetAside> {
-    use ip::protocol;
-    match found.protocol {
-        protocol::TCP if !found.later_fragment => tcp::parse(rest.bytes, rest.length, found).map(Parsed::Segment),
-        protocol::UDP if !found.later_fragment => udp::parse(&mut rest, found).map(Parsed::Datagram),
-        protocol::TCP | protocol::UDP => Err(SetAside::Fragment),
-        protocol::ICMP | protocol::ICMPV6 => Err(SetAside::Icmp),
-        protocol::IPV4 | protocol::IPV6 | protocol::GRE => Err(SetAside::Tunnel),
-        _ => Err(SetAside::OtherTransport),
+/// What a protocol behind an IP header is set aside as.
+fn set_aside(protocol: u8) -> SetAside {
+    match protocol {
+        protocol::ICMP | protocol::ICMPV6 => SetAside::Icmp,
+        protocol::IPV4 | protocol::IPV6 | protocol::GRE | protocol::TCP | protocol::UDP => SetAside::Tunnel,
+        _ => SetAside::OtherTransport,
     }
 }

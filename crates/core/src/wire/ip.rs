@@ -22,7 +22,13 @@ pub(super) mod protocol {
     pub const ICMPV6: u8 = 58;
     pub const DESTINATION: u8 = 60;
     /// Mobility, Host Identity and Shim6: extension headers of the common form (RFC 7045).
-    pub const OTHER_EXTENSIONS: [u8; 3] = [135, 139, 140];
+    const OTHER_EXTENSIONS: [u8; 3] = [135, 139, 140];
+
+    /// Whether an IPv6 extension header has this number.
+    pub fn is_extension(number: u8) -> bool {
+        matches!(number, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION)
+            || OTHER_EXTENSIONS.contains(&number)
+    }
 }
 
 /// More extension headers than any packet needs; a longer chain is a crafted packet.
@@ -37,8 +43,23 @@ pub(super) struct Header {
     pub total_length: u32,
     /// What follows.
     pub protocol: u8,
-    /// It is a fragment that does not begin with a transport header.
-    pub later_fragment: bool,
+    /// Which part of a fragmented packet this is, if it is one.
+    pub part: Option<Part>,
+}
+
+/// A fragment's place in its packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// The same in all fragments of a packet.
+    pub identification: u32,
+    /// The protocol where it tells packets apart: in IPv4.
+    pub key: Option<u8>,
+    /// Position in the packet of what follows, in bytes.
+    pub offset: u32,
+    /// How many bytes of the packet follow.
+    pub length: u32,
+    /// Others come behind these.
+    pub more: bool,
 }
 
 /// Steps behind an IP header of either version.
@@ -72,14 +93,22 @@ pub(super) fn v4(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
         ],
         total_length,
         protocol: header[9],
-        later_fragment: u16::from_be_bytes([header[6], header[7]]) & 0x1fff != 0,
+        part: None,
     };
-    if found.later_fragment {
-        return Ok(found);
+    let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
+    if fragment != 0 {
+        let identification = u32::from(u16::from_be_bytes([header[4], header[5]]));
+        let (offset, more) = (u32::from(fragment & 0x1fff) * 8, fragment & 0x2000 != 0);
+        found.part = Some(Part { identification, key: Some(found.protocol), offset, length, more });
     }
-    let Some(bytes) = rest.bytes.get(header_length..) else { return Err(SetAside::HeaderCut) };
+    let bytes = match rest.bytes.get(header_length..) {
+        Some(bytes) => bytes,
+        // Of a later fragment nothing more is needed.
+        None if found.part.is_some_and(|part| part.offset > 0) => &[],
+        None => return Err(SetAside::HeaderCut),
+    };
     *rest = Rest { bytes, length, stated: true };
-    if found.protocol == protocol::AUTHENTICATION {
+    if found.protocol == protocol::AUTHENTICATION && found.part.is_none_or(|part| part.offset == 0) {
         extensions(&mut found, rest)?;
     }
     Ok(found)
@@ -104,7 +133,7 @@ pub(super) fn v6(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
         addresses: [u128::from_be_bytes(source), u128::from_be_bytes(destination)],
         total_length: length.saturating_add(40),
         protocol: header[6],
-        later_fragment: false,
+        part: None,
     };
     *rest = Rest { bytes, length, stated: true };
     if found.protocol != protocol::TCP && found.protocol != protocol::UDP {
@@ -117,16 +146,10 @@ pub(super) fn v6(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
 #[inline(never)]
 fn extensions(found: &mut Header, rest: &mut Rest<'_>) -> Result<(), SetAside> {
     for _ in 0..=MOST_EXTENSIONS {
-        match found.protocol {
-            protocol::HOP_BY_HOP
-            | protocol::ROUTING
-            | protocol::DESTINATION
-            | protocol::FRAGMENT
-            | protocol::AUTHENTICATION => {}
-            other if protocol::OTHER_EXTENSIONS.contains(&other) => {}
-            _ => return Ok(()),
+        if !protocol::is_extension(found.protocol) {
+            return Ok(());
         }
-        let Some(header) = rest.bytes.first_chunk::<4>() else { return Err(SetAside::HeaderCut) };
+        let Some(header) = rest.bytes.first_chunk::<8>() else { return Err(SetAside::HeaderCut) };
         let header_length = match found.protocol {
             protocol::FRAGMENT => 8,
             protocol::AUTHENTICATION => (usize::from(header[1]) + 2) * 4,
@@ -137,12 +160,17 @@ fn extensions(found: &mut Header, rest: &mut Rest<'_>) -> Result<(), SetAside> {
         }
         let is_fragment = found.protocol == protocol::FRAGMENT;
         found.protocol = header[0];
-        // An atomic fragment (RFC 6946) or the first has offset 0 and holds the headers.
-        if is_fragment && u16::from_be_bytes([header[2], header[3]]) & 0xfff8 != 0 {
-            found.later_fragment = true;
-            return Ok(());
-        }
+        let place = u16::from_be_bytes([header[2], header[3]]);
         rest.skip(header_length)?;
+        // An atomic fragment (RFC 6946), of offset 0 and without others, is a packet like any other.
+        if is_fragment && place & 0xfff9 != 0 {
+            let identification = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
+            let (offset, more) = (u32::from(place & 0xfff8), place & 1 != 0);
+            found.part = Some(Part { identification, key: None, offset, length: rest.length, more });
+            if offset > 0 {
+                return Ok(());
+            }
+        }
     }
     Err(SetAside::Malformed)
 }

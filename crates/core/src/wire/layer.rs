@@ -1,6 +1,7 @@
 //! What the walk from one header to the next keeps.
 
-use super::{SetAside, Vlan, ip};
+use super::{SetAside, Vlan};
+use crate::time::Time;
 use crate::workload::LinkSide;
 
 /// The header that comes next.
@@ -16,8 +17,6 @@ pub(super) enum Layer {
     Ipv4,
     /// An IPv6 header.
     Ipv6,
-    /// What an IP header led to.
-    Payload(ip::Header),
 }
 
 /// What is left of a packet.
@@ -58,12 +57,16 @@ impl<'a> Rest<'a> {
 /// What the headers passed so far told of the packet, and how many more there may be.
 #[derive(Debug)]
 pub(super) struct Trail {
+    /// When the packet passed.
+    pub time: Time,
     /// Tags of this link.
     pub vlan: Option<Vlan>,
     /// Source and destination on this link.
     pub macs: Option<[[u8; 6]; 2]>,
     /// Direction by the link header.
     pub from: Option<LinkSide>,
+    /// IP headers passed.
+    pub ip_headers: u32,
     /// Headers that may follow.
     pub headers_left: u32,
 }
@@ -73,8 +76,8 @@ impl Trail {
     pub const MOST_HEADERS: u32 = 32;
 
     /// At the first byte of a packet.
-    pub fn new() -> Trail {
-        Trail { vlan: None, macs: None, from: None, headers_left: Trail::MOST_HEADERS }
+    pub fn new(time: Time) -> Trail {
+        Trail { time, vlan: None, macs: None, from: None, ip_headers: 0, headers_left: Trail::MOST_HEADERS }
     }
 
     /// Counts one more header.

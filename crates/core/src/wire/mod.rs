@@ -3,6 +3,7 @@
 mod cooked;
 mod decoder;
 mod ethernet;
+mod fragments;
 mod ip;
 mod layer;
 mod link;
@@ -19,6 +20,7 @@ use std::num::NonZeroU32;
 
 use crate::workload::LinkSide;
 pub use decoder::Decoder;
+pub use fragments::FragmentCounts;
 pub use link::LinkType;
 pub use set_aside::{SetAside, SetAsideCounts};
 

@@ -16,8 +16,12 @@ pub enum SetAside {
     Pppoe,
     /// Another encapsulation: GRE, IP in IP, provider backbone bridging.
     Tunnel,
-    /// A TCP or UDP fragment other than the first (methods A.1.1).
+    /// A fragment of a TCP segment or a tunnel's packet, which counts once, with the fragment that completes it.
     Fragment,
+    /// The same of a UDP datagram.
+    UdpFragment,
+    /// A fragment that contradicts others of its packet: RFC 5722 overlaps, several ends, or too many.
+    FragmentConflict,
     /// UDP, where only TCP is wanted.
     Udp,
     /// ICMP or ICMPv6; the TCP header quoted inside an error belongs to no connection.
@@ -32,13 +36,15 @@ pub enum SetAside {
 
 impl SetAside {
     /// Every reason, in the order counts are shown.
-    pub const ALL: [SetAside; 11] = [
+    pub const ALL: [SetAside; 13] = [
         SetAside::UnsupportedLink,
         SetAside::NotIp,
         SetAside::Mpls,
         SetAside::Pppoe,
         SetAside::Tunnel,
         SetAside::Fragment,
+        SetAside::UdpFragment,
+        SetAside::FragmentConflict,
         SetAside::Udp,
         SetAside::Icmp,
         SetAside::OtherTransport,
@@ -55,6 +61,8 @@ impl SetAside {
             SetAside::Pppoe => "pppoe",
             SetAside::Tunnel => "tunnel",
             SetAside::Fragment => "ip-fragment",
+            SetAside::UdpFragment => "udp-fragment",
+            SetAside::FragmentConflict => "fragment-conflict",
             SetAside::Udp => "udp",
             SetAside::Icmp => "icmp",
             SetAside::OtherTransport => "other-transport",
@@ -71,7 +79,9 @@ impl SetAside {
             SetAside::Mpls => "the packet is inside MPLS, which Flowloom does not look into",
             SetAside::Pppoe => "the packet is inside PPPoE, which Flowloom does not look into",
             SetAside::Tunnel => "the packet is inside a tunnel, which Flowloom does not look into",
-            SetAside::Fragment => "it is a fragment other than the first and has no TCP or UDP header",
+            SetAside::Fragment => "it is a fragment: its packet counts once, with the fragment that completes it",
+            SetAside::UdpFragment => "it is a fragment of a UDP datagram",
+            SetAside::FragmentConflict => "it is a fragment that contradicts others of the same packet",
             SetAside::Udp => "it is UDP, not TCP",
             SetAside::Icmp => "it is ICMP, not TCP",
             SetAside::OtherTransport => "it is IP, but neither TCP, UDP nor ICMP",
