@@ -114,6 +114,7 @@ fn reason(name: &str) -> String {
         "ip-fragment" => "IP fragment".to_owned(),
         "udp" | "icmp" | "mpls" => name.to_uppercase(),
         "pppoe" => "PPPoE".to_owned(),
+        "udp-fragment" => "UDP fragment".to_owned(),
         other => other.replace('-', " "),
     }
 }
