@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{LINK_OVERHEAD, Parsed, SetAside, Vlan, ip};
+use super::{Parsed, SetAside, Vlan, ip};
 use crate::time::{Duration, Time};
+use crate::units::LINK_HEADER_BYTES;
 
 /// Packets waiting for fragments at once; beyond it the one that has waited longest is given up.
 const MOST_TRAINS: usize = 4_096;
@@ -104,7 +105,7 @@ impl Fragments {
             self.begin(key, time);
         }
         let train = self.trains.get_mut(&key).ok_or(SetAside::Malformed)?;
-        train.link_bytes = train.link_bytes.saturating_add(found.total_length.saturating_add(LINK_OVERHEAD));
+        train.link_bytes = train.link_bytes.saturating_add(found.total_length.saturating_add(LINK_HEADER_BYTES));
         train.lead = train.lead.or(lead);
         let ipv6 = part.key.is_none();
         if !train.conflicting && train.add(begin, end, !part.more, ipv6).is_err() {
