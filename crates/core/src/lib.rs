@@ -12,6 +12,7 @@ pub mod play;
 pub mod queue;
 pub mod record;
 pub mod rng;
+pub mod sketch;
 pub mod tcp;
 pub mod time;
 pub mod units;

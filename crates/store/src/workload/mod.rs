@@ -6,7 +6,6 @@
 //! `docs/schemas.md` describes columns and metadata.
 
 mod facts;
-mod median;
 mod reader;
 mod rows;
 #[cfg(test)]

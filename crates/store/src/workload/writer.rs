@@ -6,11 +6,11 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use flowloom_core::sketch::Sketch;
 use flowloom_core::time::Time;
 use flowloom_core::workload::ConnectionVector;
 
 use super::facts::{CaptureFacts, Provenance, TrafficFacts, WorkloadFacts};
-use super::median::Median;
 use super::{FACTS_KEY, TRAFFIC_KEY, VERSION, WorkloadError};
 use crate::staged::StagedFile;
 use crate::table::TableWriter;
@@ -21,7 +21,7 @@ pub struct WorkloadWriter {
     staged: StagedFile,
     table: TableWriter<ConnectionVector, BufWriter<File>>,
     last: Option<(Time, u64)>,
-    rtt: Median,
+    rtt: Sketch,
 }
 
 impl WorkloadWriter {
@@ -39,7 +39,7 @@ impl WorkloadWriter {
     pub(super) fn over(staged: StagedFile, out: File) -> Result<WorkloadWriter, WorkloadError> {
         let table = TableWriter::new(BufWriter::new(out), VERSION)
             .map_err(|error| WorkloadError::write(staged.path(), error))?;
-        Ok(WorkloadWriter { staged, table, last: None, rtt: Median::default() })
+        Ok(WorkloadWriter { staged, table, last: None, rtt: Sketch::default() })
     }
 
     /// Adds a connection. Connections must come sorted by start, ties by id.
@@ -75,7 +75,7 @@ impl WorkloadWriter {
             capture,
             connections: self.table.written(),
             connections_without_rtt: self.table.written() - self.rtt.count(),
-            rtt_median_ns: self.rtt.get(),
+            rtt_median_ns: self.rtt.empirical().quantile(0.5),
             traffic: traffic.bounded(),
         };
         let path = self.staged.path().to_owned();
