@@ -10,6 +10,7 @@
 //! handshake (A.6), `observer` joins them; `flow_table` and `extractor` are the capture side, `counts` what is reported.
 
 mod adus;
+pub mod conversations;
 mod counts;
 mod coverage;
 mod exchange;

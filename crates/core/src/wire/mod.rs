@@ -75,6 +75,11 @@ impl Flags {
         self.0 & Self::RST != 0
     }
 
+    /// Whether PSH is set.
+    pub const fn psh(self) -> bool {
+        self.0 & Self::PSH != 0
+    }
+
     /// Whether ACK is set.
     pub const fn ack(self) -> bool {
         self.0 & Self::ACK != 0
