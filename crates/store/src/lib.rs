@@ -1,6 +1,7 @@
 //! Stored formats: captures in and out, workload files, run folders. `docs/schemas.md` describes what we write.
 
 pub mod capture;
+pub mod flows;
 pub mod run_folder;
 mod staged;
 mod table;

@@ -94,7 +94,7 @@ impl fmt::Display for Place<'_> {
 }
 
 /// A number with its thousands grouped.
-pub(super) struct Grouped(pub u64);
+pub(crate) struct Grouped(pub u64);
 
 impl fmt::Display for Grouped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,7 +111,7 @@ impl fmt::Display for Grouped {
 
 /// What a reader of one format found wrong, before file and packet number are known.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     /// Where in the uncompressed capture the record that failed begins.
     pub offset: u64,
     /// What.

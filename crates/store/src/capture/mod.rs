@@ -2,12 +2,12 @@
 
 mod detect;
 mod erf;
-mod error;
+pub(crate) mod error;
 mod facts;
 mod pcap;
 mod pcapng;
 mod snoop;
-mod source;
+pub(crate) mod source;
 mod write;
 
 use std::cmp::Reverse;

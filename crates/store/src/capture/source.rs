@@ -96,7 +96,7 @@ impl Stream {
 
 /// A window on the uncompressed bytes of one input. Readers ask for as many bytes as the next record needs, look
 /// at them in place, and consume them.
-pub(super) struct Source {
+pub(crate) struct Source {
     stream: Stream,
     compression: Compression,
     window: Vec<u8>,

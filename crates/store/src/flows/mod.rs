@@ -1,0 +1,23 @@
+//! Flow records in: NetFlow v5, v9 and IPFIX, from files of export messages and from captures of exporters.
+//!
+//! [`Reader`] hands out [`FlowRecord`]s, one after the other; `docs/flows.md` says what is read and what not.
+
+mod bytes;
+mod decoder;
+mod detect;
+mod domain;
+mod element;
+mod error;
+mod facts;
+mod framing;
+mod reader;
+mod record;
+mod template;
+mod v5;
+mod values;
+
+pub use detect::{HEAD_BYTES, detect};
+pub use error::{FlowError, FlowErrorKind};
+pub use facts::{FlowFacts, InputFacts, Kind, PerVersion, Problem};
+pub use reader::{Options, Reader, decode};
+pub use record::{Clock, Counters, EndReason, FirewallEvent, FlowRecord, ObservationPoint, Sampling, Version};

@@ -1,0 +1,309 @@
+//! Inputs one after the other, their messages to the decoder, its records out.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::PathBuf;
+
+use super::bytes::u16_at;
+use super::decoder::{Decoder, Origin};
+use super::detect::not_read;
+use super::error::{FlowError, FlowErrorKind};
+use super::facts::{FlowFacts, InputFacts, Kind};
+use super::framing::{Frame, MOST_MESSAGE_BYTES, frame};
+use super::record::{FlowRecord, Version};
+use crate::capture::error::Fault;
+use crate::capture::source::Source;
+use crate::capture::{CaptureError, CaptureErrorKind, Input};
+
+/// How to read flow records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// A file cut off in mid-message ends there instead of being an error.
+    pub allow_truncated: bool,
+    /// Whether to compute the SHA-256 of every input while reading.
+    pub sha256: bool,
+}
+
+impl Default for Options {
+    /// Cut-off files are errors; hashes are computed.
+    fn default() -> Options {
+        Options { allow_truncated: false, sha256: true }
+    }
+}
+
+/// The display name of standard input.
+const STDIN: &str = "standard input";
+
+/// An input that was looked at and not read yet.
+struct Ahead {
+    name: String,
+    bytes: Bytes,
+}
+
+/// Where an input's bytes come from. Files are opened when their turn comes: there may be thousands.
+enum Bytes {
+    File(PathBuf),
+    Reader(Box<dyn Read + Send>),
+}
+
+/// A file of messages being read.
+struct Messages {
+    source: Source,
+    input: usize,
+    /// Messages read.
+    count: u64,
+}
+
+/// Flow records of several inputs.
+///
+/// Call [`Reader::next_record`] until it returns `None`. Inputs are read one after the other, in the order given: templates of one
+/// hold in those after it, as where a collector splits its stream into files. Records come as they were exported, which
+/// is roughly in the order of their ends. After an error there are no more records. [`Reader::facts`] may be read at
+/// any time; what it says of missing templates is complete after the last record.
+pub struct Reader {
+    ahead: VecDeque<Ahead>,
+    current: Option<Messages>,
+    decoder: Decoder,
+    /// Records decoded and not handed out: `records[next..]`.
+    records: Vec<FlowRecord>,
+    next: usize,
+    options: Options,
+}
+
+impl Reader {
+    /// Opens the first of `inputs`; the others are opened in their turn.
+    ///
+    /// # Errors
+    /// Every [`FlowError`] about the start of the first input.
+    pub fn open(inputs: &[Input], options: Options) -> Result<Reader, FlowError> {
+        if inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 {
+            return Err(CaptureError {
+                file: STDIN.into(),
+                packet: None,
+                offset: None,
+                kind: CaptureErrorKind::StdinTwice,
+            }
+            .into());
+        }
+        let ahead = inputs.iter().map(|input| match input {
+            Input::Stdin => Ahead { name: STDIN.to_string(), bytes: Bytes::Reader(Box::new(io::stdin())) },
+            Input::File(path) => Ahead { name: path.display().to_string(), bytes: Bytes::File(path.clone()) },
+        });
+        Reader::over(ahead.collect(), options)
+    }
+
+    /// Reads flow records from anything: (display name, bytes).
+    ///
+    /// # Errors
+    /// Every [`FlowError`] about the start of the first.
+    pub fn from_readers(readers: Vec<(String, Box<dyn Read + Send>)>, options: Options) -> Result<Reader, FlowError> {
+        let ahead = readers.into_iter().map(|(name, reader)| Ahead { name, bytes: Bytes::Reader(reader) });
+        Reader::over(ahead.collect(), options)
+    }
+
+    fn over(ahead: VecDeque<Ahead>, options: Options) -> Result<Reader, FlowError> {
+        let mut reader =
+            Reader { ahead, current: None, decoder: Decoder::new(), records: Vec::new(), next: 0, options };
+        reader.open_next()?;
+        Ok(reader)
+    }
+
+    /// The next flow record, `None` after the last.
+    ///
+    /// # Errors
+    /// Where an input cannot be read on; the records before were handed out.
+    pub fn next_record(&mut self) -> Result<Option<FlowRecord>, FlowError> {
+        loop {
+            if let Some(record) = self.records.get(self.next) {
+                self.next += 1;
+                return Ok(Some(*record));
+            }
+            self.next = 0;
+            self.records.clear();
+            let Some(messages) = &mut self.current else {
+                if self.open_next()? {
+                    continue;
+                }
+                self.decoder.finish();
+                return Ok(None);
+            };
+            match messages.read_one(&mut self.decoder, self.options) {
+                Ok(true) => self.decoder.take_records(&mut self.records),
+                Ok(false) => self.current = None,
+                Err(error) => {
+                    self.current = None;
+                    self.ahead.clear();
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// What was read so far.
+    pub fn facts(&self) -> &FlowFacts {
+        &self.decoder.facts
+    }
+
+    /// Opens the next input; `false` if there is none.
+    fn open_next(&mut self) -> Result<bool, FlowError> {
+        let Some(Ahead { name, bytes }) = self.ahead.pop_front() else { return Ok(false) };
+        let opened = self.open_one(name, bytes);
+        if opened.is_err() {
+            self.ahead.clear();
+        }
+        opened.map(|()| true)
+    }
+
+    fn open_one(&mut self, name: String, bytes: Bytes) -> Result<(), FlowError> {
+        let file_error = |kind| CaptureError { file: name.clone(), packet: None, offset: None, kind };
+        let (reader, total_bytes): (Box<dyn Read + Send>, _) = match bytes {
+            Bytes::Reader(reader) => (reader, None),
+            Bytes::File(path) => {
+                let (file, size) = open(&path).map_err(|error| file_error(CaptureErrorKind::Open(error)))?;
+                (Box::new(file), size)
+            }
+        };
+        let mut source = Source::new(reader, 1, self.options.sha256).map_err(file_error)?;
+        source.require(MOST_MESSAGE_BYTES).map_err(|fault| file_error(fault.kind))?;
+        let head = source.available();
+        let whole = |kind| FlowError::Messages { file: name.clone(), message: None, offset: None, kind };
+        if let Some((name, hint)) = not_read(head) {
+            return Err(whole(FlowErrorKind::NotRead { name, hint }));
+        }
+        let version = match u16_at(head, 0) {
+            None if head.is_empty() => return Err(whole(FlowErrorKind::Empty)),
+            Some(5) => Version::V5,
+            Some(9) => Version::V9,
+            Some(10) => Version::Ipfix,
+            Some(old @ (1 | 6 | 7 | 8)) => {
+                return Err(whole(FlowErrorKind::NotFlows(format!("if it is NetFlow, it is v{old}"))));
+            }
+            _ => {
+                let bytes: Vec<String> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+                return Err(whole(FlowErrorKind::NotFlows(format!("it begins with the bytes {}", bytes.join(" ")))));
+            }
+        };
+        let input = self.decoder.facts.inputs.len();
+        self.decoder.facts.inputs.push(InputFacts {
+            name,
+            kind: Kind::Messages(version),
+            messages: 0,
+            bytes_read: source.stored_bytes(),
+            total_bytes,
+            truncated: false,
+            sha256: None,
+        });
+        self.current = Some(Messages { source, input, count: 0 });
+        Ok(())
+    }
+}
+
+impl Messages {
+    /// Reads one message; `false` after the last.
+    fn read_one(&mut self, decoder: &mut Decoder, options: Options) -> Result<bool, FlowError> {
+        let mut all = false;
+        let (version, length) = loop {
+            let bytes = self.source.available();
+            if all && bytes.is_empty() {
+                if self.source.is_cut() && !options.allow_truncated {
+                    let kind = CaptureErrorKind::Truncated("its compressed data end early".to_string());
+                    return Err(self.fault(decoder, Fault { offset: self.source.offset(), kind }));
+                }
+                decoder.facts.inputs[self.input].truncated = self.source.is_cut();
+                return self.end(decoder);
+            }
+            match frame(bytes, all) {
+                Frame::Message(version, length) => break (version, length),
+                Frame::More(length) if all => {
+                    let missing = length - bytes.len();
+                    return self.cut_off(decoder, options, length, missing);
+                }
+                Frame::More(length) => {
+                    let enough = self.source.require(length).map_err(|fault| self.fault(decoder, fault))?;
+                    all = !enough;
+                }
+                Frame::Wrong(at, text) => {
+                    return Err(self.error(decoder, self.source.offset() + at as u64, FlowErrorKind::Corrupt(text)));
+                }
+            }
+        };
+        self.count += 1;
+        let origin =
+            Origin { input: self.input, exporter: None, message: self.count, offset: self.source.offset(), cut: false };
+        decoder.handle_message(version, &self.source.available()[..length], origin);
+        self.source.consume(length);
+        let facts = &mut decoder.facts.inputs[self.input];
+        facts.messages = self.count;
+        facts.bytes_read = self.source.stored_bytes();
+        Ok(true)
+    }
+
+    /// The file ends inside a message.
+    fn cut_off(
+        &mut self,
+        decoder: &mut Decoder,
+        options: Options,
+        length: usize,
+        missing: usize,
+    ) -> Result<bool, FlowError> {
+        if options.allow_truncated {
+            decoder.facts.inputs[self.input].truncated = true;
+            return self.end(decoder);
+        }
+        let version = match u16_at(self.source.available(), 0) {
+            Some(5) => Version::V5,
+            Some(9) => Version::V9,
+            _ => Version::Ipfix,
+        };
+        Err(self.error(decoder, self.source.offset(), FlowErrorKind::Truncated { version, length, missing }))
+    }
+
+    fn end(&mut self, decoder: &mut Decoder) -> Result<bool, FlowError> {
+        let sha256 = self.source.finish().map_err(|fault| self.fault(decoder, fault))?;
+        let facts = &mut decoder.facts.inputs[self.input];
+        facts.bytes_read = self.source.stored_bytes();
+        facts.sha256 = sha256;
+        Ok(false)
+    }
+
+    fn fault(&self, decoder: &Decoder, fault: Fault) -> FlowError {
+        let file = decoder.facts.inputs[self.input].name.clone();
+        CaptureError { file, packet: None, offset: Some(fault.offset), kind: fault.kind }.into()
+    }
+
+    fn error(&self, decoder: &Decoder, offset: u64, kind: FlowErrorKind) -> FlowError {
+        let file = decoder.facts.inputs[self.input].name.clone();
+        FlowError::Messages { file, message: Some(self.count + 1), offset: Some(offset), kind }
+    }
+}
+
+/// Opens a regular file or a pipe; the size is known of the former only.
+fn open(path: &PathBuf) -> io::Result<(File, Option<u64>)> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    Ok((file, metadata.is_file().then_some(metadata.len())))
+}
+
+/// Decodes a file of export messages that is in memory: its records as far as it can be read, what was noted, and why it could not be
+/// read on. For fuzzing and tests; never panics, whatever the bytes.
+pub fn decode(bytes: &[u8]) -> (Vec<FlowRecord>, FlowFacts, Option<FlowError>) {
+    let source: Box<dyn Read + Send> = Box::new(Cursor::new(bytes.to_vec()));
+    let options = Options { sha256: false, ..Options::default() };
+    let mut reader = match Reader::from_readers(vec![("bytes".to_string(), source)], options) {
+        Ok(reader) => reader,
+        Err(error) => return (Vec::new(), FlowFacts::default(), Some(error)),
+    };
+    let mut records = Vec::new();
+    let error = loop {
+        match reader.next_record() {
+            Ok(Some(record)) => records.push(record),
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    (records, reader.facts().clone(), error)
+}
