@@ -36,7 +36,8 @@ pub enum Command {
 Examples:
   flowloom extract campus.pcapng.gz -o campus.parquet
   flowloom extract left.pcap right.pcap -o both.parquet --inside 10.0.0.0/8
-  tcpdump -w - -s 96 tcp | flowloom extract - -o live.parquet")]
+  tcpdump -w - -s 96 tcp | flowloom extract - -o live.parquet
+  flowloom extract campus.pcap -o campus.parquet --hosts cryptopan --key campus.key")]
     Extract(Extract),
     /// Print the characteristics of a capture, workload or run
     #[command(after_help = "\
@@ -89,6 +90,34 @@ pub struct Capture {
     pub anonymize: bool,
 }
 
+/// What to keep of addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum HostChoice {
+    /// Nothing; the port of the service stays
+    #[default]
+    None,
+    /// A dense number per address
+    Number,
+    /// Addresses encrypted with Crypto-PAn, which keeps common prefixes
+    Cryptopan,
+    /// Addresses as captured, for your own use
+    Captured,
+}
+
+/// What becomes of the addresses of connections.
+#[derive(Clone, Debug, Args)]
+pub struct Hosts {
+    /// What to keep of the addresses of connections
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    pub hosts: HostChoice,
+    /// The key of --hosts cryptopan: a file of 32 bytes or 64 hexadecimal digits
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Leave private, multicast and other special addresses as they are under --hosts cryptopan
+    #[arg(long)]
+    pub keep_special: bool,
+}
+
 /// The default of [`Capture::idle_timeout`].
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -131,6 +160,9 @@ pub struct Extract {
     /// How to read the captures
     #[command(flatten)]
     pub capture: Capture,
+    /// What to keep of addresses
+    #[command(flatten)]
+    pub hosts: Hosts,
     /// How to answer
     #[command(flatten)]
     pub form: Form,

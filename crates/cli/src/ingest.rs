@@ -8,6 +8,7 @@ use serde::Serialize;
 use flowloom_core::extract::{Class, Counts, Extractor, Options, Prefix, SideRule, TrafficSeries};
 use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
 use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern};
+use flowloom_store::addresses::AddressBook;
 use flowloom_store::capture::{self, CaptureError, Captures, Input, InputFacts};
 use flowloom_store::workload::{
     CaptureFacts, ConnectionCounts, DirectionSeries, InputFile, PerSideBytes, Provenance, TrafficFacts,
@@ -79,13 +80,14 @@ struct InputSummary {
     truncated: bool,
 }
 
-/// Reads `paths` to the end and hands every vector to `sink`, in order of start.
+/// Reads `paths` to the end and hands every vector to `sink`, in order of start, with what `hosts` keeps of its ends.
 ///
 /// # Errors
 /// What the captures or the sink could not do; vectors handed over before stay handed over.
 pub fn vectors(
     paths: &[PathBuf],
     args: &args::Capture,
+    hosts: &mut AddressBook,
     manner: Manner,
     mut sink: impl FnMut(&ConnectionVector) -> Result<(), Failure>,
 ) -> Result<Ingested, Failure> {
@@ -104,6 +106,13 @@ pub fn vectors(
     let (mut decoder, mut packets_set_aside) = (Decoder::default(), SetAsideCounts::default());
     let (mut packets, mut captured_bytes) = (0u64, 0u64);
     let mut interrupted = false;
+    let mut hand_over = |extractor: &mut Extractor| {
+        while let Some(mut finished) = extractor.poll_finished() {
+            hosts.label_hosts(&mut finished.vector, finished.initiator, finished.acceptor);
+            sink(&finished.vector)?;
+        }
+        Ok(())
+    };
     while let Some(packet) = captures.next_packet().map_err(|error| unreadable(&error, packets))? {
         if packets == 0 {
             extractor.begin(packet.time);
@@ -117,9 +126,7 @@ pub fn vectors(
         }
         // Looking at clocks, signals and finished vectors for every packet would cost more than the packet.
         if packets.is_multiple_of(4096) {
-            while let Some(vector) = extractor.poll_vector() {
-                sink(&vector)?;
-            }
+            hand_over(&mut extractor)?;
             progress.set(captures.inputs().iter().map(|input| input.bytes_read).sum());
             if interrupt::requested() {
                 interrupted = true;
@@ -128,9 +135,7 @@ pub fn vectors(
         }
     }
     extractor.finish();
-    while let Some(vector) = extractor.poll_vector() {
-        sink(&vector)?;
-    }
+    hand_over(&mut extractor)?;
     let ingested = Ingested {
         inputs: captures.inputs().to_vec(),
         packets_set_aside,

@@ -5,6 +5,7 @@ mod clock;
 mod commands;
 mod experiment;
 mod failure;
+mod hosts;
 mod ingest;
 mod input;
 mod interrupt;

@@ -1,5 +1,6 @@
 //! Stored formats: captures in and out, workload files, run folders. `docs/schemas.md` describes what we write.
 
+pub mod addresses;
 pub mod capture;
 pub mod flows;
 pub mod run_folder;

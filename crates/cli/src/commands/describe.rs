@@ -10,6 +10,7 @@ use flowloom_report::describe::{Describer, Description, Distribution};
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::metric::Unit;
 use flowloom_report::text::thousands;
+use flowloom_store::addresses::AddressBook;
 use flowloom_store::workload::{CaptureFacts, WorkloadReader};
 
 use crate::args;
@@ -37,7 +38,8 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
         Kind::Capture => {
             let mut describer = Describer::default();
             manner.start("describe")?;
-            let ingested = ingest::vectors(std::slice::from_ref(&args.input), &args.capture, manner, |vector| {
+            let paths = std::slice::from_ref(&args.input);
+            let ingested = ingest::vectors(paths, &args.capture, &mut AddressBook::default(), manner, |vector| {
                 describer.add(vector);
                 Ok(())
             })?;

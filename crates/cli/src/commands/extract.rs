@@ -12,6 +12,7 @@ use flowloom_store::workload::{WorkloadError, WorkloadWriter};
 
 use crate::args;
 use crate::failure::{Exit, Failure};
+use crate::hosts;
 use crate::ingest::{self, Ingested};
 use crate::output::Manner;
 
@@ -21,12 +22,17 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
         return Err(Failure::new(format_args!("{}: exists already", args.output.display()))
             .hint("--force replaces it, -o writes elsewhere"));
     }
+    let mut hosts = hosts::book(&args.hosts)?;
     manner.start("extract")?;
     let mut writer = WorkloadWriter::create(&args.output).map_err(unwritable)?;
-    let ingested =
-        ingest::vectors(&args.captures, &args.capture, manner, |vector| writer.write(vector).map_err(unwritable))?;
-    writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(unwritable)?;
+    let ingested = ingest::vectors(&args.captures, &args.capture, &mut hosts, manner, |vector| {
+        writer.write(vector).map_err(unwritable)
+    })?;
+    let mut provenance = ingested.provenance();
+    hosts::note(&args.hosts, &mut provenance);
+    writer.finish(provenance, ingested.facts(), &ingested.traffic()).map_err(unwritable)?;
     ingested.warn(manner);
+    hosts::warn(&args.hosts, manner);
     manner.answer(|| json!(ingested.summary()), || sentence(&ingested, &args.output))?;
     Ok(if ingested.interrupted { Exit::Invalid } else { Exit::Done })
 }

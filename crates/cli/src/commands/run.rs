@@ -11,6 +11,7 @@ use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
 use flowloom_sim::{Config, Progress as SimProgress, RunError, Summary};
+use flowloom_store::addresses::AddressBook;
 use flowloom_store::run_folder::{RunFolder, RunIndex, RunOptions, RunWriter, TrafficPoint};
 use flowloom_store::workload::{WorkloadError, WorkloadFacts, WorkloadReader, WorkloadWriter};
 
@@ -191,7 +192,8 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
     let staging = tempfile::Builder::new().prefix(".workload-").tempdir_in(parent).map_err(cannot)?;
     let path = staging.path().join(WORKLOAD_FILE);
     let mut writer = WorkloadWriter::create(&path).map_err(extract::unwritable)?;
-    let ingested = ingest::vectors(&plan.sources, &args.capture, manner, |vector| {
+    let mut hosts = AddressBook::default();
+    let ingested = ingest::vectors(&plan.sources, &args.capture, &mut hosts, manner, |vector| {
         writer.write(vector).map_err(extract::unwritable)
     })?;
     let facts =

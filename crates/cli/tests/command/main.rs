@@ -3,5 +3,6 @@
 mod bad_input;
 mod chain;
 mod documented;
+mod hosts;
 mod round_trip;
 mod support;

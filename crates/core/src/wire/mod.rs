@@ -15,7 +15,7 @@ mod tests;
 mod udp;
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 
 use crate::workload::LinkSide;
@@ -41,6 +41,11 @@ impl Address {
             IpAddr::V6(v6) => v6,
         };
         Address { ip: u128::from(ip), port }
+    }
+
+    /// The address without the port, in its own family.
+    pub fn host(self) -> IpAddr {
+        Ipv6Addr::from(self.ip).to_canonical()
     }
 }
 
