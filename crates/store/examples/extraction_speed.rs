@@ -3,6 +3,9 @@
 //!
 //! `cargo run --release -p flowloom-store --example extraction_speed [FILE...]`
 //!
+//! `... extraction_speed --make FILE OPEN` only writes the made file, with `OPEN` connections open at once, for other
+//! programs to read.
+//!
 //! Exits with 1 if reading, parsing and extracting together fall below three million packets per CPU second.
 
 use std::error::Error;
@@ -41,6 +44,12 @@ enum Stage {
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    if let [flag, path, at_once] = &files[..]
+        && flag.as_os_str() == "--make"
+    {
+        make(path, at_once.to_str().ok_or("not a number")?.parse()?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     println!("{:<38} {:>9} {:>12} {:>7} {:>8}", "stages, one thread", "packets", "connections", "CPU s", "Mpkt/s");
     if !files.is_empty() {
         measure(&files)?;

@@ -37,7 +37,10 @@ pub(super) struct Bytes {
 /// The runs of one end, by sequence number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
-    list: Vec<Run>,
+    /// The last one, held in place: it is what nearly every segment extends, and often the only one.
+    last: Option<Run>,
+    /// Those before it.
+    earlier: Vec<Run>,
     /// When the first of all bytes passed. The observer's time never decreases, so that is the first appended.
     first: u64,
 }
@@ -45,71 +48,69 @@ pub(super) struct Runs {
 impl Runs {
     /// Whether there is no data.
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.last.is_none()
     }
 
     /// When the first byte passed.
     pub fn first_seen(&self) -> Option<u64> {
-        (!self.list.is_empty()).then_some(self.first)
+        (!self.is_empty()).then_some(self.first)
+    }
+
+    /// Bytes held on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.earlier.capacity() * size_of::<Run>()
+    }
+
+    /// The runs in order.
+    fn iter(&self) -> impl Iterator<Item = &Run> {
+        self.earlier.iter().chain(&self.last)
+    }
+
+    /// How many there are.
+    fn len(&self) -> usize {
+        self.earlier.len() + usize::from(self.last.is_some())
     }
 
     /// Bytes above all others; `after_quiet` if a quiet time separates them from those.
     pub fn append(&mut self, bytes: Bytes, after_quiet: bool) {
-        match self.list.last_mut() {
-            Some(last) if !after_quiet && (!bytes.ordered || last.ack == bytes.ack) => {
-                last.end = bytes.end;
-                last.last = last.last.max(bytes.now);
+        let Bytes { end, ack, now, .. } = bytes;
+        match &mut self.last {
+            Some(last) if !after_quiet && (!bytes.ordered || last.ack == ack) => {
+                last.end = end;
+                last.last = last.last.max(now);
             }
             last => {
-                let Bytes { end, ack, now, .. } = bytes;
-                if last.is_none() {
-                    self.first = now;
-                    // Most ends of most connections send one ADU: a first allocation of four would be mostly air.
-                    self.list.reserve_exact(1);
+                match last.replace(Run { end, ack, first: now, last: now, after_quiet }) {
+                    Some(before) => self.earlier.push(before),
+                    None => self.first = now,
                 }
-                self.list.push(Run { end, ack, first: now, last: now, after_quiet });
             }
         }
     }
 
     /// Late bytes from a hole that began at `hole`, or from below the first byte seen.
     pub fn fill(&mut self, bytes: Bytes, hole: u64) {
-        let Bytes { start, end, ack, now, ordered } = bytes;
-        let at = self.list.partition_point(|run| run.end < end);
-        if at == self.list.len() {
-            return self.append(bytes, false);
+        match self.last {
+            Some(last) if last.end >= bytes.end => {
+                self.earlier.push(last);
+                fill(&mut self.earlier, bytes, hole);
+                self.last = self.earlier.pop();
+            }
+            _ => self.append(bytes, false),
         }
-        let before = at.checked_sub(1);
-        let follows = before.is_none_or(|before| self.list[before].end == hole);
-        let run = &mut self.list[at];
-        if !ordered || run.ack == ack || !follows {
-            run.first = run.first.min(now);
-            run.last = run.last.max(now);
-            return;
-        }
-        // The hole lies before all of the run's own bytes, and its filling belongs elsewhere in the order.
-        if let Some(before) = before.filter(|before| start == hole && self.list[*before].ack == ack)
-            && !self.list[at].after_quiet
-        {
-            let before = &mut self.list[before];
-            before.end = end;
-            before.last = before.last.max(now);
-            return;
-        }
-        let after_quiet = std::mem::take(&mut self.list[at].after_quiet);
-        self.list.insert(at, Run { end, ack, first: now, last: now, after_quiet });
     }
 
     /// Counts bytes up to `end` that never passed into the last run.
     pub fn extend_unseen(&mut self, end: u64) {
-        if let Some(last) = self.list.last_mut() {
+        if let Some(last) = &mut self.last {
             last.end = last.end.max(end);
         }
     }
 
     /// The connection is concurrent: only quiet times separate runs.
     pub fn forget_order(&mut self) {
-        self.list.dedup_by(|run, before| {
+        self.earlier.extend(self.last);
+        self.earlier.dedup_by(|run, before| {
             if run.after_quiet {
                 return false;
             }
@@ -118,7 +119,33 @@ impl Runs {
             before.last = before.last.max(run.last);
             true
         });
+        self.last = self.earlier.pop();
     }
+}
+
+/// Late bytes into `list`, whose last run does not end below them.
+fn fill(list: &mut Vec<Run>, bytes: Bytes, hole: u64) {
+    let Bytes { start, end, ack, now, ordered } = bytes;
+    let at = list.partition_point(|run| run.end < end);
+    let before = at.checked_sub(1);
+    let follows = before.is_none_or(|before| list[before].end == hole);
+    let run = &mut list[at];
+    if !ordered || run.ack == ack || !follows {
+        run.first = run.first.min(now);
+        run.last = run.last.max(now);
+        return;
+    }
+    // The hole lies before all of the run's own bytes, and its filling belongs elsewhere in the order.
+    if let Some(before) = before.filter(|before| start == hole && list[*before].ack == ack)
+        && !list[at].after_quiet
+    {
+        let before = &mut list[before];
+        before.end = end;
+        before.last = before.last.max(now);
+        return;
+    }
+    let after_quiet = std::mem::take(&mut list[at].after_quiet);
+    list.insert(at, Run { end, ack, first: now, last: now, after_quiet });
 }
 
 /// The ADUs of a connection; `lows` are the first bytes of both ends.
@@ -155,9 +182,9 @@ fn extend(adu: &mut Adu, run: &Run, start: u64) {
 
 /// In the total order of methods A.4: p before q iff q acknowledges p.
 fn sequential(runs: PerSide<&Runs>, lows: PerSide<u64>) -> Vec<Adu> {
-    let mut adus: Vec<Adu> = Vec::with_capacity(runs.initiator.list.len() + runs.acceptor.list.len());
+    let mut adus: Vec<Adu> = Vec::with_capacity(runs.initiator.len() + runs.acceptor.len());
     let mut position = lows;
-    let (mut left, mut right) = (runs.initiator.list.iter().peekable(), runs.acceptor.list.iter().peekable());
+    let (mut left, mut right) = (runs.initiator.iter().peekable(), runs.acceptor.iter().peekable());
     loop {
         let side = match (left.peek(), right.peek()) {
             (None, None) => break,
@@ -184,11 +211,11 @@ fn sequential(runs: PerSide<&Runs>, lows: PerSide<u64>) -> Vec<Adu> {
 
 /// Each end on its own, in the order of their starts.
 fn concurrent(runs: PerSide<&Runs>, lows: PerSide<u64>) -> Vec<Adu> {
-    let mut adus: Vec<Adu> = Vec::with_capacity(runs.initiator.list.len() + runs.acceptor.list.len());
+    let mut adus: Vec<Adu> = Vec::with_capacity(runs.initiator.len() + runs.acceptor.len());
     for side in Side::BOTH {
         let mut position = lows[side];
         let own = adus.len();
-        for run in &runs[side].list {
+        for run in runs[side].iter() {
             match adus[own..].last_mut() {
                 Some(last) if !run.after_quiet => extend(last, run, position),
                 _ => adus.push(adu(side, run, position)),

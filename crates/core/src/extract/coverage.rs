@@ -94,6 +94,11 @@ impl Coverage {
             .map_or(0, |holes| holes.given_up + holes.list.iter().map(|hole| hole.end - hole.start).sum::<u64>())
     }
 
+    /// Bytes held on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.holes.as_ref().map_or(0, |holes| size_of::<Holes>() + holes.list.capacity() * size_of::<Hole>())
+    }
+
     /// Takes the lowest new piece of `[start, end)`, covering it; `None` if nothing (more) is new. Call again with
     /// the piece's end until then.
     pub fn take(&mut self, start: u64, end: u64, now: u64) -> Option<Piece> {

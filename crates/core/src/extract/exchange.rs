@@ -59,6 +59,12 @@ impl Sent {
         (list.len() > MAX_PENDING).then(|| list[0].1)
     }
 
+    /// Bytes held on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        let list = |pending: &Pending| pending.list.capacity() * size_of::<(u64, u64)>();
+        self.pending.as_ref().map_or(0, |pending| size_of::<Pending>() + list(pending))
+    }
+
     /// Nothing more will be asked: the connection is known to be concurrent.
     pub fn forget(&mut self) {
         *self = Sent::default();

@@ -260,6 +260,36 @@ impl Observer {
         self.ends.iter().all(|end| end.packets > 0) && self.ends.iter().any(|end| !end.runs.is_empty())
     }
 
+    /// Bytes held on the heap, those of the observer itself not counted.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let end = |end: &End| {
+            end.coverage.heap_bytes() + end.sent.heap_bytes() + end.runs.heap_bytes() + end.timed.heap_bytes()
+        };
+        let lags = self.lags.as_ref().map_or(0, |lags| size_of_val(&**lags) + lags.capacity() * size_of::<(Side, u64)>());
+        lags + self.ends.iter().map(end).sum::<usize>()
+    }
+
+    /// What must be remembered of it, once its vector is made, to know its stragglers.
+    pub(super) fn remains(&self) -> Remains {
+        let shift_known = self.ends.iter().all(|end| end.syn);
+        let window = self.ends.iter().map(|end| end.max_window(true)).max().unwrap_or(0).max(1 << 16);
+        let limit = WINDOWS_PER_JUMP * if shift_known { window } else { window << ASSUMED_SHIFT };
+        Remains {
+            isn: self.ends.each_ref().map(|end| end.isn),
+            next: self.ends.each_ref().map(|end| end.reference() as u32),
+            limit_bits: limit.min(IMPOSSIBLE_JUMP).next_power_of_two().trailing_zeros() as u8,
+            syn: self.ends.each_ref().map(|end| end.syn),
+            known: self.ends.each_ref().map(|end| end.known),
+        }
+    }
+
+    /// Reads something of every cache line of it, so that what follows finds them near: for a batch of packets of
+    /// different connections the waits for memory then overlap.
+    pub(super) fn touch(&self) -> u64 {
+        let end = |end: &End| end.coverage.high() ^ end.last_data ^ u64::from(end.packets) ^ u64::from(end.window);
+        self.now ^ self.closed_at ^ end(&self.ends[0]) ^ end(&self.ends[1])
+    }
+
     /// Packets that passed, both ends.
     pub fn packets(&self) -> u64 {
         self.ends.iter().map(|end| u64::from(end.packets)).sum()
@@ -555,6 +585,42 @@ impl Observer {
             adus,
         };
         (class, vector)
+    }
+}
+
+/// What is left of a connection whose vector is made: enough to tell its stragglers from a later connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Remains {
+    isn: [u32; 2],
+    /// The highest sequence number that each end was known to have reached.
+    next: [u32; 2],
+    /// A larger jump than two to this is another connection.
+    limit_bits: u8,
+    syn: [bool; 2],
+    known: [bool; 2],
+}
+
+impl Remains {
+    /// [`Observer::owns`] for a connection that is closed.
+    pub fn owns(&self, sender: Side, seen: &Seen) -> bool {
+        let (own, peer) = (sender as usize, sender.other() as usize);
+        if seen.flags.rst() {
+            return true;
+        }
+        if seen.flags.syn() {
+            return self.syn[own] && seen.sequence == self.isn[own];
+        }
+        let jump = |number: u32, end: usize| number.wrapping_sub(self.next[end]).cast_signed().unsigned_abs();
+        let (limit, distance) = (1 << self.limit_bits, jump(seen.sequence, own));
+        let acknowledges = self.known[peer] && seen.flags.ack() && jump(seen.acknowledgement, peer) <= limit;
+        !self.known[own] || distance <= limit || (u64::from(distance) <= IMPOSSIBLE_JUMP && acknowledges)
+    }
+
+    /// Bytes a segment of `sender` has above everything seen of that end.
+    pub fn beyond(&self, sender: Side, seen: &Seen) -> u32 {
+        let end = seen.sequence.wrapping_add(seen.payload_bytes);
+        let above = end.wrapping_sub(self.next[sender as usize]).cast_signed();
+        if seen.flags.rst() { 0 } else { above.max(0).cast_unsigned().min(seen.payload_bytes) }
     }
 }
 

@@ -9,42 +9,85 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// trip still gives samples; what is never acknowledged, in a capture of one direction, costs no more than this.
 const MAX_TIMED: usize = 64;
 
+/// Segments in flight that are held in place. Most ends of most connections have no more; longer flights go to the heap.
+const NEAR: usize = 2;
+
 /// A segment waiting for its acknowledgement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Flying {
     end: u64,
     sent: u64,
     len: u32,
 }
 
+impl Flying {
+    /// Whether it has a byte in `[start, end)`.
+    fn overlaps(&self, start: u64, end: u64) -> bool {
+        self.end > start && self.end - u64::from(self.len) < end
+    }
+}
+
 /// Segments of one end waiting for their acknowledgement, by sequence number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timed {
-    flying: VecDeque<Flying>,
+    /// The oldest, `held` of them.
+    near: [Flying; NEAR],
+    /// Those after them; empty while there is room in `near`.
+    #[expect(clippy::box_collection, reason = "absent in most connections, and this is held once per end")]
+    far: Option<Box<VecDeque<Flying>>>,
+    held: u8,
 }
 
 impl Timed {
     /// A segment passed for the first time, in order.
     pub fn sent(&mut self, end: u64, len: u32, now: u64) {
-        if self.flying.len() == MAX_TIMED {
-            self.flying.pop_back();
+        let flying = Flying { end, sent: now, len };
+        if usize::from(self.held) < NEAR {
+            self.near[usize::from(self.held)] = flying;
+            self.held += 1;
+            return;
         }
-        self.flying.push_back(Flying { end, sent: now, len });
+        let far = self.far.get_or_insert_default();
+        if far.len() == MAX_TIMED - NEAR {
+            far.pop_back();
+        }
+        far.push_back(flying);
     }
 
     /// Bytes from `start` to `end` were sent again: by Karn's rule their acknowledgement says nothing.
     pub fn sent_again(&mut self, start: u64, end: u64) {
-        self.flying.retain(|flying| flying.end <= start || flying.end - u64::from(flying.len) >= end);
+        if let Some(far) = &mut self.far {
+            far.retain(|flying| !flying.overlaps(start, end));
+        }
+        for at in (0..usize::from(self.held)).rev() {
+            if self.near[at].overlaps(start, end) {
+                self.remove(at);
+            }
+        }
     }
 
     /// The shortest sample that an acknowledgement up to `ack` gives: that of the last segment it covers.
     pub fn acknowledged(&mut self, ack: u64, now: u64) -> Option<u64> {
         let mut latest = None;
-        while let Some(flying) = self.flying.front().filter(|flying| flying.end <= ack) {
-            latest = Some(now - flying.sent);
-            self.flying.pop_front();
+        while self.held > 0 && self.near[0].end <= ack {
+            latest = Some(now - self.near[0].sent);
+            self.remove(0);
         }
         latest
+    }
+
+    /// Bytes held on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.far.as_ref().map_or(0, |far| size_of_val(&**far) + far.capacity() * size_of::<Flying>())
+    }
+
+    /// Removes one of `near` and lets the others move up.
+    fn remove(&mut self, at: usize) {
+        self.near.copy_within(at + 1.., at);
+        match self.far.as_mut().and_then(|far| far.pop_front()) {
+            Some(next) => self.near[NEAR - 1] = next,
+            None => self.held -= 1,
+        }
     }
 }
 
