@@ -132,6 +132,8 @@ pub struct Series {
     width: Duration,
     /// Ascending bins in pages, none of them empty: a bin in the middle moves a page, not all that follows.
     pages: Vec<Vec<Bin>>,
+    /// How many they hold.
+    bins: usize,
 }
 
 /// Index of a bin and its traffic.
@@ -143,7 +145,7 @@ const PAGE: usize = 1024;
 impl Series {
     /// An empty series with bins of `width` (at least 1 ns); bin `i` is `[i * width, (i + 1) * width)`.
     pub fn new(width: Duration) -> Series {
-        Series { width: width.max(Duration::from_nanos(1)), pages: Vec::new() }
+        Series { width: width.max(Duration::from_nanos(1)), pages: Vec::new(), bins: 0 }
     }
 
     /// Bin width.
@@ -153,19 +155,28 @@ impl Series {
 
     /// Adds traffic at `time`. Cheapest when times hardly ever go back.
     pub fn add(&mut self, time: Time, traffic: Traffic) {
-        let index = time.as_nanos() / self.width.as_nanos();
+        self.add_bin(time.as_nanos() / self.width.as_nanos(), traffic);
+    }
+
+    /// Adds traffic in the bin at `index`.
+    pub fn add_bin(&mut self, index: u64, traffic: Traffic) {
         match self.pages.last_mut() {
             Some(page) if page[0].0 <= index => {
                 let end = page.len() - 1;
                 match page[end].0.cmp(&index) {
                     Ordering::Equal => page[end].1.add(traffic),
-                    Ordering::Less if page.len() < PAGE => page.push((index, traffic)),
-                    Ordering::Less => self.pages.push(vec![(index, traffic)]),
+                    Ordering::Less => {
+                        self.bins += 1;
+                        if page.len() < PAGE { page.push((index, traffic)) } else { self.pages.push(vec![(index, traffic)]) }
+                    }
                     Ordering::Greater => self.add_late(index, traffic),
                 }
             }
             Some(_) => self.add_late(index, traffic),
-            None => self.pages.push(vec![(index, traffic)]),
+            None => {
+                self.bins = 1;
+                self.pages.push(vec![(index, traffic)]);
+            }
         }
     }
 
@@ -176,7 +187,10 @@ impl Series {
         let page = &mut self.pages[at];
         match page.binary_search_by_key(&index, |bin| bin.0) {
             Ok(bin) => page[bin].1.add(traffic),
-            Err(bin) => page.insert(bin, (index, traffic)),
+            Err(bin) => {
+                page.insert(bin, (index, traffic));
+                self.bins += 1;
+            }
         }
         if page.len() > PAGE {
             let upper = page.split_off(PAGE / 2);
@@ -187,6 +201,16 @@ impl Series {
     /// The bins that saw traffic: (index, traffic), by index.
     pub fn bins(&self) -> impl Iterator<Item = &(u64, Traffic)> {
         self.pages.iter().flatten()
+    }
+
+    /// How many bins saw traffic.
+    pub fn len(&self) -> usize {
+        self.bins
+    }
+
+    /// Whether none did.
+    pub fn is_empty(&self) -> bool {
+        self.bins == 0
     }
 
     /// The sum of all bins.

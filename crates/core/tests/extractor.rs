@@ -2,9 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use flowloom_core::extract::{Class, Extractor, Finished, Options, Prefix, SideRule};
+use flowloom_core::extract::{
+    Class, Extractor, Finished, Front, Merger, Options, PARTS, Packet, Part, Prefix, Round, SideRule, Tally,
+};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::wire::{Address, Flags, Segment};
+use flowloom_core::wire::{Address, Flags, Segment, Vlan};
 use flowloom_core::workload::{Close, InitiatorRule, LinkSide, Pattern, Side};
 use proptest::prelude::*;
 
@@ -24,6 +26,11 @@ fn server() -> Address {
     Address::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 80)
 }
 
+/// Memory is reclaimed after every packet.
+fn each_packet() -> Options {
+    Options { round: 1, ..Options::default() }
+}
+
 struct Capture {
     extractor: Extractor,
     now: Time,
@@ -31,7 +38,7 @@ struct Capture {
 
 impl Capture {
     fn new() -> Capture {
-        Capture::with(Options { keep_set_aside: true, ..Options::default() })
+        Capture::with(Options { keep_set_aside: true, ..each_packet() })
     }
 
     fn with(options: Options) -> Capture {
@@ -207,7 +214,7 @@ fn no_tcp_at_all_gives_nothing() {
 
 #[test]
 fn vectors_come_in_the_order_of_starts_with_dense_ids() {
-    let mut capture = Capture::with(Options::default());
+    let mut capture = Capture::with(each_packet());
     capture.c(1, SYN, 1000, 0, 0);
     capture.exchange(2, 5000);
     capture.fins(2, 5000);
@@ -233,6 +240,138 @@ fn the_first_packet_of_the_capture_is_the_origin_whatever_it_carries() {
     capture.wait(5);
     capture.exchange(1, 1000);
     assert_eq!(capture.finish()[0].vector.start, Time::ZERO + Duration::from_millis(5001));
+}
+
+#[test]
+fn one_stamp_far_in_the_future_moves_no_later_start() {
+    let mut capture = Capture::new();
+    for n in 0..5 {
+        let before = capture.now;
+        if n == 2 {
+            capture.wait(40 * 365 * 86_400);
+            capture.c(n, SYN, 1000, 0, 0);
+            capture.now = before + Duration::from_millis(1);
+        }
+        capture.exchange(n, 1000);
+    }
+    let starts: Vec<u64> = capture.finish().iter().map(|one| one.vector.start.as_nanos() / 1_000_000).collect();
+    // The wrong stamp itself counts as the one after it.
+    assert_eq!(starts, [0, 5, 11, 16, 21]);
+    assert_eq!(capture.extractor.counts().starts_moved, 1);
+}
+
+#[test]
+fn stragglers_of_a_closed_connection_stay_with_it_when_its_vector_is_long_made() {
+    let mut capture = Capture::with(Options { drain: Duration::from_secs(2), ..each_packet() });
+    let pass_the_time = |capture: &mut Capture, seconds| {
+        for n in 0..seconds {
+            capture.wait(1);
+            (0..20).for_each(|_| capture.c(99, ACK, 7 + n, 1, 0));
+        }
+    };
+    capture.exchange(1, 1000);
+    capture.fins(1, 1000);
+    // Within the time to drain, data still counts: the alert that TLS sends last.
+    capture.s(1, ACK, 2201, 1102, 30);
+    pass_the_time(&mut capture, 4);
+    let live = capture.extractor.live();
+    assert_eq!(capture.extractor.poll_vector().map(|vector| vector.bytes(Side::Acceptor)), Some(230));
+    capture.s(1, FIN, 2201, 1102, 0);
+    capture.c(1, RST, 1102, 0, 0);
+    capture.c(1, SYN, 1000, 0, 0);
+    capture.s(1, ACK, 2231, 1102, 40);
+    pass_the_time(&mut capture, 1);
+    assert_eq!(capture.extractor.live(), live, "none of them opened a connection");
+    let counts = capture.extractor.counts();
+    assert_eq!((counts.stragglers, counts.straggler_bytes), (4, 40));
+    // Another initial sequence number: the addresses are used again.
+    capture.exchange(1, 90_000);
+    capture.extractor.finish();
+    assert_eq!(std::iter::from_fn(|| capture.extractor.poll_vector()).count(), 1);
+    let counts = capture.extractor.counts();
+    assert_eq!(counts.classes.iter().map(|class| class.packets).sum::<u64>(), counts.packets);
+    assert_eq!(counts.port_reuse, 1);
+}
+
+#[test]
+fn memory_is_bounded_whatever_comes() {
+    const MEMORY: u64 = 4 << 20;
+    let mut extractor = Extractor::new(Options { memory: MEMORY, ..Options::default() });
+    let mut most = 0;
+    for n in 0..3_000_000u32 {
+        let source = Address::new(IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0000 + n / 50_000)), (n % 50_000) as u16);
+        let segment = Capture::segment(source, server(), SYN, n, 0, 0);
+        extractor.handle_segment(EPOCH + Duration::from_micros(u64::from(n)), &segment);
+        if n % 4096 == 0 {
+            most = most.max(extractor.bytes());
+            assert!(extractor.poll_vector().is_none());
+        }
+    }
+    // One round of packets may come before the limit is looked at.
+    assert!(most > MEMORY / 2 && most < 2 * MEMORY, "{most} bytes");
+    extractor.finish();
+    let counts = extractor.counts();
+    assert_eq!(counts.class(Class::NoData).connections, 3_000_000, "each is counted");
+    assert_eq!(counts.class(Class::NoData).packets, 3_000_000);
+    assert!(counts.memory_ended > 2_900_000);
+    let series = extractor.series();
+    assert_eq!(series.set_aside.iter().map(|series| series.total().packets).sum::<u64>(), 3_000_000);
+}
+
+#[test]
+fn without_memory_those_end_first_that_were_silent_for_longest() {
+    let mut capture = Capture::with(Options { memory: 2 << 20, keep_set_aside: true, ..each_packet() });
+    // As if each part had room for a hundred; this one talks all the time.
+    for n in 1..6_000 {
+        capture.exchange(n, 1000);
+        if n % 40 == 0 {
+            capture.c(0, ACK, 1000 + u32::from(n), 1, 1);
+        }
+    }
+    assert!(capture.extractor.counts().memory_ended > 3_000);
+    let finished = capture.finish();
+    let talker = finished.iter().filter(|one| one.initiator.port == 40_000);
+    assert_eq!(talker.count(), 1, "it was not ended and begun again");
+}
+
+#[test]
+fn vlans_keep_connections_apart_if_they_are_in_the_key() {
+    // Two customers with the same addresses, ports and times; and one connection with its ends in two VLANs.
+    let run = |vlan_key: bool| {
+        let mut capture = Capture::with(Options { vlan_key, keep_set_aside: true, ..each_packet() });
+        let segments = [(SYN, 1000, 0, 0), (SYN | ACK, 2000, 1001, 0), (ACK, 1001, 2001, 100), (ACK, 2001, 1101, 200)];
+        for (at, (flags, sequence, ack, len)) in segments.into_iter().enumerate() {
+            let pass = |capture: &mut Capture, n: u16, isn: u32, vlan: u16| {
+                let (c, s) = (client(n), server());
+                let (from, to) = if at % 2 == 0 { (c, s) } else { (s, c) };
+                let mut segment = Capture::segment(from, to, flags, sequence + isn, ack + isn, len);
+                segment.vlan = Vlan::new([vlan]);
+                capture.pass(segment);
+            };
+            pass(&mut capture, 1, 0, 10);
+            pass(&mut capture, 1, 50_000, 20);
+            pass(&mut capture, 2, 0, if at % 2 == 0 { 10 } else { 20 });
+        }
+        let finished = capture.finish();
+        let counts = capture.extractor.counts();
+        (finished.len(), counts.vlan_changes, counts.vlan_halves)
+    };
+    let (apart, changes, halves) = run(true);
+    assert_eq!((apart, changes, halves), (4, 0, 1), "the one whose ends differ falls into two halves");
+    let (together, changes, halves) = run(false);
+    assert!(together < 4 && changes == 1 && halves == 0, "{together} connections, {changes} changes");
+}
+
+#[test]
+fn no_result_depends_on_the_secret() {
+    let run = |hash_secret: u64| {
+        let mut capture = Capture::with(Options { keep_set_aside: true, hash_secret, ..each_packet() });
+        for n in 0..200 {
+            capture.exchange(n * 7 % 200, 1000);
+        }
+        (capture.finish(), capture.extractor.counts())
+    };
+    assert_eq!(run(1), run(0xdead_beef));
 }
 
 #[test]
@@ -294,7 +433,7 @@ fn a_clock_that_jumps_years_for_good_ends_what_was_open() {
 
 #[test]
 fn idle_and_closed_connections_leave_the_table() {
-    let mut capture = Capture::with(Options::default());
+    let mut capture = Capture::with(each_packet());
     for n in 0..100 {
         capture.exchange(n, 1000);
         capture.fins(n, 1000);
@@ -304,7 +443,7 @@ fn idle_and_closed_connections_leave_the_table() {
     for n in 100..200 {
         capture.c(n, SYN, 1000, 0, 0);
     }
-    assert_eq!(capture.extractor.live(), 100, "closed ones are gone after they lingered");
+    assert_eq!(capture.extractor.live(), 99, "closed ones are gone, and the last packet waits for the next");
     capture.wait(2 * 3600);
     for n in 200..300 {
         capture.exchange(n, 1000);
@@ -314,7 +453,7 @@ fn idle_and_closed_connections_leave_the_table() {
 
 #[test]
 fn a_wrong_stamp_on_a_close_or_a_start_does_not_stop_the_table_from_emptying() {
-    let mut capture = Capture::with(Options::default());
+    let mut capture = Capture::with(each_packet());
     for n in [1, 2] {
         let before = capture.now;
         capture.exchange(n, 1000);
@@ -341,7 +480,7 @@ fn a_wrong_stamp_on_a_close_or_a_start_does_not_stop_the_table_from_emptying() {
 
 #[test]
 fn an_attempt_without_answer_holds_up_no_vector_for_longer_than_it_may_be_tried() {
-    let mut capture = Capture::with(Options::default());
+    let mut capture = Capture::with(each_packet());
     capture.c(1, SYN, 1000, 0, 0);
     capture.c(2, SYN, 1000, 0, 0);
     capture.s(2, SYN | ACK, 2000, 1001, 0);
@@ -365,7 +504,7 @@ fn an_attempt_without_answer_holds_up_no_vector_for_longer_than_it_may_be_tried(
     capture.c(1, SYN, 1000, 0, 0);
     capture.extractor.finish();
     while capture.extractor.poll_vector().is_some() {}
-    let no_data = capture.extractor.counts().class(Class::NoData);
+    let no_data = *capture.extractor.counts().class(Class::NoData);
     assert_eq!((no_data.connections, no_data.packets), (3, 10), "the late SYN is another attempt");
 }
 
@@ -450,6 +589,90 @@ fn sides_of_the_link_come_from_marks_then_prefixes_then_mac_addresses() {
     capture.pass(segment);
     let sides: Vec<LinkSide> = capture.finish().iter().map(|one| one.vector.initiator_side).collect();
     assert_eq!(sides, [LinkSide::Left, LinkSide::Right]);
+}
+
+proptest! {
+    /// What parts make of their packets does not depend on who works for them, or when: every order in which threads
+    /// could do it gives what one does, down to the counts and the series.
+    #[test]
+    fn any_division_of_the_work_gives_the_same(
+        steps in prop::collection::vec((0u16..40, 0usize..6, 0u64..400), 1..300),
+        workers in prop::collection::vec(0usize..3, PARTS),
+        order in prop::collection::vec(0usize..PARTS, 0..200),
+        vlan_key in any::<bool>(),
+    ) {
+        let options = Options {
+            keep_set_aside: true, round: 7, drain: Duration::from_secs(20), vlan_key, ..Options::default()
+        };
+        let (mut alone, mut front) = (Extractor::new(options.clone()), Front::new(&options));
+        let mut work: Vec<Vec<Work>> = vec![Vec::new(); PARTS];
+        let mut now = EPOCH;
+        for (n, what, wait) in steps {
+            now += Duration::from_secs(wait * wait / 400);
+            let (c, s) = (client(n), server());
+            let mut segment = match what {
+                0 => Capture::segment(c, s, SYN, 1000, 0, 0),
+                1 => Capture::segment(s, c, SYN | ACK, 5000, 1001, 0),
+                2 => Capture::segment(c, s, ACK, 1001, 5001, 100),
+                3 => Capture::segment(s, c, ACK, 5001, 1101, 200),
+                4 => Capture::segment(c, s, FIN, 1101, 5201, 0),
+                _ => Capture::segment(s, c, FIN, 5201, 1102, 0),
+            };
+            segment.vlan = Vlan::new([n % 3]);
+            alone.handle_segment(now, &segment);
+            let Some(packet) = front.handle_segment(now, &segment) else { continue };
+            work[packet.part()].push(Work::Packet(packet));
+            if let Some(round) = front.round() {
+                work.iter_mut().for_each(|of_part| of_part.push(Work::Round(round)));
+            }
+        }
+        if let Some(packet) = front.finish() {
+            work[packet.part()].push(Work::Packet(packet));
+        }
+        work.iter_mut().for_each(|of_part| of_part.push(Work::Finish));
+        alone.finish();
+
+        let mut parts: Vec<(Part, std::vec::IntoIter<Work>)> =
+            Part::all(&options).into_iter().zip(work.into_iter().map(Vec::into_iter)).collect();
+        let (mut merger, mut tallies) = (Merger::new(&options), vec![Tally::default(); 3]);
+        let mut together: Vec<Finished> = Vec::new();
+        let in_order = order.into_iter().chain((0..PARTS).flat_map(|part| std::iter::repeat_n(part, 400)));
+        for (step, at) in in_order.enumerate() {
+            let (part, of_part) = &mut parts[at];
+            let tally = &mut tallies[workers[at]];
+            match of_part.next() {
+                Some(Work::Packet(packet)) => part.handle(&packet, tally),
+                Some(Work::Round(round)) => {
+                    part.end_round(&round, tally);
+                    merger.take(part.report());
+                }
+                Some(Work::Finish) => {
+                    part.finish(tally);
+                    merger.take(part.report());
+                }
+                None => {}
+            }
+            if step % 3 == 0 {
+                together.extend(std::iter::from_fn(|| merger.poll()));
+            }
+        }
+        together.extend(std::iter::from_fn(|| merger.poll()));
+        let mut tally = Tally::default();
+        tallies.iter().for_each(|one| tally.add(one));
+        tally.series.settle(merger.peak_bytes());
+        let separate: Vec<Finished> = std::iter::from_fn(|| alone.poll_finished()).collect();
+        prop_assert_eq!(together, separate);
+        prop_assert_eq!(front.counts().plus(&tally.counts), alone.counts());
+        prop_assert!(tally.series == *alone.series());
+    }
+}
+
+/// What a part is given.
+#[derive(Clone, Copy)]
+enum Work {
+    Packet(Packet),
+    Round(Round),
+    Finish,
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What an extraction reports beside the vectors: nothing disappears without a count.
 
-use crate::record::Series;
+use crate::record::{Series, Traffic};
 use crate::time::{Duration, Time};
-use crate::workload::{InitiatorRule, Pattern, PerSide};
+use crate::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern, PerSide, Side};
 
 /// What a connection turned out to be (methods A.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +86,19 @@ pub struct ClassCounts {
     pub payload_bytes: PerSide<u64>,
 }
 
+impl ClassCounts {
+    fn plus(&self, other: &ClassCounts) -> ClassCounts {
+        ClassCounts {
+            connections: self.connections + other.connections,
+            packets: self.packets + other.packets,
+            payload_bytes: PerSide {
+                initiator: self.payload_bytes.initiator + other.payload_bytes.initiator,
+                acceptor: self.payload_bytes.acceptor + other.payload_bytes.acceptor,
+            },
+        }
+    }
+}
+
 /// Counts over everything an [`Extractor`](super::Extractor) has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
@@ -131,11 +144,104 @@ pub struct Counts {
     pub clock_backwards: u64,
     /// The farthest such step.
     pub farthest_backwards: Duration,
-    /// Vectors whose start was moved up to the start before them because the clock had gone back.
+    /// Connections whose start was moved because the clock had gone back, or because the packet that opened them was
+    /// stamped later than the one after it.
     pub starts_moved: u64,
+    /// Packets of closed connections that came when their vectors had been made ([`Options::drain`](super::Options::drain)).
+    pub stragglers: u64,
+    /// Payload bytes of those that had not been seen: they are in no vector.
+    pub straggler_bytes: u64,
+    /// Connections ended because there was no memory for them ([`Options::memory`](super::Options::memory)).
+    pub memory_ended: u64,
+    /// Connections of which one end sent in two VLANs: they may be two connections.
+    pub vlan_changes: u64,
+    /// With [`Options::vlan_key`](super::Options::vlan_key): pairs of connections, each seen in one direction and in another VLAN, that may be
+    /// one. At least so many: the halves that wait for another are limited.
+    pub vlan_halves: u64,
 }
 
 impl Counts {
+    /// Both together. What only one of them has counted, such as the times, is that one's.
+    pub fn plus(&self, other: &Counts) -> Counts {
+        // A count that is added must be added up: this stops compiling until it is.
+        let Counts {
+            packets,
+            link_bytes,
+            first,
+            last,
+            classes,
+            incomplete_left_out,
+            initiator_rules,
+            side_rules,
+            port_reuse,
+            idle_ended,
+            handshake_repeated,
+            with_missing_bytes,
+            missing_bytes,
+            probes,
+            data_segments,
+            duplicates,
+            late,
+            lost_before,
+            clock_backwards,
+            farthest_backwards,
+            starts_moved,
+            stragglers,
+            straggler_bytes,
+            memory_ended,
+            vlan_changes,
+            vlan_halves,
+        } = *other;
+        let add = |one: [u64; 4], other: [u64; 4]| std::array::from_fn(|at| one[at] + other[at]);
+        Counts {
+            packets: self.packets + packets,
+            link_bytes: self.link_bytes + link_bytes,
+            first: [self.first, first].into_iter().flatten().min(),
+            last: self.last.max(last),
+            classes: std::array::from_fn(|at| self.classes[at].plus(&classes[at])),
+            incomplete_left_out: self.incomplete_left_out + incomplete_left_out,
+            initiator_rules: add(self.initiator_rules, initiator_rules),
+            side_rules: add(self.side_rules, side_rules),
+            port_reuse: self.port_reuse + port_reuse,
+            idle_ended: self.idle_ended + idle_ended,
+            handshake_repeated: self.handshake_repeated + handshake_repeated,
+            with_missing_bytes: self.with_missing_bytes + with_missing_bytes,
+            missing_bytes: self.missing_bytes + missing_bytes,
+            probes: self.probes + probes,
+            data_segments: self.data_segments + data_segments,
+            duplicates: self.duplicates + duplicates,
+            late: self.late + late,
+            lost_before: self.lost_before + lost_before,
+            clock_backwards: self.clock_backwards + clock_backwards,
+            farthest_backwards: self.farthest_backwards.max(farthest_backwards),
+            starts_moved: self.starts_moved + starts_moved,
+            stragglers: self.stragglers + stragglers,
+            straggler_bytes: self.straggler_bytes + straggler_bytes,
+            memory_ended: self.memory_ended + memory_ended,
+            vlan_changes: self.vlan_changes + vlan_changes,
+            vlan_halves: self.vlan_halves + vlan_halves,
+        }
+    }
+
+    /// Adds a connection that is over.
+    pub(super) fn add_connection(&mut self, class: Class, packets: u64, vector: &ConnectionVector) {
+        let of_class = &mut self.classes[class.index()];
+        of_class.connections += 1;
+        of_class.packets += packets;
+        for side in Side::BOTH {
+            let segments = vector.ends[side].segments.unwrap_or_default();
+            of_class.payload_bytes[side] += vector.bytes(side) - segments.missing_bytes;
+            self.missing_bytes += segments.missing_bytes;
+            self.data_segments += segments.data;
+            self.duplicates += segments.duplicates;
+            self.late += segments.late;
+            self.lost_before += segments.lost_before;
+        }
+        self.with_missing_bytes += u64::from(Side::BOTH.iter().any(|side| vector.ends[*side].missing_bytes() > 0));
+        self.initiator_rules[vector.initiator_rule as usize] += 1;
+        self.handshake_repeated += u64::from(vector.handshake_repeated);
+    }
+
     /// The counts of `class`.
     pub fn class(&self, class: Class) -> &ClassCounts {
         &self.classes[class.index()]
@@ -181,66 +287,126 @@ impl Counts {
     }
 }
 
-/// Traffic past the monitor by 10 ms bins from the first packet, per side of the link it came from (left, right).
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What parts count while they work. Several add up to the same as one.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Connections and their segments.
+    pub counts: Counts,
+    /// Traffic by time.
+    pub series: TrafficSeries,
+}
+
+impl Tally {
+    /// Adds another one.
+    pub fn add(&mut self, other: &Tally) {
+        self.counts = self.counts.plus(&other.counts);
+        self.series.merge(&other.series);
+    }
+}
+
+/// Traffic past the monitor by bins of 10 ms from the first packet, per side of the link it came from (left, right).
+/// All series have one width: ten times as much whenever one has more than [`Self::MAX_BINS`].
+#[derive(Clone, Debug)]
 pub struct TrafficSeries {
     /// Packets of connections that became vectors (methods M.8).
     pub replayed: [Series; 2],
     /// Packets of those set aside.
     pub set_aside: [Series; 2],
+    /// Bytes of the busiest 10 ms of either direction, replayed and set-aside traffic together (methods M.9).
+    pub peak_bytes: u64,
+    /// Bins of 10 ms in one of these.
+    factor: u64,
+    /// The bin of the packet before, of 10 ms, and its traffic not yet in the series: packets come bin by bin.
+    bin: u64,
+    open: [[Traffic; 2]; 2],
 }
 
 impl TrafficSeries {
-    /// Bytes of the busiest 10 ms of either direction, replayed and set-aside traffic together (methods M.9).
-    pub fn peak_bytes(&self) -> u64 {
-        let directions = self.replayed.iter().zip(&self.set_aside);
-        directions.map(|(replayed, set_aside)| peak(replayed, set_aside)).max().unwrap_or(0)
+    /// Narrowest width of a bin.
+    pub const WIDTH: Duration = Duration::from_millis(10);
+    /// The most bins of a series. A workload file keeps a tenth of it.
+    pub const MAX_BINS: usize = 655_360;
+
+    /// Adds traffic in a bin of 10 ms.
+    #[inline]
+    pub(super) fn add(&mut self, set_aside: bool, from: LinkSide, bin: u64, traffic: Traffic) {
+        if bin != self.bin {
+            self.close_bin();
+            self.bin = bin;
+        }
+        self.open[usize::from(set_aside)][from as usize].add(traffic);
     }
 
-    /// Width of a bin.
-    pub const WIDTH: Duration = Duration::from_millis(10);
+    /// Everything was added.
+    pub fn settle(&mut self, peak_bytes: u64) {
+        self.close_bin();
+        self.peak_bytes = peak_bytes;
+    }
+
+    fn close_bin(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        let bin = self.bin / self.factor;
+        for (series, traffic) in [&mut self.replayed, &mut self.set_aside].into_iter().zip(open) {
+            for (series, traffic) in series.iter_mut().zip(traffic) {
+                if traffic.packets > 0 {
+                    series.add_bin(bin, traffic);
+                }
+            }
+        }
+        self.limit();
+    }
+
+    /// Makes the bins wider if there are too many.
+    fn limit(&mut self) {
+        while self.all().any(|series| series.len() > Self::MAX_BINS) {
+            self.widen();
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Series> {
+        self.replayed.iter().chain(&self.set_aside)
+    }
+
+    #[cold]
+    fn widen(&mut self) {
+        for series in self.replayed.iter_mut().chain(&mut self.set_aside) {
+            *series = series.coarsen(10);
+        }
+        self.factor = self.factor.saturating_mul(10);
+    }
+
+    fn merge(&mut self, other: &TrafficSeries) {
+        let mut other = other.clone();
+        self.close_bin();
+        other.close_bin();
+        while self.factor != other.factor {
+            if self.factor < other.factor { self.widen() } else { other.widen() }
+        }
+        for (own, series) in self.replayed.iter_mut().chain(&mut self.set_aside).zip(other.all()) {
+            series.bins().for_each(|(bin, traffic)| own.add_bin(*bin, *traffic));
+        }
+        self.limit();
+    }
 }
+
+impl PartialEq for TrafficSeries {
+    fn eq(&self, other: &TrafficSeries) -> bool {
+        self.all().eq(other.all()) && self.open == other.open && self.peak_bytes == other.peak_bytes
+    }
+}
+
+impl Eq for TrafficSeries {}
 
 impl Default for TrafficSeries {
     fn default() -> TrafficSeries {
         let empty = || [Series::new(Self::WIDTH), Series::new(Self::WIDTH)];
-        TrafficSeries { replayed: empty(), set_aside: empty() }
-    }
-}
-
-/// The most bytes in one bin of two series added.
-fn peak(one: &Series, other: &Series) -> u64 {
-    let mut beside = other.bins().peekable();
-    let mut most = 0;
-    for &(index, traffic) in one.bins() {
-        // Bins that only the other series has.
-        while let Some((_, alone)) = beside.next_if(|bin| bin.0 < index) {
-            most = most.max(alone.bytes);
+        TrafficSeries {
+            replayed: empty(),
+            set_aside: empty(),
+            peak_bytes: 0,
+            factor: 1,
+            bin: 0,
+            open: Default::default(),
         }
-        let same = beside.next_if(|bin| bin.0 == index).map_or(0, |bin| bin.1.bytes);
-        most = most.max(traffic.bytes + same);
-    }
-    beside.fold(most, |most, (_, alone)| most.max(alone.bytes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::Traffic;
-
-    #[test]
-    fn the_peak_adds_what_shared_ten_milliseconds() {
-        let series = |bins: &[(u64, u64)]| {
-            let mut series = Series::new(TrafficSeries::WIDTH);
-            for &(ms, bytes) in bins {
-                series.add(Time::ZERO + Duration::from_millis(ms), Traffic { packets: 1, bytes, payload_bytes: 0 });
-            }
-            series
-        };
-        let traffic = TrafficSeries {
-            replayed: [series(&[(0, 100), (20, 300), (45, 10)]), series(&[(0, 5)])],
-            set_aside: [series(&[(10, 350), (25, 60)]), series(&[(70, 90)])],
-        };
-        assert_eq!(traffic.peak_bytes(), 360, "300 and 60 between 20 and 30 ms");
     }
 }

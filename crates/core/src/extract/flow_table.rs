@@ -1,102 +1,243 @@
 //! Which connection a segment belongs to: one hash lookup per packet.
 
-use std::hash::{Hash, Hasher};
-
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
 
-use crate::wire::{Address, Segment};
+use crate::wire::{Address, Segment, Vlan};
 
-/// The unordered pair of transport addresses of a connection (methods A.1.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use super::connection::{Connection, Single};
+use super::slab::Slab;
+use super::tombstone::Tombstone;
+
+/// Parts that connections are divided into. A constant: results must not depend on how many threads share them.
+pub const PARTS: usize = 16;
+
+/// The unordered pair of transport addresses of a connection (methods A.1.1), with its VLAN if that is asked for.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
-    /// (high half, low half) of the smaller and of the larger address. Halves, because 16-byte alignment would pad
-    /// every entry of the table.
-    ips: [(u64, u64); 2],
+    /// High and low half of the smaller and of the larger address. Halves, because 16-byte alignment would pad
+    /// everything that holds a key.
+    ips: [u64; 4],
     ports: [u16; 2],
+    vlan: Option<Vlan>,
 }
+
+impl PartialEq for Key {
+    #[inline]
+    fn eq(&self, other: &Key) -> bool {
+        // Together, not one after the other: keys that are compared are nearly always equal.
+        let ips = self.ips.iter().zip(other.ips).fold(0, |differ, (one, other)| differ | (one ^ other));
+        ips == 0 && self.ports == other.ports && self.vlan == other.vlan
+    }
+}
+
+impl Eq for Key {}
 
 impl Key {
     /// The key of `segment`, and whether its sender is the second address of it.
-    pub fn of(segment: &Segment) -> (Key, bool) {
+    #[inline]
+    pub fn of(segment: &Segment, with_vlan: bool) -> (Key, bool) {
         let (source, destination) = (segment.source, segment.destination);
         let swapped = (source.ip, source.port) > (destination.ip, destination.port);
         let (low, high) = if swapped { (destination, source) } else { (source, destination) };
-        let halves = |ip: u128| ((ip >> 64) as u64, ip as u64);
-        (Key { ips: [halves(low.ip), halves(high.ip)], ports: [low.port, high.port] }, swapped)
+        let ips = [(low.ip >> 64) as u64, low.ip as u64, (high.ip >> 64) as u64, high.ip as u64];
+        (Key { ips, ports: [low.port, high.port], vlan: segment.vlan.filter(|_| with_vlan) }, swapped)
     }
 
     /// The first or second address.
     pub fn address(&self, second: bool) -> Address {
-        let (high, low) = self.ips[usize::from(second)];
-        Address { ip: u128::from(high) << 64 | u128::from(low), port: self.ports[usize::from(second)] }
+        let at = 2 * usize::from(second);
+        let ip = u128::from(self.ips[at]) << 64 | u128::from(self.ips[at + 1]);
+        Address { ip, port: self.ports[usize::from(second)] }
     }
 
-    fn hash(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        for (high, low) in self.ips {
-            // The high half is zero for every IPv4 address: folding it in saves a round.
-            (high.rotate_left(32) ^ low).hash(&mut hasher);
+    /// The VLAN, if it is part of the key.
+    pub fn vlan(&self) -> Option<Vlan> {
+        self.vlan
+    }
+
+    /// Mixes the key with `seeds`: products of 128 bits folded to 64, as wyhash and foldhash do.
+    #[inline]
+    fn mix(&self, seeds: &Seeds) -> u64 {
+        let [high_one, low_one, high_other, low_other] = self.ips;
+        let mut mixed = fold(low_one ^ seeds[0], low_other ^ seeds[1]);
+        if high_one | high_other != 0 {
+            mixed ^= fold(high_one ^ seeds[2], high_other ^ seeds[3]).rotate_left(23);
         }
-        (u32::from(self.ports[0]) << 16 | u32::from(self.ports[1])).hash(&mut hasher);
-        hasher.finish()
+        let ports = u64::from(self.ports[0]) << 16 | u64::from(self.ports[1]);
+        let vlan = self.vlan.map_or(0, |vlan| u64::from(vlan.identifier()) | u64::from(vlan.service().unwrap_or(0)) << 12);
+        fold(mixed ^ seeds[2], (ports | vlan << 32) ^ seeds[3])
+    }
+
+    /// The part of the key. It depends on the addresses and ports alone: what differs in its VLAN only stays together.
+    #[inline]
+    pub fn part(&self) -> usize {
+        (Key { vlan: None, ..*self }.mix(&PART_SEEDS) >> 32) as usize % PARTS
+    }
+
+    /// The hash of the key for a table.
+    #[inline]
+    pub fn hash(&self, seeds: &Seeds) -> u32 {
+        (self.mix(seeds) >> 32) as u32
     }
 }
 
-/// Entries by key, at stable indices. Never iterated in hash order.
+/// What a hash begins with.
+pub(super) type Seeds = [u64; 4];
+
+/// Digits of pi, for the division into parts.
+const PART_SEEDS: Seeds = [0x2436_f6a8_885a_308d, 0x3131_98a2_e037_0734, 0x4a40_9382_2299_f31d, 0x0082_efa9_8ec4_e6c8];
+
+/// Seeds from a secret: the outputs of SplitMix64.
+pub(super) fn seeds(secret: u64) -> Seeds {
+    let mut state = secret;
+    [(); 4].map(|()| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    })
+}
+
+#[inline]
+fn fold(one: u64, other: u64) -> u64 {
+    let product = u128::from(one) * u128::from(other);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// What a key leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A connection.
+    Live(u32),
+    /// A connection of one packet so far.
+    Single(u32),
+    /// A closed connection whose vector is made.
+    Gone(u32),
+}
+
+/// A [`Place`] and the hash of its key in eight bytes: most other keys are told apart without looking at them, and the
+/// index grows without looking at any.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    hash: u32,
+    place: u32,
+}
+
+impl Entry {
+    const KIND_SHIFT: u32 = 30;
+
+    fn new(hash: u32, place: Place) -> Entry {
+        let (kind, at) = match place {
+            Place::Live(at) => (0, at),
+            Place::Single(at) => (1, at),
+            Place::Gone(at) => (2, at),
+        };
+        Entry { hash, place: kind << Self::KIND_SHIFT | at }
+    }
+
+    fn place(self) -> Place {
+        let at = self.place & ((1 << Self::KIND_SHIFT) - 1);
+        match self.place >> Self::KIND_SHIFT {
+            0 => Place::Live(at),
+            1 => Place::Single(at),
+            _ => Place::Gone(at),
+        }
+    }
+
+    /// The table takes the place of an entry from the lower bits of its hash and a tag from the upper ones.
+    fn spread(hash: u32) -> u64 {
+        u64::from(hash) << 32 | u64::from(hash)
+    }
+}
+
+/// The connections of a part by key, at stable places. Never iterated in hash order.
 #[derive(Debug)]
-pub(super) struct FlowTable<T> {
-    index: HashTable<u32>,
-    entries: Vec<Option<(Key, T)>>,
-    free: Vec<u32>,
+pub(super) struct FlowTable {
+    index: HashTable<Entry>,
+    pub live: Slab<Connection>,
+    pub single: Slab<Single>,
+    pub gone: Slab<Tombstone>,
 }
 
-impl<T> FlowTable<T> {
-    pub fn new() -> FlowTable<T> {
-        FlowTable { index: HashTable::new(), entries: Vec::new(), free: Vec::new() }
+impl FlowTable {
+    pub fn new() -> FlowTable {
+        FlowTable { index: HashTable::new(), live: Slab::new(), single: Slab::new(), gone: Slab::new() }
     }
 
-    /// Index of the entry of `key`.
-    pub fn find(&self, key: &Key) -> Option<u32> {
-        let same = |at: &u32| self.entries[*at as usize].as_ref().is_some_and(|entry| entry.0 == *key);
-        self.index.find(key.hash(), same).copied()
-    }
-
-    /// The entry at `at`, if there still is one.
-    pub fn get_mut(&mut self, at: u32) -> Option<&mut T> {
-        self.entries.get_mut(at as usize)?.as_mut().map(|entry| &mut entry.1)
-    }
-
-    /// Adds an entry for a key that has none.
-    pub fn insert(&mut self, key: Key, value: T) -> u32 {
-        let at = self.free.pop().unwrap_or_else(|| {
-            self.entries.push(None);
-            u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 connections at once fit any memory")
-        });
-        self.entries[at as usize] = Some((key, value));
-        let entries = &self.entries;
-        let rehash = |at: &u32| entries[*at as usize].as_ref().map_or(0, |entry| entry.0.hash());
-        self.index.insert_unique(key.hash(), at, rehash);
-        at
-    }
-
-    /// Removes the entry at `at`.
-    pub fn remove(&mut self, at: u32) -> Option<(Key, T)> {
-        let entry = self.entries.get_mut(at as usize)?.take()?;
-        if let Ok(found) = self.index.find_entry(entry.0.hash(), |other| *other == at) {
-            found.remove();
+    fn key(&self, place: Place) -> Option<&Key> {
+        match place {
+            Place::Live(at) => self.live.get(at).map(|connection| &connection.key),
+            Place::Single(at) => self.single.get(at).map(|single| &single.packet.key),
+            Place::Gone(at) => self.gone.get(at).map(|gone| &gone.key),
         }
-        self.free.push(at);
-        Some(entry)
     }
 
-    /// Indices that may hold entries, for the end of a capture.
-    pub fn indices(&self) -> std::ops::Range<u32> {
-        0..self.entries.len() as u32
+    /// What `key` leads to.
+    #[inline]
+    pub fn find(&self, key: &Key, hash: u32) -> Option<Place> {
+        let same = |entry: &Entry| entry.hash == hash && self.key(entry.place()).is_some_and(|other| other == key);
+        self.index.find(Entry::spread(hash), same).map(|entry| entry.place())
     }
 
-    /// Entries.
-    pub fn len(&self) -> usize {
-        self.index.len()
+    /// What a key with this hash may lead to. It reads the index only.
+    #[inline]
+    pub fn likely(&self, hash: u32) -> Option<Place> {
+        self.index.find(Entry::spread(hash), |entry| entry.hash == hash).map(|entry| entry.place())
+    }
+
+    /// Makes a key that leads nowhere lead to `place`.
+    pub fn enter(&mut self, hash: u32, place: Place) {
+        let rehash = |entry: &Entry| Entry::spread(entry.hash);
+        self.index.insert_unique(Entry::spread(hash), Entry::new(hash, place), rehash);
+    }
+
+    /// Makes the key with `hash` that leads to `from` lead to `to`, or nowhere.
+    pub fn lead(&mut self, hash: u32, from: Place, to: Option<Place>) {
+        let old = Entry::new(hash, from);
+        if let Ok(mut found) = self.index.find_entry(Entry::spread(hash), |entry| entry.place == old.place) {
+            match to {
+                Some(to) => *found.get_mut() = Entry::new(hash, to),
+                None => drop(found.remove()),
+            }
+        }
+    }
+
+    /// Bytes in use, heaps of connections not counted.
+    pub fn bytes(&self) -> u64 {
+        let slabs = self.live.len() * Slab::<Connection>::BYTES
+            + self.single.len() * Slab::<Single>::BYTES
+            + self.gone.len() * Slab::<Tombstone>::BYTES;
+        (slabs + self.index.capacity() * (size_of::<Entry>() + 1)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_change_hashes_and_not_parts() {
+        let key = |port: u16| Key { ips: [0, 0xffff_0a00_0001, 0, 0xffff_0a00_0002], ports: [80, port], vlan: None };
+        let (one, other) = (seeds(1), seeds(2));
+        assert!((0..100).all(|port| key(port).hash(&one) != key(port).hash(&other)));
+        let mut parts = [0; PARTS];
+        (0..16_000).for_each(|port| parts[key(port).part()] += 1);
+        assert!(parts.iter().all(|keys| (800..1200).contains(keys)), "{parts:?}");
+    }
+
+    #[test]
+    fn a_key_of_ipv6_depends_on_all_of_it() {
+        let seeds = seeds(7);
+        let key = |ips: [u64; 4]| Key { ips, ports: [1, 2], vlan: None };
+        let base = [0x2001_0db8_0000_0001, 1, 0x2001_0db8_0000_0002, 2];
+        for at in 0..4 {
+            let mut changed = base;
+            changed[at] ^= 1;
+            assert!(key(base) != key(changed));
+            assert_ne!(key(base).hash(&seeds), key(changed).hash(&seeds));
+        }
+        let tagged = Key { vlan: Vlan::new([5]), ..key(base) };
+        assert!(tagged != key(base) && tagged.hash(&seeds) != key(base).hash(&seeds));
+        assert_eq!(tagged.part(), key(base).part());
     }
 }

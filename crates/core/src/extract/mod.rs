@@ -1,28 +1,42 @@
 //! Extraction: TCP segments in, connection vectors out (methods A.1-A.9).
 //!
 //! Two layers. [`Observer`] is one connection: it is told which side sent each segment and makes the vector. The
-//! simulator's monitor uses it directly, because it knows whose packet it sees. [`Extractor`] puts a flow table in
-//! front of it for captures: which connection a segment belongs to, which end is the initiator, when a connection is
-//! over, and in which order vectors come out.
+//! simulator's monitor uses it directly, because it knows whose packet it sees. In front of it, for captures, stand three
+//! machines: a [`Front`] that sees every packet once and in order, [`Part`]s that hold the connections (which one a
+//! segment belongs to, which end is the initiator, when a connection is over), and a [`Merger`] that brings the vectors
+//! into the order of their starts. [`Extractor`] is all three in one thread.
 //!
 //! What each file decides: `sequence` unwraps numbers, `coverage` tells new bytes from repeated ones (A.3), `exchange`
 //! tells sequential from concurrent (A.4), `adus` builds ADUs and waits (A.5), `transit` measures round trips and the
-//! handshake (A.6), `observer` joins them; `flow_table` and `extractor` are the capture side, `counts` what is reported.
+//! handshake (A.6), `observer` joins them. On the capture side `flow_table` finds connections, held in a `slab` each,
+//! `connection` knows its roles and its traffic, `tombstone` is what is left of a closed one, `counts` what is reported.
 
 mod adus;
+mod connection;
 pub mod conversations;
 mod counts;
 mod coverage;
 mod exchange;
 mod extractor;
 mod flow_table;
+mod front;
+mod merger;
 mod observer;
+mod options;
+mod part;
 mod sequence;
+mod slab;
+mod tombstone;
 mod transit;
 
-pub use counts::{Class, ClassCounts, Counts, SideRule, TrafficSeries};
-pub use extractor::{Extractor, Finished, Options, ParsePrefixError, Prefix};
+pub use counts::{Class, ClassCounts, Counts, SideRule, Tally, TrafficSeries};
+pub use extractor::Extractor;
+pub use flow_table::PARTS;
+pub use front::{Front, Packet, Round};
+pub use merger::Merger;
 pub use observer::{Arrival, Identity, Observer, Seen};
+pub use options::{Options, ParsePrefixError, Prefix};
+pub use part::{Finished, LEAST_MEMORY, Part, Report};
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use super::sequence;
 use super::transit::{Handshake, NEVER, Timed};
 
 /// A jump in sequence numbers no capture gap explains (methods A.1.2).
-const IMPOSSIBLE_JUMP: u64 = 1 << 30;
+pub(super) const IMPOSSIBLE_JUMP: u64 = 1 << 30;
 
 /// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
 const WINDOWS_PER_JUMP: u64 = 16;
@@ -588,40 +588,19 @@ impl Observer {
     }
 }
 
-/// What is left of a connection whose vector is made: enough to tell its stragglers from a later connection.
+/// What a [`Tombstone`](super::tombstone::Tombstone) keeps of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Remains {
-    isn: [u32; 2],
+    /// Initial sequence number of each end whose SYN was seen.
+    pub isn: [u32; 2],
     /// The highest sequence number that each end was known to have reached.
-    next: [u32; 2],
-    /// A larger jump than two to this is another connection.
-    limit_bits: u8,
-    syn: [bool; 2],
-    known: [bool; 2],
-}
-
-impl Remains {
-    /// [`Observer::owns`] for a connection that is closed.
-    pub fn owns(&self, sender: Side, seen: &Seen) -> bool {
-        let (own, peer) = (sender as usize, sender.other() as usize);
-        if seen.flags.rst() {
-            return true;
-        }
-        if seen.flags.syn() {
-            return self.syn[own] && seen.sequence == self.isn[own];
-        }
-        let jump = |number: u32, end: usize| number.wrapping_sub(self.next[end]).cast_signed().unsigned_abs();
-        let (limit, distance) = (1 << self.limit_bits, jump(seen.sequence, own));
-        let acknowledges = self.known[peer] && seen.flags.ack() && jump(seen.acknowledgement, peer) <= limit;
-        !self.known[own] || distance <= limit || (u64::from(distance) <= IMPOSSIBLE_JUMP && acknowledges)
-    }
-
-    /// Bytes a segment of `sender` has above everything seen of that end.
-    pub fn beyond(&self, sender: Side, seen: &Seen) -> u32 {
-        let end = seen.sequence.wrapping_add(seen.payload_bytes);
-        let above = end.wrapping_sub(self.next[sender as usize]).cast_signed();
-        if seen.flags.rst() { 0 } else { above.max(0).cast_unsigned().min(seen.payload_bytes) }
-    }
+    pub next: [u32; 2],
+    /// A jump of more than two to this is another connection.
+    pub limit_bits: u8,
+    /// Whether each end's SYN was seen.
+    pub syn: [bool; 2],
+    /// Whether anything is known of each end's sequence numbers.
+    pub known: [bool; 2],
 }
 
 /// Whether the silence of `own` that ends `now` splits its data (methods A.5.2 and A.5.3).

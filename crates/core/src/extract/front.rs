@@ -1,0 +1,228 @@
+//! What is known of a packet from the whole capture, before its connection is: its number, its clock, its part.
+
+use crate::time::Time;
+use crate::units::LINK_HEADER_BYTES;
+use crate::wire::{Segment, Vlan};
+use crate::workload::LinkSide;
+
+use super::counts::{Counts, TrafficSeries};
+use super::flow_table::{Key, Seeds, seeds};
+use super::observer::Seen;
+use super::options::Options;
+
+/// A TCP segment with what the whole capture says about it, on its way to its [`Part`](super::Part).
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    pub(super) key: Key,
+    pub(super) hash: u32,
+    pub(super) link_bytes: u32,
+    /// As stamped.
+    pub(super) time: Time,
+    /// From the first packet of the capture, by a clock that neither runs backwards nor follows a single wrong stamp.
+    pub(super) start: Time,
+    /// Its 10 ms bin, as stamped.
+    pub(super) bin: u64,
+    /// Packets handed in before it.
+    pub(super) number: u64,
+    pub(super) seen: Seen,
+    pub(super) vlan: Option<Vlan>,
+    /// The side of the link its sender is on, by the capture's marks or by MAC addresses.
+    pub(super) sender_side: Option<LinkSide>,
+    pub(super) marked: bool,
+    /// Its start is not its stamp.
+    pub(super) moved: bool,
+    /// Its sender is the second address of the key.
+    pub(super) sender_second: bool,
+    part: u8,
+}
+
+impl Packet {
+    /// Which of the [`PARTS`](super::PARTS) it goes to.
+    pub fn part(&self) -> usize {
+        usize::from(self.part)
+    }
+}
+
+/// The end of a round: a moment at which every part reclaims memory, at the same place in the capture.
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    /// Rounds before it.
+    pub(super) number: u64,
+    /// The earliest stamp in it and right after it: one that is wrong by years ends no connection.
+    pub(super) clock: Time,
+    /// The bin of that.
+    pub(super) bin: u64,
+    /// The number of the packet after it.
+    pub(super) next: u64,
+}
+
+/// Takes in the packets of a capture in order and says what parts need to know of them.
+///
+/// Hand in each segment with [`handle_segment`](Self::handle_segment). Each call gives the packet before, because what a
+/// stamp is worth shows with the one after it. Give it to its part, then see [`round`](Self::round). At the end call
+/// [`finish`](Self::finish) for the last one.
+#[derive(Debug)]
+pub struct Front {
+    seeds: Seeds,
+    vlan_key: bool,
+    /// Packets of a round.
+    round: u32,
+    /// The first packet of the capture.
+    origin: Option<Time>,
+    pending: Option<Packet>,
+    /// Packets handed in.
+    number: u64,
+    /// The latest start so far.
+    start: Time,
+    /// MAC addresses of the first TCP packet: left to right.
+    macs: Option<[[u8; 6]; 2]>,
+    /// The bin of the packet before, and where it begins and ends.
+    bin: (u64, Time, Time),
+    rounds: u64,
+    in_round: u32,
+    clock: Time,
+    counts: Counts,
+}
+
+impl Front {
+    /// One that has seen nothing.
+    pub fn new(options: &Options) -> Front {
+        Front {
+            seeds: seeds(options.hash_secret),
+            vlan_key: options.vlan_key,
+            round: options.round.max(1),
+            origin: None,
+            pending: None,
+            number: 0,
+            start: Time::ZERO,
+            macs: None,
+            bin: (0, Time::ZERO, Time::ZERO),
+            rounds: 0,
+            in_round: 0,
+            clock: Time::MAX,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Says when the capture begins, if its first packet is not a TCP segment (methods A.9). Later calls change nothing.
+    pub fn begin(&mut self, time: Time) {
+        if self.origin.is_none() {
+            self.origin = Some(time);
+            self.counts.first = Some(time);
+        }
+    }
+
+    /// Takes in a segment that passed at `time` on the capture's clock; the packet handed in before it.
+    #[inline]
+    pub fn handle_segment(&mut self, time: Time, segment: &Segment) -> Option<Packet> {
+        self.begin(time);
+        self.count(time, segment);
+        let (key, sender_second) = Key::of(segment, self.vlan_key);
+        if self.macs.is_none() {
+            self.macs = segment.macs;
+        }
+        let by_mac = match (segment.macs, self.macs) {
+            (Some(pair), Some(first)) if pair == first => Some(LinkSide::Left),
+            (Some([source, destination]), Some(first)) if [destination, source] == first => Some(LinkSide::Right),
+            _ => None,
+        };
+        let packet = Packet {
+            key,
+            hash: key.hash(&self.seeds),
+            part: key.part() as u8,
+            link_bytes: segment.link_bytes,
+            time,
+            start: Time::ZERO,
+            bin: self.bin(time),
+            number: self.number,
+            seen: Seen {
+                sequence: segment.sequence,
+                acknowledgement: segment.acknowledgement,
+                flags: segment.flags,
+                window: segment.window,
+                payload_bytes: segment.payload_bytes,
+                ip_bytes: segment.link_bytes.saturating_sub(LINK_HEADER_BYTES),
+                mss: segment.mss,
+                window_scale: segment.window_scale,
+            },
+            vlan: segment.vlan,
+            sender_side: segment.from.or(by_mac),
+            marked: segment.from.is_some(),
+            moved: false,
+            sender_second,
+        };
+        self.number += 1;
+        let before = self.pending.replace(packet);
+        before.map(|before| self.release(before, time))
+    }
+
+    /// The last packet: nothing stands beside its stamp.
+    pub fn finish(&mut self) -> Option<Packet> {
+        let last = self.pending.take()?;
+        Some(self.release(last, Time::MAX))
+    }
+
+    /// The end of a round, if the packet given out last was its last.
+    #[inline]
+    pub fn round(&mut self) -> Option<Round> {
+        (self.in_round == self.round).then(|| self.end_round())
+    }
+
+    /// Counts of packets, clock and bytes; those of connections are in a [`Tally`](super::Tally).
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    #[cold]
+    fn end_round(&mut self) -> Round {
+        let clock = std::mem::replace(&mut self.clock, Time::MAX);
+        let pending = u64::from(self.pending.is_some());
+        let round = Round { number: self.rounds, clock, bin: self.bin(clock), next: self.number - pending };
+        self.rounds += 1;
+        self.in_round = 0;
+        round
+    }
+
+    /// Gives a packet its start. A stamp that lies beyond that of the packet `after` it is taken back to that.
+    #[inline]
+    fn release(&mut self, mut packet: Packet, after: Time) -> Packet {
+        let origin = self.origin.unwrap_or_default();
+        let stamp = Time::ZERO + packet.time.since(origin);
+        self.start = self.start.max(stamp.min(Time::ZERO + after.since(origin)));
+        packet.start = self.start;
+        packet.moved = self.start != stamp;
+        self.clock = self.clock.min(packet.time).min(after);
+        self.in_round += 1;
+        packet
+    }
+
+    #[inline]
+    fn count(&mut self, time: Time, segment: &Segment) {
+        let counts = &mut self.counts;
+        counts.packets += 1;
+        counts.link_bytes += u64::from(segment.link_bytes);
+        counts.first = Some(counts.first.map_or(time, |first| first.min(time)));
+        counts.last = Some(counts.last.map_or(time, |last| last.max(time)));
+        if let Some(previous) = self.pending.as_ref().map(|packet| packet.time).filter(|previous| time < *previous) {
+            counts.clock_backwards += 1;
+            counts.farthest_backwards = counts.farthest_backwards.max(previous.since(time));
+        }
+    }
+
+    /// The 10 ms bin of `time`; most packets are in that of the packet before.
+    #[inline]
+    fn bin(&mut self, time: Time) -> u64 {
+        let (bin, from, to) = self.bin;
+        if from <= time && time < to {
+            return bin;
+        }
+        let origin = self.origin.unwrap_or(time);
+        let bin = time.since(origin).as_nanos() / TrafficSeries::WIDTH.as_nanos();
+        let from = origin + TrafficSeries::WIDTH * bin;
+        // What lies before the origin is in the first bin too.
+        let least = if bin == 0 { Time::ZERO } else { from };
+        self.bin = (bin, least, from + TrafficSeries::WIDTH);
+        bin
+    }
+}
+

@@ -1,0 +1,167 @@
+//! The connections of all parts in the order in which they began.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use super::flow_table::PARTS;
+use super::options::Options;
+use super::part::{Finished, Report, is_replayed};
+
+/// Bins that may still grow behind the clock: a second. What comes later than that counts for itself.
+const OPEN_BINS: u64 = 100;
+
+/// Bins held at most, however far apart stamps are.
+const MAX_BINS: usize = 8192;
+
+/// Puts what parts report into the order of the capture: connections by the packet that opened them, the peak of the
+/// traffic by its bins.
+///
+/// [`take`](Self::take) every report of every part, those of one part in order, then [`poll`](Self::poll) until it
+/// returns nothing. A connection waits for all that began before it. When there is no room for those that wait,
+/// [`unload`](Self::unload) gives them away; they come back by other means (see [`next`](Self::next)).
+#[derive(Debug)]
+pub struct Merger {
+    options: Options,
+    /// By number: those that wait.
+    waiting: BinaryHeap<Reverse<(u64, usize)>>,
+    places: Vec<Option<Finished>>,
+    free: Vec<usize>,
+    bytes: u64,
+    /// Of each part.
+    settled: [u64; PARTS],
+    next_id: u64,
+    /// Rounds that some parts have reported: parts still missing, and what the others said.
+    rounds: VecDeque<(usize, u64)>,
+    first_round: u64,
+    bins: BTreeMap<u64, [u64; 2]>,
+    early: BTreeMap<u64, Vec<(u64, [u64; 2])>>,
+    peak: u64,
+}
+
+impl Merger {
+    /// One that has seen nothing.
+    pub fn new(options: &Options) -> Merger {
+        Merger {
+            options: options.clone(),
+            waiting: BinaryHeap::new(),
+            places: Vec::new(),
+            free: Vec::new(),
+            bytes: 0,
+            settled: [0; PARTS],
+            next_id: 0,
+            rounds: VecDeque::new(),
+            first_round: 0,
+            bins: BTreeMap::new(),
+            early: BTreeMap::new(),
+            peak: 0,
+        }
+    }
+
+    /// Takes in a report.
+    pub fn take(&mut self, report: Report) {
+        self.settled[report.part] = report.settled;
+        for finished in report.finished {
+            self.bytes += finished.bytes();
+            let number = finished.number;
+            let at = self.free.pop().unwrap_or_else(|| {
+                self.places.push(None);
+                self.places.len() - 1
+            });
+            self.places[at] = Some(finished);
+            self.waiting.push(Reverse((number, at)));
+        }
+        let Some(round) = report.round else {
+            self.add_bins(report.bins);
+            return;
+        };
+        // Bins are added up round by round, as one thread would: then nothing depends on which part is ahead.
+        self.early.entry(round.number).or_default().extend(report.bins);
+        let at = (round.number - self.first_round) as usize;
+        while self.rounds.len() <= at {
+            self.rounds.push_back((PARTS, 0));
+        }
+        self.rounds[at].0 -= 1;
+        self.rounds[at].1 = round.bin;
+        while let Some((_, bin)) = self.rounds.pop_front_if(|round| round.0 == 0) {
+            let bins = self.early.remove(&self.first_round).unwrap_or_default();
+            self.first_round += 1;
+            self.add_bins(bins);
+            self.close_bins(bin.saturating_sub(OPEN_BINS));
+        }
+    }
+
+    /// The packet before which everything has been reported.
+    pub fn settled(&self) -> u64 {
+        self.settled.iter().copied().min().unwrap_or(u64::MAX)
+    }
+
+    /// The number of the first connection that waits here.
+    pub fn next(&self) -> Option<u64> {
+        self.waiting.peek().map(|Reverse((number, _))| *number)
+    }
+
+    /// The next connection in the order of starts, if nothing before it can come any more.
+    pub fn poll(&mut self) -> Option<Finished> {
+        if self.next()? >= self.settled() {
+            return None;
+        }
+        let mut finished = self.pop()?;
+        self.give_id(&mut finished);
+        Some(finished)
+    }
+
+    /// Gives the next connection its id. [`poll`](Self::poll) has done that; those that were unloaded need it when
+    /// their turn has come.
+    pub fn give_id(&mut self, finished: &mut Finished) {
+        if is_replayed(finished.class, &self.options) {
+            finished.vector.id = self.next_id;
+            self.next_id += 1;
+        }
+    }
+
+    /// Bytes of those that wait.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes out all that wait, in order and without ids.
+    pub fn unload(&mut self) -> Vec<Finished> {
+        let mut all = Vec::with_capacity(self.waiting.len());
+        while let Some(finished) = self.pop() {
+            all.push(finished);
+        }
+        (self.places, self.free) = (Vec::new(), Vec::new());
+        all
+    }
+
+    /// Bytes on the link of the busiest 10 ms of either direction (methods M.9), once everything was reported.
+    pub fn peak_bytes(&self) -> u64 {
+        self.bins.values().flatten().copied().fold(self.peak, u64::max)
+    }
+
+    fn pop(&mut self) -> Option<Finished> {
+        let Reverse((_, at)) = self.waiting.pop()?;
+        let finished = self.places[at].take()?;
+        self.free.push(at);
+        self.bytes -= finished.bytes();
+        Some(finished)
+    }
+
+    fn add_bins(&mut self, bins: Vec<(u64, [u64; 2])>) {
+        for (bin, sides) in bins {
+            let sum = self.bins.entry(bin).or_default();
+            sum.iter_mut().zip(sides).for_each(|(sum, bytes)| *sum += bytes);
+        }
+    }
+
+    /// Nothing more is added to bins before `end`.
+    fn close_bins(&mut self, end: u64) {
+        while let Some(first) = self.bins.first_entry() {
+            if *first.key() >= end && self.bins.len() <= MAX_BINS {
+                break;
+            }
+            let Some((_, sides)) = self.bins.pop_first() else { break };
+            self.peak = sides.into_iter().fold(self.peak, u64::max);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What the user may choose about extraction.
+
+use std::net::IpAddr;
+
+use crate::time::Duration;
+use crate::wire::Address;
+
+/// An address prefix, `10.0.0.0/8`. IPv4 prefixes match IPv4 addresses only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    ip: u128,
+    mask: u128,
+}
+
+/// Why a text is no address prefix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is not an address prefix; write it like 10.0.0.0/8 or 2001:db8::/32")]
+pub struct ParsePrefixError(String);
+
+impl Prefix {
+    /// Whether `address` lies inside.
+    pub fn contains(&self, address: Address) -> bool {
+        address.ip & self.mask == self.ip
+    }
+}
+
+impl std::str::FromStr for Prefix {
+    type Err = ParsePrefixError;
+
+    fn from_str(text: &str) -> Result<Prefix, ParsePrefixError> {
+        let error = || ParsePrefixError(text.to_owned());
+        let (ip, length) = text.split_once('/').map_or((text, None), |(ip, length)| (ip, Some(length)));
+        let ip: IpAddr = ip.parse().map_err(|_| error())?;
+        let width = if ip.is_ipv4() { 32 } else { 128 };
+        let length = length.map_or(Ok(width), str::parse).map_err(|_| error())?;
+        if length > width {
+            return Err(error());
+        }
+        let mask = u128::MAX.checked_shl(width - length).unwrap_or(0);
+        // An IPv4 prefix must not take in IPv6: its mask covers the mapping prefix too.
+        let mask = if ip.is_ipv4() { mask | u128::MAX << 32 } else { mask };
+        Ok(Prefix { ip: Address::new(ip, 0).ip & mask, mask })
+    }
+}
+
+/// How to extract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// A connection silent for so long is over (methods A.1.4).
+    pub idle_timeout: Duration,
+    /// A closed connection is remembered until it was silent for so long, so that its stragglers open no other; an attempt
+    /// that never got past its SYNs is held as long for the next one: RFC 9293 section 3.8.3 lets TCP go on trying for
+    /// three minutes and more.
+    pub linger: Duration,
+    /// How long after its last packet the vector of a closed connection may still change. Packets that come later,
+    /// while it lingers, are counted ([`Counts::stragglers`](super::Counts::stragglers)), nothing more.
+    pub drain: Duration,
+    /// The longest silence inside an ADU (methods A.5.2).
+    pub quiet: Duration,
+    /// Prefixes of the inside of the link (methods M.2).
+    pub inside: Vec<Prefix>,
+    /// The same addresses and ports in two VLANs are two connections.
+    pub vlan_key: bool,
+    /// Leave out incomplete connections, as Hernandez-Campos did (methods A.2).
+    pub complete_only: bool,
+    /// Make [`Extractor::poll_finished`](super::Extractor::poll_finished) also return what is set aside.
+    pub keep_set_aside: bool,
+    /// Bytes that connections may take in memory. Above it, those that were silent for longest are ended.
+    pub memory: u64,
+    /// Packets between two rounds of reclaiming memory, at least one.
+    pub round: u32,
+    /// Makes the places of connections in the hash table unpredictable, so that no capture can be crafted to make them
+    /// collide. No result depends on it.
+    pub hash_secret: u64,
+}
+
+impl Options {
+    /// How long a connection that is not closed may be silent before it is over.
+    pub(super) fn longest_silence(&self, is_attempt: bool) -> Duration {
+        if is_attempt { self.linger.min(self.idle_timeout) } else { self.idle_timeout }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            idle_timeout: Duration::from_secs(3600),
+            linger: Duration::from_secs(240),
+            drain: Duration::from_secs(10),
+            quiet: Duration::from_millis(500),
+            inside: Vec::new(),
+            vlan_key: false,
+            complete_only: false,
+            keep_set_aside: false,
+            memory: u64::MAX,
+            round: 2048,
+            hash_secret: 0,
+        }
+    }
+}
