@@ -139,7 +139,7 @@ pub fn vectors(
     let ingested = Ingested {
         inputs: captures.inputs().to_vec(),
         packets_set_aside,
-        counts: *extractor.counts(),
+        counts: extractor.counts(),
         series: extractor.series().clone(),
         packets,
         captured_bytes,
@@ -311,7 +311,7 @@ impl Ingested {
             packets: self.packets,
             bytes: self.captured_bytes,
             duration_ns: self.counts.duration().as_nanos(),
-            peak_10ms_bytes: self.series.peak_bytes(),
+            peak_10ms_bytes: self.series.peak_bytes,
             first_packet_unix_ns: self.counts.first.filter(|_| !self.options.anonymize).map(|time| time.as_nanos()),
             connections: self.connections(),
             payload_bytes: payload,

@@ -167,7 +167,11 @@ impl Series {
                     Ordering::Equal => page[end].1.add(traffic),
                     Ordering::Less => {
                         self.bins += 1;
-                        if page.len() < PAGE { page.push((index, traffic)) } else { self.pages.push(vec![(index, traffic)]) }
+                        if page.len() < PAGE {
+                            page.push((index, traffic))
+                        } else {
+                            self.pages.push(vec![(index, traffic)])
+                        }
                     }
                     Ordering::Greater => self.add_late(index, traffic),
                 }

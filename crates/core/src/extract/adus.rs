@@ -79,12 +79,10 @@ impl Runs {
                 last.end = end;
                 last.last = last.last.max(now);
             }
-            last => {
-                match last.replace(Run { end, ack, first: now, last: now, after_quiet }) {
-                    Some(before) => self.earlier.push(before),
-                    None => self.first = now,
-                }
-            }
+            last => match last.replace(Run { end, ack, first: now, last: now, after_quiet }) {
+                Some(before) => self.earlier.push(before),
+                None => self.first = now,
+            },
         }
     }
 

@@ -193,12 +193,7 @@ impl Connection {
             let (bytes, payload_bytes) = (u64::from(packet.link_bytes), u64::from(arrival.new_bytes));
             tally.series.add(false, from, packet.bin, Traffic { packets: 1, bytes, payload_bytes });
         } else {
-            self.held.push(Held {
-                bin: packet.bin,
-                from,
-                bytes: packet.link_bytes,
-                payload_bytes: arrival.new_bytes,
-            });
+            self.held.push(Held { bin: packet.bin, from, bytes: packet.link_bytes, payload_bytes: arrival.new_bytes });
             self.replayable = self.observer.is_replayable();
             if self.replayable || usize::from(self.held.count) == MAX_HELD {
                 self.held.release(!self.replayable, tally);

@@ -127,7 +127,8 @@ fn handle_ahead(packets: &[Packet], parts: &mut [Part], place: impl Fn(&Packet) 
         for (packet, likely) in batch.iter().zip(&mut likely) {
             *likely = parts[place(packet)].likely(packet);
         }
-        let touched = batch.iter().zip(&likely).fold(0, |sum, (packet, likely)| sum ^ parts[place(packet)].touch(*likely));
+        let touched =
+            batch.iter().zip(&likely).fold(0, |sum, (packet, likely)| sum ^ parts[place(packet)].touch(*likely));
         std::hint::black_box(touched);
         for packet in batch {
             parts[place(packet)].handle(packet, tally);

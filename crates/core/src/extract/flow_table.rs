@@ -64,7 +64,8 @@ impl Key {
             mixed ^= fold(high_one ^ seeds[2], high_other ^ seeds[3]).rotate_left(23);
         }
         let ports = u64::from(self.ports[0]) << 16 | u64::from(self.ports[1]);
-        let vlan = self.vlan.map_or(0, |vlan| u64::from(vlan.identifier()) | u64::from(vlan.service().unwrap_or(0)) << 12);
+        let vlan =
+            self.vlan.map_or(0, |vlan| u64::from(vlan.identifier()) | u64::from(vlan.service().unwrap_or(0)) << 12);
         fold(mixed ^ seeds[2], (ports | vlan << 32) ^ seeds[3])
     }
 

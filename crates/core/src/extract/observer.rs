@@ -265,7 +265,8 @@ impl Observer {
         let end = |end: &End| {
             end.coverage.heap_bytes() + end.sent.heap_bytes() + end.runs.heap_bytes() + end.timed.heap_bytes()
         };
-        let lags = self.lags.as_ref().map_or(0, |lags| size_of_val(&**lags) + lags.capacity() * size_of::<(Side, u64)>());
+        let lags =
+            self.lags.as_ref().map_or(0, |lags| size_of_val(&**lags) + lags.capacity() * size_of::<(Side, u64)>());
         lags + self.ends.iter().map(end).sum::<usize>()
     }
 

@@ -272,8 +272,7 @@ impl Part {
         tally.counts.straggler_bytes += u64::from(gone.beyond(sender, &packet.seen));
         tally.counts.classes[usize::from(gone.class)].packets += 1;
         let (set_aside, from) = (!gone.is_replayable(), gone.from(sender));
-        let traffic =
-            crate::record::Traffic { packets: 1, bytes: u64::from(packet.link_bytes), payload_bytes: 0 };
+        let traffic = crate::record::Traffic { packets: 1, bytes: u64::from(packet.link_bytes), payload_bytes: 0 };
         tally.series.add(set_aside, from, packet.bin, traffic);
         self.note_traffic(packet, from);
         true

@@ -39,7 +39,10 @@ impl Tombstone {
             next: remains.next,
             last: 0,
             limit_bits: remains.limit_bits,
-            facts: bit(0, remains.syn[0]) | bit(1, remains.syn[1]) | bit(2, remains.known[0]) | bit(3, remains.known[1]),
+            facts: bit(0, remains.syn[0])
+                | bit(1, remains.syn[1])
+                | bit(2, remains.known[0])
+                | bit(3, remains.known[1]),
             roles: bit(0, roles.0) | bit(1, roles.1 == LinkSide::Right) | bit(2, replayable),
             class,
         }
@@ -87,7 +90,8 @@ impl Tombstone {
             return self.facts >> own & 1 != 0 && seen.sequence == self.isn[own];
         }
         let known = |end: usize| self.facts >> (2 + end) & 1 != 0;
-        let jump = |number: u32, end: usize| u64::from(number.wrapping_sub(self.next[end]).cast_signed().unsigned_abs());
+        let jump =
+            |number: u32, end: usize| u64::from(number.wrapping_sub(self.next[end]).cast_signed().unsigned_abs());
         let (limit, distance) = (1 << self.limit_bits, jump(seen.sequence, own));
         let acknowledges = known(peer) && seen.flags.ack() && jump(seen.acknowledgement, peer) <= limit;
         !known(own) || distance <= limit || (distance <= IMPOSSIBLE_JUMP && acknowledges)
