@@ -28,7 +28,7 @@ fn pcapng(packets: u64) -> Vec<u8> {
 }
 
 #[test]
-fn a_missing_file_a_folder_and_an_unreadable_one() {
+fn a_missing_file_and_an_empty_folder() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let open = |path: &std::path::Path| {
         Captures::open(&[Input::from_argument(path)], Options::default()).err().expect("an error")
@@ -37,7 +37,9 @@ fn a_missing_file_a_folder_and_an_unreadable_one() {
     let error = open(&missing);
     assert!(error.to_string().starts_with(&format!("{}: cannot open: ", missing.display())), "{error}");
     assert_eq!(error.hint(), Some("check the spelling of the path"));
-    assert!(matches!(open(folder.path()).kind, CaptureErrorKind::Open(_)));
+    let error = open(folder.path());
+    assert_eq!(error.to_string(), format!("{}: no capture is in this folder", folder.path().display()));
+    assert!(error.hint().is_some());
 }
 
 #[test]

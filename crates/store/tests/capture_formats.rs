@@ -312,7 +312,7 @@ fn direction_marks_tell_inside_from_outside() {
 }
 
 #[test]
-fn inputs_are_merged_by_time_and_ties_by_their_order() {
+fn inputs_are_merged_by_time_and_ties_by_which_begins_first() {
     let file = |times: &[u64], mark: u8| {
         let mut file = PcapFile::new(Order::Little, true, 1);
         for time in times {
@@ -324,7 +324,8 @@ fn inputs_are_merged_by_time_and_ties_by_their_order() {
     let (seen, facts, error) = drain(open(&[&a, &b, &c], Options::default()).expect("opens"));
     assert!(error.is_none());
     let order: Vec<(u64, usize)> = seen.iter().map(|packet| (packet.nanos, packet.input)).collect();
-    assert_eq!(order, [(5, 1), (10, 0), (20, 0), (20, 0), (20, 1), (30, 1), (50, 0)]);
+    // The second input begins first, and so do its packets of equal time.
+    assert_eq!(order, [(5, 1), (10, 0), (20, 1), (20, 0), (20, 0), (30, 1), (50, 0)]);
     assert!(seen.iter().all(|packet| usize::from(packet.bytes[0]) == packet.input));
     let packets: Vec<u64> = facts.iter().map(|fact| fact.packets).collect();
     assert_eq!(packets, [4, 3, 0]);

@@ -5,6 +5,9 @@ use std::io;
 
 use thiserror::Error;
 
+/// EMFILE: this process has as many files open as it may.
+const TOO_MANY_OPEN: i32 = 24;
+
 /// Why a capture could not be read (on): which file, where in it, what, and what to do.
 ///
 /// Displays as one line, `campus.pcapng: packet 1,204,551 at byte 918,273,001: block length 12 is shorter than its
@@ -39,6 +42,9 @@ pub enum CaptureErrorKind {
     /// The file has no bytes.
     #[error("the file is empty")]
     Empty,
+    /// A folder without a capture, of this many files.
+    #[error("no capture is in this folder{}", Others(*.0))]
+    NoCaptures(usize),
     /// The file is something else; the text says what it looks like.
     #[error("not a capture: {0}")]
     NotACapture(String),
@@ -65,7 +71,11 @@ impl CaptureError {
             Kind::Open(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 Some("captures made by root are often readable by root only: change the file's owner or mode")
             }
+            Kind::Open(error) if error.raw_os_error() == Some(TOO_MANY_OPEN) => {
+                Some("the captures overlap in time and are open together: allow more open files with `ulimit -n`")
+            }
             Kind::Open(_) | Kind::Read(_) => None,
+            Kind::NoCaptures(_) => Some("give the folder that holds the pcap, pcapng, ERF or snoop files themselves"),
             Kind::StdinTwice => Some("give the other captures as files"),
             Kind::Empty => Some("the capturing program may not have written its packets out: stop it before copying"),
             Kind::NotACapture(_) => Some("give a pcap, pcapng, ERF or snoop file, plain or compressed"),
@@ -75,6 +85,19 @@ impl CaptureError {
                 Some("the file is damaged from here on; editcap -r FILE OUT 1-N keeps the packets before")
             }
             Kind::Compression(..) => Some("copy the file again, or test it with gzip -t, zstd -t or xz -t"),
+        }
+    }
+}
+
+/// What else a folder holds.
+struct Others(usize);
+
+impl fmt::Display for Others {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            1 => f.write_str(" (1 other file is)"),
+            count => write!(f, " ({} other files are)", Grouped(count as u64)),
         }
     }
 }
