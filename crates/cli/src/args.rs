@@ -36,6 +36,7 @@ pub enum Command {
 Examples:
   flowloom extract campus.pcapng.gz -o campus.parquet
   flowloom extract left.pcap right.pcap -o both.parquet --inside 10.0.0.0/8
+  flowloom extract ring/ -o week.parquet --allow-truncated
   tcpdump -w - -s 96 tcp | flowloom extract - -o live.parquet
   flowloom extract campus.pcap -o campus.parquet --hosts cryptopan --key campus.key")]
     Extract(Extract),
@@ -148,7 +149,7 @@ pub struct Form {
 /// `flowloom extract`
 #[derive(Debug, Args)]
 pub struct Extract {
-    /// Captures: pcap, pcapng, ERF or snoop, plain, gzip, zstd or xz; "-" reads standard input
+    /// Captures (pcap, pcapng, ERF or snoop; plain, gzip, zstd or xz) or folders of them; "-" reads standard input
     #[arg(required = true, value_name = "CAPTURE")]
     pub captures: Vec<PathBuf>,
     /// The workload file to write

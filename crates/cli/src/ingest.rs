@@ -9,7 +9,7 @@ use flowloom_core::extract::{Class, Counts, Extractor, Options, Prefix, SideRule
 use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
 use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern};
 use flowloom_store::addresses::AddressBook;
-use flowloom_store::capture::{self, CaptureError, Captures, Input, InputFacts};
+use flowloom_store::capture::{self, CaptureError, Captures, Input, InputFacts, Skipped};
 use flowloom_store::workload::{
     CaptureFacts, ConnectionCounts, DirectionSeries, InputFile, PerSideBytes, Provenance, TrafficFacts,
 };
@@ -23,6 +23,8 @@ use crate::progress::Progress;
 /// What reading captures to their end taught, beside the vectors.
 pub struct Ingested {
     inputs: Vec<InputFacts>,
+    /// What stood in a folder of captures and is none.
+    skipped: Vec<Skipped>,
     packets_set_aside: SetAsideCounts,
     counts: Counts,
     series: TrafficSeries,
@@ -78,6 +80,9 @@ struct InputSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
     truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drops: Option<u64>,
+    records_skipped: u64,
 }
 
 /// Reads `paths` to the end and hands every vector to `sink`, in order of start, with what `hosts` keeps of its ends.
@@ -138,6 +143,7 @@ pub fn vectors(
     hand_over(&mut extractor)?;
     let ingested = Ingested {
         inputs: captures.inputs().to_vec(),
+        skipped: captures.skipped().to_vec(),
         packets_set_aside,
         counts: extractor.counts(),
         series: extractor.series().clone(),
@@ -265,6 +271,18 @@ impl Ingested {
         if self.inputs.iter().any(|input| input.truncated) {
             warn("a capture was cut off and read up to there".to_owned(), "its last connections may be incomplete");
         }
+        let drops: u64 = self.inputs.iter().filter_map(|input| input.drops).sum();
+        if drops > 0 {
+            warn(
+                format!("the capture lost {drops} packets, by the capturing system's own count"),
+                "what they carried counts as missing; capture headers only, or on a faster disk",
+            );
+        }
+        if !self.skipped.is_empty() {
+            let count = self.skipped.len();
+            let (subject, are) = if count == 1 { ("entry", "is") } else { ("entries", "are") };
+            warn(format!("{count} {subject} of the folder {are} no capture and left out"), "-v says which and why");
+        }
         if self.interrupted {
             warn(format!("interrupted after {} packets", self.packets), "the part that was read is kept");
         }
@@ -278,6 +296,9 @@ impl Ingested {
         let mut say = |line: String| text.push_str(&(line + "\n"));
         for (reason, count) in self.packets_set_aside.iter().filter(|(_, count)| *count > 0) {
             say(format!("{count} packets set aside: {}", reason.sentence()));
+        }
+        for Skipped { name, why } in &self.skipped {
+            say(format!("{name}: left out: {why}"));
         }
         let connections = self.connections();
         for (count, why) in [
@@ -414,6 +435,8 @@ impl Ingested {
                     packets: input.packets,
                     sha256: input.sha256.clone(),
                     truncated: input.truncated,
+                    drops: input.drops,
+                    records_skipped: input.records_skipped,
                 })
                 .collect(),
             warnings: facts.warnings,

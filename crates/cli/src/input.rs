@@ -9,11 +9,12 @@ use std::path::Path;
 pub enum Kind {
     /// An experiment file: its name ends in `.toml`.
     Experiment,
-    /// A run folder: a directory.
+    /// A run folder: a directory with `run.json`, or `index.json` for several seeds.
     RunFolder,
     /// A workload file: it begins as Parquet files do.
     Workload,
-    /// Anything else, standard input included: the capture reader says what is wrong with it, if anything.
+    /// Anything else, standard input and other directories included: the capture reader says what is wrong with it, if
+    /// anything.
     Capture,
 }
 
@@ -23,7 +24,8 @@ pub fn kind(path: &Path) -> Kind {
         return Kind::Capture;
     }
     if path.is_dir() {
-        return Kind::RunFolder;
+        let has = |name| path.join(name).exists();
+        return if has("run.json") || has("index.json") { Kind::RunFolder } else { Kind::Capture };
     }
     if path.extension().is_some_and(|extension| extension == "toml") {
         return Kind::Experiment;

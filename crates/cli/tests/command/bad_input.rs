@@ -284,7 +284,9 @@ fn no_run_folder() {
         bench.flowloom(&[command, "empty"]).failed(1, &["not a run folder", "hint"]);
         bench.flowloom(&[command, "missing"]).failed(1, &["missing"]);
     }
-    bench.flowloom(&["run", "empty"]).failed(2, &["this is a folder"]);
+    for command in [&["run", "empty"][..], &["describe", "empty"], &["extract", "empty", "-o", "w.parquet"]] {
+        bench.flowloom(command).failed(1, &["empty: no capture is in this folder", "hint"]);
+    }
 }
 
 #[test]

@@ -329,3 +329,27 @@ fn help_has_examples_for_every_command() {
         assert!(said.succeeded().out.contains("Example"), "{command}");
     }
 }
+
+#[test]
+fn a_folder_of_rotated_captures_is_the_capture_it_was_cut_from() {
+    let bench = Bench::new();
+    let whole = Traffic::many(40);
+    bench.file("c.pcap", &whole.pcap());
+    std::fs::create_dir(bench.path("ring")).unwrap();
+    let mut packets = whole.packets.clone();
+    packets.sort_by_key(|packet| packet.time);
+    for (number, part) in packets.chunks(50).enumerate() {
+        bench.file(&format!("ring/{number}.pcap"), &Traffic { packets: part.to_vec() }.pcap());
+    }
+    bench.file("ring/notes.txt", b"rotated every 50 packets");
+    let one = bench.json(&["extract", "c.pcap", "-o", "one.parquet", "--json"]);
+    let many = bench.json(&["extract", "ring", "-o", "many.parquet", "--json"]);
+    for field in ["packets", "connections", "payload_bytes", "tcp", "duration_ns"] {
+        assert_eq!(one[field], many[field], "{field}");
+    }
+    assert!(many["inputs"].as_array().unwrap().len() > 5);
+    let said = bench.flowloom(&["-v", "describe", "ring"]);
+    said.succeeded();
+    assert!(said.err.contains("1 entry of the folder is no capture and left out"), "{}", said.err);
+    assert!(said.err.contains("ring/notes.txt: left out: it is text"), "{}", said.err);
+}
