@@ -1,0 +1,111 @@
+//! Captures, from the stored bytes to connection vectors.
+
+use std::io::{self, Cursor, Read};
+
+use flowloom_core::extract::{Class, Extractor};
+use flowloom_core::wire::{Decoder, Parsed};
+use flowloom_core::workload::Side;
+use flowloom_store::capture::{Captures, Compression, Options};
+
+/// Hands out a few bytes at a time, so that records straddle reads.
+struct Trickle(Cursor<Vec<u8>>, usize);
+
+impl Read for Trickle {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let most = into.len().min(self.1);
+        self.0.read(&mut into[..most])
+    }
+}
+
+/// A capture file: the lowest bits of the first byte choose options and the size of reads, the rest is the file.
+pub fn stored(data: &[u8]) {
+    let Some((&choice, file)) = data.split_first() else { return };
+    extract(file, choice);
+}
+
+/// Bytes to flip in a capture that is valid otherwise: (position, change) in four bytes each.
+pub fn flipped(data: &[u8]) {
+    let captures = crate::seeds::captures::valid();
+    let Some((&[which, choice], flips)) = data.split_first_chunk::<2>() else { return };
+    let mut file = captures[usize::from(which) % captures.len()].clone();
+    for &[p0, p1, p2, change] in flips.as_chunks::<4>().0 {
+        let position = u32::from_be_bytes([0, p0, p1, p2]) as usize % file.len();
+        file[position] ^= change;
+    }
+    extract(&file, choice);
+}
+
+/// What was in a capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extracted {
+    /// Packets read.
+    pub packets: u64,
+    /// Connections that became vectors.
+    pub connections: u64,
+}
+
+/// Reads the capture `file` to its end or first error and extracts what it holds. Whatever is wrong with it, every
+/// packet has one fate and no count exceeds what was read. The lowest bits of `choice`: take a cut file, compute the
+/// hash, read five bytes at a time, read it twice at once.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn extract(file: &[u8], choice: u8) -> Extracted {
+    let options = Options { allow_truncated: choice & 1 != 0, sha256: choice & 2 != 0 };
+    let chunk = if choice & 4 != 0 { 5 } else { usize::MAX };
+    let reader = || Box::new(Trickle(Cursor::new(file.to_vec()), chunk)) as Box<dyn Read + Send>;
+    let inputs = if choice & 8 != 0 { 2 } else { 1 };
+    let readers = (0..inputs).map(|input| (input.to_string(), reader())).collect();
+    let Ok(mut captures) = Captures::from_readers(readers, options) else { return Extracted::default() };
+    let (mut packets, mut held) = (0, 0);
+    let (mut decoder, mut extractor) = (Decoder::default(), Extractor::new(Default::default()));
+    let (mut segments, mut payload_bytes) = (0, 0);
+    let (mut datagrams, mut set_aside) = (0u64, 0u64);
+    loop {
+        match captures.next_packet() {
+            Ok(Some(packet)) => {
+                packets += 1;
+                // The smallest record of any format is 16 bytes beside its packet.
+                held += 16 + packet.bytes.len();
+                match packet.decode(&mut decoder) {
+                    Ok(Parsed::Segment(segment)) => {
+                        segments += 1;
+                        payload_bytes += u64::from(segment.payload_bytes);
+                        extractor.handle_segment(packet.time, &segment);
+                    }
+                    Ok(Parsed::Datagram(_)) => datagrams += 1,
+                    Err(_) => set_aside += 1,
+                }
+            }
+            Ok(None) => break,
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                let _ = error.hint();
+                break;
+            }
+        }
+    }
+    let facts = captures.inputs();
+    assert_eq!(packets, facts.iter().map(|facts| facts.packets).sum::<u64>());
+    assert_eq!(packets, segments + datagrams + set_aside, "packets without a fate");
+    if facts[0].compression == Compression::None {
+        assert!(held <= inputs * file.len(), "packets from nowhere");
+    }
+    extractor.finish();
+    let (mut last, mut of_vectors) = (None, 0);
+    while let Some(vector) = extractor.poll_vector() {
+        assert!(last.replace((vector.start, vector.id)) < Some((vector.start, vector.id)), "out of order");
+        for side in Side::BOTH {
+            assert!(vector.ends[side].missing_bytes <= vector.bytes(side), "more is missing than there is");
+            of_vectors += vector.ends[side].packets;
+        }
+    }
+    let counts = extractor.counts();
+    let of_classes = Class::ALL.map(|class| *counts.class(class));
+    assert_eq!(counts.packets, segments);
+    assert_eq!(of_classes.iter().map(|class| class.packets).sum::<u64>(), segments, "packets of no connection");
+    assert!(of_vectors <= segments, "vectors of more packets than were read");
+    let new = of_classes.iter().map(|class| class.payload_bytes.initiator + class.payload_bytes.acceptor).sum::<u64>();
+    assert!(new <= payload_bytes, "payload from nowhere");
+    Extracted { packets, connections: counts.connections_where(Class::is_replayable) }
+}

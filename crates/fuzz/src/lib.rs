@@ -1,0 +1,67 @@
+//! What every reader of foreign bytes promises whatever the bytes: it does not panic, does not run away, and counts no more
+//! than it read.
+//!
+//! A [`Target`] is one such reader: a function that hands it bytes and checks the promises, and valid inputs to begin
+//! with. Three users share them, so that no promise is written twice: the fuzz targets in `fuzz/` (libFuzzer, a nightly
+//! compiler), the smoke test of this crate (a bounded number of seeded mutations, any compiler), and
+//! `examples/seeds.rs`, which writes the seeds to files for the former.
+
+use std::panic;
+use std::sync::Once;
+
+mod capture;
+// The command is a program without a library; its experiment files are foreign bytes like others.
+#[allow(dead_code, reason = "only reading is tried here")]
+#[path = "../../cli/src/experiment.rs"]
+mod experiment;
+#[allow(dead_code, reason = "only reading is tried here")]
+#[path = "../../cli/src/failure.rs"]
+mod failure;
+mod mutate;
+mod seeds;
+mod stored;
+mod text;
+mod wire;
+
+pub use capture::extract;
+pub use mutate::Mutator;
+pub use seeds::captures::valid as valid_captures;
+
+/// A reader of foreign bytes.
+pub struct Target {
+    /// Its name, also of the fuzz target and its corpus.
+    pub name: &'static str,
+    /// Reads the bytes and panics if a promise is broken.
+    pub entry: fn(&[u8]),
+    /// Inputs to begin with.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// How many mutations the smoke test tries: fewer where one takes longer.
+    pub smoke: u64,
+}
+
+/// Every reader.
+pub const TARGETS: &[Target] = &[
+    Target { name: "wire", entry: wire::packets, seeds: seeds::packets::all, smoke: 60_000 },
+    Target { name: "capture", entry: capture::stored, seeds: seeds::captures::plain, smoke: 15_000 },
+    Target { name: "compression", entry: capture::stored, seeds: seeds::captures::compressed, smoke: 4_000 },
+    Target { name: "extraction", entry: capture::flipped, seeds: seeds::captures::flips, smoke: 4_000 },
+    Target { name: "workload", entry: stored::workload, seeds: seeds::stored::workloads, smoke: 4_000 },
+    Target { name: "run-folder", entry: stored::run_folder, seeds: seeds::stored::run_folders, smoke: 2_000 },
+    Target { name: "experiment", entry: text::experiment, seeds: seeds::texts::experiments, smoke: 10_000 },
+    Target { name: "prefix", entry: text::prefix, seeds: seeds::texts::prefixes, smoke: 20_000 },
+];
+
+/// Hands `data` to the target called `name`, for libFuzzer.
+///
+/// Its hook ends the program at every panic, also at those of the Parquet crate that the reader of tables catches. So
+/// it is taken away; what no reader catches still ends the program.
+///
+/// # Panics
+/// If the target breaks a promise, or there is none of that name.
+pub fn run(name: &str, data: &[u8]) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| drop(panic::take_hook()));
+    let target =
+        TARGETS.iter().find(|target| target.name == name).unwrap_or_else(|| panic!("no target is called {name}"));
+    (target.entry)(data);
+}

@@ -1,0 +1,6 @@
+//! Valid inputs of every target: what a fuzzer begins with.
+
+pub mod captures;
+pub mod packets;
+pub mod stored;
+pub mod texts;

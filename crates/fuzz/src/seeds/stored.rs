@@ -1,0 +1,122 @@
+//! Workload files and run folders as Flowloom writes them.
+
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use flowloom_core::extract::Extractor;
+use flowloom_core::record::{
+    ConnectionRecord, DropReason, DropRecord, EpochRecord, Outcome, PacketKind, QueueSample, Recorder,
+};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::wire::{Decoder, Parsed};
+use flowloom_core::workload::{ConnectionVector, LinkSide};
+use flowloom_store::capture::{Captures, Options};
+use flowloom_store::run_folder::{RunOptions, RunWriter};
+use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadWriter};
+use serde_json::json;
+
+use super::captures;
+
+/// The vectors of the first made capture.
+fn vectors() -> Vec<ConnectionVector> {
+    let file = std::io::Cursor::new(captures::valid()[0].clone());
+    let readers: Vec<(String, Box<dyn std::io::Read + Send>)> = vec![("made".to_owned(), Box::new(file))];
+    let mut captures = Captures::from_readers(readers, Options::default()).expect("a valid capture");
+    let (mut decoder, mut extractor) = (Decoder::default(), Extractor::new(Default::default()));
+    while let Some(packet) = captures.next_packet().expect("a valid capture") {
+        if let Ok(Parsed::Segment(segment)) = packet.decode(&mut decoder) {
+            extractor.handle_segment(packet.time, &segment);
+        }
+    }
+    extractor.finish();
+    std::iter::from_fn(|| extractor.poll_vector()).collect()
+}
+
+/// Inputs of the workload target: three connections, and none.
+pub fn workloads() -> Vec<Vec<u8>> {
+    let file = |vectors: &[ConnectionVector]| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("w.parquet");
+        let mut writer = WorkloadWriter::create(&path).expect("a temporary file");
+        for vector in vectors {
+            writer.write(vector).expect("a temporary file");
+        }
+        let (provenance, traffic) = (Provenance::default(), TrafficFacts::default());
+        writer.finish(provenance, CaptureFacts::default(), &traffic).expect("a temporary file");
+        fs::read(path).expect("a file just written")
+    };
+    vec![file(&vectors()), file(&[])]
+}
+
+/// The files of a run folder.
+pub const RUN_FILES: [&str; 10] = [
+    "run.json",
+    "host.json",
+    "index.json",
+    "connections.parquet",
+    "epochs.parquet",
+    "adus.parquet",
+    "queue.parquet",
+    "throughput.parquet",
+    "active.parquet",
+    "drops.parquet",
+];
+
+/// The files of a run of one connection, made once.
+fn run() -> &'static [(String, Vec<u8>)] {
+    static RUN: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
+    RUN.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("run");
+        let options = RunOptions { queue_interval: Duration::from_millis(10), ..RunOptions::default() };
+        let mut writer = RunWriter::create(&path, options).expect("a run folder");
+        let (vector, at) = (vectors().remove(0), |ms| Time::ZERO + Duration::from_millis(ms));
+        let record = ConnectionRecord {
+            id: vector.id,
+            start: vector.start,
+            outcome: Outcome::Completed,
+            established: Some(at(41)),
+            first_data: Some(at(42)),
+            last_data: Some(at(142)),
+            closed: Some(at(150)),
+            rtt: Duration::from_millis(41),
+            retransmissions: 2,
+            timeouts: 1,
+            delivered_bytes: [300, 10_000],
+        };
+        let epoch = EpochRecord { connection: vector.id, epoch: 0, start: at(45), end: at(160) };
+        writer.connection(&vector, &record, &[epoch], Some(&vector)).expect("a run folder");
+        writer
+            .queue(QueueSample { time: at(10), from: LinkSide::Left, packets: 3, bytes: 4_542 })
+            .expect("a run folder");
+        let dropped = writer.dropped(DropRecord {
+            time: at(11),
+            from: LinkSide::Left,
+            connection: vector.id,
+            kind: PacketKind::Data,
+            bytes: 1_514,
+            reason: DropReason::QueueFull,
+        });
+        dropped.expect("a run folder");
+        writer.finish(&json!({}), &json!({})).expect("a run folder");
+        let stored = RUN_FILES.iter().filter_map(|name| Some(((*name).to_owned(), fs::read(path.join(name)).ok()?)));
+        let mut files: Vec<(String, Vec<u8>)> = stored.collect();
+        let index = br#"{"format": "run-index", "version": 1, "runs": [{"seed": 1, "folder": "seed-1"}]}"#;
+        files.push(("index.json".to_owned(), index.to_vec()));
+        files
+    })
+}
+
+/// Writes a valid run to `folder`.
+pub fn write_run(folder: &Path) {
+    for (name, bytes) in run() {
+        fs::write(folder.join(name), bytes).expect("a temporary file");
+    }
+}
+
+/// Inputs of the run folder target: every file in its place.
+pub fn run_folders() -> Vec<Vec<u8>> {
+    let place = |name: &str| RUN_FILES.iter().position(|known| *known == name).expect("a file of run folders") as u8;
+    run().iter().map(|(name, bytes)| [&[place(name)], &bytes[..]].concat()).collect()
+}

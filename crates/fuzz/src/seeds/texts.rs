@@ -1,0 +1,17 @@
+//! What people write.
+
+use crate::experiment::Experiment;
+
+/// Experiment files: one with every key, one with what an experiment may say besides, and an empty one.
+pub fn experiments() -> Vec<Vec<u8>> {
+    let all = toml::to_string(&Experiment::default()).expect("an experiment can be written");
+    let other = "title = \"busy hour\"\n[workload]\nsource = \"a.parquet\"\nlead-in = false\n\
+        [network.bottleneck]\nrate = \"105%\"\ndelay = \"1.5ms\"\nqueue = { kind = \"drop-tail\", limit = \"64KiB\" }\n\
+        [tcp]\ndelayed-ack = \"off\"\n[measure]\nduration = \"10min\"\nwindow = [\"1min\", \"9min\"]\n[run]\nseeds = [1, 2]\n";
+    [&all[..], other, ""].map(|text| text.as_bytes().to_vec()).into()
+}
+
+/// Address prefixes.
+pub fn prefixes() -> Vec<Vec<u8>> {
+    ["10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "::/0", "0.0.0.0/0"].map(|text| text.as_bytes().to_vec()).into()
+}
