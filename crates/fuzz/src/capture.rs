@@ -96,8 +96,8 @@ pub fn extract(file: &[u8], choice: u8) -> Extracted {
     while let Some(vector) = extractor.poll_vector() {
         assert!(last.replace((vector.start, vector.id)) < Some((vector.start, vector.id)), "out of order");
         for side in Side::BOTH {
-            assert!(vector.ends[side].missing_bytes <= vector.bytes(side), "more is missing than there is");
-            of_vectors += vector.ends[side].packets;
+            assert!(vector.ends[side].missing_bytes() <= vector.bytes(side), "more is missing than there is");
+            of_vectors += vector.ends[side].packets.unwrap_or(0);
         }
     }
     let counts = extractor.counts();

@@ -17,6 +17,7 @@ mod experiment;
 #[allow(dead_code, reason = "only reading is tried here")]
 #[path = "../../cli/src/failure.rs"]
 mod failure;
+mod flows;
 mod mutate;
 mod seeds;
 mod stored;
@@ -35,20 +36,53 @@ pub struct Target {
     pub entry: fn(&[u8]),
     /// Inputs to begin with.
     pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Where more inputs are in the folder of shared data, and what an input has before the file.
+    pub shared: Option<(&'static str, &'static [u8])>,
     /// How many mutations the smoke test tries: fewer where one takes longer.
     pub smoke: u64,
 }
 
 /// Every reader.
 pub const TARGETS: &[Target] = &[
-    Target { name: "wire", entry: wire::packets, seeds: seeds::packets::all, smoke: 60_000 },
-    Target { name: "capture", entry: capture::stored, seeds: seeds::captures::plain, smoke: 15_000 },
-    Target { name: "compression", entry: capture::stored, seeds: seeds::captures::compressed, smoke: 4_000 },
-    Target { name: "extraction", entry: capture::flipped, seeds: seeds::captures::flips, smoke: 4_000 },
-    Target { name: "workload", entry: stored::workload, seeds: seeds::stored::workloads, smoke: 4_000 },
-    Target { name: "run-folder", entry: stored::run_folder, seeds: seeds::stored::run_folders, smoke: 2_000 },
-    Target { name: "experiment", entry: text::experiment, seeds: seeds::texts::experiments, smoke: 10_000 },
-    Target { name: "prefix", entry: text::prefix, seeds: seeds::texts::prefixes, smoke: 20_000 },
+    Target { name: "wire", entry: wire::packets, seeds: seeds::packets::all, shared: None, smoke: 100_000 },
+    Target {
+        name: "capture",
+        entry: capture::stored,
+        seeds: seeds::captures::plain,
+        shared: Some(("pcap", &[1])),
+        smoke: 40_000,
+    },
+    Target {
+        name: "compression",
+        entry: capture::stored,
+        seeds: seeds::captures::compressed,
+        shared: None,
+        smoke: 4_000,
+    },
+    Target { name: "extraction", entry: capture::flipped, seeds: seeds::captures::flips, shared: None, smoke: 4_000 },
+    Target {
+        name: "flows",
+        entry: flows::messages,
+        seeds: seeds::flows::messages,
+        shared: Some(("flows/netflow", &[])),
+        smoke: 20_000,
+    },
+    Target { name: "workload", entry: stored::workload, seeds: seeds::stored::workloads, shared: None, smoke: 4_000 },
+    Target {
+        name: "run-folder",
+        entry: stored::run_folder,
+        seeds: seeds::stored::run_folders,
+        shared: None,
+        smoke: 2_000,
+    },
+    Target {
+        name: "experiment",
+        entry: text::experiment,
+        seeds: seeds::texts::experiments,
+        shared: None,
+        smoke: 10_000,
+    },
+    Target { name: "prefix", entry: text::prefix, seeds: seeds::texts::prefixes, shared: None, smoke: 20_000 },
 ];
 
 /// Hands `data` to the target called `name`, for libFuzzer.

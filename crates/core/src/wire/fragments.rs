@@ -90,7 +90,8 @@ impl Fragments {
         part: ip::Part,
         lead: Option<Lead>,
     ) -> Result<Parsed, SetAside> {
-        let (Ok(begin), Ok(end)) = (u16::try_from(part.offset), u16::try_from(part.offset + part.length)) else {
+        let (Ok(begin), Ok(end)) = (u16::try_from(part.offset), u16::try_from(part.offset.saturating_add(part.length)))
+        else {
             return Err(SetAside::Malformed);
         };
         if part.length == 0 || (part.more && !part.length.is_multiple_of(8)) {

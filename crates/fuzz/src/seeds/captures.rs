@@ -10,6 +10,7 @@ use flowloom_core::time::Time;
 use flowloom_core::wire::Flags;
 use flowloom_core::workload::{LinkSide, Side};
 use flowloom_store::capture::PcapWriter;
+use lzma_rust2::{XzOptions, XzWriter};
 
 use super::packets;
 
@@ -80,17 +81,18 @@ fn pcapng(little: bool) -> Vec<u8> {
 fn erf() -> Vec<u8> {
     let record = |kind: u8, seconds: u64, extensions: &[u8], pad: &[u8], packet: &[u8]| {
         let length = (16 + extensions.len() + pad.len() + packet.len()) as u16;
-        let time = (seconds << 32 | 1 << 31).to_le_bytes();
+        // ERF is told by plausible times alone.
+        let time = ((1_700_000_000 + seconds) << 32 | 1 << 31).to_le_bytes();
         let head = [kind, 4, (length >> 8) as u8, length as u8, 0, 0, 0, packet.len() as u8];
         [&time[..], &head, extensions, pad, packet].concat()
     };
     let [frame, raw] = [packets::ethernet(0x0800, &[], &packets::plain()), packets::plain()];
     [
-        record(2, 1_000, &[], &[0, 0], &frame),
-        record(0x82, 1_001, &[3, 0, 0, 0, 0, 0, 0, 1], &[0, 0], &frame),
-        record(22, 1_002, &[], &[], &raw),
-        record(48, 1_003, &[], &[], &[0; 8]),
-        record(2, 1_004, &[], &[0, 0], &frame),
+        record(2, 0, &[], &[0, 0], &frame),
+        record(0x82, 1, &[3, 0, 0, 0, 0, 0, 0, 1], &[0, 0], &frame),
+        record(22, 2, &[], &[], &raw),
+        record(27, 3, &[], &[], &[0; 8]),
+        record(2, 4, &[], &[0, 0], &frame),
     ]
     .concat()
 }
@@ -191,7 +193,7 @@ pub fn plain() -> Vec<Vec<u8>> {
     (0..).zip(valid()).map(|(choice, file)| [&[choice], &file[..]].concat()).collect()
 }
 
-/// Inputs of the compression target: every capture in gzip and zstd.
+/// Inputs of the compression target: every capture in gzip, zstd and xz.
 pub fn compressed() -> Vec<Vec<u8>> {
     let gzip = |file: &[u8]| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -199,7 +201,12 @@ pub fn compressed() -> Vec<Vec<u8>> {
         encoder.finish().expect("a vector takes bytes")
     };
     let zstd = |file: &[u8]| zstd::encode_all(file, 3).expect("a vector takes bytes");
-    let stored = valid().iter().flat_map(|file| [gzip(file), zstd(file)]);
+    let xz = |file: &[u8]| {
+        let mut encoder = XzWriter::new(Vec::new(), XzOptions::with_preset(1)).expect("the preset's own options");
+        encoder.write_all(file).expect("a vector takes bytes");
+        encoder.finish().expect("a vector takes bytes")
+    };
+    let stored = valid().iter().flat_map(|file| [gzip(file), zstd(file), xz(file)]);
     (0..).zip(stored).map(|(choice, file)| [&[choice], &file[..]].concat()).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Valid inputs of every target: what a fuzzer begins with.
 
 pub mod captures;
+pub mod flows;
 pub mod packets;
 pub mod stored;
 pub mod texts;
