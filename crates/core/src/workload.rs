@@ -2,7 +2,7 @@
 //!
 //! A *workload* is a set of [`ConnectionVector`]s sorted by start time, ties by id (methods A.9).
 
-use std::ops::{Index, IndexMut};
+use std::ops::{AddAssign, Index, IndexMut};
 
 use crate::time::{Duration, Time};
 
@@ -216,6 +216,9 @@ pub struct Endpoint {
     pub mss: Option<u16>,
     /// Largest window it advertised, in bytes, scaled (methods A.7). It limits what is sent *to* this end.
     pub max_window: Option<u64>,
+    /// Largest window field it sent, as it stands in the header: what tools without window scaling call its window
+    /// (methods A.7).
+    pub max_window_unscaled: Option<u16>,
     /// Its window scale shift; `None` if its SYN was not seen or carried no option.
     pub window_scale: Option<u8>,
     /// Minimum one-side transit time: monitor to this end and back (methods A.6); `None` without a sample.
@@ -226,6 +229,8 @@ pub struct Endpoint {
     /// From this end's last data byte (from the connection's start, if it sent none) to its first FIN; `None` if it
     /// sent no FIN. An end whose FIN passed before the other's last data half-closed.
     pub fin_wait: Option<Duration>,
+    /// It sent an RST, be it the first sign of the end or after a FIN.
+    pub rst_seen: bool,
     /// Packets it sent past the monitor, retransmissions included.
     pub packets: Option<u64>,
     /// Their IP bytes, headers included.
@@ -236,10 +241,14 @@ pub struct Endpoint {
     pub stated_loss_ppm: Option<u32>,
 }
 
-/// The data segments of one end, as the monitor saw them (methods A.3, A.8).
+/// The data segments of one end, as the monitor saw them (methods A.3, A.8). `docs/extraction.md` states the rule of
+/// every class.
+///
+/// `duplicates` is the sum of [`repeated`](Self::repeated); `late` is [`reordered`](Self::reordered), `lost_before` and
+/// `uncaptured` added; `lost_before` is the sum of [`repaired`](Self::repaired).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Segments {
-    /// All of them, duplicates included.
+    /// All of them, duplicates included, probes not.
     pub data: u64,
     /// Those all of whose bytes the monitor had seen before.
     pub duplicates: u64,
@@ -247,21 +256,129 @@ pub struct Segments {
     pub late: u64,
     /// Late ones that are losses before the monitor.
     pub lost_before: u64,
+    /// Late ones whose original reached the receiver, or passed before the capture began, without being captured.
+    pub uncaptured: u64,
+    /// What the duplicates were.
+    pub repeated: Repeated,
+    /// What sent again those that were lost before the monitor.
+    pub repaired: Repaired,
+    /// One byte below what was acknowledged, sent to hear whether the other end is there: not data.
+    pub keep_alives: u64,
+    /// One repeated byte against a closed window: not data.
+    pub window_probes: u64,
     /// Bytes inside holes that never filled, counted in `Adu::bytes` (methods A.3).
     pub missing_bytes: u64,
+    /// Bytes that were sent and not acknowledged when the connection was last seen: in flight where the capture cut it.
+    pub unacked_bytes: u64,
+}
+
+/// What the segments were all of whose bytes the monitor had seen before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Repeated {
+    /// Sent again by the retransmission timer.
+    pub timeout: u64,
+    /// Sent again because three duplicate acknowledgements asked for it, or in the recovery that began so.
+    pub fast: u64,
+    /// Sent again sooner than a timer runs out, and not asked for three times: tail loss probes, early retransmissions.
+    pub other: u64,
+    /// Sent again although the receiver had it: no loss.
+    pub spurious: u64,
+    /// The same packet twice, made by the network or the capture: no retransmission.
+    pub copies: u64,
+    /// Nothing tells: when the bytes passed before is not known well enough.
+    pub unknown: u64,
+}
+
+/// What sent segments again that were lost before the monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Repaired {
+    /// The retransmission timer.
+    pub timeout: u64,
+    /// Three duplicate acknowledgements, or the recovery that began so.
+    pub fast: u64,
+    /// Neither: sooner than a timer runs out, and not asked for three times.
+    pub other: u64,
+}
+
+/// Counts added up; a file may hold any.
+fn sum<const N: usize>(counts: [u64; N]) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
+impl Repeated {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        sum([self.lost(), self.spurious, self.copies])
+    }
+
+    /// Those that are losses between the monitor and the receiver, as far as anyone can tell.
+    pub fn lost(&self) -> u64 {
+        sum([self.timeout, self.fast, self.other, self.unknown])
+    }
+}
+
+impl Repaired {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        sum([self.timeout, self.fast, self.other])
+    }
 }
 
 impl Segments {
+    /// Late ones that were overtaken on their way, not lost.
+    pub fn reordered(&self) -> u64 {
+        self.late.saturating_sub(sum([self.lost_before, self.uncaptured]))
+    }
+
     /// Share of the data lost on its way to the other end (methods A.8): before the monitor, after it, and both
-    /// together. Zero without data.
+    /// together. Duplicates that are known to be no loss, spurious ones and copies, are not counted as such; copies
+    /// were not sent either. Zero without data.
     pub fn loss(&self) -> Loss {
         let sent = self.data.saturating_sub(self.duplicates);
         if sent == 0 {
             return Loss::default();
         }
+        let harmless = sum([self.repeated.spurious, self.repeated.copies]);
         let before = self.lost_before as f64 / sent as f64;
-        let after = self.duplicates as f64 / self.data as f64;
+        let after = self.duplicates.saturating_sub(harmless) as f64
+            / self.data.saturating_sub(self.repeated.copies).max(1) as f64;
         Loss { before, after, total: 1.0 - (1.0 - before) * (1.0 - after) }
+    }
+}
+
+impl AddAssign for Segments {
+    fn add_assign(&mut self, other: Segments) {
+        let Segments {
+            data,
+            duplicates,
+            late,
+            lost_before,
+            uncaptured,
+            repeated,
+            repaired,
+            keep_alives,
+            window_probes,
+            missing_bytes,
+            unacked_bytes,
+        } = other;
+        self.data += data;
+        self.duplicates += duplicates;
+        self.late += late;
+        self.lost_before += lost_before;
+        self.uncaptured += uncaptured;
+        self.repeated.timeout += repeated.timeout;
+        self.repeated.fast += repeated.fast;
+        self.repeated.other += repeated.other;
+        self.repeated.spurious += repeated.spurious;
+        self.repeated.copies += repeated.copies;
+        self.repeated.unknown += repeated.unknown;
+        self.repaired.timeout += repaired.timeout;
+        self.repaired.fast += repaired.fast;
+        self.repaired.other += repaired.other;
+        self.keep_alives += keep_alives;
+        self.window_probes += window_probes;
+        self.missing_bytes += missing_bytes;
+        self.unacked_bytes += unacked_bytes;
     }
 }
 

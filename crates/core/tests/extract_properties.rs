@@ -33,6 +33,7 @@ fn observe(events: &[Event]) -> ConnectionVector {
             window: 5000,
             payload_bytes: event.len as u32,
             ip_bytes: 40 + event.len as u32,
+            ip_id: None,
             mss: None,
             window_scale: None,
         };
@@ -48,6 +49,7 @@ fn observe(events: &[Event]) -> ConnectionVector {
         start: Time::ZERO,
         initiator_side: LinkSide::Left,
         initiator_rule: InitiatorRule::Syn,
+        near: None,
     });
     vector
 }

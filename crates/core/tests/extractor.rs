@@ -55,6 +55,7 @@ impl Capture {
             window: 8192,
             payload_bytes: len,
             link_bytes: 54 + len,
+            ip_id: None,
             mss: None,
             window_scale: (flags & SYN != 0).then_some(2),
             vlan: None,
@@ -528,7 +529,7 @@ fn duplicated_packets_change_no_vector() {
             }
         }
         let finished = capture.finish();
-        (finished[0].vector.adus.clone(), finished.len(), capture.extractor.counts().duplicates)
+        (finished[0].vector.adus.clone(), finished.len(), capture.extractor.counts().segments.duplicates)
     };
     let (once, twice) = (run(1), run(2));
     assert_eq!((once.0, once.1), (twice.0, twice.1));

@@ -346,6 +346,7 @@ impl Connection {
                 window: segment.window_field(),
                 payload_bytes: segment.payload_bytes,
                 ip_bytes: link_bytes(segment) - LINK_HEADER_BYTES,
+                ip_id: None,
                 mss: segment.mss,
                 window_scale: segment.window_scale,
             };
@@ -410,6 +411,7 @@ impl Connection {
             start: self.cold.first_passed,
             initiator_side: self.initiator_side,
             initiator_rule: self.cold.vector.initiator_rule,
+            near: None,
         };
         let monitor = self.cold.observer.take().map(|mut observer| observer.finish(identity).1);
         recorder.connection(&self.cold.vector, &record, &self.cold.epochs, monitor.as_ref())?;

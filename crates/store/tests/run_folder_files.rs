@@ -261,8 +261,12 @@ fn connection() -> impl Strategy<Value = (ConnectionVector, ConnectionRecord, Op
             let mut vector = vector;
             for side in Side::BOTH {
                 if let Some(segments) = &mut vector.ends[side].segments {
-                    segments.duplicates >>= 2;
-                    segments.lost_before >>= 2;
+                    segments.lost_before >>= 5;
+                    let repeated = &mut segments.repeated;
+                    for count in [&mut repeated.timeout, &mut repeated.fast, &mut repeated.other, &mut repeated.unknown]
+                    {
+                        *count >>= 5;
+                    }
                 }
             }
             let record = ConnectionRecord {

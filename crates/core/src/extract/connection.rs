@@ -187,7 +187,6 @@ impl Connection {
         self.tell_initiator(packet);
         self.note_vlan(packet, tally);
         let arrival = self.observer.handle_segment(packet.time, self.roles.side(packet.sender_second), &packet.seen);
-        tally.counts.probes += u64::from(arrival.is_probe);
         let from = self.roles.from(packet.sender_second);
         if self.replayable {
             let (bytes, payload_bytes) = (u64::from(packet.link_bytes), u64::from(arrival.new_bytes));

@@ -2,7 +2,10 @@
 
 use crate::record::{Series, Traffic};
 use crate::time::{Duration, Time};
-use crate::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern, PerSide, Side};
+use crate::workload::{Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, PerSide, Segments, Side};
+
+/// A transit above this speaks against the end being where the monitor stands.
+const LONGEST_NEAR_TRANSIT: Duration = Duration::from_millis(5);
 
 /// What a connection turned out to be (methods A.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +83,10 @@ pub enum SideRule {
 pub struct ClassCounts {
     /// How many.
     pub connections: u64,
+    /// Of them, those without a SYN: they began before the capture, or it missed the SYN.
+    pub began_before: u64,
+    /// Of them, those without a FIN or an RST: the capture or silence ended them.
+    pub not_ended: u64,
     /// Their packets.
     pub packets: u64,
     /// Payload bytes per sender, each counted once, missing ones not counted.
@@ -90,6 +97,8 @@ impl ClassCounts {
     fn plus(&self, other: &ClassCounts) -> ClassCounts {
         ClassCounts {
             connections: self.connections + other.connections,
+            began_before: self.began_before + other.began_before,
+            not_ended: self.not_ended + other.not_ended,
             packets: self.packets + other.packets,
             payload_bytes: PerSide {
                 initiator: self.payload_bytes.initiator + other.payload_bytes.initiator,
@@ -128,18 +137,12 @@ pub struct Counts {
     pub handshake_repeated: u64,
     /// Connections with bytes that were never seen.
     pub with_missing_bytes: u64,
-    /// Those bytes.
-    pub missing_bytes: u64,
-    /// Keep-alives and zero-window probes ignored.
-    pub probes: u64,
-    /// Data segments, repeated ones included.
-    pub data_segments: u64,
-    /// Data segments all of whose bytes had been seen.
-    pub duplicates: u64,
-    /// Data segments that filled a hole.
-    pub late: u64,
-    /// Late segments that are losses before the monitor.
-    pub lost_before: u64,
+    /// Segments of both ends of every connection, added up.
+    pub segments: Segments,
+    /// Connections with a measured transit of the end the monitor is said to stand at.
+    pub near_transits: u64,
+    /// Of them, those where it is too long for that: more than 5 ms.
+    pub long_near_transits: u64,
     /// Segments whose timestamp lies before the one before them in the capture.
     pub clock_backwards: u64,
     /// The farthest such step.
@@ -177,12 +180,9 @@ impl Counts {
             idle_ended,
             handshake_repeated,
             with_missing_bytes,
-            missing_bytes,
-            probes,
-            data_segments,
-            duplicates,
-            late,
-            lost_before,
+            segments,
+            near_transits,
+            long_near_transits,
             clock_backwards,
             farthest_backwards,
             starts_moved,
@@ -192,6 +192,10 @@ impl Counts {
             vlan_changes,
             vlan_halves,
         } = *other;
+        let both = |mut one: Segments, other: Segments| {
+            one += other;
+            one
+        };
         let add = |one: [u64; 4], other: [u64; 4]| std::array::from_fn(|at| one[at] + other[at]);
         Counts {
             packets: self.packets + packets,
@@ -206,12 +210,9 @@ impl Counts {
             idle_ended: self.idle_ended + idle_ended,
             handshake_repeated: self.handshake_repeated + handshake_repeated,
             with_missing_bytes: self.with_missing_bytes + with_missing_bytes,
-            missing_bytes: self.missing_bytes + missing_bytes,
-            probes: self.probes + probes,
-            data_segments: self.data_segments + data_segments,
-            duplicates: self.duplicates + duplicates,
-            late: self.late + late,
-            lost_before: self.lost_before + lost_before,
+            segments: both(self.segments, segments),
+            near_transits: self.near_transits + near_transits,
+            long_near_transits: self.long_near_transits + long_near_transits,
             clock_backwards: self.clock_backwards + clock_backwards,
             farthest_backwards: self.farthest_backwards.max(farthest_backwards),
             starts_moved: self.starts_moved + starts_moved,
@@ -223,20 +224,22 @@ impl Counts {
         }
     }
 
-    /// Adds a connection that is over.
-    pub(super) fn add_connection(&mut self, class: Class, packets: u64, vector: &ConnectionVector) {
+    /// Adds a connection that is over; the monitor stood at its end `near`, if at any.
+    pub(super) fn add_connection(&mut self, class: Class, packets: u64, vector: &ConnectionVector, near: Option<Side>) {
         let of_class = &mut self.classes[class.index()];
         of_class.connections += 1;
         of_class.packets += packets;
         for side in Side::BOTH {
             let segments = vector.ends[side].segments.unwrap_or_default();
             of_class.payload_bytes[side] += vector.bytes(side) - segments.missing_bytes;
-            self.missing_bytes += segments.missing_bytes;
-            self.data_segments += segments.data;
-            self.duplicates += segments.duplicates;
-            self.late += segments.late;
-            self.lost_before += segments.lost_before;
+            self.segments += segments;
         }
+        of_class.began_before += u64::from(Side::BOTH.iter().all(|side| !vector.ends[*side].syn_seen));
+        of_class.not_ended += u64::from(vector.close == Close::NotSeen);
+        // Zero stands for a transit that was not measured, too.
+        let near_transit = near.and_then(|near| vector.ends[near].min_transit).filter(|transit| !transit.is_zero());
+        self.near_transits += u64::from(near_transit.is_some());
+        self.long_near_transits += u64::from(near_transit.is_some_and(|transit| transit > LONGEST_NEAR_TRANSIT));
         self.with_missing_bytes += u64::from(Side::BOTH.iter().any(|side| vector.ends[*side].missing_bytes() > 0));
         self.initiator_rules[vector.initiator_rule as usize] += 1;
         self.handshake_repeated += u64::from(vector.handshake_repeated);

@@ -142,6 +142,7 @@ impl Front {
                 window: segment.window,
                 payload_bytes: segment.payload_bytes,
                 ip_bytes: segment.link_bytes.saturating_sub(LINK_HEADER_BYTES),
+                ip_id: segment.ip_id,
                 mss: segment.mss,
                 window_scale: segment.window_scale,
             },

@@ -8,7 +8,8 @@
 //!
 //! What each file decides: `sequence` unwraps numbers, `coverage` tells new bytes from repeated ones (A.3), `exchange`
 //! tells sequential from concurrent (A.4), `adus` builds ADUs and waits (A.5), `transit` measures round trips and the
-//! handshake (A.6), `observer` joins them. On the capture side `flow_table` finds connections, held in a `slab` each,
+//! handshake (A.6), `recovery` tells retransmissions from reordering and copies (A.8) as far as `monitor` stands where
+//! that can be told, `observer` joins them. On the capture side `flow_table` finds connections, held in a `slab` each,
 //! `connection` knows its roles and its traffic, `tombstone` is what is left of a closed one, `counts` what is reported.
 
 mod adus;
@@ -21,9 +22,11 @@ mod extractor;
 mod flow_table;
 mod front;
 mod merger;
+mod monitor;
 mod observer;
 mod options;
 mod part;
+mod recovery;
 mod sequence;
 mod slab;
 mod tombstone;
@@ -34,6 +37,7 @@ pub use extractor::Extractor;
 pub use flow_table::PARTS;
 pub use front::{Front, Packet, Round};
 pub use merger::Merger;
+pub use monitor::Position;
 pub use observer::{Arrival, Identity, Observer, Seen};
 pub use options::{Options, ParsePrefixError, Prefix};
 pub use part::{Finished, LEAST_MEMORY, Part, Report};

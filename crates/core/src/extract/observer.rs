@@ -1,5 +1,7 @@
 //! One connection at the monitor.
 
+use std::num::NonZeroU16;
+
 use crate::time::{Duration, Time};
 use crate::wire::Flags;
 use crate::workload::{
@@ -10,6 +12,7 @@ use super::Class;
 use super::adus::{self, Bytes, Runs};
 use super::coverage::{Coverage, Place};
 use super::exchange::Sent;
+use super::recovery::{ASKING, Duplicate, Late, Passed, Recovery, Situation};
 use super::sequence;
 use super::transit::{Handshake, NEVER, Timed};
 
@@ -29,9 +32,6 @@ const STALE: u64 = 60_000_000_000;
 /// is the application's unless the path itself takes as long.
 const LONGEST_ACK_DELAY: u64 = 500_000_000;
 
-/// Duplicate acknowledgements that make a late segment a retransmission (methods A.8).
-const LOSS_DUPLICATE_ACKS: u8 = 3;
-
 /// What the monitor sees of a segment once its connection and sender are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Seen {
@@ -47,6 +47,8 @@ pub struct Seen {
     pub payload_bytes: u32,
     /// IP bytes, headers included.
     pub ip_bytes: u32,
+    /// IPv4 identification, where it can tell packets apart; hosts that set none leave it 0.
+    pub ip_id: Option<NonZeroU16>,
     /// MSS option, on SYNs.
     pub mss: Option<u16>,
     /// Window scale option, on SYNs.
@@ -58,8 +60,6 @@ pub struct Seen {
 pub struct Arrival {
     /// Payload bytes seen for the first time.
     pub new_bytes: u32,
-    /// A keep-alive or zero-window probe: nothing of the application's.
-    pub is_probe: bool,
 }
 
 /// What a vector says of its connection that its packets do not.
@@ -73,6 +73,8 @@ pub struct Identity {
     pub initiator_side: LinkSide,
     /// [`ConnectionVector::initiator_rule`].
     pub initiator_rule: InitiatorRule,
+    /// The end the monitor stood at; `None` in the middle of the path.
+    pub near: Option<Side>,
 }
 
 /// One end's share of what was observed.
@@ -100,11 +102,10 @@ struct End {
     fin_at: u64,
     /// When its first FIN passed.
     fin_seen: u64,
+    /// Loss and its repair, since the first sign of it.
+    recovery: Option<Box<Recovery>>,
     packets: u32,
     data_segments: u32,
-    duplicates: u32,
-    late: u32,
-    lost_before: u32,
     isn: u32,
     mss: Option<u16>,
     window_scale: Option<u8>,
@@ -113,6 +114,8 @@ struct End {
     /// Largest window on other segments, before scaling.
     window: u16,
     last_window: u16,
+    /// IP identification of its last packet.
+    last_id: Option<NonZeroU16>,
     /// Repetitions of the acknowledgement `acked` by the other end.
     duplicate_acks: u8,
     /// Its sequence numbers are known.
@@ -121,6 +124,8 @@ struct End {
     syn: bool,
     fin: bool,
     fin_acked: bool,
+    /// It sent an RST.
+    rst: bool,
     /// A sample of its transit came from the handshake or from a segment without payload.
     at_once: bool,
     /// A duplicate passed after its last new data.
@@ -141,22 +146,22 @@ impl End {
             first_ack: NEVER,
             fin_at: 0,
             fin_seen: NEVER,
+            recovery: None,
             packets: 0,
             data_segments: 0,
-            duplicates: 0,
-            late: 0,
-            lost_before: 0,
             isn: 0,
             mss: None,
             window_scale: None,
             syn_window: 0,
             window: 0,
             last_window: 0,
+            last_id: None,
             duplicate_acks: 0,
             known: false,
             syn: false,
             fin: false,
             fin_acked: false,
+            rst: false,
             at_once: false,
             repeated: false,
         }
@@ -186,6 +191,23 @@ impl End {
         known.then_some(self.min_transit)
     }
 
+    fn recovery(&mut self) -> &mut Recovery {
+        self.recovery.get_or_insert_default()
+    }
+
+    /// What a segment of it is judged by.
+    fn situation(&self, min_rtt: Option<u64>) -> Situation {
+        Situation {
+            high: self.coverage.high(),
+            acked: self.acked,
+            duplicate_acks: self.duplicate_acks,
+            last_data: self.last_data,
+            last_id: self.last_id,
+            transit: self.transit(),
+            min_rtt,
+        }
+    }
+
     fn max_window(&self, scaled: bool) -> u64 {
         let shift = if scaled { self.window_scale.unwrap_or(0) } else { 0 };
         // RFC 7323 section 2.3: a shift above 14 counts as 14.
@@ -207,11 +229,7 @@ pub struct Observer {
     closed_at: u64,
     ends: [End; 2],
     handshake: Handshake,
-    /// Lags of late segments that are reordering if the final minimum round trip is longer.
-    #[expect(clippy::box_collection, reason = "nearly always absent, and this is held once per live connection")]
-    lags: Option<Box<Vec<(Side, u64)>>>,
     close: Close,
-    reset: bool,
     concurrent: bool,
     /// Nothing but SYNs passed.
     attempt: bool,
@@ -227,9 +245,7 @@ impl Observer {
             closed_at: 0,
             ends: [End::new(), End::new()],
             handshake: Handshake::default(),
-            lags: None,
             close: Close::NotSeen,
-            reset: false,
             concurrent: false,
             attempt: true,
         }
@@ -247,7 +263,11 @@ impl Observer {
 
     /// Whether a FIN of each end was acknowledged or an RST passed (methods A.1.4). Stragglers may still come.
     pub fn is_closed(&self) -> bool {
-        self.reset || self.ends.iter().all(|end| end.fin_acked)
+        self.is_reset() || self.ends.iter().all(|end| end.fin_acked)
+    }
+
+    fn is_reset(&self) -> bool {
+        self.ends.iter().any(|end| end.rst)
     }
 
     /// Whether nothing but SYNs passed: a scan, a server that is down, or a handshake on its way.
@@ -263,11 +283,14 @@ impl Observer {
     /// Bytes held on the heap, those of the observer itself not counted.
     pub(super) fn heap_bytes(&self) -> usize {
         let end = |end: &End| {
-            end.coverage.heap_bytes() + end.sent.heap_bytes() + end.runs.heap_bytes() + end.timed.heap_bytes()
+            let recovery = end.recovery.as_ref().map_or(0, |recovery| recovery.heap_bytes());
+            end.coverage.heap_bytes()
+                + end.sent.heap_bytes()
+                + end.runs.heap_bytes()
+                + end.timed.heap_bytes()
+                + recovery
         };
-        let lags =
-            self.lags.as_ref().map_or(0, |lags| size_of_val(&**lags) + lags.capacity() * size_of::<(Side, u64)>());
-        lags + self.ends.iter().map(end).sum::<usize>()
+        self.ends.iter().map(end).sum()
     }
 
     /// What must be remembered of it, once its vector is made, to know its stragglers.
@@ -304,9 +327,6 @@ impl Observer {
             Close::Rst(side) => Close::Rst(side.other()),
             Close::NotSeen => Close::NotSeen,
         };
-        for lag in self.lags.iter_mut().flat_map(|lags| lags.iter_mut()) {
-            lag.0 = lag.0.other();
-        }
     }
 
     /// Whether the segment belongs to this connection, and not to a later one on the same addresses (methods A.1.2).
@@ -366,14 +386,14 @@ impl Observer {
         self.attempt &= flags.syn() && !flags.rst() && seen.payload_bytes == 0;
         if flags.rst() {
             // Neither its numbers nor its payload (methods A.1.6) are the connection's.
-            self.reset = true;
+            own.rst = true;
             self.note_close(Close::Rst(sender));
             return Arrival::default();
         }
         if flags.syn() {
-            if self.reset {
+            if own.rst || peer.rst {
                 // The reset answered an earlier copy of this SYN, or of a connection long gone: this one goes on.
-                self.reset = false;
+                (own.rst, peer.rst) = (false, false);
                 self.close = Close::NotSeen;
             }
             note_syn(own, peer, &mut self.handshake, now, seen);
@@ -398,7 +418,7 @@ impl Observer {
         let end = start + u64::from(seen.payload_bytes);
         let mut arrival = Arrival::default();
         if seen.payload_bytes > 0 {
-            arrival = self.note_data(sender, start, end, ack);
+            arrival = self.note_data(sender, Passed { start, end, at: now, id: seen.ip_id }, ack);
         }
         if flags.fin() {
             let own = &mut self.ends[sender as usize];
@@ -408,10 +428,11 @@ impl Observer {
                 own.fin = true;
                 own.fin_at = end;
                 own.fin_seen = now;
-                own.timed.sent(end + 1, seen.payload_bytes + 1, now);
+                own.timed.sent(end + 1, seen.payload_bytes + 1, now, seen.ip_id);
             }
             self.note_close(Close::Fin(sender));
         }
+        self.ends[sender as usize].last_id = seen.ip_id;
         arrival
     }
 
@@ -422,8 +443,8 @@ impl Observer {
         }
     }
 
-    fn note_data(&mut self, sender: Side, start: u64, end: u64, ack: u64) -> Arrival {
-        let now = self.now;
+    fn note_data(&mut self, sender: Side, passed: Passed, ack: u64) -> Arrival {
+        let Passed { start, end, at: now, id } = passed;
         let min_rtt = self.min_rtt();
         let (initiator, acceptor) = self.ends.split_at_mut(1);
         let (own, peer) = match sender {
@@ -433,12 +454,16 @@ impl Observer {
         let single = end - start == 1;
         let may_repeat = own.coverage.high() >= end || (!own.syn && own.runs.is_empty());
         if single && end == own.acked && may_repeat {
-            return Arrival { new_bytes: 0, is_probe: true };
+            match peer.last_window {
+                0 => own.recovery().window_probe(),
+                _ => own.recovery().keep_alive(),
+            }
+            return Arrival::default();
         }
         if !own.syn && own.runs.is_empty() {
             own.coverage.reset(start);
         }
-        let high = own.coverage.high();
+        let (first_seen, high) = (own.coverage.low(), own.coverage.high());
         let frontier = own.coverage.contiguous();
         let after_quiet = start >= high && is_after_quiet(own, now, self.quiet, min_rtt);
         let mut arrival = Arrival::default();
@@ -476,43 +501,35 @@ impl Observer {
         }
         if arrival.new_bytes == 0 {
             if single && peer.last_window == 0 {
-                return Arrival { new_bytes: 0, is_probe: true };
+                own.recovery().window_probe();
+                return Arrival::default();
             }
             own.data_segments = own.data_segments.saturating_add(1);
-            own.duplicates = own.duplicates.saturating_add(1);
-            own.repeated = true;
-            own.timed.sent_again(start, end);
+            let (situation, original) = (own.situation(min_rtt), own.timed.passing_of(start, end));
+            if own.recovery().duplicate(passed, original, &situation) != Duplicate::Copy {
+                own.repeated = true;
+                own.timed.sent_again(start, end);
+            }
             return arrival;
         }
         own.data_segments = own.data_segments.saturating_add(1);
+        if let Some((hole, opened)) = late {
+            let late = Late { passed, hole, lag: now - opened, before_capture: start < first_seen };
+            let situation = own.situation(min_rtt);
+            own.recovery().late(late, &situation);
+        }
         own.last_data = now;
         own.first_ack = NEVER;
         own.repeated = false;
         if start >= high {
-            own.timed.sent(end, (end - start) as u32, now);
+            own.timed.sent(end, (end - start) as u32, now, id);
         } else {
             own.timed.sent_again(start, end);
         }
         if let Some(limit) = own.sent.overdue() {
             peer.coverage.give_up_below(limit);
         }
-        if let Some((hole, opened)) = late {
-            self.note_late(sender, hole, now - opened, min_rtt);
-        }
         arrival
-    }
-
-    /// Reordering or loss (methods A.8).
-    fn note_late(&mut self, sender: Side, hole: u64, lag: u64, min_rtt: Option<u64>) {
-        let own = &mut self.ends[sender as usize];
-        own.late = own.late.saturating_add(1);
-        let asked_for = own.acked == hole && own.duplicate_acks >= LOSS_DUPLICATE_ACKS;
-        // The minimum can only fall: a lag that is not below it now will not be below it later.
-        if asked_for || min_rtt.is_some_and(|min_rtt| lag >= min_rtt) {
-            own.lost_before = own.lost_before.saturating_add(1);
-        } else {
-            self.lags.get_or_insert_default().push((sender, lag));
-        }
     }
 
     fn min_rtt(&self) -> Option<u64> {
@@ -522,10 +539,8 @@ impl Observer {
     /// What the connection was. Nothing is left to observe afterwards.
     pub fn finish(&mut self, identity: Identity) -> (Class, ConnectionVector) {
         let min_rtt = self.min_rtt();
-        for (side, lag) in self.lags.take().into_iter().flat_map(|lags| *lags) {
-            self.ends[side as usize].lost_before += u32::from(min_rtt.is_none_or(|min_rtt| lag >= min_rtt));
-        }
         let scaled = self.ends.iter().all(|end| end.window_scale.is_some());
+        let recoveries = self.ends.each_mut().map(|end| end.recovery.take());
         let unseen = self.ends.each_mut().map(|end| unseen_at_the_end(end, scaled));
         let [initiator, acceptor] = &self.ends;
         let pattern = if self.concurrent { Pattern::Concurrent } else { Pattern::Sequential };
@@ -541,26 +556,34 @@ impl Observer {
             () => Class::Replayable { pattern, complete },
         };
         let established = self.handshake.established();
-        let endpoint = |end: &End, unseen: u64| Endpoint {
+        let [of_initiator, of_acceptor] = recoveries;
+        let endpoint = |side: Side, end: &End, recovery: Option<Box<Recovery>>, unseen: u64| Endpoint {
             host: None,
             port: None,
             syn_seen: end.syn,
             mss: end.mss,
             max_window: (end.packets > 0).then(|| end.max_window(scaled)),
+            max_window_unscaled: (end.packets > 0).then(|| end.window.max(end.syn_window)),
             window_scale: end.window_scale,
-            min_transit: end.transit().map(Duration::from_nanos),
+            // Where the monitor stands the way is short, measured or not.
+            min_transit: end
+                .transit()
+                .or((identity.near == Some(side) && end.packets > 0).then_some(0))
+                .map(Duration::from_nanos),
             lead_in: established
                 .and_then(|established| Some(end.runs.first_seen()?.saturating_sub(established)))
                 .map(Duration::from_nanos),
             fin_wait: (end.fin_seen != NEVER).then(|| Duration::from_nanos(end.fin_seen.saturating_sub(end.last_data))),
+            rst_seen: end.rst,
             packets: Some(u64::from(end.packets)),
             ip_bytes: Some(end.ip_bytes),
             segments: Some(Segments {
                 data: u64::from(end.data_segments),
-                duplicates: u64::from(end.duplicates),
-                late: u64::from(end.late),
-                lost_before: u64::from(end.lost_before),
                 missing_bytes: if end.runs.is_empty() { 0 } else { end.coverage.missing() + unseen },
+                unacked_bytes: if end.acked == 0 { 0 } else { end.coverage.high().saturating_sub(end.acked) },
+                ..recovery
+                    .map(|recovery| recovery.finish(min_rtt, identity.near.map(|near| near == side)))
+                    .unwrap_or_default()
             }),
             stated_loss_ppm: None,
         };
@@ -579,7 +602,10 @@ impl Observer {
             syn_rtt: self.handshake.round_trip().map(Duration::from_nanos),
             stated_rtt: None,
             lifetime: Some(Duration::from_nanos(self.now)),
-            ends: PerSide { initiator: endpoint(initiator, unseen[0]), acceptor: endpoint(acceptor, unseen[1]) },
+            ends: PerSide {
+                initiator: endpoint(Side::Initiator, initiator, of_initiator, unseen[0]),
+                acceptor: endpoint(Side::Acceptor, acceptor, of_acceptor, unseen[1]),
+            },
             close: self.close,
             t_close: (self.close != Close::NotSeen)
                 .then(|| Duration::from_nanos(self.closed_at).saturating_sub(last_data)),
@@ -649,6 +675,10 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
     own.mss = own.mss.or(seen.mss);
     own.window_scale = own.window_scale.or(seen.window_scale);
     own.syn_window = own.syn_window.max(seen.window);
+    if again && seen.ip_id.is_some() && seen.ip_id == own.last_id {
+        // The same packet once more, not another try.
+        return;
+    }
     if !seen.flags.ack() {
         handshake.syn(now, again);
     } else {
@@ -690,9 +720,13 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
         && seen.payload_bytes == 0
         && seen.flags.0 & (Flags::SYN | Flags::FIN) == 0
         && seen.window == own.last_window
+        && (seen.ip_id.is_none() || seen.ip_id != own.last_id)
         && peer.coverage.high() > ack
     {
         peer.duplicate_acks = peer.duplicate_acks.saturating_add(1);
+        if peer.duplicate_acks == ASKING {
+            peer.recovery().asked(now);
+        }
     }
     ack
 }

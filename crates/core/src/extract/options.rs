@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use crate::time::Duration;
 use crate::wire::Address;
 
+use super::monitor::Position;
+
 /// An address prefix, `10.0.0.0/8`. IPv4 prefixes match IPv4 addresses only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
@@ -59,6 +61,8 @@ pub struct Options {
     pub quiet: Duration,
     /// Prefixes of the inside of the link (methods M.2).
     pub inside: Vec<Prefix>,
+    /// Where the monitor stood.
+    pub monitor: Position,
     /// The same addresses and ports in two VLANs are two connections.
     pub vlan_key: bool,
     /// Leave out incomplete connections, as Hernandez-Campos did (methods A.2).
@@ -89,6 +93,7 @@ impl Default for Options {
             drain: Duration::from_secs(10),
             quiet: Duration::from_millis(500),
             inside: Vec::new(),
+            monitor: Position::Mid,
             vlan_key: false,
             complete_only: false,
             keep_set_aside: false,

@@ -395,11 +395,12 @@ impl Part {
         let remains = connection.observer.remains();
         let last = connection.observer.last_seen();
         let packets = connection.observer.packets();
+        let near = self.options.monitor.near(roles.initiator_side);
         let identity =
-            Identity { id: u64::MAX, start, initiator_side: roles.initiator_side, initiator_rule: roles.rule };
+            Identity { id: u64::MAX, start, initiator_side: roles.initiator_side, initiator_rule: roles.rule, near };
         let (class, vector) = connection.observer.finish(identity);
         connection.release(!class.is_replayable(), tally);
-        tally.counts.add_connection(class, packets, &vector);
+        tally.counts.add_connection(class, packets, &vector, near);
         if self.options.vlan_key {
             self.match_halves(&key, &vector, &roles, tally);
         }

@@ -36,6 +36,7 @@ impl Transcript {
             window: 1000,
             payload_bytes: len,
             ip_bytes: 40 + len,
+            ip_id: None,
             mss: (flags & Flags::SYN != 0).then_some(1460),
             window_scale: (flags & Flags::SYN != 0).then_some(7),
         };
@@ -56,6 +57,7 @@ impl Transcript {
             start: Time::ZERO,
             initiator_side: LinkSide::Left,
             initiator_rule: InitiatorRule::Syn,
+            near: None,
         })
     }
 }

@@ -1,6 +1,9 @@
 //! One-side transit times and the handshake (methods A.6). Times are nanoseconds since the connection's start.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU16;
+
+use super::recovery::Passed;
 
 /// No time: larger than every time.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -18,6 +21,7 @@ struct Flying {
     end: u64,
     sent: u64,
     len: u32,
+    id: Option<NonZeroU16>,
 }
 
 impl Flying {
@@ -40,8 +44,8 @@ pub(super) struct Timed {
 
 impl Timed {
     /// A segment passed for the first time, in order.
-    pub fn sent(&mut self, end: u64, len: u32, now: u64) {
-        let flying = Flying { end, sent: now, len };
+    pub fn sent(&mut self, end: u64, len: u32, now: u64, id: Option<NonZeroU16>) {
+        let flying = Flying { end, sent: now, len, id };
         if usize::from(self.held) < NEAR {
             self.near[usize::from(self.held)] = flying;
             self.held += 1;
@@ -52,6 +56,14 @@ impl Timed {
             far.pop_back();
         }
         far.push_back(flying);
+    }
+
+    /// When bytes from `start` to `end` passed, if they are still waited for.
+    pub fn passing_of(&self, start: u64, end: u64) -> Option<Passed> {
+        let near = self.near[..usize::from(self.held)].iter();
+        let flying =
+            near.chain(self.far.iter().flat_map(|far| far.iter())).find(|flying| flying.overlaps(start, end))?;
+        Some(Passed { start: flying.end - u64::from(flying.len), end: flying.end, at: flying.sent, id: flying.id })
     }
 
     /// Bytes from `start` to `end` were sent again: by Karn's rule their acknowledgement says nothing.
@@ -184,7 +196,7 @@ mod tests {
     fn the_shortest_of_the_acknowledged_segments_counts() {
         let mut timed = Timed::default();
         for segment in 1..=100 {
-            timed.sent(segment * 100 + 1, 100, segment * 10);
+            timed.sent(segment * 100 + 1, 100, segment * 10, None);
         }
         assert_eq!(timed.acknowledged(301, 50), Some(20));
         assert_eq!(timed.acknowledged(10_001, 1050), Some(50), "the newest is kept of a flight of any length");
@@ -194,8 +206,8 @@ mod tests {
     #[test]
     fn karns_rule_takes_no_sample_from_what_was_sent_twice() {
         let mut timed = Timed::default();
-        timed.sent(101, 100, 10);
-        timed.sent(201, 100, 20);
+        timed.sent(101, 100, 10, None);
+        timed.sent(201, 100, 20, None);
         timed.sent_again(1, 50);
         assert_eq!(timed.acknowledged(101, 42_000), None);
         assert_eq!(timed.acknowledged(201, 42_020), Some(42_000), "other segments are still timed");

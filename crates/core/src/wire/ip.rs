@@ -41,6 +41,8 @@ pub(super) struct Header {
     pub addresses: [u128; 2],
     /// The whole packet, header included.
     pub total_length: u32,
+    /// The identification of an IPv4 packet.
+    pub identification: u16,
     /// What follows.
     pub protocol: u8,
     /// Which part of a fragmented packet this is, if it is one.
@@ -92,12 +94,13 @@ pub(super) fn v4(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
             mapped([header[16], header[17], header[18], header[19]]),
         ],
         total_length,
+        identification: u16::from_be_bytes([header[4], header[5]]),
         protocol: header[9],
         part: None,
     };
     let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
     if fragment != 0 {
-        let identification = u32::from(u16::from_be_bytes([header[4], header[5]]));
+        let identification = u32::from(found.identification);
         let (offset, more) = (u32::from(fragment & 0x1fff) * 8, fragment & 0x2000 != 0);
         found.part = Some(Part { identification, key: Some(found.protocol), offset, length, more });
     }
@@ -132,6 +135,7 @@ pub(super) fn v6(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
     let mut found = Header {
         addresses: [u128::from_be_bytes(source), u128::from_be_bytes(destination)],
         total_length: length.saturating_add(40),
+        identification: 0,
         protocol: header[6],
         part: None,
     };

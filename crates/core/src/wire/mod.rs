@@ -16,7 +16,7 @@ mod udp;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use crate::workload::LinkSide;
 pub use decoder::Decoder;
@@ -110,6 +110,9 @@ pub struct Segment {
     pub payload_bytes: u32,
     /// IP bytes + 14: its share of the link (methods C.6).
     pub link_bytes: u32,
+    /// IPv4 identification: packets of one sender that carry the same soon after each other are one packet. `None` where
+    /// it tells nothing: 0, which many hosts send, and IPv6.
+    pub ip_id: Option<NonZeroU16>,
     /// MSS option, looked for on SYNs.
     pub mss: Option<u16>,
     /// Window scale option, looked for on SYNs.

@@ -1,5 +1,7 @@
 //! The TCP header (RFC 9293) and the two options extraction needs.
 
+use std::num::NonZeroU16;
+
 use super::{Address, Flags, Segment, SetAside, ip};
 use crate::units::LINK_HEADER_BYTES;
 
@@ -37,6 +39,7 @@ pub(super) fn parse(bytes: &[u8], length: u32, ip: &ip::Header) -> Result<Segmen
         flags,
         window: u16::from_be_bytes([header[14], header[15]]),
         payload_bytes: length - header_length,
+        ip_id: NonZeroU16::new(ip.identification),
         link_bytes: ip.total_length.saturating_add(LINK_HEADER_BYTES),
         mss: None,
         window_scale: None,

@@ -432,7 +432,8 @@ fn connection_row(
     monitor: Option<&ConnectionVector>,
 ) -> ConnectionRow {
     let [delivered_to_acceptor_bytes, delivered_to_initiator_bytes] = record.delivered_bytes;
-    let lost = |side: Side| original.ends[side].segments.map(|seen| seen.lost_before + seen.duplicates);
+    let lost =
+        |side: Side| original.ends[side].segments.map(|seen| seen.lost_before.saturating_add(seen.repeated.lost()));
     ConnectionRow {
         id: original.id,
         start: original.start,

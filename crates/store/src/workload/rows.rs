@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use flowloom_core::time::Duration;
-use flowloom_core::workload::{Adu, ConnectionVector, Endpoint, Host, Label, Segments, Side, Span};
+use flowloom_core::workload::{Adu, ConnectionVector, Endpoint, Host, Label, Repaired, Repeated, Segments, Side, Span};
 
 use crate::table::{Column, Row, column, derived, element, list};
 
@@ -73,13 +73,13 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         };
     }
     macro_rules! segments {
-        ($name:literal, $field:ident) => {
+        ($name:literal, $($field:tt)+) => {
             column(
                 &format!("{prefix}_{}", $name),
-                move |v: &ConnectionVector| v.ends[side].segments.map(|segments| segments.$field),
+                move |v: &ConnectionVector| v.ends[side].segments.map(|segments| segments.$($field)+),
                 move |v, x: Option<u64>| {
                     if let Some(x) = x {
-                        v.ends[side].segments.get_or_insert_default().$field = x;
+                        v.ends[side].segments.get_or_insert_default().$($field)+ = x;
                     }
                 },
             )
@@ -92,16 +92,30 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         syn_seen: _,
         mss: _,
         max_window: _,
+        max_window_unscaled: _,
         window_scale: _,
         min_transit: _,
         lead_in: _,
         fin_wait: _,
+        rst_seen: _,
         packets: _,
         ip_bytes: _,
         segments: _,
         stated_loss_ppm: _,
     } = Endpoint::default();
-    let Segments { data: _, duplicates: _, late: _, lost_before: _, missing_bytes: _ } = Segments::default();
+    let Segments {
+        data: _,
+        duplicates: _,
+        late: _,
+        lost_before: _,
+        uncaptured: _,
+        repeated: Repeated { timeout: _, fast: _, other: _, spurious: _, copies: _, unknown: _ },
+        repaired: Repaired { timeout: _, fast: _, other: _ },
+        keep_alives: _,
+        window_probes: _,
+        missing_bytes: _,
+        unacked_bytes: _,
+    } = Segments::default();
     vec![
         column(
             &format!("{prefix}_host_number"),
@@ -123,17 +137,32 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         end!("syn_seen", syn_seen),
         end!("mss_bytes", mss),
         end!("max_window_bytes", max_window),
+        end!("max_window_unscaled_bytes", max_window_unscaled),
         end!("window_scale", window_scale),
         end!("min_transit_ns", min_transit),
         end!("lead_in_ns", lead_in),
         end!("fin_wait_ns", fin_wait),
+        end!("rst_seen", rst_seen),
         end!("packets", packets),
         end!("ip_bytes", ip_bytes),
         segments!("data_segments", data),
         segments!("duplicate_segments", duplicates),
         segments!("late_segments", late),
         segments!("lost_before_segments", lost_before),
+        segments!("uncaptured_segments", uncaptured),
+        segments!("duplicate_timeout_segments", repeated.timeout),
+        segments!("duplicate_fast_segments", repeated.fast),
+        segments!("duplicate_other_segments", repeated.other),
+        segments!("duplicate_spurious_segments", repeated.spurious),
+        segments!("duplicate_copy_segments", repeated.copies),
+        segments!("duplicate_unknown_segments", repeated.unknown),
+        segments!("lost_before_timeout_segments", repaired.timeout),
+        segments!("lost_before_fast_segments", repaired.fast),
+        segments!("lost_before_other_segments", repaired.other),
+        segments!("keep_alive_segments", keep_alives),
+        segments!("window_probe_segments", window_probes),
         segments!("missing_bytes", missing_bytes),
+        segments!("unacked_bytes", unacked_bytes),
         end!("stated_loss_ppm", stated_loss_ppm),
     ]
 }

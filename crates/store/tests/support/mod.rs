@@ -3,7 +3,7 @@
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
     Adu, Close, ConnectionVector, Endpoint, Evidence, Host, InitiatorRule, Label, LinkSide, Pattern, PerSide, Protocol,
-    Segments, Side, Span,
+    Repaired, Repeated, Segments, Side, Span,
 };
 use proptest::prelude::*;
 
@@ -40,24 +40,53 @@ fn host() -> impl Strategy<Value = Option<Host>> {
 }
 
 fn segments() -> impl Strategy<Value = Option<Segments>> {
-    let counts = [number(), number(), number(), number(), number()];
-    prop::option::of(counts.prop_map(|[data, duplicates, late, lost_before, missing_bytes]| Segments {
-        data,
-        duplicates,
-        late,
-        lost_before,
-        missing_bytes,
-    }))
+    let counts = [(); 9].map(|()| number());
+    let classes = ([(); 6].map(|()| number()), [(); 3].map(|()| number()));
+    let segments =
+        (counts, classes).prop_map(|(counts, (repeated, repaired))| {
+            let [
+                data,
+                duplicates,
+                late,
+                lost_before,
+                uncaptured,
+                keep_alives,
+                window_probes,
+                missing_bytes,
+                unacked_bytes,
+            ] = counts;
+            let [timeout, fast, other, spurious, copies, unknown] = repeated;
+            let repeated = Repeated { timeout, fast, other, spurious, copies, unknown };
+            let [timeout, fast, other] = repaired;
+            let repaired = Repaired { timeout, fast, other };
+            Segments {
+                data,
+                duplicates,
+                late,
+                lost_before,
+                uncaptured,
+                repeated,
+                repaired,
+                keep_alives,
+                window_probes,
+                missing_bytes,
+                unacked_bytes,
+            }
+        });
+    // Boxed: by value, a strategy of this many numbers fills the stack of a test.
+    prop::option::of(segments.boxed())
 }
 
 fn endpoint() -> impl Strategy<Value = Endpoint> {
     let optional = || prop::option::of(number());
     let who = (host(), any::<Option<u16>>());
-    let tcp = (any::<bool>(), any::<Option<u16>>(), optional(), any::<Option<u8>>());
+    let windows = (optional(), any::<Option<u16>>(), any::<Option<u8>>());
+    let tcp = (any::<bool>(), any::<bool>(), any::<Option<u16>>(), windows);
     let times = [(); 3].map(|()| prop::option::of(duration()));
     (who, tcp, times, optional(), optional(), segments(), any::<Option<u32>>()).prop_map(
         |(who, tcp, times, packets, ip_bytes, segments, stated_loss_ppm)| {
-            let ((host, port), (syn_seen, mss, max_window, window_scale)) = (who, tcp);
+            let ((host, port), (syn_seen, rst_seen, mss, windows)) = (who, tcp);
+            let (max_window, max_window_unscaled, window_scale) = windows;
             let [min_transit, lead_in, fin_wait] = times;
             Endpoint {
                 host,
@@ -65,10 +94,12 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
                 syn_seen,
                 mss,
                 max_window,
+                max_window_unscaled,
                 window_scale,
                 min_transit,
                 lead_in,
                 fin_wait,
+                rst_seen,
                 packets,
                 ip_bytes,
                 segments,

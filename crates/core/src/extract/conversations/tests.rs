@@ -22,6 +22,7 @@ fn segment(source: Address, destination: Address, flags: u8, sequence: u32, payl
         flags: Flags(flags),
         window: 1000,
         payload_bytes,
+        ip_id: None,
         link_bytes: payload_bytes + 54,
         mss: None,
         window_scale: None,

@@ -93,6 +93,7 @@ fn every_field_of_a_segment() {
         window: 0x1234,
         payload_bytes: 1_000,
         link_bytes: 1_054,
+        ip_id: std::num::NonZeroU16::new(1),
         mss: None,
         window_scale: None,
         vlan: None,

@@ -1,0 +1,301 @@
+//! What a data segment that brought no new byte, or came late, was (methods A.8).
+//!
+//! The monitor knows when the bytes passed before, under which IP identification, what the receiver has acknowledged
+//! and how often it repeated that. `docs/extraction.md` states the rules in words; they are tried in the order in
+//! which they stand here. Nothing of this is held for an end before the first sign of trouble.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU16;
+
+use crate::workload::{Repaired, Repeated, Segments};
+
+/// No retransmission timer runs out sooner: Linux' minimum. Windows' is 300 ms, RFC 6298 section 2.4 says one second.
+const SHORTEST_TIMEOUT: u64 = 200_000_000;
+
+/// Duplicate acknowledgements that ask for a segment (RFC 5681 section 3.2).
+pub(super) const ASKING: u8 = 3;
+
+/// A packet that passes again within this is a copy of itself even where no IP identification tells: no sender is
+/// that quick.
+const COPY_WITHOUT_ID: u64 = 100_000;
+
+/// A packet of the same identification within this is a copy; after it, identifications may have come round.
+const COPY_WITH_ID: u64 = SHORTEST_TIMEOUT;
+
+/// The lag below which a late segment is reordering where no round trip is known.
+const REORDERING_WITHOUT_RTT: u64 = 3_000_000;
+
+/// Segments that passed again whose last passing is remembered.
+const MAX_RECENT: usize = 16;
+
+/// Late segments that wait for the final minimum round trip; when there are more, the minimum so far decides.
+const MAX_UNDECIDED: usize = 1024;
+
+/// When bytes passed, and in which packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passed {
+    pub start: u64,
+    pub end: u64,
+    pub at: u64,
+    pub id: Option<NonZeroU16>,
+}
+
+impl Passed {
+    /// Whether `other` is the same packet, not a packet with the same bytes.
+    fn is_copy(&self, other: &Passed) -> bool {
+        let age = other.at - self.at;
+        let same_bytes = (self.start, self.end) == (other.start, other.end);
+        same_bytes
+            && match (self.id, other.id) {
+                (Some(one), Some(other)) => one == other && age <= COPY_WITH_ID,
+                _ => age <= COPY_WITHOUT_ID,
+            }
+    }
+}
+
+/// What is known of an end when one of its segments is judged. Times are nanoseconds since the connection's start.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Situation {
+    /// One past its highest byte that passed.
+    pub high: u64,
+    /// Highest of its bytes that the receiver acknowledged.
+    pub acked: u64,
+    /// Repetitions of that acknowledgement.
+    pub duplicate_acks: u8,
+    /// When its last new data passed.
+    pub last_data: u64,
+    /// Identification of its packet before this one.
+    pub last_id: Option<NonZeroU16>,
+    /// Minimum transit of its side of the path.
+    pub transit: Option<u64>,
+    /// Minimum round trip.
+    pub min_rtt: Option<u64>,
+}
+
+/// What a duplicate was: the fields of [`Repeated`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Duplicate {
+    Timeout,
+    Fast,
+    Other,
+    Spurious,
+    Copy,
+    Unknown,
+}
+
+/// What a late segment was if it was not overtaken only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gap {
+    /// Lost before the monitor and sent again: the fields of [`Repaired`].
+    Timeout,
+    Fast,
+    Other,
+    /// Its original is not in the capture, but was not lost before the monitor.
+    Uncaptured,
+}
+
+/// A late segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Late {
+    pub passed: Passed,
+    /// Where its hole began.
+    pub hole: u64,
+    /// How long the hole had been open.
+    pub lag: u64,
+    /// It lies below the first byte that was captured.
+    pub before_capture: bool,
+}
+
+/// Loss and its repair in one direction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recovery {
+    repeated: Repeated,
+    repaired: Repaired,
+    late: u64,
+    uncaptured: u64,
+    keep_alives: u64,
+    window_probes: u64,
+    /// Lags of late segments that are reordering if the final minimum round trip is longer, and what they are else.
+    undecided: Vec<(u64, Gap)>,
+    /// Segments that passed again and are not acknowledged.
+    recent: VecDeque<Passed>,
+    /// When the third duplicate acknowledgement passed.
+    asked: u64,
+    /// A fast recovery goes on until the bytes below are acknowledged; 0 when there is none.
+    recover: u64,
+    /// When a segment was last sent again.
+    resent: u64,
+}
+
+impl Recovery {
+    /// A third duplicate acknowledgement passed.
+    pub fn asked(&mut self, now: u64) {
+        self.asked = now;
+    }
+
+    pub fn keep_alive(&mut self) {
+        self.keep_alives += 1;
+    }
+
+    pub fn window_probe(&mut self) {
+        self.window_probes += 1;
+    }
+
+    /// Judges a segment without new bytes; `original` is when its bytes passed for the first time, if that is known.
+    pub fn duplicate(&mut self, passed: Passed, original: Option<Passed>, situation: &Situation) -> Duplicate {
+        let duplicate = self.judge_duplicate(&passed, original, situation);
+        let count = match duplicate {
+            Duplicate::Timeout => &mut self.repeated.timeout,
+            Duplicate::Fast => &mut self.repeated.fast,
+            Duplicate::Other => &mut self.repeated.other,
+            Duplicate::Spurious => &mut self.repeated.spurious,
+            Duplicate::Copy => &mut self.repeated.copies,
+            Duplicate::Unknown => &mut self.repeated.unknown,
+        };
+        *count += 1;
+        if duplicate != Duplicate::Copy {
+            self.note_resent(passed, duplicate == Duplicate::Timeout, situation.acked);
+        }
+        duplicate
+    }
+
+    fn judge_duplicate(&mut self, passed: &Passed, original: Option<Passed>, situation: &Situation) -> Duplicate {
+        let before = self.last_passing(passed).or(original);
+        let is_packet_before = passed.end == situation.high
+            && situation.last_id.is_some()
+            && situation.last_id == passed.id
+            && passed.at - situation.last_data <= COPY_WITH_ID;
+        if is_packet_before || before.is_some_and(|before| before.is_copy(passed)) {
+            return Duplicate::Copy;
+        }
+        if passed.end <= situation.acked {
+            return Duplicate::Spurious;
+        }
+        if self.is_fast(passed, situation) {
+            return Duplicate::Fast;
+        }
+        // Its bytes passed no later than the last new byte did.
+        let age = passed.at - before.map_or(situation.last_data, |before| before.at);
+        match before {
+            _ if age >= SHORTEST_TIMEOUT.max(situation.min_rtt.unwrap_or(0)) => Duplicate::Timeout,
+            Some(_) => Duplicate::Other,
+            None => Duplicate::Unknown,
+        }
+    }
+
+    /// Judges a segment that filled a hole.
+    pub fn late(&mut self, late: Late, situation: &Situation) {
+        self.late += 1;
+        let asked_for = situation.acked == late.hole && situation.duplicate_acks >= ASKING;
+        let gap = if late.before_capture || late.passed.end <= situation.acked {
+            Gap::Uncaptured
+        } else if self.is_fast(&late.passed, situation) {
+            Gap::Fast
+        } else if late.lag >= SHORTEST_TIMEOUT {
+            Gap::Timeout
+        } else {
+            Gap::Other
+        };
+        // The minimum can only fall: a lag that is not below it now will not be below it later.
+        if asked_for || situation.min_rtt.is_some_and(|min_rtt| late.lag >= min_rtt) {
+            self.decide(gap);
+            self.note_resent(late.passed, gap == Gap::Timeout, situation.acked);
+        } else {
+            if self.undecided.len() == MAX_UNDECIDED {
+                self.decide_all(situation.min_rtt);
+            }
+            self.undecided.push((late.lag, gap));
+        }
+    }
+
+    /// Whether duplicate acknowledgements brought a segment: it holds the first byte not acknowledged, the third of
+    /// them passed so recently that no timer can have run out since, and it was not sent again since then; or it
+    /// is a further one of the recovery that began so, none of whose steps took as long as a timer.
+    fn is_fast(&mut self, passed: &Passed, situation: &Situation) -> bool {
+        let resent = self.last_passing(passed).map(|before| before.at);
+        let is_first = passed.start <= situation.acked && situation.acked < passed.end;
+        let timer = SHORTEST_TIMEOUT + situation.transit.unwrap_or(0);
+        let is_asked_for = is_first
+            && situation.duplicate_acks >= ASKING
+            && passed.at - self.asked < timer
+            && resent.is_none_or(|resent| resent < self.asked);
+        if is_asked_for {
+            self.recover = situation.high;
+            return true;
+        }
+        let timer = SHORTEST_TIMEOUT.max(situation.min_rtt.unwrap_or(0));
+        situation.acked < self.recover && resent.is_none() && passed.at - self.resent < timer
+    }
+
+    /// When bytes of `passed` last passed again.
+    fn last_passing(&self, passed: &Passed) -> Option<Passed> {
+        self.recent.iter().rev().find(|recent| recent.start < passed.end && passed.start < recent.end).copied()
+    }
+
+    fn note_resent(&mut self, passed: Passed, by_timeout: bool, acked: u64) {
+        if by_timeout {
+            self.recover = 0;
+        }
+        self.resent = passed.at;
+        self.recent.retain(|recent| recent.end > acked);
+        if self.recent.len() == MAX_RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(passed);
+    }
+
+    fn decide(&mut self, gap: Gap) {
+        match gap {
+            Gap::Timeout => self.repaired.timeout += 1,
+            Gap::Fast => self.repaired.fast += 1,
+            Gap::Other => self.repaired.other += 1,
+            Gap::Uncaptured => self.uncaptured += 1,
+        }
+    }
+
+    fn decide_all(&mut self, min_rtt: Option<u64>) {
+        let limit = min_rtt.unwrap_or(REORDERING_WITHOUT_RTT);
+        for (lag, gap) in std::mem::take(&mut self.undecided) {
+            if lag >= limit {
+                self.decide(gap);
+            }
+        }
+    }
+
+    /// Bytes held on the heap, where an end that has lost nothing holds none.
+    pub fn heap_bytes(&self) -> usize {
+        size_of::<Recovery>()
+            + self.undecided.capacity() * size_of::<(u64, Gap)>()
+            + self.recent.capacity() * size_of::<Passed>()
+    }
+
+    /// The counts, once the minimum round trip is final. `near` says whether the end is the one the monitor stands at,
+    /// the other one, or, in the middle of the path, neither.
+    pub fn finish(mut self, min_rtt: Option<u64>, near: Option<bool>) -> Segments {
+        self.decide_all(min_rtt);
+        match near {
+            // Nothing lies between this end and the monitor that could lose.
+            Some(true) => {
+                self.uncaptured += self.repaired.total();
+                self.repaired = Repaired::default();
+            }
+            // What passed the monitor had arrived.
+            Some(false) => {
+                let Repeated { spurious, copies, .. } = self.repeated;
+                self.repeated = Repeated { spurious: spurious + self.repeated.lost(), copies, ..Repeated::default() };
+            }
+            None => {}
+        }
+        Segments {
+            duplicates: self.repeated.total(),
+            late: self.late,
+            lost_before: self.repaired.total(),
+            uncaptured: self.uncaptured,
+            repeated: self.repeated,
+            repaired: self.repaired,
+            keep_alives: self.keep_alives,
+            window_probes: self.window_probes,
+            ..Segments::default()
+        }
+    }
+}
