@@ -62,6 +62,11 @@ impl Default for Options {
     }
 }
 
+/// Whether a file that begins with `head`, uncompressed, is a capture that is read.
+pub(crate) fn is_capture(head: &[u8]) -> bool {
+    detect::look(&head[..head.len().min(detect::HEAD_BYTES)]).is_ok()
+}
+
 /// A captured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {

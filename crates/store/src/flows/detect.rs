@@ -1,5 +1,7 @@
 //! What a file of flow records is, from its first bytes.
 
+use std::ops::Range;
+
 use super::bytes::{u16_at, u32_at};
 use super::facts::Kind;
 use super::record::Version;
@@ -8,7 +10,9 @@ use super::record::Version;
 pub const HEAD_BYTES: usize = 64;
 
 /// A stamp between 1995 and 2050, in seconds: flow export is no older.
-const PLAUSIBLE: std::ops::Range<u32> = 788_918_400..2_524_608_000;
+const PLAUSIBLE: Range<u32> = 788_918_400..2_524_608_000;
+/// The clock of an exporter that was never set runs from 1970: here for a year.
+const NEVER_SET: Range<u32> = 0..31_536_000;
 
 /// Formats of flow records that are known and not read: how they begin, their name, what to do.
 const NOT_READ: [(&[u8], &str, &str); 7] = [
@@ -30,7 +34,8 @@ const FLOW_TOOLS_HINT: &str = "let flow-send send it while tcpdump captures, and
 ///
 /// Two bytes of version are little to go by; the header's other fields must make sense as well.
 pub fn detect(head: &[u8]) -> Option<Kind> {
-    let plausible = |at: usize| u32_at(head, at).is_some_and(|seconds| PLAUSIBLE.contains(&seconds));
+    let plausible =
+        |at: usize| u32_at(head, at).is_some_and(|time| PLAUSIBLE.contains(&time) || NEVER_SET.contains(&time));
     let version = match u16_at(head, 0)? {
         5 if plausible(8) && u32_at(head, 12)? < 1_000_000_000 => Version::V5,
         9 if plausible(8) && is_set(u16_at(head, 20)?, u16_at(head, 22)?, [0, 1]) => Version::V9,

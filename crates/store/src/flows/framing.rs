@@ -91,7 +91,8 @@ pub(super) fn short_set(id: u16, length: u16) -> String {
     format!("set {id} has a length of {length}, which is less than its header (4)")
 }
 
-fn is_padding(bytes: &[u8]) -> bool {
+/// Whether all of `bytes` are zero.
+pub(super) fn is_padding(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
 }
 

@@ -1,6 +1,7 @@
 //! Flow records in: NetFlow v5, v9 and IPFIX, from files of export messages and from captures of exporters.
 //!
-//! [`Reader`] hands out [`FlowRecord`]s, one after the other; `docs/flows.md` says what is read and what not.
+//! [`Reader`] hands out [`FlowRecord`]s, one after the other; [`Vectors`] merges them to connections. `docs/flows.md`
+//! says what is read, by which rules it is merged, and what cannot be known.
 
 mod bytes;
 mod decoder;
@@ -8,8 +9,10 @@ mod detect;
 mod domain;
 mod element;
 mod error;
+mod exporters;
 mod facts;
 mod framing;
+mod merge;
 mod reader;
 mod record;
 mod template;
@@ -19,5 +22,6 @@ mod values;
 pub use detect::{HEAD_BYTES, detect};
 pub use error::{FlowError, FlowErrorKind};
 pub use facts::{FlowFacts, InputFacts, Kind, PerVersion, Problem};
+pub use merge::{MergeFacts, MergeOptions, Vectors};
 pub use reader::{Options, Reader, decode};
 pub use record::{Clock, Counters, EndReason, FirewallEvent, FlowRecord, ObservationPoint, Sampling, Version};

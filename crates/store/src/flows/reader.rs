@@ -7,14 +7,15 @@ use std::path::PathBuf;
 
 use super::bytes::u16_at;
 use super::decoder::{Decoder, Origin};
-use super::detect::not_read;
+use super::detect::{HEAD_BYTES, detect, not_read};
 use super::error::{FlowError, FlowErrorKind};
+use super::exporters::Exporters;
 use super::facts::{FlowFacts, InputFacts, Kind};
-use super::framing::{Frame, MOST_MESSAGE_BYTES, frame};
+use super::framing::{Frame, frame};
 use super::record::{FlowRecord, Version};
 use crate::capture::error::Fault;
 use crate::capture::source::Source;
-use crate::capture::{CaptureError, CaptureErrorKind, Input};
+use crate::capture::{self, CaptureError, CaptureErrorKind, Captures, Input};
 
 /// How to read flow records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,12 @@ enum Bytes {
     Reader(Box<dyn Read + Send>),
 }
 
+/// An input being read.
+enum Current {
+    Messages(Box<Messages>),
+    Exporters(Box<Exporters>),
+}
+
 /// A file of messages being read.
 struct Messages {
     source: Source,
@@ -63,7 +70,7 @@ struct Messages {
 /// any time; what it says of missing templates is complete after the last record.
 pub struct Reader {
     ahead: VecDeque<Ahead>,
-    current: Option<Messages>,
+    current: Option<Current>,
     decoder: Decoder,
     /// Records decoded and not handed out: `records[next..]`.
     records: Vec<FlowRecord>,
@@ -121,14 +128,18 @@ impl Reader {
             }
             self.next = 0;
             self.records.clear();
-            let Some(messages) = &mut self.current else {
+            let Some(current) = &mut self.current else {
                 if self.open_next()? {
                     continue;
                 }
                 self.decoder.finish();
                 return Ok(None);
             };
-            match messages.read_one(&mut self.decoder, self.options) {
+            let read = match current {
+                Current::Messages(messages) => messages.read_one(&mut self.decoder, self.options),
+                Current::Exporters(exporters) => exporters.read_one(&mut self.decoder),
+            };
+            match read {
                 Ok(true) => self.decoder.take_records(&mut self.records),
                 Ok(false) => self.current = None,
                 Err(error) => {
@@ -157,21 +168,36 @@ impl Reader {
 
     fn open_one(&mut self, name: String, bytes: Bytes) -> Result<(), FlowError> {
         let file_error = |kind| CaptureError { file: name.clone(), packet: None, offset: None, kind };
-        let (reader, total_bytes): (Box<dyn Read + Send>, _) = match bytes {
-            Bytes::Reader(reader) => (reader, None),
+        let (mut reader, path, total_bytes): (Box<dyn Read + Send>, _, _) = match bytes {
+            Bytes::Reader(reader) => (reader, None, None),
+            // Captures in a folder are one stream; flow files in one are not.
+            Bytes::File(path) if path.is_dir() => return self.open_capture(name, Input::File(path)),
             Bytes::File(path) => {
                 let (file, size) = open(&path).map_err(|error| file_error(CaptureErrorKind::Open(error)))?;
-                (Box::new(file), size)
+                (Box::new(file), Some(path), size)
             }
         };
-        let mut source = Source::new(reader, 1, self.options.sha256).map_err(file_error)?;
-        source.require(MOST_MESSAGE_BYTES).map_err(|fault| file_error(fault.kind))?;
-        let head = source.available();
+        let mut start = Vec::new();
+        let taken = reader.by_ref().take(START_BYTES).read_to_end(&mut start);
+        taken.map_err(|error| file_error(CaptureErrorKind::Read(error)))?;
+        let head = unpacked(&start).map_err(file_error)?;
         let whole = |kind| FlowError::Messages { file: name.clone(), message: None, offset: None, kind };
-        if let Some((name, hint)) = not_read(head) {
+        if let Some((name, hint)) = not_read(&head) {
             return Err(whole(FlowErrorKind::NotRead { name, hint }));
         }
-        let version = match u16_at(head, 0) {
+        // Flow records first: the start of an IPFIX message may look like that of an ERF capture.
+        if detect(&head).is_none() && capture::is_capture(&head) {
+            return match path {
+                Some(path) => self.open_capture(name, Input::File(path)),
+                None => {
+                    let reader: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(reader));
+                    let captures = Captures::from_readers(vec![(name.clone(), reader)], self.capture_options())?;
+                    self.begin_capture(name, captures);
+                    Ok(())
+                }
+            };
+        }
+        let version = match u16_at(&head, 0) {
             None if head.is_empty() => return Err(whole(FlowErrorKind::Empty)),
             Some(5) => Version::V5,
             Some(9) => Version::V9,
@@ -184,19 +210,48 @@ impl Reader {
                 return Err(whole(FlowErrorKind::NotFlows(format!("it begins with the bytes {}", bytes.join(" ")))));
             }
         };
-        let input = self.decoder.facts.inputs.len();
-        self.decoder.facts.inputs.push(InputFacts {
-            name,
-            kind: Kind::Messages(version),
-            messages: 0,
-            bytes_read: source.stored_bytes(),
-            total_bytes,
-            truncated: false,
-            sha256: None,
-        });
-        self.current = Some(Messages { source, input, count: 0 });
+        let reader = Box::new(Cursor::new(start).chain(reader));
+        let source = Source::new(reader, 1, self.options.sha256).map_err(file_error)?;
+        let input = self.begin_input(name, Kind::Messages(version), total_bytes);
+        self.current = Some(Current::Messages(Box::new(Messages { source, input, count: 0 })));
         Ok(())
     }
+
+    fn open_capture(&mut self, name: String, input: Input) -> Result<(), FlowError> {
+        let captures = Captures::open(&[input], self.capture_options())?;
+        self.begin_capture(name, captures);
+        Ok(())
+    }
+
+    fn begin_capture(&mut self, name: String, captures: Captures) {
+        let total_bytes = captures.inputs().iter().map(|facts| facts.total_bytes).sum();
+        let input = self.begin_input(name, Kind::Capture, total_bytes);
+        self.current = Some(Current::Exporters(Box::new(Exporters::new(captures, input))));
+    }
+
+    fn capture_options(&self) -> capture::Options {
+        let Options { allow_truncated, sha256 } = self.options;
+        capture::Options { allow_truncated, sha256 }
+    }
+
+    fn begin_input(&mut self, name: String, kind: Kind, total_bytes: Option<u64>) -> usize {
+        let inputs = &mut self.decoder.facts.inputs;
+        inputs.push(InputFacts { name, kind, messages: 0, bytes_read: 0, total_bytes, truncated: false, sha256: None });
+        inputs.len() - 1
+    }
+}
+
+/// How much of an input is looked at to say what it is. A block of a compressed file has at most half as many bytes.
+const START_BYTES: u64 = 256 << 10;
+
+/// The first bytes of a file that begins with `start`, uncompressed.
+fn unpacked(start: &[u8]) -> Result<Vec<u8>, CaptureErrorKind> {
+    let mut source = Source::new(Box::new(Cursor::new(start.to_vec())), 1, false)?;
+    source.require(HEAD_BYTES).map_err(|fault| fault.kind)?;
+    if source.available().is_empty() && !start.is_empty() {
+        return Err(CaptureErrorKind::Truncated("its compressed data end before their first byte".to_string()));
+    }
+    Ok(source.available().iter().copied().take(HEAD_BYTES).collect())
 }
 
 impl Messages {

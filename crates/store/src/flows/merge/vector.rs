@@ -1,0 +1,155 @@
+//! What a connection's records say of its vector.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use flowloom_core::time::Time;
+use flowloom_core::wire::Address;
+use flowloom_core::workload::{
+    Adu, Close, ConnectionVector, Endpoint, Evidence, Host, InitiatorRule, Pattern, PerSide, Protocol, Side,
+};
+
+use super::MergeFacts;
+use super::connection::{Connection, Counted, Key};
+
+/// Header bytes of a packet without options: Harpoon's rule (methods K.1), and what it becomes for others.
+const TCP_HEADER: u64 = 20;
+const UDP_HEADER: u64 = 8;
+const IPV4_HEADER: u64 = 20;
+const IPV6_HEADER: u64 = 40;
+/// The time stamp option, in its usual place on every segment (RFC 7323).
+const TIME_STAMP_OPTION: u64 = 12;
+/// What else the options of a SYN may take: all that a TCP header has room for is 40.
+const SYN_OPTIONS: u64 = 28;
+const TCP: u8 = 6;
+
+/// The vector of a connection, starting at time 0 with id 0, and when it really starts. `None`, counted by its reason, if there is none.
+pub(super) fn vector(
+    key: &Key,
+    connection: &Connection,
+    keep_hosts: bool,
+    facts: &mut MergeFacts,
+) -> Option<(Time, ConnectionVector)> {
+    let sent = [connection.sent(0), connection.sent(1)];
+    facts.duplicates += sent.iter().flatten().map(|(_, duplicates)| duplicates).sum::<u64>();
+    let [Some((low, _)), Some((high, _))] = sent else {
+        facts.one_way += 1;
+        return None;
+    };
+    let (initiator, rule) = initiator(key, connection, &low, &high);
+    let counted = if initiator == 0 { [low, high] } else { [high, low] };
+    let mut payload = [0; 2];
+    let mut acknowledgements = 0;
+    for (bytes, counted) in payload.iter_mut().zip(&counted) {
+        let Some(known) = payload_of(key, counted, &mut acknowledgements) else {
+            facts.uncounted += 1;
+            return None;
+        };
+        *bytes = known;
+    }
+    facts.acknowledgements_only += acknowledgements;
+    if payload == [0, 0] {
+        facts.no_data += 1;
+        return None;
+    }
+    facts.vectors += 1;
+    facts.estimated_payload += u64::from(counted.iter().any(|counted| counted.counters.payload.is_none()));
+    facts.scaled += u64::from(counted.iter().any(|counted| counted.scaled));
+    match rule {
+        InitiatorRule::FirstPacket => facts.initiator_first += 1,
+        InitiatorRule::Port => facts.initiator_port += 1,
+        InitiatorRule::Syn | InitiatorRule::SynAck => facts.initiator_named += 1,
+    }
+    let end = |side: Side| {
+        let at = if side == Side::Initiator { initiator } else { 1 - initiator };
+        let Counted { counters, .. } = counted[side as usize];
+        Endpoint {
+            host: keep_hosts.then(|| host(key.ends[at])),
+            port: (keep_hosts || side == Side::Acceptor).then_some(key.ends[at].port),
+            packets: counters.packets,
+            ip_bytes: counters.octets,
+            ..Endpoint::default()
+        }
+    };
+    let flags = [initiator, 1 - initiator].map(|end| connection.flags(end));
+    let any = |has: fn(&flowloom_core::wire::Flags) -> bool| flags.iter().any(has);
+    let tcp = key.protocol == TCP;
+    let vector = ConnectionVector {
+        protocol: if tcp { Protocol::Tcp } else { Protocol::Udp },
+        evidence: Evidence::FlowRecord,
+        initiator_rule: rule,
+        pattern: Pattern::Sequential,
+        complete: tcp && any(|flags| flags.syn()) && any(|flags| flags.fin() || flags.rst()),
+        lifetime: Some(connection.last.since(connection.first)),
+        ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
+        close: if tcp { close(flags.map(|flags| flags.fin()), flags.map(|flags| flags.rst())) } else { Close::NotSeen },
+        adus: adus(payload, counted.map(|counted| counted.counters.packets.filter(|_| !tcp))),
+        ..ConnectionVector::default()
+    };
+    Some((connection.first, vector))
+}
+
+/// Which of the key's ends opened the connection, and how that is told: the exporter names it, it sent first, or it has
+/// the larger port.
+fn initiator(key: &Key, connection: &Connection, low: &Counted, high: &Counted) -> (usize, InitiatorRule) {
+    if let Some(named) = connection.initiator {
+        return (named, InitiatorRule::Syn);
+    }
+    // A finer difference is no difference: most exporters stamp in milliseconds.
+    let millis = |time: Time| time.as_nanos() / 1_000_000;
+    match millis(low.first).cmp(&millis(high.first)) {
+        std::cmp::Ordering::Less => (0, InitiatorRule::FirstPacket),
+        std::cmp::Ordering::Greater => (1, InitiatorRule::FirstPacket),
+        std::cmp::Ordering::Equal => (usize::from(key.ends[1].port > key.ends[0].port), InitiatorRule::Port),
+    }
+}
+
+/// Payload of one direction: as counted, or IP bytes less a header without options for each packet. A direction of TCP whose
+/// packets have no more beyond that than a time stamp option, and the SYN its own, only acknowledges.
+fn payload_of(key: &Key, counted: &Counted, acknowledgements: &mut u64) -> Option<u64> {
+    if counted.counters.payload.is_some() {
+        return counted.counters.payload;
+    }
+    let (octets, packets) = (counted.counters.octets?, counted.counters.packets?);
+    let ip = if is_ipv4(key.ends[0]) { IPV4_HEADER } else { IPV6_HEADER };
+    let transport = if key.protocol == TCP { TCP_HEADER } else { UDP_HEADER };
+    let beyond = octets.saturating_sub(packets.saturating_mul(ip + transport));
+    let options = packets.saturating_mul(TIME_STAMP_OPTION).saturating_add(SYN_OPTIONS);
+    if key.protocol == TCP && beyond > 0 && beyond <= options {
+        *acknowledgements += 1;
+        return Some(0);
+    }
+    Some(beyond)
+}
+
+/// Who closed, where the flags of only one end say so: a union of flags has no order.
+fn close(fin: [bool; 2], rst: [bool; 2]) -> Close {
+    match (fin, rst) {
+        ([true, false], _) => Close::Fin(Side::Initiator),
+        ([false, true], _) => Close::Fin(Side::Acceptor),
+        ([false, false], [true, false]) => Close::Rst(Side::Initiator),
+        ([false, false], [false, true]) => Close::Rst(Side::Acceptor),
+        _ => Close::NotSeen,
+    }
+}
+
+/// One request and one response, without what is not known: when, and what came between.
+fn adus(payload: [u64; 2], packets: [Option<u64>; 2]) -> Vec<Adu> {
+    let both = payload[0] > 0 && payload[1] > 0;
+    let adu = |side: Side| Adu {
+        side,
+        bytes: payload[side as usize],
+        wait: None,
+        waiter: if both { Side::Acceptor } else { side },
+        seen: None,
+        packets: packets[side as usize].map(|packets| u32::try_from(packets).unwrap_or(u32::MAX)),
+    };
+    Side::BOTH.into_iter().map(adu).filter(|adu| adu.bytes > 0).collect()
+}
+
+fn is_ipv4(address: Address) -> bool {
+    Ipv6Addr::from(address.ip).to_ipv4_mapped().is_some()
+}
+
+fn host(address: Address) -> Host {
+    Host::Address(IpAddr::V6(Ipv6Addr::from(address.ip)).to_canonical())
+}
