@@ -124,10 +124,10 @@ pub fn vectors(
         }
         packets += 1;
         captured_bytes += u64::from(packet.wire_length);
-        match packet.decode(&mut decoder) {
-            Ok(Parsed::Segment(segment)) => extractor.handle_segment(packet.time, &segment),
+        match &packet.decode(&mut decoder) {
+            Ok(Parsed::Segment(segment)) => extractor.handle_segment(packet.time, segment),
             Ok(Parsed::Datagram(_)) => packets_set_aside.count(SetAside::Udp, packet.wire_length),
-            Err(reason) => packets_set_aside.count(reason, packet.wire_length),
+            Err(reason) => packets_set_aside.count(*reason, packet.wire_length),
         }
         // Looking at clocks, signals and finished vectors for every packet would cost more than the packet.
         if packets.is_multiple_of(4096) {

@@ -113,7 +113,6 @@ fn reason(name: &str) -> String {
         "not-ip" => "not IP".to_owned(),
         "ip-fragment" => "IP fragment".to_owned(),
         "udp" | "icmp" | "mpls" => name.to_uppercase(),
-        "pppoe" => "PPPoE".to_owned(),
         "udp-fragment" => "UDP fragment".to_owned(),
         other => other.replace('-', " "),
     }

@@ -113,12 +113,12 @@ fn pass(inputs: &[Input], last: Stage, folder: &Path) -> Result<(u64, u64), Box<
         if last < Stage::Parse {
             continue;
         }
-        match packet.decode(&mut decoder) {
-            Ok(Parsed::Segment(segment)) if last >= Stage::Extract => extractor.handle_segment(packet.time, &segment),
+        match &packet.decode(&mut decoder) {
+            Ok(Parsed::Segment(segment)) if last >= Stage::Extract => extractor.handle_segment(packet.time, segment),
             Ok(parsed) => {
-                std::hint::black_box(&parsed);
+                std::hint::black_box(parsed);
             }
-            Err(reason) => aside.count(reason, packet.wire_length),
+            Err(reason) => aside.count(*reason, packet.wire_length),
         }
         while let Some(vector) = extractor.poll_vector() {
             connections += 1;

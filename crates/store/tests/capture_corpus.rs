@@ -1,6 +1,5 @@
 //! Every capture of the shared corpus: packet counts as capinfos has them, TCP packets as tshark has them.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
@@ -10,19 +9,6 @@ use flowloom_core::time::Time;
 use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
 use flowloom_store::capture::{Captures, Input, Options};
 use serde_json::Value;
-
-/// TCP packets by tshark that yield no segment here, with the reason they are set aside for.
-const DIFFERENCES: [(&str, u64, SetAside); 5] = [
-    // IPv4 inside MPLS; the 26 packets that are no difference are not TCP.
-    ("libtrace-ip-in-mpls.pcap.gz", 10_481, SetAside::Mpls),
-    // Recorded on FDDI.
-    ("tcptrace-single_byte_rexmit.dmp", 27, SetAside::UnsupportedLink),
-    // 36 packets are tagged and read, the others are labelled.
-    ("zeek-mixed-vlan-mpls.pcap", 11, SetAside::Mpls),
-    ("zeek-pppoe-over-qinq.pcap", 86, SetAside::Pppoe),
-    // VXLAN is carried in UDP.
-    ("zeek-vxlan-http.pcap", 12, SetAside::Udp),
-];
 
 /// The folder of shared data, if this checkout has it.
 fn shared() -> Option<PathBuf> {
@@ -46,7 +32,6 @@ fn corpus_reads_with_the_packet_counts_of_other_tools() {
     let mut text = String::new();
     let truth = File::open(folder.join("truth.jsonl.gz")).expect("truth.jsonl.gz");
     GzDecoder::new(truth).read_to_string(&mut text).expect("gzip");
-    let known: BTreeMap<&str, (u64, SetAside)> = DIFFERENCES.map(|(file, count, why)| (file, (count, why))).into();
     let (mut files, mut wrong) = (0, Vec::new());
     for line in text.lines() {
         let entry: Value = serde_json::from_str(line).expect("JSON");
@@ -77,9 +62,7 @@ fn corpus_reads_with_the_packet_counts_of_other_tools() {
             assert_eq!(ours.map(Time::as_nanos), theirs, "{file}");
         }
         let expected = entry["tshark"]["tcp_packets"].as_u64().unwrap_or(0);
-        let missing = known.get(file).map_or(0, |(count, _)| *count);
-        let explained = known.get(file).is_none_or(|(count, reason)| aside.get(*reason) >= *count);
-        if segments + missing != expected || !explained {
+        if segments != expected {
             let reasons: Vec<String> =
                 aside.iter().filter(|(_, n)| *n > 0).map(|(why, n)| format!("{} {n}", why.name())).collect();
             wrong.push(format!("{file}: {segments} segments (tshark {expected}); set aside: {}", reasons.join(", ")));

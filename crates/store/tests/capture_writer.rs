@@ -94,7 +94,7 @@ fn what_is_written_is_read_back() {
         assert_eq!(segment.link_bytes, 54 + options + packet.payload_bytes);
         // The MAC pair says which side of the link it came from, and the larger port who opened the connection.
         let sides = segment.macs.expect("Ethernet").map(|mac| mac[5]);
-        assert_eq!(sides, if packet.from == LinkSide::Left { [1, 2] } else { [2, 1] });
+        assert_eq!(sides, if packet.from == LinkSide::Left { [2, 1] } else { [1, 2] });
         assert_eq!(segment.source.port > segment.destination.port, packet.sender == Side::Initiator);
     }
 }

@@ -123,7 +123,7 @@ impl Front {
         }
         let by_mac = match (segment.macs, self.macs) {
             (Some(pair), Some(first)) if pair == first => Some(LinkSide::Left),
-            (Some([source, destination]), Some(first)) if [destination, source] == first => Some(LinkSide::Right),
+            (Some([destination, source]), Some(first)) if [source, destination] == first => Some(LinkSide::Right),
             _ => None,
         };
         let packet = Packet {

@@ -1,10 +1,12 @@
 //! From a captured packet to what it carries: one header after the other.
 
-use super::ethernet::ether_type;
 use super::fragments::{FragmentCounts, Fragments, Lead};
 use super::ip::protocol;
 use super::layer::{Layer, Rest, Trail};
-use super::{LinkType, Parsed, Segment, SetAside, cooked, ethernet, ip, loopback, tcp, udp};
+use super::{
+    Datagram, LinkType, Parsed, SetAside, common, cooked, ethernet, gre, ip, loopback, mpls, ppp, ring, tcp, tunnel,
+    udp,
+};
 use crate::time::Time;
 
 /// Decodes the packets of a capture, in its order.
@@ -25,11 +27,9 @@ impl Decoder {
     /// link header marks directions (Linux cooked), `macs` on Ethernet. Never panics, whatever the bytes.
     #[inline]
     pub fn decode(&mut self, time: Time, link: LinkType, bytes: &[u8], wire_length: u32) -> Result<Parsed, SetAside> {
-        let length = wire_length.max(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
-        let rest = Rest { bytes, length, stated: false };
-        match plain(link, rest) {
+        match common::segment(link, bytes) {
             Some(segment) => Ok(Parsed::Segment(segment)),
-            None => self.walk(time, link, rest),
+            None => self.walk(time, link, bytes, wire_length),
         }
     }
 
@@ -40,7 +40,15 @@ impl Decoder {
 
     /// Any packet.
     #[inline(never)]
-    fn walk(&mut self, time: Time, link: LinkType, mut rest: Rest<'_>) -> Result<Parsed, SetAside> {
+    pub(super) fn walk(
+        &mut self,
+        time: Time,
+        link: LinkType,
+        bytes: &[u8],
+        wire_length: u32,
+    ) -> Result<Parsed, SetAside> {
+        let length = wire_length.max(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+        let mut rest = Rest { bytes, length, stated: false };
         let mut trail = Trail::new(time);
         let layer = match link {
             LinkType::Ethernet => Layer::Ethernet,
@@ -48,6 +56,12 @@ impl Decoder {
             LinkType::LinuxCookedV1 => cooked::v1(&mut rest, &mut trail)?,
             LinkType::LinuxCookedV2 => cooked::v2(&mut rest, &mut trail)?,
             LinkType::Null | LinkType::Loop => loopback::open(&mut rest)?,
+            LinkType::Ppp => Layer::Ppp,
+            LinkType::PppHdlc => ppp::hdlc(&mut rest)?,
+            LinkType::PppOverEthernet => Layer::PppOverEthernet,
+            LinkType::CiscoHdlc => ppp::cisco_hdlc(&mut rest)?,
+            LinkType::Fddi => ring::fddi(&mut rest, &mut trail)?,
+            LinkType::TokenRing => ring::token(&mut rest, &mut trail)?,
             LinkType::Unsupported(_) => return Err(SetAside::UnsupportedLink),
         };
         let mut parsed = self.steps(layer, rest, &mut trail)?;
@@ -63,34 +77,68 @@ impl Decoder {
     fn steps(&mut self, mut layer: Layer, mut rest: Rest<'_>, trail: &mut Trail) -> Result<Parsed, SetAside> {
         loop {
             trail.pass()?;
-            let found = match layer {
-                Layer::Ethernet => {
-                    layer = ethernet::open(&mut rest, trail)?;
-                    continue;
-                }
-                Layer::EtherType(ether_type) => {
-                    layer = ethernet::follow(ether_type, &mut rest, trail)?;
-                    continue;
-                }
-                Layer::Ip => ip::open(&mut rest)?,
-                Layer::Ipv4 => ip::v4(&mut rest)?,
-                Layer::Ipv6 => ip::v6(&mut rest)?,
+            layer = match layer {
+                Layer::Ethernet => ethernet::open(&mut rest, trail)?,
+                Layer::EtherType(ether_type) => ethernet::follow(ether_type, &mut rest, trail)?,
+                Layer::Llc => ethernet::llc(&mut rest)?,
+                Layer::Ppp => ppp::open(&mut rest)?,
+                Layer::PppOverEthernet => ppp::over_ethernet(&mut rest)?,
+                Layer::Mpls => mpls::open(&mut rest, trail)?,
+                Layer::Gre => gre::open(&mut rest)?,
+                Layer::Ip => return ip::open(&mut rest).and_then(|found| self.network(&found, rest, trail)),
+                Layer::Ipv4 => return ip::v4(&mut rest).and_then(|found| self.network(&found, rest, trail)),
+                Layer::Ipv6 => return ip::v6(&mut rest).and_then(|found| self.network(&found, rest, trail)),
             };
-            trail.ip_headers += 1;
-            return match found.part {
-                None => self.payload(&found, rest, trail),
-                Some(part) => self.fragment(&found, part, rest, trail),
-            };
+        }
+    }
+
+    /// A packet behind its IP header.
+    fn network(&mut self, found: &ip::Header, rest: Rest<'_>, trail: &mut Trail) -> Result<Parsed, SetAside> {
+        trail.ip_headers += 1;
+        trail.inside = true;
+        match found.part {
+            None => self.payload(found, rest, trail),
+            Some(part) => self.fragment(found, part, rest, trail),
         }
     }
 
     /// What follows an IP header.
     fn payload(&mut self, found: &ip::Header, mut rest: Rest<'_>, trail: &mut Trail) -> Result<Parsed, SetAside> {
-        let _ = trail;
-        match found.protocol {
-            protocol::TCP => tcp::parse(rest.bytes, rest.length, found).map(Parsed::Segment),
-            protocol::UDP => udp::parse(&mut rest, found).map(Parsed::Datagram),
-            other => Err(set_aside(other)),
+        let layer = match found.protocol {
+            protocol::TCP => return tcp::parse(rest.bytes, rest.length, found).map(Parsed::Segment),
+            protocol::UDP => {
+                let datagram = udp::parse(&mut rest, found)?;
+                return self.tunnelled(&datagram, rest, trail).unwrap_or(Ok(Parsed::Datagram(datagram)));
+            }
+            protocol::IPV4 => Layer::Ipv4,
+            protocol::IPV6 => Layer::Ipv6,
+            protocol::GRE => Layer::Gre,
+            protocol::MPLS => Layer::Mpls,
+            // Two bytes, of which the first four bits are the version, before a frame.
+            protocol::ETHERNET => match rest.take::<2>()? {
+                [0x30, 0] => Layer::Ethernet,
+                _ => return Err(SetAside::Malformed),
+            },
+            other => return Err(set_aside(other)),
+        };
+        self.steps(layer, rest, trail)
+    }
+
+    /// What is inside a datagram if it is a tunnel's: what its port and its first bytes announce must not be malformed.
+    fn tunnelled(
+        &mut self,
+        datagram: &Datagram,
+        rest: Rest<'_>,
+        trail: &mut Trail,
+    ) -> Option<Result<Parsed, SetAside>> {
+        let (layer, rest) = tunnel::over_udp(datagram.destination.port, rest)?;
+        let ip_headers = trail.ip_headers;
+        match self.steps(layer, rest, trail) {
+            Err(SetAside::Malformed) => {
+                trail.ip_headers = ip_headers;
+                None
+            }
+            found => Some(found),
         }
     }
 
@@ -103,10 +151,8 @@ impl Decoder {
         trail: &mut Trail,
     ) -> Result<Parsed, SetAside> {
         // Where IPv6 extension headers follow, only the first fragment shows to what they lead.
-        if let reason @ (SetAside::Icmp | SetAside::OtherTransport) = set_aside(found.protocol)
-            && !protocol::is_extension(found.protocol)
-        {
-            return Err(reason);
+        if !protocol::is_read(found.protocol) && !protocol::is_extension(found.protocol) {
+            return Err(set_aside(found.protocol));
         }
         let lead = (part.offset == 0).then(|| {
             let ip_headers = trail.ip_headers;
@@ -117,36 +163,11 @@ impl Decoder {
     }
 }
 
-/// The common packet: an untagged TCP segment in IPv4 or IPv6 on Ethernet or without a link header. `None` if it is
-/// another or anything is wrong with it, which [`Decoder::walk`] then finds out.
-#[inline(always)]
-fn plain(link: LinkType, mut rest: Rest<'_>) -> Option<Segment> {
-    let (macs, found) = match link {
-        LinkType::Ethernet => {
-            let (macs, ether_type) = ethernet::header(rest.take::<14>().ok()?);
-            let found = match ether_type {
-                ether_type::IPV4 => ip::v4(&mut rest).ok()?,
-                ether_type::IPV6 => ip::v6(&mut rest).ok()?,
-                _ => return None,
-            };
-            (Some(macs), found)
-        }
-        LinkType::RawIp => (None, ip::open(&mut rest).ok()?),
-        _ => return None,
-    };
-    if found.protocol != protocol::TCP || found.part.is_some() {
-        return None;
-    }
-    let mut segment = tcp::parse(rest.bytes, rest.length, &found).ok()?;
-    segment.macs = macs;
-    Some(segment)
-}
-
 /// What a protocol behind an IP header is set aside as.
 fn set_aside(protocol: u8) -> SetAside {
     match protocol {
         protocol::ICMP | protocol::ICMPV6 => SetAside::Icmp,
-        protocol::IPV4 | protocol::IPV6 | protocol::GRE | protocol::TCP | protocol::UDP => SetAside::Tunnel,
+        protocol::ENCRYPTED => SetAside::Tunnel,
         _ => SetAside::OtherTransport,
     }
 }

@@ -18,11 +18,22 @@ pub(super) mod protocol {
     pub const ROUTING: u8 = 43;
     pub const FRAGMENT: u8 = 44;
     pub const GRE: u8 = 47;
+    /// Encapsulating security payload.
+    pub const ENCRYPTED: u8 = 50;
     pub const AUTHENTICATION: u8 = 51;
     pub const ICMPV6: u8 = 58;
     pub const DESTINATION: u8 = 60;
+    /// EtherIP (RFC 3378).
+    pub const ETHERNET: u8 = 97;
+    /// RFC 4023.
+    pub const MPLS: u8 = 137;
     /// Mobility, Host Identity and Shim6: extension headers of the common form (RFC 7045).
     const OTHER_EXTENSIONS: [u8; 3] = [135, 139, 140];
+
+    /// Whether packets of this protocol are looked into.
+    pub fn is_read(number: u8) -> bool {
+        matches!(number, TCP | UDP | IPV4 | IPV6 | GRE | ETHERNET | MPLS)
+    }
 
     /// Whether an IPv6 extension header has this number.
     pub fn is_extension(number: u8) -> bool {
@@ -30,6 +41,12 @@ pub(super) mod protocol {
             || OTHER_EXTENSIONS.contains(&number)
     }
 }
+
+/// More fragments follow, and the offset, in the IPv4 field that holds both.
+pub(super) const FRAGMENT_BITS: u16 = 0x3fff;
+
+/// No segmentation offload makes packets this large (Linux stops at 512 KiB): a record that claims more is not believed.
+const LARGEST_OFFLOAD: u32 = 32 << 20;
 
 /// More extension headers than any packet needs; a longer chain is a crafted packet.
 const MOST_EXTENSIONS: usize = 16;
@@ -65,7 +82,6 @@ pub(super) struct Part {
 }
 
 /// Steps behind an IP header of either version.
-#[inline(always)]
 pub(super) fn open(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
     match rest.bytes.first() {
         Some(first) if first >> 4 == 4 => v4(rest),
@@ -76,7 +92,6 @@ pub(super) fn open(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
 }
 
 /// Steps behind an IPv4 header (RFC 791).
-#[inline(always)]
 pub(super) fn v4(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
     let Some(header) = rest.bytes.first_chunk::<20>() else { return Err(SetAside::HeaderCut) };
     let header_length = usize::from(header[0] & 0x0f) * 4;
@@ -84,21 +99,18 @@ pub(super) fn v4(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
         return Err(SetAside::Malformed);
     }
     let total_length = match u16::from_be_bytes([header[2], header[3]]) {
-        0 => rest.length,
+        0 => offloaded(rest)?,
         length => u32::from(length),
     };
     let Some(length) = total_length.checked_sub(header_length as u32) else { return Err(SetAside::Malformed) };
     let mut found = Header {
-        addresses: [
-            mapped([header[12], header[13], header[14], header[15]]),
-            mapped([header[16], header[17], header[18], header[19]]),
-        ],
+        addresses: v4_addresses(header),
         total_length,
         identification: u16::from_be_bytes([header[4], header[5]]),
         protocol: header[9],
         part: None,
     };
-    let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
+    let fragment = u16::from_be_bytes([header[6], header[7]]) & FRAGMENT_BITS;
     if fragment != 0 {
         let identification = u32::from(found.identification);
         let (offset, more) = (u32::from(fragment & 0x1fff) * 8, fragment & 0x2000 != 0);
@@ -118,7 +130,6 @@ pub(super) fn v4(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
 }
 
 /// Steps behind an IPv6 header (RFC 8200) and its extension headers.
-#[inline(always)]
 pub(super) fn v6(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
     let Some((header, bytes)) = rest.bytes.split_first_chunk::<40>() else { return Err(SetAside::HeaderCut) };
     if header[0] >> 4 != 6 {
@@ -126,14 +137,11 @@ pub(super) fn v6(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
     }
     // A length of 0 is segmentation offload or a jumbogram (RFC 2675).
     let length = match u16::from_be_bytes([header[4], header[5]]) {
-        0 => rest.length.saturating_sub(40),
+        0 => offloaded(rest)?.saturating_sub(40),
         length => u32::from(length),
     };
-    let (mut source, mut destination) = ([0; 16], [0; 16]);
-    source.copy_from_slice(&header[8..24]);
-    destination.copy_from_slice(&header[24..40]);
     let mut found = Header {
-        addresses: [u128::from_be_bytes(source), u128::from_be_bytes(destination)],
+        addresses: v6_addresses(header),
         total_length: length.saturating_add(40),
         identification: 0,
         protocol: header[6],
@@ -146,8 +154,12 @@ pub(super) fn v6(rest: &mut Rest<'_>) -> Result<Header, SetAside> {
     Ok(found)
 }
 
+/// The length of a packet whose header gives none: what is left of the record's.
+fn offloaded(rest: &Rest<'_>) -> Result<u32, SetAside> {
+    if rest.length > LARGEST_OFFLOAD { Err(SetAside::Malformed) } else { Ok(rest.length) }
+}
+
 /// Walks extension headers.
-#[inline(never)]
 fn extensions(found: &mut Header, rest: &mut Rest<'_>) -> Result<(), SetAside> {
     for _ in 0..=MOST_EXTENSIONS {
         if !protocol::is_extension(found.protocol) {
@@ -179,8 +191,19 @@ fn extensions(found: &mut Header, rest: &mut Rest<'_>) -> Result<(), SetAside> {
     Err(SetAside::Malformed)
 }
 
-/// An IPv4 address in its IPv6-mapped form, `::ffff:a.b.c.d`.
+/// Source and destination of an IPv4 header in their IPv6-mapped form, `::ffff:a.b.c.d`.
 #[inline(always)]
-fn mapped(address: [u8; 4]) -> u128 {
-    0xffff_0000_0000 | u128::from(u32::from_be_bytes(address))
+pub(super) fn v4_addresses(header: &[u8; 20]) -> [u128; 2] {
+    let source = u32::from_be_bytes([header[12], header[13], header[14], header[15]]);
+    let destination = u32::from_be_bytes([header[16], header[17], header[18], header[19]]);
+    [0xffff_0000_0000 | u128::from(source), 0xffff_0000_0000 | u128::from(destination)]
+}
+
+/// Source and destination of an IPv6 header.
+#[inline(always)]
+pub(super) fn v6_addresses(header: &[u8; 40]) -> [u128; 2] {
+    let (mut source, mut destination) = ([0; 16], [0; 16]);
+    source.copy_from_slice(&header[8..24]);
+    destination.copy_from_slice(&header[24..40]);
+    [u128::from_be_bytes(source), u128::from_be_bytes(destination)]
 }

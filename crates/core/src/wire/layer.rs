@@ -9,6 +9,16 @@ use crate::workload::LinkSide;
 pub(super) enum Layer {
     /// An Ethernet header.
     Ethernet,
+    /// An LLC header.
+    Llc,
+    /// A PPP header.
+    Ppp,
+    /// A PPPoE header.
+    PppOverEthernet,
+    /// An MPLS label.
+    Mpls,
+    /// A GRE header.
+    Gre,
     /// What this EtherType says.
     EtherType(u16),
     /// An IPv4 or IPv6 header, told apart by its version.
@@ -61,10 +71,12 @@ pub(super) struct Trail {
     pub time: Time,
     /// Tags of this link.
     pub vlan: Option<Vlan>,
-    /// Source and destination on this link.
+    /// Destination and source on this link.
     pub macs: Option<[[u8; 6]; 2]>,
     /// Direction by the link header.
     pub from: Option<LinkSide>,
+    /// A network header or another frame was passed: tags and addresses from here on are not this link's.
+    pub inside: bool,
     /// IP headers passed.
     pub ip_headers: u32,
     /// Headers that may follow.
@@ -77,7 +89,15 @@ impl Trail {
 
     /// At the first byte of a packet.
     pub fn new(time: Time) -> Trail {
-        Trail { time, vlan: None, macs: None, from: None, ip_headers: 0, headers_left: Trail::MOST_HEADERS }
+        Trail {
+            time,
+            vlan: None,
+            macs: None,
+            from: None,
+            inside: false,
+            ip_headers: 0,
+            headers_left: Trail::MOST_HEADERS,
+        }
     }
 
     /// Counts one more header.

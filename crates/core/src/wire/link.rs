@@ -17,6 +17,18 @@ pub enum LinkType {
     Null,
     /// OpenBSD loopback, address family in network byte order (108).
     Loop,
+    /// PPP (9).
+    Ppp,
+    /// PPP or Cisco's HDLC in HDLC-like framing (50).
+    PppHdlc,
+    /// The packet begins with its PPPoE header (51).
+    PppOverEthernet,
+    /// Cisco's HDLC (104).
+    CiscoHdlc,
+    /// FDDI (10).
+    Fddi,
+    /// Token Ring (6).
+    TokenRing,
     /// Any other number.
     Unsupported(u32),
 }
@@ -31,6 +43,12 @@ impl LinkType {
             12 | 14 | 101 | 228 | 229 => LinkType::RawIp,
             0 => LinkType::Null,
             108 => LinkType::Loop,
+            9 => LinkType::Ppp,
+            50 => LinkType::PppHdlc,
+            51 => LinkType::PppOverEthernet,
+            104 => LinkType::CiscoHdlc,
+            10 => LinkType::Fddi,
+            6 => LinkType::TokenRing,
             other => LinkType::Unsupported(other),
         }
     }
@@ -45,6 +63,12 @@ impl fmt::Display for LinkType {
             LinkType::RawIp => f.write_str("raw IP"),
             LinkType::Null => f.write_str("BSD loopback"),
             LinkType::Loop => f.write_str("OpenBSD loopback"),
+            LinkType::Ppp => f.write_str("PPP"),
+            LinkType::PppHdlc => f.write_str("PPP in HDLC framing"),
+            LinkType::PppOverEthernet => f.write_str("PPPoE"),
+            LinkType::CiscoHdlc => f.write_str("Cisco HDLC"),
+            LinkType::Fddi => f.write_str("FDDI"),
+            LinkType::TokenRing => f.write_str("Token Ring"),
             LinkType::Unsupported(number) => write!(f, "link type {number}"),
         }
     }

@@ -1,17 +1,23 @@
 //! Borrowed views of packet headers, and what extraction needs of them: TCP segments and UDP datagrams on the wire.
 
+mod common;
 mod cooked;
 mod decoder;
 mod ethernet;
 mod fragments;
+mod gre;
 mod ip;
 mod layer;
 mod link;
 mod loopback;
+mod mpls;
+mod ppp;
+mod ring;
 mod set_aside;
 mod tcp;
 #[cfg(test)]
 mod tests;
+mod tunnel;
 mod udp;
 
 use std::fmt;
@@ -121,7 +127,7 @@ pub struct Segment {
     pub vlan: Option<Vlan>,
     /// Side of the link it came from, where the capture marks directions.
     pub from: Option<LinkSide>,
-    /// Source and destination MAC addresses, where the link has them.
+    /// Destination and source MAC addresses, as they follow each other on the wire, where the link has them.
     pub macs: Option<[[u8; 6]; 2]>,
 }
 
@@ -143,7 +149,7 @@ pub struct Datagram {
     pub vlan: Option<Vlan>,
     /// Side of the link it came from, where the capture marks directions.
     pub from: Option<LinkSide>,
-    /// Source and destination MAC addresses, where the link has them.
+    /// Destination and source MAC addresses, as they follow each other on the wire, where the link has them.
     pub macs: Option<[[u8; 6]; 2]>,
 }
 

@@ -10,11 +10,10 @@ pub enum SetAside {
     UnsupportedLink,
     /// Neither IPv4 nor IPv6: ARP, LLDP and the like.
     NotIp,
-    /// MPLS labels before the network header.
+    /// Below MPLS labels is neither IP nor an Ethernet frame.
     Mpls,
-    /// PPPoE around the network header.
-    Pppoe,
-    /// Another encapsulation: GRE, IP in IP, provider backbone bridging.
+    /// Encrypted, compressed or unknown: ESP, MACsec, PPP with compressed headers or in several links, GRE with a
+    /// source route or of a protocol that is not known.
     Tunnel,
     /// A fragment of a TCP segment or a tunnel's packet, which counts once, with the fragment that completes it.
     Fragment,
@@ -36,11 +35,10 @@ pub enum SetAside {
 
 impl SetAside {
     /// Every reason, in the order counts are shown.
-    pub const ALL: [SetAside; 13] = [
+    pub const ALL: [SetAside; 12] = [
         SetAside::UnsupportedLink,
         SetAside::NotIp,
         SetAside::Mpls,
-        SetAside::Pppoe,
         SetAside::Tunnel,
         SetAside::Fragment,
         SetAside::UdpFragment,
@@ -58,7 +56,6 @@ impl SetAside {
             SetAside::UnsupportedLink => "unsupported-link-type",
             SetAside::NotIp => "not-ip",
             SetAside::Mpls => "mpls",
-            SetAside::Pppoe => "pppoe",
             SetAside::Tunnel => "tunnel",
             SetAside::Fragment => "ip-fragment",
             SetAside::UdpFragment => "udp-fragment",
@@ -76,9 +73,8 @@ impl SetAside {
         match self {
             SetAside::UnsupportedLink => "the capture's link type is not one Flowloom reads",
             SetAside::NotIp => "the packet is neither IPv4 nor IPv6",
-            SetAside::Mpls => "the packet is inside MPLS, which Flowloom does not look into",
-            SetAside::Pppoe => "the packet is inside PPPoE, which Flowloom does not look into",
-            SetAside::Tunnel => "the packet is inside a tunnel, which Flowloom does not look into",
+            SetAside::Mpls => "below its MPLS labels is neither IP nor an Ethernet frame",
+            SetAside::Tunnel => "the packet is encrypted or compressed, or in a tunnel of an unknown kind",
             SetAside::Fragment => "it is a fragment: its packet counts once, with the fragment that completes it",
             SetAside::UdpFragment => "it is a fragment of a UDP datagram",
             SetAside::FragmentConflict => "it is a fragment that contradicts others of the same packet",

@@ -21,7 +21,6 @@ const LARGEST_SHIFT: u8 = 14;
 ///
 /// Checksum and urgent pointer are not needed: a packet cut behind the window field (16 bytes) still counts, and
 /// options are read as far as they were captured.
-#[inline(always)]
 pub(super) fn parse(bytes: &[u8], length: u32, ip: &ip::Header) -> Result<Segment, SetAside> {
     let Some(header) = bytes.first_chunk::<16>() else {
         return Err(if length < 20 { SetAside::Malformed } else { SetAside::HeaderCut });
@@ -30,32 +29,42 @@ pub(super) fn parse(bytes: &[u8], length: u32, ip: &ip::Header) -> Result<Segmen
     if header_length < 20 || header_length > length {
         return Err(SetAside::Malformed);
     }
-    let flags = Flags(header[13]);
-    let mut segment = Segment {
-        source: Address { ip: ip.addresses[0], port: u16::from_be_bytes([header[0], header[1]]) },
-        destination: Address { ip: ip.addresses[1], port: u16::from_be_bytes([header[2], header[3]]) },
-        sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
-        acknowledgement: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
-        flags,
-        window: u16::from_be_bytes([header[14], header[15]]),
-        payload_bytes: length - header_length,
-        ip_id: NonZeroU16::new(ip.identification),
-        link_bytes: ip.total_length.saturating_add(LINK_HEADER_BYTES),
-        mss: None,
-        window_scale: None,
-        vlan: None,
-        from: None,
-        macs: None,
-    };
-    if flags.syn() && header_length > 20 {
+    let mut segment = segment(header, ip.addresses, ip.identification, length - header_length, ip.total_length);
+    if segment.flags.syn() && header_length > 20 {
         let end = bytes.len().min(header_length as usize);
         (segment.mss, segment.window_scale) = options(bytes.get(20..end).unwrap_or_default());
     }
     Ok(segment)
 }
 
+/// The segment with this TCP header, as far as its first 16 bytes tell.
+#[inline(always)]
+pub(super) fn segment(
+    header: &[u8; 16],
+    addresses: [u128; 2],
+    identification: u16,
+    payload_bytes: u32,
+    total_length: u32,
+) -> Segment {
+    Segment {
+        source: Address { ip: addresses[0], port: u16::from_be_bytes([header[0], header[1]]) },
+        destination: Address { ip: addresses[1], port: u16::from_be_bytes([header[2], header[3]]) },
+        sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
+        acknowledgement: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
+        flags: Flags(header[13]),
+        window: u16::from_be_bytes([header[14], header[15]]),
+        payload_bytes,
+        ip_id: NonZeroU16::new(identification),
+        link_bytes: total_length.saturating_add(LINK_HEADER_BYTES),
+        mss: None,
+        window_scale: None,
+        vlan: None,
+        from: None,
+        macs: None,
+    }
+}
+
 /// The MSS and window scale options among `bytes`; a broken or cut option ends the search.
-#[inline(never)]
 fn options(mut bytes: &[u8]) -> (Option<u16>, Option<u8>) {
     let (mut mss, mut window_scale) = (None, None);
     loop {

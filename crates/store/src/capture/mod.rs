@@ -90,13 +90,15 @@ impl Packet<'_> {
     /// The decoder is the same for all packets of the captures read together.
     #[inline]
     pub fn decode(&self, decoder: &mut Decoder) -> Result<Parsed, SetAside> {
-        let mut parsed = decoder.decode(self.time, self.link, self.bytes, self.wire_length)?;
-        let from = match &mut parsed {
-            Parsed::Segment(segment) => &mut segment.from,
-            Parsed::Datagram(datagram) => &mut datagram.from,
-        };
-        *from = self.from.or(*from);
-        Ok(parsed)
+        let mut parsed = decoder.decode(self.time, self.link, self.bytes, self.wire_length);
+        if self.from.is_some() {
+            match &mut parsed {
+                Ok(Parsed::Segment(segment)) => segment.from = self.from,
+                Ok(Parsed::Datagram(datagram)) => datagram.from = self.from,
+                Err(_) => {}
+            }
+        }
+        parsed
     }
 }
 
