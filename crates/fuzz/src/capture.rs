@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, Read};
 
-use flowloom_core::extract::{Class, Extractor};
+use flowloom_core::extract::{self, Class, Extractor};
 use flowloom_core::wire::{Decoder, Parsed};
 use flowloom_core::workload::Side;
 use flowloom_store::capture::{Captures, Compression, Options};
@@ -46,7 +46,8 @@ pub struct Extracted {
 
 /// Reads the capture `file` to its end or first error and extracts what it holds. Whatever is wrong with it, every
 /// packet has one fate and no count exceeds what was read. The lowest bits of `choice`: take a cut file, compute the
-/// hash, read five bytes at a time, read it twice at once.
+/// hash, read five bytes at a time, read it twice at once, tell VLANs apart, leave out incomplete connections, have no
+/// memory to speak of.
 ///
 /// # Panics
 /// If a promise is broken.
@@ -58,7 +59,14 @@ pub fn extract(file: &[u8], choice: u8) -> Extracted {
     let readers = (0..inputs).map(|input| (input.to_string(), reader())).collect();
     let Ok(mut captures) = Captures::from_readers(readers, options) else { return Extracted::default() };
     let (mut packets, mut held) = (0, 0);
-    let (mut decoder, mut extractor) = (Decoder::default(), Extractor::new(Default::default()));
+    let extraction = extract::Options {
+        vlan_key: choice & 16 != 0,
+        complete_only: choice & 32 != 0,
+        memory: if choice & 64 != 0 { 4_096 } else { u64::MAX },
+        round: if choice & 64 != 0 { 1 } else { 2_048 },
+        ..extract::Options::default()
+    };
+    let (mut decoder, mut extractor) = (Decoder::default(), Extractor::new(extraction));
     let (mut segments, mut payload_bytes) = (0, 0);
     let (mut datagrams, mut set_aside) = (0u64, 0u64);
     loop {

@@ -83,6 +83,7 @@ pub const TARGETS: &[Target] = &[
         smoke: 10_000,
     },
     Target { name: "prefix", entry: text::prefix, seeds: seeds::texts::prefixes, shared: None, smoke: 20_000 },
+    Target { name: "key", entry: stored::key, seeds: seeds::texts::keys, shared: None, smoke: 4_000 },
 ];
 
 /// Hands `data` to the target called `name`, for libFuzzer.

@@ -1,7 +1,9 @@
-//! The files Flowloom writes itself, which may have been damaged or made by somebody else.
+//! The files Flowloom writes itself, which may have been damaged or made by somebody else; and key files.
 
 use std::fs;
+use std::net::IpAddr;
 
+use flowloom_store::addresses::CryptoPan;
 use flowloom_store::run_folder::{RunFolder, RunIndex};
 use flowloom_store::workload::WorkloadReader;
 
@@ -41,4 +43,23 @@ pub fn run_folder(data: &[u8]) {
     let _ = run.throughput().map(|rows| rows.take_while(Result::is_ok).count());
     let _ = run.active().map(|rows| rows.take_while(Result::is_ok).count());
     let _ = run.drops().map(|rows| rows.take_while(Result::is_ok).count());
+}
+
+/// The key file of Crypto-PAn: a key that is taken preserves prefixes.
+pub fn key(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("key");
+    fs::write(&path, data).expect("a temporary file");
+    let mut cipher = match CryptoPan::from_key_file(&path) {
+        Ok(cipher) => cipher,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let mut encrypt = |text: &str| match (text.parse().map(|address| cipher.encrypt(address)), text.contains(':')) {
+        (Ok(IpAddr::V4(address)), false) => u128::from(u32::from(address)),
+        (Ok(IpAddr::V6(address)), true) => u128::from(address),
+        other => panic!("{text} became {other:?}"),
+    };
+    let common = |one: u128, other: u128, width: u32| (one ^ other).leading_zeros() + width - 128;
+    assert_eq!(common(encrypt("10.1.2.3"), encrypt("10.1.2.67"), 32), 25, "10.1.2.3 and .67 share 25 bits");
+    assert_eq!(common(encrypt("2001:db8::1"), encrypt("2001:db8:8000::1"), 128), 32);
 }

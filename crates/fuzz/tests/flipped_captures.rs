@@ -31,7 +31,7 @@ proptest! {
     #[test]
     fn several_bytes_of_a_made_capture(
         which in any::<prop::sample::Index>(),
-        choice in 0u8..16,
+        choice in 0u8..128,
         flips in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 2..12),
     ) {
         let mut file = which.get(valid_captures()).clone();

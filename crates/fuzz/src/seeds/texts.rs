@@ -11,6 +11,13 @@ pub fn experiments() -> Vec<Vec<u8>> {
     [&all[..], other, ""].map(|text| text.as_bytes().to_vec()).into()
 }
 
+/// Key files: 32 bytes, and as many in hexadecimal.
+pub fn keys() -> Vec<Vec<u8>> {
+    let key: Vec<u8> = (1..=32).collect();
+    let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    vec![key, format!(" {digits}\n").into_bytes()]
+}
+
 /// Address prefixes.
 pub fn prefixes() -> Vec<Vec<u8>> {
     ["10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "::/0", "0.0.0.0/0"].map(|text| text.as_bytes().to_vec()).into()
