@@ -82,7 +82,9 @@ impl Merger {
         }
         self.rounds[at].0 -= 1;
         self.rounds[at].1 = round.bin;
-        while let Some((_, bin)) = self.rounds.pop_front_if(|round| round.0 == 0) {
+        while self.rounds.front().is_some_and(|round| round.0 == 0)
+            && let Some((_, bin)) = self.rounds.pop_front()
+        {
             let bins = self.early.remove(&self.first_round).unwrap_or_default();
             self.first_round += 1;
             self.add_bins(bins);
