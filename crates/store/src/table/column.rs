@@ -28,8 +28,11 @@ pub(crate) struct Leaf<R> {
 
 /// Moves one leaf between rows and a file.
 pub(super) trait Codec<R> {
-    /// Writes the leaf of all `rows`.
-    fn write(&self, rows: &[R], out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError>;
+    /// Takes the leaf of `rows` over, behind what is held already.
+    fn gather(&mut self, rows: &[R]);
+
+    /// Writes what is held, and holds nothing afterwards.
+    fn write(&mut self, out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError>;
 
     /// Sets the leaf of the next `rows.len()` rows of the file in `rows`.
     fn read(&self, input: &mut ColumnReader, rows: &mut [R]) -> Result<(), Problem>;
@@ -67,7 +70,7 @@ pub(crate) fn column<R: 'static, F: Field + 'static>(
     let leaf = Leaf {
         path: ColumnPath::from(name),
         numeric: is_numeric::<F::Value>(),
-        codec: Box::new(Flat { get, set, row: PhantomData }),
+        codec: Box::new(Flat { get, set, held: Held::default(), row: PhantomData }),
     };
     Column { leaves: vec![leaf], schema: leaf_schema::<F>(name) }
 }
@@ -95,7 +98,7 @@ pub(crate) fn element<E: Clone + 'static, F: Field + 'static>(
         name,
         schema: leaf_schema::<F>(name),
         numeric: is_numeric::<F::Value>(),
-        codec: Box::new(Nested { get, set, element: PhantomData }),
+        codec: Box::new(Nested { get, set, held: Held::default(), element: PhantomData }),
     }
 }
 
@@ -142,26 +145,54 @@ pub(super) fn group(name: &str, repetition: Repetition, logical: Option<LogicalT
     Arc::new(builder.build().expect("a name and fields make a group"))
 }
 
-struct Flat<R, F, G, S> {
+/// Values of a leaf on their way to a file, with Parquet's levels.
+struct Held<V: Value> {
+    values: Vec<<V::Physical as DataType>::T>,
+    definition: Vec<i16>,
+    repetition: Vec<i16>,
+}
+
+impl<V: Value> Default for Held<V> {
+    fn default() -> Held<V> {
+        Held { values: Vec::new(), definition: Vec::new(), repetition: Vec::new() }
+    }
+}
+
+impl<V: Value> Held<V> {
+    fn write(&mut self, out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+        out.typed::<V::Physical>().write_batch(&self.values, levels(&self.definition), levels(&self.repetition))?;
+        self.values.clear();
+        self.definition.clear();
+        self.repetition.clear();
+        Ok(())
+    }
+}
+
+/// A leaf that is neither optional nor in a list has no levels.
+fn levels(held: &[i16]) -> Option<&[i16]> {
+    (!held.is_empty()).then_some(held)
+}
+
+struct Flat<R, F: Field, G, S> {
     get: G,
     set: S,
+    held: Held<F::Value>,
     row: PhantomData<fn(&mut R) -> F>,
 }
 
 impl<R, F: Field, G: Fn(&R) -> F, S: Fn(&mut R, F)> Codec<R> for Flat<R, F, G, S> {
-    fn write(&self, rows: &[R], out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
-        let mut values = Vec::with_capacity(rows.len());
-        let mut present = Vec::with_capacity(if F::OPTIONAL { rows.len() } else { 0 });
+    fn gather(&mut self, rows: &[R]) {
         for row in rows {
             let value = (self.get)(row).into_value();
             if F::OPTIONAL {
-                present.push(i16::from(value.is_some()));
+                self.held.definition.push(i16::from(value.is_some()));
             }
-            values.extend(value.map(Value::store));
+            self.held.values.extend(value.map(Value::store));
         }
-        let levels = F::OPTIONAL.then_some(&present[..]);
-        out.typed::<<F::Value as Value>::Physical>().write_batch(&values, levels, None)?;
-        Ok(())
+    }
+
+    fn write(&mut self, out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+        self.held.write(out)
     }
 
     fn read(&self, input: &mut ColumnReader, rows: &mut [R]) -> Result<(), Problem> {
@@ -191,18 +222,25 @@ struct List<R, E> {
     member: Box<dyn ElementCodec<E> + Send>,
 }
 
-/// Moves one member of the structs in `lists`, one list per row.
+/// Moves one member of the structs in lists, one list per row.
 trait ElementCodec<E> {
-    fn write(&self, lists: &[&[E]], out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError>;
+    fn gather(&mut self, list: &[E]);
+
+    fn write(&mut self, out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError>;
 
     /// `blank` is given to the member that makes the elements.
     fn read(&self, input: &mut ColumnReader, lists: &mut [&mut Vec<E>], blank: Option<&E>) -> Result<(), Problem>;
 }
 
 impl<R, E> Codec<R> for List<R, E> {
-    fn write(&self, rows: &[R], out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
-        let lists: Vec<&[E]> = rows.iter().map(|row| &(self.get)(row)[..]).collect();
-        self.member.write(&lists, out)
+    fn gather(&mut self, rows: &[R]) {
+        for row in rows {
+            self.member.gather((self.get)(row));
+        }
+    }
+
+    fn write(&mut self, out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+        self.member.write(out)
     }
 
     fn read(&self, input: &mut ColumnReader, rows: &mut [R]) -> Result<(), Problem> {
@@ -212,9 +250,10 @@ impl<R, E> Codec<R> for List<R, E> {
 }
 
 /// One member of a list's structs.
-struct Nested<E, F, G, S> {
+struct Nested<E, F: Field, G, S> {
     get: G,
     set: S,
+    held: Held<F::Value>,
     element: PhantomData<fn(&mut E) -> F>,
 }
 
@@ -222,22 +261,22 @@ struct Nested<E, F, G, S> {
 const IN_LIST: i16 = 1;
 
 impl<E: Clone, F: Field, G: Fn(&E) -> F, S: Fn(&mut E, F)> ElementCodec<E> for Nested<E, F, G, S> {
-    fn write(&self, lists: &[&[E]], out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
-        let (mut values, mut definition, mut repetition) = (Vec::new(), Vec::new(), Vec::new());
-        for list in lists {
-            if list.is_empty() {
-                definition.push(0);
-                repetition.push(0);
-            }
-            for (index, element) in list.iter().enumerate() {
-                let value = (self.get)(element).into_value();
-                definition.push(IN_LIST + i16::from(F::OPTIONAL && value.is_some()));
-                repetition.push(i16::from(index > 0));
-                values.extend(value.map(Value::store));
-            }
+    fn gather(&mut self, list: &[E]) {
+        let held = &mut self.held;
+        if list.is_empty() {
+            held.definition.push(0);
+            held.repetition.push(0);
         }
-        out.typed::<<F::Value as Value>::Physical>().write_batch(&values, Some(&definition), Some(&repetition))?;
-        Ok(())
+        for (index, element) in list.iter().enumerate() {
+            let value = (self.get)(element).into_value();
+            held.definition.push(IN_LIST + i16::from(F::OPTIONAL && value.is_some()));
+            held.repetition.push(i16::from(index > 0));
+            held.values.extend(value.map(Value::store));
+        }
+    }
+
+    fn write(&mut self, out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+        self.held.write(out)
     }
 
     fn read(&self, input: &mut ColumnReader, lists: &mut [&mut Vec<E>], blank: Option<&E>) -> Result<(), Problem> {

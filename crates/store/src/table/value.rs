@@ -5,6 +5,7 @@
 
 use std::net::IpAddr;
 
+use bytes::Bytes;
 use flowloom_core::record::{DropReason, Outcome, PacketKind};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, Evidence, InitiatorRule, LinkSide, Pattern, Protocol, Side};
@@ -159,7 +160,8 @@ impl<T: Text> Value for T {
 
     fn store(self) -> ByteArray {
         let name = T::NAMES.iter().find(|(_, value)| *value == self).map(|(name, _)| *name);
-        ByteArray::from(name.expect("NAMES lists every value"))
+        // Borrowed from the program: a column has one per row.
+        ByteArray::from(Bytes::from_static(name.expect("NAMES lists every value").as_bytes()))
     }
 
     fn load(stored: &ByteArray) -> Option<T> {

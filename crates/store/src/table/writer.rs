@@ -16,11 +16,17 @@ const GROUP_ROWS: usize = 32_768;
 /// Weight of a row group at most, unless one row alone is heavier.
 const GROUP_WEIGHT: usize = 262_144;
 
+/// Rows that are taken apart together: few enough to stay in the cache while each column takes its share.
+const CHUNK_ROWS: usize = 128;
+
 /// Streams rows into `W`. Output depends on the rows and the metadata only.
 pub(crate) struct TableWriter<R, W: Write + Send> {
     file: SerializedFileWriter<W>,
     columns: Vec<Column<R>>,
-    rows: Vec<R>,
+    /// Rows that are still whole.
+    chunk: Vec<R>,
+    /// Rows of the row group, whole or taken apart.
+    rows: usize,
     weight: usize,
     written: u64,
 }
@@ -44,15 +50,19 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
                 .set_column_encoding(leaf.path.clone(), Encoding::DELTA_BINARY_PACKED);
         }
         let file = SerializedFileWriter::new(out, schema(&columns), Arc::new(properties.build()))?;
-        Ok(TableWriter { file, columns, rows: Vec::new(), weight: 0, written: 0 })
+        Ok(TableWriter { file, columns, chunk: Vec::new(), rows: 0, weight: 0, written: 0 })
     }
 
     /// Adds a row.
     pub(crate) fn write(&mut self, row: R) -> Result<(), ParquetError> {
         self.weight += row.weight();
-        self.rows.push(row);
+        self.chunk.push(row);
+        self.rows += 1;
         self.written += 1;
-        if self.rows.len() >= GROUP_ROWS || self.weight >= GROUP_WEIGHT { self.flush() } else { Ok(()) }
+        if self.chunk.len() >= CHUNK_ROWS {
+            self.gather();
+        }
+        if self.rows >= GROUP_ROWS || self.weight >= GROUP_WEIGHT { self.flush() } else { Ok(()) }
     }
 
     /// Rows added so far.
@@ -60,25 +70,34 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
         self.written
     }
 
+    /// Takes the whole rows apart.
+    fn gather(&mut self) {
+        for leaf in self.columns.iter_mut().flat_map(|column| &mut column.leaves) {
+            leaf.codec.gather(&self.chunk);
+        }
+        self.chunk.clear();
+    }
+
     /// Writes the rows held as a row group.
     fn flush(&mut self) -> Result<(), ParquetError> {
+        self.gather();
         let mut group = self.file.next_row_group()?;
-        for leaf in self.columns.iter().flat_map(|column| &column.leaves) {
+        for leaf in self.columns.iter_mut().flat_map(|column| &mut column.leaves) {
             let mut out = group
                 .next_column()?
                 .ok_or_else(|| ParquetError::General("the schema has fewer columns than the table".to_owned()))?;
-            leaf.codec.write(&self.rows, &mut out)?;
+            leaf.codec.write(&mut out)?;
             out.close()?;
         }
         group.close()?;
-        self.rows.clear();
+        self.rows = 0;
         self.weight = 0;
         Ok(())
     }
 
     /// Writes what is held, the metadata and the footer.
     pub(crate) fn finish(mut self, metadata: &[(&str, String)]) -> Result<W, ParquetError> {
-        if !self.rows.is_empty() {
+        if self.rows > 0 {
             self.flush()?;
         }
         for (key, value) in metadata {
