@@ -42,6 +42,21 @@ pub enum CaptureErrorKind {
     /// The file has no bytes.
     #[error("the file is empty")]
     Empty,
+    /// There is no network interface of this name; these are there.
+    #[error("there is no such network interface; there are {}", .0.join(", "))]
+    NoInterface(Vec<String>),
+    /// The network interface is down.
+    #[error("the network interface is down")]
+    InterfaceDown,
+    /// A network interface whose packets begin with something unknown: its ARP hardware type.
+    #[error("network interfaces of hardware type {0} are not read")]
+    InterfaceKind(u16),
+    /// The user may not capture.
+    #[error("capturing from a network interface is not permitted")]
+    NotPermitted,
+    /// The system cannot capture.
+    #[error("cannot capture: {0}")]
+    Interface(#[source] io::Error),
     /// A folder without a capture, of this many files.
     #[error("no capture is in this folder{}", Others(*.0))]
     NoCaptures(usize),
@@ -74,7 +89,13 @@ impl CaptureError {
             Kind::Open(error) if error.raw_os_error() == Some(TOO_MANY_OPEN) => {
                 Some("the captures overlap in time and are open together: allow more open files with `ulimit -n`")
             }
-            Kind::Open(_) | Kind::Read(_) => None,
+            Kind::Open(_) | Kind::Read(_) | Kind::Interface(_) => None,
+            Kind::NoInterface(_) => Some("`ip link` lists them"),
+            Kind::InterfaceDown => Some("`ip link set NAME up` starts it"),
+            Kind::InterfaceKind(_) => Some("capture with tcpdump and give the file"),
+            Kind::NotPermitted => {
+                Some("run as root, or allow this program once: sudo setcap cap_net_raw+ep \"$(command -v flowloom)\"")
+            }
             Kind::NoCaptures(_) => Some("give the folder that holds the pcap, pcapng, ERF or snoop files themselves"),
             Kind::StdinTwice => Some("give the other captures as files"),
             Kind::Empty => Some("the capturing program may not have written its packets out: stop it before copying"),

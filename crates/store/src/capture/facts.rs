@@ -18,6 +18,8 @@ pub enum Format {
     Erf,
     /// snoop, of Solaris.
     Snoop,
+    /// No file: packets as they pass a network interface.
+    Interface,
 }
 
 /// How the file is compressed.
@@ -40,6 +42,7 @@ impl fmt::Display for Format {
             Format::Pcapng => "pcapng",
             Format::Erf => "erf",
             Format::Snoop => "snoop",
+            Format::Interface => "interface",
         })
     }
 }
@@ -82,6 +85,8 @@ pub struct InputFacts {
     pub jumps: u64,
     /// Packets that the capturing system says it lost; `None` where the capture does not say (pcap never does).
     pub drops: Option<u64>,
+    /// The network interface went down before the end.
+    pub went_down: bool,
     /// Records that hold no packet of a link: ERF's metadata, counters and ATM cells.
     pub records_skipped: u64,
     /// The file was cut off in mid-record and read up to there ([`super::Options::allow_truncated`]).
@@ -107,6 +112,7 @@ impl InputFacts {
             backwards: 0,
             jumps: 0,
             drops: None,
+            went_down: false,
             records_skipped: 0,
             truncated: false,
             sha256: None,

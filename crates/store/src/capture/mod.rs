@@ -1,10 +1,12 @@
-//! Captures in and out: pcap, pcapng, ERF and snoop, plain or compressed, one or several merged by time.
+//! Captures in and out: pcap, pcapng, ERF and snoop, plain or compressed, one or several merged by time; and packets
+//! from a network interface.
 
 mod detect;
 mod erf;
 pub(crate) mod error;
 mod facts;
 mod folder;
+mod live;
 mod merge;
 mod opened;
 mod pcap;
@@ -23,6 +25,8 @@ use flowloom_core::workload::LinkSide;
 pub use error::{CaptureError, CaptureErrorKind};
 pub use facts::{Compression, Format, InputFacts};
 pub use folder::Skipped;
+use live::Live;
+pub use live::LiveOptions;
 use merge::Merge;
 pub use write::PcapWriter;
 
@@ -146,7 +150,13 @@ impl ByteOrder {
 /// Of several files only those are open whose time has come, so that a folder may hold thousands that follow one
 /// another: connections go on across their borders.
 pub struct Captures {
-    merge: Merge,
+    from: From,
+}
+
+/// Where packets come from.
+enum From {
+    Files(Merge),
+    Interface(Box<Live>),
 }
 
 impl Captures {
@@ -156,7 +166,7 @@ impl Captures {
     /// # Errors
     /// An input that cannot be opened or is no capture; a folder without any.
     pub fn open(inputs: &[Input], options: Options) -> Result<Captures, CaptureError> {
-        Merge::open(inputs, options).map(|merge| Captures { merge })
+        Merge::open(inputs, options).map(|merge| Captures { from: From::Files(merge) })
     }
 
     /// Reads captures from anything: (display name, bytes).
@@ -167,7 +177,23 @@ impl Captures {
         readers: Vec<(String, Box<dyn Read + Send>)>,
         options: Options,
     ) -> Result<Captures, CaptureError> {
-        Merge::from_readers(readers, options).map(|merge| Captures { merge })
+        Merge::from_readers(readers, options).map(|merge| Captures { from: From::Files(merge) })
+    }
+
+    /// Captures from the network interface `name`, from now on and until `stop` says so.
+    ///
+    /// [`Captures::next_packet`] waits for packets and asks `stop` at least every 50 ms, and before every few dozen
+    /// packets. What the kernel had taken up by then is still handed out. [`InputFacts::drops`] is what it lost.
+    ///
+    /// # Errors
+    /// An interface that does not exist or is down, or that this user may not capture from.
+    pub fn live(
+        name: &str,
+        options: LiveOptions,
+        stop: Box<dyn FnMut() -> bool + Send>,
+    ) -> Result<Captures, CaptureError> {
+        let live = Live::open(name, options, stop)?;
+        Ok(Captures { from: From::Interface(Box::new(live)) })
     }
 
     /// The next packet by time, `None` after the last.
@@ -176,16 +202,25 @@ impl Captures {
     /// Where a file cannot be read on; the packets before were handed out.
     #[inline]
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
-        self.merge.next_packet()
+        match &mut self.from {
+            From::Files(merge) => merge.next_packet(),
+            From::Interface(live) => live.next_packet(),
+        }
     }
 
     /// What is known of each input: in the order given, the files of a folder by name.
     pub fn inputs(&self) -> &[InputFacts] {
-        self.merge.facts()
+        match &self.from {
+            From::Files(merge) => merge.facts(),
+            From::Interface(live) => live.facts(),
+        }
     }
 
     /// What stood in a folder and is no capture.
     pub fn skipped(&self) -> &[Skipped] {
-        self.merge.skipped()
+        match &self.from {
+            From::Files(merge) => merge.skipped(),
+            From::Interface(_) => &[],
+        }
     }
 }
