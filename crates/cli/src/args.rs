@@ -38,6 +38,7 @@ Examples:
   flowloom extract left.pcap right.pcap -o both.parquet --inside 10.0.0.0/8
   flowloom extract ring/ -o week.parquet --allow-truncated
   tcpdump -w - -s 96 tcp | flowloom extract - -o live.parquet
+  flowloom extract --interface eth0 --duration 10m -o live.parquet
   flowloom extract campus.pcap -o campus.parquet --hosts cryptopan --key campus.key")]
     Extract(Extract),
     /// Print the characteristics of a capture, workload or run
@@ -146,12 +147,32 @@ pub struct Form {
     pub json_stream: bool,
 }
 
+/// Packets from a network interface.
+#[derive(Clone, Debug, Args)]
+pub struct Live {
+    /// Capture from this network interface instead, until Ctrl-C
+    #[arg(long, value_name = "NAME")]
+    pub interface: Option<String>,
+    /// Capture for this long
+    #[arg(long, value_name = "TIME", requires = "interface", conflicts_with = "captures")]
+    pub duration: Option<Duration>,
+    /// Capture so many packets
+    #[arg(long, value_name = "N", requires = "interface", conflicts_with = "captures")]
+    pub packets: Option<u64>,
+    /// Capture only packets from and to this host, broadcast and multicast
+    #[arg(long, requires = "interface", conflicts_with = "captures")]
+    pub no_promiscuous: bool,
+}
+
 /// `flowloom extract`
 #[derive(Debug, Args)]
 pub struct Extract {
     /// Captures (pcap, pcapng, ERF or snoop; plain, gzip, zstd or xz) or folders of them; "-" reads standard input
-    #[arg(required = true, value_name = "CAPTURE")]
+    #[arg(required_unless_present = "interface", conflicts_with = "interface", value_name = "CAPTURE")]
     pub captures: Vec<PathBuf>,
+    /// Capturing instead
+    #[command(flatten)]
+    pub live: Live,
     /// The workload file to write
     #[arg(short, long, value_name = "W.parquet")]
     pub output: PathBuf,

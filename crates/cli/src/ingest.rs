@@ -6,15 +6,17 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use flowloom_core::extract::{Class, Counts, Extractor, Options, Prefix, SideRule, TrafficSeries};
+use flowloom_core::time::Duration;
 use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
 use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern};
 use flowloom_store::addresses::AddressBook;
-use flowloom_store::capture::{self, CaptureError, Captures, Input, InputFacts, Skipped};
+use flowloom_store::capture::{self, CaptureError, Captures, Format, Input, InputFacts, LiveOptions, Skipped};
 use flowloom_store::workload::{
     CaptureFacts, ConnectionCounts, DirectionSeries, InputFile, PerSideBytes, Provenance, TrafficFacts,
 };
 
 use crate::args;
+use crate::clock::Stopwatch;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::Manner;
@@ -94,12 +96,47 @@ pub fn vectors(
     args: &args::Capture,
     hosts: &mut AddressBook,
     manner: Manner,
-    mut sink: impl FnMut(&ConnectionVector) -> Result<(), Failure>,
+    sink: impl FnMut(&ConnectionVector) -> Result<(), Failure>,
 ) -> Result<Ingested, Failure> {
     let inputs: Vec<Input> = paths.iter().map(Input::from_argument).collect();
-    let inside = args.inside.iter().map(|text| parse_prefix(text)).collect::<Result<Vec<_>, _>>()?;
     let reading = capture::Options { allow_truncated: args.allow_truncated, ..capture::Options::default() };
-    let mut captures = Captures::open(&inputs, reading).map_err(|error| unreadable(&error, 0))?;
+    let captures = Captures::open(&inputs, reading).map_err(|error| unreadable(&error, 0))?;
+    extract(captures, args, hosts, manner, sink)
+}
+
+/// Captures from `interface` until the time is over, so many packets have passed, or the user stops it: all three are
+/// how such a capture ends. Hands over vectors as [`vectors`] does.
+///
+/// # Errors
+/// As [`vectors`].
+pub fn live(
+    interface: &str,
+    live: &args::Live,
+    args: &args::Capture,
+    hosts: &mut AddressBook,
+    manner: Manner,
+    sink: impl FnMut(&ConnectionVector) -> Result<(), Failure>,
+) -> Result<Ingested, Failure> {
+    let (clock, duration) = (Stopwatch::start(), live.duration.map_or(u64::MAX, Duration::as_nanos));
+    let stop = move || interrupt::requested() || clock.nanos() >= duration;
+    let capturing =
+        LiveOptions { promiscuous: !live.no_promiscuous, most_packets: live.packets, ..LiveOptions::default() };
+    let captures = Captures::live(interface, capturing, Box::new(stop)).map_err(|error| unreadable(&error, 0))?;
+    if !manner.quiet {
+        eprintln!("capturing from {interface}; Ctrl-C ends it and keeps what was captured");
+    }
+    extract(captures, args, hosts, manner, sink)
+}
+
+fn extract(
+    mut captures: Captures,
+    args: &args::Capture,
+    hosts: &mut AddressBook,
+    manner: Manner,
+    mut sink: impl FnMut(&ConnectionVector) -> Result<(), Failure>,
+) -> Result<Ingested, Failure> {
+    let inside = args.inside.iter().map(|text| parse_prefix(text)).collect::<Result<Vec<_>, _>>()?;
+    let live = captures.inputs().iter().any(|input| input.format == Format::Interface);
     let mut extractor = Extractor::new(Options {
         idle_timeout: args.idle_timeout,
         inside,
@@ -133,7 +170,7 @@ pub fn vectors(
         if packets.is_multiple_of(4096) {
             hand_over(&mut extractor)?;
             progress.set(captures.inputs().iter().map(|input| input.bytes_read).sum());
-            if interrupt::requested() {
+            if interrupt::requested() && !live {
                 interrupted = true;
                 break;
             }
@@ -272,11 +309,19 @@ impl Ingested {
             warn("a capture was cut off and read up to there".to_owned(), "its last connections may be incomplete");
         }
         let drops: u64 = self.inputs.iter().filter_map(|input| input.drops).sum();
-        if drops > 0 {
+        if drops > 0 && self.inputs.iter().any(|input| input.format == Format::Interface) {
+            warn(
+                format!("the kernel lost {drops} packets, because extraction could not keep up"),
+                "what they carried counts as missing; capture to a file with `tcpdump -s 96` and extract that",
+            );
+        } else if drops > 0 {
             warn(
                 format!("the capture lost {drops} packets, by the capturing system's own count"),
-                "what they carried counts as missing; capture headers only, or on a faster disk",
+                "what they carried counts as missing; capture headers only, or to a faster disk",
             );
+        }
+        if self.inputs.iter().any(|input| input.went_down) {
+            warn("the network interface went down, and the capture ended there".to_owned(), "what was read is kept");
         }
         if !self.skipped.is_empty() {
             let count = self.skipped.len();

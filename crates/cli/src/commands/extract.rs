@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use flowloom_core::time::Duration;
+use flowloom_core::workload::ConnectionVector;
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::metric::Unit;
 use flowloom_report::text::thousands;
@@ -25,9 +26,11 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
     let mut hosts = hosts::book(&args.hosts)?;
     manner.start("extract")?;
     let mut writer = WorkloadWriter::create(&args.output).map_err(unwritable)?;
-    let ingested = ingest::vectors(&args.captures, &args.capture, &mut hosts, manner, |vector| {
-        writer.write(vector).map_err(unwritable)
-    })?;
+    let sink = |vector: &ConnectionVector| writer.write(vector).map_err(unwritable);
+    let ingested = match &args.live.interface {
+        None => ingest::vectors(&args.captures, &args.capture, &mut hosts, manner, sink)?,
+        Some(interface) => ingest::live(interface, &args.live, &args.capture, &mut hosts, manner, sink)?,
+    };
     let mut provenance = ingested.provenance();
     hosts::note(&args.hosts, &mut provenance);
     writer.finish(provenance, ingested.facts(), &ingested.traffic()).map_err(unwritable)?;

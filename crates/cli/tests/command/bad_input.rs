@@ -402,3 +402,37 @@ fn an_interrupt_keeps_what_was_simulated() {
     assert_eq!((&run["complete"], &run["interrupted"]), (&false.into(), &true.into()));
     bench.flowloom(&["describe", "r"]).succeeded();
 }
+
+#[test]
+fn interfaces_that_cannot_be_captured_from() {
+    let bench = Bench::new();
+    bench
+        .flowloom(&["extract", "--interface", "none0", "-o", "w.parquet"])
+        .failed(1, &["none0: there is no such network interface; there are ", "lo", "hint"]);
+    bench.flowloom(&["extract", "--interface", "lo", "c.pcap", "-o", "w.parquet"]).failed(2, &["cannot be used with"]);
+    bench.flowloom(&["extract", "c.pcap", "--duration", "1s", "-o", "w.parquet"]).failed(2, &["cannot be used with"]);
+    bench.flowloom(&["extract", "--duration", "1s", "-o", "w.parquet"]).failed(2, &["--interface"]);
+    bench.flowloom(&["extract", "-o", "w.parquet"]).failed(2, &["CAPTURE"]);
+    // As a user who may not, whoever runs this test; the program must be where such a user can start it.
+    let program = bench.path("flowloom");
+    std::fs::copy(env!("CARGO_BIN_EXE_flowloom"), &program).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(bench.folder.path(), open).unwrap();
+    let nobody = ["--reuid", "65534", "--clear-groups", "--"];
+    let words = ["extract", "--interface", "lo", "--packets", "1", "-o", "w.parquet"];
+    let command =
+        Command::new("setpriv").args(nobody).arg(&program).args(words).current_dir(bench.folder.path()).output();
+    let Ok(output) = command else {
+        eprintln!("skipped: setpriv is not installed");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("setpriv:") {
+        eprintln!("skipped: {said}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("lo: capturing from a network interface is not permitted"), "{said}");
+    assert!(said.contains("hint: run as root, or allow this program once: sudo setcap cap_net_raw+ep"), "{said}");
+    assert_eq!(bench.names(), ["flowloom"], "nothing is left");
+}

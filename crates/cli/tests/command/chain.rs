@@ -353,3 +353,41 @@ fn a_folder_of_rotated_captures_is_the_capture_it_was_cut_from() {
     assert!(said.err.contains("1 entry of the folder is no capture and left out"), "{}", said.err);
     assert!(said.err.contains("ring/notes.txt: left out: it is text"), "{}", said.err);
 }
+
+#[test]
+fn a_live_capture_becomes_a_workload() {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    let bench = Bench::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // Traffic until the capture has enough of it: 20 packets are at least one of these connections.
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 100]);
+            let _ = stream.write_all(&[7; 1_000]);
+        }
+    });
+    std::thread::spawn(move || {
+        while let Ok(mut stream) = TcpStream::connect(address) {
+            let _ = stream.write_all(&[1; 100]);
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+    });
+    let words = ["extract", "--interface", "lo", "--packets", "2000", "-o", "w.parquet", "--json"];
+    let said = bench.flowloom(&words);
+    if said.err.contains("not permitted") {
+        eprintln!("skipped: {}", said.err);
+        return;
+    }
+    said.succeeded();
+    let counts: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((&counts["packets"], &counts["interrupted"]), (&2_000.into(), &false.into()));
+    assert_eq!((&counts["inputs"][0]["name"], &counts["inputs"][0]["format"]), (&"lo".into(), &"interface".into()));
+    assert!(counts["inputs"][0]["drops"].is_u64(), "{counts}");
+    assert!(counts["connections"]["sequential"].as_u64().unwrap() > 20, "{counts}");
+    assert!(said.err.contains("capturing from lo"), "{}", said.err);
+    bench.flowloom(&["describe", "w.parquet"]).succeeded();
+}
