@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use flowloom_core::extract::Position;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Limit;
 
@@ -87,9 +88,52 @@ pub struct Capture {
     /// A connection ends after this long without a packet
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub idle_timeout: Duration,
+    /// Where the monitor stood: near one end of every path, segments that pass twice or late mean something else
+    #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
+    pub monitor: Monitor,
     /// Leave the names of the input files out of everything that is written
     #[arg(long)]
     pub anonymize: bool,
+}
+
+/// Where the monitor stood on the paths of the connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Monitor {
+    /// Between the ends
+    #[default]
+    Mid,
+    /// At the hosts on the left (inside) of the link
+    Left,
+    /// At the hosts on the right of the link
+    Right,
+    /// At the initiators
+    Initiator,
+    /// At the acceptors
+    Acceptor,
+}
+
+impl Monitor {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Monitor::Mid => "mid",
+            Monitor::Left => "left",
+            Monitor::Right => "right",
+            Monitor::Initiator => "initiator",
+            Monitor::Acceptor => "acceptor",
+        }
+    }
+
+    /// What extraction calls it.
+    pub const fn position(self) -> Position {
+        match self {
+            Monitor::Mid => Position::Mid,
+            Monitor::Left => Position::Left,
+            Monitor::Right => Position::Right,
+            Monitor::Initiator => Position::Initiator,
+            Monitor::Acceptor => Position::Acceptor,
+        }
+    }
 }
 
 /// What to keep of addresses.
@@ -131,6 +175,7 @@ impl Capture {
             ("--allow-truncated", self.allow_truncated),
             ("--complete-only", self.complete_only),
             ("--idle-timeout", self.idle_timeout != IDLE_TIMEOUT),
+            ("--monitor", self.monitor != Monitor::Mid),
         ];
         options.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use flowloom_core::extract::{Class, Counts, Extractor, Options, Prefix, SideRule, TrafficSeries};
 use flowloom_core::time::Duration;
 use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
-use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern};
+use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern, Repaired, Repeated};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::capture::{self, CaptureError, Captures, Format, Input, InputFacts, LiveOptions, Skipped};
 use flowloom_store::workload::{
@@ -44,6 +44,7 @@ pub struct Summary {
     bytes: u64,
     duration_ns: u64,
     connections: ConnectionCounts,
+    classes: BTreeMap<&'static str, CutCounts>,
     payload_bytes: PerSideBytes,
     set_aside: BTreeMap<String, u64>,
     tcp: TcpCounts,
@@ -60,15 +61,49 @@ struct TcpCounts {
     link_bytes: u64,
     data_segments: u64,
     duplicate_segments: u64,
+    duplicates: DuplicateCounts,
     late_segments: u64,
+    reordered_segments: u64,
+    uncaptured_segments: u64,
     segments_lost_before_monitor: u64,
+    lost_before_monitor: RepairCounts,
     missing_bytes: u64,
+    unacked_bytes: u64,
     connections_with_missing_bytes: u64,
     keep_alives_and_probes: u64,
+    keep_alives: u64,
+    window_probes: u64,
     handshakes_repeated: u64,
     ports_reused: u64,
     ended_by_idle_timeout: u64,
     clock_ran_backwards: u64,
+}
+
+/// Duplicate segments by what they were.
+#[derive(Serialize)]
+struct DuplicateCounts {
+    timeout: u64,
+    fast: u64,
+    other: u64,
+    spurious: u64,
+    copies: u64,
+    unknown: u64,
+}
+
+/// Segments lost before the monitor by what sent them again.
+#[derive(Serialize)]
+struct RepairCounts {
+    timeout: u64,
+    fast: u64,
+    other: u64,
+}
+
+/// Connections of one class that a border of the capture cuts.
+#[derive(Serialize)]
+struct CutCounts {
+    connections: u64,
+    began_before: u64,
+    not_ended: u64,
 }
 
 #[derive(Serialize)]
@@ -139,6 +174,7 @@ fn extract(
     let live = captures.inputs().iter().any(|input| input.format == Format::Interface);
     let mut extractor = Extractor::new(Options {
         idle_timeout: args.idle_timeout,
+        monitor: args.monitor.position(),
         inside,
         complete_only: args.complete_only,
         ..Options::default()
@@ -279,6 +315,17 @@ impl Ingested {
                 "use --complete-only, or a longer capture",
             );
         }
+        if self.counts.long_near_transits * 2 > self.counts.near_transits {
+            warn(
+                format!(
+                    "--monitor {} says the capture was made there, but the way to that end and back is longer than 5 ms for {} of {} connections",
+                    self.options.monitor.word(),
+                    self.counts.long_near_transits,
+                    self.counts.near_transits
+                ),
+                "leave --monitor out unless the capture was made at that end",
+            );
+        }
         let unknown = self.counts.side_rule(SideRule::Unknown);
         if unknown > 0 && replayable > 0 {
             warn(
@@ -396,6 +443,7 @@ impl Ingested {
         let options = [
             ("inside", serde_json::json!(self.options.inside)),
             ("idle_timeout_ns", serde_json::json!(self.options.idle_timeout.as_nanos())),
+            ("monitor", serde_json::json!(self.options.monitor.word())),
             ("complete_only", serde_json::json!(self.options.complete_only)),
             ("allow_truncated", serde_json::json!(self.options.allow_truncated)),
         ];
@@ -445,11 +493,19 @@ impl Ingested {
             ("macs", SideRule::Macs),
             ("unknown", SideRule::Unknown),
         ];
+        let Repeated { timeout, fast, other, spurious, copies, unknown } = counts.segments.repeated;
+        let cut = |class: Class| {
+            let of_class = counts.class(class);
+            let (connections, began_before, not_ended) =
+                (of_class.connections, of_class.began_before, of_class.not_ended);
+            (class.name(), CutCounts { connections, began_before, not_ended })
+        };
         Summary {
             packets: facts.packets,
             bytes: facts.bytes,
             duration_ns: facts.duration_ns,
             connections: facts.connections,
+            classes: Class::ALL.map(cut).into(),
             payload_bytes: facts.payload_bytes,
             set_aside: facts.set_aside,
             tcp: TcpCounts {
@@ -457,11 +513,21 @@ impl Ingested {
                 link_bytes: counts.link_bytes,
                 data_segments: counts.segments.data,
                 duplicate_segments: counts.segments.duplicates,
+                duplicates: DuplicateCounts { timeout, fast, other, spurious, copies, unknown },
                 late_segments: counts.segments.late,
+                reordered_segments: counts.segments.reordered(),
+                uncaptured_segments: counts.segments.uncaptured,
                 segments_lost_before_monitor: counts.segments.lost_before,
+                lost_before_monitor: {
+                    let Repaired { timeout, fast, other } = counts.segments.repaired;
+                    RepairCounts { timeout, fast, other }
+                },
                 missing_bytes: counts.segments.missing_bytes,
+                unacked_bytes: counts.segments.unacked_bytes,
                 connections_with_missing_bytes: counts.with_missing_bytes,
                 keep_alives_and_probes: counts.segments.keep_alives + counts.segments.window_probes,
+                keep_alives: counts.segments.keep_alives,
+                window_probes: counts.segments.window_probes,
                 handshakes_repeated: counts.handshake_repeated,
                 ports_reused: counts.port_reuse,
                 ended_by_idle_timeout: counts.idle_ended,

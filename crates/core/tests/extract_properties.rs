@@ -316,6 +316,7 @@ fn simulate(script: &[Step], turns: bool, trouble: Trouble, seed: u64) -> Vec<Ev
 
 fn check(events: &[Event]) -> Result<(), TestCaseError> {
     let vector = observe(events);
+    check_classes(&vector)?;
     let (pattern, adus) = reference(events);
     prop_assert_eq!(vector.pattern, pattern);
     let micros = |time: Duration| time.as_nanos() / 1000;
@@ -328,6 +329,21 @@ fn check(events: &[Event]) -> Result<(), TestCaseError> {
     for (at, adu) in vector.adus.iter().enumerate() {
         let next = vector.adus[at + 1..].iter().find(|next| pattern == Pattern::Sequential || next.side == adu.side);
         prop_assert_eq!(adu.wait, next.map(|next| next.seen.unwrap().first.saturating_sub(adu.seen.unwrap().last)));
+    }
+    Ok(())
+}
+
+/// Methods A.8: the classes of the segments of both ends are parts of a whole.
+fn check_classes(vector: &ConnectionVector) -> Result<(), TestCaseError> {
+    for side in Side::BOTH {
+        let (end, segments) = (&vector.ends[side], vector.ends[side].segments.unwrap());
+        prop_assert_eq!(segments.repeated.total(), segments.duplicates);
+        prop_assert_eq!(segments.repaired.total(), segments.lost_before);
+        prop_assert_eq!(segments.reordered() + segments.lost_before + segments.uncaptured, segments.late);
+        prop_assert!(segments.duplicates + segments.late <= segments.data);
+        prop_assert!(segments.data + segments.keep_alives + segments.window_probes <= end.packets.unwrap());
+        let loss = segments.loss();
+        prop_assert!([loss.before, loss.after, loss.total].iter().all(|rate| (0.0..=1.0).contains(rate)));
     }
     Ok(())
 }
@@ -370,7 +386,9 @@ proptest! {
         let pieces = Side::BOTH.map(|side| direction(&events, side).pieces);
         let concurrent = is_concurrent(&pieces[0], &pieces[1]);
         prop_assert_eq!(concurrent, is_concurrent_fast(&pieces[0], &pieces[1]));
-        prop_assert_eq!(observe(&events).pattern == Pattern::Concurrent, concurrent);
+        let vector = observe(&events);
+        prop_assert_eq!(vector.pattern == Pattern::Concurrent, concurrent);
+        check_classes(&vector)?;
     }
 
     /// Segments that are mostly in order, so that many connections are sequential.
@@ -418,6 +436,30 @@ proptest! {
         let (missed, swapped) = imperfect;
         let trouble = Trouble { before: 0, after: 0, reordered: 0, uncaptured: missed, swapped };
         check(&simulate(&script, turns, trouble, seed))?;
+    }
+
+    /// What is lost on one side of the monitor is counted there, and nothing on the other.
+    #[test]
+    fn losses_are_found_on_their_side_of_the_monitor(
+        script in script(),
+        turns in any::<bool>(),
+        percent in 1u64..30,
+        seed in any::<u64>(),
+    ) {
+        let none = Trouble { before: 0, after: 0, reordered: 0, uncaptured: 0, swapped: 0 };
+        let both = |vector: &ConnectionVector| Side::BOTH.map(|side| vector.ends[side].segments.unwrap());
+        for segments in both(&observe(&simulate(&script, turns, Trouble { before: percent, ..none }, seed))) {
+            prop_assert_eq!(segments.lost_before, segments.late);
+            // The timer also sends again what the receiver holds above a hole.
+            prop_assert!(segments.late > 0 || segments.duplicates == 0);
+        }
+        for segments in both(&observe(&simulate(&script, turns, Trouble { after: percent, ..none }, seed))) {
+            prop_assert_eq!(segments.late, 0);
+            prop_assert_eq!(segments.repeated.lost(), segments.duplicates);
+        }
+        for segments in both(&observe(&simulate(&script, turns, Trouble { reordered: percent, ..none }, seed))) {
+            prop_assert_eq!((segments.lost_before, segments.duplicates), (0, 0));
+        }
     }
 
     /// Without trouble, turns are sequential and their sizes exact.

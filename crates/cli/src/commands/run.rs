@@ -398,6 +398,9 @@ impl Job<'_> {
             // Exact: the shorter way to print a duration has three digits.
             words.extend(["--idle-timeout".to_owned(), format!("{}ns", capture.idle_timeout.as_nanos())]);
         }
+        if capture.monitor != args::Monitor::Mid {
+            words.extend(["--monitor".to_owned(), capture.monitor.word().to_owned()]);
+        }
         for (option, given) in
             [("--complete-only", capture.complete_only), ("--allow-truncated", capture.allow_truncated)]
         {

@@ -15,6 +15,9 @@ const SHORTEST_TIMEOUT: u64 = 200_000_000;
 /// Duplicate acknowledgements that ask for a segment (RFC 5681 section 3.2).
 pub(super) const ASKING: u8 = 3;
 
+/// A sender answers the third duplicate acknowledgement within its transit, doubled for queues, and this.
+const ANSWER_SLACK: u64 = 50_000_000;
+
 /// A packet that passes again within this is a copy of itself even where no IP identification tells: no sender is
 /// that quick.
 const COPY_WITHOUT_ID: u64 = 100_000;
@@ -209,15 +212,15 @@ impl Recovery {
     }
 
     /// Whether duplicate acknowledgements brought a segment: it holds the first byte not acknowledged, the third of
-    /// them passed so recently that no timer can have run out since, and it was not sent again since then; or it
-    /// is a further one of the recovery that began so, none of whose steps took as long as a timer.
+    /// them passed no longer ago than the sender needs to answer it, and it was not sent again since then; or it is a
+    /// further one of the recovery that began so, none of whose steps took as long as a timer.
     fn is_fast(&mut self, passed: &Passed, situation: &Situation) -> bool {
         let resent = self.last_passing(passed).map(|before| before.at);
         let is_first = passed.start <= situation.acked && situation.acked < passed.end;
-        let timer = SHORTEST_TIMEOUT + situation.transit.unwrap_or(0);
+        let answer = situation.transit.map_or(SHORTEST_TIMEOUT, |transit| 2 * transit + ANSWER_SLACK);
         let is_asked_for = is_first
             && situation.duplicate_acks >= ASKING
-            && passed.at - self.asked < timer
+            && passed.at - self.asked <= answer
             && resent.is_none_or(|resent| resent < self.asked);
         if is_asked_for {
             self.recover = situation.high;

@@ -2,7 +2,9 @@
 
 use crate::time::{Duration, Time};
 use crate::wire::Flags;
-use crate::workload::{Adu, Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, Side};
+use crate::workload::{
+    Adu, Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, Repaired, Repeated, Segments, Side,
+};
 
 use super::{Class, Identity, Observer, Seen};
 
@@ -12,11 +14,13 @@ const ISN: [u32; 2] = [4_294_967_200, 77];
 struct Transcript {
     observer: Observer,
     isn: [u32; 2],
+    /// IP identification of the packets that follow; 0 tells nothing.
+    ip_id: u16,
 }
 
 impl Transcript {
     fn new() -> Transcript {
-        Transcript { observer: Observer::new(Time::ZERO, Duration::from_millis(500)), isn: ISN }
+        Transcript { observer: Observer::new(Time::ZERO, Duration::from_millis(500)), isn: ISN, ip_id: 0 }
     }
 
     /// After the handshake of methods A.12.
@@ -36,7 +40,7 @@ impl Transcript {
             window: 1000,
             payload_bytes: len,
             ip_bytes: 40 + len,
-            ip_id: None,
+            ip_id: std::num::NonZeroU16::new(self.ip_id),
             mss: (flags & Flags::SYN != 0).then_some(1460),
             window_scale: (flags & Flags::SYN != 0).then_some(7),
         };
@@ -51,13 +55,18 @@ impl Transcript {
         self.flags(micros, Side::Acceptor, sequence, ack, len, Flags::ACK)
     }
 
-    fn finish(mut self) -> (Class, ConnectionVector) {
+    fn finish(self) -> (Class, ConnectionVector) {
+        self.finish_near(None)
+    }
+
+    /// With the monitor at one of the ends.
+    fn finish_near(mut self, near: Option<Side>) -> (Class, ConnectionVector) {
         self.observer.finish(Identity {
             id: 0,
             start: Time::ZERO,
             initiator_side: LinkSide::Left,
             initiator_rule: InitiatorRule::Syn,
-            near: None,
+            near,
         })
     }
 }
@@ -348,4 +357,295 @@ fn a_segment_that_passes_turns_too_late_joins_the_turn_it_was_sent_in() {
         let sizes: Vec<u64> = vector.adus.iter().map(|adu| adu.bytes).collect();
         assert_eq!(sizes, [100, 1500, 100, 700], "acknowledging {late_ack}");
     }
+}
+
+/// Five segments of 100 bytes of the initiator from 60 ms on, 1 ms apart, of which the receiver has the first. Round
+/// trip 50 ms, 10 ms of it to the initiator.
+fn flight() -> Transcript {
+    let mut t = Transcript::established();
+    (0..5).for_each(|n| {
+        t.i(60_000 + u64::from(n) * 1_000, 1 + n * 100, 1, 100);
+    });
+    t.a(101_000, 1, 101, 0);
+    t
+}
+
+/// What became of the initiator's segments.
+fn segments(t: Transcript) -> Segments {
+    let segments = t.finish().1.ends.initiator.segments.unwrap();
+    assert_eq!(segments.repeated.total(), segments.duplicates, "every duplicate is of one class");
+    assert_eq!(segments.repaired.total(), segments.lost_before, "and every loss before the monitor");
+    segments
+}
+
+#[test]
+fn the_timer_sends_again_no_sooner_than_it_can_run_out() {
+    let again = |age: u64| {
+        let mut t = Transcript::established();
+        t.i(60_000, 1, 1, 100);
+        t.i(60_000 + age, 1, 1, 100);
+        segments(t).repeated
+    };
+    assert_eq!(again(200_000), Repeated { timeout: 1, ..Repeated::default() });
+    assert_eq!(again(199_999), Repeated { other: 1, ..Repeated::default() }, "a tail loss probe");
+}
+
+#[test]
+fn three_duplicate_acks_make_a_fast_retransmission_and_those_that_follow_in_its_recovery() {
+    let again = |duplicate_acks: u64, wait: u64| {
+        let mut t = flight();
+        (1..=duplicate_acks).for_each(|n| {
+            t.a(101_000 + n, 1, 101, 0);
+        });
+        t.i(101_000 + duplicate_acks + wait, 101, 1, 100);
+        t
+    };
+    let repeated = |t| segments(t).repeated;
+    assert_eq!(repeated(again(3, 10_000)), Repeated { fast: 1, ..Repeated::default() });
+    assert_eq!(repeated(again(2, 10_000)), Repeated { other: 1, ..Repeated::default() }, "two do not ask");
+    assert_eq!(repeated(again(3, 70_001)), Repeated { other: 1, ..Repeated::default() }, "an answer takes 10 ms");
+    assert_eq!(repeated(again(3, 250_000)), Repeated { timeout: 1, ..Repeated::default() });
+    // A partial acknowledgement (RFC 6582) brings the next segment; a copy lost once more, the timer.
+    let mut t = again(3, 10_000);
+    t.a(151_000, 1, 201, 0);
+    t.i(161_000, 201, 1, 100);
+    t.i(500_000, 201, 1, 100);
+    assert_eq!(repeated(t), Repeated { fast: 2, timeout: 1, ..Repeated::default() });
+}
+
+#[test]
+fn what_was_acknowledged_when_it_passed_again_is_spurious() {
+    let mut t = flight();
+    t.i(300_000, 1, 1, 100);
+    let segments = segments(t);
+    assert_eq!(segments.repeated, Repeated { spurious: 1, ..Repeated::default() });
+    assert_eq!(segments.loss().total, 0.0, "a spurious retransmission is no loss");
+}
+
+#[test]
+fn copies_of_a_packet_are_told_by_its_identification() {
+    let again = |first: u16, second: u16, lag: u64, acked: bool| {
+        let mut t = Transcript::established();
+        t.ip_id = first;
+        t.i(60_000, 1, 1, 100);
+        if acked {
+            t.ip_id = 0;
+            t.a(60_100, 1, 101, 0);
+        }
+        t.ip_id = second;
+        t.i(60_000 + lag, 1, 1, 100);
+        segments(t).repeated
+    };
+    let copy = Repeated { copies: 1, ..Repeated::default() };
+    assert_eq!(again(7, 7, 12_000, false), copy);
+    assert_eq!(again(7, 7, 12_000, true), copy, "also when the receiver was quicker than the copy");
+    assert_eq!(again(7, 8, 50, false), Repeated { other: 1, ..Repeated::default() });
+    assert_eq!(again(7, 7, 250_000, false), Repeated { timeout: 1, ..Repeated::default() }, "the counter came round");
+    assert_eq!(again(0, 0, 100, false), copy, "no sender is that quick");
+    assert_eq!(again(0, 0, 101, false), Repeated { other: 1, ..Repeated::default() });
+}
+
+#[test]
+fn a_copy_is_no_retransmission() {
+    let mut t = Transcript::established();
+    t.ip_id = 7;
+    t.i(60_000, 1, 1, 100);
+    t.i(61_000, 1, 1, 100);
+    t.ip_id = 9;
+    t.a(95_000, 1, 101, 0);
+    t.ip_id = 8;
+    t.i(900_000, 101, 1, 100);
+    let vector = t.finish().1;
+    assert_eq!(vector.adus.len(), 2, "it does not join what a silence separates");
+    assert_eq!(vector.ends.acceptor.min_transit, Some(Duration::from_millis(35)), "nor make a sample ambiguous");
+    assert_eq!(vector.ends.initiator.segments.unwrap().loss().total, 0.0);
+    // Copies of one acknowledgement ask for nothing, copies of a SYN do not make the handshake ambiguous.
+    let mut t = Transcript::new();
+    t.ip_id = 5;
+    t.flags(0, I, 0, 0, 0, Flags::SYN);
+    t.flags(1_000, I, 0, 0, 0, Flags::SYN);
+    t.ip_id = 6;
+    t.flags(40_000, A, 0, 1, 0, Flags::SYN | Flags::ACK);
+    t.ip_id = 0;
+    t.i(50_000, 1, 1, 100);
+    t.i(51_000, 201, 1, 100);
+    t.ip_id = 11;
+    (0..5).for_each(|n| {
+        t.a(90_000 + n, 1, 101, 0);
+    });
+    t.ip_id = 0;
+    t.i(99_000, 101, 1, 100);
+    let vector = t.finish().1;
+    assert!(!vector.handshake_repeated);
+    assert_eq!(vector.ends.acceptor.min_transit, Some(Duration::from_millis(40)));
+    assert_eq!(vector.ends.initiator.segments.unwrap().reordered(), 1);
+}
+
+#[test]
+fn a_duplicate_whose_original_is_forgotten_is_unknown_unless_no_time_fits_another_class() {
+    let again = |lag: u64| {
+        let mut t = Transcript::established();
+        (0..70).for_each(|n| {
+            t.i(60_000 + u64::from(n), 1 + n * 100, 1, 100);
+        });
+        t.i(60_069 + lag, 6_801, 1, 100);
+        segments(t).repeated
+    };
+    assert_eq!(again(10_000), Repeated { unknown: 1, ..Repeated::default() });
+    assert_eq!(again(200_000), Repeated { timeout: 1, ..Repeated::default() });
+}
+
+#[test]
+fn a_loss_before_the_monitor_is_of_the_class_that_repaired_it() {
+    let repaired = |lag: u64, duplicate_acks: u64| {
+        let mut t = Transcript::established();
+        t.i(60_000, 1, 1, 100);
+        t.i(61_000, 201, 1, 100);
+        t.a(101_000, 1, 101, 0);
+        (1..=duplicate_acks).for_each(|n| {
+            t.a(101_000 + n, 1, 101, 0);
+        });
+        t.i(61_000 + lag, 101, 1, 100);
+        segments(t).repaired
+    };
+    assert_eq!(repaired(49_000, 3), Repaired { fast: 1, ..Repaired::default() });
+    assert_eq!(repaired(60_000, 0), Repaired { other: 1, ..Repaired::default() });
+    assert_eq!(repaired(200_000, 0), Repaired { timeout: 1, ..Repaired::default() });
+    assert_eq!(repaired(300_000, 3), Repaired { timeout: 1, ..Repaired::default() });
+}
+
+#[test]
+fn what_the_receiver_had_before_the_monitor_saw_it_was_not_lost() {
+    let late = |ack: u32| {
+        let mut t = Transcript::established();
+        t.i(60_000, 1, 1, 100);
+        t.i(61_000, 201, 1, 100);
+        t.a(101_000, 1, ack, 0);
+        t.i(300_000, 101, 1, 100);
+        let segments = segments(t);
+        (segments.late, segments.lost_before, segments.uncaptured)
+    };
+    assert_eq!(late(101), (1, 1, 0));
+    assert_eq!(late(301), (1, 0, 1), "the capture missed the original");
+}
+
+#[test]
+fn bytes_from_before_the_capture_are_no_loss() {
+    let mut t = Transcript::new();
+    t.i(0, 5_001, 901, 100);
+    t.a(40_000, 901, 5_101, 10);
+    t.i(90_000, 5_101, 911, 10);
+    t.i(400_000, 4_001, 911, 100);
+    let segments = segments(t);
+    assert_eq!((segments.late, segments.uncaptured, segments.lost_before), (1, 1, 0));
+}
+
+#[test]
+fn where_no_round_trip_is_known_three_milliseconds_tell_reordering_from_loss() {
+    let late = |lag: u64| {
+        let mut t = Transcript::new();
+        t.i(0, 1, 1, 100);
+        t.i(10_000, 201, 1, 100);
+        t.i(10_000 + lag, 101, 1, 100);
+        let segments = segments(t);
+        (segments.reordered(), segments.lost_before)
+    };
+    assert_eq!(late(2_999), (1, 0));
+    assert_eq!(late(3_000), (0, 1));
+}
+
+#[test]
+fn keep_alives_and_window_probes_are_told_apart() {
+    let mut t = flight();
+    t.a(110_000, 1, 501, 0);
+    t.i(60_000_000, 500, 1, 1);
+    let isn = t.isn;
+    let closed = Seen {
+        sequence: isn[1].wrapping_add(1),
+        acknowledgement: isn[0].wrapping_add(501),
+        flags: Flags(Flags::ACK),
+        ..Seen::default()
+    };
+    t.observer.handle_segment(Time::from_nanos(60_100_000_000), A, &closed);
+    t.i(61_000_000, 500, 1, 1);
+    let segments = segments(t);
+    assert_eq!((segments.keep_alives, segments.window_probes, segments.data), (1, 1, 5));
+}
+
+#[test]
+fn bytes_in_flight_where_the_capture_ends_are_counted() {
+    let vector = flight().finish().1;
+    assert_eq!(vector.ends.initiator.segments.unwrap().unacked_bytes, 400);
+    assert_eq!(vector.ends.acceptor.segments.unwrap().unacked_bytes, 0);
+}
+
+#[test]
+fn the_position_of_the_monitor_decides_what_late_and_repeated_segments_can_mean() {
+    let transcript = || {
+        let mut t = Transcript::established();
+        t.i(60_000, 1, 1, 100);
+        t.i(61_000, 201, 1, 100);
+        t.i(400_000, 101, 1, 100);
+        t.i(401_000, 301, 1, 100);
+        t.i(700_000, 301, 1, 100);
+        t
+    };
+    let seen = |near| transcript().finish_near(near).1.ends.initiator.segments.unwrap();
+    let counts = |segments: Segments| {
+        (segments.lost_before, segments.uncaptured, segments.repeated.timeout, segments.repeated.spurious)
+    };
+    assert_eq!(counts(seen(None)), (1, 0, 1, 0));
+    assert_eq!(counts(seen(Some(I))), (0, 1, 1, 0), "at the sender nothing is lost before the monitor");
+    assert_eq!(counts(seen(Some(A))), (1, 0, 0, 1), "at the receiver nothing is lost after it");
+    assert_eq!(seen(Some(I)).loss().before, 0.0);
+    assert_eq!(seen(Some(A)).loss().after, 0.0);
+}
+
+#[test]
+fn the_way_to_the_end_the_monitor_stands_at_is_short_even_if_nothing_measured_it() {
+    let transits = |near| {
+        let mut t = Transcript::new();
+        t.i(0, 1, 1, 100);
+        t.a(30_000, 1, 101, 0);
+        let vector = t.finish_near(near).1;
+        (vector.ends.initiator.min_transit, vector.min_rtt(), vector.rtt_is_half())
+    };
+    assert_eq!(transits(None), (None, Some(Duration::from_millis(30)), true));
+    assert_eq!(transits(Some(I)), (Some(Duration::ZERO), Some(Duration::from_millis(30)), false));
+}
+
+#[test]
+fn positions_by_the_side_of_the_link() {
+    use super::Position;
+    use LinkSide::{Left, Right};
+    for (position, initiator_left, initiator_right) in [
+        (Position::Mid, None, None),
+        (Position::Left, Some(I), Some(A)),
+        (Position::Right, Some(A), Some(I)),
+        (Position::Initiator, Some(I), Some(I)),
+        (Position::Acceptor, Some(A), Some(A)),
+    ] {
+        assert_eq!([position.near(Left), position.near(Right)], [initiator_left, initiator_right], "{position:?}");
+    }
+}
+
+#[test]
+fn half_closes_and_resets_after_a_fin_are_kept() {
+    let mut t = Transcript::established();
+    t.i(60_000, 1, 1, 100);
+    t.flags(80_000, I, 101, 1, 0, Flags::ACK | Flags::FIN);
+    t.a(120_000, 1, 102, 1000);
+    t.flags(920_000, A, 1001, 102, 0, Flags::ACK | Flags::FIN);
+    t.flags(930_000, I, 102, 1002, 0, Flags::RST);
+    let ends = t.finish().1.ends;
+    assert_eq!(ends.initiator.fin_wait, Some(Duration::from_millis(20)));
+    assert_eq!(ends.acceptor.fin_wait, Some(Duration::from_millis(800)));
+    assert_eq!((ends.initiator.rst_seen, ends.acceptor.rst_seen), (true, false));
+}
+
+#[test]
+fn the_unscaled_window_is_the_field_as_it_stands() {
+    let vector = test_vector_1();
+    let end = vector.ends.initiator;
+    assert_eq!((end.max_window, end.max_window_unscaled), (Some(128_000), Some(1_000)));
 }
