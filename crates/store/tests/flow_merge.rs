@@ -5,7 +5,7 @@ mod flow_support;
 use flow_support::*;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, ConnectionVector, Evidence, Host, InitiatorRule, Protocol, Side};
-use flowloom_store::flows::{FlowError, FlowErrorKind, MergeFacts, MergeOptions};
+use flowloom_store::flows::{FlowError, FlowErrorKind, MergeFacts, MergeOptions, Vectors};
 use proptest::prelude::*;
 
 const CLIENT: (u8, u16) = (1, 40_000);
@@ -190,6 +190,8 @@ fn sampling_is_undone_up_to_a_limit() {
         "{error}"
     );
     assert!(error.hint().is_some_and(|hint| hint.contains("--allow-sampled")));
+    let reader = reader(&[message(1_000)]).expect("the message is sound");
+    assert_eq!(Vectors::new(reader, MergeOptions::default()).count(), 1, "nothing comes after the error");
     let allowed = MergeOptions { allow_sampled: true, ..MergeOptions::default() };
     let (vectors, _) = merge(&[message(1_000)], allowed).expect("asked for");
     assert_eq!(bytes(&vectors[0]), [50_000, 1_400_000]);

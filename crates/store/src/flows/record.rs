@@ -170,6 +170,11 @@ impl Counters {
     pub fn is_empty(&self) -> bool {
         *self == Counters::default()
     }
+
+    /// Whether it counts anything.
+    pub fn has_packets(&self) -> bool {
+        [self.packets, self.octets, self.payload].into_iter().flatten().any(|count| count > 0)
+    }
 }
 
 /// A flow record: what an exporter counted of one 5-tuple during a time.

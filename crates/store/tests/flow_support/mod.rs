@@ -160,9 +160,6 @@ pub fn reader(files: &[Vec<u8>]) -> Result<Reader, FlowError> {
 /// The vectors in files that are in memory, and what merging came to.
 pub fn merge(files: &[Vec<u8>], options: MergeOptions) -> Result<(Vec<ConnectionVector>, MergeFacts), FlowError> {
     let mut merged = Vectors::new(reader(files)?, options);
-    let mut vectors = Vec::new();
-    while let Some(vector) = merged.next_vector()? {
-        vectors.push(vector);
-    }
+    let vectors = merged.by_ref().collect::<Result<Vec<_>, _>>()?;
     Ok((vectors, *merged.merge_facts()))
 }

@@ -4,12 +4,11 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::{Address, Flags};
 use flowloom_core::workload::Side;
 
-use super::super::record::{Clock, Counters, EndReason, FlowRecord, ObservationPoint, Sampling};
+use super::super::record::{Clock, Counters, FlowRecord, ObservationPoint, Sampling};
+use super::span::{CLOCK_SLACK, Span};
 
 /// Observation points whose counts are kept apart; further ones are copies of these.
 const MOST_POINTS: usize = 8;
-/// Clocks of two exporters may be this far apart, and the two halves of a connection still be one.
-const CLOCK_SLACK: Duration = Duration::from_secs(1);
 
 /// A 5-tuple, whichever way its packets go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +51,19 @@ struct Newest {
     octets: u64,
 }
 
+impl Newest {
+    /// What `totals` since the same start count beyond it.
+    fn remainder(&self, totals: Counters) -> Counters {
+        let beyond = |count: Option<u64>, before| count.map(|count| count.saturating_sub(before));
+        Counters {
+            packets: beyond(totals.packets, self.packets),
+            octets: beyond(totals.octets, self.octets),
+            payload: beyond(totals.payload, self.octets),
+            flags: totals.flags,
+        }
+    }
+}
+
 /// What became of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Added {
@@ -66,89 +78,75 @@ pub(super) enum Added {
 /// A connection, or one 5-tuple's datagrams.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    pub first: Time,
-    pub last: Time,
+    pub span: Span,
     /// The latest export of one of its records.
     pub updated: Time,
     /// Which of the key's ends the exporter names as the initiator.
     pub initiator: Option<usize>,
     /// What the ends sent, by observation point.
     sent: [Vec<Counted>; 2],
-    /// Why the newest record of each direction was exported.
-    reasons: [Option<EndReason>; 2],
 }
 
 impl Connection {
     /// A connection of which `record` is the first record.
-    pub fn new(record: &FlowRecord, source_at: usize) -> Connection {
-        let mut connection = Connection {
-            first: record.first,
-            last: record.last,
-            updated: record.exported,
-            initiator: None,
-            sent: [Vec::new(), Vec::new()],
-            reasons: [None; 2],
-        };
-        connection.add(record, source_at);
+    pub fn new(record: &FlowRecord, span: Span, source_at: usize) -> Connection {
+        let mut connection =
+            Connection { span, updated: record.exported, initiator: None, sent: [Vec::new(), Vec::new()] };
+        connection.add(record, &span, source_at);
         connection
     }
 
     /// Whether a record of its 5-tuple belongs to it.
-    pub fn takes(&self, record: &FlowRecord, source_at: usize, idle_timeout: Duration) -> bool {
-        if record.first <= self.last && record.last >= self.first {
-            return true;
-        }
-        let gap = record.first.since(self.last).max(self.first.since(record.last));
-        if gap > idle_timeout {
-            return false;
-        }
-        if self.sent[source_at].is_empty() && gap <= CLOCK_SLACK {
-            return true;
-        }
-        let flags = record.forward.flags.unwrap_or_default();
-        if record.protocol != TCP {
-            // Datagrams after an idle timeout are another exchange; it counts for the direction that fell silent only.
-            return !matches!(self.reasons[source_at], Some(EndReason::Idle | EndReason::End));
-        }
-        if record.first < self.first {
-            // It came late; what closes a connection comes last.
-            return !is_closed(flags);
-        }
-        let closed = Side::BOTH.into_iter().any(|side| is_closed(self.flags(side as usize)));
-        let ended = closed || self.reasons.contains(&Some(EndReason::End));
-        if ended {
-            // The last acknowledgements after a FIN may make a record of their own; without flags no one can tell.
-            return record.forward.flags.is_some() && !flags.syn();
-        }
-        !(flags.syn() && self.flags(source_at).syn())
+    pub fn takes(&self, record: &FlowRecord, span: &Span, source_at: usize, idle_timeout: Duration) -> bool {
+        self.span.joins(span, record.protocol, idle_timeout)
+            // A point that has not told of a direction reports what others did, by its own clock.
+            || self.span.gap(span) <= CLOCK_SLACK && same_point(&self.sent[source_at], record).is_none()
     }
 
     /// Adds a record that belongs to it.
-    pub fn add(&mut self, record: &FlowRecord, source_at: usize) -> Added {
-        self.first = self.first.min(record.first);
-        self.last = self.last.max(record.last);
+    pub fn add(&mut self, record: &FlowRecord, span: &Span, source_at: usize) -> Added {
+        self.span.include(span);
         self.updated = self.updated.max(record.exported);
-        self.reasons[source_at] = record.end_reason;
         if let Some(side) = record.source_side {
             self.initiator = Some(if side == Side::Initiator { source_at } else { 1 - source_at });
         }
         let added = add(&mut self.sent[source_at], record, record.forward);
-        if let Some(reverse) = record.reverse.filter(|reverse| added != Added::Duplicate && has_packets(reverse)) {
+        if let Some(reverse) = record.reverse.filter(|reverse| added != Added::Duplicate && reverse.has_packets()) {
             add(&mut self.sent[1 - source_at], record, reverse);
         }
         added
     }
 
-    /// The flags that one end sent, as far as anyone says.
-    pub fn flags(&self, end: usize) -> Flags {
-        let all = self.sent[end].iter().filter_map(|counted| counted.counters.flags);
-        Flags(all.fold(0, |all, flags| all | flags.0))
+    /// Makes `other` part of it: a record came that belongs to both.
+    pub fn absorb(&mut self, other: Connection) {
+        self.span.include(&other.span);
+        self.updated = self.updated.max(other.updated);
+        self.initiator = self.initiator.or(other.initiator);
+        for (sent, more) in self.sent.iter_mut().zip(other.sent) {
+            for counted in more {
+                if let Some(known) = sent.iter_mut().find(|known| known.point == counted.point) {
+                    known.records += counted.records;
+                    known.include(counted.first, counted.last, counted.counters, counted.scaled);
+                } else if sent.len() < MOST_POINTS {
+                    sent.push(counted);
+                }
+            }
+        }
+    }
+
+    /// When each end began to send, by one clock: that of the first observation point that saw both.
+    pub fn firsts(&self) -> Option<[Time; 2]> {
+        let clock = |counted: &Counted| (counted.point.input, counted.point.exporter, counted.point.domain);
+        self.sent[0].iter().find_map(|low| {
+            let high = self.sent[1].iter().find(|high| clock(high) == clock(low))?;
+            Some([low.first, high.first])
+        })
     }
 
     /// What one end sent, each packet once, and how many records were of packets that others count. `None` if nothing is known of it.
     ///
     /// Of the observation points the one that counted most is believed. What another counted at another time is added:
-    /// the path of the packets changed. What it counted at the same time are the same packets.
+    /// the path of the packets changed. What it counted at the same time, by clocks that may differ, are the same packets.
     pub fn sent(&self, end: usize) -> Option<(Counted, u64)> {
         let weight = |counted: &Counted| {
             let counters = counted.counters;
@@ -160,7 +158,7 @@ impl Connection {
         let (believed, others) = points.split_first()?;
         let (mut all, mut duplicates) = (*believed, 0);
         for other in others {
-            if other.first < believed.last && other.last > believed.first || other.first == believed.first {
+            if believed.is_at_the_time_of(other) {
                 duplicates += other.records;
             } else {
                 all.include(other.first, other.last, other.counters, other.scaled);
@@ -170,18 +168,13 @@ impl Connection {
     }
 }
 
-const TCP: u8 = 6;
-
-fn is_closed(flags: Flags) -> bool {
-    flags.fin() || flags.rst()
-}
-
-/// Whether a direction told of in the record of the other has anything in it.
-fn has_packets(counters: &Counters) -> bool {
-    [counters.packets, counters.octets, counters.payload].into_iter().flatten().any(|count| count > 0)
-}
-
 impl Counted {
+    fn is_at_the_time_of(&self, other: &Counted) -> bool {
+        let apart = |one: Time, other: Time| one.since(other).max(other.since(one));
+        let overlap = other.first < self.last && other.last > self.first;
+        overlap || apart(self.first, other.first).max(apart(self.last, other.last)) <= CLOCK_SLACK
+    }
+
     /// Adds what was counted at another time.
     fn include(&mut self, first: Time, last: Time, counters: Counters, scaled: bool) {
         self.first = self.first.min(first);
@@ -215,6 +208,17 @@ fn same_point(points: &[Counted], record: &FlowRecord) -> Option<usize> {
     exact.or_else(|| points.iter().position(split))
 }
 
+/// What counts of a sample stand for.
+fn undone(counters: Counters, sampling: Sampling) -> Counters {
+    Counters {
+        octets: counters.octets.map(|octets| sampling.undo(octets)),
+        packets: counters.packets.map(|packets| sampling.undo(packets)),
+        payload: counters.payload.map(|payload| sampling.undo(payload)),
+        flags: counters.flags,
+    }
+}
+
+/// Adds what a record counted of one direction to those of its observation point.
 fn add(points: &mut Vec<Counted>, record: &FlowRecord, counters: Counters) -> Added {
     let newest = Newest {
         first: record.first,
@@ -223,12 +227,6 @@ fn add(points: &mut Vec<Counted>, record: &FlowRecord, counters: Counters) -> Ad
         octets: counters.octets.or(counters.payload).unwrap_or_default(),
     };
     let scaled = record.sampling != Sampling::None;
-    let undone = Counters {
-        octets: counters.octets.map(|octets| record.sampling.undo(octets)),
-        packets: counters.packets.map(|packets| record.sampling.undo(packets)),
-        payload: counters.payload.map(|payload| record.sampling.undo(payload)),
-        flags: counters.flags,
-    };
     let Some(at) = same_point(points, record) else {
         if points.len() == MOST_POINTS {
             return Added::Duplicate;
@@ -236,21 +234,31 @@ fn add(points: &mut Vec<Counted>, record: &FlowRecord, counters: Counters) -> Ad
         let (first, last, point) = (record.first, record.last, record.observed);
         // There is hardly ever a second: no room is kept for it.
         points.reserve_exact(1);
-        points.push(Counted { first, last, counters: undone, scaled, point, newest, records: 1 });
+        let counters = undone(counters, record.sampling);
+        points.push(Counted { first, last, counters, scaled, point, newest, records: 1 });
         return Added::New;
     };
     let known = &mut points[at];
     known.point = record.observed;
     // Export datagrams repeat on their way, and firewalls report a connection's last state twice.
-    if known.newest == newest && record.clock != Clock::Export && has_packets(&counters) {
+    if known.newest == newest && record.clock != Clock::Export && counters.has_packets() {
         return Added::Duplicate;
     }
     known.records += 1;
-    if record.totals && known.newest.first == record.first {
-        let before = Counters { flags: known.counters.flags, ..Counters::default() };
-        known.counters = before;
-    }
-    known.newest = newest;
-    known.include(record.first, record.last, undone, scaled);
+    let news = if record.totals && known.newest.first == record.first {
+        let more = known.newest.remainder(counters);
+        // Of totals that came in another order than they were counted the largest stays.
+        known.newest = Newest {
+            last: record.last.max(known.newest.last),
+            packets: newest.packets.max(known.newest.packets),
+            octets: newest.octets.max(known.newest.octets),
+            ..newest
+        };
+        more
+    } else {
+        known.newest = newest;
+        counters
+    };
+    known.include(record.first, record.last, undone(news, record.sampling), scaled);
     Added::Slice
 }

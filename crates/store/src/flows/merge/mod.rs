@@ -3,6 +3,7 @@
 //! `docs/flows.md` states the rules and what they cannot know.
 
 mod connection;
+mod span;
 mod table;
 mod vector;
 
@@ -88,47 +89,23 @@ pub struct MergeFacts {
     pub moved_starts: u64,
 }
 
-/// The connection vectors in flow records, in the order of their starts.
+/// The connection vectors in flow records, in the order of their starts: an iterator.
 ///
-/// Memory is bounded by [`MergeOptions::most_connections`]. After an error there are no more vectors.
+/// It ends after an error ([`FlowErrorKind::Sampled`] and [`FlowErrorKind::UnknownSampling`] are those of records that cannot
+/// be made whole; the others say where an input cannot be read on). Memory is bounded by [`MergeOptions::most_connections`].
 pub struct Vectors {
     reader: Reader,
     table: Table,
     options: MergeOptions,
+    /// All records were read.
     ended: bool,
+    failed: bool,
 }
 
 impl Vectors {
     /// Merges the records of `reader`.
     pub fn new(reader: Reader, options: MergeOptions) -> Vectors {
-        Vectors { reader, table: Table::new(options), options, ended: false }
-    }
-
-    /// The next vector, `None` after the last.
-    ///
-    /// # Errors
-    /// Where an input cannot be read on, and [`FlowErrorKind::Sampled`] or [`FlowErrorKind::UnknownSampling`] for
-    /// records that cannot be made whole.
-    pub fn next_vector(&mut self) -> Result<Option<ConnectionVector>, FlowError> {
-        loop {
-            if let Some(vector) = self.table.poll_vector() {
-                return Ok(Some(vector));
-            }
-            if self.ended {
-                return Ok(None);
-            }
-            match self.reader.next_record() {
-                Ok(Some(record)) => self.handle_record(&record)?,
-                Ok(None) => {
-                    self.ended = true;
-                    self.table.finish();
-                }
-                Err(error) => {
-                    self.ended = true;
-                    return Err(error);
-                }
-            }
-        }
+        Vectors { reader, table: Table::new(options), options, ended: false, failed: false }
     }
 
     /// What was read so far.
@@ -146,6 +123,24 @@ impl Vectors {
         self.table.origin().map(|origin| origin.as_nanos())
     }
 
+    fn next_vector(&mut self) -> Result<Option<ConnectionVector>, FlowError> {
+        loop {
+            if let Some(vector) = self.table.poll_vector() {
+                return Ok(Some(vector));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            match self.reader.next_record()? {
+                Some(record) => self.handle_record(&record)?,
+                None => {
+                    self.ended = true;
+                    self.table.finish();
+                }
+            }
+        }
+    }
+
     fn handle_record(&mut self, record: &FlowRecord) -> Result<(), FlowError> {
         if record.event == Some(FirewallEvent::Denied) {
             self.table.facts.denied += 1;
@@ -160,7 +155,6 @@ impl Vectors {
                     .map(|interval| FlowErrorKind::Sampled { interval, most: self.options.most_sampling }),
             };
             if let Some(kind) = kind {
-                self.ended = true;
                 let input = self.facts().inputs.get(record.observed.input as usize);
                 let file = input.map(|input| input.name.clone()).unwrap_or_default();
                 let message = input.map(|input| input.messages);
@@ -169,5 +163,18 @@ impl Vectors {
         }
         self.table.handle_record(record);
         Ok(())
+    }
+}
+
+impl Iterator for Vectors {
+    type Item = Result<ConnectionVector, FlowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let next = self.next_vector();
+        self.failed = next.is_err();
+        next.transpose()
     }
 }

@@ -8,11 +8,12 @@ use flowloom_core::workload::ConnectionVector;
 
 use super::super::record::FlowRecord;
 use super::connection::{Added, Connection, Key};
+use super::span::{Span, TCP, UDP};
 use super::vector::vector;
 use super::{MergeFacts, MergeOptions};
 
 /// TCP and UDP, the protocols of connection vectors.
-const PROTOCOLS: [u8; 2] = [6, 17];
+const PROTOCOLS: [u8; 2] = [TCP, UDP];
 /// How often, in export time, the table is searched for connections that are over.
 const SWEEP: Duration = Duration::from_secs(60);
 /// Connections of one 5-tuple that are held apart.
@@ -99,23 +100,29 @@ impl Table {
 
     fn add(&mut self, record: &FlowRecord) {
         let (key, source_at) = Key::of(record);
+        let span = Span::of(record, source_at);
         let connections = self.open.entry(key).or_default();
         let idle_timeout = self.options.idle_timeout;
-        // The newest first: a record of one that came before it is the exception.
-        let known = connections.iter_mut().rev().find(|known| known.takes(record, source_at, idle_timeout));
-        match known.map(|known| known.add(record, source_at)) {
-            Some(Added::New) => {}
-            Some(Added::Slice) => self.facts.slices += 1,
-            Some(Added::Duplicate) => self.facts.duplicates += 1,
-            None => {
-                let oldest = (connections.len() == MOST_OF_TUPLE).then(|| connections.remove(0));
-                connections.reserve_exact(1);
-                connections.push(Connection::new(record, source_at));
-                match oldest {
-                    Some(oldest) => self.put_over(key, oldest),
-                    None => self.open_count += 1,
-                }
+        let takes = |known: &Connection| known.takes(record, &span, source_at, idle_timeout);
+        // Of several the nearest in time; of equals the newest.
+        let fits = connections.iter().enumerate().filter(|(_, known)| takes(known));
+        let Some((at, _)) = fits.min_by_key(|(at, known)| (known.span.gap(&span), Reverse(*at))) else {
+            let oldest = (connections.len() == MOST_OF_TUPLE).then(|| connections.remove(0));
+            connections.reserve_exact(1);
+            connections.push(Connection::new(record, span, source_at));
+            match oldest {
+                Some(oldest) => self.put_over(key, oldest),
+                None => self.open_count += 1,
             }
+            return;
+        };
+        match connections[at].add(record, &span, source_at) {
+            Added::New => {}
+            Added::Slice => self.facts.slices += 1,
+            Added::Duplicate => self.facts.duplicates += 1,
+        }
+        if connections.len() > 1 {
+            self.open_count -= join_up(connections, at, key.protocol, idle_timeout);
         }
     }
 
@@ -127,13 +134,12 @@ impl Table {
         let mut earliest = Time::MAX;
         self.open.retain(|key, connections| {
             connections.retain(|connection| {
-                let closed = (0..2).all(|end| connection.flags(end).fin() || connection.flags(end).rst());
-                let hold = if closed { options.idle_timeout } else { longest };
+                let hold = if connection.span.is_closed() { options.idle_timeout } else { longest };
                 let is_over = clock.since(connection.updated) > hold;
                 if is_over {
                     over.push((*key, connection.clone()));
                 } else {
-                    earliest = earliest.min(connection.first);
+                    earliest = earliest.min(connection.span.first);
                 }
                 !is_over
             });
@@ -176,7 +182,7 @@ impl Table {
     }
 
     fn put_over(&mut self, key: Key, connection: Connection) {
-        self.over.insert((connection.first, self.numbered), (key, connection));
+        self.over.insert((connection.span.first, self.numbered), (key, connection));
         self.numbered += 1;
     }
 
@@ -203,4 +209,23 @@ impl Table {
             self.out.push_back(vector);
         }
     }
+}
+
+/// Joins to the connection at `grown` those that the record added to it shows to be parts of it; how many there were.
+fn join_up(connections: &mut Vec<Connection>, mut grown: usize, protocol: u8, idle_timeout: Duration) -> usize {
+    let before = connections.len();
+    let mut at = 0;
+    while at < connections.len() {
+        let [span, other] = [grown, at].map(|at| connections[at].span);
+        if at == grown || !span.joins(&other, protocol, idle_timeout) {
+            at += 1;
+            continue;
+        }
+        let other = connections.remove(at);
+        grown -= usize::from(at < grown);
+        connections[grown].absorb(other);
+        // It is longer now: those looked at before may be parts of it too.
+        at = 0;
+    }
+    before - connections.len()
 }

@@ -10,6 +10,7 @@ use flowloom_core::workload::{
 
 use super::MergeFacts;
 use super::connection::{Connection, Counted, Key};
+use super::span::TCP;
 
 /// Header bytes of a packet without options: Harpoon's rule (methods K.1), and what it becomes for others.
 const TCP_HEADER: u64 = 20;
@@ -20,7 +21,6 @@ const IPV6_HEADER: u64 = 40;
 const TIME_STAMP_OPTION: u64 = 12;
 /// What else the options of a SYN may take: all that a TCP header has room for is 40.
 const SYN_OPTIONS: u64 = 28;
-const TCP: u8 = 6;
 
 /// The vector of a connection, starting at time 0 with id 0, and when it really starts. `None`, counted by its reason, if there is none.
 pub(super) fn vector(
@@ -70,7 +70,7 @@ pub(super) fn vector(
             ..Endpoint::default()
         }
     };
-    let flags = [initiator, 1 - initiator].map(|end| connection.flags(end));
+    let flags = [initiator, 1 - initiator].map(|end| connection.span.flags(end).unwrap_or_default());
     let any = |has: fn(&flowloom_core::wire::Flags) -> bool| flags.iter().any(has);
     let tcp = key.protocol == TCP;
     let vector = ConnectionVector {
@@ -79,13 +79,13 @@ pub(super) fn vector(
         initiator_rule: rule,
         pattern: Pattern::Sequential,
         complete: tcp && any(|flags| flags.syn()) && any(|flags| flags.fin() || flags.rst()),
-        lifetime: Some(connection.last.since(connection.first)),
+        lifetime: Some(connection.span.last.since(connection.span.first)),
         ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
         close: if tcp { close(flags.map(|flags| flags.fin()), flags.map(|flags| flags.rst())) } else { Close::NotSeen },
         adus: adus(payload, counted.map(|counted| counted.counters.packets.filter(|_| !tcp))),
         ..ConnectionVector::default()
     };
-    Some((connection.first, vector))
+    Some((connection.span.first, vector))
 }
 
 /// Which of the key's ends opened the connection, and how that is told: the exporter names it, it sent first, or it has
@@ -96,7 +96,8 @@ fn initiator(key: &Key, connection: &Connection, low: &Counted, high: &Counted) 
     }
     // A finer difference is no difference: most exporters stamp in milliseconds.
     let millis = |time: Time| time.as_nanos() / 1_000_000;
-    match millis(low.first).cmp(&millis(high.first)) {
+    let [low, high] = connection.firsts().unwrap_or([low.first, high.first]);
+    match millis(low).cmp(&millis(high)) {
         std::cmp::Ordering::Less => (0, InitiatorRule::FirstPacket),
         std::cmp::Ordering::Greater => (1, InitiatorRule::FirstPacket),
         std::cmp::Ordering::Equal => (usize::from(key.ends[1].port > key.ends[0].port), InitiatorRule::Port),
