@@ -91,6 +91,15 @@ pub struct Capture {
     /// Where the monitor stood: near one end of every path, segments that pass twice or late mean something else
     #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
     pub monitor: Monitor,
+    /// Connections with the same addresses and ports in different VLANs are different ones
+    #[arg(long)]
+    pub vlan_key: bool,
+    /// Memory for connections; above it those end that were silent for longest
+    #[arg(long, value_name = "SIZE", default_value = "4gb")]
+    pub max_memory: Memory,
+    /// Threads for reading captures; the result is the same with any number [default: the cores, at most 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub threads: Option<u16>,
     /// Leave the names of the input files out of everything that is written
     #[arg(long)]
     pub anonymize: bool,
@@ -167,7 +176,44 @@ pub struct Hosts {
 /// The default of [`Capture::idle_timeout`].
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(3600);
 
+/// The default of [`Capture::max_memory`]: the same everywhere, because results depend on it.
+pub const MAX_MEMORY: Memory = Memory(4_000_000_000);
+
+/// A size in memory: `2gb`, `500mb`; at least 100 MB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory(u64);
+
+impl Memory {
+    /// In bytes.
+    pub fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+impl std::str::FromStr for Memory {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Memory, String> {
+        let units = [("kb", 1_000u64), ("mb", 1_000_000), ("gb", 1_000_000_000), ("tb", 1_000_000_000_000)];
+        let size = units.iter().find_map(|(unit, bytes)| {
+            let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
+            (number.is_finite() && number >= 0.0).then_some((number * *bytes as f64) as u64)
+        });
+        match size {
+            Some(bytes) if bytes < 100_000_000 => Err("less than 100mb".to_owned()),
+            Some(bytes) => Ok(Memory(bytes)),
+            None => Err("not a size in memory; write it like 500mb or 2gb".to_owned()),
+        }
+    }
+}
+
 impl Capture {
+    /// How many threads to use. More than four would wait for the one that reads.
+    pub fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from).min(4);
+        self.threads.map_or_else(cores, usize::from)
+    }
+
     /// An option that was given and only means something for captures.
     pub fn given(&self) -> Option<&'static str> {
         let options = [
@@ -176,6 +222,9 @@ impl Capture {
             ("--complete-only", self.complete_only),
             ("--idle-timeout", self.idle_timeout != IDLE_TIMEOUT),
             ("--monitor", self.monitor != Monitor::Mid),
+            ("--vlan-key", self.vlan_key),
+            ("--max-memory", self.max_memory != MAX_MEMORY),
+            ("--threads", self.threads.is_some()),
         ];
         options.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
@@ -345,10 +394,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_idle_timeout_is_the_one_that_help_names() {
+    fn sizes_of_memory_have_a_unit_and_a_least_value() {
+        assert_eq!("2gb".parse(), Ok(Memory(2_000_000_000)));
+        assert_eq!("0.5gb".parse(), Ok(Memory(500_000_000)));
+        for bad in ["2", "gb", "-1gb", "1mb", "2gib", "nangb", "1e400gb"] {
+            assert!(bad.parse::<Memory>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_that_help_names() {
         let cli = Cli::try_parse_from(["flowloom", "describe", "c.pcap"]).unwrap();
         let Command::Describe(Describe { capture, .. }) = cli.command else { panic!("{:?}", cli.command) };
         assert_eq!(capture.idle_timeout, IDLE_TIMEOUT);
+        assert_eq!(capture.max_memory, MAX_MEMORY);
         assert_eq!(capture.given(), None);
     }
 }

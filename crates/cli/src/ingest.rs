@@ -1,11 +1,12 @@
 //! Captures to connection vectors: the step that `extract`, `describe` and `run` share.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use flowloom_core::extract::{Class, Counts, Extractor, Options, Prefix, SideRule, TrafficSeries};
+use flowloom_core::extract::{Class, Counts, Finished, Front, Options, Packet, Prefix, SideRule, TrafficSeries};
 use flowloom_core::time::Duration;
 use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
 use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern, Repaired, Repeated};
@@ -17,6 +18,7 @@ use flowloom_store::workload::{
 
 use crate::args;
 use crate::clock::Stopwatch;
+use crate::extraction::{self, End, Waiting};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::Manner;
@@ -76,7 +78,13 @@ struct TcpCounts {
     handshakes_repeated: u64,
     ports_reused: u64,
     ended_by_idle_timeout: u64,
+    ended_by_memory_limit: u64,
+    stragglers: u64,
+    straggler_bytes: u64,
+    in_two_vlans: u64,
+    halves_in_two_vlans: u64,
     clock_ran_backwards: u64,
+    starts_moved: u64,
 }
 
 /// Duplicate segments by what they were.
@@ -123,6 +131,7 @@ struct InputSummary {
 }
 
 /// Reads `paths` to the end and hands every vector to `sink`, in order of start, with what `hosts` keeps of its ends.
+/// Vectors that must wait for an older connection and do not fit in memory go to temporary files in `scratch`.
 ///
 /// # Errors
 /// What the captures or the sink could not do; vectors handed over before stay handed over.
@@ -130,13 +139,14 @@ pub fn vectors(
     paths: &[PathBuf],
     args: &args::Capture,
     hosts: &mut AddressBook,
+    scratch: &Path,
     manner: Manner,
-    sink: impl FnMut(&ConnectionVector) -> Result<(), Failure>,
+    sink: impl FnMut(ConnectionVector) -> Result<(), Failure> + Send,
 ) -> Result<Ingested, Failure> {
     let inputs: Vec<Input> = paths.iter().map(Input::from_argument).collect();
     let reading = capture::Options { allow_truncated: args.allow_truncated, ..capture::Options::default() };
     let captures = Captures::open(&inputs, reading).map_err(|error| unreadable(&error, 0))?;
-    extract(captures, args, hosts, manner, sink)
+    extract(captures, args, hosts, scratch, manner, sink)
 }
 
 /// Captures from `interface` until the time is over, so many packets have passed, or the user stops it: all three are
@@ -149,8 +159,9 @@ pub fn live(
     live: &args::Live,
     args: &args::Capture,
     hosts: &mut AddressBook,
+    scratch: &Path,
     manner: Manner,
-    sink: impl FnMut(&ConnectionVector) -> Result<(), Failure>,
+    sink: impl FnMut(ConnectionVector) -> Result<(), Failure> + Send,
 ) -> Result<Ingested, Failure> {
     let (clock, duration) = (Stopwatch::start(), live.duration.map_or(u64::MAX, Duration::as_nanos));
     let stop = move || interrupt::requested() || clock.nanos() >= duration;
@@ -160,73 +171,118 @@ pub fn live(
     if !manner.quiet {
         eprintln!("capturing from {interface}; Ctrl-C ends it and keeps what was captured");
     }
-    extract(captures, args, hosts, manner, sink)
+    extract(captures, args, hosts, scratch, manner, sink)
 }
 
 fn extract(
-    mut captures: Captures,
+    captures: Captures,
     args: &args::Capture,
     hosts: &mut AddressBook,
+    scratch: &Path,
     manner: Manner,
-    mut sink: impl FnMut(&ConnectionVector) -> Result<(), Failure>,
+    mut sink: impl FnMut(ConnectionVector) -> Result<(), Failure> + Send,
 ) -> Result<Ingested, Failure> {
     let inside = args.inside.iter().map(|text| parse_prefix(text)).collect::<Result<Vec<_>, _>>()?;
     let live = captures.inputs().iter().any(|input| input.format == Format::Interface);
-    let mut extractor = Extractor::new(Options {
+    let options = Options {
         idle_timeout: args.idle_timeout,
         monitor: args.monitor.position(),
         inside,
+        vlan_key: args.vlan_key,
         complete_only: args.complete_only,
+        memory: args.max_memory.bytes() / 2,
+        // From the operating system: `RandomState` is std's door to its random numbers.
+        hash_secret: RandomState::new().hash_one(0),
         ..Options::default()
-    });
+    };
     let total = captures.inputs().iter().map(|input| input.total_bytes).sum::<Option<u64>>();
-    let progress = Progress::bytes("extracting", total, manner);
-    let (mut decoder, mut packets_set_aside) = (Decoder::default(), SetAsideCounts::default());
-    let (mut packets, mut captured_bytes) = (0u64, 0u64);
-    let mut interrupted = false;
-    let mut hand_over = |extractor: &mut Extractor| {
-        while let Some(mut finished) = extractor.poll_finished() {
-            hosts.label_hosts(&mut finished.vector, finished.initiator, finished.acceptor);
-            sink(&finished.vector)?;
-        }
-        Ok(())
+    let mut reader = Reader {
+        captures,
+        decoder: Decoder::default(),
+        front: Front::new(&options),
+        packets_set_aside: SetAsideCounts::default(),
+        packets: 0,
+        captured_bytes: 0,
+        progress: Progress::bytes("extracting", total, manner),
+        live,
+        interrupted: false,
     };
-    while let Some(packet) = captures.next_packet().map_err(|error| unreadable(&error, packets))? {
-        if packets == 0 {
-            extractor.begin(packet.time);
-        }
-        packets += 1;
-        captured_bytes += u64::from(packet.wire_length);
-        match &packet.decode(&mut decoder) {
-            Ok(Parsed::Segment(segment)) => extractor.handle_segment(packet.time, segment),
-            Ok(Parsed::Datagram(_)) => packets_set_aside.count(SetAside::Udp, packet.wire_length),
-            Err(reason) => packets_set_aside.count(*reason, packet.wire_length),
-        }
-        // Looking at clocks, signals and finished vectors for every packet would cost more than the packet.
-        if packets.is_multiple_of(4096) {
-            hand_over(&mut extractor)?;
-            progress.set(captures.inputs().iter().map(|input| input.bytes_read).sum());
-            if interrupt::requested() && !live {
-                interrupted = true;
-                break;
-            }
-        }
-    }
-    extractor.finish();
-    hand_over(&mut extractor)?;
+    let write = |mut finished: Finished| {
+        hosts.label_hosts(&mut finished.vector, finished.initiator, finished.acceptor);
+        sink(finished.vector)
+    };
+    let waiting = Waiting { most_bytes: args.max_memory.bytes() / 4, folder: scratch };
+    let (counts, series) = extraction::run(&options, args.threads(), waiting, |packets| reader.read(packets), write)?;
     let ingested = Ingested {
-        inputs: captures.inputs().to_vec(),
-        skipped: captures.skipped().to_vec(),
-        packets_set_aside,
-        counts: extractor.counts(),
-        series: extractor.series().clone(),
-        packets,
-        captured_bytes,
+        inputs: reader.captures.inputs().to_vec(),
+        skipped: reader.captures.skipped().to_vec(),
+        packets_set_aside: reader.packets_set_aside,
+        counts: reader.front.counts().plus(&counts),
+        series,
+        packets: reader.packets,
+        captured_bytes: reader.captured_bytes,
         options: args.clone(),
-        interrupted,
+        interrupted: reader.interrupted,
     };
+    drop(reader);
     manner.explain(|| ingested.explanation());
     Ok(ingested)
+}
+
+/// From captures to packets for extraction.
+struct Reader {
+    captures: Captures,
+    decoder: Decoder,
+    front: Front,
+    packets_set_aside: SetAsideCounts,
+    packets: u64,
+    captured_bytes: u64,
+    progress: Progress,
+    /// An interface: an interrupt ends the capture by itself, and nothing is missing then.
+    live: bool,
+    interrupted: bool,
+}
+
+impl Reader {
+    /// Reads a round of packets, each to those of its part.
+    fn read(&mut self, of_parts: &mut [Vec<Packet>]) -> Result<End, Failure> {
+        let unreadable_after = |packets: u64| move |error: CaptureError| unreadable(&error, packets);
+        while let Some(packet) = self.captures.next_packet().map_err(unreadable_after(self.packets))? {
+            if self.packets == 0 {
+                self.front.begin(packet.time);
+            }
+            self.packets += 1;
+            self.captured_bytes += u64::from(packet.wire_length);
+            match packet.decode(&mut self.decoder) {
+                Ok(Parsed::Segment(segment)) => {
+                    if let Some(packet) = self.front.handle_segment(packet.time, &segment) {
+                        of_parts[packet.part()].push(packet);
+                    }
+                }
+                Ok(Parsed::Datagram(_)) => self.packets_set_aside.count(SetAside::Udp, packet.wire_length),
+                Err(reason) => self.packets_set_aside.count(reason, packet.wire_length),
+            }
+            // Looking at clocks and signals for every packet would cost more than the packet.
+            if self.packets.is_multiple_of(4096) && self.look_up() {
+                break;
+            }
+            if let Some(round) = self.front.round() {
+                return Ok(End::Round(round));
+            }
+        }
+        self.look_up();
+        if let Some(packet) = self.front.finish() {
+            of_parts[packet.part()].push(packet);
+        }
+        Ok(End::Capture)
+    }
+
+    /// Says how far it is; whether the user asked to stop.
+    fn look_up(&mut self) -> bool {
+        self.progress.set(self.captures.inputs().iter().map(|input| input.bytes_read).sum());
+        self.interrupted |= interrupt::requested() && !self.live;
+        self.interrupted
+    }
 }
 
 /// A capture's error as the user sees it.
@@ -375,6 +431,37 @@ impl Ingested {
             let (subject, are) = if count == 1 { ("entry", "is") } else { ("entries", "are") };
             warn(format!("{count} {subject} of the folder {are} no capture and left out"), "-v says which and why");
         }
+        let Counts { memory_ended, vlan_changes, vlan_halves, straggler_bytes, .. } = self.counts;
+        if memory_ended > 0 {
+            warn(
+                format!(
+                    "{memory_ended} connections were ended because memory was full; what was left of them may count again"
+                ),
+                "raise --max-memory, or lower --idle-timeout",
+            );
+        }
+        if vlan_changes > 0 {
+            warn(
+                format!(
+                    "{vlan_changes} connections have packets of one end in two VLANs: different ones may be mixed up"
+                ),
+                "--vlan-key keeps connections in different VLANs apart",
+            );
+        }
+        if vlan_halves > 0 {
+            warn(
+                format!("{vlan_halves} connections have each end in a VLAN of its own and fall into two halves"),
+                "leave out --vlan-key",
+            );
+        }
+        if straggler_bytes > 0 {
+            warn(
+                format!(
+                    "{straggler_bytes} bytes of data came long after their connections had closed, and are in no vector"
+                ),
+                "see docs/extraction.md on closed connections",
+            );
+        }
         if self.interrupted {
             warn(format!("interrupted after {} packets", self.packets), "the part that was read is kept");
         }
@@ -445,6 +532,8 @@ impl Ingested {
             ("idle_timeout_ns", serde_json::json!(self.options.idle_timeout.as_nanos())),
             ("monitor", serde_json::json!(self.options.monitor.word())),
             ("complete_only", serde_json::json!(self.options.complete_only)),
+            ("vlan_key", serde_json::json!(self.options.vlan_key)),
+            ("max_memory_bytes", serde_json::json!(self.options.max_memory.bytes())),
             ("allow_truncated", serde_json::json!(self.options.allow_truncated)),
         ];
         let mut provenance = Provenance {
@@ -531,7 +620,13 @@ impl Ingested {
                 handshakes_repeated: counts.handshake_repeated,
                 ports_reused: counts.port_reuse,
                 ended_by_idle_timeout: counts.idle_ended,
+                ended_by_memory_limit: counts.memory_ended,
+                stragglers: counts.stragglers,
+                straggler_bytes: counts.straggler_bytes,
+                in_two_vlans: counts.vlan_changes,
+                halves_in_two_vlans: counts.vlan_halves,
                 clock_ran_backwards: counts.clock_backwards,
+                starts_moved: counts.starts_moved,
             },
             initiator_rule: rules.map(|(name, rule)| (name, counts.initiator_rule(rule))).into(),
             link_side_rule: sides.map(|(name, rule)| (name, counts.side_rule(rule))).into(),

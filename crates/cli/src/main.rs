@@ -4,6 +4,7 @@ mod args;
 mod clock;
 mod commands;
 mod experiment;
+mod extraction;
 mod failure;
 mod hosts;
 mod ingest;

@@ -253,7 +253,8 @@ fn vlans_are_out_of_the_key_unless_asked_for_and_said_to_matter() {
     assert_eq!(tagged_one_way(false), (1, 0));
     assert_eq!(tagged_one_way(true), (2, 1));
     // The same connection three times, untagged, in VLAN 42, and in 20 inside 10.
-    let in_vlans = |vlan_key: bool| connections("zeek-vlan-collisions.pcap", Options { vlan_key, ..Options::default() });
+    let in_vlans =
+        |vlan_key: bool| connections("zeek-vlan-collisions.pcap", Options { vlan_key, ..Options::default() });
     let Some(((together, warned), (apart, _))) = in_vlans(false).zip(in_vlans(true)) else { return };
     assert_eq!((together.len(), apart.len()), (1, 3));
     assert_eq!(warned.vlan_changes, 1);

@@ -39,10 +39,17 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
             let mut describer = Describer::default();
             manner.start("describe")?;
             let paths = std::slice::from_ref(&args.input);
-            let ingested = ingest::vectors(paths, &args.capture, &mut AddressBook::default(), manner, |vector| {
-                describer.add(vector);
-                Ok(())
-            })?;
+            let ingested = ingest::vectors(
+                paths,
+                &args.capture,
+                &mut AddressBook::default(),
+                &std::env::temp_dir(),
+                manner,
+                |vector| {
+                    describer.add(&vector);
+                    Ok(())
+                },
+            )?;
             ingested.warn(manner);
             (ingested.facts(), describer.finish())
         }

@@ -26,10 +26,11 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
     let mut hosts = hosts::book(&args.hosts)?;
     manner.start("extract")?;
     let mut writer = WorkloadWriter::create(&args.output).map_err(unwritable)?;
-    let sink = |vector: &ConnectionVector| writer.write(vector).map_err(unwritable);
+    let (capture, scratch) = (&args.capture, folder(&args.output));
+    let sink = |vector: ConnectionVector| writer.write_owned(vector).map_err(unwritable);
     let ingested = match &args.live.interface {
-        None => ingest::vectors(&args.captures, &args.capture, &mut hosts, manner, sink)?,
-        Some(interface) => ingest::live(interface, &args.live, &args.capture, &mut hosts, manner, sink)?,
+        None => ingest::vectors(&args.captures, capture, &mut hosts, scratch, manner, sink)?,
+        Some(interface) => ingest::live(interface, &args.live, capture, &mut hosts, scratch, manner, sink)?,
     };
     let mut provenance = ingested.provenance();
     hosts::note(&args.hosts, &mut provenance);
@@ -38,6 +39,11 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
     hosts::warn(&args.hosts, manner);
     manner.answer(|| json!(ingested.summary()), || sentence(&ingested, &args.output))?;
     Ok(if ingested.interrupted { Exit::Invalid } else { Exit::Done })
+}
+
+/// The folder that `file` is in.
+pub fn folder(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A workload file's error as the user sees it.

@@ -193,9 +193,10 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
     let path = staging.path().join(WORKLOAD_FILE);
     let mut writer = WorkloadWriter::create(&path).map_err(extract::unwritable)?;
     let mut hosts = AddressBook::default();
-    let ingested = ingest::vectors(&plan.sources, &args.capture, &mut hosts, manner, |vector| {
-        writer.write(vector).map_err(extract::unwritable)
-    })?;
+    let ingested =
+        ingest::vectors(&plan.sources, &args.capture, &mut hosts, extract::folder(&path), manner, |vector| {
+            writer.write_owned(vector).map_err(extract::unwritable)
+        })?;
     let facts =
         writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(extract::unwritable)?;
     if facts.connections == 0 {
@@ -401,9 +402,14 @@ impl Job<'_> {
         if capture.monitor != args::Monitor::Mid {
             words.extend(["--monitor".to_owned(), capture.monitor.word().to_owned()]);
         }
-        for (option, given) in
-            [("--complete-only", capture.complete_only), ("--allow-truncated", capture.allow_truncated)]
-        {
+        if capture.max_memory != args::MAX_MEMORY {
+            words.extend(["--max-memory".to_owned(), format!("{}kb", capture.max_memory.bytes() as f64 / 1e3)]);
+        }
+        for (option, given) in [
+            ("--complete-only", capture.complete_only),
+            ("--allow-truncated", capture.allow_truncated),
+            ("--vlan-key", capture.vlan_key),
+        ] {
             words.extend(given.then(|| option.to_owned()));
         }
         words.extend(["--seed".to_owned(), seed.to_string()]);

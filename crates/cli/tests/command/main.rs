@@ -6,3 +6,4 @@ mod documented;
 mod hosts;
 mod round_trip;
 mod support;
+mod threads;

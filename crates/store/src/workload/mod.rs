@@ -8,6 +8,7 @@
 mod facts;
 mod reader;
 mod rows;
+mod runs;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -17,6 +18,7 @@ pub use facts::{
     CaptureFacts, ConnectionCounts, DirectionSeries, InputFile, PerSideBytes, Provenance, TrafficFacts, WorkloadFacts,
 };
 pub use reader::WorkloadReader;
+pub use runs::Runs;
 pub use writer::WorkloadWriter;
 
 /// The version written, and the only one read.

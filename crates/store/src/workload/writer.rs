@@ -49,6 +49,15 @@ impl WorkloadWriter {
     /// [`WorkloadError::Unsorted`], or [`WorkloadError::Write`] if the file cannot grow. After an error the writer
     /// is of no more use.
     pub fn write(&mut self, vector: &ConnectionVector) -> Result<(), WorkloadError> {
+        self.write_owned(vector.clone())
+    }
+
+    /// [`Self::write`] for a vector that is needed no more.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::write`].
+    pub fn write_owned(&mut self, vector: ConnectionVector) -> Result<(), WorkloadError> {
         let key = (vector.start, vector.id);
         if self.last.replace(key).is_some_and(|last| last >= key) {
             return Err(WorkloadError::Unsorted { path: self.staged.path().to_owned(), row: self.table.written() });
@@ -56,7 +65,7 @@ impl WorkloadWriter {
         if let Some(rtt) = vector.min_rtt() {
             self.rtt.add(rtt.as_nanos());
         }
-        self.table.write(vector.clone()).map_err(|error| WorkloadError::write(self.staged.path(), error))
+        self.table.write(vector).map_err(|error| WorkloadError::write(self.staged.path(), error))
     }
 
     /// Completes the file and gives it its name. Series with more than 65,536 bins are stored in wider ones.

@@ -1,0 +1,77 @@
+//! `--threads`, `--max-memory` and `--vlan-key`: what they change and what not.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::{Bench, Traffic};
+
+/// The captures to compare on: the bundled one, and the shared ones where there are any.
+fn captures() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut captures = vec![root.join("../../testdata/demo.pcap.gz")];
+    let beside = root.join("../../../shared/data");
+    let shared = std::env::var_os("FLOWLOOM_SHARED").map_or(beside, PathBuf::from).join("pcap");
+    match std::fs::read_dir(&shared) {
+        Ok(entries) => captures.extend(entries.map(|entry| entry.unwrap().path()).filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            [".pcap", ".pcap.gz", ".pcapng", ".dmp"].iter().any(|ending| name.ends_with(ending))
+        })),
+        Err(_) => eprintln!("skipped: no shared captures (set FLOWLOOM_SHARED)"),
+    }
+    captures.sort();
+    captures
+}
+
+#[test]
+fn the_result_is_the_same_with_any_number_of_threads() {
+    let bench = Bench::new();
+    let mut compared = 0;
+    for capture in captures() {
+        let extract = |threads: &str| {
+            let said = bench.flowloom(&[
+                "extract",
+                capture.to_str().unwrap(),
+                "--allow-truncated",
+                "-o",
+                "w.parquet",
+                "--force",
+                "--hosts",
+                "number",
+                "--json",
+                "--threads",
+                threads,
+            ]);
+            (said.code, said.out, said.err, std::fs::read(bench.path("w.parquet")).ok())
+        };
+        let alone = extract("1");
+        for threads in ["2", "4"] {
+            assert!(extract(threads) == alone, "{} differs with {threads} threads", capture.display());
+        }
+        compared += usize::from(alone.0 == 0);
+    }
+    assert!(compared > 0);
+    eprintln!("{compared} captures are the same with 1, 2 and 4 threads");
+}
+
+#[test]
+fn an_error_in_the_middle_of_a_capture_ends_every_thread() {
+    let bench = Bench::new();
+    let mut bytes = Traffic::many(400).pcap();
+    bytes.truncate(bytes.len() - 7);
+    bench.file("cut.pcap", &bytes);
+    for threads in ["1", "2", "4"] {
+        let said = bench.flowloom(&["extract", "cut.pcap", "-o", "w.parquet", "--threads", threads]);
+        said.failed(1, &["cut.pcap", "nothing was written", "--allow-truncated"]);
+        assert_eq!(bench.names(), ["cut.pcap"]);
+    }
+}
+
+#[test]
+fn sizes_and_threads_are_checked() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(2).pcap());
+    for (option, value, word) in
+        [("--max-memory", "2", "2gb"), ("--max-memory", "10mb", "100mb"), ("--threads", "0", "1..=64")]
+    {
+        bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet", option, value]).failed(2, &[option, word]);
+    }
+}
