@@ -9,7 +9,7 @@ use flowloom_core::record::{
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, Endpoint, InitiatorRule, LinkSide, Pattern, PerSide, Segments, Side, Span,
+    Adu, Close, ConnectionVector, Endpoint, InitiatorRule, LinkSide, Pattern, PerSide, Repeated, Segments, Side, Span,
 };
 use flowloom_report::{Facts, HostFacts, Original};
 use flowloom_store::run_folder::{RunFolder, RunOptions, RunWriter, TrafficPoint};
@@ -171,9 +171,10 @@ impl MadeUp {
             push(Side::Acceptor, response, if index + 1 == epochs.len() { 0.0 } else { pause }, &mut now);
         }
         let lossy = self.lossy > 0 && id % self.lossy == 3;
+        let repeated = Repeated { timeout: u64::from(lossy), ..Repeated::default() };
         let end = Endpoint {
             min_transit: Some(Duration::from_nanos(rtt.as_nanos() / 2)),
-            segments: Some(Segments { data: 10, duplicates: u64::from(lossy), ..Segments::default() }),
+            segments: Some(Segments { data: 10, duplicates: repeated.total(), repeated, ..Segments::default() }),
             ..Endpoint::default()
         };
         ConnectionVector {
