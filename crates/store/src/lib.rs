@@ -3,6 +3,7 @@
 pub mod addresses;
 pub mod capture;
 pub mod flows;
+pub mod formats;
 pub mod run_folder;
 mod staged;
 mod table;

@@ -18,8 +18,7 @@ const RST: u8 = Flags::RST;
 
 /// The connections of a shared capture.
 fn connections(file: &str, options: Options) -> Option<(Vec<Finished>, Counts)> {
-    let extraction = real_captures::extract(&real_captures::folder()?.join(file), options);
-    Some((extraction.connections, extraction.counts))
+    Some(real_captures::extract(&real_captures::folder()?.join(file), options))
 }
 
 /// Bytes of both sides of every connection.

@@ -22,12 +22,14 @@ use flowloom_core::time::Time;
 use flowloom_core::wire::{Decoder, LinkType, Parsed, SetAside};
 use flowloom_core::workload::LinkSide;
 
+pub(crate) use error::Fault;
 pub use error::{CaptureError, CaptureErrorKind};
 pub use facts::{Compression, Format, InputFacts};
 pub use folder::Skipped;
 use live::Live;
 pub use live::LiveOptions;
 use merge::Merge;
+pub(crate) use source::Source;
 pub use write::PcapWriter;
 
 /// More captured bytes than any packet has; a record that claims more is damaged.

@@ -1,0 +1,383 @@
+//! CSV: a row per connection, which is read back, or a row per ADU, for spreadsheets.
+
+use std::io::{self, Write};
+
+use csv::{ReaderBuilder, StringRecord, Writer};
+use flowloom_core::workload::ConnectionVector;
+use serde_json::{Map, Value};
+
+use super::error::{Flaw, FormatError};
+use super::lines::Lines;
+use super::notes::Notes;
+use super::stored::StoredVector;
+
+/// How the two forms begin.
+pub(super) const BEGINS: &[u8] = b"id,start_ns,";
+/// The columns of a connection but its ends and ADUs; the first two tell the format.
+const CONNECTION: [&str; 16] = [
+    "id",
+    "start_ns",
+    "label_subset",
+    "label_id",
+    "protocol",
+    "evidence",
+    "initiator_side",
+    "initiator_rule",
+    "pattern",
+    "complete",
+    "handshake_repeated",
+    "syn_rtt_ns",
+    "stated_rtt_ns",
+    "lifetime_ns",
+    "close",
+    "t_close_ns",
+];
+/// The columns of an end, each behind `initiator_` or `acceptor_`.
+const END: [&str; 15] = [
+    "host_number",
+    "address",
+    "port",
+    "syn_seen",
+    "rst_seen",
+    "mss_bytes",
+    "max_window_bytes",
+    "max_window_unscaled_bytes",
+    "window_scale",
+    "min_transit_ns",
+    "lead_in_ns",
+    "fin_wait_ns",
+    "packets",
+    "ip_bytes",
+    "stated_loss_ppm",
+];
+/// The counts of segments of an end, behind those: all of them are filled, or none.
+const SEGMENTS: [&str; 18] = [
+    "data_segments",
+    "duplicate_segments",
+    "late_segments",
+    "lost_before_segments",
+    "uncaptured_segments",
+    "duplicate_timeout_segments",
+    "duplicate_fast_segments",
+    "duplicate_other_segments",
+    "duplicate_spurious_segments",
+    "duplicate_copy_segments",
+    "duplicate_unknown_segments",
+    "lost_before_timeout_segments",
+    "lost_before_fast_segments",
+    "lost_before_other_segments",
+    "keep_alive_segments",
+    "window_probe_segments",
+    "missing_bytes",
+    "unacked_bytes",
+];
+/// The members of an ADU, in the order in which the column `adus` lists them.
+const ADU: [&str; 7] = ["side", "bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
+/// Columns that hold words; those below hold truth values, all others numbers.
+const WORDS: [&str; 9] =
+    ["protocol", "evidence", "initiator_side", "initiator_rule", "pattern", "close", "address", "side", "waiter"];
+const TRUTHS: [&str; 4] = ["complete", "handshake_repeated", "syn_seen", "rst_seen"];
+/// Longest row: a connection of a million ADUs.
+const MOST_LINE_BYTES: usize = 256 << 20;
+
+/// What a row of CSV is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Rows {
+    /// A connection; its ADUs are in one column.
+    #[default]
+    Connections,
+    /// An ADU, with its connection's number, start and epoch.
+    Adus,
+}
+
+/// Writes CSV.
+pub struct CsvWriter<W: Write> {
+    out: Writer<W>,
+    rows: Rows,
+    notes: Notes,
+}
+
+impl<W: Write> CsvWriter<W> {
+    /// Starts a table with its header.
+    ///
+    /// # Errors
+    /// `out`'s.
+    pub fn new(out: W, rows: Rows) -> io::Result<CsvWriter<W>> {
+        let mut out = Writer::from_writer(out);
+        match rows {
+            Rows::Connections => out.write_record(columns())?,
+            Rows::Adus => out.write_record(["id", "start_ns", "adu", "epoch"].iter().chain(&ADU))?,
+        }
+        Ok(CsvWriter { out, rows, notes: Notes::default() })
+    }
+
+    /// Adds a connection.
+    ///
+    /// # Errors
+    /// `out`'s.
+    pub fn write(&mut self, vector: &ConnectionVector) -> io::Result<()> {
+        self.notes.vectors += 1;
+        let stored = StoredVector::from(vector);
+        match self.rows {
+            Rows::Connections => self.out.write_record(fields(&stored)?)?,
+            Rows::Adus => {
+                // Concurrent ends have no epochs.
+                let mut epochs = vector.epochs().enumerate().flat_map(|(index, epoch)| {
+                    let adus = usize::from(epoch.request.is_some()) + usize::from(epoch.response.is_some());
+                    std::iter::repeat_n(index, adus)
+                });
+                for (index, adu) in stored.adus.iter().enumerate() {
+                    let place = [
+                        stored.id.to_string(),
+                        stored.start_ns.to_string(),
+                        index.to_string(),
+                        epochs.next().map_or_else(String::new, |epoch| epoch.to_string()),
+                    ];
+                    let members = serde_json::to_value(adu)?;
+                    self.out.write_record(place.into_iter().chain(ADU.map(|name| text(&members[name]))))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the table.
+    ///
+    /// # Errors
+    /// `out`'s.
+    pub fn finish(self) -> io::Result<(W, Notes)> {
+        let mut out = self.out.into_inner().map_err(|error| error.into_error())?;
+        out.flush()?;
+        Ok((out, self.notes))
+    }
+}
+
+/// The header of the table of connections.
+fn columns() -> Vec<String> {
+    let ends = ["initiator", "acceptor"]
+        .into_iter()
+        .flat_map(|end| END.iter().chain(&SEGMENTS).map(move |name| format!("{end}_{name}")));
+    CONNECTION.map(str::to_owned).into_iter().chain(ends).chain(["adus".to_owned()]).collect()
+}
+
+/// A value as it stands in a field; nothing where nothing is known.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn fields(stored: &StoredVector) -> io::Result<Vec<String>> {
+    let value = serde_json::to_value(stored)?;
+    let mut fields: Vec<String> = CONNECTION.iter().map(|name| text(&value[*name])).collect();
+    for end in ["initiator", "acceptor"] {
+        fields.extend(END.iter().map(|name| text(&value[end][*name])));
+        fields.extend(SEGMENTS.iter().map(|name| text(&value[end]["segments"][*name])));
+    }
+    let mut adus = Vec::new();
+    for adu in &stored.adus {
+        let value = serde_json::to_value(adu)?;
+        adus.push(ADU.map(|name| text(&value[name])).join(":"));
+    }
+    fields.push(adus.join(" "));
+    Ok(fields)
+}
+
+/// Reads the table of connections. After an error the iterator ends.
+pub struct CsvReader {
+    lines: Lines,
+    notes: Notes,
+    ended: bool,
+}
+
+/// Reads the vectors of a table in memory.
+///
+/// # Errors
+/// As [`CsvReader`].
+pub fn read(text: &[u8]) -> Result<Vec<ConnectionVector>, FormatError> {
+    CsvReader::new(Lines::of("vectors", text)?)?.collect()
+}
+
+impl CsvReader {
+    /// Reads the header of `lines`.
+    pub(crate) fn new(mut lines: Lines) -> Result<CsvReader, FormatError> {
+        const EXPECTED: &str = "the header that flowloom writes, all columns in its order";
+        if !lines.advance(MOST_LINE_BYTES)? {
+            return Err(FormatError::Foreign {
+                file: lines.file().to_owned(),
+                problem: "the file is empty".to_owned(),
+            });
+        }
+        let header = split(lines.bytes()).map_err(|flaw| lines.flaw(&flaw))?;
+        if header.iter().skip(2).take(2).eq(["adu", "epoch"]) {
+            return Err(FormatError::Foreign {
+                file: lines.file().to_owned(),
+                problem:
+                    "this table has a row per ADU, which does not hold all of a connection; give the one with a row \
+                          per connection"
+                        .to_owned(),
+            });
+        }
+        if !header.iter().eq(columns().iter().map(String::as_str)) {
+            return Err(lines.flaw(&Flaw::new("other columns than a table of connections has", EXPECTED)));
+        }
+        Ok(CsvReader { lines, notes: Notes::default(), ended: false })
+    }
+
+    /// What was counted so far.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    pub(crate) fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
+
+    fn read_next(&mut self) -> Result<Option<ConnectionVector>, FormatError> {
+        while self.lines.advance(MOST_LINE_BYTES)? {
+            if self.lines.bytes().trim_ascii().is_empty() {
+                continue;
+            }
+            let vector = split(self.lines.bytes()).and_then(|record| vector(&record));
+            self.notes.vectors += 1;
+            return vector.map(Some).map_err(|flaw| self.lines.flaw(&flaw));
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for CsvReader {
+    type Item = Result<ConnectionVector, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let next = self.read_next().transpose();
+        self.ended = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+/// The fields of a line. Lines are split first, so that a stray quotation mark spoils one row and not the rest.
+fn split(line: &[u8]) -> Result<StringRecord, Flaw> {
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(line);
+    let mut record = StringRecord::new();
+    match reader.read_record(&mut record) {
+        Ok(_) => Ok(record),
+        Err(error) => Err(Flaw::new(error.to_string(), "comma-separated fields")),
+    }
+}
+
+/// The vector of a row.
+fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
+    let width = CONNECTION.len() + 2 * (END.len() + SEGMENTS.len()) + 1;
+    if record.len() != width {
+        let problem = format!("{} fields, and the header names {width}", record.len());
+        return Err(Flaw::new(problem, "one value per column; was the row cut?"));
+    }
+    let mut rest = record.iter();
+    let mut members = record_of(&CONNECTION, rest.by_ref().take(CONNECTION.len()))?;
+    for end in ["initiator", "acceptor"] {
+        let mut of_end = record_of(&END, rest.by_ref().take(END.len()))?;
+        let segments = record_of(&SEGMENTS, rest.by_ref().take(SEGMENTS.len()))?;
+        if !segments.is_empty() {
+            of_end.insert("segments".to_owned(), Value::Object(segments));
+        }
+        members.insert(end.to_owned(), Value::Object(of_end));
+    }
+    members.insert("adus".to_owned(), Value::Array(adus(rest.next().unwrap_or_default())?));
+    serde_json::from_value::<StoredVector>(Value::Object(members))
+        .map_err(|error| Flaw::new(error.to_string(), "values as docs/formats.md describes them"))?
+        .vector()
+}
+
+/// The named members of a part of a row; empty fields are left out.
+fn record_of<'a>(names: &[&str], values: impl Iterator<Item = &'a str>) -> Result<Map<String, Value>, Flaw> {
+    let mut members = Map::new();
+    for (name, text) in names.iter().zip(values).filter(|(_, text)| !text.is_empty()) {
+        let value = if WORDS.contains(name) {
+            Value::String(text.to_owned())
+        } else if TRUTHS.contains(name) {
+            let truth = text.parse::<bool>();
+            Value::Bool(truth.map_err(|_| Flaw::new(format!("{name} is \"{text}\""), "true or false"))?)
+        } else {
+            let number = text.parse::<u64>();
+            Value::from(number.map_err(|_| Flaw::new(format!("{name} is \"{text}\""), "a whole number from 0"))?)
+        };
+        members.insert((*name).to_owned(), value);
+    }
+    Ok(members)
+}
+
+fn adus(text: &str) -> Result<Vec<Value>, Flaw> {
+    const EXPECTED: &str = "SIDE:BYTES:WAIT_NS:WAITER:FIRST_SEEN_NS:LAST_SEEN_NS:PACKETS, with blanks between ADUs";
+    text.split_ascii_whitespace()
+        .map(|adu| {
+            if adu.split(':').count() != ADU.len() {
+                return Err(Flaw::new(format!("an ADU is \"{adu}\""), EXPECTED));
+            }
+            record_of(&ADU, adu.split(':')).map(Value::Object)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stored::{StoredAdu, StoredEnd, StoredSegments};
+    use super::*;
+
+    /// A field added to a record must become a column.
+    #[test]
+    fn the_columns_are_the_members() {
+        let end = StoredEnd {
+            host_number: Some(1),
+            address: Some("::1".parse().unwrap()),
+            port: Some(1),
+            syn_seen: true,
+            rst_seen: true,
+            mss_bytes: Some(1),
+            max_window_bytes: Some(1),
+            max_window_unscaled_bytes: Some(1),
+            window_scale: Some(1),
+            min_transit_ns: Some(1),
+            lead_in_ns: Some(1),
+            fin_wait_ns: Some(1),
+            packets: Some(1),
+            ip_bytes: Some(1),
+            stated_loss_ppm: Some(1),
+            segments: None,
+        };
+        let adu = StoredAdu {
+            side: String::new(),
+            bytes: 1,
+            waiter: String::new(),
+            wait_ns: Some(1),
+            first_seen_ns: Some(1),
+            last_seen_ns: Some(1),
+            packets: Some(1),
+        };
+        let vector = StoredVector {
+            label_subset: Some(1),
+            label_id: Some(1),
+            syn_rtt_ns: Some(1),
+            stated_rtt_ns: Some(1),
+            lifetime_ns: Some(1),
+            t_close_ns: Some(1),
+            ..StoredVector::default()
+        };
+        let names = |value: Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let sorted = |names: &[&str], more: &[&str]| {
+            let mut all: Vec<String> = names.iter().chain(more).map(|name| (*name).to_owned()).collect();
+            all.sort();
+            all
+        };
+        assert_eq!(names(serde_json::to_value(end).unwrap()), sorted(&END, &[]));
+        assert_eq!(names(serde_json::to_value(adu).unwrap()), sorted(&ADU, &[]));
+        assert_eq!(names(serde_json::to_value(StoredSegments::default()).unwrap()), sorted(&SEGMENTS, &[]));
+        let parts = ["initiator", "acceptor", "adus"];
+        assert_eq!(names(serde_json::to_value(vector).unwrap()), sorted(&CONNECTION, &parts));
+    }
+}

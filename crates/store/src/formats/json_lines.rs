@@ -1,0 +1,158 @@
+//! JSON lines: a header, then one object per connection, as nested as the vector is.
+
+use std::io::{self, Write};
+
+use flowloom_core::workload::ConnectionVector;
+use serde::{Deserialize, Serialize};
+
+use super::error::{Flaw, FormatError};
+use super::lines::Lines;
+use super::notes::Notes;
+use super::stored::StoredVector;
+use crate::workload::WorkloadFacts;
+
+/// The format's name in the header.
+const FORMAT: &str = "flowloom-vectors";
+/// The version written, and the only one read.
+const VERSION: u64 = 1;
+/// How a file begins.
+pub(super) const BEGINS: &[u8] = b"{\"format\":\"flowloom-vectors\"";
+/// Longest line: a connection of a million ADUs.
+const MOST_LINE_BYTES: usize = 256 << 20;
+
+#[derive(Serialize, Deserialize)]
+struct Header<F> {
+    format: String,
+    version: u64,
+    /// `WorkloadFacts`, read only where the version is known.
+    facts: F,
+}
+
+/// Writes JSON lines.
+pub struct JsonLinesWriter<W> {
+    out: W,
+    notes: Notes,
+}
+
+impl<W: Write> JsonLinesWriter<W> {
+    /// Starts a file that says `facts` of itself.
+    ///
+    /// # Errors
+    /// `out`'s.
+    pub fn new(mut out: W, facts: &WorkloadFacts) -> io::Result<JsonLinesWriter<W>> {
+        serde_json::to_writer(&mut out, &Header { format: FORMAT.to_owned(), version: VERSION, facts })?;
+        out.write_all(b"\n")?;
+        Ok(JsonLinesWriter { out, notes: Notes::default() })
+    }
+
+    /// Adds a connection.
+    ///
+    /// # Errors
+    /// `out`'s.
+    pub fn write(&mut self, vector: &ConnectionVector) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, &StoredVector::from(vector))?;
+        self.notes.vectors += 1;
+        self.out.write_all(b"\n")
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// `out`'s.
+    pub fn finish(mut self) -> io::Result<(W, Notes)> {
+        self.out.flush()?;
+        Ok((self.out, self.notes))
+    }
+}
+
+/// Reads JSON lines. After an error the iterator ends.
+pub struct JsonLinesReader {
+    lines: Lines,
+    facts: WorkloadFacts,
+    notes: Notes,
+    ended: bool,
+}
+
+/// Reads the vectors of a file in memory.
+///
+/// # Errors
+/// As [`JsonLinesReader`].
+pub fn read(text: &[u8]) -> Result<(Vec<ConnectionVector>, WorkloadFacts), FormatError> {
+    let mut reader = JsonLinesReader::new(Lines::of("vectors", text)?)?;
+    let vectors = reader.by_ref().collect::<Result<_, _>>()?;
+    Ok((vectors, reader.facts))
+}
+
+impl JsonLinesReader {
+    /// Reads the header of `lines`.
+    pub(crate) fn new(mut lines: Lines) -> Result<JsonLinesReader, FormatError> {
+        const EXPECTED: &str = "{\"format\":\"flowloom-vectors\",\"version\":1,\"facts\":{...}}";
+        if !lines.advance(MOST_LINE_BYTES)? {
+            return Err(FormatError::Foreign {
+                file: lines.file().to_owned(),
+                problem: "the file is empty".to_owned(),
+            });
+        }
+        let text = lines.text()?;
+        let parse = || -> Result<WorkloadFacts, Flaw> {
+            let flaw = |error: serde_json::Error| Flaw::new(format!("no header: {error}"), EXPECTED);
+            let header: Header<serde_json::Value> = serde_json::from_str(text).map_err(flaw)?;
+            if header.format != FORMAT {
+                return Err(Flaw::new(format!("the format is \"{}\"", header.format), EXPECTED));
+            }
+            if header.version != VERSION {
+                let problem = format!("version {}, and this flowloom reads version {VERSION}", header.version);
+                return Err(Flaw::new(problem, "an update of flowloom, or the file written again with this one"));
+            }
+            serde_json::from_value(header.facts).map_err(flaw)
+        };
+        let facts = parse().map_err(|flaw| lines.flaw(&flaw))?;
+        Ok(JsonLinesReader { lines, facts, notes: Notes::default(), ended: false })
+    }
+
+    /// What the file says about itself.
+    pub fn facts(&self) -> &WorkloadFacts {
+        &self.facts
+    }
+
+    /// What was counted so far.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    pub(crate) fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
+
+    fn read_next(&mut self) -> Result<Option<ConnectionVector>, FormatError> {
+        while self.lines.advance(MOST_LINE_BYTES)? {
+            let text = self.lines.text()?;
+            if text.trim().is_empty() {
+                continue;
+            }
+            let stored = serde_json::from_str::<StoredVector>(text)
+                .map_err(|error| Flaw::new(error.to_string(), "a connection as docs/formats.md describes it"));
+            let vector = stored.and_then(StoredVector::vector).map_err(|flaw| self.lines.flaw(&flaw))?;
+            self.notes.vectors += 1;
+            return Ok(Some(vector));
+        }
+        if self.notes.vectors != self.facts.connections {
+            let problem = format!("{} connections, and the header says {}", self.notes.vectors, self.facts.connections);
+            return Err(self.lines.flaw_at(self.lines.number(), &Flaw::new(problem, "the whole file; was it cut?")));
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for JsonLinesReader {
+    type Item = Result<ConnectionVector, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let next = self.read_next().transpose();
+        self.ended = !matches!(next, Some(Ok(_)));
+        next
+    }
+}

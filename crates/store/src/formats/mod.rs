@@ -1,0 +1,109 @@
+//! Vectors in the formats of other tools and in texts that every tool reads (`docs/formats.md`).
+//!
+//! [`VectorFile`] reads any of them, told apart by content; [`VectorWriter`] writes one, chosen by the name. Each format
+//! has a `read(&[u8])` of its own.
+
+pub mod csv_table;
+mod error;
+pub mod json_lines;
+mod lines;
+mod notes;
+mod reader;
+mod sorted;
+mod stored;
+mod tally;
+pub mod tmix;
+mod writer;
+pub mod zeek;
+
+pub use csv_table::Rows;
+pub use error::{FormatError, LineError};
+pub use notes::{Notes, Occurrences, Remark};
+pub use reader::{Clock, VectorFile, head};
+pub use sorted::{Sorted, Sorter};
+pub use tally::Tally;
+pub use tmix::Assumptions;
+pub use writer::VectorWriter;
+
+use tmix::Spelling;
+
+/// A format of vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Flowloom's workload file.
+    Parquet,
+    /// Tmix connection vectors.
+    Tmix(Spelling),
+    /// Zeek's conn.log.
+    Zeek,
+    /// CSV.
+    Csv,
+    /// JSON lines.
+    JsonLines,
+}
+
+impl Format {
+    /// Every format with the name that `--from` and `--to` take.
+    pub const NAMES: [(&'static str, Format); 6] = [
+        ("parquet", Format::Parquet),
+        ("tmix", Format::Tmix(Spelling::Original)),
+        ("tmix-alt", Format::Tmix(Spelling::Alternate)),
+        ("zeek", Format::Zeek),
+        ("csv", Format::Csv),
+        ("jsonl", Format::JsonLines),
+    ];
+
+    /// The format that a file name asks for.
+    pub fn of_name(name: &str) -> Option<Format> {
+        const ENDINGS: [(&str, Format); 10] = [
+            (".parquet", Format::Parquet),
+            (".alt.cvec", Format::Tmix(Spelling::Alternate)),
+            (".v2.cvec", Format::Tmix(Spelling::Alternate)),
+            (".cvec", Format::Tmix(Spelling::Original)),
+            (".tcvec", Format::Tmix(Spelling::Original)),
+            (".jsonl", Format::JsonLines),
+            (".csv", Format::Csv),
+            (".conn.log", Format::Zeek),
+            ("conn.log", Format::Zeek),
+            (".tsv", Format::Zeek),
+        ];
+        ENDINGS.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| format)
+    }
+
+    /// The format of a file that begins with `head`, `None` if it is none of these.
+    pub fn of_content(head: &[u8]) -> Option<Format> {
+        if head.starts_with(b"PAR1") {
+            return Some(Format::Parquet);
+        }
+        if head.starts_with(json_lines::BEGINS) {
+            return Some(Format::JsonLines);
+        }
+        if head.starts_with(csv_table::BEGINS) {
+            return Some(Format::Csv);
+        }
+        if zeek::is_tsv(head) || zeek::is_json(head) {
+            return Some(Format::Zeek);
+        }
+        tmix_spelling(head).map(Format::Tmix)
+    }
+}
+
+/// The spelling of a text whose first line that is no comment is a line of Tmix vectors.
+fn tmix_spelling(head: &[u8]) -> Option<Spelling> {
+    let end = head.iter().rposition(|byte| *byte == b'\n').unwrap_or(head.len());
+    let text = std::str::from_utf8(&head[..end]).ok()?;
+    let line =
+        text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()).find(|line| !line.is_empty())?;
+    let mut tokens = line.split_ascii_whitespace();
+    let word = tokens.next()?;
+    // A line without its header is one of these too: the reader says what is wrong with it.
+    let is_number =
+        |token: &str| token.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let numbers = tokens.clone().count() > 0 && tokens.all(is_number);
+    match word {
+        _ if !numbers => None,
+        "I" | "A" => Some(Spelling::Alternate),
+        "m" | "w" | "r" | "l" | ">" | "<" | "t" | "c>" | "c<" | "t>" | "t<" => Some(Spelling::Original),
+        word => Spelling::of(word),
+    }
+}

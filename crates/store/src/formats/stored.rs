@@ -1,0 +1,283 @@
+//! The form of a vector in JSON lines and CSV: names with units, numbers as they are.
+
+use std::net::IpAddr;
+
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{
+    Adu, ConnectionVector, Endpoint, Host, Label, PerSide, Repaired, Repeated, Segments, Side, Span,
+};
+use serde::{Deserialize, Serialize};
+
+use super::error::Flaw;
+use crate::table::Text;
+
+/// Most bytes one end of a connection may have sent: 256 TiB.
+const MOST_BYTES: u64 = 1 << 48;
+
+/// A record whose members after the semicolon are left out where nothing is known.
+macro_rules! record {
+    ($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),* $(,)?; $($option:ident: $inner:ty),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(super) struct $name {
+            $(pub $field: $type,)*
+            $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $option: Option<$inner>,)*
+        }
+    };
+}
+
+record! {
+    /// A connection vector.
+    StoredVector {
+        id: u64, start_ns: u64, protocol: String, evidence: String, initiator_side: String, initiator_rule: String,
+        pattern: String, complete: bool, handshake_repeated: bool, close: String, initiator: StoredEnd,
+        acceptor: StoredEnd, adus: Vec<StoredAdu>;
+        label_subset: u64, label_id: u64, syn_rtt_ns: u64, stated_rtt_ns: u64, lifetime_ns: u64, t_close_ns: u64,
+    }
+}
+
+record! {
+    /// One end.
+    StoredEnd {
+        syn_seen: bool, rst_seen: bool;
+        host_number: u32, address: IpAddr, port: u16, mss_bytes: u16, max_window_bytes: u64,
+        max_window_unscaled_bytes: u16, window_scale: u8, min_transit_ns: u64, lead_in_ns: u64, fin_wait_ns: u64,
+        packets: u64, ip_bytes: u64, stated_loss_ppm: u32, segments: StoredSegments,
+    }
+}
+
+record! {
+    /// What became of the data segments of an end.
+    StoredSegments {
+        data_segments: u64, duplicate_segments: u64, late_segments: u64, lost_before_segments: u64,
+        uncaptured_segments: u64, duplicate_timeout_segments: u64, duplicate_fast_segments: u64,
+        duplicate_other_segments: u64, duplicate_spurious_segments: u64, duplicate_copy_segments: u64,
+        duplicate_unknown_segments: u64, lost_before_timeout_segments: u64, lost_before_fast_segments: u64,
+        lost_before_other_segments: u64, keep_alive_segments: u64, window_probe_segments: u64, missing_bytes: u64,
+        unacked_bytes: u64;
+    }
+}
+
+record! {
+    /// An ADU.
+    StoredAdu {
+        side: String, bytes: u64, waiter: String;
+        wait_ns: u64, first_seen_ns: u64, last_seen_ns: u64, packets: u32,
+    }
+}
+
+fn name<T: Text>(value: T) -> String {
+    T::NAMES.iter().find(|(_, known)| *known == value).map_or_else(String::new, |(name, _)| (*name).to_owned())
+}
+
+pub(super) fn of_name<T: Text>(text: &str, field: &str) -> Result<T, Flaw> {
+    let known = T::NAMES.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+    known.ok_or_else(|| Flaw::new(format!("{field} is \"{text}\""), "one of the names in docs/formats.md"))
+}
+
+fn nanos(duration: Option<Duration>) -> Option<u64> {
+    duration.map(Duration::as_nanos)
+}
+
+impl From<&ConnectionVector> for StoredVector {
+    fn from(vector: &ConnectionVector) -> StoredVector {
+        StoredVector {
+            id: vector.id,
+            label_subset: vector.label.map(|label| label.subset),
+            label_id: vector.label.map(|label| label.id),
+            start_ns: vector.start.as_nanos(),
+            protocol: name(vector.protocol),
+            evidence: name(vector.evidence),
+            initiator_side: name(vector.initiator_side),
+            initiator_rule: name(vector.initiator_rule),
+            pattern: name(vector.pattern),
+            complete: vector.complete,
+            handshake_repeated: vector.handshake_repeated,
+            syn_rtt_ns: nanos(vector.syn_rtt),
+            stated_rtt_ns: nanos(vector.stated_rtt),
+            lifetime_ns: nanos(vector.lifetime),
+            close: name(vector.close),
+            t_close_ns: nanos(vector.t_close),
+            initiator: StoredEnd::from(&vector.ends.initiator),
+            acceptor: StoredEnd::from(&vector.ends.acceptor),
+            adus: vector.adus.iter().map(StoredAdu::from).collect(),
+        }
+    }
+}
+
+impl From<&Endpoint> for StoredEnd {
+    fn from(end: &Endpoint) -> StoredEnd {
+        let (host_number, address) = match end.host {
+            None => (None, None),
+            Some(Host::Number(number)) => (Some(number), None),
+            Some(Host::Address(address)) => (None, Some(address)),
+        };
+        StoredEnd {
+            host_number,
+            address,
+            port: end.port,
+            syn_seen: end.syn_seen,
+            rst_seen: end.rst_seen,
+            mss_bytes: end.mss,
+            max_window_bytes: end.max_window,
+            max_window_unscaled_bytes: end.max_window_unscaled,
+            window_scale: end.window_scale,
+            min_transit_ns: nanos(end.min_transit),
+            lead_in_ns: nanos(end.lead_in),
+            fin_wait_ns: nanos(end.fin_wait),
+            packets: end.packets,
+            ip_bytes: end.ip_bytes,
+            stated_loss_ppm: end.stated_loss_ppm,
+            segments: end.segments.as_ref().map(StoredSegments::from),
+        }
+    }
+}
+
+impl From<&Segments> for StoredSegments {
+    fn from(segments: &Segments) -> StoredSegments {
+        let Segments { repeated, repaired, .. } = segments;
+        StoredSegments {
+            data_segments: segments.data,
+            duplicate_segments: segments.duplicates,
+            late_segments: segments.late,
+            lost_before_segments: segments.lost_before,
+            uncaptured_segments: segments.uncaptured,
+            duplicate_timeout_segments: repeated.timeout,
+            duplicate_fast_segments: repeated.fast,
+            duplicate_other_segments: repeated.other,
+            duplicate_spurious_segments: repeated.spurious,
+            duplicate_copy_segments: repeated.copies,
+            duplicate_unknown_segments: repeated.unknown,
+            lost_before_timeout_segments: repaired.timeout,
+            lost_before_fast_segments: repaired.fast,
+            lost_before_other_segments: repaired.other,
+            keep_alive_segments: segments.keep_alives,
+            window_probe_segments: segments.window_probes,
+            missing_bytes: segments.missing_bytes,
+            unacked_bytes: segments.unacked_bytes,
+        }
+    }
+}
+
+impl From<&Adu> for StoredAdu {
+    fn from(adu: &Adu) -> StoredAdu {
+        StoredAdu {
+            side: name(adu.side),
+            bytes: adu.bytes,
+            wait_ns: nanos(adu.wait),
+            waiter: name(adu.waiter),
+            first_seen_ns: adu.seen.map(|seen| seen.first.as_nanos()),
+            last_seen_ns: adu.seen.map(|seen| seen.last.as_nanos()),
+            packets: adu.packets,
+        }
+    }
+}
+
+impl StoredVector {
+    /// The vector this says, if it can be one.
+    pub(super) fn vector(self) -> Result<ConnectionVector, Flaw> {
+        let time = |nanos: Option<u64>| nanos.map(Duration::from_nanos);
+        let label = match (self.label_subset, self.label_id) {
+            (None, None) => None,
+            (subset, id) => Some(Label { subset: subset.unwrap_or_default(), id: id.unwrap_or_default() }),
+        };
+        let vector = ConnectionVector {
+            id: self.id,
+            label,
+            protocol: of_name(&self.protocol, "protocol")?,
+            evidence: of_name(&self.evidence, "evidence")?,
+            start: Time::from_nanos(self.start_ns),
+            initiator_side: of_name(&self.initiator_side, "initiator_side")?,
+            initiator_rule: of_name(&self.initiator_rule, "initiator_rule")?,
+            pattern: of_name(&self.pattern, "pattern")?,
+            complete: self.complete,
+            handshake_repeated: self.handshake_repeated,
+            syn_rtt: time(self.syn_rtt_ns),
+            stated_rtt: time(self.stated_rtt_ns),
+            lifetime: time(self.lifetime_ns),
+            ends: PerSide { initiator: self.initiator.end(), acceptor: self.acceptor.end() },
+            close: of_name(&self.close, "close")?,
+            t_close: time(self.t_close_ns),
+            adus: self.adus.into_iter().map(StoredAdu::adu).collect::<Result<_, _>>()?,
+        };
+        for side in Side::BOTH {
+            let own = vector.adus.iter().filter(|adu| adu.side == side);
+            if own.fold(0u64, |sum, adu| sum.saturating_add(adu.bytes)) > MOST_BYTES {
+                return Err(Flaw::new("one end sends more than 256 TiB", ""));
+            }
+        }
+        Ok(vector)
+    }
+}
+
+impl StoredEnd {
+    fn end(self) -> Endpoint {
+        Endpoint {
+            host: self.address.map(Host::Address).or(self.host_number.map(Host::Number)),
+            port: self.port,
+            syn_seen: self.syn_seen,
+            rst_seen: self.rst_seen,
+            mss: self.mss_bytes,
+            max_window: self.max_window_bytes,
+            max_window_unscaled: self.max_window_unscaled_bytes,
+            window_scale: self.window_scale,
+            min_transit: self.min_transit_ns.map(Duration::from_nanos),
+            lead_in: self.lead_in_ns.map(Duration::from_nanos),
+            fin_wait: self.fin_wait_ns.map(Duration::from_nanos),
+            packets: self.packets,
+            ip_bytes: self.ip_bytes,
+            segments: self.segments.map(StoredSegments::segments),
+            stated_loss_ppm: self.stated_loss_ppm,
+        }
+    }
+}
+
+impl StoredSegments {
+    fn segments(self) -> Segments {
+        Segments {
+            data: self.data_segments,
+            duplicates: self.duplicate_segments,
+            late: self.late_segments,
+            lost_before: self.lost_before_segments,
+            uncaptured: self.uncaptured_segments,
+            repeated: Repeated {
+                timeout: self.duplicate_timeout_segments,
+                fast: self.duplicate_fast_segments,
+                other: self.duplicate_other_segments,
+                spurious: self.duplicate_spurious_segments,
+                copies: self.duplicate_copy_segments,
+                unknown: self.duplicate_unknown_segments,
+            },
+            repaired: Repaired {
+                timeout: self.lost_before_timeout_segments,
+                fast: self.lost_before_fast_segments,
+                other: self.lost_before_other_segments,
+            },
+            keep_alives: self.keep_alive_segments,
+            window_probes: self.window_probe_segments,
+            missing_bytes: self.missing_bytes,
+            unacked_bytes: self.unacked_bytes,
+        }
+    }
+}
+
+impl StoredAdu {
+    fn adu(self) -> Result<Adu, Flaw> {
+        let seen = match (self.first_seen_ns, self.last_seen_ns) {
+            (Some(first), Some(last)) => {
+                Some(Span { first: Duration::from_nanos(first), last: Duration::from_nanos(last) })
+            }
+            (None, None) => None,
+            _ => return Err(Flaw::new("an ADU was seen first or last, not both", "both times or none")),
+        };
+        Ok(Adu {
+            side: of_name(&self.side, "side")?,
+            bytes: self.bytes,
+            wait: self.wait_ns.map(Duration::from_nanos),
+            waiter: of_name(&self.waiter, "waiter")?,
+            seen,
+            packets: self.packets,
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! Vectors into a file of any format. Nothing has its name before it is complete.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use flowloom_core::workload::ConnectionVector;
+
+use super::csv_table::CsvWriter;
+use super::error::FormatError;
+use super::json_lines::JsonLinesWriter;
+use super::notes::Notes;
+use super::tmix::TmixWriter;
+use super::zeek::ZeekWriter;
+use super::{Assumptions, Format, Rows};
+use crate::staged::StagedFile;
+use crate::workload::{WorkloadFacts, WorkloadWriter};
+
+/// Where text goes.
+type Out = BufWriter<Box<dyn Write + Send>>;
+
+/// Writes one file of vectors.
+pub struct VectorWriter {
+    name: String,
+    /// The file that waits for its name; none if text goes to standard output.
+    staged: Option<StagedFile>,
+    sink: Sink,
+    facts: WorkloadFacts,
+    notes: Notes,
+}
+
+enum Sink {
+    Parquet(Box<WorkloadWriter>),
+    Tmix(TmixWriter<Out>),
+    Zeek(ZeekWriter<Out>),
+    Csv(Box<CsvWriter<Out>>),
+    JsonLines(JsonLinesWriter<Out>),
+}
+
+impl VectorWriter {
+    /// Starts a file at `path`, or on standard output, for the `facts.connections` vectors of a workload.
+    ///
+    /// # Errors
+    /// If nothing can be written there.
+    pub fn create(
+        path: Option<&Path>,
+        format: Format,
+        rows: Rows,
+        assumptions: Assumptions,
+        facts: WorkloadFacts,
+    ) -> Result<VectorWriter, FormatError> {
+        let name = path.map_or_else(|| "standard output".to_owned(), |path| path.display().to_string());
+        let failed = |source: io::Error| FormatError::Write { file: name.clone(), source };
+        if format == Format::Parquet {
+            let Some(path) = path else {
+                return Err(FormatError::Unwritable {
+                    file: name,
+                    problem: "a Parquet file cannot be written to a pipe".to_owned(),
+                    hint: "name a file, or write jsonl with --to jsonl",
+                });
+            };
+            let sink = Sink::Parquet(Box::new(WorkloadWriter::create(path)?));
+            return Ok(VectorWriter { name, staged: None, sink, facts, notes: Notes::default() });
+        }
+        let (staged, out): (_, Box<dyn Write + Send>) = match path {
+            None => (None, Box::new(io::stdout())),
+            Some(path) => {
+                let (staged, file) = StagedFile::create(path).map_err(failed)?;
+                (Some(staged), Box::new(file))
+            }
+        };
+        let out = BufWriter::with_capacity(1 << 18, out);
+        let sink = match format {
+            Format::Tmix(spelling) => TmixWriter::new(out, spelling, assumptions).map(Sink::Tmix),
+            Format::Zeek => ZeekWriter::new(out, facts.capture.first_packet_unix_ns).map(Sink::Zeek),
+            Format::Csv => CsvWriter::new(out, rows).map(|writer| Sink::Csv(Box::new(writer))),
+            Format::JsonLines | Format::Parquet => JsonLinesWriter::new(out, &facts).map(Sink::JsonLines),
+        };
+        let sink = sink.map_err(failed)?;
+        Ok(VectorWriter { name, staged, sink, facts, notes: Notes::default() })
+    }
+
+    /// Adds a vector; they come sorted by start.
+    ///
+    /// # Errors
+    /// If the file cannot grow.
+    pub fn write(&mut self, vector: &ConnectionVector) -> Result<(), FormatError> {
+        let written = match &mut self.sink {
+            Sink::Parquet(writer) => {
+                writer.write(vector)?;
+                self.notes.vectors += 1;
+                Ok(())
+            }
+            Sink::Tmix(writer) => writer.write(vector),
+            Sink::Zeek(writer) => writer.write(vector),
+            Sink::Csv(writer) => writer.write(vector),
+            Sink::JsonLines(writer) => writer.write(vector),
+        };
+        written.map_err(|source| FormatError::Write { file: self.name.clone(), source })
+    }
+
+    /// Completes the file and gives it its name. Returns what was worth saying about it.
+    ///
+    /// # Errors
+    /// If it cannot be completed; then nothing is left.
+    pub fn finish(self) -> Result<Notes, FormatError> {
+        let failed = |source: io::Error| FormatError::Write { file: self.name.clone(), source };
+        let (_, notes) = match self.sink {
+            Sink::Parquet(writer) => {
+                writer.finish(self.facts.provenance, self.facts.capture, &self.facts.traffic)?;
+                return Ok(self.notes);
+            }
+            Sink::Tmix(writer) => writer.finish(),
+            Sink::Zeek(writer) => writer.finish(),
+            Sink::Csv(writer) => writer.finish(),
+            Sink::JsonLines(writer) => writer.finish(),
+        }
+        .map_err(failed)?;
+        if let Some(staged) = self.staged {
+            staged.commit().map_err(failed)?;
+        }
+        Ok(notes)
+    }
+}
