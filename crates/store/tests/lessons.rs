@@ -18,7 +18,8 @@ const RST: u8 = Flags::RST;
 
 /// The connections of a shared capture.
 fn connections(file: &str, options: Options) -> Option<(Vec<Finished>, Counts)> {
-    Some(real_captures::extract(&real_captures::folder()?.join(file), options))
+    let extraction = real_captures::extract(&real_captures::folder()?.join(file), options);
+    Some((extraction.connections, extraction.counts))
 }
 
 /// Bytes of both sides of every connection.

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use flowloom_core::extract::{Counts, Extractor, Finished, Options};
-use flowloom_core::wire::{Address, Decoder, Parsed};
+use flowloom_core::wire::{Address, Datagram, Decoder, Parsed, SetAsideCounts};
 use flowloom_core::workload::Side;
 use flowloom_store::capture::{self, Captures, Input};
 
@@ -20,23 +20,38 @@ pub fn folder() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Every connection of a capture in the order of starts, those set aside included, and the counts.
-pub fn extract(path: &Path, options: Options) -> (Vec<Finished>, Counts) {
+/// What a capture holds.
+pub struct Extraction {
+    /// Every connection in the order of starts, those set aside included.
+    pub connections: Vec<Finished>,
+    /// Counts of the extractor.
+    pub counts: Counts,
+    /// UDP datagrams.
+    pub datagrams: Vec<Datagram>,
+    /// What was neither.
+    pub set_aside: SetAsideCounts,
+}
+
+/// Reads a capture whole.
+pub fn extract(path: &Path, options: Options) -> Extraction {
     let input = [Input::File(path.to_owned())];
     let name = path.display();
     let mut captures =
         Captures::open(&input, capture::Options::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut decoder = Decoder::default();
     let mut extractor = Extractor::new(Options { keep_set_aside: true, ..options });
+    let (mut datagrams, mut set_aside) = (Vec::new(), SetAsideCounts::default());
     while let Some(packet) = captures.next_packet().unwrap_or_else(|error| panic!("{name}: {error}")) {
         extractor.begin(packet.time);
-        if let Ok(Parsed::Segment(segment)) = packet.decode(&mut decoder) {
-            extractor.handle_segment(packet.time, &segment);
+        match packet.decode(&mut decoder) {
+            Ok(Parsed::Segment(segment)) => extractor.handle_segment(packet.time, &segment),
+            Ok(Parsed::Datagram(datagram)) => datagrams.push(datagram),
+            Err(reason) => set_aside.count(reason, packet.wire_length),
         }
     }
     extractor.finish();
-    let finished = std::iter::from_fn(|| extractor.poll_finished()).collect();
-    (finished, extractor.counts())
+    let connections = std::iter::from_fn(|| extractor.poll_finished()).collect();
+    Extraction { connections, counts: extractor.counts(), datagrams, set_aside }
 }
 
 /// The side at `address`.

@@ -35,7 +35,7 @@ pub struct MergeOptions {
 }
 
 impl Default for MergeOptions {
-    /// Cisco's active timeout, 30 min; 60 s of silence; one packet in 100; 500,000 connections, which take about 250 MB.
+    /// Cisco's active timeout, 30 min; 60 s of silence; one packet in 100; 500,000 connections, which take about 350 MB.
     fn default() -> MergeOptions {
         MergeOptions {
             active_timeout: Duration::from_secs(1_800),

@@ -1,7 +1,7 @@
 //! The connections that may still grow, and those that wait for their turn.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::ConnectionVector;
@@ -27,10 +27,13 @@ pub(super) struct Table {
     options: MergeOptions,
     open: BTreeMap<Key, Vec<Connection>>,
     open_count: usize,
-    over: BTreeMap<(Time, u64), (Key, Connection)>,
+    /// Boxed: nodes of the map that are half empty are smaller so.
+    over: BTreeMap<(Time, u64), Box<(Key, Connection)>>,
     /// Connections that are over, in the order they came to be.
     numbered: u64,
-    out: VecDeque<ConnectionVector>,
+    /// What is over may be given out if it began before the horizon; and `surplus` more, whenever they began.
+    horizon: Time,
+    surplus: usize,
     /// The time of export of the record before, and the latest that two records in a row reached: one wrong stamp
     /// ends nothing.
     previous_export: Time,
@@ -50,7 +53,8 @@ impl Table {
             open_count: 0,
             over: BTreeMap::new(),
             numbered: 0,
-            out: VecDeque::new(),
+            horizon: Time::ZERO,
+            surplus: 0,
             previous_export: Time::ZERO,
             clock: Time::ZERO,
             next_sweep: Time::ZERO,
@@ -66,8 +70,27 @@ impl Table {
         self.origin
     }
 
+    /// The next vector that is due. Take all of them before the next record.
     pub fn poll_vector(&mut self) -> Option<ConnectionVector> {
-        self.out.pop_front()
+        loop {
+            let entry = self.over.first_entry()?;
+            if entry.key().0 >= self.horizon {
+                self.surplus = self.surplus.checked_sub(1)?;
+            }
+            let (key, connection) = *entry.remove();
+            self.facts.connections += 1;
+            let Some((first, mut vector)) = vector(&key, &connection, self.options.keep_hosts, &mut self.facts) else {
+                continue;
+            };
+            let origin = *self.origin.get_or_insert(first);
+            let start = Time::ZERO + first.since(origin);
+            self.facts.moved_starts += u64::from(first < origin || start < self.last_start);
+            self.last_start = self.last_start.max(start);
+            vector.start = self.last_start;
+            vector.id = self.given_out;
+            self.given_out += 1;
+            return Some(vector);
+        }
     }
 
     pub fn handle_record(&mut self, record: &FlowRecord) {
@@ -95,7 +118,7 @@ impl Table {
             connections.into_iter().for_each(|connection| self.put_over(key, connection));
         }
         self.open_count = 0;
-        self.give_out(Time::MAX, 0);
+        self.surplus = self.over.len();
     }
 
     fn add(&mut self, record: &FlowRecord) {
@@ -148,7 +171,7 @@ impl Table {
         self.open_count -= over.len();
         over.into_iter().for_each(|(key, connection)| self.put_over(key, connection));
         // A record may still come of a flow that began an active timeout ago.
-        self.give_out(earliest.min(clock.before(longest)), 0);
+        self.horizon = earliest.min(clock.before(longest));
     }
 
     /// Too many connections are held: gives out an eighth of what may be held, those that wait first, then those silent
@@ -178,36 +201,12 @@ impl Table {
                 self.put_over(key, connection);
             }
         }
-        self.give_out(Time::ZERO, room);
+        self.surplus = room;
     }
 
     fn put_over(&mut self, key: Key, connection: Connection) {
-        self.over.insert((connection.span.first, self.numbered), (key, connection));
+        self.over.insert((connection.span.first, self.numbered), Box::new((key, connection)));
         self.numbered += 1;
-    }
-
-    /// Gives out the connections that began before `horizon`, and at least `least` of them.
-    fn give_out(&mut self, horizon: Time, least: usize) {
-        let mut left = least;
-        while let Some(entry) = self.over.first_entry() {
-            if entry.key().0 >= horizon && left == 0 && horizon < Time::MAX {
-                break;
-            }
-            left = left.saturating_sub(1);
-            let (key, connection) = entry.remove();
-            self.facts.connections += 1;
-            let Some((first, mut vector)) = vector(&key, &connection, self.options.keep_hosts, &mut self.facts) else {
-                continue;
-            };
-            let origin = *self.origin.get_or_insert(first);
-            let start = Time::ZERO + first.since(origin);
-            self.facts.moved_starts += u64::from(first < origin || start < self.last_start);
-            self.last_start = self.last_start.max(start);
-            vector.start = self.last_start;
-            vector.id = self.given_out;
-            self.given_out += 1;
-            self.out.push_back(vector);
-        }
     }
 }
 
