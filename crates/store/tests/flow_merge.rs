@@ -214,7 +214,7 @@ fn options_tell_how_samplers_sample() {
     };
     let records = set(300, &[record(CLIENT, SERVER, 940, 1), record(SERVER, CLIENT, 1_440, 1)].concat());
     let flows = ipfix(1, 0, 7, &[set(2, &template(300, &fields)), records]);
-    let error = merge(&[flows.clone()], MergeOptions::default()).expect_err("nobody tells of sampler 4");
+    let error = merge(std::slice::from_ref(&flows), MergeOptions::default()).expect_err("nobody tells of sampler 4");
     assert!(matches!(error, FlowError::Messages { kind: FlowErrorKind::UnknownSampling, .. }), "{error}");
     let sampler = [(48, 1, None), (305, 4, None), (306, 4, None)];
     let told = ipfix(1, 0, 7, &[set(3, &options_template(301, 1, &sampler)), set(301, &[4, 0, 0, 0, 2, 0, 0, 0, 18])]);

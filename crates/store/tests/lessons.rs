@@ -44,7 +44,7 @@ impl Made {
         let [client, server] = [([10, 0, 0, 1], 40_000), ([192, 0, 2, 1], 80)]
             .map(|(ip, port)| Address::new(IpAddr::V4(Ipv4Addr::from(ip)), port));
         let (source, destination) = if from_client { (client, server) } else { (server, client) };
-        self.now = self.now + Duration::from_millis(1);
+        self.now += Duration::from_millis(1);
         self.extractor.handle_segment(
             self.now,
             &Segment {

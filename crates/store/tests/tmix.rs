@@ -70,9 +70,12 @@ fn us(duration: Duration) -> u64 {
     duration.as_nanos() / 1_000
 }
 
+/// Side, bytes, wait before.
+type Step = (Side, u64, Option<u64>);
+
 /// A sequential vector's exchange as the file has it: (side, bytes, wait before, whether that follows the other side),
 /// a close by the side that did not send last being an ADU of zero bytes; and the close of the one that did.
-fn exchange(vector: &ConnectionVector) -> (Vec<(Side, u64, Option<u64>)>, Option<u64>) {
+fn exchange(vector: &ConnectionVector) -> (Vec<Step>, Option<u64>) {
     let mut steps = Vec::new();
     let mut wait = None;
     for adu in &vector.adus {

@@ -51,7 +51,7 @@ fn address(row: &Row, end: &str) -> Address {
 /// When Zeek's clock of a connection stops: after both FINs it counts no packet (docs/zeek.md).
 fn zeek_duration(vector: &ConnectionVector) -> Duration {
     let fins = Side::BOTH.map(|side| {
-        let last_data = vector.adus.iter().filter(|adu| adu.side == side).filter_map(|adu| adu.seen).last();
+        let last_data = vector.adus.iter().rev().filter(|adu| adu.side == side).find_map(|adu| adu.seen);
         Some(last_data.map_or(Duration::ZERO, |seen| seen.last) + vector.ends[side].fin_wait?)
     });
     match fins {

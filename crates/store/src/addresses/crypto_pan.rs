@@ -298,7 +298,7 @@ mod tests {
         let bad = [
             Vec::new(),
             b"0123456789abcdef".to_vec(),
-            secret[1..].as_bytes().to_vec(),
+            secret.as_bytes()[1..].to_vec(),
             secret.replace('d', "g").into_bytes(),
             vec![7; 33],
             vec![b'a'; 4096],

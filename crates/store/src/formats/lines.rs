@@ -37,7 +37,7 @@ impl Lines {
                     let metadata = opened.metadata()?;
                     match metadata.is_dir() {
                         true => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-                        false => Ok((opened, metadata.is_file().then(|| metadata.len()))),
+                        false => Ok((opened, metadata.is_file().then_some(metadata.len()))),
                     }
                 });
                 let (opened, size) = opened.map_err(|source| FormatError::Open { file: file.clone(), source })?;
