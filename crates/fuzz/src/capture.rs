@@ -2,9 +2,9 @@
 
 use std::io::{self, Cursor, Read};
 
-use flowloom_core::extract::{self, Class, Extractor};
+use flowloom_core::extract::{self, Class, Extractor, Position};
 use flowloom_core::wire::{Decoder, Parsed};
-use flowloom_core::workload::Side;
+use flowloom_core::workload::{Segments, Side};
 use flowloom_store::capture::{Captures, Compression, Options};
 
 /// Hands out a few bytes at a time, so that records straddle reads.
@@ -47,7 +47,7 @@ pub struct Extracted {
 /// Reads the capture `file` to its end or first error and extracts what it holds. Whatever is wrong with it, every
 /// packet has one fate and no count exceeds what was read. The lowest bits of `choice`: take a cut file, compute the
 /// hash, read five bytes at a time, read it twice at once, tell VLANs apart, leave out incomplete connections, have no
-/// memory to speak of.
+/// memory to speak of, take the monitor to stand at the initiators.
 ///
 /// # Panics
 /// If a promise is broken.
@@ -64,10 +64,11 @@ pub fn extract(file: &[u8], choice: u8) -> Extracted {
         complete_only: choice & 32 != 0,
         memory: if choice & 64 != 0 { 4_096 } else { u64::MAX },
         round: if choice & 64 != 0 { 1 } else { 2_048 },
+        monitor: if choice & 128 != 0 { Position::Initiator } else { Position::Mid },
         ..extract::Options::default()
     };
     let (mut decoder, mut extractor) = (Decoder::default(), Extractor::new(extraction));
-    let (mut segments, mut payload_bytes) = (0, 0);
+    let (mut segments, mut payload_bytes, mut link_bytes) = (0, 0, 0);
     let (mut datagrams, mut set_aside) = (0u64, 0u64);
     loop {
         match captures.next_packet() {
@@ -79,6 +80,7 @@ pub fn extract(file: &[u8], choice: u8) -> Extracted {
                     Ok(Parsed::Segment(segment)) => {
                         segments += 1;
                         payload_bytes += u64::from(segment.payload_bytes);
+                        link_bytes += u64::from(segment.link_bytes);
                         extractor.handle_segment(packet.time, &segment);
                     }
                     Ok(Parsed::Datagram(_)) => datagrams += 1,
@@ -100,20 +102,42 @@ pub fn extract(file: &[u8], choice: u8) -> Extracted {
         assert!(held <= inputs * file.len(), "packets from nowhere");
     }
     extractor.finish();
-    let (mut last, mut of_vectors) = (None, 0);
+    let (mut last, mut vectors, mut of_vectors) = (None, 0, 0);
     while let Some(vector) = extractor.poll_vector() {
         assert!(last.replace((vector.start, vector.id)) < Some((vector.start, vector.id)), "out of order");
+        vectors += 1;
         for side in Side::BOTH {
             assert!(vector.ends[side].missing_bytes() <= vector.bytes(side), "more is missing than there is");
             of_vectors += vector.ends[side].packets.unwrap_or(0);
+            check_segments(&vector.ends[side].segments.unwrap_or_default());
         }
     }
     let counts = extractor.counts();
     let of_classes = Class::ALL.map(|class| *counts.class(class));
-    assert_eq!(counts.packets, segments);
-    assert_eq!(of_classes.iter().map(|class| class.packets).sum::<u64>(), segments, "packets of no connection");
+    let sum = |what: fn(&extract::ClassCounts) -> u64| of_classes.iter().map(what).sum::<u64>();
+    assert_eq!((counts.packets, counts.link_bytes), (segments, link_bytes));
+    assert_eq!(sum(|class| class.packets), segments, "packets of no connection");
+    assert!(sum(|class| class.connections) <= segments, "connections without a packet");
+    assert!(sum(|class| class.began_before.max(class.not_ended)) <= sum(|class| class.connections));
+    assert_eq!(vectors + counts.incomplete_left_out, counts.connections_where(Class::is_replayable));
     assert!(of_vectors <= segments, "vectors of more packets than were read");
-    let new = of_classes.iter().map(|class| class.payload_bytes.initiator + class.payload_bytes.acceptor).sum::<u64>();
-    assert!(new <= payload_bytes, "payload from nowhere");
+    assert!(counts.segments.data + counts.segments.keep_alives + counts.segments.window_probes <= segments);
+    check_segments(&counts.segments);
+    assert!(counts.stragglers + counts.handshake_repeated <= segments && counts.clock_backwards <= segments);
+    let new = sum(|class| class.payload_bytes.initiator + class.payload_bytes.acceptor);
+    assert!(new + counts.straggler_bytes <= payload_bytes, "payload from nowhere");
     Extracted { packets, connections: counts.connections_where(Class::is_replayable) }
+}
+
+/// What became of segments does not exceed them.
+fn check_segments(segments: &Segments) {
+    let (repeated, repaired) = (segments.repeated, segments.repaired);
+    assert!(segments.duplicates + segments.late <= segments.data, "{segments:?}");
+    assert_eq!(
+        repeated.timeout + repeated.fast + repeated.other + repeated.spurious + repeated.copies + repeated.unknown,
+        segments.duplicates,
+        "duplicates without a kind"
+    );
+    assert!(segments.lost_before + segments.uncaptured <= segments.late, "{segments:?}");
+    assert_eq!(repaired.timeout + repaired.fast + repaired.other, segments.lost_before, "repairs without a kind");
 }

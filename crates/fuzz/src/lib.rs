@@ -3,7 +3,7 @@
 //!
 //! A [`Target`] is one such reader: a function that hands it bytes and checks the promises, and valid inputs to begin
 //! with. Three users share them, so that no promise is written twice: the fuzz targets in `fuzz/` (libFuzzer, a nightly
-//! compiler), the smoke test of this crate (a bounded number of seeded mutations, any compiler), and
+//! compiler), the smoke test of this crate (seeded mutations for a bounded number or time, any compiler), and
 //! `examples/seeds.rs`, which writes the seeds to files for the former.
 
 use std::panic;
@@ -38,7 +38,7 @@ pub struct Target {
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Where more inputs are in the folder of shared data, and what an input has before the file.
     pub shared: Option<(&'static str, &'static [u8])>,
-    /// How many mutations the smoke test tries: fewer where one takes longer.
+    /// How many mutations the smoke test tries if it is given no time: fewer where one takes longer.
     pub smoke: u64,
 }
 

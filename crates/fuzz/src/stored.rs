@@ -2,17 +2,40 @@
 
 use std::fs;
 use std::net::IpAddr;
+use std::path::Path;
 
 use flowloom_store::addresses::CryptoPan;
 use flowloom_store::run_folder::{RunFolder, RunIndex};
 use flowloom_store::workload::WorkloadReader;
+use tempfile::TempDir;
+
+use crate::seeds::stored as seeds;
+
+thread_local! {
+    /// One folder per thread, made once: making one takes longer than reading most files.
+    static FOLDER: TempDir = tempfile::tempdir().expect("a temporary folder");
+    /// The same with the files of a valid run.
+    static RUN: TempDir = {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        seeds::write_run(folder.path());
+        folder
+    };
+}
+
+/// Hands over the path of a file of these bytes.
+fn with_file(name: &str, data: &[u8], read: impl FnOnce(&Path)) {
+    let path = FOLDER.with(|folder| folder.path().join(name));
+    fs::write(&path, data).expect("a temporary file");
+    read(&path);
+}
 
 /// A workload file.
 pub fn workload(data: &[u8]) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("w.parquet");
-    fs::write(&path, data).expect("a temporary file");
-    let reader = match WorkloadReader::open(&path) {
+    with_file("w.parquet", data, read_workload);
+}
+
+fn read_workload(path: &Path) {
+    let reader = match WorkloadReader::open(path) {
         Ok(reader) => reader,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
@@ -28,11 +51,19 @@ pub fn workload(data: &[u8]) {
 /// A run folder: the first byte chooses which of its files the rest replaces, in a folder that is valid otherwise.
 pub fn run_folder(data: &[u8]) {
     let Some((&choice, file)) = data.split_first() else { return };
-    let names = crate::seeds::stored::RUN_FILES;
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path();
-    crate::seeds::stored::write_run(path);
-    fs::write(path.join(names[usize::from(choice) % names.len()]), file).expect("a temporary file");
+    let name = seeds::RUN_FILES[usize::from(choice) % seeds::RUN_FILES.len()];
+    RUN.with(|folder| {
+        fs::write(folder.path().join(name), file).expect("a temporary file");
+        read_run(folder.path());
+        match seeds::run_file(name) {
+            Some(valid) => fs::write(folder.path().join(name), valid),
+            None => fs::remove_file(folder.path().join(name)),
+        }
+        .expect("a temporary file");
+    });
+}
+
+fn read_run(path: &Path) {
     let _ = RunIndex::open(path);
     let Ok(run) = RunFolder::open(path) else { return };
     let _ = (run.complete(), run.queue_interval());
@@ -47,10 +78,11 @@ pub fn run_folder(data: &[u8]) {
 
 /// The key file of Crypto-PAn: a key that is taken preserves prefixes.
 pub fn key(data: &[u8]) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("key");
-    fs::write(&path, data).expect("a temporary file");
-    let mut cipher = match CryptoPan::from_key_file(&path) {
+    with_file("key", data, read_key);
+}
+
+fn read_key(path: &Path) {
+    let mut cipher = match CryptoPan::from_key_file(path) {
         Ok(cipher) => cipher,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };

@@ -1,43 +1,107 @@
-//! Every target on its seeds and on a bounded number of seeded mutations of them: what libFuzzer does, without a nightly
-//! compiler and the same every time.
+//! Every target on its seeds and on seeded mutations of them: what libFuzzer does, without a nightly compiler. Equal numbers
+//! make equal mutations, so a finding is found again by the number it is reported with.
+//!
+//! As many mutations as [`Target::smoke`] says, or, where `FLOWLOOM_FUZZ_SECONDS` is set, as many as so many seconds allow
+//! (continuous integration: 20 per target). How many there were is printed.
 
+use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{env, fs, thread, time};
 
-use flowloom_fuzz::{Mutator, TARGETS, extract, valid_captures};
+use flowloom_fuzz::{Mutator, TARGETS, Target, extract, valid_captures};
+
+/// A test for every target, so that they run beside each other.
+macro_rules! targets {
+    ($($test:ident: $name:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            smoke($name);
+        })*
+
+        const TESTED: &[&str] = &[$($name),*];
+    };
+}
+
+targets! {
+    wire: "wire",
+    capture: "capture",
+    compression: "compression",
+    extraction: "extraction",
+    flows: "flows",
+    workload: "workload",
+    run_folder: "run-folder",
+    experiment: "experiment",
+    prefix: "prefix",
+    key: "key",
+}
+
+/// Tries the seeds and mutations of the target called `name`.
+fn smoke(name: &str) {
+    let target = TARGETS.iter().find(|target| target.name == name).expect("a target of this name");
+    let seeds = (target.seeds)();
+    assert!(!seeds.is_empty(), "{name} has no seeds");
+    for (index, seed) in seeds.iter().enumerate() {
+        hand(target, seed, &format!("seed {index}"));
+    }
+    let enough = budget(target);
+    let (mut mutator, mut mutations) = (Mutator::new(1), 0);
+    while !enough(mutations) {
+        hand(target, &mutator.damage(&seeds), &format!("mutation {mutations}"));
+        mutations += 1;
+    }
+    // Not by `eprintln`, of which a test that passes shows nothing.
+    let _ = writeln!(io::stderr(), "{name}: {} seeds and {mutations} mutations, nothing found", seeds.len());
+}
+
+/// Says whether so many mutations are enough.
+fn budget(target: &Target) -> Box<dyn Fn(u64) -> bool> {
+    let Ok(seconds) = env::var("FLOWLOOM_FUZZ_SECONDS") else {
+        let most = target.smoke;
+        return Box::new(move |mutations| mutations >= most);
+    };
+    let seconds = seconds.parse().expect("FLOWLOOM_FUZZ_SECONDS is a number of seconds");
+    let over = Arc::new(AtomicBool::new(false));
+    let ringing = over.clone();
+    thread::spawn(move || {
+        thread::sleep(time::Duration::from_secs(seconds));
+        ringing.store(true, Ordering::Relaxed);
+    });
+    Box::new(move |_| over.load(Ordering::Relaxed))
+}
 
 /// Runs the entry; a panic says with which input.
-fn hand(name: &str, entry: fn(&[u8]), data: &[u8], what: &str) {
-    if catch_unwind(AssertUnwindSafe(|| entry(data))).is_err() {
-        let path = std::env::temp_dir().join(format!("flowloom-fuzz-{name}"));
-        let kept = std::fs::write(&path, data).map_or("nowhere".to_owned(), |()| path.display().to_string());
-        panic!("{name}: {what} breaks a promise; the input is in {kept}");
+fn hand(target: &Target, data: &[u8], what: &str) {
+    if catch_unwind(AssertUnwindSafe(|| (target.entry)(data))).is_err() {
+        let path = env::temp_dir().join(format!("flowloom-fuzz-{}", target.name));
+        let kept = fs::write(&path, data).map_or("nowhere".to_owned(), |()| path.display().to_string());
+        panic!("{}: {what} breaks a promise; the input is in {kept}", target.name);
     }
 }
 
 #[test]
-fn every_target_keeps_its_promises_on_its_seeds_and_on_mutations_of_them() {
-    for target in TARGETS {
-        let seeds = (target.seeds)();
-        assert!(!seeds.is_empty(), "{} has no seeds", target.name);
-        for (index, seed) in seeds.iter().enumerate() {
-            hand(target.name, target.entry, seed, &format!("seed {index}"));
-        }
-        let mut mutator = Mutator::new(1);
-        for execution in 0..target.smoke {
-            hand(target.name, target.entry, &mutator.damage(&seeds), &format!("mutation {execution}"));
-        }
-        eprintln!("{}: {} seeds, {} mutations", target.name, seeds.len(), target.smoke);
+fn every_target_is_tried_here_and_by_libfuzzer() {
+    assert_eq!(TARGETS.iter().map(|target| target.name).collect::<Vec<_>>(), TESTED);
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz"));
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("the manifest of the fuzz targets");
+    for name in TESTED {
+        assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name} is not in fuzz/Cargo.toml");
+        let program = fs::read_to_string(folder.join(format!("fuzz_targets/{name}.rs"))).expect("a fuzz target");
+        assert!(program.contains(&format!("run(\"{name}\", data)")), "fuzz_targets/{name}.rs runs another target");
     }
 }
 
 #[test]
 fn made_captures_are_what_they_are_made_for() {
     // Seeds that no reader takes would make every test above pass without trying anything.
-    for (index, (file, least)) in valid_captures().iter().zip([3, 1, 0, 0, 0, 0, 0, 0, 0, 0]).enumerate() {
+    let connections = valid_captures().iter().enumerate().map(|(index, file)| {
         let read = extract(file, 0);
-        assert!(read.connections >= least, "capture {index}: {read:?}");
         assert!(read.packets > 1, "capture {index}: {read:?}");
-    }
+        read.connections
+    });
+    assert_eq!(connections.collect::<Vec<_>>(), [3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
 
 #[test]

@@ -110,8 +110,30 @@ fn snoop() -> Vec<u8> {
     file
 }
 
+/// Every packet that Ethernet carries, fragments too.
 fn ethernet_packets() -> Vec<Vec<u8>> {
-    packets::of_links().into_iter().filter(|(link, _)| *link == 1).map(|(_, packet)| packet).collect()
+    let whole = packets::of_links().into_iter().filter(|(link, _)| *link == 1).map(|(_, packet)| packet);
+    whole.chain([4, 6].into_iter().flat_map(packets::fragments)).collect()
+}
+
+/// A pcapng file with an interface and a packet of every link type.
+fn all_links() -> Vec<u8> {
+    let block = |kind: u32, body: &[u8]| {
+        let body = [body, &vec![0; body.len().next_multiple_of(4) - body.len()]].concat();
+        let length = (12 + body.len() as u32).to_le_bytes();
+        [&kind.to_le_bytes()[..], &length, &body, &length].concat()
+    };
+    let mut file = block(0x0a0d_0d0a, &[&[0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..], &[0xff; 8]].concat());
+    let packets: Vec<_> = packets::of_links().into_iter().filter(|(link, _)| *link != 1).collect();
+    for (link, _) in &packets {
+        file.extend(block(1, &[link.to_le_bytes(), [0; 4]].concat()));
+    }
+    for (interface, (_, packet)) in (0..).zip(&packets) {
+        let length = packet.len() as u32;
+        let head = [interface, 0, 1_000 * interface, length, length + 100].map(u32::to_le_bytes).concat();
+        file.extend(block(6, &[&head[..], packet].concat()));
+    }
+    file
 }
 
 /// What a connection of a conversation does: its sender, flags beside ACK, the first byte's offset, payload.
@@ -172,7 +194,7 @@ fn conversations(count: u64, microseconds: u64) -> Vec<u8> {
     writer.finish().expect("a vector takes bytes")
 }
 
-/// Captures without a fault: conversations at two speeds, every packet in every container.
+/// Captures without a fault: conversations at two speeds, every packet in every container, every link type.
 pub fn valid() -> &'static [Vec<u8>] {
     static CAPTURES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     CAPTURES.get_or_init(|| {
@@ -184,6 +206,7 @@ pub fn valid() -> &'static [Vec<u8>] {
             }),
         );
         captures.extend(ORDERS.map(pcapng));
+        captures.push(all_links());
         captures
     })
 }

@@ -128,7 +128,7 @@ pub fn of_links() -> Vec<(u32, Vec<u8>)> {
 }
 
 /// A packet in fragments: 1,480 bytes of a segment, cut in three, the last one first.
-fn fragments(version: u8) -> Vec<Vec<u8>> {
+pub fn fragments(version: u8) -> Vec<Vec<u8>> {
     let segment = [&tcp(0x18, &[])[..], &[0x5a; 1_460]].concat();
     let cut = |first: usize, end: usize, more: bool| {
         let (part, more) = (&segment[first..end], u16::from(more));

@@ -115,6 +115,11 @@ pub fn write_run(folder: &Path) {
     }
 }
 
+/// The file called `name` of a valid run, if it has one.
+pub fn run_file(name: &str) -> Option<&'static [u8]> {
+    run().iter().find(|(known, _)| known == name).map(|(_, bytes)| &bytes[..])
+}
+
 /// Inputs of the run folder target: every file in its place.
 pub fn run_folders() -> Vec<Vec<u8>> {
     let place = |name: &str| RUN_FILES.iter().position(|known| *known == name).expect("a file of run folders") as u8;
