@@ -42,10 +42,11 @@ Examples:
   flowloom extract --interface eth0 --duration 10m -o live.parquet
   flowloom extract campus.pcap -o campus.parquet --hosts cryptopan --key campus.key")]
     Extract(Extract),
-    /// Print the characteristics of a capture, workload or run
+    /// Print the characteristics of captures and workloads, or of a run
     #[command(after_help = "\
 Examples:
   flowloom describe campus.pcap
+  flowloom describe monday.pcap tuesday.pcap --html days.html
   flowloom describe campus.parquet --json
   flowloom describe runs/campus-20261121-140359")]
     Describe(Describe),
@@ -287,9 +288,15 @@ pub struct Extract {
 /// `flowloom describe`
 #[derive(Debug, Args)]
 pub struct Describe {
-    /// A capture, a workload or a run folder
-    #[arg(value_name = "FILE")]
-    pub input: PathBuf,
+    /// Captures and workloads, described side by side, or one run folder
+    #[arg(required = true, value_name = "FILE")]
+    pub inputs: Vec<PathBuf>,
+    /// Also write one self-contained HTML file with pictures
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// A silence this long ends a conversation
+    #[arg(long, value_name = "TIME", default_value = "20min")]
+    pub silence: Duration,
     /// How to read a capture
     #[command(flatten)]
     pub capture: Capture,

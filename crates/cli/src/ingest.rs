@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use flowloom_core::extract::{Class, Counts, Finished, Front, Options, Packet, Prefix, SideRule, TrafficSeries};
-use flowloom_core::time::Duration;
+use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
 use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern, Repaired, Repeated};
+use flowloom_report::describe::ClassShare;
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::capture::{self, CaptureError, Captures, Format, Input, InputFacts, LiveOptions, Skipped};
 use flowloom_store::workload::{
@@ -143,10 +144,26 @@ pub fn vectors(
     manner: Manner,
     sink: impl FnMut(ConnectionVector) -> Result<(), Failure> + Send,
 ) -> Result<Ingested, Failure> {
+    watched(paths, args, hosts, scratch, manner, |_, _, _| (), sink)
+}
+
+/// As [`vectors`], and shows `watch` every packet on the way: its time, what it carries, its length on the wire.
+///
+/// # Errors
+/// Those of [`vectors`].
+pub fn watched(
+    paths: &[PathBuf],
+    args: &args::Capture,
+    hosts: &mut AddressBook,
+    scratch: &Path,
+    manner: Manner,
+    watch: impl FnMut(Time, &Result<Parsed, SetAside>, u32) + Send,
+    sink: impl FnMut(ConnectionVector) -> Result<(), Failure> + Send,
+) -> Result<Ingested, Failure> {
     let inputs: Vec<Input> = paths.iter().map(Input::from_argument).collect();
     let reading = capture::Options { allow_truncated: args.allow_truncated, ..capture::Options::default() };
     let captures = Captures::open(&inputs, reading).map_err(|error| unreadable(&error, 0))?;
-    extract(captures, args, hosts, scratch, manner, sink)
+    extract(captures, args, hosts, scratch, manner, watch, sink)
 }
 
 /// Captures from `interface` until the time is over, so many packets have passed, or the user stops it: all three are
@@ -171,7 +188,7 @@ pub fn live(
     if !manner.quiet {
         eprintln!("capturing from {interface}; Ctrl-C ends it and keeps what was captured");
     }
-    extract(captures, args, hosts, scratch, manner, sink)
+    extract(captures, args, hosts, scratch, manner, |_, _, _| (), sink)
 }
 
 fn extract(
@@ -180,6 +197,7 @@ fn extract(
     hosts: &mut AddressBook,
     scratch: &Path,
     manner: Manner,
+    watch: impl FnMut(Time, &Result<Parsed, SetAside>, u32) + Send,
     mut sink: impl FnMut(ConnectionVector) -> Result<(), Failure> + Send,
 ) -> Result<Ingested, Failure> {
     let inside = args.inside.iter().map(|text| parse_prefix(text)).collect::<Result<Vec<_>, _>>()?;
@@ -205,6 +223,7 @@ fn extract(
         captured_bytes: 0,
         progress: Progress::bytes("extracting", total, manner),
         live,
+        watch,
         interrupted: false,
     };
     let write = |mut finished: Finished| {
@@ -230,7 +249,7 @@ fn extract(
 }
 
 /// From captures to packets for extraction.
-struct Reader {
+struct Reader<W> {
     captures: Captures,
     decoder: Decoder,
     front: Front,
@@ -240,10 +259,11 @@ struct Reader {
     progress: Progress,
     /// An interface: an interrupt ends the capture by itself, and nothing is missing then.
     live: bool,
+    watch: W,
     interrupted: bool,
 }
 
-impl Reader {
+impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<W> {
     /// Reads a round of packets, each to those of its part.
     fn read(&mut self, of_parts: &mut [Vec<Packet>]) -> Result<End, Failure> {
         let unreadable_after = |packets: u64| move |error: CaptureError| unreadable(&error, packets);
@@ -253,7 +273,9 @@ impl Reader {
             }
             self.packets += 1;
             self.captured_bytes += u64::from(packet.wire_length);
-            match packet.decode(&mut self.decoder) {
+            let parsed = packet.decode(&mut self.decoder);
+            (self.watch)(packet.time, &parsed, packet.wire_length);
+            match parsed {
                 Ok(Parsed::Segment(segment)) => {
                     if let Some(packet) = self.front.handle_segment(packet.time, &segment) {
                         of_parts[packet.part()].push(packet);
@@ -314,6 +336,19 @@ impl Ingested {
         for (cause, remedy) in self.warnings() {
             manner.warn(&cause, remedy);
         }
+    }
+
+    /// The classes that are not replayed, with what their packets came to.
+    pub fn set_aside_classes(&self) -> [ClassShare; 2] {
+        [Class::NoData, Class::OneWay].map(|class| {
+            let counts = self.counts.class(class);
+            ClassShare {
+                class: class.name(),
+                connections: counts.connections,
+                packets: Some(counts.packets),
+                payload_bytes: Some(counts.payload_bytes.initiator + counts.payload_bytes.acceptor),
+            }
+        })
     }
 
     /// Connections by class, as workload files keep them.

@@ -1,5 +1,6 @@
 //! Run folders read again: answers and reports.
 
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -29,8 +30,16 @@ pub fn write_own_report(runs: &mut [Run], folder: &Path) -> Result<(), Failure> 
     written
 }
 
-/// Writes the report of `runs` to `path`: under another name first, so that no half-written one is left.
+/// Writes the report of `runs` to `path`.
 pub fn write_report(runs: &[Run], path: &Path) -> Result<(), Failure> {
+    write_page(path, |out| html::write_report(runs, out, &ReportOptions::default()))
+}
+
+/// Writes the page that `write` makes to `path`: under another name first, so that no half-written one is left.
+pub fn write_page(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&mut File>) -> std::io::Result<()>,
+) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", path.display()));
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -42,7 +51,7 @@ pub fn write_report(runs: &[Run], path: &Path) -> Result<(), Failure> {
         .tempfile_in(folder)
         .map_err(cannot)?;
     let mut out = BufWriter::new(staged.as_file_mut());
-    html::write_report(runs, &mut out, &ReportOptions::default()).and_then(|()| out.flush()).map_err(cannot)?;
+    write(&mut out).and_then(|()| out.flush()).map_err(cannot)?;
     drop(out);
     staged.persist(path).map_err(|error| cannot(error.error))?;
     Ok(())

@@ -48,6 +48,8 @@ pub enum Unit {
     Count,
     /// Packets per second.
     PacketRate,
+    /// A part of a whole, 0 to 1.
+    Share,
 }
 
 impl Metric {
@@ -84,7 +86,7 @@ impl Metric {
         match self.unit() {
             Unit::Time => Tolerance::TIME_NS,
             Unit::Count => Tolerance::COUNT,
-            Unit::Bytes | Unit::Rate | Unit::PacketRate => Tolerance::RELATIVE,
+            Unit::Bytes | Unit::Rate | Unit::PacketRate | Unit::Share => Tolerance::RELATIVE,
         }
     }
 
@@ -113,9 +115,11 @@ impl Unit {
         };
         match self {
             Unit::Time => Duration::from_nanos(value.round().max(0.0) as u64).to_string(),
+            Unit::Bytes if value.fract() == 0.0 && value.abs() < 1e3 => format!("{value:.0} B"),
             Unit::Bytes => scaled("B"),
             Unit::Rate => scaled("bit/s"),
             Unit::PacketRate => scaled("packets/s"),
+            Unit::Share => format!("{} %", three_digits(100.0 * value)),
             Unit::Count if value.fract() == 0.0 => format!("{value:.0}"),
             Unit::Count => three_digits(value),
         }
@@ -133,6 +137,8 @@ mod tests {
         assert_eq!(Unit::Bytes.show(512.0), "512 B");
         assert_eq!(Unit::Count.show(1041.0), "1041");
         assert_eq!(Unit::Count.show(41.25), "41.2");
+        assert_eq!(Unit::Bytes.show(12.0), "12 B");
+        assert_eq!(Unit::Share.show(0.125), "12.5 %");
         assert_eq!(Unit::PacketRate.show(12_500.0), "12.5 kpackets/s");
     }
 }

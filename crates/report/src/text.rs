@@ -139,7 +139,7 @@ pub(crate) fn preamble(run: &Run) -> Vec<(String, String)> {
 }
 
 /// Writes `head` and `body`, broken between words at [`WIDTH`] with the rest below the body's start.
-fn wrap(text: &mut String, head: &str, body: &str) {
+pub(crate) fn wrap(text: &mut String, head: &str, body: &str) {
     let indent = head.chars().count() + usize::from(!head.ends_with(' '));
     text.push_str(head);
     text.extend((!head.ends_with(' ')).then_some(' '));

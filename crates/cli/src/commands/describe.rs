@@ -1,17 +1,16 @@
-//! `flowloom describe`: the characteristics of a capture, a workload or a run.
+//! `flowloom describe`: the characteristics of captures and workloads, or of a run.
 
 use std::path::Path;
 
 use serde_json::json;
 
-use flowloom_core::time::Duration;
-use flowloom_core::units::three_digits;
-use flowloom_report::describe::{Describer, Description, Distribution};
+use flowloom_core::extract::conversations::Options;
+use flowloom_report::describe::text::description_text;
+use flowloom_report::describe::{ConversationDescriber, Described, Describer};
 use flowloom_report::facts::set_aside_text;
-use flowloom_report::metric::Unit;
-use flowloom_report::text::thousands;
+use flowloom_report::html;
 use flowloom_store::addresses::AddressBook;
-use flowloom_store::workload::{CaptureFacts, WorkloadReader};
+use flowloom_store::workload::WorkloadReader;
 
 use crate::args;
 use crate::commands::{compare, extract, run};
@@ -19,108 +18,121 @@ use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
 use crate::output::Manner;
+use crate::results::write_page;
 
 /// Runs the command.
 pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
-    let (capture, workload) = match input::kind(&args.input) {
-        Kind::RunFolder => {
-            run::refuse_capture_options(&args.capture, &args.input)?;
-            return compare::original(&args.input, manner);
+    if args.silence.is_zero() {
+        return Err(
+            Failure::usage("--silence 0: no packet would belong to the one before it").hint("write it like 20min")
+        );
+    }
+    let kinds: Vec<Kind> = args.inputs.iter().map(|input| input::kind(input)).collect();
+    for (input, kind) in args.inputs.iter().zip(&kinds) {
+        match kind {
+            Kind::RunFolder => return run_folder(args, input, manner),
+            Kind::Experiment => {
+                return Err(Failure::usage(format_args!("{}: an experiment has not run yet", input.display()))
+                    .hint("describe its source, or run it and describe the run folder"));
+            }
+            Kind::Workload | Kind::Capture => {}
         }
-        Kind::Experiment => {
-            return Err(Failure::usage(format_args!("{}: an experiment has not run yet", args.input.display()))
-                .hint("describe its source, or run it and describe the run folder"));
-        }
-        Kind::Workload => {
-            run::refuse_capture_options(&args.capture, &args.input)?;
-            from_workload(&args.input)?
-        }
-        Kind::Capture => {
-            let mut describer = Describer::default();
-            manner.start("describe")?;
-            let paths = std::slice::from_ref(&args.input);
-            let ingested = ingest::vectors(
-                paths,
-                &args.capture,
-                &mut AddressBook::default(),
-                &std::env::temp_dir(),
-                manner,
-                |vector| {
-                    describer.add(&vector);
-                    Ok(())
-                },
-            )?;
-            ingested.warn(manner);
-            (ingested.facts(), describer.finish())
-        }
+    }
+    if !kinds.contains(&Kind::Capture) {
+        refuse_options(args, &args.inputs[0])?;
+    }
+    manner.start("describe")?;
+    let described = args
+        .inputs
+        .iter()
+        .zip(kinds)
+        .map(|(input, kind)| if kind == Kind::Workload { workload(args, input) } else { capture(args, input, manner) })
+        .collect::<Result<Vec<Described>, Failure>>()?;
+    if let Some(path) = &args.html {
+        write_page(path, |out| html::write_description(&described, out))?;
+    }
+    let object = || match &described[..] {
+        [one] => json!(one),
+        several => json!(several),
     };
-    manner.answer(|| json!({ "capture": capture, "workload": workload }), || text(&capture, &workload))?;
+    let text = || {
+        let page = args.html.as_ref().map(|path| format!("\npictures      {}\n", path.display()));
+        description_text(&described) + &page.unwrap_or_default()
+    };
+    manner.answer(object, text)?;
     Ok(Exit::Done)
 }
 
-fn from_workload(path: &Path) -> Result<(CaptureFacts, Description), Failure> {
-    let reader = WorkloadReader::open(path).map_err(extract::unwritable)?;
-    let facts = reader.facts().capture.clone();
-    let mut describer = Describer::default();
+/// One run folder, as `flowloom run` told of it.
+fn run_folder(args: &args::Describe, folder: &Path, manner: Manner) -> Result<Exit, Failure> {
+    if args.inputs.len() > 1 {
+        return Err(Failure::usage(format_args!("{}: a run folder is described alone", folder.display()))
+            .hint("flowloom compare sets runs side by side"));
+    }
+    refuse_options(args, folder)?;
+    if args.html.is_some() {
+        return Err(Failure::usage(format_args!("{}: --html is about captures and workloads", folder.display()))
+            .hint("flowloom report writes the pictures of a run"));
+    }
+    compare::original(folder, manner)
+}
+
+/// Options about captures, where there is none.
+fn refuse_options(args: &args::Describe, input: &Path) -> Result<(), Failure> {
+    run::refuse_capture_options(&args.capture, input)?;
+    if args.silence != Options::SILENCE {
+        return Err(Failure::usage(format_args!(
+            "{}: --silence is about the packets of captures, and this is none",
+            input.display()
+        ))
+        .hint("leave --silence out"));
+    }
+    Ok(())
+}
+
+fn name(args: &args::Describe, input: &Path) -> Option<String> {
+    (!args.capture.anonymize).then(|| input.display().to_string())
+}
+
+fn workload(args: &args::Describe, input: &Path) -> Result<Described, Failure> {
+    let reader = WorkloadReader::open(input).map_err(extract::unwritable)?;
+    let facts = reader.facts().clone();
+    let mut vectors = Describer::default();
     for vector in reader {
-        describer.add(&vector.map_err(extract::unwritable)?);
+        vectors.add(&vector.map_err(extract::unwritable)?);
     }
-    Ok((facts, describer.finish()))
+    if vectors.vectors() == 0 {
+        let failure = Failure::new(format_args!("{}: holds no connections: nothing to describe", input.display()));
+        let set_aside = set_aside_text(&facts.capture.set_aside);
+        return Err(
+            failure.hint_if((!set_aside.is_empty()).then(|| format!("when it was made, set aside: {set_aside}")))
+        );
+    }
+    Ok(Described::new(name(args, input), facts.capture, &facts.traffic, vectors, &[], None))
 }
 
-fn text(capture: &CaptureFacts, workload: &Description) -> String {
-    let connections = &workload.connections;
-    let length = Duration::from_nanos(capture.duration_ns);
-    let mut text = format!("original      {} packets, {length}\n", thousands(capture.packets));
-    text.push_str(&format!(
-        "connections   {} to replay: {} sequential, {} concurrent; {} complete, {} incomplete; {} lost packets\n",
-        thousands(connections.total),
-        thousands(connections.sequential),
-        thousands(connections.concurrent),
-        thousands(connections.complete),
-        thousands(connections.incomplete),
-        thousands(connections.lossy)
-    ));
-    if !capture.set_aside.is_empty() {
-        text.push_str(&format!("  set aside   {}\n", set_aside_text(&capture.set_aside)));
+fn capture(args: &args::Describe, input: &Path, manner: Manner) -> Result<Described, Failure> {
+    let mut vectors = Describer::default();
+    let mut conversations = ConversationDescriber::new(args.silence);
+    let ingested = ingest::watched(
+        &[input.to_owned()],
+        &args.capture,
+        &mut AddressBook::default(),
+        &std::env::temp_dir(),
+        manner,
+        |time, parsed, wire_length| conversations.packet(time, parsed, wire_length),
+        |vector| {
+            vectors.add(&vector);
+            Ok(())
+        },
+    )?;
+    let facts = ingested.facts();
+    if facts.packets == 0 && !ingested.interrupted {
+        return Err(Failure::new(format_args!("{}: holds no packets: nothing to describe", input.display()))
+            .hint("the capture may have ended before the first packet, or its filter may have let none through"));
     }
-    text.push_str(&format!(
-        "initiators    {} on the left, {} on the right of the link\n",
-        thousands(connections.from_left),
-        thousands(connections.from_right)
-    ));
-    let volume = |bytes: u64| {
-        let load = (!length.is_zero()).then(|| 8.0 * bytes as f64 / length.as_secs_f64());
-        let load = load.map_or_else(String::new, |load| format!(" ({})", Unit::Rate.show(load)));
-        format!("{}{load}", Unit::Bytes.show(bytes as f64))
-    };
-    let payload = &workload.payload_bytes;
-    text.push_str(&format!(
-        "payload       {} from initiators, {} from acceptors\n\n",
-        volume(payload.initiator),
-        volume(payload.acceptor)
-    ));
-    const HEADINGS: [&str; 7] = ["mean", "p10", "p50", "p80", "p90", "p99", "max"];
-    text.push_str(&format!("{:<24}{:>8}", "", "n"));
-    HEADINGS.iter().for_each(|heading| text.push_str(&format!("{heading:>10}")));
-    text.push('\n');
-    for distribution in &workload.distributions {
-        let Distribution { words, n, mean, p10, p50, p80, p90, p99, max, .. } = distribution;
-        text.push_str(&format!("{words:<24}{n:>8}"));
-        for value in [mean, p10, p50, p80, p90, p99, max] {
-            text.push_str(&format!("{:>10}", quantity(distribution, *value)));
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn quantity(distribution: &Distribution, value: f64) -> String {
-    if distribution.is_time() {
-        Unit::Time.show(value)
-    } else if distribution.is_size() {
-        Unit::Bytes.show(value)
-    } else {
-        three_digits(value)
-    }
+    ingested.warn(manner);
+    let set_aside = ingested.set_aside_classes();
+    let conversations = Some(conversations.finish());
+    Ok(Described::new(name(args, input), facts, &ingested.traffic(), vectors, &set_aside, conversations))
 }

@@ -106,7 +106,11 @@ fn describe_reads_captures_workloads_and_runs() {
     bench.flowloom(&["run", "c.pcap", "-o", "r"]).succeeded();
     let capture = bench.json(&["describe", "c.pcap", "--json"]);
     let workload = bench.json(&["describe", "r/workload.parquet", "--json"]);
-    assert_eq!(capture, workload, "a workload file tells what its capture told");
+    for part in ["capture", "workload", "load"] {
+        assert_eq!(capture[part], workload[part], "a workload file tells what its capture told: {part}");
+    }
+    assert_eq!((&capture["conversations"]["ended_early"], &workload["conversations"]), (&0.into(), &Value::Null));
+    assert_eq!(capture["classes"][2], workload["classes"][2]);
     assert_eq!(capture["workload"]["connections"]["sequential"], 30);
     for input in ["c.pcap", "r/workload.parquet", "r"] {
         let said = bench.flowloom(&["describe", input]);

@@ -90,6 +90,9 @@ fn every_field_is_documented() {
     check("extract", &bench.json(&["extract", "c.pcap", "-o", "w.parquet", "--json"]));
     check("describe", &bench.json(&["describe", "c.pcap", "--json"]));
     check("describe", &bench.json(&["describe", "w.parquet", "--json"]));
+    let several = bench.json(&["describe", "c.pcap", "w.parquet", "--json"]);
+    assert_eq!(several.as_array().unwrap().len(), 2);
+    several.as_array().unwrap().iter().for_each(|one| check("describe", one));
     check("run", &bench.json(&["run", "w.parquet", "-o", "r", "--json"]));
     check("run", &bench.json(&["describe", "b", "--json"]));
     check("several runs", &bench.json(&["describe", "s", "--json"]));

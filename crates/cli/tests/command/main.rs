@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod chain;
+mod describe;
 mod documented;
 mod hosts;
 mod round_trip;

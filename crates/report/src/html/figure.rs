@@ -13,13 +13,13 @@ use crate::run::{Measurements, Run};
 use crate::statistics::{Sample, thin_distribution};
 
 /// How far a drawn distribution may be from the true one.
-const CURVE_ERROR: f64 = 0.001;
+pub(super) const CURVE_ERROR: f64 = 0.001;
 /// Bins that a drawn series may have; wider ones keep their extremes as a band.
 const MAX_BINS: usize = 600;
 /// Rows that the table of a series may have.
 const MAX_ROWS: usize = 60;
 /// The probabilities in the table of a distribution.
-const TABLE_PROBABILITIES: [f64; 11] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99, 0.999];
+pub(super) const TABLE_PROBABILITIES: [f64; 11] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99, 0.999];
 
 /// A number in six significant digits at most, whole ones without a fraction: short in the page, exact to the eye.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -308,13 +308,14 @@ fn finding(metric: Metric, distances: &[(String, String, Difference)], samples: 
     }
 }
 
-fn unit_word(unit: Unit) -> &'static str {
+pub(super) fn unit_word(unit: Unit) -> &'static str {
     match unit {
         Unit::Time => "time",
         Unit::Bytes => "bytes",
         Unit::Rate => "rate",
         Unit::Count => "count",
         Unit::PacketRate => "packets",
+        Unit::Share => "share",
     }
 }
 

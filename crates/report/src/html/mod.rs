@@ -4,6 +4,7 @@
 //! pictures; breakdowns; how it was made. Every picture has its data beside it as a table. The file holds no addresses
 //! (methods M.12): nothing it is made from does.
 
+mod description;
 mod figure;
 mod page;
 mod still;
@@ -11,6 +12,7 @@ mod still;
 use std::io::{self, Write};
 
 use crate::answer::Answer;
+use crate::describe::Described;
 use crate::run::Run;
 
 /// How a report is written.
@@ -30,6 +32,16 @@ pub fn write_report(runs: &[Run], mut out: impl Write, options: &ReportOptions) 
     let answer = Answer::of(runs);
     let figures = figure::figures(runs, &answer);
     out.write_all(page::page(runs, &answer, &figures, options).as_bytes())?;
+    out.flush()
+}
+
+/// Writes the page of captures and workloads: their distributions overlaid, their tables side by side.
+///
+/// # Errors
+///
+/// What `out` says.
+pub fn write_description(described: &[Described], mut out: impl Write) -> io::Result<()> {
+    out.write_all(description::page(described).as_bytes())?;
     out.flush()
 }
 

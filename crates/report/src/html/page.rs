@@ -23,7 +23,7 @@ const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
 /// A value as HTML in which no line ends between a number and its unit.
-fn value(text: &str) -> String {
+pub(super) fn value(text: &str) -> String {
     escaped(text).split(" / ").map(|part| part.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" / ")
 }
 
@@ -31,8 +31,22 @@ fn value(text: &str) -> String {
 pub(super) fn page(runs: &[Run], answer: &Answer, figures: &[Figure], options: &ReportOptions) -> String {
     let summaries: Vec<Summary> = runs.iter().map(Run::summary).collect();
     let title = options.title.clone().unwrap_or_else(|| default_title(runs));
+    document(&title, figures, |html| {
+        header(html, &title, runs, answer, &summaries);
+        html.push_str("<main>\n");
+        answer_section(html, answer);
+        trust_section(html, runs, answer, &summaries);
+        pictures_section(html, answer, figures);
+        breakdown_section(html, runs, answer);
+        making_section(html, runs);
+        html.push_str("</main>\n");
+    })
+}
+
+/// A whole file: what `body` writes, with style, script and the data of `figures`.
+pub(super) fn document(title: &str, figures: &[Figure], body: impl FnOnce(&mut String)) -> String {
     let mut html = String::with_capacity(1 << 20);
-    let safe_title = escaped(&title);
+    let safe_title = escaped(title);
     let _ = write!(
         html,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -42,14 +56,7 @@ pub(super) fn page(runs: &[Run], answer: &Answer, figures: &[Figure], options: &
          script-src 'unsafe-inline'\">\n\
          <title>{safe_title} – Flowloom</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
     );
-    header(&mut html, &title, runs, answer, &summaries);
-    html.push_str("<main>\n");
-    answer_section(&mut html, answer);
-    trust_section(&mut html, runs, answer, &summaries);
-    pictures_section(&mut html, answer, figures);
-    breakdown_section(&mut html, runs, answer);
-    making_section(&mut html, runs);
-    html.push_str("</main>\n");
+    body(&mut html);
     let _ = writeln!(html, "<script type=\"application/json\" id=\"figures\">{}</script>", json(figures));
     let _ = write!(html, "<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
     html
@@ -141,7 +148,7 @@ fn window(run: &Run) -> String {
 }
 
 /// Different items once each, in their order, with commas.
-fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
     let mut seen: Vec<&str> = Vec::new();
     for item in items.filter(|item| !item.is_empty()) {
         if !seen.contains(&item) {
@@ -164,7 +171,7 @@ fn badge(judgement: Judgement) -> String {
     format!("<span class=\"judged {}\">{judgement}</span>", judgement_class(judgement))
 }
 
-fn swatch(role: &str) -> String {
+pub(super) fn swatch(role: &str) -> String {
     format!("<i class=\"swatch {role}\"></i>")
 }
 
@@ -350,21 +357,10 @@ fn sentence(text: &str) -> String {
 }
 
 fn pictures_section(html: &mut String, answer: &Answer, figures: &[Figure]) {
-    html.push_str("<section id=\"pictures\">\n<h2>Pictures</h2>\n<div class=\"legend\">\n");
-    for (index, column) in answer.columns.iter().enumerate() {
-        let role = column_role(answer, index);
-        let _ = writeln!(
-            html,
-            "<button type=\"button\" data-toggle=\"{role}\" aria-pressed=\"true\">{}{}</button>",
-            swatch(&role),
-            escaped(column)
-        );
-    }
-    html.push_str(
-        "<span class=\"hint\">Hover or arrow keys read values, drag or + zooms, double click or 0 resets.</span>\n</div>\n\
-         <noscript><p class=\"noscript\">Without JavaScript pictures stay still; the tables below them hold their data.</p></noscript>\n\
-         <div class=\"figures\">\n",
-    );
+    html.push_str("<section id=\"pictures\">\n<h2>Pictures</h2>\n");
+    let columns = answer.columns.iter().enumerate();
+    legend(html, columns.map(|(index, column)| (column_role(answer, index), column.as_str())));
+    html.push_str("<div class=\"figures\">\n");
     for figure in figures {
         figure_element(html, figure);
     }
@@ -376,7 +372,24 @@ fn pictures_section(html: &mut String, answer: &Answer, figures: &[Figure]) {
     html.push_str("</div>\n</section>\n");
 }
 
-fn figure_element(html: &mut String, figure: &Figure) {
+/// The lines of all pictures, (role, name) each, as buttons that hide them.
+pub(super) fn legend<'a>(html: &mut String, lines: impl Iterator<Item = (String, &'a str)>) {
+    html.push_str("<div class=\"legend\">\n");
+    for (role, column) in lines {
+        let _ = writeln!(
+            html,
+            "<button type=\"button\" data-toggle=\"{role}\" aria-pressed=\"true\">{}{}</button>",
+            swatch(&role),
+            escaped(column)
+        );
+    }
+    html.push_str(
+        "<span class=\"hint\">Hover or arrow keys read values, drag or + zooms, double click or 0 resets.</span>\n</div>\n\
+         <noscript><p class=\"noscript\">Without JavaScript pictures stay still; the tables below them hold their data.</p></noscript>\n",
+    );
+}
+
+pub(super) fn figure_element(html: &mut String, figure: &Figure) {
     let Figure { id, title, finding, .. } = figure;
     let (title, finding) = (escaped(title), escaped(finding));
     let _ = write!(

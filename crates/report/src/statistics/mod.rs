@@ -17,7 +17,7 @@ pub use jain::jain;
 pub use kolmogorov_smirnov::{Gap, Tolerance, critical_value, exact_p_value, ks, largest_gap, tolerant_ks};
 pub use quantile_ratio::{RATIO_PROBABILITIES, quantile_ratios};
 pub use sample::Sample;
-pub use thin::{CurvePoint, thin_distribution};
+pub use thin::{CurvePoint, thin_distribution, thin_steps};
 pub use wasserstein::{LogWasserstein, wasserstein, wasserstein_log10};
 
 #[cfg(test)]

@@ -15,14 +15,19 @@ pub struct CurvePoint {
 /// `error` from the true one, and in the tail nowhere further than 5 % of the remaining share, so that it can be drawn
 /// on a logarithmic axis too. With an error of 0.001 that is at most about 1,000 points and 200 more for the tail.
 pub fn thin_distribution(sample: &Sample, error: f64) -> Vec<CurvePoint> {
-    let values = sample.values();
-    let n = values.len();
+    thin_steps(sample.values().iter().map(|&value| (value, 1)), sample.len(), error)
+}
+
+/// The same of `n` values that come as (value, how many of it), ascending.
+pub fn thin_steps(steps: impl IntoIterator<Item = (f64, usize)>, n: usize, error: f64) -> Vec<CurvePoint> {
     let mut points: Vec<CurvePoint> = Vec::new();
-    let mut index = 0;
-    while index < n {
-        let x = values[index];
-        index += values[index..].partition_point(|&value| value == x);
-        let above = n - index;
+    let mut above = n;
+    let mut steps = steps.into_iter().peekable();
+    while let Some((x, count)) = steps.next() {
+        above -= count;
+        while let Some((_, count)) = steps.next_if(|step| step.0 == x) {
+            above -= count;
+        }
         // A point is needed where leaving it out would let the drawn curve, level since the last point, fall behind.
         let needed = points.last().is_none_or(|last| {
             let behind = (last.above - above) as f64;

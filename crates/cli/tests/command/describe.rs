@@ -1,0 +1,126 @@
+//! `flowloom describe`: several inputs, pictures, and what it refuses.
+
+use flowloom_core::time::Duration;
+
+use crate::support::{Bench, Traffic};
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(30).pcap());
+    bench.file("d.pcap", &Traffic::many(40).pcap());
+    bench
+}
+
+#[test]
+fn conversations_are_those_of_the_capture() {
+    let bench = bench();
+    let described = bench.json(&["describe", "c.pcap", "--json"]);
+    let told = &described["conversations"];
+    assert_eq!(told["silence_ns"], 1_200_000_000_000u64);
+    assert_eq!(told["protocols"][0]["protocol"], "tcp");
+    assert_eq!(told["protocols"][0]["packets"], described["capture"]["packets"]);
+    let total = |field: &str| -> u64 {
+        told["applications"].as_array().unwrap().iter().map(|row| row[field].as_u64().unwrap()).sum()
+    };
+    assert_eq!((total("conversations"), total("without_data")), (30, 0));
+    let payload = &described["workload"]["payload_bytes"];
+    let payload = payload["initiator"].as_u64().unwrap() + payload["acceptor"].as_u64().unwrap();
+    assert_eq!(total("payload_bytes"), payload);
+    assert_eq!(Some(total("packets")), described["capture"]["packets"].as_u64());
+}
+
+#[test]
+fn the_classes_add_up_to_the_capture() {
+    let bench = Bench::new();
+    let one_way: Traffic =
+        Traffic { packets: Traffic::many(1).packets.into_iter().filter(|one| one.payload_bytes > 1_000).collect() };
+    let mut traffic = Traffic::many(20).connection(77, Duration::from_secs(3), 0, 0);
+    traffic.packets.extend(one_way.packets.into_iter().map(|mut packet| {
+        packet.connection = 78;
+        packet
+    }));
+    bench.file("c.pcap", &traffic.pcap());
+    let described = bench.json(&["describe", "c.pcap", "--json"]);
+    let classes = described["classes"].as_array().unwrap();
+    let sum = |field: &str| -> u64 { classes.iter().map(|class| class[field].as_u64().unwrap()).sum() };
+    assert_eq!(Some(sum("packets")), described["capture"]["packets"].as_u64());
+    assert_eq!(Some(sum("connections")), described["capture"]["connections"]["total"].as_u64());
+    assert_eq!((classes[0]["class"].as_str(), &classes[0]["connections"]), (Some("no_data"), &1.into()));
+    assert_eq!(classes[2]["connections"], 20);
+}
+
+#[test]
+fn several_inputs_stand_side_by_side() {
+    let bench = bench();
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    let said = bench.flowloom(&["describe", "c.pcap", "d.pcap", "w.parquet", "d.pcap"]);
+    let out = &said.succeeded().out;
+    assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
+    let row = out.lines().find(|line| line.starts_with("connections to replay")).unwrap();
+    assert_eq!(row.split_whitespace().skip(3).collect::<Vec<_>>(), ["30", "40", "30"]);
+    assert_eq!(out.matches("d.pcap").count(), 2, "the fourth stands below: {out}");
+    let one = bench.flowloom(&["describe", "c.pcap"]);
+    assert!(one.succeeded().out.lines().all(|line| line.chars().count() <= 100), "{}", one.out);
+}
+
+#[test]
+fn pictures_are_one_file_that_needs_nothing_else() {
+    let bench = bench();
+    let said = bench.flowloom(&["describe", "c.pcap", "d.pcap", "--html", "both.html"]);
+    assert!(said.succeeded().out.contains("pictures      both.html"));
+    let page = std::fs::read_to_string(bench.path("both.html")).unwrap();
+    for expected in ["<figure id=\"response-time\"", "<figure id=\"rtt\"", "CCDF", "Conversations", "c.pcap", "d.pcap"]
+    {
+        assert!(page.contains(expected), "{expected}");
+    }
+    assert!(!page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org/").count());
+    bench.flowloom(&["describe", "c.pcap", "--anonymize", "--html", "one.html"]).succeeded();
+    assert!(!std::fs::read_to_string(bench.path("one.html")).unwrap().contains("c.pcap"));
+    bench.flowloom(&["describe", "c.pcap", "--html", "no/such/folder.html"]).failed(1, &["no/such/folder.html"]);
+    assert_eq!(bench.names(), ["both.html", "c.pcap", "d.pcap", "one.html"], "nothing half-written is left");
+}
+
+#[test]
+fn silence_is_an_option() {
+    let bench = bench();
+    let conversations = |silence: &str| {
+        let told = bench.json(&["describe", "c.pcap", "--silence", silence, "--json"]);
+        told["conversations"]["applications"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["conversations"].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    // The response comes 50 ms after the request.
+    assert_eq!((conversations("51ms"), conversations("50ms")), (30, 60));
+    bench.flowloom(&["describe", "c.pcap", "--silence", "0s"]).failed(2, &["--silence 0", "hint: write it like 20min"]);
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    bench
+        .flowloom(&["describe", "w.parquet", "--silence", "5s"])
+        .failed(2, &["--silence is about the packets of captures"]);
+}
+
+#[test]
+fn what_cannot_be_described_is_said() {
+    let bench = bench();
+    bench.file("empty.pcap", &Traffic::default().pcap());
+    bench.flowloom(&["describe", "empty.pcap"]).failed(1, &["empty.pcap: holds no packets", "hint:"]);
+    bench.flowloom(&["describe", "c.pcap", "empty.pcap"]).failed(1, &["empty.pcap: holds no packets"]);
+    bench.file("bare.pcap", &Traffic::default().connection(1, Duration::ZERO, 0, 0).pcap());
+    bench.flowloom(&["extract", "bare.pcap", "-o", "bare.parquet"]).succeeded();
+    bench
+        .flowloom(&["describe", "bare.parquet"])
+        .failed(1, &["bare.parquet: holds no connections", "set aside: 1 connection: no data"]);
+    // The capture itself has packets to tell of.
+    assert!(bench.flowloom(&["describe", "bare.pcap"]).succeeded().out.contains("no data"));
+    bench.flowloom(&["run", "c.pcap", "-o", "r"]).succeeded();
+    bench
+        .flowloom(&["describe", "r", "c.pcap"])
+        .failed(2, &["r: a run folder is described alone", "hint: flowloom compare"]);
+    bench.flowloom(&["describe", "c.pcap", "r"]).failed(2, &["r: a run folder is described alone"]);
+    bench.flowloom(&["describe", "r", "--html", "r.html"]).failed(2, &["hint: flowloom report"]);
+    bench.file("e.toml", b"");
+    bench.flowloom(&["describe", "c.pcap", "e.toml"]).failed(2, &["e.toml: an experiment has not run yet"]);
+    bench.flowloom(&["describe"]).failed(2, &["<FILE>"]);
+}

@@ -1,0 +1,136 @@
+//! Offered load of each direction of the link (methods A.11).
+
+use flowloom_core::record::Series;
+use flowloom_core::time::Duration;
+use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
+use flowloom_store::workload::TrafficFacts;
+use serde::Serialize;
+
+/// Headers of a packet: IP and TCP without options (40) and Ethernet (14).
+const HEADERS: u64 = 54;
+/// Headers of a datagram: IP and UDP (28) and Ethernet (14).
+const DATAGRAM_HEADERS: u64 = 42;
+/// Payload of a full packet where no SYN told (Ethernet, IPv4, no options).
+const DEFAULT_MSS: u64 = 1460;
+/// Packets of an opening and a closing: SYN, ACK, FIN and ACK by the initiator, SYN/ACK, FIN and ACK by the acceptor.
+const CONTROL_PACKETS: [u64; 2] = [4, 3];
+
+/// Bytes of data units of `sizes` on the wire, full packets but for the last of each.
+fn data_bytes(sizes: impl Iterator<Item = u64>, mss: u64) -> (u64, u64) {
+    sizes.fold((0, 0), |(bytes, packets), size| {
+        let own = size.div_ceil(mss);
+        (bytes + size + own * HEADERS, packets + own)
+    })
+}
+
+/// Bytes by the side of the link they come from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LoadBytes {
+    payload: [u64; 2],
+    wire: [u64; 2],
+}
+
+impl LoadBytes {
+    pub fn add(&mut self, vector: &ConnectionVector) {
+        let sizes = |side| vector.adus.iter().filter(move |adu| adu.side == side).map(|adu| adu.bytes);
+        for side in Side::BOTH {
+            let from = match side {
+                Side::Initiator => vector.initiator_side,
+                Side::Acceptor => vector.initiator_side.other(),
+            };
+            self.payload[from as usize] += sizes(side).sum::<u64>();
+            if vector.protocol != Protocol::Tcp {
+                let datagrams = vector.adus.iter().filter(|adu| adu.side == side);
+                let headers: u64 = datagrams.map(|adu| u64::from(adu.packets.unwrap_or(1)) * DATAGRAM_HEADERS).sum();
+                self.wire[from as usize] += sizes(side).sum::<u64>() + headers;
+                continue;
+            }
+            // An end's MSS option limits what is sent to it.
+            let mss = vector.ends[side.other()].mss.or(vector.ends[side].mss).map_or(DEFAULT_MSS, u64::from).max(1);
+            let (bytes, data) = data_bytes(sizes(side), mss);
+            self.wire[from as usize] += bytes + CONTROL_PACKETS[side as usize] * HEADERS;
+            // One acknowledgement for two data packets, the other way.
+            self.wire[from.other() as usize] += data.div_ceil(2) * HEADERS;
+        }
+    }
+
+    /// Over `length`; `traffic` is what the capture's packets took on the link.
+    pub fn finish(&self, length: Duration, traffic: &TrafficFacts) -> Load {
+        let rate = |bytes: u64| (!length.is_zero()).then(|| 8.0 * bytes as f64 / length.as_secs_f64());
+        let total = |series: &Series| series.total().bytes;
+        let TrafficFacts { replayed, set_aside } = traffic;
+        let replayed = [total(&replayed.from_left), total(&replayed.from_right)];
+        let set_aside = [total(&set_aside.from_left), total(&set_aside.from_right)];
+        let known = replayed.iter().chain(&set_aside).any(|bytes| *bytes > 0);
+        let direction = |from: LinkSide| {
+            let measured = known.then_some([replayed[from as usize], set_aside[from as usize]]);
+            DirectionLoad {
+                payload_bytes: self.payload[from as usize],
+                payload_bits_per_second: rate(self.payload[from as usize]),
+                estimated_wire_bits_per_second: rate(self.wire[from as usize]),
+                measured_replayed_bits_per_second: measured.and_then(|[replayed, _]| rate(replayed)),
+                measured_bits_per_second: measured.and_then(|[replayed, set_aside]| rate(replayed + set_aside)),
+            }
+        };
+        Load { left_to_right: direction(LinkSide::Left), right_to_left: direction(LinkSide::Right) }
+    }
+}
+
+/// Offered load of both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Load {
+    /// From left (the inside).
+    pub left_to_right: DirectionLoad,
+    /// From right.
+    pub right_to_left: DirectionLoad,
+}
+
+/// Offered load of one direction of the link; null where the length or the traffic of the original is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DirectionLoad {
+    /// Payload of the vectors.
+    pub payload_bytes: u64,
+    /// The same over the length of the original.
+    pub payload_bits_per_second: Option<f64>,
+    /// With headers, acknowledgements, handshakes and closes, as estimated from the vectors (methods A.11).
+    pub estimated_wire_bits_per_second: Option<f64>,
+    /// What the packets of the vectors took on the original's link.
+    pub measured_replayed_bits_per_second: Option<f64>,
+    /// What all its TCP packets took.
+    pub measured_bits_per_second: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use flowloom_core::workload::Adu;
+
+    use super::*;
+
+    #[test]
+    fn the_data_part_of_methods_a11() {
+        assert_eq!(data_bytes([3403, 329].into_iter(), 1460).0, 3948);
+        assert_eq!(data_bytes([100_000].into_iter(), 1460).0, 103_726);
+    }
+
+    #[test]
+    fn a_connection_loads_both_directions_of_the_link() {
+        let adu = |side, bytes| Adu { side, bytes, wait: None, waiter: side, seen: None, packets: None };
+        let vector = ConnectionVector {
+            initiator_side: LinkSide::Right,
+            adus: vec![adu(Side::Initiator, 329), adu(Side::Acceptor, 3403)],
+            ..ConnectionVector::default()
+        };
+        let mut bytes = LoadBytes::default();
+        bytes.add(&vector);
+        assert_eq!(bytes.payload, [3403, 329]);
+        // Acceptor: 3 data packets, 1 acknowledgement, 3 of control; initiator: 1, 2 and 4.
+        assert_eq!(bytes.wire, [3403 + 7 * HEADERS, 329 + 7 * HEADERS]);
+        let load = bytes.finish(Duration::from_secs(2), &TrafficFacts::default());
+        assert_eq!(load.right_to_left.payload_bits_per_second, Some(4.0 * 329.0));
+        assert_eq!(load.right_to_left.measured_bits_per_second, None);
+        assert_eq!(
+            bytes.finish(Duration::ZERO, &TrafficFacts::default()).left_to_right.estimated_wire_bits_per_second,
+            None
+        );
+    }
+}

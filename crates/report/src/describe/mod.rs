@@ -1,0 +1,77 @@
+//! What a capture or a workload is like: the characteristics of Aikat's chapter 3 from its connection vectors, and
+//! Cáceres' tables of conversations from the packets of a capture. `docs/describe.md` says what each number means.
+
+mod conversations;
+mod load;
+pub mod text;
+mod variable;
+mod vectors;
+
+pub use conversations::{
+    ApplicationDescription, ConversationDescriber, ConversationDescription, DroppedPackets, ProtocolShare, Published,
+    Scope,
+};
+pub use load::{DirectionLoad, Load};
+pub use variable::{Distribution, Variable};
+pub use vectors::{
+    ClassShare, ConnectionCounts, DatagramDescription, Describer, Description, DirectionLoss, Losses, PayloadBytes,
+};
+
+use flowloom_core::time::Duration;
+use flowloom_store::workload::{CaptureFacts, TrafficFacts};
+use serde::Serialize;
+
+/// A described capture or workload: the object that `describe --json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Described {
+    /// Its file, as given; `None` if names are to be left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What the original was.
+    pub capture: CaptureFacts,
+    /// Connections by class (methods A.2), in the order of reports.
+    pub classes: Vec<ClassShare>,
+    /// Offered load.
+    pub load: Load,
+    /// The vectors.
+    pub workload: Description,
+    /// The conversations; `None` of a workload, which has no packets.
+    pub conversations: Option<ConversationDescription>,
+}
+
+impl Described {
+    /// Puts together what `vectors` collected and what is known of the original. `set_aside` are the classes that are not
+    /// replayed, where their packets were counted.
+    pub fn new(
+        name: Option<String>,
+        capture: CaptureFacts,
+        traffic: &TrafficFacts,
+        vectors: Describer,
+        set_aside: &[ClassShare],
+        conversations: Option<ConversationDescription>,
+    ) -> Described {
+        let replayable = vectors.classes();
+        let known = |class: &str| set_aside.iter().find(|share| share.class == class).copied();
+        let unknown =
+            |class, connections, payload_bytes| ClassShare { class, connections, packets: None, payload_bytes };
+        let no_data = capture.connections.no_data;
+        let classes = [
+            known("no_data").unwrap_or(unknown("no_data", no_data, Some(0))),
+            known("one_way").unwrap_or(unknown("one_way", capture.connections.one_way, None)),
+        ];
+        Described {
+            name,
+            classes: classes.into_iter().chain(replayable).collect(),
+            load: vectors.load(Duration::from_nanos(capture.duration_ns), traffic),
+            workload: vectors.finish(),
+            capture,
+            conversations,
+        }
+    }
+
+    /// What to call it beside others; `index` is its place among them.
+    pub fn title(&self, index: usize) -> String {
+        let file = |name: &String| name.rsplit('/').next().unwrap_or(name).to_owned();
+        self.name.as_ref().map_or_else(|| format!("input {}", index + 1), file)
+    }
+}

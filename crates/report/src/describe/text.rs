@@ -1,0 +1,448 @@
+//! Descriptions for the terminal: at most 100 columns, one input at length or several side by side.
+
+use std::fmt::Write as _;
+
+use flowloom_core::extract::conversations::Transport;
+use flowloom_core::time::Duration;
+
+use super::{ApplicationDescription, ConversationDescription, Described, DirectionLoad, Distribution, Variable};
+use crate::facts::set_aside_text;
+use crate::metric::Unit;
+use crate::text::{thousands, wrap};
+
+/// What is described, as `describe` prints it.
+pub fn description_text(described: &[Described]) -> String {
+    let text = match described {
+        [one] => single(one),
+        several => side_by_side(several),
+    };
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn single(described: &Described) -> String {
+    let mut text = String::new();
+    for (head, body) in preamble(described) {
+        wrap(&mut text, &head, &body);
+    }
+    text.push('\n');
+    classes(&mut text, described);
+    loads(&mut text, described);
+    table(&mut text, "connections", &described.workload.distributions);
+    for datagrams in &described.workload.datagrams {
+        let head = format!("{}: {} flows", datagrams.protocol, thousands(datagrams.flows));
+        table(&mut text, &head, &datagrams.distributions);
+    }
+    if let Some(conversations) = &described.conversations {
+        self::conversations(&mut text, conversations);
+    }
+    text
+}
+
+/// The lines above the tables.
+fn preamble(described: &Described) -> Vec<(String, String)> {
+    let Described { capture, workload, .. } = described;
+    let connections = &workload.connections;
+    let length = Duration::from_nanos(capture.duration_ns);
+    let mut lines = Vec::new();
+    if capture.packets > 0 {
+        lines.push(("original      ".to_owned(), format!("{} packets, {length}", thousands(capture.packets))));
+    }
+    lines.push((
+        "connections   ".to_owned(),
+        format!(
+            "{} to replay: {} sequential, {} concurrent; {} complete, {} incomplete",
+            thousands(connections.total),
+            thousands(connections.sequential),
+            thousands(connections.concurrent),
+            thousands(connections.complete),
+            thousands(connections.incomplete)
+        ),
+    ));
+    if !capture.set_aside.is_empty() {
+        lines.push(("  set aside   ".to_owned(), set_aside_text(&capture.set_aside)));
+    }
+    lines.push((
+        "initiators    ".to_owned(),
+        format!(
+            "{} on the left, {} on the right of the link",
+            thousands(connections.from_left),
+            thousands(connections.from_right)
+        ),
+    ));
+    let payload = &workload.payload_bytes;
+    lines.push((
+        "payload       ".to_owned(),
+        format!(
+            "{} from initiators, {} from acceptors",
+            Unit::Bytes.show(payload.initiator as f64),
+            Unit::Bytes.show(payload.acceptor as f64)
+        ),
+    ));
+    let loss = &workload.loss;
+    if loss.initiator.data_segments + loss.acceptor.data_segments > 0 {
+        lines.push(("losses        ".to_owned(), format!("in {} connections", thousands(connections.lossy))));
+        for (sender, loss) in [("initiators", &loss.initiator), ("acceptors", &loss.acceptor)] {
+            let [total, before, after] = [loss.total, loss.before, loss.after].map(|share| Unit::Share.show(share));
+            let body = format!("{total} of what {sender} sent: {before} before the monitor, {after} after it");
+            lines.push(("              ".to_owned(), body));
+        }
+    }
+    lines
+}
+
+fn percent(part: u64, all: u64) -> String {
+    if all == 0 { String::new() } else { Unit::Share.show(part as f64 / all as f64) }
+}
+
+fn classes(text: &mut String, described: &Described) {
+    let _ = writeln!(
+        text,
+        "{:<26}{:>13}{:>9}{:>14}{:>9}{:>13}{:>9}",
+        "class", "connections", "", "packets", "", "payload", ""
+    );
+    let classes = &described.classes;
+    let connections: u64 = classes.iter().map(|class| class.connections).sum();
+    // Shares of a total that is not known would be wrong.
+    let packets = classes.iter().map(|class| class.packets).sum::<Option<u64>>();
+    let payload = classes.iter().map(|class| class.payload_bytes).sum::<Option<u64>>();
+    for class in classes {
+        let share =
+            |part: Option<u64>, all: Option<u64>| part.zip(all).map_or(String::new(), |(part, all)| percent(part, all));
+        let _ = writeln!(
+            text,
+            "{:<26}{:>13}{:>9}{:>14}{:>9}{:>13}{:>9}",
+            class_words(class.class),
+            thousands(class.connections),
+            percent(class.connections, connections),
+            class.packets.map_or_else(|| "–".to_owned(), thousands),
+            share(class.packets, packets),
+            class.payload_bytes.map_or_else(|| "–".to_owned(), |bytes| Unit::Bytes.show(bytes as f64)),
+            share(class.payload_bytes, payload)
+        );
+    }
+    text.push('\n');
+}
+
+pub(crate) fn class_words(class: &str) -> &'static str {
+    match class {
+        "no_data" => "no data",
+        "one_way" => "one direction only",
+        "sequential_complete" => "sequential, complete",
+        "sequential_incomplete" => "sequential, incomplete",
+        "concurrent_complete" => "concurrent, complete",
+        _ => "concurrent, incomplete",
+    }
+}
+
+/// A row of the table of loads: its name and its value of one direction.
+type LoadRow = (&'static str, fn(&DirectionLoad) -> Option<f64>);
+
+pub(crate) const LOADS: [LoadRow; 4] = [
+    ("payload", |load| load.payload_bits_per_second),
+    ("on the wire, estimated", |load| load.estimated_wire_bits_per_second),
+    ("on the wire, measured", |load| load.measured_replayed_bits_per_second),
+    ("with what was set aside", |load| load.measured_bits_per_second),
+];
+
+/// A rate, or that it is unknown.
+pub(crate) fn rate(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| Unit::Rate.show(value))
+}
+
+fn loads(text: &mut String, described: &Described) {
+    let _ = writeln!(text, "{:<26}{:>16}{:>16}", "offered load", "left to right", "right to left");
+    for (name, value) in LOADS {
+        let [left, right] =
+            [&described.load.left_to_right, &described.load.right_to_left].map(|load| rate(value(load)));
+        let _ = writeln!(text, "{name:<26}{left:>16}{right:>16}");
+    }
+    text.push('\n');
+}
+
+fn table(text: &mut String, head: &str, distributions: &[Distribution]) {
+    if distributions.is_empty() {
+        return;
+    }
+    let _ = write!(text, "{head:<22}{:>9}", "n");
+    for heading in ["mean", "p10", "p50", "p80", "p90", "p99", "max"] {
+        let _ = write!(text, "{heading:>9}");
+    }
+    let _ = writeln!(
+        text,
+        "{:>6}",
+        if distributions.iter().any(|one| one.share_of_500_ms.is_some()) { ">=½s" } else { "" }
+    );
+    for distribution in distributions {
+        let Distribution { variable, n, mean, p10, p50, p80, p90, p99, max, share_of_500_ms, .. } = distribution;
+        let _ = write!(text, "{:<22}{:>9}", variable.words(), thousands(*n));
+        for value in [mean, p10, p50, p80, p90, p99, max] {
+            let _ = write!(text, "{:>9}", variable.show(*value));
+        }
+        let share = share_of_500_ms.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share));
+        let _ = writeln!(text, "{share:>6}");
+    }
+    text.push('\n');
+}
+
+/// What protocols are called.
+pub(crate) fn protocol_words(protocol: &str) -> &'static str {
+    match protocol {
+        "tcp" => "TCP",
+        "udp" => "UDP",
+        "icmp" => "ICMP",
+        "other_ip" => "other IP",
+        "not_ip" => "not IP",
+        _ => "not read",
+    }
+}
+
+/// Median of `variable`, or that there is none.
+pub(crate) fn median(distributions: &[Distribution], variable: Variable) -> String {
+    let found = distributions.iter().find(|distribution| distribution.variable == variable);
+    found.map_or_else(|| "–".to_owned(), |distribution| variable.show(distribution.p50))
+}
+
+fn conversations(text: &mut String, conversations: &ConversationDescription) {
+    let silence = Duration::from_nanos(conversations.silence_ns);
+    let _ = writeln!(text, "{:<22}{:>13}{:>9}{:>13}{:>9}", "protocol", "packets", "", "bytes", "");
+    let all =
+        conversations.protocols.iter().fold([0; 2], |[packets, bytes], row| [packets + row.packets, bytes + row.bytes]);
+    for row in &conversations.protocols {
+        let _ = writeln!(
+            text,
+            "{:<22}{:>13}{:>9}{:>13}{:>9}",
+            protocol_words(row.protocol),
+            thousands(row.packets),
+            percent(row.packets, all[0]),
+            Unit::Bytes.show(row.bytes as f64),
+            percent(row.bytes, all[1])
+        );
+    }
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let rows = by_packets(conversations, transport);
+        if rows.is_empty() {
+            continue;
+        }
+        let [packets, bytes, count] = conversations.totals(transport);
+        let head = format!("{} application", transport.name().to_uppercase());
+        let _ = writeln!(
+            text,
+            "\n{head:<22}{:>13}{:>9}{:>13}{:>9}{:>17}{:>9}",
+            "packets", "", "payload", "", "conversations", ""
+        );
+        for row in rows {
+            let _ = writeln!(
+                text,
+                "{:<22}{:>13}{:>9}{:>13}{:>9}{:>17}{:>9}",
+                row.application,
+                thousands(row.packets),
+                percent(row.packets, packets),
+                Unit::Bytes.show(row.payload_bytes as f64),
+                percent(row.payload_bytes, bytes),
+                thousands(row.conversations),
+                percent(row.conversations, count)
+            );
+        }
+    }
+    let told: Vec<_> = [Transport::Tcp, Transport::Udp]
+        .into_iter()
+        .flat_map(|transport| by_packets(conversations, transport))
+        .filter(|row| row.conversations > 0)
+        .collect();
+    if !told.is_empty() {
+        let _ = writeln!(text, "\nconversations (silence {silence}), medians");
+        let _ = write!(text, "{:<18}", "");
+        for (heading, _) in MEDIANS {
+            let _ = write!(text, "{heading:>10}");
+        }
+        let _ = writeln!(text, "{:>11}", "one-sided");
+        for row in told {
+            let _ = write!(text, "{:<18}", format!("{} {}", row.transport, row.application));
+            for (_, variable) in MEDIANS {
+                let _ = write!(text, "{:>10}", median(&row.distributions, variable));
+            }
+            let _ = writeln!(text, "{:>11}", percent(row.one_sided, row.conversations));
+        }
+    }
+    published(text, conversations);
+    if conversations.ended_early > 0 {
+        let _ = writeln!(
+            text,
+            "\n{} conversations ended early: too many were open at once",
+            thousands(conversations.ended_early)
+        );
+    }
+}
+
+/// The columns of the table of medians.
+pub(crate) const MEDIANS: [(&str, Variable); 7] = [
+    ("bytes", Variable::ConversationBytes),
+    ("packets", Variable::ConversationPackets),
+    ("duration", Variable::ConversationDuration),
+    ("interval", Variable::ConversationInterarrival),
+    ("length", Variable::PacketBytes),
+    ("gap", Variable::PacketGap),
+    ("ratio", Variable::Directionality),
+];
+
+/// The applications over `transport`, the one with the most packets first.
+pub(crate) fn by_packets(
+    conversations: &ConversationDescription,
+    transport: Transport,
+) -> Vec<&ApplicationDescription> {
+    let mut rows: Vec<_> = conversations.applications.iter().filter(|row| row.transport == transport.name()).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.packets));
+    rows
+}
+
+/// The published shares that this capture has, in words.
+pub(crate) fn published_rows(conversations: &ConversationDescription) -> Vec<(&'static str, f64)> {
+    let shares = &conversations.published;
+    let rows = [
+        ("bulk conversations (FTP, NNTP, SMTP) below 10 kB", shares.bulk_below_10_kb),
+        ("FTP conversations below 10 kB", shares.ftp_below_10_kb),
+        ("bulk bytes in conversations above 1 MB", shares.bulk_bytes_in_conversations_above_1_mb),
+        ("bulk bytes in items above 1 MB", shares.bulk_bytes_in_items_above_1_mb),
+        ("interactive conversations (TELNET, RLOGIN) below 1,000 packets", shares.interactive_below_1000_packets),
+        ("interactive conversations below 10 kB", shares.interactive_below_10_kb),
+        ("interactive conversations below 200 s", shares.interactive_below_200_s),
+        ("interactive packets below 10 bytes", shares.interactive_packets_below_10_bytes),
+        ("interactive gaps above 100 ms", shares.interactive_gaps_above_100_ms),
+        ("FTP conversations below 10:1", shares.ftp_below_10_to_1),
+        ("TELNET conversations above 10:1", shares.telnet_above_10_to_1),
+    ];
+    let of_all = [
+        ("packets that are interactive", shares.interactive_packets),
+        ("bytes that are interactive", shares.interactive_bytes),
+    ];
+    // Zero of everything says no more than that there is no TELNET.
+    let of_all = of_all.into_iter().filter(|(_, share)| share.is_some_and(|share| share > 0.0));
+    rows.into_iter().chain(of_all).filter_map(|(name, share)| Some((name, share?))).collect()
+}
+
+fn published(text: &mut String, conversations: &ConversationDescription) {
+    let rows = published_rows(conversations);
+    if rows.is_empty() {
+        return;
+    }
+    text.push_str("\nshares published for 1991 (docs/describe.md has those numbers), here\n");
+    for (name, share) in rows {
+        let _ = writeln!(text, "{name:<66}{:>9}", Unit::Share.show(share));
+    }
+}
+
+/// Files in one block of columns.
+const ABREAST: usize = 3;
+
+/// A row of the table of several: its name and what it says of one.
+type Row = (String, Box<dyn Fn(&Described) -> String>);
+
+fn side_by_side(described: &[Described]) -> String {
+    let mut text = String::new();
+    let rows = rows(described);
+    for (block, inputs) in described.chunks(ABREAST).enumerate() {
+        if block > 0 {
+            text.push('\n');
+        }
+        let _ = write!(text, "{:<28}", "");
+        for (index, input) in inputs.iter().enumerate() {
+            let _ = write!(text, "{:>24}", shortened(&input.title(block * ABREAST + index), 22));
+        }
+        text.push('\n');
+        for (name, value) in &rows {
+            let _ = write!(text, "{name:<28}");
+            for input in inputs {
+                let _ = write!(text, "{:>24}", value(input));
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn shortened(name: &str, room: usize) -> String {
+    if name.chars().count() <= room {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(room - 1).collect();
+    format!("{kept}…")
+}
+
+pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut row = |name: &str, value: Box<dyn Fn(&Described) -> String>| rows.push((name.to_owned(), value));
+    row("packets", Box::new(|one| thousands(one.capture.packets)));
+    row("length", Box::new(|one| Duration::from_nanos(one.capture.duration_ns).to_string()));
+    row("connections to replay", Box::new(|one| thousands(one.workload.connections.total)));
+    row("with losses", Box::new(|one| thousands(one.workload.connections.lossy)));
+    for (index, class) in described.first().map_or(&[][..], |first| &first.classes[..]).iter().enumerate() {
+        row(
+            &format!("  {}", class_words(class.class)),
+            Box::new(move |one| {
+                let all = one.classes.iter().map(|class| class.connections).sum();
+                let count = one.classes.get(index).map_or(0, |class| class.connections);
+                format!("{} {:>7}", thousands(count), percent(count, all))
+            }),
+        );
+    }
+    for (name, value) in LOADS {
+        row(&format!("{name}, left"), Box::new(move |one| rate(value(&one.load.left_to_right))));
+        row("  from the right", Box::new(move |one| rate(value(&one.load.right_to_left))));
+    }
+    row("", Box::new(|_| "p50 / p99".to_owned()));
+    let mut variables: Vec<Variable> = Vec::new();
+    for distribution in described.iter().flat_map(|one| &one.workload.distributions) {
+        if !variables.contains(&distribution.variable) {
+            variables.push(distribution.variable);
+        }
+    }
+    variables.sort();
+    for variable in variables {
+        let of = move |one: &Described| -> String {
+            let found = one.workload.distributions.iter().find(|distribution| distribution.variable == variable);
+            found.map_or_else(
+                || "–".to_owned(),
+                |one| format!("{} / {}", variable.show(one.p50), variable.show(one.p99)),
+            )
+        };
+        row(variable.words(), Box::new(of));
+    }
+    if described.iter().any(|one| one.conversations.is_some()) {
+        let conversations = |one: &Described, of: fn(&ConversationDescription) -> String| {
+            one.conversations.as_ref().map_or_else(|| "–".to_owned(), of)
+        };
+        let count =
+            |told: &ConversationDescription| thousands(told.applications.iter().map(|row| row.conversations).sum());
+        row("conversations", Box::new(move |one| conversations(one, count)));
+        for (variable, name) in [
+            (Variable::ConversationBytes, "  bytes"),
+            (Variable::ConversationPackets, "  packets"),
+            (Variable::ConversationDuration, "  duration"),
+            (Variable::Directionality, "  directionality"),
+        ] {
+            let of = move |one: &Described| {
+                let pooled = one.conversations.as_ref().map_or(&[][..], |told| told.pooled(super::Scope::All));
+                let found = pooled.iter().find(|distribution| distribution.variable == variable);
+                found.map_or_else(
+                    || "–".to_owned(),
+                    |one| format!("{} / {}", variable.show(one.p50), variable.show(one.p99)),
+                )
+            };
+            row(name, Box::new(of));
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_cut() {
+        assert_eq!(shortened("campus.pcap", 22), "campus.pcap");
+        assert_eq!(shortened("a-very-long-name-of-a-capture.pcap", 22).chars().count(), 22);
+        assert_eq!(percent(1, 0), "");
+        assert_eq!(percent(1, 8), "12.5 %");
+    }
+}

@@ -1,0 +1,300 @@
+//! The page of captures and workloads: what they are, side by side, and each distribution as a picture.
+
+use std::fmt::Write as _;
+
+use flowloom_core::extract::conversations::Transport;
+
+use super::escaped;
+use super::figure::{Axis, CURVE_ERROR, Figure, Line, Number, Points, TABLE_PROBABILITIES, Table, run_role, unit_word};
+use super::page::{document, figure_element, legend, list, swatch, value};
+use crate::describe::text::{MEDIANS, by_packets, median, protocol_words, published_rows, rows};
+use crate::describe::{ConversationDescription, Described, Distribution, Scope, Variable};
+use crate::metric::Unit;
+use crate::statistics::thin_steps;
+use crate::text::thousands;
+
+/// Where the distributions of a picture are.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Among those of connections.
+    Connections,
+    /// Among those of datagrams of a protocol.
+    Datagrams(&'static str),
+    /// Among those of conversations.
+    Conversations(Scope),
+}
+
+/// A picture: id, title, place and variable.
+type Kind = (&'static str, &'static str, Place, Variable);
+
+const KINDS: [Kind; 33] = [
+    ("response-time", "Response time", Place::Connections, Variable::ResponseTime),
+    ("duration", "Connection duration", Place::Connections, Variable::Duration),
+    ("request", "Request size", Place::Connections, Variable::RequestBytes),
+    ("response", "Response size", Place::Connections, Variable::ResponseBytes),
+    ("epochs", "Epochs per connection", Place::Connections, Variable::Epochs),
+    ("connection-bytes", "Bytes per connection", Place::Connections, Variable::ConnectionBytes),
+    ("intra-epoch-wait", "Wait within an epoch", Place::Connections, Variable::IntraEpochWait),
+    ("inter-epoch-wait", "Wait between epochs", Place::Connections, Variable::InterEpochWait),
+    ("concurrent-adu", "Data units of concurrent connections", Place::Connections, Variable::ConcurrentAduBytes),
+    ("concurrent-wait", "Waits of concurrent connections", Place::Connections, Variable::ConcurrentWait),
+    ("rtt", "Minimum round-trip time", Place::Connections, Variable::MinRtt),
+    ("initiator-window", "Initiator's window", Place::Connections, Variable::InitiatorWindow),
+    ("acceptor-window", "Acceptor's window", Place::Connections, Variable::AcceptorWindow),
+    ("initiator-loss", "Loss from the initiator", Place::Connections, Variable::InitiatorLoss),
+    ("acceptor-loss", "Loss from the acceptor", Place::Connections, Variable::AcceptorLoss),
+    ("udp-adu", "UDP: data units", Place::Datagrams("udp"), Variable::AduBytes),
+    ("udp-wait", "UDP: waits after data units", Place::Datagrams("udp"), Variable::AduWait),
+    ("udp-bytes", "UDP: bytes per flow", Place::Datagrams("udp"), Variable::ConnectionBytes),
+    ("quic-adu", "QUIC: data units", Place::Datagrams("quic"), Variable::AduBytes),
+    ("quic-wait", "QUIC: waits after data units", Place::Datagrams("quic"), Variable::AduWait),
+    ("quic-bytes", "QUIC: bytes per flow", Place::Datagrams("quic"), Variable::ConnectionBytes),
+    ("talk-bytes", "Conversations: bytes", ALL, Variable::ConversationBytes),
+    ("talk-duration", "Conversations: duration", ALL, Variable::ConversationDuration),
+    ("bulk-bytes", "Bulk conversations: bytes", BULK, Variable::ConversationBytes),
+    ("bulk-duration", "Bulk conversations: duration", BULK, Variable::ConversationDuration),
+    ("bulk-ratio", "Bulk conversations: directionality", BULK, Variable::Directionality),
+    ("bulk-items", "Bulk conversations: item size", BULK, Variable::ItemBytes),
+    ("interactive-bytes", "Interactive conversations: bytes", INTERACTIVE, Variable::ConversationBytes),
+    ("interactive-duration", "Interactive conversations: duration", INTERACTIVE, Variable::ConversationDuration),
+    ("interactive-packets", "Interactive conversations: packets", INTERACTIVE, Variable::ConversationPackets),
+    ("interactive-length", "Interactive conversations: packet length", INTERACTIVE, Variable::PacketBytes),
+    ("interactive-gap", "Interactive conversations: between packets", INTERACTIVE, Variable::PacketGap),
+    ("interactive-ratio", "Interactive conversations: directionality", INTERACTIVE, Variable::Directionality),
+];
+
+const ALL: Place = Place::Conversations(Scope::All);
+const BULK: Place = Place::Conversations(Scope::Bulk);
+const INTERACTIVE: Place = Place::Conversations(Scope::Interactive);
+
+/// The whole file.
+pub(super) fn page(described: &[Described]) -> String {
+    let names: Vec<String> = described.iter().enumerate().map(|(index, one)| one.title(index)).collect();
+    let figures: Vec<Figure> = KINDS.iter().filter_map(|kind| figure(kind, described, &names)).collect();
+    let title = match &names[..] {
+        [name] => name.clone(),
+        [first, second] => format!("{first} and {second}"),
+        names => format!("{} descriptions", names.len()),
+    };
+    document(&title, &figures, |html| {
+        header(html, &title, described, &names);
+        html.push_str("<main>\n");
+        answer(html, described, &names);
+        html.push_str("<section id=\"pictures\">\n<h2>Pictures</h2>\n");
+        legend(html, names.iter().enumerate().map(|(index, name)| (run_role(index), name.as_str())));
+        html.push_str("<div class=\"figures\">\n");
+        figures.iter().for_each(|figure| figure_element(html, figure));
+        html.push_str("</div>\n</section>\n");
+        conversations(html, described, &names);
+        warnings(html, described, &names);
+        html.push_str("</main>\n");
+    })
+}
+
+fn header(html: &mut String, title: &str, described: &[Described], names: &[String]) {
+    let total = |of: fn(&Described) -> u64| thousands(described.iter().map(of).sum());
+    let lead = format!(
+        "{} TCP connections and {} UDP or QUIC flows, inferred from {} packets{}.",
+        total(|one| one.workload.connections.total),
+        total(|one| one.workload.datagrams.iter().map(|datagrams| datagrams.flows).sum()),
+        total(|one| one.capture.packets),
+        if described.len() > 1 { format!(" in {} inputs", described.len()) } else { String::new() }
+    );
+    let _ = write!(
+        html,
+        "<header class=\"top\">\n<p class=\"brand\">Flowloom <span>description</span></p>\n<h1>{}</h1>\n\
+         <p class=\"lead\">{lead}</p>\n<ul class=\"facts\">\n<li><span>inputs</span> {}</li>\n</ul>\n<nav aria-label=\"Sections\">\n",
+        escaped(title),
+        escaped(&list(names.iter().map(String::as_str)))
+    );
+    html.push_str("<a href=\"#answer\">Numbers</a>\n<a href=\"#pictures\">Pictures</a>\n");
+    if described.iter().any(|one| one.conversations.is_some()) {
+        html.push_str("<a href=\"#conversations\">Conversations</a>\n");
+    }
+    html.push_str("</nav>\n</header>\n");
+}
+
+/// A table whose columns are `heads` after the first, and whose rows begin with their names.
+fn table(html: &mut String, heads: &[String], rows: impl Iterator<Item = Vec<String>>) {
+    html.push_str("<div class=\"scroll\"><table class=\"numbers\">\n<thead><tr>");
+    for head in heads {
+        let _ = write!(html, "<th scope=\"col\">{head}</th>");
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for row in rows {
+        let (name, cells) = row.split_first().map_or(("", &[][..]), |(name, cells)| (name.as_str(), cells));
+        let _ = write!(html, "<tr><th scope=\"row\">{}</th>", escaped(name.trim()));
+        for cell in cells {
+            let cell = cell.split_whitespace().collect::<Vec<_>>().join(" ");
+            let _ = write!(html, "<td>{}</td>", value(&cell));
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody>\n</table></div>\n");
+}
+
+fn answer(html: &mut String, described: &[Described], names: &[String]) {
+    html.push_str("<section id=\"answer\">\n<h2>Numbers</h2>\n");
+    let columns =
+        names.iter().enumerate().map(|(index, name)| format!("{}{}", swatch(&run_role(index)), escaped(name)));
+    let heads: Vec<String> =
+        std::iter::once("<span class=\"quiet\">quantity</span>".to_owned()).chain(columns).collect();
+    let rows = rows(described).into_iter().map(|(name, value)| {
+        let name = if name.is_empty() { "distributions".to_owned() } else { name };
+        std::iter::once(name).chain(described.iter().map(|one| value(one))).collect()
+    });
+    table(html, &heads, rows);
+    html.push_str(
+        "<p class=\"intro\">Loads are left to right / right to left, over the length of the original. Distributions are \
+         median / 99 % quantile.</p>\n</section>\n",
+    );
+}
+
+fn conversations(html: &mut String, described: &[Described], names: &[String]) {
+    let told = described.iter().zip(names).enumerate();
+    let mut told = told.filter_map(|(index, (one, name))| Some((index, one.conversations.as_ref()?, name))).peekable();
+    if told.peek().is_none() {
+        return;
+    }
+    html.push_str("<section id=\"conversations\">\n<h2>Conversations</h2>\n");
+    for (index, conversations, name) in told {
+        let _ = writeln!(html, "<h3>{}{}</h3>", swatch(&run_role(index)), escaped(name));
+        conversation_tables(html, conversations);
+    }
+    html.push_str("</section>\n");
+}
+
+fn conversation_tables(html: &mut String, conversations: &ConversationDescription) {
+    let heads = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+    let bytes = |bytes: u64| Unit::Bytes.show(bytes as f64);
+    table(
+        html,
+        &heads(&["protocol", "packets", "bytes"]),
+        conversations
+            .protocols
+            .iter()
+            .map(|row| vec![protocol_words(row.protocol).to_owned(), thousands(row.packets), bytes(row.bytes)]),
+    );
+    let applications =
+        [Transport::Tcp, Transport::Udp].into_iter().flat_map(|transport| by_packets(conversations, transport));
+    let mut names = vec!["application", "class", "packets", "payload", "conversations"];
+    names.extend(MEDIANS.iter().map(|(name, _)| *name));
+    table(
+        html,
+        &heads(&names),
+        applications.map(|row| {
+            let mut cells = vec![
+                format!("{} {}", row.transport, row.application),
+                row.class.to_owned(),
+                thousands(row.packets),
+                bytes(row.payload_bytes),
+                thousands(row.conversations),
+            ];
+            cells.extend(MEDIANS.iter().map(|(_, variable)| median(&row.distributions, *variable)));
+            cells
+        }),
+    );
+    html.push_str("<p class=\"intro\">From bytes on, medians of conversations and their packets.</p>\n");
+    let published = published_rows(conversations);
+    if !published.is_empty() {
+        table(
+            html,
+            &heads(&["shares published for 1991", "here"]),
+            published.into_iter().map(|(name, share)| vec![name.to_owned(), Unit::Share.show(share)]),
+        );
+    }
+}
+
+fn warnings(html: &mut String, described: &[Described], names: &[String]) {
+    if described.iter().all(|one| one.capture.warnings.is_empty()) {
+        return;
+    }
+    html.push_str("<section id=\"warnings\">\n<h2>What to know</h2>\n<ul class=\"warnings\">\n");
+    for (one, name) in described.iter().zip(names) {
+        for warning in &one.capture.warnings {
+            let _ = writeln!(html, "<li>{}: {}</li>", escaped(name), escaped(warning));
+        }
+    }
+    html.push_str("</ul>\n</section>\n");
+}
+
+fn of(described: &Described, place: Place, variable: Variable) -> Option<&Distribution> {
+    let among = match place {
+        Place::Connections => &described.workload.distributions[..],
+        Place::Datagrams(protocol) => {
+            let datagrams = described.workload.datagrams.iter().find(|datagrams| datagrams.protocol == protocol);
+            datagrams.map_or(&[][..], |datagrams| &datagrams.distributions[..])
+        }
+        Place::Conversations(scope) => described.conversations.as_ref().map_or(&[][..], |told| told.pooled(scope)),
+    };
+    among.iter().find(|distribution| distribution.variable == variable)
+}
+
+/// `None` where no input has values other than zero.
+fn figure(&(id, title, place, variable): &Kind, described: &[Described], names: &[String]) -> Option<Figure> {
+    let all: Vec<Option<&Distribution>> = described.iter().map(|one| of(one, place, variable)).collect();
+    if all.iter().flatten().all(|distribution| distribution.max == 0.0) {
+        return None;
+    }
+    let mut lines = Vec::new();
+    for (index, distribution) in all.iter().enumerate() {
+        let Some(distribution) = distribution else { continue };
+        let n = distribution.n as usize;
+        let points = thin_steps(distribution.steps().map(|(value, count)| (value, count as usize)), n, CURVE_ERROR);
+        let x = points.iter().map(|point| Number(point.x)).collect();
+        let above = points.iter().map(|point| point.above).collect();
+        let points = Points::Distribution { n, x, above };
+        lines.push(Line { name: names[index].clone(), role: run_role(index), points });
+    }
+    let axis = Axis { label: variable.words(), unit: unit_word(variable.unit()), log: variable.unit() != Unit::Share };
+    Some(Figure {
+        id,
+        kind: "distribution",
+        title: title.to_owned(),
+        view: "cdf",
+        finding: finding(variable, &all, names),
+        plural: variable.plural(),
+        column: variable.name(),
+        x: axis.clone(),
+        y: axis,
+        start: Number(0.0),
+        step: Number(1.0),
+        lines,
+        distances: Vec::new(),
+        table: quantiles(variable, &all, names),
+        unit: variable.unit(),
+    })
+}
+
+/// What it shows, in a sentence: medians and tails.
+fn finding(variable: Variable, all: &[Option<&Distribution>], names: &[String]) -> String {
+    let told = all.iter().zip(names).filter_map(|(distribution, name)| {
+        let distribution = (*distribution)?;
+        let name = if names.len() > 1 { format!("{name}: ") } else { String::new() };
+        let (p50, p99) = (variable.show(distribution.p50), variable.show(distribution.p99));
+        Some(format!("{name}median {p50}, 99 % at most {p99}"))
+    });
+    let text = told.collect::<Vec<_>>().join("; ");
+    let mut letters = text.chars();
+    let first = letters.next().map_or_else(String::new, |first| first.to_uppercase().collect());
+    if names.len() > 1 { format!("{text}.") } else { format!("{first}{}.", letters.as_str()) }
+}
+
+fn quantiles(variable: Variable, all: &[Option<&Distribution>], names: &[String]) -> Table {
+    let row = |name: String, cell: &dyn Fn(&Distribution) -> String| -> Vec<String> {
+        let cells = all.iter().map(|distribution| distribution.map_or_else(|| "–".to_owned(), cell));
+        std::iter::once(name).chain(cells).collect()
+    };
+    let mut rows = vec![
+        row("values".to_owned(), &|one| thousands(one.n)),
+        row("mean".to_owned(), &|one| variable.show(one.mean)),
+        row("smallest".to_owned(), &|one| variable.show(one.quantile(0.0))),
+    ];
+    for p in TABLE_PROBABILITIES {
+        let percent = format!("{:.1}", p * 100.0);
+        let name = format!("{} %", percent.trim_end_matches(".0"));
+        rows.push(row(name, &|one| variable.show(one.quantile(p))));
+    }
+    rows.push(row("largest".to_owned(), &|one| variable.show(one.max)));
+    Table { head: std::iter::once("quantile".to_owned()).chain(names.iter().cloned()).collect(), rows }
+}
