@@ -141,7 +141,7 @@ pub(crate) const LOADS: [LoadRow; 4] = [
     ("payload", |load| load.payload_bits_per_second),
     ("on the wire, estimated", |load| load.estimated_wire_bits_per_second),
     ("on the wire, measured", |load| load.measured_replayed_bits_per_second),
-    ("with what was set aside", |load| load.measured_bits_per_second),
+    ("with all set aside", |load| load.measured_bits_per_second),
 ];
 
 /// A rate, or that it is unknown.

@@ -141,7 +141,7 @@ fn answer(html: &mut String, described: &[Described], names: &[String]) {
         std::iter::once("<span class=\"quiet\">quantity</span>".to_owned()).chain(columns).collect();
     let rows = rows(described).into_iter().map(|(name, value)| {
         let name = if name.is_empty() { "distributions".to_owned() } else { name };
-        std::iter::once(name).chain(described.iter().map(|one| value(one))).collect()
+        std::iter::once(name).chain(described.iter().map(&value)).collect()
     });
     table(html, &heads, rows);
     html.push_str(
