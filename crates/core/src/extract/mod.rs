@@ -9,7 +9,8 @@
 //! What each file decides: `sequence` unwraps numbers, `coverage` tells new bytes from repeated ones (A.3), `exchange`
 //! tells sequential from concurrent (A.4), `adus` builds ADUs and waits (A.5), `transit` measures round trips and the
 //! handshake (A.6), `recovery` tells retransmissions from reordering and copies (A.8) as far as `monitor` stands where
-//! that can be told, `observer` joins them. On the capture side `flow_table` finds connections, held in a `slab` each,
+//! that can be told, `observer` joins them. `datagrams` is the same for UDP and QUIC. On the capture side `flow_table`
+//! finds connections, held in a `slab` each,
 //! `connection` knows its roles and its traffic, `tombstone` is what is left of a closed one, `counts` what is reported.
 
 mod adus;
@@ -17,6 +18,7 @@ mod connection;
 pub mod conversations;
 mod counts;
 mod coverage;
+mod datagrams;
 mod exchange;
 mod extractor;
 mod flow_table;
@@ -33,6 +35,7 @@ mod tombstone;
 mod transit;
 
 pub use counts::{Class, ClassCounts, Counts, SideRule, Tally, TrafficSeries};
+pub use datagrams::{DATAGRAM_IDLE_TIMEOUT, DatagramObserver, DatagramSizes};
 pub use extractor::Extractor;
 pub use flow_table::PARTS;
 pub use front::{Front, Packet, Round};

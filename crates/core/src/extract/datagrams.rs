@@ -1,0 +1,407 @@
+//! One flow of UDP datagrams: what its two ends sent, as far as a monitor between them can tell without TCP's numbers.
+//!
+//! Every datagram counts in full when it passes: there is nothing to tell repeated ones from new ones, nor lost ones from
+//! those never sent. An ADU is a run of datagrams in one direction without a silence longer than [`Options::quiet`]; it
+//! ends where the direction changes or such a silence begins. So the ends take turns by definition
+//! ([`Pattern::Sequential`]): whether one waited for the other cannot be told. QUIC's datagrams are taken as they are, with
+//! its headers and acknowledgements, and marked ([`Protocol::Quic`]).
+//!
+//! [`Options::quiet`]: super::Options::quiet
+
+use crate::time::{Duration, Time};
+use crate::units::LINK_HEADER_BYTES;
+use crate::wire::{Address, Datagram};
+use crate::workload::{
+    Adu, Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, Pattern, PerSide, Protocol, Side, Span,
+};
+
+use super::counts::Class;
+use super::observer::Identity;
+
+/// A flow silent for so long is over, unless the user says otherwise. UDP has no end of its own; a silence this long
+/// is rare inside an exchange, and lets a NAT forget it (RFC 4787 asks for two minutes, many give less).
+pub const DATAGRAM_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Ports below this are a service's (RFC 6335, system ports).
+const FIRST_USER_PORT: u16 = 1024;
+
+/// Datagrams in which a QUIC connection shows its long header: those of the handshake.
+const QUIC_SHOWS_WITHIN: u32 = 8;
+
+/// ADUs after which a flow is cut in two: two voices that talk at once make one of every packet, for hours.
+const MOST_ADUS: usize = 65_536;
+
+/// Sizes of the datagrams that one end sent: payload, without any header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct DatagramSizes {
+    /// Datagrams, empty ones included.
+    pub packets: u64,
+    /// Payload bytes in all of them.
+    pub bytes: u64,
+    /// Payload of the smallest.
+    pub least: u32,
+    /// Payload of the largest.
+    pub most: u32,
+}
+
+/// Datagrams of one direction without a long silence.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    side: Side,
+    packets: u32,
+    bytes: u64,
+    first: Duration,
+    last: Duration,
+}
+
+/// One end.
+#[derive(Clone, Copy, Debug, Default)]
+struct End {
+    sizes: DatagramSizes,
+    ip_bytes: u64,
+}
+
+/// Watches one flow of datagrams and makes its vector.
+///
+/// Call [`DatagramObserver::handle_datagram`] for each datagram as it passes, in the order of the capture; its clock may
+/// run backwards, and an earlier time then counts as the latest so far. End the flow with [`DatagramObserver::finish`]
+/// when it [is full](DatagramObserver::is_full), has been silent for [`DATAGRAM_IDLE_TIMEOUT`], or the capture is over; a
+/// datagram that follows begins another.
+#[derive(Clone, Debug)]
+pub struct DatagramObserver {
+    start: Time,
+    quiet: Duration,
+    /// Of the latest datagram, from the start.
+    now: Duration,
+    ends: PerSide<End>,
+    quic: bool,
+    runs: Vec<Run>,
+}
+
+impl DatagramObserver {
+    /// A flow whose first datagram passes at `start`; a silence longer than `quiet` ends an ADU.
+    pub fn new(start: Time, quiet: Duration) -> DatagramObserver {
+        let ends = PerSide::default();
+        DatagramObserver { start, quiet, now: Duration::ZERO, ends, quic: false, runs: Vec::new() }
+    }
+
+    /// Whether the sender of a flow's first datagram is its initiator, and by which rule.
+    ///
+    /// If exactly one of the ports is below 1,024, it is a service's and the other end is the initiator (methods A.1.3, the
+    /// third rule); so a capture that begins between a query and its answer does not turn them around. Else the first
+    /// sender is. The larger port alone says nothing where both are ephemeral, as between peers, and there is no handshake
+    /// that would make a late first packet likely.
+    pub fn initiator(source: Address, destination: Address) -> (bool, InitiatorRule) {
+        match (source.port < FIRST_USER_PORT, destination.port < FIRST_USER_PORT) {
+            (true, false) => (false, InitiatorRule::Port),
+            (false, true) => (true, InitiatorRule::Port),
+            _ => (true, InitiatorRule::FirstPacket),
+        }
+    }
+
+    /// Takes in a datagram that `sender` sent and that passed at `time`. An empty one is counted and is no data.
+    pub fn handle_datagram(&mut self, time: Time, sender: Side, datagram: &Datagram) {
+        self.now = self.now.max(time.since(self.start));
+        let end = &mut self.ends[sender];
+        let (sizes, bytes) = (&mut end.sizes, datagram.payload_bytes);
+        sizes.least = if sizes.packets == 0 { bytes } else { sizes.least.min(bytes) };
+        sizes.most = sizes.most.max(bytes);
+        sizes.packets += 1;
+        sizes.bytes += u64::from(bytes);
+        end.ip_bytes += u64::from(datagram.link_bytes.saturating_sub(LINK_HEADER_BYTES));
+        let packets = self.ends.initiator.sizes.packets + self.ends.acceptor.sizes.packets;
+        self.quic |= datagram.quic && packets <= u64::from(QUIC_SHOWS_WITHIN);
+        if bytes == 0 {
+            return;
+        }
+        let run = Run { side: sender, packets: 1, bytes: u64::from(bytes), first: self.now, last: self.now };
+        match self.runs.last_mut() {
+            Some(last) if last.side == sender && self.now.saturating_sub(last.last) <= self.quiet => {
+                last.packets = last.packets.saturating_add(1);
+                last.bytes += run.bytes;
+                last.last = run.last;
+            }
+            _ => self.runs.push(run),
+        }
+    }
+
+    /// When the latest datagram passed.
+    pub fn last_seen(&self) -> Time {
+        self.start + self.now
+    }
+
+    /// Whether it holds as many ADUs as a vector may have (65,536): the flow is to be ended, and goes on in another.
+    pub fn is_full(&self) -> bool {
+        self.runs.len() >= MOST_ADUS
+    }
+
+    /// What `side` sent so far.
+    pub fn sizes(&self, side: Side) -> DatagramSizes {
+        self.ends[side].sizes
+    }
+
+    /// The flow is over: its class and vector.
+    ///
+    /// A flow of one direction is [`Class::OneWay`] and has a whole vector all the same: streams, logs and announcements
+    /// wait for no answer, so that it can be replayed as it is. Its silent end has sent no packets.
+    pub fn finish(&mut self, identity: Identity) -> (Class, ConnectionVector) {
+        let runs = std::mem::take(&mut self.runs);
+        let adus: Vec<Adu> = runs
+            .iter()
+            .enumerate()
+            .map(|(at, run)| {
+                let next = runs.get(at + 1);
+                Adu {
+                    side: run.side,
+                    bytes: run.bytes,
+                    wait: next.map(|next| next.first.saturating_sub(run.last)),
+                    waiter: next.map_or(run.side, |next| next.side),
+                    seen: Some(Span { first: run.first, last: run.last }),
+                    packets: Some(run.packets),
+                }
+            })
+            .collect();
+        let silent = Side::BOTH.into_iter().any(|side| self.ends[side].sizes.packets == 0);
+        let class = match () {
+            () if adus.is_empty() => Class::NoData,
+            () if silent => Class::OneWay,
+            () => Class::Replayable { pattern: Pattern::Sequential, complete: false },
+        };
+        let endpoint = |end: End| Endpoint {
+            packets: Some(end.sizes.packets),
+            ip_bytes: Some(end.ip_bytes),
+            ..Endpoint::default()
+        };
+        let vector = ConnectionVector {
+            id: identity.id,
+            label: None,
+            protocol: if self.quic { Protocol::Quic } else { Protocol::Udp },
+            evidence: Evidence::Packets,
+            start: identity.start,
+            initiator_side: identity.initiator_side,
+            initiator_rule: identity.initiator_rule,
+            pattern: Pattern::Sequential,
+            complete: false,
+            handshake_repeated: false,
+            syn_rtt: None,
+            stated_rtt: None,
+            lifetime: Some(self.now),
+            ends: self.ends.map(endpoint),
+            close: Close::NotSeen,
+            t_close: None,
+            adus,
+        };
+        (class, vector)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::workload::LinkSide;
+    use Side::{Acceptor as A, Initiator as I};
+
+    /// Captures begin here: 2026, not zero.
+    const EPOCH: Time = Time::from_nanos(1_780_000_000_000_000_000);
+    const QUIET: Duration = Duration::from_millis(500);
+
+    fn address(port: u16) -> Address {
+        Address::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), port)
+    }
+
+    fn datagram(payload_bytes: u32) -> Datagram {
+        Datagram {
+            source: address(40_000),
+            destination: address(53),
+            payload_bytes,
+            link_bytes: payload_bytes + 42,
+            quic: false,
+            vlan: None,
+            from: None,
+            macs: None,
+        }
+    }
+
+    fn identity() -> Identity {
+        Identity {
+            id: 7,
+            start: Time::from_nanos(5),
+            initiator_side: LinkSide::Right,
+            initiator_rule: InitiatorRule::Port,
+            near: None,
+        }
+    }
+
+    fn ms(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    /// Datagrams as (milliseconds, sender, payload bytes).
+    fn observe(datagrams: &[(u64, Side, u32)]) -> DatagramObserver {
+        let mut observer = DatagramObserver::new(EPOCH + ms(datagrams.first().map_or(0, |first| first.0)), QUIET);
+        for &(time, sender, bytes) in datagrams {
+            observer.handle_datagram(EPOCH + ms(time), sender, &datagram(bytes));
+        }
+        observer
+    }
+
+    /// ADUs as (sender, bytes, packets, first and last milliseconds, wait, waiter).
+    fn adus(vector: &ConnectionVector) -> Vec<(Side, u64, u32, u64, u64, Option<u64>, Side)> {
+        let millis = |duration: Duration| duration.as_nanos() / 1_000_000;
+        let of = |adu: &Adu| {
+            let seen = adu.seen.expect("observed");
+            let (first, last) = (millis(seen.first), millis(seen.last));
+            (adu.side, adu.bytes, adu.packets.expect("datagrams"), first, last, adu.wait.map(millis), adu.waiter)
+        };
+        vector.adus.iter().map(of).collect()
+    }
+
+    #[test]
+    fn a_query_and_its_answer() {
+        let mut observer = observe(&[(100, I, 40), (120, A, 200)]);
+        assert_eq!(observer.last_seen(), EPOCH + ms(120));
+        let (class, vector) = observer.finish(identity());
+        assert_eq!(class, Class::Replayable { pattern: Pattern::Sequential, complete: false });
+        assert_eq!(adus(&vector), [(I, 40, 1, 0, 0, Some(20), A), (A, 200, 1, 20, 20, None, A)]);
+        assert_eq!((vector.id, vector.start, vector.protocol), (7, Time::from_nanos(5), Protocol::Udp));
+        assert_eq!((vector.initiator_side, vector.initiator_rule), (LinkSide::Right, InitiatorRule::Port));
+        assert_eq!((vector.lifetime, vector.close, vector.complete), (Some(ms(20)), Close::NotSeen, false));
+        let end = vector.ends.acceptor;
+        assert_eq!((end.packets, end.ip_bytes, end.segments, end.min_transit), (Some(1), Some(228), None, None));
+    }
+
+    #[test]
+    fn adus_end_where_the_direction_changes_or_a_silence_is_long() {
+        let sent = [(0, I, 10), (500, I, 20), (1_001, I, 30), (1_002, A, 40), (1_003, I, 50), (1_004, I, 60)];
+        let (_, vector) = observe(&sent).finish(identity());
+        assert_eq!(
+            adus(&vector),
+            [
+                (I, 30, 2, 0, 500, Some(501), I),
+                (I, 30, 1, 1_001, 1_001, Some(1), A),
+                (A, 40, 1, 1_002, 1_002, Some(1), I),
+                (I, 110, 2, 1_003, 1_004, None, I),
+            ],
+            "500 ms are not too long, 501 are"
+        );
+    }
+
+    #[test]
+    fn one_direction_is_marked_and_has_its_vector() {
+        for side in Side::BOTH {
+            let (class, vector) = observe(&[(0, side, 10), (20, side, 10)]).finish(identity());
+            assert_eq!((class, vector.bytes(side)), (Class::OneWay, 20));
+            assert_eq!(vector.ends[side.other()].packets, Some(0));
+        }
+    }
+
+    #[test]
+    fn empty_datagrams_are_packets_and_no_data() {
+        let (class, vector) = observe(&[(0, I, 0), (10, A, 0)]).finish(identity());
+        assert_eq!((class, vector.adus.len()), (Class::NoData, 0));
+        let mut observer = observe(&[(0, I, 10), (10, A, 0), (20, I, 10)]);
+        let expected = DatagramSizes { packets: 1, bytes: 0, least: 0, most: 0 };
+        assert_eq!(observer.sizes(A), expected);
+        assert_eq!(adus(&observer.finish(identity()).1), [(I, 20, 2, 0, 20, None, I)]);
+    }
+
+    #[test]
+    fn sizes_of_each_end() {
+        let observer = observe(&[(0, I, 300), (1, A, 1_200), (2, I, 40), (3, A, 1_200), (4, I, 100)]);
+        assert_eq!(observer.sizes(I), DatagramSizes { packets: 3, bytes: 440, least: 40, most: 300 });
+        assert_eq!(observer.sizes(A), DatagramSizes { packets: 2, bytes: 2_400, least: 1_200, most: 1_200 });
+    }
+
+    #[test]
+    fn an_earlier_time_counts_as_the_latest_so_far() {
+        let mut observer = observe(&[(1_000, I, 10), (1_100, A, 10), (50, I, 10), (1_150, A, 10)]);
+        assert_eq!(observer.last_seen(), EPOCH + ms(1_150));
+        let found = adus(&observer.finish(identity()).1);
+        let expected = [(I, 0, Some(100)), (A, 100, Some(0)), (I, 100, Some(50)), (A, 150, None)];
+        assert_eq!(found.iter().map(|adu| (adu.0, adu.3, adu.5)).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn quic_shows_in_the_first_datagrams() {
+        for (at, protocol) in [(0, Protocol::Quic), (7, Protocol::Quic), (8, Protocol::Udp)] {
+            let mut observer = DatagramObserver::new(EPOCH, QUIET);
+            for packet in 0..20 {
+                observer.handle_datagram(EPOCH, I, &Datagram { quic: packet == at, ..datagram(1_200) });
+            }
+            assert_eq!(observer.finish(identity()).1.protocol, protocol, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_service_port_tells_the_initiator() {
+        for (source, destination, expected) in [
+            (40_000, 53, (true, InitiatorRule::Port)),
+            (53, 40_000, (false, InitiatorRule::Port)),
+            (123, 123, (true, InitiatorRule::FirstPacket)),
+            (67, 68, (true, InitiatorRule::FirstPacket)),
+            (40_000, 50_000, (true, InitiatorRule::FirstPacket)),
+            (50_000, 40_000, (true, InitiatorRule::FirstPacket)),
+        ] {
+            let found = DatagramObserver::initiator(address(source), address(destination));
+            assert_eq!(found, expected, "{source} {destination}");
+        }
+    }
+
+    #[test]
+    fn a_flow_that_changes_direction_for_ever_is_cut() {
+        let mut observer = DatagramObserver::new(EPOCH, QUIET);
+        for packet in 0..MOST_ADUS {
+            assert!(!observer.is_full());
+            observer.handle_datagram(EPOCH, Side::BOTH[packet % 2], &datagram(160));
+        }
+        assert!(observer.is_full());
+        assert_eq!(observer.finish(identity()).1.adus.len(), MOST_ADUS);
+    }
+
+    proptest! {
+        /// Bytes and packets are conserved, and ADUs end exactly where a second look at all datagrams says.
+        #[test]
+        fn adus_are_those_of_brute_force(
+            datagrams in proptest::collection::vec((0..1_200u64, any::<bool>(), 0..1_500u32), 0..60),
+        ) {
+            let mut now = 0;
+            let sent: Vec<(u64, Side, u32)> = datagrams
+                .into_iter()
+                .map(|(gap, first, bytes)| {
+                    now += gap;
+                    (now, if first { I } else { A }, bytes)
+                })
+                .collect();
+            let mut observer = observe(&sent);
+            let sizes = PerSide { initiator: observer.sizes(I), acceptor: observer.sizes(A) };
+            let (class, vector) = observer.finish(identity());
+            let data: Vec<_> = sent.iter().filter(|datagram| datagram.2 > 0).collect();
+            for side in Side::BOTH {
+                let of_side = || sent.iter().filter(move |datagram| datagram.1 == side);
+                let bytes: u64 = of_side().map(|datagram| u64::from(datagram.2)).sum();
+                prop_assert_eq!((vector.bytes(side), sizes[side].bytes), (bytes, bytes));
+                prop_assert_eq!(sizes[side].packets, of_side().count() as u64);
+                prop_assert_eq!(sizes[side].most, of_side().map(|datagram| datagram.2).max().unwrap_or(0));
+                prop_assert_eq!(sizes[side].least, of_side().map(|datagram| datagram.2).min().unwrap_or(0));
+            }
+            let breaks = |pair: &[&(u64, Side, u32)]| pair[0].1 != pair[1].1 || pair[1].0 - pair[0].0 > 500;
+            let expected: Vec<Vec<&(u64, Side, u32)>> =
+                data.chunk_by(|one, other| !breaks(&[*one, *other])).map(|run| run.to_vec()).collect();
+            prop_assert_eq!(vector.adus.len(), expected.len());
+            let begin = sent.first().map_or(0, |first| first.0);
+            for (at, (adu, run)) in adus(&vector).iter().zip(&expected).enumerate() {
+                let bytes: u64 = run.iter().map(|datagram| u64::from(datagram.2)).sum();
+                let (first, last) = (run[0].0 - begin, run[run.len() - 1].0 - begin);
+                let next = expected.get(at + 1).map(|next| next[0]);
+                let wait = next.map(|next| next.0 - begin - last);
+                let waiter = next.map_or(run[0].1, |next| next.1);
+                prop_assert_eq!(adu, &(run[0].1, bytes, run.len() as u32, first, last, wait, waiter));
+            }
+            prop_assert_eq!(class == Class::NoData, data.is_empty());
+        }
+    }
+}
