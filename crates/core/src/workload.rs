@@ -203,6 +203,15 @@ pub enum InitiatorRule {
     FirstPacket,
 }
 
+/// Payload sizes of the datagrams that one end sent, empty ones included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct DatagramSizes {
+    /// Of the smallest, in bytes.
+    pub smallest: u32,
+    /// Of the largest.
+    pub largest: u32,
+}
+
 /// What is known of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Endpoint {
@@ -235,6 +244,8 @@ pub struct Endpoint {
     pub packets: Option<u64>,
     /// Their IP bytes, headers included.
     pub ip_bytes: Option<u64>,
+    /// Sizes of its datagrams; `None` for TCP, and if it sent none.
+    pub datagram_sizes: Option<DatagramSizes>,
     /// What became of its data segments; `None` where no packets were seen.
     pub segments: Option<Segments>,
     /// Loss of its data as the source states it, in parts per million, where segments were not counted.

@@ -6,7 +6,7 @@ use flowloom_core::extract::{
     Class, Extractor, Finished, Front, Merger, Options, PARTS, Packet, Part, Prefix, Round, SideRule, Tally,
 };
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::wire::{Address, Flags, Segment, Vlan};
+use flowloom_core::wire::{Address, Datagram, Flags, Segment, Vlan};
 use flowloom_core::workload::{Close, InitiatorRule, LinkSide, Pattern, Side};
 use proptest::prelude::*;
 
@@ -77,6 +77,11 @@ impl Capture {
     fn pass(&mut self, segment: Segment) {
         self.now += Duration::from_millis(1);
         self.extractor.handle_segment(self.now, &segment);
+    }
+
+    fn udp(source: Address, destination: Address, payload_bytes: u32) -> Datagram {
+        let link_bytes = payload_bytes + 42;
+        Datagram { source, destination, payload_bytes, link_bytes, quic: false, vlan: None, from: None, macs: None }
     }
 
     fn wait(&mut self, seconds: u64) {
@@ -597,7 +602,7 @@ proptest! {
     /// could do it gives what one does, down to the counts and the series.
     #[test]
     fn any_division_of_the_work_gives_the_same(
-        steps in prop::collection::vec((0u16..40, 0usize..6, 0u64..400), 1..300),
+        steps in prop::collection::vec((0u16..40, 0usize..8, 0u64..400), 1..300),
         workers in prop::collection::vec(0usize..3, PARTS),
         order in prop::collection::vec(0usize..PARTS, 0..200),
         vlan_key in any::<bool>(),
@@ -617,15 +622,22 @@ proptest! {
                 2 => Capture::segment(c, s, ACK, 1001, 5001, 100),
                 3 => Capture::segment(s, c, ACK, 5001, 1101, 200),
                 4 => Capture::segment(c, s, FIN, 1101, 5201, 0),
-                _ => Capture::segment(s, c, FIN, 5201, 1102, 0),
+                5 => Capture::segment(s, c, FIN, 5201, 1102, 0),
+                _ => {
+                    let (source, destination) = if what == 6 { (c, s) } else { (s, c) };
+                    let datagram = Datagram {
+                        quic: n % 5 == 0,
+                        vlan: Vlan::new([n % 3]),
+                        ..Capture::udp(source, destination, u32::from(n))
+                    };
+                    alone.handle_datagram(now, &datagram);
+                    hand_out(front.handle_datagram(now, &datagram), &mut front, &mut work);
+                    continue;
+                }
             };
             segment.vlan = Vlan::new([n % 3]);
             alone.handle_segment(now, &segment);
-            let Some(packet) = front.handle_segment(now, &segment) else { continue };
-            work[packet.part()].push(Work::Packet(packet));
-            if let Some(round) = front.round() {
-                work.iter_mut().for_each(|of_part| of_part.push(Work::Round(round)));
-            }
+            hand_out(front.handle_segment(now, &segment), &mut front, &mut work);
         }
         if let Some(packet) = front.finish() {
             work[packet.part()].push(Work::Packet(packet));
@@ -665,6 +677,15 @@ proptest! {
         prop_assert_eq!(together, separate);
         prop_assert_eq!(front.counts().plus(&tally.counts), alone.counts());
         prop_assert!(tally.series == *alone.series());
+    }
+}
+
+/// Gives a packet to its part, and all of them the end of a round if it was the last of it.
+fn hand_out(packet: Option<Packet>, front: &mut Front, work: &mut [Vec<Work>]) {
+    let Some(packet) = packet else { return };
+    work[packet.part()].push(Work::Packet(packet));
+    if let Some(round) = front.round() {
+        work.iter_mut().for_each(|of_part| of_part.push(Work::Round(round)));
     }
 }
 

@@ -27,9 +27,10 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    /// By the first packet of a connection.
+    /// By the first packet of a connection or flow.
     pub fn of(packet: &Packet, options: &Options) -> (Roles, SideRule) {
-        let (initiator_second, rule) = initiator(packet);
+        let (initiator_second, rule) =
+            if packet.key.is_of_datagrams() { datagram_initiator(packet) } else { initiator(packet) };
         let of_initiator =
             |sender: LinkSide| if packet.sender_second == initiator_second { sender } else { sender.other() };
         let (initiator_side, side_rule) = match packet.sender_side {
@@ -78,6 +79,24 @@ fn initiator(packet: &Packet) -> (bool, InitiatorRule) {
     }
 }
 
+/// Which address of the key is the initiator of a flow of datagrams, by the first of them.
+///
+/// If exactly one of the ports is below 1,024, it is a service's and the other end is the initiator (methods A.1.3, the
+/// third rule); so a capture that begins between a query and its answer does not turn them around. Else the first sender
+/// is: the larger port alone says nothing where both are ephemeral, and there is no handshake that would make a late first
+/// packet likely. Of what goes to many receivers only the sender can be an end.
+fn datagram_initiator(packet: &Packet) -> (bool, InitiatorRule) {
+    let service = |second: bool| packet.key.address(second).port < FIRST_USER_PORT;
+    match (service(packet.sender_second), service(!packet.sender_second)) {
+        (true, false) if !packet.to_many => (!packet.sender_second, InitiatorRule::Port),
+        (false, true) => (packet.sender_second, InitiatorRule::Port),
+        _ => (packet.sender_second, InitiatorRule::FirstPacket),
+    }
+}
+
+/// Ports below this are a service's (RFC 6335, system ports).
+const FIRST_USER_PORT: u16 = 1024;
+
 /// A connection of which one packet passed: scans are millions of these. The second packet makes it a [`Connection`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Single {
@@ -90,6 +109,33 @@ impl Single {
     pub fn is_attempt(&self) -> bool {
         let seen = &self.packet.seen;
         seen.flags.syn() && !seen.flags.rst() && seen.payload_bytes == 0
+    }
+}
+
+/// The VLANs that packets of a connection or flow came in.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Vlans {
+    /// Of the first packet of the first and second address, once there was one.
+    first: [Option<Vlan>; 2],
+    heard: [bool; 2],
+    /// Packets of one end came in two.
+    changed: bool,
+}
+
+impl Vlans {
+    /// Takes note of a packet; whether it is the first in another VLAN than those before from its end.
+    #[inline]
+    pub fn note(&mut self, packet: &Packet) -> bool {
+        let end = usize::from(packet.sender_second);
+        if packet.vlan == self.first[end] {
+            self.heard[end] = true;
+            return false;
+        }
+        if !std::mem::replace(&mut self.heard[end], true) {
+            self.first[end] = packet.vlan;
+            return false;
+        }
+        !std::mem::replace(&mut self.changed, true)
     }
 }
 
@@ -148,11 +194,7 @@ pub(super) struct Connection {
     pub roles: Roles,
     /// Its packets go straight to the series of replayed traffic.
     replayable: bool,
-    /// Packets of one end came in two VLANs.
-    vlan_changes: bool,
-    /// The VLAN of the first packet of the first and second address, once there was one.
-    vlans: [Option<Vlan>; 2],
-    heard: [bool; 2],
+    vlans: Vlans,
     /// Bytes of heap when last looked at.
     pub heap_bytes: u32,
     pub observer: Observer,
@@ -170,9 +212,7 @@ impl Connection {
             start: packet.start,
             roles: *roles,
             replayable: false,
-            vlan_changes: false,
-            vlans: [None; 2],
-            heard: [false; 2],
+            vlans: Vlans::default(),
             heap_bytes: 0,
             observer: Observer::new(packet.time, quiet),
             held: HeldPackets { count: 0, near: [Held::NONE; NEAR], far: None },
@@ -185,7 +225,7 @@ impl Connection {
     #[inline]
     pub fn handle(&mut self, packet: &Packet, tally: &mut Tally) {
         self.tell_initiator(packet);
-        self.note_vlan(packet, tally);
+        tally.counts.vlan_changes += u64::from(self.vlans.note(packet));
         let arrival = self.observer.handle_segment(packet.time, self.roles.side(packet.sender_second), &packet.seen);
         let from = self.roles.from(packet.sender_second);
         if self.replayable {
@@ -233,19 +273,6 @@ impl Connection {
             self.roles.initiator_second = initiator_second;
             self.roles.initiator_side = self.roles.initiator_side.other();
             self.observer.swap_sides();
-        }
-    }
-
-    /// Notices packets of one end in two VLANs.
-    #[inline]
-    fn note_vlan(&mut self, packet: &Packet, tally: &mut Tally) {
-        let end = usize::from(packet.sender_second);
-        if packet.vlan == self.vlans[end] {
-            self.heard[end] = true;
-        } else if !std::mem::replace(&mut self.heard[end], true) {
-            self.vlans[end] = packet.vlan;
-        } else if !std::mem::replace(&mut self.vlan_changes, true) {
-            tally.counts.vlan_changes += 1;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::record::{Series, Traffic};
 use crate::time::{Duration, Time};
-use crate::workload::{Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, PerSide, Segments, Side};
+use crate::workload::{Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, PerSide, Protocol, Segments, Side};
 
 /// A transit above this speaks against the end being where the monitor stands.
 const LONGEST_NEAR_TRANSIT: Duration = Duration::from_millis(5);
@@ -108,6 +108,81 @@ impl ClassCounts {
     }
 }
 
+/// Flows of datagrams of one protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct FlowCounts {
+    /// Flows: the datagrams of one 5-tuple until it falls silent.
+    pub flows: u64,
+    /// Of them, those without a payload byte: set aside.
+    pub no_data: u64,
+    /// Of them, those in one direction only; they are kept.
+    pub one_way: u64,
+    /// Their datagrams.
+    pub packets: u64,
+    /// Payload bytes per sender.
+    pub payload_bytes: PerSide<u64>,
+}
+
+impl FlowCounts {
+    fn plus(&self, other: &FlowCounts) -> FlowCounts {
+        FlowCounts {
+            flows: self.flows + other.flows,
+            no_data: self.no_data + other.no_data,
+            one_way: self.one_way + other.one_way,
+            packets: self.packets + other.packets,
+            payload_bytes: PerSide {
+                initiator: self.payload_bytes.initiator + other.payload_bytes.initiator,
+                acceptor: self.payload_bytes.acceptor + other.payload_bytes.acceptor,
+            },
+        }
+    }
+}
+
+/// What was counted of UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct DatagramCounts {
+    /// Datagrams handed in.
+    pub packets: u64,
+    /// Their IP bytes + 14 each.
+    pub link_bytes: u64,
+    /// Flows that are not QUIC's.
+    pub udp: FlowCounts,
+    /// Flows that are.
+    pub quic: FlowCounts,
+    /// Flows ended because there was no memory for them ([`Options::memory`](super::Options::memory)).
+    pub memory_ended: u64,
+}
+
+impl DatagramCounts {
+    fn plus(&self, other: &DatagramCounts) -> DatagramCounts {
+        DatagramCounts {
+            packets: self.packets + other.packets,
+            link_bytes: self.link_bytes + other.link_bytes,
+            udp: self.udp.plus(&other.udp),
+            quic: self.quic.plus(&other.quic),
+            memory_ended: self.memory_ended + other.memory_ended,
+        }
+    }
+
+    /// Flows with data, which have vectors.
+    pub fn kept(&self) -> u64 {
+        [self.udp, self.quic].iter().map(|counts| counts.flows - counts.no_data).sum()
+    }
+
+    /// Adds a flow that is over.
+    pub(super) fn add_flow(&mut self, vector: &ConnectionVector) {
+        let counts = if vector.protocol == Protocol::Quic { &mut self.quic } else { &mut self.udp };
+        let packets = Side::BOTH.map(|side| vector.ends[side].packets.unwrap_or(0));
+        counts.flows += 1;
+        counts.no_data += u64::from(vector.adus.is_empty());
+        counts.one_way += u64::from(packets.contains(&0));
+        counts.packets += packets.iter().sum::<u64>();
+        for side in Side::BOTH {
+            counts.payload_bytes[side] += vector.bytes(side);
+        }
+    }
+}
+
 /// Counts over everything an [`Extractor`](super::Extractor) has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
@@ -115,7 +190,9 @@ pub struct Counts {
     pub packets: u64,
     /// Their IP bytes + 14 each.
     pub link_bytes: u64,
-    /// Earliest capture time, packets that are no TCP segment included where the capture begins with one.
+    /// UDP.
+    pub datagrams: DatagramCounts,
+    /// Earliest capture time, packets that are neither included where the capture begins with one.
     pub first: Option<Time>,
     /// Latest capture time.
     pub last: Option<Time>,
@@ -143,7 +220,7 @@ pub struct Counts {
     pub near_transits: u64,
     /// Of them, those where it is too long for that: more than 5 ms.
     pub long_near_transits: u64,
-    /// Segments whose timestamp lies before the one before them in the capture.
+    /// Segments and datagrams whose timestamp lies before the one before them in the capture.
     pub clock_backwards: u64,
     /// The farthest such step.
     pub farthest_backwards: Duration,
@@ -156,7 +233,7 @@ pub struct Counts {
     pub straggler_bytes: u64,
     /// Connections ended because there was no memory for them ([`Options::memory`](super::Options::memory)).
     pub memory_ended: u64,
-    /// Connections of which one end sent in two VLANs: they may be two connections.
+    /// Connections and flows of which one end sent in two VLANs: each may be two.
     pub vlan_changes: u64,
     /// With [`Options::vlan_key`](super::Options::vlan_key): pairs of connections, each seen in one direction and in another VLAN, that may be
     /// one. At least so many: the halves that wait for another are limited.
@@ -170,6 +247,7 @@ impl Counts {
         let Counts {
             packets,
             link_bytes,
+            datagrams,
             first,
             last,
             classes,
@@ -200,6 +278,7 @@ impl Counts {
         Counts {
             packets: self.packets + packets,
             link_bytes: self.link_bytes + link_bytes,
+            datagrams: self.datagrams.plus(&datagrams),
             first: [self.first, first].into_iter().flatten().min(),
             last: self.last.max(last),
             classes: std::array::from_fn(|at| self.classes[at].plus(&classes[at])),
@@ -313,7 +392,7 @@ impl Tally {
 pub struct TrafficSeries {
     /// Packets of connections that became vectors (methods M.8).
     pub replayed: [Series; 2],
-    /// Packets of those set aside.
+    /// Packets of those set aside, and datagrams.
     pub set_aside: [Series; 2],
     /// Bytes of the busiest 10 ms of either direction, replayed and set-aside traffic together (methods M.9).
     pub peak_bytes: u64,

@@ -9,40 +9,18 @@
 //! [`Options::quiet`]: super::Options::quiet
 
 use crate::time::{Duration, Time};
-use crate::units::LINK_HEADER_BYTES;
-use crate::wire::{Address, Datagram};
 use crate::workload::{
-    Adu, Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, Pattern, PerSide, Protocol, Side, Span,
+    Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Pattern, PerSide, Protocol, Side, Span,
 };
 
 use super::counts::Class;
-use super::observer::Identity;
-
-/// A flow silent for so long is over, unless the user says otherwise. UDP has no end of its own; a silence this long
-/// is rare inside an exchange, and lets a NAT forget it (RFC 4787 asks for two minutes, many give less).
-pub const DATAGRAM_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Ports below this are a service's (RFC 6335, system ports).
-const FIRST_USER_PORT: u16 = 1024;
+use super::observer::{Identity, Seen};
 
 /// Datagrams in which a QUIC connection shows its long header: those of the handshake.
-const QUIC_SHOWS_WITHIN: u32 = 8;
+const QUIC_SHOWS_WITHIN: u64 = 8;
 
 /// ADUs after which a flow is cut in two: two voices that talk at once make one of every packet, for hours.
 const MOST_ADUS: usize = 65_536;
-
-/// Sizes of the datagrams that one end sent: payload, without any header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct DatagramSizes {
-    /// Datagrams, empty ones included.
-    pub packets: u64,
-    /// Payload bytes in all of them.
-    pub bytes: u64,
-    /// Payload of the smallest.
-    pub least: u32,
-    /// Payload of the largest.
-    pub most: u32,
-}
 
 /// Datagrams of one direction without a long silence.
 #[derive(Clone, Copy, Debug)]
@@ -57,18 +35,19 @@ struct Run {
 /// One end.
 #[derive(Clone, Copy, Debug, Default)]
 struct End {
-    sizes: DatagramSizes,
+    packets: u64,
     ip_bytes: u64,
+    sizes: Option<DatagramSizes>,
 }
 
 /// Watches one flow of datagrams and makes its vector.
 ///
 /// Call [`DatagramObserver::handle_datagram`] for each datagram as it passes, in the order of the capture; its clock may
 /// run backwards, and an earlier time then counts as the latest so far. End the flow with [`DatagramObserver::finish`]
-/// when it [is full](DatagramObserver::is_full), has been silent for [`DATAGRAM_IDLE_TIMEOUT`], or the capture is over; a
-/// datagram that follows begins another.
+/// when it [is full](DatagramObserver::is_full), has been silent for long enough, or the capture is over; a datagram that
+/// follows begins another.
 #[derive(Clone, Debug)]
-pub struct DatagramObserver {
+pub(super) struct DatagramObserver {
     start: Time,
     quiet: Duration,
     /// Of the latest datagram, from the start.
@@ -85,36 +64,25 @@ impl DatagramObserver {
         DatagramObserver { start, quiet, now: Duration::ZERO, ends, quic: false, runs: Vec::new() }
     }
 
-    /// Whether the sender of a flow's first datagram is its initiator, and by which rule.
-    ///
-    /// If exactly one of the ports is below 1,024, it is a service's and the other end is the initiator (methods A.1.3, the
-    /// third rule); so a capture that begins between a query and its answer does not turn them around. Else the first
-    /// sender is. The larger port alone says nothing where both are ephemeral, as between peers, and there is no handshake
-    /// that would make a late first packet likely.
-    pub fn initiator(source: Address, destination: Address) -> (bool, InitiatorRule) {
-        match (source.port < FIRST_USER_PORT, destination.port < FIRST_USER_PORT) {
-            (true, false) => (false, InitiatorRule::Port),
-            (false, true) => (true, InitiatorRule::Port),
-            _ => (true, InitiatorRule::FirstPacket),
-        }
-    }
-
-    /// Takes in a datagram that `sender` sent and that passed at `time`. An empty one is counted and is no data.
-    pub fn handle_datagram(&mut self, time: Time, sender: Side, datagram: &Datagram) {
+    /// Takes in a datagram that `sender` sent and that passed at `time`; `quic` if it has a QUIC long header. An empty one
+    /// is counted and is no data.
+    pub fn handle_datagram(&mut self, time: Time, sender: Side, seen: &Seen, quic: bool) {
         self.now = self.now.max(time.since(self.start));
-        let end = &mut self.ends[sender];
-        let (sizes, bytes) = (&mut end.sizes, datagram.payload_bytes);
-        sizes.least = if sizes.packets == 0 { bytes } else { sizes.least.min(bytes) };
-        sizes.most = sizes.most.max(bytes);
-        sizes.packets += 1;
-        sizes.bytes += u64::from(bytes);
-        end.ip_bytes += u64::from(datagram.link_bytes.saturating_sub(LINK_HEADER_BYTES));
-        let packets = self.ends.initiator.sizes.packets + self.ends.acceptor.sizes.packets;
-        self.quic |= datagram.quic && packets <= u64::from(QUIC_SHOWS_WITHIN);
+        let (end, bytes) = (&mut self.ends[sender], seen.payload_bytes);
+        end.packets += 1;
+        end.ip_bytes += u64::from(seen.ip_bytes);
+        let sizes = end.sizes.get_or_insert(DatagramSizes { smallest: bytes, largest: bytes });
+        sizes.smallest = sizes.smallest.min(bytes);
+        sizes.largest = sizes.largest.max(bytes);
+        self.quic |= quic && self.packets() <= QUIC_SHOWS_WITHIN;
         if bytes == 0 {
             return;
         }
         let run = Run { side: sender, packets: 1, bytes: u64::from(bytes), first: self.now, last: self.now };
+        if self.runs.is_empty() {
+            // A query and its answer need no more.
+            self.runs.reserve_exact(2);
+        }
         match self.runs.last_mut() {
             Some(last) if last.side == sender && self.now.saturating_sub(last.last) <= self.quiet => {
                 last.packets = last.packets.saturating_add(1);
@@ -135,15 +103,20 @@ impl DatagramObserver {
         self.runs.len() >= MOST_ADUS
     }
 
-    /// What `side` sent so far.
-    pub fn sizes(&self, side: Side) -> DatagramSizes {
-        self.ends[side].sizes
+    /// Datagrams of both ends so far.
+    pub fn packets(&self) -> u64 {
+        self.ends.initiator.packets + self.ends.acceptor.packets
+    }
+
+    /// Bytes on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.runs.capacity() * size_of::<Run>()
     }
 
     /// The flow is over: its class and vector.
     ///
-    /// A flow of one direction is [`Class::OneWay`] and has a whole vector all the same: streams, logs and announcements
-    /// wait for no answer, so that it can be replayed as it is. Its silent end has sent no packets.
+    /// It can be replayed if it has data, be it of one end only: streams, logs and announcements wait for no answer. Its
+    /// silent end has then sent no packets.
     pub fn finish(&mut self, identity: Identity) -> (Class, ConnectionVector) {
         let runs = std::mem::take(&mut self.runs);
         let adus: Vec<Adu> = runs
@@ -161,15 +134,14 @@ impl DatagramObserver {
                 }
             })
             .collect();
-        let silent = Side::BOTH.into_iter().any(|side| self.ends[side].sizes.packets == 0);
-        let class = match () {
-            () if adus.is_empty() => Class::NoData,
-            () if silent => Class::OneWay,
-            () => Class::Replayable { pattern: Pattern::Sequential, complete: false },
+        let class = match adus.is_empty() {
+            true => Class::NoData,
+            false => Class::Replayable { pattern: Pattern::Sequential, complete: false },
         };
         let endpoint = |end: End| Endpoint {
-            packets: Some(end.sizes.packets),
+            packets: Some(end.packets),
             ip_bytes: Some(end.ip_bytes),
+            datagram_sizes: end.sizes,
             ..Endpoint::default()
         };
         let vector = ConnectionVector {
@@ -197,33 +169,18 @@ impl DatagramObserver {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{IpAddr, Ipv4Addr};
-
     use proptest::prelude::*;
 
     use super::*;
-    use crate::workload::LinkSide;
+    use crate::workload::{InitiatorRule, LinkSide};
     use Side::{Acceptor as A, Initiator as I};
 
     /// Captures begin here: 2026, not zero.
     const EPOCH: Time = Time::from_nanos(1_780_000_000_000_000_000);
     const QUIET: Duration = Duration::from_millis(500);
 
-    fn address(port: u16) -> Address {
-        Address::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), port)
-    }
-
-    fn datagram(payload_bytes: u32) -> Datagram {
-        Datagram {
-            source: address(40_000),
-            destination: address(53),
-            payload_bytes,
-            link_bytes: payload_bytes + 42,
-            quic: false,
-            vlan: None,
-            from: None,
-            macs: None,
-        }
+    fn datagram(payload_bytes: u32) -> Seen {
+        Seen { payload_bytes, ip_bytes: payload_bytes + 28, ..Seen::default() }
     }
 
     fn identity() -> Identity {
@@ -244,7 +201,7 @@ mod tests {
     fn observe(datagrams: &[(u64, Side, u32)]) -> DatagramObserver {
         let mut observer = DatagramObserver::new(EPOCH + ms(datagrams.first().map_or(0, |first| first.0)), QUIET);
         for &(time, sender, bytes) in datagrams {
-            observer.handle_datagram(EPOCH + ms(time), sender, &datagram(bytes));
+            observer.handle_datagram(EPOCH + ms(time), sender, &datagram(bytes), false);
         }
         observer
     }
@@ -291,11 +248,13 @@ mod tests {
     }
 
     #[test]
-    fn one_direction_is_marked_and_has_its_vector() {
+    fn a_flow_of_one_direction_has_its_vector() {
         for side in Side::BOTH {
             let (class, vector) = observe(&[(0, side, 10), (20, side, 10)]).finish(identity());
-            assert_eq!((class, vector.bytes(side)), (Class::OneWay, 20));
-            assert_eq!(vector.ends[side.other()].packets, Some(0));
+            assert!(class.is_replayable());
+            assert_eq!(adus(&vector), [(side, 20, 2, 0, 20, None, side)]);
+            let other = vector.ends[side.other()];
+            assert_eq!((other.packets, other.ip_bytes, other.datagram_sizes), (Some(0), Some(0), None));
         }
     }
 
@@ -304,16 +263,20 @@ mod tests {
         let (class, vector) = observe(&[(0, I, 0), (10, A, 0)]).finish(identity());
         assert_eq!((class, vector.adus.len()), (Class::NoData, 0));
         let mut observer = observe(&[(0, I, 10), (10, A, 0), (20, I, 10)]);
-        let expected = DatagramSizes { packets: 1, bytes: 0, least: 0, most: 0 };
-        assert_eq!(observer.sizes(A), expected);
-        assert_eq!(adus(&observer.finish(identity()).1), [(I, 20, 2, 0, 20, None, I)]);
+        let (_, vector) = observer.finish(identity());
+        assert_eq!(adus(&vector), [(I, 20, 2, 0, 20, None, I)]);
+        assert_eq!(vector.ends.acceptor.packets, Some(1));
+        assert_eq!(vector.ends.acceptor.datagram_sizes, Some(DatagramSizes { smallest: 0, largest: 0 }));
     }
 
     #[test]
     fn sizes_of_each_end() {
-        let observer = observe(&[(0, I, 300), (1, A, 1_200), (2, I, 40), (3, A, 1_200), (4, I, 100)]);
-        assert_eq!(observer.sizes(I), DatagramSizes { packets: 3, bytes: 440, least: 40, most: 300 });
-        assert_eq!(observer.sizes(A), DatagramSizes { packets: 2, bytes: 2_400, least: 1_200, most: 1_200 });
+        let sent = [(0, I, 300), (1, A, 1_200), (2, I, 40), (3, A, 1_200), (4, I, 100)];
+        let (_, vector) = observe(&sent).finish(identity());
+        let sizes = vector.ends.map(|end| end.datagram_sizes);
+        assert_eq!(sizes.initiator, Some(DatagramSizes { smallest: 40, largest: 300 }));
+        assert_eq!(sizes.acceptor, Some(DatagramSizes { smallest: 1_200, largest: 1_200 }));
+        assert_eq!(vector.ends.map(|end| end.packets), PerSide { initiator: Some(3), acceptor: Some(2) });
     }
 
     #[test]
@@ -330,24 +293,9 @@ mod tests {
         for (at, protocol) in [(0, Protocol::Quic), (7, Protocol::Quic), (8, Protocol::Udp)] {
             let mut observer = DatagramObserver::new(EPOCH, QUIET);
             for packet in 0..20 {
-                observer.handle_datagram(EPOCH, I, &Datagram { quic: packet == at, ..datagram(1_200) });
+                observer.handle_datagram(EPOCH, I, &datagram(1_200), packet == at);
             }
             assert_eq!(observer.finish(identity()).1.protocol, protocol, "{at}");
-        }
-    }
-
-    #[test]
-    fn a_service_port_tells_the_initiator() {
-        for (source, destination, expected) in [
-            (40_000, 53, (true, InitiatorRule::Port)),
-            (53, 40_000, (false, InitiatorRule::Port)),
-            (123, 123, (true, InitiatorRule::FirstPacket)),
-            (67, 68, (true, InitiatorRule::FirstPacket)),
-            (40_000, 50_000, (true, InitiatorRule::FirstPacket)),
-            (50_000, 40_000, (true, InitiatorRule::FirstPacket)),
-        ] {
-            let found = DatagramObserver::initiator(address(source), address(destination));
-            assert_eq!(found, expected, "{source} {destination}");
         }
     }
 
@@ -356,7 +304,7 @@ mod tests {
         let mut observer = DatagramObserver::new(EPOCH, QUIET);
         for packet in 0..MOST_ADUS {
             assert!(!observer.is_full());
-            observer.handle_datagram(EPOCH, Side::BOTH[packet % 2], &datagram(160));
+            observer.handle_datagram(EPOCH, Side::BOTH[packet % 2], &datagram(160), false);
         }
         assert!(observer.is_full());
         assert_eq!(observer.finish(identity()).1.adus.len(), MOST_ADUS);
@@ -377,16 +325,16 @@ mod tests {
                 })
                 .collect();
             let mut observer = observe(&sent);
-            let sizes = PerSide { initiator: observer.sizes(I), acceptor: observer.sizes(A) };
             let (class, vector) = observer.finish(identity());
             let data: Vec<_> = sent.iter().filter(|datagram| datagram.2 > 0).collect();
             for side in Side::BOTH {
                 let of_side = || sent.iter().filter(move |datagram| datagram.1 == side);
                 let bytes: u64 = of_side().map(|datagram| u64::from(datagram.2)).sum();
-                prop_assert_eq!((vector.bytes(side), sizes[side].bytes), (bytes, bytes));
-                prop_assert_eq!(sizes[side].packets, of_side().count() as u64);
-                prop_assert_eq!(sizes[side].most, of_side().map(|datagram| datagram.2).max().unwrap_or(0));
-                prop_assert_eq!(sizes[side].least, of_side().map(|datagram| datagram.2).min().unwrap_or(0));
+                let end = vector.ends[side];
+                prop_assert_eq!((vector.bytes(side), end.packets), (bytes, Some(of_side().count() as u64)));
+                let sizes = of_side().map(|datagram| datagram.2);
+                let sizes = (sizes.clone().min(), sizes.max());
+                prop_assert_eq!((end.datagram_sizes.map(|sizes| sizes.smallest), end.datagram_sizes.map(|sizes| sizes.largest)), sizes);
             }
             let breaks = |pair: &[&(u64, Side, u32)]| pair[0].1 != pair[1].1 || pair[1].0 - pair[0].0 > 500;
             let expected: Vec<Vec<&(u64, Side, u32)>> =

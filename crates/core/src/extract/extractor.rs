@@ -1,7 +1,7 @@
 //! All of extraction in one thread.
 
 use crate::time::Time;
-use crate::wire::Segment;
+use crate::wire::{Datagram, Segment};
 use crate::workload::ConnectionVector;
 
 use super::counts::{Counts, Tally, TrafficSeries};
@@ -14,11 +14,12 @@ use super::part::{Finished, Part};
 /// Packets whose connections are read in advance together.
 const BATCH: usize = 64;
 
-/// Segments of a capture in, connection vectors out.
+/// Segments and datagrams of a capture in, connection vectors out.
 ///
-/// Hand in every TCP segment with [`handle_segment`](Self::handle_segment), in the order of the capture, and after
+/// Hand in every TCP segment with [`handle_segment`](Self::handle_segment), every UDP datagram with
+/// [`handle_datagram`](Self::handle_datagram), in the order of the capture, and after
 /// each (or after some) take what is ready with [`poll_vector`](Self::poll_vector) until it returns nothing. Call
-/// [`finish`](Self::finish) after the last segment, and poll once more. Vectors come in the order of their starts, so
+/// [`finish`](Self::finish) after the last one, and poll once more. Vectors come in the order of their starts, so
 /// those that ended before an earlier one wait for it.
 ///
 /// Times are the capture's. They may run backwards: no connection is split by that, no wait negative.
@@ -45,7 +46,7 @@ impl Extractor {
         }
     }
 
-    /// Says when the capture begins, if its first packet is not a TCP segment (methods A.9). Later calls change nothing.
+    /// Says when the capture begins, if its first packet is neither (methods A.9). Later calls change nothing.
     pub fn begin(&mut self, time: Time) {
         self.front.begin(time);
     }
@@ -53,7 +54,21 @@ impl Extractor {
     /// Takes in a segment that passed at `time` on the capture's clock.
     #[inline]
     pub fn handle_segment(&mut self, time: Time, segment: &Segment) {
-        let Some(packet) = self.front.handle_segment(time, segment) else { return };
+        if let Some(packet) = self.front.handle_segment(time, segment) {
+            self.handle_packet(packet);
+        }
+    }
+
+    /// Takes in a datagram that passed at `time` on the capture's clock.
+    #[inline]
+    pub fn handle_datagram(&mut self, time: Time, datagram: &Datagram) {
+        if let Some(packet) = self.front.handle_datagram(time, datagram) {
+            self.handle_packet(packet);
+        }
+    }
+
+    #[inline]
+    fn handle_packet(&mut self, packet: Packet) {
         self.batch.push(packet);
         if let Some(round) = self.front.round() {
             self.handle_batch();
@@ -103,12 +118,12 @@ impl Extractor {
         &self.tally.series
     }
 
-    /// Connections that are open or may still change, without the packets of the last moments.
+    /// Connections and flows that are open or may still change, without the packets of the last moments.
     pub fn live(&self) -> usize {
         self.parts.iter().map(Part::live).sum()
     }
 
-    /// Bytes that connections take in memory.
+    /// Bytes that they take in memory.
     pub fn bytes(&self) -> u64 {
         self.parts.iter().map(Part::bytes).sum()
     }

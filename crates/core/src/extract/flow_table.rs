@@ -1,24 +1,27 @@
-//! Which connection a segment belongs to: one hash lookup per packet.
+//! Which connection or flow a packet belongs to: one hash lookup per packet.
 
 use hashbrown::HashTable;
 
-use crate::wire::{Address, Segment, Vlan};
+use crate::wire::{Address, Vlan};
 
 use super::connection::{Connection, Single};
+use super::flow::Flow;
 use super::slab::Slab;
 use super::tombstone::Tombstone;
 
 /// Parts that connections are divided into. A constant: results must not depend on how many threads share them.
 pub const PARTS: usize = 16;
 
-/// The unordered pair of transport addresses of a connection (methods A.1.1), with its VLAN if that is asked for.
+/// The unordered pair of transport addresses of a connection (methods A.1.1) or flow of datagrams, with its VLAN if that
+/// is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     /// High and low half of the smaller and of the larger address. Halves, because 16-byte alignment would pad
     /// everything that holds a key.
     ips: [u64; 4],
     ports: [u16; 2],
-    vlan: Option<Vlan>,
+    /// The VLAN, 0 for none, and [`Self::DATAGRAMS`]: a tombstone has no room for more.
+    tag: u32,
 }
 
 impl PartialEq for Key {
@@ -26,21 +29,34 @@ impl PartialEq for Key {
     fn eq(&self, other: &Key) -> bool {
         // Together, not one after the other: keys that are compared are nearly always equal.
         let ips = self.ips.iter().zip(other.ips).fold(0, |differ, (one, other)| differ | (one ^ other));
-        ips == 0 && self.ports == other.ports && self.vlan == other.vlan
+        ips == 0 && self.ports == other.ports && self.tag == other.tag
     }
 }
 
 impl Eq for Key {}
 
 impl Key {
-    /// The key of `segment`, and whether its sender is the second address of it.
+    /// In the tag of flows of datagrams, beside the 24 bits of a VLAN.
+    const DATAGRAMS: u32 = 1 << 31;
+
+    /// The key of TCP segments between two addresses, and whether `source` is the second of them.
     #[inline]
-    pub fn of(segment: &Segment, with_vlan: bool) -> (Key, bool) {
-        let (source, destination) = (segment.source, segment.destination);
+    pub fn of(source: Address, destination: Address, vlan: Option<Vlan>) -> (Key, bool) {
         let swapped = (source.ip, source.port) > (destination.ip, destination.port);
         let (low, high) = if swapped { (destination, source) } else { (source, destination) };
         let ips = [(low.ip >> 64) as u64, low.ip as u64, (high.ip >> 64) as u64, high.ip as u64];
-        (Key { ips, ports: [low.port, high.port], vlan: segment.vlan.filter(|_| with_vlan) }, swapped)
+        (Key { ips, ports: [low.port, high.port], tag: vlan.map_or(0, Vlan::bits) }, swapped)
+    }
+
+    /// The key of UDP datagrams between the same.
+    pub fn datagrams(self) -> Key {
+        Key { tag: self.tag | Self::DATAGRAMS, ..self }
+    }
+
+    /// Whether it is one of datagrams.
+    #[inline]
+    pub fn is_of_datagrams(&self) -> bool {
+        self.tag & Self::DATAGRAMS != 0
     }
 
     /// The first or second address.
@@ -52,7 +68,7 @@ impl Key {
 
     /// The VLAN, if it is part of the key.
     pub fn vlan(&self) -> Option<Vlan> {
-        self.vlan
+        Vlan::from_bits(self.tag & !Self::DATAGRAMS)
     }
 
     /// Mixes the key with `seeds`: products of 128 bits folded to 64, as wyhash and foldhash do.
@@ -64,15 +80,13 @@ impl Key {
             mixed ^= fold(high_one ^ seeds[2], high_other ^ seeds[3]).rotate_left(23);
         }
         let ports = u64::from(self.ports[0]) << 16 | u64::from(self.ports[1]);
-        let vlan =
-            self.vlan.map_or(0, |vlan| u64::from(vlan.identifier()) | u64::from(vlan.service().unwrap_or(0)) << 12);
-        fold(mixed ^ seeds[2], (ports | vlan << 32) ^ seeds[3])
+        fold(mixed ^ seeds[2], (ports | u64::from(self.tag) << 32) ^ seeds[3])
     }
 
     /// The part of the key. It depends on the addresses and ports alone: what differs in its VLAN only stays together.
     #[inline]
     pub fn part(&self) -> usize {
-        (Key { vlan: None, ..*self }.mix(&PART_SEEDS) >> 32) as usize % PARTS
+        (Key { tag: 0, ..*self }.mix(&PART_SEEDS) >> 32) as usize % PARTS
     }
 
     /// The hash of the key for a table.
@@ -114,6 +128,8 @@ pub(super) enum Place {
     Single(u32),
     /// A closed connection whose vector is made.
     Gone(u32),
+    /// A flow of datagrams.
+    Flow(u32),
 }
 
 /// A [`Place`] and the hash of its key in eight bytes: most other keys are told apart without looking at them, and the
@@ -132,6 +148,7 @@ impl Entry {
             Place::Live(at) => (0, at),
             Place::Single(at) => (1, at),
             Place::Gone(at) => (2, at),
+            Place::Flow(at) => (3, at),
         };
         Entry { hash, place: kind << Self::KIND_SHIFT | at }
     }
@@ -141,7 +158,8 @@ impl Entry {
         match self.place >> Self::KIND_SHIFT {
             0 => Place::Live(at),
             1 => Place::Single(at),
-            _ => Place::Gone(at),
+            2 => Place::Gone(at),
+            _ => Place::Flow(at),
         }
     }
 
@@ -151,18 +169,25 @@ impl Entry {
     }
 }
 
-/// The connections of a part by key, at stable places. Never iterated in hash order.
+/// The connections and flows of a part by key, at stable places. Never iterated in hash order.
 #[derive(Debug)]
 pub(super) struct FlowTable {
     index: HashTable<Entry>,
     pub live: Slab<Connection>,
     pub single: Slab<Single>,
     pub gone: Slab<Tombstone>,
+    pub flows: Slab<Flow>,
 }
 
 impl FlowTable {
     pub fn new() -> FlowTable {
-        FlowTable { index: HashTable::new(), live: Slab::new(), single: Slab::new(), gone: Slab::new() }
+        FlowTable {
+            index: HashTable::new(),
+            live: Slab::new(),
+            single: Slab::new(),
+            gone: Slab::new(),
+            flows: Slab::new(),
+        }
     }
 
     fn key(&self, place: Place) -> Option<&Key> {
@@ -170,6 +195,7 @@ impl FlowTable {
             Place::Live(at) => self.live.get(at).map(|connection| &connection.key),
             Place::Single(at) => self.single.get(at).map(|single| &single.packet.key),
             Place::Gone(at) => self.gone.get(at).map(|gone| &gone.key),
+            Place::Flow(at) => self.flows.get(at).map(|flow| &flow.key),
         }
     }
 
@@ -203,11 +229,12 @@ impl FlowTable {
         }
     }
 
-    /// Bytes in use, heaps of connections not counted.
+    /// Bytes in use, heaps of connections and flows not counted.
     pub fn bytes(&self) -> u64 {
         let slabs = self.live.len() * Slab::<Connection>::BYTES
             + self.single.len() * Slab::<Single>::BYTES
-            + self.gone.len() * Slab::<Tombstone>::BYTES;
+            + self.gone.len() * Slab::<Tombstone>::BYTES
+            + self.flows.len() * Slab::<Flow>::BYTES;
         (slabs + self.index.capacity() * (size_of::<Entry>() + 1)) as u64
     }
 }
@@ -218,7 +245,7 @@ mod tests {
 
     #[test]
     fn secrets_change_hashes_and_not_parts() {
-        let key = |port: u16| Key { ips: [0, 0xffff_0a00_0001, 0, 0xffff_0a00_0002], ports: [80, port], vlan: None };
+        let key = |port: u16| Key { ips: [0, 0xffff_0a00_0001, 0, 0xffff_0a00_0002], ports: [80, port], tag: 0 };
         let (one, other) = (seeds(1), seeds(2));
         assert!((0..100).all(|port| key(port).hash(&one) != key(port).hash(&other)));
         let mut parts = [0; PARTS];
@@ -229,7 +256,7 @@ mod tests {
     #[test]
     fn a_key_of_ipv6_depends_on_all_of_it() {
         let seeds = seeds(7);
-        let key = |ips: [u64; 4]| Key { ips, ports: [1, 2], vlan: None };
+        let key = |ips: [u64; 4]| Key { ips, ports: [1, 2], tag: 0 };
         let base = [0x2001_0db8_0000_0001, 1, 0x2001_0db8_0000_0002, 2];
         for at in 0..4 {
             let mut changed = base;
@@ -237,8 +264,20 @@ mod tests {
             assert!(key(base) != key(changed));
             assert_ne!(key(base).hash(&seeds), key(changed).hash(&seeds));
         }
-        let tagged = Key { vlan: Vlan::new([5]), ..key(base) };
-        assert!(tagged != key(base) && tagged.hash(&seeds) != key(base).hash(&seeds));
-        assert_eq!(tagged.part(), key(base).part());
+        let tagged = Key { tag: 5, ..key(base) };
+        for other in [tagged, key(base).datagrams()] {
+            assert!(other != key(base) && other.hash(&seeds) != key(base).hash(&seeds));
+            assert_eq!(other.part(), key(base).part());
+        }
+    }
+
+    #[test]
+    fn a_key_of_datagrams_keeps_its_vlan() {
+        let address = |port| Address { ip: 0xffff_0a00_0001, port };
+        for vlan in [None, Vlan::new([7]), Vlan::new([0xfff, 0xffe])] {
+            let (key, swapped) = Key::of(address(2), address(1), vlan);
+            assert!(swapped && !key.is_of_datagrams() && key.datagrams().is_of_datagrams());
+            assert_eq!((key.vlan(), key.datagrams().vlan()), (vlan, vlan));
+        }
     }
 }

@@ -1,8 +1,10 @@
 //! What is known of a packet from the whole capture, before its connection is: its number, its clock, its part.
 
+use std::net::IpAddr;
+
 use crate::time::Time;
 use crate::units::LINK_HEADER_BYTES;
-use crate::wire::{Segment, Vlan};
+use crate::wire::{Address, Datagram, Segment, Vlan};
 use crate::workload::LinkSide;
 
 use super::counts::{Counts, TrafficSeries};
@@ -10,7 +12,7 @@ use super::flow_table::{Key, Seeds, seeds};
 use super::observer::Seen;
 use super::options::Options;
 
-/// A TCP segment with what the whole capture says about it, on its way to its [`Part`](super::Part).
+/// A TCP segment or UDP datagram with what the whole capture says about it, on its way to its [`Part`](super::Part).
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     pub(super) key: Key,
@@ -24,6 +26,7 @@ pub struct Packet {
     pub(super) bin: u64,
     /// Packets handed in before it.
     pub(super) number: u64,
+    /// Of a datagram only the sizes.
     pub(super) seen: Seen,
     pub(super) vlan: Option<Vlan>,
     /// The side of the link its sender is on, by the capture's marks or by MAC addresses.
@@ -33,6 +36,10 @@ pub struct Packet {
     pub(super) moved: bool,
     /// Its sender is the second address of the key.
     pub(super) sender_second: bool,
+    /// A datagram with a QUIC long header.
+    pub(super) quic: bool,
+    /// A datagram to many: multicast or broadcast.
+    pub(super) to_many: bool,
     part: u8,
 }
 
@@ -41,6 +48,17 @@ impl Packet {
     pub fn part(&self) -> usize {
         usize::from(self.part)
     }
+}
+
+/// What a packet is beside what its transport says.
+struct Carrier {
+    link_bytes: u32,
+    vlan: Option<Vlan>,
+    /// The side of the link its sender is on, by the capture's marks and by MAC addresses.
+    marked: Option<LinkSide>,
+    by_mac: Option<LinkSide>,
+    quic: bool,
+    to_many: bool,
 }
 
 /// The end of a round: a moment at which every part reclaims memory, at the same place in the capture.
@@ -58,7 +76,8 @@ pub struct Round {
 
 /// Takes in the packets of a capture in order and says what parts need to know of them.
 ///
-/// Hand in each segment with [`handle_segment`](Self::handle_segment). Each call gives the packet before, because what a
+/// Hand in each segment with [`handle_segment`](Self::handle_segment), each datagram with
+/// [`handle_datagram`](Self::handle_datagram). Each call gives the packet before, because what a
 /// stamp is worth shows with the one after it. Give it to its part, then see [`round`](Self::round). At the end call
 /// [`finish`](Self::finish) for the last one.
 #[derive(Debug)]
@@ -76,6 +95,9 @@ pub struct Front {
     start: Time,
     /// MAC addresses of the first TCP packet: left to right.
     macs: Option<[[u8; 6]; 2]>,
+    /// Of the first datagram to one receiver, which tell the sides of datagrams as long as no TCP packet has passed. TCP's
+    /// do not depend on what passes beside it.
+    datagram_macs: Option<[[u8; 6]; 2]>,
     /// The bin of the packet before, and where it begins and ends.
     bin: (u64, Time, Time),
     rounds: u64,
@@ -96,6 +118,7 @@ impl Front {
             number: 0,
             start: Time::ZERO,
             macs: None,
+            datagram_macs: None,
             bin: (0, Time::ZERO, Time::ZERO),
             rounds: 0,
             in_round: 0,
@@ -104,7 +127,7 @@ impl Front {
         }
     }
 
-    /// Says when the capture begins, if its first packet is not a TCP segment (methods A.9). Later calls change nothing.
+    /// Says when the capture begins, if its first packet is neither (methods A.9). Later calls change nothing.
     pub fn begin(&mut self, time: Time) {
         if self.origin.is_none() {
             self.origin = Some(time);
@@ -115,42 +138,83 @@ impl Front {
     /// Takes in a segment that passed at `time` on the capture's clock; the packet handed in before it.
     #[inline]
     pub fn handle_segment(&mut self, time: Time, segment: &Segment) -> Option<Packet> {
-        self.begin(time);
-        self.count(time, segment);
-        let (key, sender_second) = Key::of(segment, self.vlan_key);
+        self.counts.packets += 1;
+        self.counts.link_bytes += u64::from(segment.link_bytes);
+        let (key, sender_second) = Key::of(segment.source, segment.destination, segment.vlan.filter(|_| self.vlan_key));
         if self.macs.is_none() {
             self.macs = segment.macs;
         }
-        let by_mac = match (segment.macs, self.macs) {
-            (Some(pair), Some(first)) if pair == first => Some(LinkSide::Left),
-            (Some([destination, source]), Some(first)) if [source, destination] == first => Some(LinkSide::Right),
-            _ => None,
+        let seen = Seen {
+            sequence: segment.sequence,
+            acknowledgement: segment.acknowledgement,
+            flags: segment.flags,
+            window: segment.window,
+            payload_bytes: segment.payload_bytes,
+            ip_bytes: segment.link_bytes.saturating_sub(LINK_HEADER_BYTES),
+            ip_id: segment.ip_id,
+            mss: segment.mss,
+            window_scale: segment.window_scale,
         };
+        let carrier = Carrier {
+            link_bytes: segment.link_bytes,
+            vlan: segment.vlan,
+            marked: segment.from,
+            by_mac: side_by_macs(segment.macs, self.macs),
+            quic: false,
+            to_many: false,
+        };
+        self.hold(time, key, sender_second, seen, carrier)
+    }
+
+    /// Takes in a datagram that passed at `time` on the capture's clock; the packet handed in before it.
+    #[inline]
+    pub fn handle_datagram(&mut self, time: Time, datagram: &Datagram) -> Option<Packet> {
+        self.counts.datagrams.packets += 1;
+        self.counts.datagrams.link_bytes += u64::from(datagram.link_bytes);
+        let (key, sender_second) =
+            Key::of(datagram.source, datagram.destination, datagram.vlan.filter(|_| self.vlan_key));
+        let to_many = is_to_many(datagram);
+        if self.datagram_macs.is_none() && !to_many {
+            self.datagram_macs = datagram.macs;
+        }
+        let seen = Seen {
+            payload_bytes: datagram.payload_bytes,
+            ip_bytes: datagram.link_bytes.saturating_sub(LINK_HEADER_BYTES),
+            ..Seen::default()
+        };
+        let carrier = Carrier {
+            link_bytes: datagram.link_bytes,
+            vlan: datagram.vlan,
+            marked: datagram.from,
+            by_mac: side_by_macs(datagram.macs, self.macs.or(self.datagram_macs)),
+            quic: datagram.quic,
+            to_many,
+        };
+        self.hold(time, key.datagrams(), sender_second, seen, carrier)
+    }
+
+    /// Holds a packet until the one after it; the packet before it.
+    #[inline]
+    fn hold(&mut self, time: Time, key: Key, sender_second: bool, seen: Seen, carrier: Carrier) -> Option<Packet> {
+        self.begin(time);
+        self.count(time);
         let packet = Packet {
             key,
             hash: key.hash(&self.seeds),
             part: key.part() as u8,
-            link_bytes: segment.link_bytes,
+            link_bytes: carrier.link_bytes,
             time,
             start: Time::ZERO,
             bin: self.bin(time),
             number: self.number,
-            seen: Seen {
-                sequence: segment.sequence,
-                acknowledgement: segment.acknowledgement,
-                flags: segment.flags,
-                window: segment.window,
-                payload_bytes: segment.payload_bytes,
-                ip_bytes: segment.link_bytes.saturating_sub(LINK_HEADER_BYTES),
-                ip_id: segment.ip_id,
-                mss: segment.mss,
-                window_scale: segment.window_scale,
-            },
-            vlan: segment.vlan,
-            sender_side: segment.from.or(by_mac),
-            marked: segment.from.is_some(),
+            seen,
+            vlan: carrier.vlan,
+            sender_side: carrier.marked.or(carrier.by_mac),
+            marked: carrier.marked.is_some(),
             moved: false,
             sender_second,
+            quic: carrier.quic,
+            to_many: carrier.to_many,
         };
         self.number += 1;
         let before = self.pending.replace(packet);
@@ -198,10 +262,8 @@ impl Front {
     }
 
     #[inline]
-    fn count(&mut self, time: Time, segment: &Segment) {
+    fn count(&mut self, time: Time) {
         let counts = &mut self.counts;
-        counts.packets += 1;
-        counts.link_bytes += u64::from(segment.link_bytes);
         counts.first = Some(counts.first.map_or(time, |first| first.min(time)));
         counts.last = Some(counts.last.map_or(time, |last| last.max(time)));
         if let Some(previous) = self.pending.as_ref().map(|packet| packet.time).filter(|previous| time < *previous) {
@@ -224,5 +286,30 @@ impl Front {
         let least = if bin == 0 { Time::ZERO } else { from };
         self.bin = (bin, least, from + TrafficSeries::WIDTH);
         bin
+    }
+}
+
+/// The side of the link a packet comes from, by its MAC addresses beside those of a packet from the left.
+#[inline]
+fn side_by_macs(macs: Option<[[u8; 6]; 2]>, from_left: Option<[[u8; 6]; 2]>) -> Option<LinkSide> {
+    match (macs, from_left) {
+        (Some(pair), Some(first)) if pair == first => Some(LinkSide::Left),
+        (Some([destination, source]), Some(first)) if [source, destination] == first => Some(LinkSide::Right),
+        _ => None,
+    }
+}
+
+/// Whether a datagram goes to many receivers: by its address, or by that of the link, which knows the broadcast address
+/// of a subnet.
+fn is_to_many(datagram: &Datagram) -> bool {
+    let group = datagram.macs.is_some_and(|[destination, _]| destination[0] & 1 != 0);
+    group || is_many(datagram.destination)
+}
+
+/// Whether an address is one of many receivers: multicast, or the limited broadcast.
+fn is_many(address: Address) -> bool {
+    match address.host() {
+        IpAddr::V4(v4) => v4.is_multicast() || v4.is_broadcast(),
+        IpAddr::V6(v6) => v6.is_multicast(),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use super::flow_table::PARTS;
 use super::options::Options;
-use super::part::{Finished, Report, is_replayed};
+use super::part::{Finished, Report};
 
 /// Bins that may still grow behind the clock: a second. What comes later than that counts for itself.
 const OPEN_BINS: u64 = 100;
@@ -115,7 +115,7 @@ impl Merger {
     /// Gives the next connection its id. [`poll`](Self::poll) has done that; those that were unloaded need it when
     /// their turn has come.
     pub fn give_id(&mut self, finished: &mut Finished) {
-        if is_replayed(finished.class, &self.options) {
+        if finished.is_kept(&self.options) {
             finished.vector.id = self.next_id;
             self.next_id += 1;
         }

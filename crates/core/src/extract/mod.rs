@@ -21,6 +21,7 @@ mod coverage;
 mod datagrams;
 mod exchange;
 mod extractor;
+mod flow;
 mod flow_table;
 mod front;
 mod merger;
@@ -34,8 +35,7 @@ mod slab;
 mod tombstone;
 mod transit;
 
-pub use counts::{Class, ClassCounts, Counts, SideRule, Tally, TrafficSeries};
-pub use datagrams::{DATAGRAM_IDLE_TIMEOUT, DatagramObserver, DatagramSizes};
+pub use counts::{Class, ClassCounts, Counts, DatagramCounts, FlowCounts, SideRule, Tally, TrafficSeries};
 pub use extractor::Extractor;
 pub use flow_table::PARTS;
 pub use front::{Front, Packet, Round};

@@ -577,6 +577,7 @@ impl Observer {
             rst_seen: end.rst,
             packets: Some(u64::from(end.packets)),
             ip_bytes: Some(end.ip_bytes),
+            datagram_sizes: None,
             segments: Some(Segments {
                 data: u64::from(end.data_segments),
                 missing_bytes: if end.runs.is_empty() { 0 } else { end.coverage.missing() + unseen },

@@ -50,6 +50,8 @@ impl std::str::FromStr for Prefix {
 pub struct Options {
     /// A connection silent for so long is over (methods A.1.4).
     pub idle_timeout: Duration,
+    /// A flow of datagrams silent for so long is over: UDP has no end of its own.
+    pub datagram_idle_timeout: Duration,
     /// A closed connection is remembered until it was silent for so long, so that its stragglers open no other; an attempt
     /// that never got past its SYNs is held as long for the next one: RFC 9293 section 3.8.3 lets TCP go on trying for
     /// three minutes and more.
@@ -57,7 +59,7 @@ pub struct Options {
     /// How long after its last packet the vector of a closed connection may still change. Packets that come later,
     /// while it lingers, are counted ([`Counts::stragglers`](super::Counts::stragglers)), nothing more.
     pub drain: Duration,
-    /// The longest silence inside an ADU (methods A.5.2).
+    /// The longest silence inside an ADU, of a connection (methods A.5.2) or of a flow of datagrams.
     pub quiet: Duration,
     /// Prefixes of the inside of the link (methods M.2).
     pub inside: Vec<Prefix>,
@@ -65,11 +67,11 @@ pub struct Options {
     pub monitor: Position,
     /// The same addresses and ports in two VLANs are two connections.
     pub vlan_key: bool,
-    /// Leave out incomplete connections, as Hernandez-Campos did (methods A.2).
+    /// Leave out incomplete TCP connections, as Hernandez-Campos did (methods A.2).
     pub complete_only: bool,
     /// Make [`Extractor::poll_finished`](super::Extractor::poll_finished) also return what is set aside.
     pub keep_set_aside: bool,
-    /// Bytes that connections may take in memory. Above it, those that were silent for longest are ended.
+    /// Bytes that connections and flows may take in memory. Above it, those that were silent for longest are ended.
     pub memory: u64,
     /// Packets between two rounds of reclaiming memory, at least one.
     pub round: u32,
@@ -89,6 +91,8 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             idle_timeout: Duration::from_secs(3600),
+            // Rare inside an exchange, and long enough for many a NAT to forget it (RFC 4787 asks for two minutes).
+            datagram_idle_timeout: Duration::from_secs(60),
             linger: Duration::from_secs(240),
             drain: Duration::from_secs(10),
             quiet: Duration::from_millis(500),

@@ -1,14 +1,15 @@
-//! A part of the connections of a capture: which packet belongs to which, and when a connection is over.
+//! A part of the connections and flows of a capture: which packet belongs to which, and when one is over.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::time::Time;
 use crate::wire::Address;
-use crate::workload::{ConnectionVector, LinkSide};
+use crate::workload::{ConnectionVector, LinkSide, Protocol};
 
 use super::connection::{Connection, Roles, Single};
 use super::counts::{Class, Tally};
+use super::flow::Flow;
 use super::flow_table::{FlowTable, Key, PARTS, Place};
 use super::front::{Packet, Round};
 use super::observer::Identity;
@@ -16,7 +17,7 @@ use super::options::Options;
 use super::slab::VACANT;
 use super::tombstone::Tombstone;
 
-/// A connection that is over, with its addresses, which vectors do not carry (methods M.12).
+/// A connection or flow that is over, with its addresses, which vectors do not carry (methods M.12).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// The number of the packet that opened it, from the first one handed in.
@@ -27,11 +28,21 @@ pub struct Finished {
     pub acceptor: Address,
     /// What it was.
     pub class: Class,
-    /// Its vector. Ids are dense among replayed connections; one that was set aside has [`u64::MAX`].
+    /// Its vector. Ids are dense among those of a workload; one that was set aside has [`u64::MAX`].
     pub vector: ConnectionVector,
 }
 
 impl Finished {
+    /// Whether it has a place in the workload.
+    pub(super) fn is_kept(&self, options: &Options) -> bool {
+        match self.class {
+            Class::Replayable { complete, .. } => {
+                complete || !options.complete_only || self.vector.protocol != Protocol::Tcp
+            }
+            Class::NoData | Class::OneWay => false,
+        }
+    }
+
     /// Bytes it takes in memory.
     pub fn bytes(&self) -> u64 {
         (size_of::<Finished>() + self.vector.adus.capacity() * size_of::<crate::workload::Adu>()) as u64
@@ -76,9 +87,9 @@ pub struct Part {
     table: FlowTable,
     /// Bytes of the heaps of connections, as last looked at.
     heap_bytes: u64,
-    /// Where the sweep goes on: connections, single packets, tombstones.
-    hands: [u32; 3],
-    /// Since the last sweep: connections opened. Since the last look for the oldest: connections ended, rounds.
+    /// Where the sweep goes on: connections, single packets, tombstones, flows.
+    hands: [u32; 4],
+    /// Since the last sweep: connections and flows opened. Since the last look for the oldest: connections ended, rounds.
     opened: usize,
     ended: usize,
     rounds: u32,
@@ -101,7 +112,7 @@ impl Part {
                 share,
                 table: FlowTable::new(),
                 heap_bytes: 0,
-                hands: [0; 3],
+                hands: [0; 4],
                 opened: 0,
                 ended: 0,
                 rounds: 0,
@@ -114,12 +125,12 @@ impl Part {
             .collect()
     }
 
-    /// Connections that are open or may still change.
+    /// Connections and flows that are open or may still change.
     pub fn live(&self) -> usize {
-        self.table.live.len() + self.table.single.len()
+        self.table.live.len() + self.table.single.len() + self.table.flows.len()
     }
 
-    /// Bytes that its connections take.
+    /// Bytes that they take.
     pub fn bytes(&self) -> u64 {
         self.table.bytes() + self.heap_bytes
     }
@@ -138,6 +149,7 @@ impl Part {
             Some(Place::Live(at)) => self.table.live.get(at).map_or(0, Connection::touch),
             Some(Place::Single(at)) => self.table.single.get(at).map_or(0, |single| single.packet.number),
             Some(Place::Gone(at)) => self.table.gone.get(at).map_or(0, |gone| u64::from(gone.class)),
+            Some(Place::Flow(at)) => self.table.flows.get(at).map_or(0, |flow| flow.number),
             None => 0,
         }
     }
@@ -156,6 +168,7 @@ impl Part {
                 self.table.lead(packet.hash, Place::Gone(at), None);
                 return self.open(packet, tally);
             }
+            Some(Place::Flow(at)) => return self.handle_datagram(at, packet, tally),
             None => return self.open(packet, tally),
         };
         if !self.continues(at, packet, tally) {
@@ -171,7 +184,8 @@ impl Part {
     /// Ends what has been silent for long enough, a part of the table at a time, and what there is no memory for.
     pub fn end_round(&mut self, round: &Round, tally: &mut Tally) {
         let opened = std::mem::take(&mut self.opened) * SWEEP_PER_OPENED;
-        let places = [self.table.live.places(), self.table.single.places(), self.table.gone.places()];
+        let FlowTable { live, single, gone, flows, .. } = &self.table;
+        let places = [live.places(), single.places(), gone.places(), flows.places()];
         for (kind, places) in places.into_iter().enumerate() {
             for _ in 0..(places.div_ceil(SWEEP) + opened).min(places) {
                 let at = self.hands[kind];
@@ -179,7 +193,8 @@ impl Part {
                 match kind {
                     0 => self.look_at_connection(at, round.clock, tally),
                     1 => self.look_at_single(at, round.clock, tally),
-                    _ => self.look_at_tombstone(at, round.clock),
+                    2 => self.look_at_tombstone(at, round.clock),
+                    _ => self.look_at_flow(at, round.clock, tally),
                 }
             }
         }
@@ -199,6 +214,9 @@ impl Part {
         }
         for at in 0..self.table.live.places() as u32 {
             self.close(at, false, tally);
+        }
+        for at in 0..self.table.flows.places() as u32 {
+            self.close_flow(at, tally);
         }
         self.settled = u64::MAX;
         self.round = None;
@@ -236,9 +254,12 @@ impl Part {
         owns
     }
 
-    /// A packet of no connection opens one.
+    /// A packet of no connection or flow opens one.
     fn open(&mut self, packet: &Packet, tally: &mut Tally) {
         let (roles, side_rule) = Roles::of(packet, &self.options);
+        if packet.key.is_of_datagrams() {
+            return self.open_flow(packet, roles, tally);
+        }
         tally.counts.side_rules[side_rule as usize] += 1;
         tally.counts.starts_moved += u64::from(packet.moved);
         let at = self.table.single.insert(packet.number, Single { packet: *packet, roles });
@@ -254,6 +275,33 @@ impl Part {
         let to = self.table.live.insert(single.packet.number, connection);
         self.table.lead(single.packet.hash, Place::Single(at), Some(Place::Live(to)));
         to
+    }
+
+    /// A datagram of the flow at `at`, or of another that it opens on the same 5-tuple.
+    fn handle_datagram(&mut self, at: u32, packet: &Packet, tally: &mut Tally) {
+        let Some(flow) = self.table.flows.get_mut(at) else { return };
+        if packet.time.since(flow.observer.last_seen()) >= self.options.datagram_idle_timeout {
+            self.close_flow(at, tally);
+            return self.open(packet, tally);
+        }
+        if flow.observer.is_full() {
+            let roles = flow.roles;
+            self.close_flow(at, tally);
+            return self.open_flow(packet, roles, tally);
+        }
+        flow.handle(packet, tally);
+        let from = flow.roles.from(packet.sender_second);
+        self.note_traffic(packet, from);
+    }
+
+    fn open_flow(&mut self, packet: &Packet, roles: Roles, tally: &mut Tally) {
+        tally.counts.starts_moved += u64::from(packet.moved);
+        let mut flow = Flow::new(packet, roles, self.options.quiet);
+        flow.handle(packet, tally);
+        let at = self.table.flows.insert(packet.number, flow);
+        self.table.enter(packet.hash, Place::Flow(at));
+        self.opened += 1;
+        self.note_traffic(packet, roles.from(packet.sender_second));
     }
 
     /// Counts a straggler of a connection whose vector is made; false if it is none.
@@ -326,6 +374,16 @@ impl Part {
         }
     }
 
+    fn look_at_flow(&mut self, at: u32, clock: Time, tally: &mut Tally) {
+        let Some(flow) = self.table.flows.get_mut(at) else { return };
+        let heap = flow.heap();
+        self.heap_bytes += u64::from(heap);
+        self.heap_bytes -= u64::from(std::mem::replace(&mut flow.heap_bytes, heap));
+        if clock.since(flow.observer.last_seen()) >= self.options.datagram_idle_timeout {
+            self.close_flow(at, tally);
+        }
+    }
+
     fn end_single(&mut self, at: u32, tally: &mut Tally) {
         let to = self.promote(at, tally);
         self.close(to, false, tally);
@@ -340,7 +398,7 @@ impl Part {
         }
     }
 
-    /// Ends the connections that were silent for longest, an eighth of the share at a time.
+    /// Ends the connections and flows that were silent for longest, an eighth of the share at a time.
     #[cold]
     fn make_room(&mut self, tally: &mut Tally) {
         // Tombstones first: losing one loses no data.
@@ -361,27 +419,38 @@ impl Part {
                 silent.push((single.packet.time, single.packet.number, Place::Single(at)));
             }
         }
+        for at in 0..self.table.flows.places() as u32 {
+            if let Some(flow) = self.table.flows.get(at) {
+                silent.push((flow.observer.last_seen(), flow.number, Place::Flow(at)));
+            }
+        }
         silent.sort_unstable_by_key(|(last, number, _)| (*last, *number));
         for (_, _, place) in silent {
             if self.bytes() <= room {
                 break;
             }
-            tally.counts.memory_ended += 1;
             match place {
+                Place::Flow(at) => {
+                    tally.counts.datagrams.memory_ended += 1;
+                    self.close_flow(at, tally);
+                    continue;
+                }
                 Place::Live(at) | Place::Gone(at) => self.close(at, false, tally),
                 Place::Single(at) => self.end_single(at, tally),
             }
+            tally.counts.memory_ended += 1;
         }
     }
 
-    /// Finds the oldest connection that is open, when enough were ended to make it worth while.
+    /// Finds the oldest connection or flow that is open, when enough were ended to make it worth while.
     fn settle(&mut self, next: u64) {
         self.rounds += 1;
         if self.live() == 0 {
             self.settled = next;
         } else if self.ended > 0 && (self.ended * 8 >= self.live() || self.rounds >= 8) {
-            let oldest = [self.table.live.smallest(), self.table.single.smallest()].into_iter().flatten().min();
-            self.settled = oldest.unwrap_or(next);
+            let FlowTable { live, single, flows, .. } = &self.table;
+            let oldest = [live.smallest(), single.smallest(), flows.smallest()];
+            self.settled = oldest.into_iter().flatten().min().unwrap_or(next);
             (self.ended, self.rounds) = (0, 0);
         }
     }
@@ -411,13 +480,34 @@ impl Part {
             Place::Gone(self.table.gone.insert(u64::from(hash), gone))
         });
         self.table.lead(hash, Place::Live(at), to);
-        let replayed = is_replayed(class, &self.options);
-        tally.counts.incomplete_left_out += u64::from(class.is_replayable() && !replayed);
-        if replayed || self.options.keep_set_aside {
-            let initiator = key.address(roles.initiator_second);
-            let acceptor = key.address(!roles.initiator_second);
-            self.finished.push(Finished { number, initiator, acceptor, class, vector });
+        let kept = self.keep(number, &key, roles, class, vector);
+        tally.counts.incomplete_left_out += u64::from(class.is_replayable() && !kept);
+    }
+
+    /// Ends the flow at `at`, if there is one.
+    fn close_flow(&mut self, at: u32, tally: &mut Tally) {
+        let Some(mut flow) = self.table.flows.remove(at) else { return };
+        self.ended += 1;
+        self.heap_bytes -= u64::from(flow.heap_bytes);
+        self.table.lead(flow.hash, Place::Flow(at), None);
+        let Flow { key, number, start, roles, .. } = flow;
+        let (initiator_side, initiator_rule) = (roles.initiator_side, roles.rule);
+        let identity = Identity { id: u64::MAX, start, initiator_side, initiator_rule, near: None };
+        let (class, vector) = flow.observer.finish(identity);
+        tally.counts.datagrams.add_flow(&vector);
+        self.keep(number, &key, roles, class, vector);
+    }
+
+    /// Hands on what is over, if it is wanted; whether it has a place in the workload.
+    fn keep(&mut self, number: u64, key: &Key, roles: Roles, class: Class, vector: ConnectionVector) -> bool {
+        let initiator = key.address(roles.initiator_second);
+        let acceptor = key.address(!roles.initiator_second);
+        let finished = Finished { number, initiator, acceptor, class, vector };
+        let kept = finished.is_kept(&self.options);
+        if kept || self.options.keep_set_aside {
+            self.finished.push(finished);
         }
+        kept
     }
 
     /// With VLANs in the key, a connection whose ends use different ones falls into two halves; counts those found.
@@ -441,14 +531,6 @@ impl Part {
                 self.halves.insert(pair, (second, *key));
             }
         }
-    }
-}
-
-/// Whether connections of `class` become vectors.
-pub(super) fn is_replayed(class: Class, options: &Options) -> bool {
-    match class {
-        Class::Replayable { complete, .. } => complete || !options.complete_only,
-        Class::NoData | Class::OneWay => false,
     }
 }
 

@@ -142,8 +142,8 @@ pub struct Datagram {
     pub payload_bytes: u32,
     /// IP bytes + 14: its share of the link (methods C.6).
     pub link_bytes: u32,
-    /// Its payload begins with a QUIC long header (RFC 8999 section 5.1) of version 1, 2 or a draft of them, or of
-    /// version negotiation. Short headers cannot be told from other bytes; neither can a header that was not captured.
+    /// Its payload begins with a QUIC long header (RFC 8999 section 5.1) of a version that other protocols cannot be
+    /// taken for. Short headers cannot be told from other bytes; neither can a header that was not captured.
     pub quic: bool,
     /// The VLAN it was tagged with on this link.
     pub vlan: Option<Vlan>,
@@ -184,6 +184,16 @@ impl Vlan {
             Some(Vlan(outer)) if outer.get() <= 0xfff => Vlan::new([outer.get() as u16, identifier]),
             Some(both) => Some(both),
         }
+    }
+
+    /// Its tags in the lower 24 bits, the innermost last; never 0.
+    pub(crate) fn bits(self) -> u32 {
+        self.0.get()
+    }
+
+    /// The VLAN that has these [`bits`](Self::bits), `None` if they are 0.
+    pub(crate) fn from_bits(bits: u32) -> Option<Vlan> {
+        NonZeroU32::new(bits).map(Vlan)
     }
 
     /// The number of the innermost of its tags.

@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 
 use flowloom_core::time::Duration;
-use flowloom_core::workload::{Adu, ConnectionVector, Endpoint, Host, Label, Repaired, Repeated, Segments, Side, Span};
+use flowloom_core::workload::{
+    Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Repaired, Repeated, Segments, Side, Span,
+};
 
 use crate::table::{Column, Row, column, derived, element, list};
 
@@ -72,6 +74,19 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
             )
         };
     }
+    macro_rules! sizes {
+        ($name:literal, $field:ident) => {
+            column(
+                &format!("{prefix}_{}", $name),
+                move |v: &ConnectionVector| v.ends[side].datagram_sizes.map(|sizes| sizes.$field),
+                move |v, x: Option<u32>| {
+                    if let Some(x) = x {
+                        v.ends[side].datagram_sizes.get_or_insert_default().$field = x;
+                    }
+                },
+            )
+        };
+    }
     macro_rules! segments {
         ($name:literal, $($field:tt)+) => {
             column(
@@ -100,9 +115,11 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         rst_seen: _,
         packets: _,
         ip_bytes: _,
+        datagram_sizes: _,
         segments: _,
         stated_loss_ppm: _,
     } = Endpoint::default();
+    let DatagramSizes { smallest: _, largest: _ } = DatagramSizes::default();
     let Segments {
         data: _,
         duplicates: _,
@@ -145,6 +162,8 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         end!("rst_seen", rst_seen),
         end!("packets", packets),
         end!("ip_bytes", ip_bytes),
+        sizes!("smallest_datagram_bytes", smallest),
+        sizes!("largest_datagram_bytes", largest),
         segments!("data_segments", data),
         segments!("duplicate_segments", duplicates),
         segments!("late_segments", late),

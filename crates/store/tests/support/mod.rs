@@ -2,7 +2,7 @@
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, Endpoint, Evidence, Host, InitiatorRule, Label, LinkSide, Pattern, PerSide, Protocol,
+    Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, Label, LinkSide, Pattern, PerSide, Protocol,
     Repaired, Repeated, Segments, Side, Span,
 };
 use proptest::prelude::*;
@@ -83,8 +83,10 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
     let windows = (optional(), any::<Option<u16>>(), any::<Option<u8>>());
     let tcp = (any::<bool>(), any::<bool>(), any::<Option<u16>>(), windows);
     let times = [(); 3].map(|()| prop::option::of(duration()));
-    (who, tcp, times, optional(), optional(), segments(), any::<Option<u32>>()).prop_map(
-        |(who, tcp, times, packets, ip_bytes, segments, stated_loss_ppm)| {
+    let sizes = any::<Option<(u32, u32)>>()
+        .prop_map(|sizes| sizes.map(|(smallest, largest)| DatagramSizes { smallest, largest }));
+    (who, tcp, times, optional(), optional(), sizes, segments(), any::<Option<u32>>()).prop_map(
+        |(who, tcp, times, packets, ip_bytes, datagram_sizes, segments, stated_loss_ppm)| {
             let ((host, port), (syn_seen, rst_seen, mss, windows)) = (who, tcp);
             let (max_window, max_window_unscaled, window_scale) = windows;
             let [min_transit, lead_in, fin_wait] = times;
@@ -102,6 +104,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
                 rst_seen,
                 packets,
                 ip_bytes,
+                datagram_sizes,
                 segments,
                 stated_loss_ppm,
             }

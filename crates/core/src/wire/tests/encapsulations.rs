@@ -216,15 +216,41 @@ fn quic_by_its_long_header() {
     assert!(quic(&header(0xc3, 1, &identifiers)), "version 1");
     assert!(quic(&header(0xd3, 0x6b33_43cf, &identifiers)), "version 2");
     assert!(quic(&header(0xc3, 0xff00_001d, &identifiers)), "draft 29");
-    assert!(quic(&header(0x80, 0, &identifiers)), "version negotiation");
+    assert!(!quic(&header(0xc3, 0xff00_0000, &identifiers)), "draft 0, or a DNS query");
+    let first_of = |version: u32, more: usize| [header(0xc3, version, &identifiers), vec![0; more]].concat();
+    assert!(quic(&first_of(0x1a2a_3a4a, 1200)), "a reserved version");
+    assert!(!quic(&first_of(0x1a2a_3a4a, 1000)), "a reserved version, too short for a client's first");
+    assert!(!quic(&first_of(0x1a2a_3a4b, 1200)), "no version");
+    assert!(!quic(&header(0xc0, 0, &identifiers)), "version negotiation");
     assert!(quic(&header(0xc3, 1, &identifiers)[..6]), "as far as it was captured");
     assert!(!quic(&header(0x43, 1, &identifiers)), "a short header");
     assert!(!quic(&header(0x83, 1, &identifiers)), "the fixed bit");
     assert!(!quic(&header(0xc3, 2, &identifiers)), "no version");
     assert!(!quic(&header(0xc3, 1, &[21])), "an identifier too long");
     assert!(!quic(&header(0xc3, 1, &[0, 21])), "an identifier too long");
-    assert!(!quic(&header(0x80, 0, &[9])[..6]), "version negotiation, cut");
     assert!(!quic(&[0xc3, 0, 0, 0, 1]), "too short");
+}
+
+/// The headers of other protocols over UDP, whatever their identifiers and counters are.
+#[test]
+fn what_is_not_quic() {
+    let quic = |payload: &[u8]| match ethernet_frame(&datagram(443, payload)) {
+        Ok(Parsed::Datagram(found)) => found.quic,
+        other => panic!("{other:?}"),
+    };
+    for number in 0..=u16::MAX {
+        let [high, low] = number.to_be_bytes();
+        // Queries with and without recursion, and an answer: identifier, flags, one question and up to 255 answers.
+        for flags in [[0, 0], [1, 0], [0x81, 0x80]] {
+            let dns = [&[high, low], &flags[..], &[0, 1, 0, low, 0, 0, 0, 0, 1, b'a', 0, 0, 1, 0, 1]].concat();
+            assert!(!quic(&dns), "DNS {dns:x?}");
+        }
+        // Version 2, any marker and payload type, any number, time stamps of a small beginning.
+        let rtp = [&[0x80 | high >> 7, high & 0x7f, 0, low, 0, 0, 0, low, 0, 0, 0, 1][..], &[0; 160]].concat();
+        assert!(!quic(&rtp), "RTP {rtp:x?}");
+        let stun = [&[high & 0x3f, low, 0, 8, 0x21, 0x12, 0xa4, 0x42][..], &[0xc3; 20]].concat();
+        assert!(!quic(&stun), "STUN {stun:x?}");
+    }
 }
 
 proptest! {
