@@ -206,8 +206,10 @@ mod tests {
         observer
     }
 
-    /// ADUs as (sender, bytes, packets, first and last milliseconds, wait, waiter).
-    fn adus(vector: &ConnectionVector) -> Vec<(Side, u64, u32, u64, u64, Option<u64>, Side)> {
+    /// Of an ADU: sender, bytes, packets, first and last milliseconds, wait, waiter.
+    type Facts = (Side, u64, u32, u64, u64, Option<u64>, Side);
+
+    fn adus(vector: &ConnectionVector) -> Vec<Facts> {
         let millis = |duration: Duration| duration.as_nanos() / 1_000_000;
         let of = |adu: &Adu| {
             let seen = adu.seen.expect("observed");
