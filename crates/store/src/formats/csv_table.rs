@@ -33,7 +33,7 @@ const CONNECTION: [&str; 16] = [
     "t_close_ns",
 ];
 /// The columns of an end, each behind `initiator_` or `acceptor_`.
-const END: [&str; 15] = [
+const END: [&str; 17] = [
     "host_number",
     "address",
     "port",
@@ -48,6 +48,8 @@ const END: [&str; 15] = [
     "fin_wait_ns",
     "packets",
     "ip_bytes",
+    "smallest_datagram_bytes",
+    "largest_datagram_bytes",
     "stated_loss_ppm",
 ];
 /// The counts of segments of an end, behind those: all of them are filled, or none.
@@ -347,6 +349,8 @@ mod tests {
             fin_wait_ns: Some(1),
             packets: Some(1),
             ip_bytes: Some(1),
+            smallest_datagram_bytes: Some(1),
+            largest_datagram_bytes: Some(1),
             stated_loss_ppm: Some(1),
             segments: None,
         };

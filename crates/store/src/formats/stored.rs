@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, ConnectionVector, Endpoint, Host, Label, PerSide, Repaired, Repeated, Segments, Side, Span,
+    Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, PerSide, Repaired, Repeated, Segments, Side, Span,
 };
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,8 @@ record! {
         syn_seen: bool, rst_seen: bool;
         host_number: u32, address: IpAddr, port: u16, mss_bytes: u16, max_window_bytes: u64,
         max_window_unscaled_bytes: u16, window_scale: u8, min_transit_ns: u64, lead_in_ns: u64, fin_wait_ns: u64,
-        packets: u64, ip_bytes: u64, stated_loss_ppm: u32, segments: StoredSegments,
+        packets: u64, ip_bytes: u64, smallest_datagram_bytes: u32, largest_datagram_bytes: u32, stated_loss_ppm: u32,
+        segments: StoredSegments,
     }
 }
 
@@ -128,6 +129,8 @@ impl From<&Endpoint> for StoredEnd {
             fin_wait_ns: nanos(end.fin_wait),
             packets: end.packets,
             ip_bytes: end.ip_bytes,
+            smallest_datagram_bytes: end.datagram_sizes.map(|sizes| sizes.smallest),
+            largest_datagram_bytes: end.datagram_sizes.map(|sizes| sizes.largest),
             stated_loss_ppm: end.stated_loss_ppm,
             segments: end.segments.as_ref().map(StoredSegments::from),
         }
@@ -213,6 +216,13 @@ impl StoredVector {
 
 impl StoredEnd {
     fn end(self) -> Endpoint {
+        let datagram_sizes = match (self.smallest_datagram_bytes, self.largest_datagram_bytes) {
+            (None, None) => None,
+            (smallest, largest) => Some(DatagramSizes {
+                smallest: smallest.or(largest).unwrap_or_default(),
+                largest: largest.or(smallest).unwrap_or_default(),
+            }),
+        };
         Endpoint {
             host: self.address.map(Host::Address).or(self.host_number.map(Host::Number)),
             port: self.port,
@@ -227,6 +237,7 @@ impl StoredEnd {
             fin_wait: self.fin_wait_ns.map(Duration::from_nanos),
             packets: self.packets,
             ip_bytes: self.ip_bytes,
+            datagram_sizes,
             segments: self.segments.map(StoredSegments::segments),
             stated_loss_ppm: self.stated_loss_ppm,
         }

@@ -2,8 +2,8 @@
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, Label, LinkSide, Pattern, PerSide, Protocol,
-    Repaired, Repeated, Segments, Side, Span,
+    Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, Label, LinkSide, Pattern,
+    PerSide, Protocol, Repaired, Repeated, Segments, Side, Span,
 };
 use proptest::prelude::*;
 

@@ -176,7 +176,9 @@ pub(super) fn seconds(text: &str, name: &str) -> Result<u64, Flaw> {
     let whole: u64 = whole.parse().map_err(|_| flaw())?;
     whole
         .checked_mul(1_000_000_000)
-        .and_then(|nanos| nanos.checked_add(tenths.div_ceil(10) - u64::from(!tenths.is_multiple_of(10) && tenths % 10 < 5)))
+        .and_then(|nanos| {
+            nanos.checked_add(tenths.div_ceil(10) - u64::from(!tenths.is_multiple_of(10) && tenths % 10 < 5))
+        })
         .filter(|nanos| i64::try_from(*nanos).is_ok())
         .ok_or_else(flaw)
 }
