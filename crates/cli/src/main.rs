@@ -8,6 +8,7 @@ mod extraction;
 mod failure;
 mod hosts;
 mod ingest;
+mod ingested;
 mod input;
 mod interrupt;
 mod output;

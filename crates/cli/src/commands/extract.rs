@@ -14,7 +14,8 @@ use flowloom_store::workload::{WorkloadError, WorkloadWriter};
 use crate::args;
 use crate::failure::{Exit, Failure};
 use crate::hosts;
-use crate::ingest::{self, Ingested};
+use crate::ingest;
+use crate::ingested::Ingested;
 use crate::output::Manner;
 
 /// Runs the command.

@@ -1,0 +1,484 @@
+//! What reading captures taught, and how it is told: warnings, explanation, summary, facts for workload files.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use flowloom_core::extract::{Class, Counts, SideRule, TrafficSeries};
+use flowloom_core::wire::SetAsideCounts;
+use flowloom_core::workload::{InitiatorRule, LinkSide, Pattern, Repaired, Repeated};
+use flowloom_report::describe::ClassShare;
+use flowloom_store::capture::{Format, InputFacts, Skipped};
+use flowloom_store::workload::{
+    CaptureFacts, ConnectionCounts, DirectionSeries, InputFile, PerSideBytes, Provenance, TrafficFacts,
+};
+
+use crate::args;
+use crate::output::Manner;
+
+/// What reading captures to their end taught, beside the vectors.
+pub struct Ingested {
+    pub inputs: Vec<InputFacts>,
+    /// What stood in a folder of captures and is none.
+    pub skipped: Vec<Skipped>,
+    pub packets_set_aside: SetAsideCounts,
+    pub counts: Counts,
+    pub series: TrafficSeries,
+    pub packets: u64,
+    pub captured_bytes: u64,
+    pub options: args::Capture,
+    /// The user stopped it: the vectors are those of the part that was read.
+    pub interrupted: bool,
+}
+
+/// The object that `extract --json` prints.
+#[derive(Serialize)]
+pub struct Summary {
+    packets: u64,
+    bytes: u64,
+    duration_ns: u64,
+    connections: ConnectionCounts,
+    classes: BTreeMap<&'static str, CutCounts>,
+    payload_bytes: PerSideBytes,
+    set_aside: BTreeMap<String, u64>,
+    tcp: TcpCounts,
+    initiator_rule: BTreeMap<&'static str, u64>,
+    link_side_rule: BTreeMap<&'static str, u64>,
+    inputs: Vec<InputSummary>,
+    warnings: Vec<String>,
+    interrupted: bool,
+}
+
+#[derive(Serialize)]
+struct TcpCounts {
+    packets: u64,
+    link_bytes: u64,
+    data_segments: u64,
+    duplicate_segments: u64,
+    duplicates: DuplicateCounts,
+    late_segments: u64,
+    reordered_segments: u64,
+    uncaptured_segments: u64,
+    segments_lost_before_monitor: u64,
+    lost_before_monitor: RepairCounts,
+    missing_bytes: u64,
+    unacked_bytes: u64,
+    connections_with_missing_bytes: u64,
+    keep_alives_and_probes: u64,
+    keep_alives: u64,
+    window_probes: u64,
+    handshakes_repeated: u64,
+    ports_reused: u64,
+    ended_by_idle_timeout: u64,
+    ended_by_memory_limit: u64,
+    stragglers: u64,
+    straggler_bytes: u64,
+    in_two_vlans: u64,
+    halves_in_two_vlans: u64,
+    clock_ran_backwards: u64,
+    starts_moved: u64,
+}
+
+/// Duplicate segments by what they were.
+#[derive(Serialize)]
+struct DuplicateCounts {
+    timeout: u64,
+    fast: u64,
+    other: u64,
+    spurious: u64,
+    copies: u64,
+    unknown: u64,
+}
+
+/// Segments lost before the monitor by what sent them again.
+#[derive(Serialize)]
+struct RepairCounts {
+    timeout: u64,
+    fast: u64,
+    other: u64,
+}
+
+/// Connections of one class that a border of the capture cuts.
+#[derive(Serialize)]
+struct CutCounts {
+    connections: u64,
+    began_before: u64,
+    not_ended: u64,
+}
+
+#[derive(Serialize)]
+struct InputSummary {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    format: String,
+    compression: String,
+    bytes: u64,
+    packets: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drops: Option<u64>,
+    records_skipped: u64,
+}
+
+impl Ingested {
+    /// Says what the user should know, for commands whose answer does not hold it.
+    pub fn warn(&self, manner: Manner) {
+        for (cause, remedy) in self.warnings() {
+            manner.warn(&cause, remedy);
+        }
+    }
+
+    /// The classes that are not replayed, with what their packets came to.
+    pub fn set_aside_classes(&self) -> [ClassShare; 2] {
+        [Class::NoData, Class::OneWay].map(|class| {
+            let counts = self.counts.class(class);
+            ClassShare {
+                class: class.name(),
+                connections: counts.connections,
+                packets: Some(counts.packets),
+                payload_bytes: Some(counts.payload_bytes.initiator + counts.payload_bytes.acceptor),
+            }
+        })
+    }
+
+    /// Connections by class, as workload files keep them.
+    pub fn connections(&self) -> ConnectionCounts {
+        let count = |choose: fn(Class) -> bool| self.counts.connections_where(choose);
+        ConnectionCounts {
+            total: self.counts.connections(),
+            sequential: count(|class| matches!(class, Class::Replayable { pattern: Pattern::Sequential, .. })),
+            concurrent: count(|class| matches!(class, Class::Replayable { pattern: Pattern::Concurrent, .. })),
+            no_data: count(|class| class == Class::NoData),
+            one_way: count(|class| class == Class::OneWay),
+            complete: count(|class| matches!(class, Class::Replayable { complete: true, .. })),
+            incomplete: count(|class| matches!(class, Class::Replayable { complete: false, .. })),
+        }
+    }
+
+    /// What was set aside, by reason: packets that are no TCP segment and connections that are not replayed.
+    fn set_aside(&self) -> BTreeMap<String, u64> {
+        let packets =
+            self.packets_set_aside.iter().map(|(reason, count)| (format!("packets-{}", reason.name()), count));
+        let connections = [
+            ("connections-no-data", self.connections().no_data),
+            ("connections-one-way", self.connections().one_way),
+            ("connections-incomplete", self.counts.incomplete_left_out),
+        ];
+        packets
+            .chain(connections.map(|(name, count)| (name.to_owned(), count)))
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    }
+
+    /// What the user should know, each with its remedy.
+    pub fn warnings(&self) -> Vec<(String, &'static str)> {
+        let connections = self.connections();
+        let replayable = connections.sequential + connections.concurrent;
+        let mut warnings = Vec::new();
+        let mut warn = |cause: String, remedy| warnings.push((cause, remedy));
+        if self.counts.packets == 0 {
+            warn(
+                format!("none of the {} packets is a TCP segment that could be read", self.packets),
+                "`flowloom describe` says what they are; capture with `tcpdump -s 96 tcp`",
+            );
+        } else if replayable == 0 {
+            warn(
+                "no connection can be replayed: none has data and packets of both directions".to_owned(),
+                "capture at a point that sees both directions",
+            );
+        }
+        if replayable > 0 && connections.incomplete * 4 > replayable {
+            warn(
+                format!(
+                    "{:.0} % of the replayable connections began before the capture did or did not end in it; they are replayed as seen",
+                    100.0 * connections.incomplete as f64 / replayable as f64
+                ),
+                "use --complete-only, or a longer capture",
+            );
+        }
+        if self.counts.long_near_transits * 2 > self.counts.near_transits {
+            warn(
+                format!(
+                    "--monitor {} says the capture was made there, but the way to that end and back is longer than 5 ms for {} of {} connections",
+                    self.options.monitor.word(),
+                    self.counts.long_near_transits,
+                    self.counts.near_transits
+                ),
+                "leave --monitor out unless the capture was made at that end",
+            );
+        }
+        let unknown = self.counts.side_rule(SideRule::Unknown);
+        if unknown > 0 && replayable > 0 {
+            warn(
+                format!(
+                    "the side of the link is unknown for {unknown} connections; their initiators are taken as left"
+                ),
+                "say which addresses are on the left with --inside PREFIX",
+            );
+        }
+        let jumps: u64 = self.inputs.iter().map(|input| input.jumps).sum();
+        if jumps > 0 {
+            warn(
+                format!("the capture's clock jumps by more than a day, {}", times(jumps)),
+                "captures that were pasted together replay with the same gaps; extract them one by one",
+            );
+        }
+        if self.counts.clock_backwards > 0 {
+            warn(
+                format!(
+                    "the clock runs backwards, {}, by up to {}",
+                    times(self.counts.clock_backwards),
+                    self.counts.farthest_backwards
+                ),
+                "waits across such steps are taken as zero; reordercap puts packets in order",
+            );
+        }
+        if self.inputs.iter().any(|input| input.truncated) {
+            warn("a capture was cut off and read up to there".to_owned(), "its last connections may be incomplete");
+        }
+        let drops: u64 = self.inputs.iter().filter_map(|input| input.drops).sum();
+        if drops > 0 && self.inputs.iter().any(|input| input.format == Format::Interface) {
+            warn(
+                format!("the kernel lost {drops} packets, because extraction could not keep up"),
+                "what they carried counts as missing; capture to a file with `tcpdump -s 96` and extract that",
+            );
+        } else if drops > 0 {
+            warn(
+                format!("the capture lost {drops} packets, by the capturing system's own count"),
+                "what they carried counts as missing; capture headers only, or to a faster disk",
+            );
+        }
+        if self.inputs.iter().any(|input| input.went_down) {
+            warn("the network interface went down, and the capture ended there".to_owned(), "what was read is kept");
+        }
+        if !self.skipped.is_empty() {
+            let count = self.skipped.len();
+            let (subject, are) = if count == 1 { ("entry", "is") } else { ("entries", "are") };
+            warn(format!("{count} {subject} of the folder {are} no capture and left out"), "-v says which and why");
+        }
+        let Counts { memory_ended, vlan_changes, vlan_halves, straggler_bytes, .. } = self.counts;
+        if memory_ended > 0 {
+            warn(
+                format!(
+                    "{memory_ended} connections were ended because memory was full; what was left of them may count again"
+                ),
+                "raise --max-memory, or lower --idle-timeout",
+            );
+        }
+        if vlan_changes > 0 {
+            warn(
+                format!(
+                    "{vlan_changes} connections have packets of one end in two VLANs: different ones may be mixed up"
+                ),
+                "--vlan-key keeps connections in different VLANs apart",
+            );
+        }
+        if vlan_halves > 0 {
+            warn(
+                format!("{vlan_halves} connections have each end in a VLAN of its own and fall into two halves"),
+                "leave out --vlan-key",
+            );
+        }
+        if straggler_bytes > 0 {
+            warn(
+                format!(
+                    "{straggler_bytes} bytes of data came long after their connections had closed, and are in no vector"
+                ),
+                "see docs/extraction.md on closed connections",
+            );
+        }
+        if self.interrupted {
+            warn(format!("interrupted after {} packets", self.packets), "the part that was read is kept");
+        }
+        warnings
+    }
+
+    /// Which rules decided what, and why packets and connections were set aside.
+    pub fn explanation(&self) -> String {
+        let Counts { initiator_rules, side_rules, .. } = self.counts;
+        let mut text = String::new();
+        let mut say = |line: String| text.push_str(&(line + "\n"));
+        for (reason, count) in self.packets_set_aside.iter().filter(|(_, count)| *count > 0) {
+            say(format!("{count} packets set aside: {}", reason.sentence()));
+        }
+        for Skipped { name, why } in &self.skipped {
+            say(format!("{name}: left out: {why}"));
+        }
+        let connections = self.connections();
+        for (count, why) in [
+            (connections.no_data, "no payload byte in either direction"),
+            (connections.one_way, "packets of one direction only: who waited for whom cannot be told"),
+            (self.counts.incomplete_left_out, "incomplete, and --complete-only leaves those out"),
+        ] {
+            if count > 0 {
+                say(format!("{count} connections set aside: {why}"));
+            }
+        }
+        let by_rule = |names: [&str; 4], counts: [u64; 4]| {
+            let told = names.into_iter().zip(counts).filter(|(_, count)| *count > 0);
+            told.map(|(name, count)| format!("{count} by {name}")).collect::<Vec<_>>().join(", ")
+        };
+        let rules = ["its SYN", "the other end's SYN/ACK", "the larger port", "the first packet"];
+        say(format!("initiator told: {}", by_rule(rules, initiator_rules)));
+        let sides = ["direction marks", "--inside", "MAC addresses", "nothing (taken as left)"];
+        say(format!("side of the link told: {}", by_rule(sides, side_rules)));
+        text
+    }
+
+    /// The capture's facts for a workload file.
+    pub fn facts(&self) -> CaptureFacts {
+        let mut payload = PerSideBytes::default();
+        for class in Class::ALL.into_iter().filter(|class| class.is_replayable()) {
+            payload.initiator += self.counts.class(class).payload_bytes.initiator;
+            payload.acceptor += self.counts.class(class).payload_bytes.acceptor;
+        }
+        CaptureFacts {
+            packets: self.packets,
+            bytes: self.captured_bytes,
+            duration_ns: self.counts.duration().as_nanos(),
+            peak_10ms_bytes: self.series.peak_bytes,
+            first_packet_unix_ns: self.counts.first.filter(|_| !self.options.anonymize).map(|time| time.as_nanos()),
+            connections: self.connections(),
+            payload_bytes: payload,
+            set_aside: self.set_aside(),
+            unknown_side_connections: self.counts.side_rule(SideRule::Unknown),
+            warnings: self
+                .warnings()
+                .into_iter()
+                .map(|(cause, remedy)| format!("{cause} (remedy: {remedy})"))
+                .collect(),
+        }
+    }
+
+    /// Where the vectors come from.
+    pub fn provenance(&self) -> Provenance {
+        let options = [
+            ("inside", serde_json::json!(self.options.inside)),
+            ("idle_timeout_ns", serde_json::json!(self.options.idle_timeout.as_nanos())),
+            ("monitor", serde_json::json!(self.options.monitor.word())),
+            ("complete_only", serde_json::json!(self.options.complete_only)),
+            ("vlan_key", serde_json::json!(self.options.vlan_key)),
+            ("max_memory_bytes", serde_json::json!(self.options.max_memory.bytes())),
+            ("allow_truncated", serde_json::json!(self.options.allow_truncated)),
+        ];
+        let mut provenance = Provenance {
+            tool: concat!("flowloom ", env!("CARGO_PKG_VERSION")).to_owned(),
+            inputs: self
+                .inputs
+                .iter()
+                .map(|input| InputFile {
+                    name: Some(input.name.clone()),
+                    sha256: input.sha256.clone().unwrap_or_default(),
+                    bytes: input.bytes_read,
+                })
+                .collect(),
+            options: options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        };
+        if self.options.anonymize {
+            // Prefixes are addresses too.
+            provenance.options.remove("inside");
+            provenance.anonymize();
+        }
+        provenance
+    }
+
+    /// The original's packets over time.
+    pub fn traffic(&self) -> TrafficFacts {
+        let directions = |series: &[flowloom_core::record::Series; 2]| DirectionSeries {
+            from_left: series[LinkSide::Left as usize].clone(),
+            from_right: series[LinkSide::Right as usize].clone(),
+        };
+        TrafficFacts { replayed: directions(&self.series.replayed), set_aside: directions(&self.series.set_aside) }
+    }
+
+    /// Everything that was counted.
+    pub fn summary(&self) -> Summary {
+        let counts = &self.counts;
+        let facts = self.facts();
+        let rules = [
+            ("syn", InitiatorRule::Syn),
+            ("syn-ack", InitiatorRule::SynAck),
+            ("port", InitiatorRule::Port),
+            ("first-packet", InitiatorRule::FirstPacket),
+        ];
+        let sides = [
+            ("marks", SideRule::Marks),
+            ("inside", SideRule::Inside),
+            ("macs", SideRule::Macs),
+            ("unknown", SideRule::Unknown),
+        ];
+        let Repeated { timeout, fast, other, spurious, copies, unknown } = counts.segments.repeated;
+        let cut = |class: Class| {
+            let of_class = counts.class(class);
+            let (connections, began_before, not_ended) =
+                (of_class.connections, of_class.began_before, of_class.not_ended);
+            (class.name(), CutCounts { connections, began_before, not_ended })
+        };
+        Summary {
+            packets: facts.packets,
+            bytes: facts.bytes,
+            duration_ns: facts.duration_ns,
+            connections: facts.connections,
+            classes: Class::ALL.map(cut).into(),
+            payload_bytes: facts.payload_bytes,
+            set_aside: facts.set_aside,
+            tcp: TcpCounts {
+                packets: counts.packets,
+                link_bytes: counts.link_bytes,
+                data_segments: counts.segments.data,
+                duplicate_segments: counts.segments.duplicates,
+                duplicates: DuplicateCounts { timeout, fast, other, spurious, copies, unknown },
+                late_segments: counts.segments.late,
+                reordered_segments: counts.segments.reordered(),
+                uncaptured_segments: counts.segments.uncaptured,
+                segments_lost_before_monitor: counts.segments.lost_before,
+                lost_before_monitor: {
+                    let Repaired { timeout, fast, other } = counts.segments.repaired;
+                    RepairCounts { timeout, fast, other }
+                },
+                missing_bytes: counts.segments.missing_bytes,
+                unacked_bytes: counts.segments.unacked_bytes,
+                connections_with_missing_bytes: counts.with_missing_bytes,
+                keep_alives_and_probes: counts.segments.keep_alives + counts.segments.window_probes,
+                keep_alives: counts.segments.keep_alives,
+                window_probes: counts.segments.window_probes,
+                handshakes_repeated: counts.handshake_repeated,
+                ports_reused: counts.port_reuse,
+                ended_by_idle_timeout: counts.idle_ended,
+                ended_by_memory_limit: counts.memory_ended,
+                stragglers: counts.stragglers,
+                straggler_bytes: counts.straggler_bytes,
+                in_two_vlans: counts.vlan_changes,
+                halves_in_two_vlans: counts.vlan_halves,
+                clock_ran_backwards: counts.clock_backwards,
+                starts_moved: counts.starts_moved,
+            },
+            initiator_rule: rules.map(|(name, rule)| (name, counts.initiator_rule(rule))).into(),
+            link_side_rule: sides.map(|(name, rule)| (name, counts.side_rule(rule))).into(),
+            inputs: self
+                .inputs
+                .iter()
+                .map(|input| InputSummary {
+                    name: Some(input.name.clone()).filter(|_| !self.options.anonymize),
+                    format: input.format.to_string(),
+                    compression: input.compression.to_string(),
+                    bytes: input.bytes_read,
+                    packets: input.packets,
+                    sha256: input.sha256.clone(),
+                    truncated: input.truncated,
+                    drops: input.drops,
+                    records_skipped: input.records_skipped,
+                })
+                .collect(),
+            warnings: facts.warnings,
+            interrupted: self.interrupted,
+        }
+    }
+}
+
+/// How often.
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
