@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use flowloom_core::extract::Position;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Limit;
+use flowloom_store::formats::Format;
 
 use crate::experiment::{Correction, Quantity, RateChoice};
+use crate::input::Kind;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 could not, 2 wrong usage, 3 ran but the result is INVALID or was interrupted, \
@@ -42,6 +45,20 @@ Examples:
   flowloom extract --interface eth0 --duration 10m -o live.parquet
   flowloom extract campus.pcap -o campus.parquet --hosts cryptopan --key campus.key")]
     Extract(Extract),
+    /// Write connection vectors in another form
+    #[command(after_help = "\
+Forms, by the ending of the output or by --to:
+  .parquet  Flowloom's workload      .cvec, .v1.cvec, .tcvec  Tmix vectors, original spelling
+  .jsonl    JSON lines               .alt.cvec, .v2.cvec      Tmix vectors, alternate spelling
+  .csv      a row per connection     conn.log, .tsv           in the form of Zeek's conn.log
+
+Examples:
+  flowloom convert campus.parquet -o campus.cvec
+  flowloom convert 1of2.cinit.tcvec 1of2.crecv.tcvec -o link.parquet
+  flowloom convert conn.log.gz -o campus.parquet --hosts number
+  flowloom convert exporters.pcap --from flows -o campus.parquet
+  flowloom convert campus.cvec -o - --to jsonl | jq .start_ns")]
+    Convert(Convert),
     /// Print the characteristics of captures and workloads, or of a run
     #[command(after_help = "\
 Examples:
@@ -86,7 +103,7 @@ pub struct Capture {
     /// Keep only connections whose SYN and whose FIN or RST were seen
     #[arg(long)]
     pub complete_only: bool,
-    /// A connection ends after this long without a packet
+    /// A connection ends after this long without a packet [flow records: 60s]
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub idle_timeout: Duration,
     /// Where the monitor stood: near one end of every path, segments that pass twice or late mean something else
@@ -101,6 +118,12 @@ pub struct Capture {
     /// Threads for reading captures; the result is the same with any number [default: the cores, at most 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub threads: Option<u16>,
+    /// Take flow records although they were made from a sample of the packets
+    #[arg(long)]
+    pub allow_sampled: bool,
+    /// The longest time after which the exporter of flow records sends a slice of a flow that goes on
+    #[arg(long, value_name = "TIME", default_value = "30min")]
+    pub active_timeout: Duration,
     /// Leave the names of the input files out of everything that is written
     #[arg(long)]
     pub anonymize: bool,
@@ -161,11 +184,11 @@ pub enum HostChoice {
 }
 
 /// What becomes of the addresses of connections.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct Hosts {
-    /// What to keep of the addresses of connections
-    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
-    pub hosts: HostChoice,
+    /// What to keep of the addresses of connections [default: none; what Flowloom's own files keep stays]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub hosts: Option<HostChoice>,
     /// The key of --hosts cryptopan: a file of 32 bytes or 64 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
@@ -176,6 +199,19 @@ pub struct Hosts {
 
 /// The default of [`Capture::idle_timeout`].
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(3600);
+/// The default of [`Capture::active_timeout`].
+pub const ACTIVE_TIMEOUT: Duration = Duration::from_secs(1_800);
+
+/// What an option of [`Capture`] can change: a reader of which inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// Captures only.
+    Captures,
+    /// Flow records only.
+    Flows,
+    /// Both.
+    Either,
+}
 
 /// The default of [`Capture::max_memory`]: the same everywhere, because results depend on it.
 pub const MAX_MEMORY: Memory = Memory(4_000_000_000);
@@ -215,19 +251,23 @@ impl Capture {
         self.threads.map_or_else(cores, usize::from)
     }
 
-    /// An option that was given and only means something for captures.
-    pub fn given(&self) -> Option<&'static str> {
+    /// An option that was given and changes nothing about what `reads` is about; `None` stands for vectors, which have
+    /// been read before.
+    pub fn given(&self, reads: Option<About>) -> Option<&'static str> {
         let options = [
-            ("--inside", !self.inside.is_empty()),
-            ("--allow-truncated", self.allow_truncated),
-            ("--complete-only", self.complete_only),
-            ("--idle-timeout", self.idle_timeout != IDLE_TIMEOUT),
-            ("--monitor", self.monitor != Monitor::Mid),
-            ("--vlan-key", self.vlan_key),
-            ("--max-memory", self.max_memory != MAX_MEMORY),
-            ("--threads", self.threads.is_some()),
+            ("--inside", About::Captures, !self.inside.is_empty()),
+            ("--complete-only", About::Captures, self.complete_only),
+            ("--allow-truncated", About::Either, self.allow_truncated),
+            ("--idle-timeout", About::Either, self.idle_timeout != IDLE_TIMEOUT),
+            ("--allow-sampled", About::Flows, self.allow_sampled),
+            ("--active-timeout", About::Flows, self.active_timeout != ACTIVE_TIMEOUT),
+            ("--monitor", About::Captures, self.monitor != Monitor::Mid),
+            ("--vlan-key", About::Captures, self.vlan_key),
+            ("--max-memory", About::Captures, self.max_memory != MAX_MEMORY),
+            ("--threads", About::Captures, self.threads.is_some()),
         ];
-        options.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+        let idle = |about| about != About::Either && Some(about) != reads || reads.is_none();
+        options.into_iter().find(|(_, about, given)| *given && idle(*about)).map(|(name, ..)| name)
     }
 }
 
@@ -285,10 +325,61 @@ pub struct Extract {
     pub form: Form,
 }
 
+/// `flowloom convert`
+#[derive(Debug, Args)]
+pub struct Convert {
+    /// Workloads, Tmix vectors, Zeek's conn.log, NetFlow or IPFIX, CSV, JSON lines, or captures; "-" reads standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+    /// The file to write; "-" writes standard output
+    #[arg(short, long, value_name = "OUTPUT")]
+    pub output: PathBuf,
+    /// The form of the output [default: by its name]
+    #[arg(long, value_name = "FORM", value_parser = forms())]
+    pub to: Option<Format>,
+    /// The form of the inputs; "flows" also reads captures of the packets that exporters send [default: by content]
+    #[arg(long, value_name = "FORM", value_parser = sources())]
+    pub from: Option<Kind>,
+    /// Write a row of CSV per ADU instead of one per connection
+    #[arg(long)]
+    pub adus: bool,
+    /// For Tmix: the round-trip time of connections of which it is not known [default: the median of the known ones]
+    #[arg(long, value_name = "TIME")]
+    pub rtt: Option<Duration>,
+    /// Replace the output if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// How to read captures and flow records
+    #[command(flatten)]
+    pub capture: Capture,
+    /// What to keep of addresses
+    #[command(flatten)]
+    pub hosts: Hosts,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Forms that are written, by name.
+fn forms() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::NAMES.map(|(name, _)| name)).try_map(|typed| {
+        let found = Format::NAMES.into_iter().find(|(name, _)| *name == typed);
+        found.map(|(_, format)| format).ok_or("unknown")
+    })
+}
+
+/// Forms that are read, by name.
+fn sources() -> impl TypedValueParser<Value = Kind> {
+    let others = [("flows", Kind::Flows), ("capture", Kind::Capture)];
+    let all = move || Format::NAMES.into_iter().map(|(name, format)| (name, Kind::of(format))).chain(others);
+    PossibleValuesParser::new(all().map(|(name, _)| name))
+        .try_map(move |typed| all().find(|(name, _)| *name == typed).map(|(_, kind)| kind).ok_or("unknown"))
+}
+
 /// `flowloom describe`
 #[derive(Debug, Args)]
 pub struct Describe {
-    /// Captures and workloads, described side by side, or one run folder
+    /// Captures, workloads and other files of vectors, described side by side, or one run folder
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<PathBuf>,
     /// Also write one self-contained HTML file with pictures
@@ -413,8 +504,10 @@ mod tests {
     fn the_defaults_are_those_that_help_names() {
         let cli = Cli::try_parse_from(["flowloom", "describe", "c.pcap"]).unwrap();
         let Command::Describe(Describe { capture, .. }) = cli.command else { panic!("{:?}", cli.command) };
-        assert_eq!(capture.idle_timeout, IDLE_TIMEOUT);
+        assert_eq!((capture.idle_timeout, capture.active_timeout), (IDLE_TIMEOUT, ACTIVE_TIMEOUT));
         assert_eq!(capture.max_memory, MAX_MEMORY);
-        assert_eq!(capture.given(), None);
+        for reads in [None, Some(About::Captures), Some(About::Flows)] {
+            assert_eq!(capture.given(reads), None);
+        }
     }
 }

@@ -1,8 +1,12 @@
-//! What a path holds: an experiment, a run folder, a workload or a capture.
+//! What a path holds: an experiment, a run folder, vectors in one of many forms, flow records or a capture.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use flowloom_store::flows;
+use flowloom_store::formats::{self, Format};
+
+use crate::args::{self, About};
+use crate::failure::Failure;
 
 /// The kinds of input a command may be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,16 +17,52 @@ pub enum Kind {
     RunFolder,
     /// A workload file: it begins as Parquet files do.
     Workload,
+    /// Vectors in another form, which never is Parquet.
+    Vectors(Format),
+    /// Export messages of NetFlow or IPFIX. A capture of them cannot be told from other captures.
+    Flows,
     /// Anything else, standard input and other directories included: the capture reader says what is wrong with it, if
     /// anything.
     Capture,
 }
 
-/// What `path` holds, by its name and its first bytes.
-pub fn kind(path: &Path) -> Kind {
-    if path.as_os_str() == "-" {
-        return Kind::Capture;
+impl Kind {
+    /// The kind of vectors in `format`.
+    pub fn of(format: Format) -> Kind {
+        if format == Format::Parquet { Kind::Workload } else { Kind::Vectors(format) }
     }
+
+    /// What it is called in options and JSON.
+    pub fn name(self) -> &'static str {
+        let of = |format| Format::NAMES.iter().find(|(_, known)| *known == format).map_or("", |(name, _)| name);
+        match self {
+            Kind::Experiment => "experiment",
+            Kind::RunFolder => "run",
+            Kind::Workload => of(Format::Parquet),
+            Kind::Vectors(format) => of(format),
+            Kind::Flows => "flows",
+            Kind::Capture => "capture",
+        }
+    }
+
+    /// What it is, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Kind::Experiment => "an experiment",
+            Kind::RunFolder => "a run folder",
+            Kind::Workload | Kind::Vectors(Format::Parquet) => "a workload",
+            Kind::Vectors(Format::Tmix(_)) => "a file of Tmix vectors",
+            Kind::Vectors(Format::Zeek) => "a conn.log of Zeek",
+            Kind::Vectors(Format::Csv) => "a CSV table of connections",
+            Kind::Vectors(Format::JsonLines) => "a file of vectors in JSON lines",
+            Kind::Flows => "a file of flow records",
+            Kind::Capture => "a capture",
+        }
+    }
+}
+
+/// What `path` holds, by its first bytes; by its name where nothing else tells.
+pub fn kind(path: &Path) -> Kind {
     if path.is_dir() {
         let has = |name| path.join(name).exists();
         return if has("run.json") || has("index.json") { Kind::RunFolder } else { Kind::Capture };
@@ -30,9 +70,62 @@ pub fn kind(path: &Path) -> Kind {
     if path.extension().is_some_and(|extension| extension == "toml") {
         return Kind::Experiment;
     }
-    let mut magic = [0; 4];
-    match File::open(path).and_then(|mut file| file.read_exact(&mut magic)) {
-        Ok(()) if &magic == b"PAR1" => Kind::Workload,
+    // What is read of a pipe is gone.
+    if !path.is_file() {
+        return Kind::Capture;
+    }
+    let Ok(head) = formats::head(path) else { return Kind::Capture };
+    if let Some(format) = Format::of_content(&head) {
+        return Kind::of(format);
+    }
+    if let Some(flows::Kind::Messages(_)) = flows::detect(&head) {
+        return Kind::Flows;
+    }
+    // Text that is no form at all: its own reader says what is wrong with it.
+    let is_text =
+        !head.contains(&0) && std::str::from_utf8(&head).map_or_else(|error| error.error_len().is_none(), |_| true);
+    match Format::of_name(&path.to_string_lossy()) {
+        Some(format) if is_text && format != Format::Parquet => Kind::Vectors(format),
         _ => Kind::Capture,
+    }
+}
+
+/// The kind that all of `paths` have in common.
+pub fn common_kind(paths: &[PathBuf]) -> Result<Kind, Failure> {
+    let first = kind(&paths[0]);
+    let alike = |other: Kind| match (first, other) {
+        (Kind::Vectors(Format::Tmix(_)), Kind::Vectors(Format::Tmix(_))) => true,
+        (first, other) => first == other,
+    };
+    match paths.iter().find(|path| !alike(kind(path))) {
+        None => Ok(first),
+        Some(other) => Err(Failure::usage(format_args!(
+            "{} is {}, and {} is {}",
+            paths[0].display(),
+            first.words(),
+            other.display(),
+            kind(other).words()
+        ))
+        .hint("inputs of one kind go together; give the others by themselves")),
+    }
+}
+
+/// Options that change nothing about how inputs of `kind` are read: better said than ignored.
+pub fn refuse_idle_options(options: &args::Capture, kind: Kind, path: &Path) -> Result<(), Failure> {
+    let (reads, about) = match kind {
+        Kind::Capture => (Some(About::Captures), "flow records"),
+        Kind::Flows => (Some(About::Flows), "captures"),
+        Kind::Experiment | Kind::RunFolder | Kind::Workload | Kind::Vectors(_) => {
+            (None, "reading captures and flow records")
+        }
+    };
+    match options.given(reads) {
+        Some(option) => Err(Failure::usage(format_args!(
+            "{}: {option} is about {about}, and this is {}",
+            path.display(),
+            kind.words()
+        ))
+        .hint(format_args!("leave {option} out, or give it with the capture the data came from"))),
+        None => Ok(()),
     }
 }

@@ -11,6 +11,7 @@ mod ingest;
 mod ingested;
 mod input;
 mod interrupt;
+mod load;
 mod output;
 mod progress;
 mod recording;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let manner = |form| Manner { quiet: cli.quiet, verbose: cli.verbose, form };
     let result = match &cli.command {
         Command::Extract(args) => commands::extract::run(args, manner(args.form)),
+        Command::Convert(args) => commands::convert::run(args, manner(args.form)),
         Command::Describe(args) => commands::describe::run(args, manner(args.form)),
         Command::Run(args) => commands::run::run(args, manner(args.form)),
         Command::Compare(args) => commands::compare::run(args, cli.quiet),

@@ -10,13 +10,13 @@ use flowloom_report::describe::{ConversationDescriber, Described, Describer};
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::html;
 use flowloom_store::addresses::AddressBook;
-use flowloom_store::workload::WorkloadReader;
 
 use crate::args;
-use crate::commands::{compare, extract, run};
+use crate::commands::compare;
 use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
+use crate::load;
 use crate::output::Manner;
 use crate::results::write_page;
 
@@ -35,18 +35,24 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
                 return Err(Failure::usage(format_args!("{}: an experiment has not run yet", input.display()))
                     .hint("describe its source, or run it and describe the run folder"));
             }
-            Kind::Workload | Kind::Capture => {}
+            Kind::Workload | Kind::Vectors(_) | Kind::Flows | Kind::Capture => {}
         }
     }
-    if !kinds.contains(&Kind::Capture) {
-        refuse_options(args, &args.inputs[0])?;
+    // An option is in its place if it is about one of the inputs.
+    let refusals = args.inputs.iter().zip(&kinds).map(|(input, kind)| refuse_options(args, *kind, input));
+    let (in_place, refused): (Vec<_>, Vec<_>) = refusals.partition(Result::is_ok);
+    if in_place.is_empty() {
+        refused.into_iter().collect::<Result<(), Failure>>()?;
     }
     manner.start("describe")?;
     let described = args
         .inputs
         .iter()
         .zip(kinds)
-        .map(|(input, kind)| if kind == Kind::Workload { workload(args, input) } else { capture(args, input, manner) })
+        .map(|(input, kind)| match kind {
+            Kind::Capture => capture(args, input, manner),
+            _ => vectors(args, input, kind, manner),
+        })
         .collect::<Result<Vec<Described>, Failure>>()?;
     if let Some(path) = &args.html {
         write_page(path, |out| html::write_description(&described, out))?;
@@ -69,7 +75,7 @@ fn run_folder(args: &args::Describe, folder: &Path, manner: Manner) -> Result<Ex
         return Err(Failure::usage(format_args!("{}: a run folder is described alone", folder.display()))
             .hint("flowloom compare sets runs side by side"));
     }
-    refuse_options(args, folder)?;
+    refuse_options(args, Kind::RunFolder, folder)?;
     if args.html.is_some() {
         return Err(Failure::usage(format_args!("{}: --html is about captures and workloads", folder.display()))
             .hint("flowloom report writes the pictures of a run"));
@@ -77,10 +83,10 @@ fn run_folder(args: &args::Describe, folder: &Path, manner: Manner) -> Result<Ex
     compare::original(folder, manner)
 }
 
-/// Options about captures, where there is none.
-fn refuse_options(args: &args::Describe, input: &Path) -> Result<(), Failure> {
-    run::refuse_capture_options(&args.capture, input)?;
-    if args.silence != Options::SILENCE {
+/// Options that change nothing about `input`.
+fn refuse_options(args: &args::Describe, kind: Kind, input: &Path) -> Result<(), Failure> {
+    input::refuse_idle_options(&args.capture, kind, input)?;
+    if args.silence != Options::SILENCE && kind != Kind::Capture {
         return Err(Failure::usage(format_args!(
             "{}: --silence is about the packets of captures, and this is none",
             input.display()
@@ -94,13 +100,14 @@ fn name(args: &args::Describe, input: &Path) -> Option<String> {
     (!args.capture.anonymize).then(|| input.display().to_string())
 }
 
-fn workload(args: &args::Describe, input: &Path) -> Result<Described, Failure> {
-    let reader = WorkloadReader::open(input).map_err(extract::unwritable)?;
-    let facts = reader.facts().clone();
+fn vectors(args: &args::Describe, input: &Path, kind: Kind, manner: Manner) -> Result<Described, Failure> {
+    let (paths, scratch) = ([input.to_owned()], std::env::temp_dir());
+    let mut loaded = load::open(&paths, kind, &args.capture, &args::Hosts::default(), &scratch, manner)?;
     let mut vectors = Describer::default();
-    for vector in reader {
-        vectors.add(&vector.map_err(extract::unwritable)?);
+    for vector in &mut loaded.vectors {
+        vectors.add(&vector?);
     }
+    let facts = &loaded.facts;
     if vectors.vectors() == 0 {
         let failure = Failure::new(format_args!("{}: holds no connections: nothing to describe", input.display()));
         let set_aside = set_aside_text(&facts.capture.set_aside);
@@ -108,7 +115,8 @@ fn workload(args: &args::Describe, input: &Path) -> Result<Described, Failure> {
             failure.hint_if((!set_aside.is_empty()).then(|| format!("when it was made, set aside: {set_aside}")))
         );
     }
-    Ok(Described::new(name(args, input), facts.capture, &facts.traffic, vectors, &[], None))
+    loaded.warn(manner);
+    Ok(Described::new(name(args, input), facts.capture.clone(), &facts.traffic, vectors, &[], None))
 }
 
 fn capture(args: &args::Describe, input: &Path, manner: Manner) -> Result<Described, Failure> {

@@ -1,6 +1,6 @@
 //! `flowloom extract`: captures to a workload file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flowloom_core::time::Duration;
 use flowloom_core::workload::ConnectionVector;
@@ -9,13 +9,16 @@ use flowloom_report::metric::Unit;
 use flowloom_report::text::thousands;
 use serde_json::json;
 
+use flowloom_store::formats::{Format, Rows};
 use flowloom_store::workload::{WorkloadError, WorkloadWriter};
 
 use crate::args;
+use crate::commands::convert::Job;
 use crate::failure::{Exit, Failure};
 use crate::hosts;
 use crate::ingest;
 use crate::ingested::Ingested;
+use crate::input::{self, Kind};
 use crate::output::Manner;
 
 /// Runs the command.
@@ -24,7 +27,27 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
         return Err(Failure::new(format_args!("{}: exists already", args.output.display()))
             .hint("--force replaces it, -o writes elsewhere"));
     }
-    let mut hosts = hosts::book(&args.hosts)?;
+    let kind = if args.live.interface.is_some() { Kind::Capture } else { input::common_kind(&args.captures)? };
+    input::refuse_idle_options(
+        &args.capture,
+        kind,
+        args.captures.first().map_or(Path::new("capture"), PathBuf::as_path),
+    )?;
+    if kind != Kind::Capture {
+        let job = Job {
+            inputs: &args.captures,
+            kind,
+            output: Some(&args.output),
+            to: Format::Parquet,
+            rows: Rows::Connections,
+            rtt: None,
+            force: args.force,
+            capture: &args.capture,
+            hosts: &args.hosts,
+        };
+        return job.run(manner);
+    }
+    let mut hosts = hosts::book(&args.hosts, false)?;
     manner.start("extract")?;
     let mut writer = WorkloadWriter::create(&args.output).map_err(unwritable)?;
     let (capture, scratch) = (&args.capture, folder(&args.output));

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::LinkSide;
+use flowloom_core::workload::{Evidence, LinkSide};
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
 use flowloom_sim::{Config, Progress as SimProgress, RunError, Summary};
@@ -23,6 +23,7 @@ use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
 use crate::interrupt;
+use crate::load;
 use crate::output::Manner;
 use crate::progress::Progress;
 use crate::recording::{LinkCapture, Recording, Unrecorded};
@@ -94,19 +95,12 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
         }
         None => args.inputs.clone(),
     };
-    if let [_, _, ..] = sources[..]
-        && let Some(path) = sources.iter().find(|path| input::kind(path) != Kind::Capture)
-    {
-        return Err(Failure::usage(format_args!("{}: only captures can be run together", path.display()))
-            .hint("run workloads one by one"));
-    }
     if let Some(folder) = sources.iter().find(|path| input::kind(path) == Kind::RunFolder) {
         return Err(Failure::usage(format_args!("{}: this is a folder", folder.display()))
             .hint("give a capture, a workload or an experiment; the workload of a run is FOLDER/workload.parquet"));
     }
-    if input::kind(&sources[0]) == Kind::Workload {
-        refuse_capture_options(&args.capture, &sources[0])?;
-    }
+    let kind = input::common_kind(&sources)?;
+    input::refuse_idle_options(&args.capture, kind, &sources[0])?;
     override_from(args, &mut experiment);
     experiment.check().map_err(Failure::usage)?;
     let stem = if args.capture.anonymize { "run".to_owned() } else { stem(first) };
@@ -117,18 +111,6 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
     };
     let target = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("runs/{stem}-{}", clock::stamp())));
     Ok(Plan { experiment, sources, target })
-}
-
-/// Options that say how captures are read change nothing about a workload: better said than ignored.
-pub fn refuse_capture_options(capture: &args::Capture, path: &Path) -> Result<(), Failure> {
-    match capture.given() {
-        Some(option) => Err(Failure::usage(format_args!(
-            "{}: {option} is about reading captures, and this is none",
-            path.display()
-        ))
-        .hint(format_args!("leave {option} out, or give it with the capture the data came from"))),
-        None => Ok(()),
-    }
 }
 
 fn override_from(args: &args::Run, experiment: &mut Experiment) {
@@ -179,7 +161,8 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
     } else {
         plan.sources.iter().map(|path| file_name(path)).collect::<Vec<_>>().join(" + ")
     };
-    if input::kind(first) == Kind::Workload {
+    let kind = input::common_kind(&plan.sources)?;
+    if kind == Kind::Workload && plan.sources.len() == 1 {
         let facts = WorkloadReader::open(first).map_err(extract::unwritable)?.facts().clone();
         return Ok(Source { path: first.clone(), facts, name, staging: None, interrupted: false });
     }
@@ -192,6 +175,10 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
     let staging = tempfile::Builder::new().prefix(".workload-").tempdir_in(parent).map_err(cannot)?;
     let path = staging.path().join(WORKLOAD_FILE);
     let mut writer = WorkloadWriter::create(&path).map_err(extract::unwritable)?;
+    if kind != Kind::Capture {
+        let facts = other_forms(plan, kind, &args.capture, staging.path(), writer, manner)?;
+        return Ok(Source { path, facts, name, staging: Some(staging), interrupted: false });
+    }
     let mut hosts = AddressBook::default();
     let ingested =
         ingest::vectors(&plan.sources, &args.capture, &mut hosts, extract::folder(&path), manner, |vector| {
@@ -207,6 +194,33 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
 }
 
 const WORKLOAD_FILE: &str = "workload.parquet";
+
+/// Writes vectors of other forms as a workload, which says what of a replay of them is an assumption.
+fn other_forms(
+    plan: &Plan,
+    kind: Kind,
+    capture: &args::Capture,
+    scratch: &Path,
+    mut writer: WorkloadWriter,
+    manner: Manner,
+) -> Result<WorkloadFacts, Failure> {
+    let mut loaded = load::open(&plan.sources, kind, capture, &args::Hosts::default(), scratch, manner)?;
+    let mut totals = 0u64;
+    for vector in &mut loaded.vectors {
+        let vector = vector?;
+        totals += u64::from(vector.evidence == Evidence::FlowRecord);
+        writer.write(&vector).map_err(extract::unwritable)?;
+    }
+    let mut facts = loaded.facts;
+    if totals > 0 {
+        facts.capture.warnings.push(format!(
+            "connections of which only totals are known: {totals}; each is replayed as one request and one response \
+             without waits, over an assumed round-trip time: numbers and volumes can be compared with the original, times \
+             cannot (remedy: extract from the packets, if they can be captured)"
+        ));
+    }
+    writer.finish(facts.provenance, facts.capture, &facts.traffic).map_err(extract::unwritable)
+}
 
 /// Moves a workload that was extracted for this run into its folder.
 fn keep_workload(source: Source, target: &Path) -> Result<(), Failure> {

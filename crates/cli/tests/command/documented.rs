@@ -88,6 +88,8 @@ fn bench() -> Bench {
 fn every_field_is_documented() {
     let bench = bench();
     check("extract", &bench.json(&["extract", "c.pcap", "-o", "w.parquet", "--json"]));
+    check("convert", &bench.json(&["convert", "w.parquet", "-o", "w.cvec", "--json"]));
+    check("convert", &bench.json(&["extract", "w.cvec", "-o", "v.parquet", "--anonymize", "--json"]));
     check("describe", &bench.json(&["describe", "c.pcap", "--json"]));
     check("describe", &bench.json(&["describe", "w.parquet", "--json"]));
     let several = bench.json(&["describe", "c.pcap", "w.parquet", "--json"]);

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod chain;
+mod convert;
 mod describe;
 mod documented;
 mod hosts;

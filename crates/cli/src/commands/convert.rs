@@ -1,0 +1,213 @@
+//! `flowloom convert`: vectors from one form to another.
+
+use std::path::{Path, PathBuf};
+
+use flowloom_core::time::Duration;
+use flowloom_report::facts::set_aside_text;
+use flowloom_report::metric::Unit;
+use flowloom_report::text::thousands;
+use flowloom_store::formats::{Assumptions, Format, Rows, VectorWriter};
+use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
+use serde_json::json;
+
+use crate::args;
+use crate::commands::extract;
+use crate::failure::{Exit, Failure, nearest};
+use crate::hosts;
+use crate::input::{self, Kind};
+use crate::load::{self, Loaded};
+use crate::output::Manner;
+
+/// What to convert into what.
+pub struct Job<'a> {
+    /// The files.
+    pub inputs: &'a [PathBuf],
+    /// What they are.
+    pub kind: Kind,
+    /// The file to write; `None` writes standard output.
+    pub output: Option<&'a Path>,
+    /// Its form.
+    pub to: Format,
+    /// What a row of CSV is.
+    pub rows: Rows,
+    /// The round-trip time of connections of which it is not known, for Tmix.
+    pub rtt: Option<Duration>,
+    /// The output may exist.
+    pub force: bool,
+    /// How to read.
+    pub capture: &'a args::Capture,
+    /// What to keep of addresses.
+    pub hosts: &'a args::Hosts,
+}
+
+/// Runs the command.
+pub fn run(args: &args::Convert, manner: Manner) -> Result<Exit, Failure> {
+    let output = Some(&*args.output).filter(|path| path.as_os_str() != "-");
+    if output.is_none() && (manner.form.json || manner.form.json_stream) {
+        return Err(Failure::usage("-o - and --json would both write to standard output").hint("name a file with -o"));
+    }
+    let job = Job {
+        inputs: &args.inputs,
+        kind: kind(&args.inputs, args.from)?,
+        output,
+        to: target(args.to, output)?,
+        rows: if args.adus { Rows::Adus } else { Rows::Connections },
+        rtt: args.rtt,
+        force: args.force,
+        capture: &args.capture,
+        hosts: &args.hosts,
+    };
+    if args.adus && job.to != Format::Csv {
+        return Err(Failure::usage("--adus is about CSV").hint("write .csv, or leave it out"));
+    }
+    if args.rtt.is_some() && !matches!(job.to, Format::Tmix(_)) {
+        return Err(Failure::usage("--rtt is about Tmix, the only form that cannot leave a round-trip time out")
+            .hint("write .cvec, or leave it out"));
+    }
+    manner.start("convert")?;
+    job.run(manner)
+}
+
+/// What all of `inputs` are.
+fn kind(inputs: &[PathBuf], from: Option<Kind>) -> Result<Kind, Failure> {
+    if let Some(kind) = from {
+        return Ok(kind);
+    }
+    if inputs.iter().any(|path| path.as_os_str() == "-") {
+        return Err(Failure::usage("what standard input holds cannot be told before it is read")
+            .hint("say it with --from, for example --from zeek"));
+    }
+    input::common_kind(inputs)
+}
+
+/// The form to write.
+fn target(to: Option<Format>, output: Option<&Path>) -> Result<Format, Failure> {
+    if let Some(format) = to {
+        return Ok(format);
+    }
+    let Some(path) = output else {
+        return Err(
+            Failure::usage("which form should go to standard output?").hint("say it with --to, as in --to jsonl")
+        );
+    };
+    let name = path.to_string_lossy();
+    Format::of_name(&name).ok_or_else(|| {
+        let ending = name.rsplit('.').next().unwrap_or_default();
+        let meant = nearest(ending, &["parquet", "cvec", "tcvec", "jsonl", "csv", "tsv"]);
+        let meant = meant.map_or_else(String::new, |meant| format!("did you mean .{meant}? otherwise "));
+        Failure::usage(format_args!("{name}: no form is known by this ending"))
+            .note("known: .parquet, .cvec, .v1.cvec, .tcvec, .alt.cvec, .v2.cvec, .jsonl, .csv, .tsv, conn.log")
+            .hint(format_args!("{meant}say it with --to"))
+    })
+}
+
+impl Job<'_> {
+    /// Reads, writes, answers. Nothing has the output's name before it is complete.
+    pub fn run(&self, manner: Manner) -> Result<Exit, Failure> {
+        if let Some(path) = self.output
+            && path.exists()
+            && !self.force
+        {
+            return Err(Failure::new(format_args!("{}: exists already", path.display()))
+                .hint("--force replaces it, -o writes elsewhere"));
+        }
+        input::refuse_idle_options(self.capture, self.kind, &self.inputs[0])?;
+        let temporary = std::env::temp_dir();
+        let scratch = self.output.map_or(&*temporary, extract::folder);
+        let mut loaded = load::open(self.inputs, self.kind, self.capture, self.hosts, scratch, manner)?;
+        let facts = loaded.facts.clone();
+        if facts.connections == 0 {
+            loaded.warn(manner);
+            return Err(empty(&facts));
+        }
+        let rtt = self.assumed_rtt(&facts)?;
+        let unwritable = load::unreadable;
+        let mut writer = VectorWriter::create(self.output, self.to, self.rows, Assumptions { rtt }, facts.clone())
+            .map_err(unwritable)?;
+        for vector in &mut loaded.vectors {
+            writer.write(&vector?).map_err(unwritable)?;
+        }
+        let notes = writer.finish().map_err(unwritable)?;
+        loaded.warnings.extend(load::of_notes(&notes, None));
+        loaded.warnings.extend(self.lost(&facts));
+        loaded.warn(manner);
+        hosts::warn(self.hosts, manner);
+        if self.output.is_some() {
+            manner.answer(|| self.object(&loaded, notes.vectors), || self.sentence(&facts, notes.vectors))?;
+        }
+        Ok(Exit::Done)
+    }
+
+    /// The round-trip time to write where none is known. Tmix cannot leave it out, and inventing all of them is for the
+    /// user to ask for.
+    fn assumed_rtt(&self, facts: &WorkloadFacts) -> Result<Duration, Failure> {
+        if let Some(rtt) = self.rtt.or(facts.rtt_median_ns.map(Duration::from_nanos)) {
+            return Ok(rtt);
+        }
+        if !matches!(self.to, Format::Tmix(_)) {
+            return Ok(Duration::ZERO);
+        }
+        Err(Failure::new("Tmix vectors state a round-trip time, and none is known of these connections")
+            .note("flow records do not say it, nor how long who waited")
+            .hint("write .parquet or .jsonl, or --rtt TIME assumes one; unknown waits are then written as zero"))
+    }
+
+    /// What the form cannot hold of the workload as a whole.
+    fn lost(&self, facts: &WorkloadFacts) -> Option<(String, String)> {
+        let without = matches!(self.to, Format::JsonLines | Format::Csv);
+        (without && facts.traffic != TrafficFacts::default()).then(|| {
+            (
+                "the original's packets over time were left out: the form holds connections".to_owned(),
+                "keep the workload as .parquet to compare throughput with the original".to_owned(),
+            )
+        })
+    }
+
+    fn object(&self, loaded: &Loaded, written: u64) -> serde_json::Value {
+        let WorkloadFacts { provenance, capture, .. } = &loaded.facts;
+        let warnings: Vec<String> =
+            loaded.warnings.iter().map(|(cause, remedy)| format!("{cause} (remedy: {remedy})")).collect();
+        json!({
+            "from": self.kind.name(),
+            "to": Kind::of(self.to).name(),
+            "duration_ns": capture.duration_ns,
+            "connections": capture.connections,
+            "payload_bytes": capture.payload_bytes,
+            "set_aside": capture.set_aside,
+            "written": written,
+            "inputs": provenance.inputs,
+            "warnings": warnings,
+        })
+    }
+
+    fn sentence(&self, facts: &WorkloadFacts, written: u64) -> String {
+        let capture = &facts.capture;
+        let mut text = format!(
+            "{} connections ({} sequential, {} concurrent), {}, {} payload\n",
+            thousands(facts.connections),
+            thousands(capture.connections.sequential),
+            thousands(capture.connections.concurrent),
+            Duration::from_nanos(capture.duration_ns),
+            Unit::Bytes.show((capture.payload_bytes.initiator + capture.payload_bytes.acceptor) as f64),
+        );
+        if !capture.set_aside.is_empty() {
+            text.push_str(&format!("  set aside   {}\n", set_aside_text(&capture.set_aside)));
+        }
+        let output = self.output.map_or_else(String::new, |path| path.display().to_string());
+        text.push_str(&format!("  {:<11} {output}, {} connections\n", Kind::of(self.to).name(), thousands(written)));
+        text
+    }
+}
+
+/// There is nothing to write.
+fn empty(facts: &WorkloadFacts) -> Failure {
+    let failure = Failure::new("there is no connection to write");
+    match set_aside_text(&facts.capture.set_aside) {
+        text if text.is_empty() => {
+            failure.hint("the file holds none, or none that has data and packets of both directions")
+        }
+        text => failure
+            .note(format_args!("set aside: {text}"))
+            .hint("only connections with data and packets of both directions can be written"),
+    }
+}

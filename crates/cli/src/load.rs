@@ -1,0 +1,348 @@
+//! Any input as a workload: vectors sorted by start, and what is known of the original. Memory is bounded: what has to
+//! be sorted and does not fit waits on disk.
+
+use std::path::{Path, PathBuf};
+
+use flowloom_core::time::Time;
+use flowloom_core::workload::ConnectionVector;
+use flowloom_store::addresses::AddressBook;
+use flowloom_store::capture::Input;
+use flowloom_store::flows::{self, FlowError, FlowFacts, MergeFacts, MergeOptions};
+use flowloom_store::formats::{Clock, Format, FormatError, Notes, Sorted, Sorter, Tally, VectorFile};
+use flowloom_store::workload::{InputFile, Provenance, WorkloadFacts, WorkloadReader};
+
+use crate::args;
+use crate::failure::{Exit, Failure};
+use crate::hosts;
+use crate::ingest;
+use crate::input::Kind;
+use crate::interrupt;
+use crate::output::Manner;
+use crate::progress::Progress;
+
+/// Between two looks at signals and clocks, in vectors.
+const ROUND: u64 = 1_024;
+
+/// A workload about to be read.
+pub struct Loaded {
+    /// What it says about itself; the number of connections is that of `vectors`.
+    pub facts: WorkloadFacts,
+    /// What the user should know about reading it, each with its remedy; beside those of the facts.
+    pub warnings: Vec<(String, String)>,
+    /// The connections.
+    pub vectors: Vectors,
+}
+
+/// Connections in the order of their starts, with what is kept of their hosts.
+pub struct Vectors {
+    source: Source,
+    hosts: AddressBook,
+    read: u64,
+}
+
+enum Source {
+    File(Box<WorkloadReader>),
+    Sorted(Box<Sorted>),
+}
+
+impl Iterator for Vectors {
+    type Item = Result<ConnectionVector, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read += 1;
+        if self.read.is_multiple_of(ROUND) && interrupt::requested() {
+            return Some(Err(interrupted()));
+        }
+        let next = match &mut self.source {
+            Source::File(reader) => reader.next()?.map_err(Failure::new),
+            Source::Sorted(sorted) => sorted.next()?.map_err(unreadable),
+        };
+        Some(next.map(|mut vector| {
+            self.hosts.label(&mut vector, 0);
+            vector
+        }))
+    }
+}
+
+/// Opens `paths`, all of which are of `kind`: reads all of them, unless there is one and it is sorted. What has to wait
+/// and does not fit in memory goes to temporary files in `scratch`.
+///
+/// # Errors
+/// What is wrong with them, and inputs that do not go together.
+pub fn open(
+    paths: &[PathBuf],
+    kind: Kind,
+    capture: &args::Capture,
+    hosts: &args::Hosts,
+    scratch: &Path,
+    manner: Manner,
+) -> Result<Loaded, Failure> {
+    let own_files = matches!(kind, Kind::Workload | Kind::Vectors(Format::Csv | Format::JsonLines));
+    let book = hosts::book(hosts, own_files)?;
+    if let (true, [_, second, ..]) = (own_files, paths) {
+        return Err(Failure::usage(format_args!(
+            "{}: workloads of Flowloom are counted from their own beginnings and cannot be put together",
+            second.display()
+        ))
+        .hint("give them one by one, or extract their captures together"));
+    }
+    let mut loaded = match kind {
+        Kind::Workload => workload(&paths[0])?,
+        Kind::Vectors(format) => vector_files(paths, format, scratch, manner)?,
+        Kind::Flows => flow_records(paths, capture, scratch, manner)?,
+        Kind::Capture => captures(paths, capture, scratch, manner)?,
+        Kind::Experiment | Kind::RunFolder => {
+            return Err(Failure::usage(format_args!("{}: this holds no vectors", paths[0].display()))
+                .hint("give a capture, a workload or another file of vectors"));
+        }
+    };
+    loaded.vectors.hosts = book;
+    if !own_files || hosts.hosts.is_some() {
+        hosts::note(hosts, &mut loaded.facts.provenance);
+    }
+    if capture.anonymize {
+        loaded.facts.provenance.anonymize();
+        loaded.facts.capture.first_packet_unix_ns = None;
+    }
+    let told = loaded.warnings.iter().map(|(cause, remedy)| format!("{cause} (remedy: {remedy})"));
+    loaded.facts.capture.warnings.extend(told);
+    Ok(loaded)
+}
+
+impl Loaded {
+    fn new(facts: WorkloadFacts, warnings: Vec<(String, String)>, source: Source) -> Loaded {
+        Loaded { facts, warnings, vectors: Vectors { source, hosts: AddressBook::default(), read: 0 } }
+    }
+
+    /// Says what the user should know, for commands whose answer does not hold it.
+    pub fn warn(&self, manner: Manner) {
+        self.warnings.iter().for_each(|(cause, remedy)| manner.warn(cause, remedy));
+    }
+}
+
+/// An error in a file of vectors as the user sees it.
+pub fn unreadable(error: FormatError) -> Failure {
+    let hint = error.hint();
+    Failure::new(error).hint_if(hint)
+}
+
+/// The user stopped a conversion.
+pub fn interrupted() -> Failure {
+    Failure { exit: Exit::Invalid, ..Failure::new("interrupted: nothing was written") }
+}
+
+fn provenance(inputs: Vec<InputFile>) -> Provenance {
+    Provenance { tool: concat!("flowloom ", env!("CARGO_PKG_VERSION")).to_owned(), inputs, ..Provenance::default() }
+}
+
+fn workload(path: &Path) -> Result<Loaded, Failure> {
+    let reader = WorkloadReader::open(path).map_err(Failure::new)?;
+    Ok(Loaded::new(reader.facts().clone(), Vec::new(), Source::File(Box::new(reader))))
+}
+
+fn vector_files(paths: &[PathBuf], format: Format, scratch: &Path, manner: Manner) -> Result<Loaded, Failure> {
+    // Tmix files of either spelling go together; each says which it is.
+    let asked = if matches!(format, Format::Tmix(_)) { None } else { Some(format) };
+    let mut files = Vec::new();
+    for path in paths {
+        files.push(VectorFile::open(&Input::from_argument(path.clone()), asked).map_err(unreadable)?);
+    }
+    let total = files.iter().map(VectorFile::total_bytes).sum::<Option<u64>>();
+    let progress = Progress::bytes("reading", total, manner);
+    let (mut sorter, mut tally, mut done) = (Sorter::in_folder(scratch), Tally::default(), 0);
+    for file in &mut files {
+        while let Some(vector) = file.next() {
+            let vector = vector.map_err(unreadable)?;
+            tally.add(&vector);
+            sorter.push(vector).map_err(unreadable)?;
+            if sorter.len().is_multiple_of(ROUND) {
+                progress.set(done + file.bytes_read());
+                stop_if_asked()?;
+            }
+        }
+        done += file.bytes_read();
+    }
+    let inputs = files.iter_mut().map(VectorFile::input_file).collect::<Result<_, _>>().map_err(unreadable)?;
+    let clock = files.first().map_or(Clock::Relative, VectorFile::clock);
+    let origin = match clock {
+        Clock::Relative => Time::ZERO,
+        Clock::Absolute => tally.first().unwrap_or(Time::ZERO),
+    };
+    let notes: Vec<&Notes> = files.iter().map(VectorFile::notes).collect();
+    let counted = tally.facts(origin, provenance(inputs), &notes);
+    let stated = files.first().and_then(VectorFile::facts);
+    let mut facts = match stated {
+        Some(stated) => {
+            WorkloadFacts { provenance: stated.provenance.clone(), capture: stated.capture.clone(), ..counted }
+        }
+        None => counted,
+    };
+    if clock == Clock::Absolute {
+        facts.capture.first_packet_unix_ns = tally.first().map(|first| first.as_nanos());
+    }
+    let warnings = files.iter().zip(paths).flat_map(|(file, path)| of_notes(file.notes(), Some(path))).collect();
+    let sorted = sorter.finish(origin).map_err(unreadable)?;
+    Ok(Loaded::new(facts, warnings, Source::Sorted(Box::new(sorted))))
+}
+
+/// What `notes` say, with the file where there are lines to point at.
+pub fn of_notes(notes: &Notes, path: Option<&Path>) -> Vec<(String, String)> {
+    let told = notes.remarks.iter().map(|(remark, found)| {
+        let place = match path {
+            Some(path) if found.first_line > 0 => format!("; the first at {}:{}", path.display(), found.first_line),
+            _ => String::new(),
+        };
+        (format!("{}: {}{place}", remark.cause(), found.count), remark.remedy().to_owned())
+    });
+    told.collect()
+}
+
+fn flow_records(paths: &[PathBuf], capture: &args::Capture, scratch: &Path, manner: Manner) -> Result<Loaded, Failure> {
+    fn failed(error: FlowError) -> Failure {
+        let hint = error.hint();
+        Failure::new(error).hint_if(hint)
+    }
+    let inputs: Vec<Input> = paths.iter().map(Input::from_argument).collect();
+    let reading = flows::Options { allow_truncated: capture.allow_truncated, ..flows::Options::default() };
+    let mut merging = MergeOptions {
+        active_timeout: capture.active_timeout,
+        allow_sampled: capture.allow_sampled,
+        keep_hosts: true,
+        ..MergeOptions::default()
+    };
+    if capture.idle_timeout != args::IDLE_TIMEOUT {
+        merging.idle_timeout = capture.idle_timeout;
+    }
+    let reader = flows::Reader::open(&inputs, reading).map_err(failed)?;
+    let mut vectors = flows::Vectors::new(reader, merging);
+    let total = paths.iter().map(|path| std::fs::metadata(path).ok().map(|data| data.len())).sum::<Option<u64>>();
+    let progress = Progress::bytes("reading", total, manner);
+    let (mut sorter, mut tally) = (Sorter::in_folder(scratch), Tally::default());
+    while let Some(vector) = vectors.next() {
+        let vector = vector.map_err(failed)?;
+        tally.add(&vector);
+        sorter.push(vector).map_err(unreadable)?;
+        if sorter.len().is_multiple_of(ROUND) {
+            progress.set(vectors.facts().inputs.iter().map(|input| input.bytes_read).sum());
+            stop_if_asked()?;
+        }
+    }
+    let (read, merged) = (vectors.facts(), vectors.merge_facts());
+    let inputs = read.inputs.iter().map(|input| InputFile {
+        name: Some(input.name.clone()),
+        sha256: input.sha256.clone().unwrap_or_default(),
+        bytes: input.bytes_read,
+    });
+    let mut facts = tally.facts(Time::ZERO, provenance(inputs.collect()), &[]);
+    facts.capture.first_packet_unix_ns = vectors.first_unix_ns();
+    let connections = &mut facts.capture.connections;
+    connections.total = merged.connections;
+    (connections.no_data, connections.one_way) = (merged.no_data, merged.one_way);
+    for (reason, count) in [
+        ("connections-no-data", merged.no_data),
+        ("connections-one-way", merged.one_way),
+        ("connections-uncounted", merged.uncounted),
+    ] {
+        if count > 0 {
+            facts.capture.set_aside.insert(reason.to_owned(), count);
+        }
+    }
+    let warnings = of_flows(read, merged);
+    let sorted = sorter.finish(Time::ZERO).map_err(unreadable)?;
+    Ok(Loaded::new(facts, warnings, Source::Sorted(Box::new(sorted))))
+}
+
+/// What the user should know about flow records.
+fn of_flows(read: &FlowFacts, merged: &MergeFacts) -> Vec<(String, String)> {
+    let malformed = read.problems.first().map_or_else(String::new, |problem| {
+        let file = read.inputs.get(problem.input).map_or("", |input| &input.name);
+        format!("; the first: {file}: message {} at byte {}: {}", problem.message, problem.offset, problem.text)
+    });
+    let cut = u64::from(read.inputs.iter().any(|input| input.truncated));
+    let all: [(u64, &str, String, &str); 14] = [
+        (
+            read.malformed,
+            "messages and sets that contradict themselves were left out",
+            malformed,
+            "ask the exporter's maker",
+        ),
+        (
+            read.sets_without_template,
+            "data sets whose template never came were left out",
+            String::new(),
+            "give the file with the templates too, or capture for longer than templates are sent apart",
+        ),
+        (
+            read.lost.total(),
+            "flows or messages are missing, as the exporters' sequence numbers say",
+            String::new(),
+            "collect closer to the exporter, or with a larger receive buffer",
+        ),
+        (read.messages_cut, "messages were cut by the capture", String::new(), "capture with a larger snap length"),
+        (read.messages_refused, "messages of too many exporters were left out", String::new(), "give them apart"),
+        (cut, "a file was cut off and read up to there", String::new(), "collect it again"),
+        (
+            read.unknown_sampling_records,
+            "records were sampled at a rate that is not known and were taken as they are",
+            String::new(),
+            "let the exporter send its sampler options",
+        ),
+        (
+            read.records_before_sampling,
+            "records came before their exporter said that it samples, and were taken as they are",
+            String::new(),
+            "leave out the beginning",
+        ),
+        (merged.scaled, "connections have counts scaled up from a sample", String::new(), "export without sampling"),
+        (
+            read.estimated_times + read.without_times,
+            "records have times that are known only roughly",
+            String::new(),
+            "let the exporter send its own clock",
+        ),
+        (
+            merged.estimated_payload,
+            "connections have payload estimated from IP bytes and packets",
+            String::new(),
+            "extract from packets, if they can be captured",
+        ),
+        (
+            merged.initiator_port,
+            "connections have their larger port taken as the initiator's",
+            String::new(),
+            "export times in milliseconds or finer, or the flow's direction",
+        ),
+        (merged.early, "connections were cut because too many were open", String::new(), "shorten --active-timeout"),
+        (
+            merged.moved_starts,
+            "connections begin later here than their records say",
+            String::new(),
+            "set --active-timeout as the exporter has it",
+        ),
+    ];
+    let told = all.into_iter().filter(|(count, ..)| *count > 0);
+    told.map(|(count, cause, more, remedy)| (format!("{cause}: {count}{more}"), remedy.to_owned())).collect()
+}
+
+fn captures(paths: &[PathBuf], capture: &args::Capture, scratch: &Path, manner: Manner) -> Result<Loaded, Failure> {
+    let (mut sorter, mut tally) = (Sorter::in_folder(scratch), Tally::default());
+    // Addresses are decided on when the vectors come out again.
+    let mut all = AddressBook::new(flowloom_store::addresses::Keep::Captured);
+    let ingested = ingest::vectors(paths, capture, &mut all, scratch, manner, |vector| {
+        tally.add(&vector);
+        sorter.push(vector).map_err(unreadable)
+    })?;
+    if ingested.interrupted {
+        return Err(interrupted());
+    }
+    let counted = tally.facts(Time::ZERO, ingested.provenance(), &[]);
+    let facts = WorkloadFacts { capture: ingested.facts(), traffic: ingested.traffic(), ..counted };
+    // They are in the facts already.
+    ingested.warn(manner);
+    let sorted = sorter.finish(Time::ZERO).map_err(unreadable)?;
+    Ok(Loaded::new(facts, Vec::new(), Source::Sorted(Box::new(sorted))))
+}
+
+fn stop_if_asked() -> Result<(), Failure> {
+    if interrupt::requested() { Err(interrupted()) } else { Ok(()) }
+}

@@ -1,0 +1,291 @@
+//! `flowloom convert`, and the other commands on what it reads.
+
+use std::path::PathBuf;
+
+use flowloom_core::workload::{Close, Evidence, Host, LinkSide, Side};
+use flowloom_store::workload::WorkloadReader;
+use serde_json::Value;
+
+use crate::support::{Bench, Traffic};
+
+const TMIX: &str = "# tcvec format version 2\n# Number of Cvecs: 77\n\nSEQ 1000 1 1 7\nw 65535 5840\nr 20000\nl 0 0.01\n> 300\nt 12000\n< 5000\nt 500000\n";
+const ZEEK: &str = "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#path\tconn\n#fields\tts\tid.orig_h\tid.orig_p\tid.resp_h\tid.resp_p\tproto\tduration\torig_bytes\tresp_bytes\tconn_state\thistory\torig_pkts\torig_ip_bytes\tresp_pkts\tresp_ip_bytes\n1500000002.500000\t10.0.0.2\t40000\t192.0.2.9\t80\ttcp\t0.500000\t120\t4000\tSF\tShADadFf\t6\t440\t5\t4268\n1500000001.000000\t10.0.0.1\t40001\t192.0.2.9\t80\ttcp\t2.000000\t100\t-\tS0\tSD\t6\t400\t4\t200\n1500000000.000000\t10.0.0.1\t50000\t192.0.2.53\t53\tudp\t0.010000\t40\t90\tSF\tDd\t1\t68\t1\t118\n";
+
+/// A file of the data shared beside the repository.
+fn shared(name: &str) -> Option<String> {
+    let folder = std::env::var_os("FLOWLOOM_SHARED")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")), PathBuf::from);
+    let path = folder.join(name);
+    if !path.is_file() {
+        eprintln!("skipped: {} is not there", path.display());
+        return None;
+    }
+    Some(path.to_string_lossy().into_owned())
+}
+
+fn vectors(bench: &Bench, name: &str) -> Vec<flowloom_core::workload::ConnectionVector> {
+    WorkloadReader::open(&bench.path(name)).unwrap().map(Result::unwrap).collect()
+}
+
+fn text(bench: &Bench, name: &str) -> String {
+    std::fs::read_to_string(bench.path(name)).unwrap()
+}
+
+#[test]
+fn every_form_becomes_every_other_and_comes_back() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(40).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet", "--hosts", "number"]).succeeded();
+    // Through the forms that hold everything, the same bytes: facts, hosts, waits.
+    for (form, ending) in [("jsonl", "jsonl"), ("parquet", "parquet")] {
+        let there = format!("there.{ending}");
+        bench.flowloom(&["convert", "w.parquet", "-o", &there]).succeeded();
+        let said = bench.json(&["convert", &there, "-o", "back.parquet", "--force", "--json"]);
+        assert_eq!((said["from"].as_str(), said["written"].as_u64()), (Some(form), Some(40)));
+        assert_eq!(vectors(&bench, "back.parquet"), vectors(&bench, "w.parquet"), "{form}");
+        let facts = |name| WorkloadReader::open(&bench.path(name)).unwrap().facts().clone();
+        assert_eq!(facts("back.parquet").provenance, facts("w.parquet").provenance);
+        assert_eq!(facts("back.parquet").capture, facts("w.parquet").capture);
+    }
+    bench.flowloom(&["convert", "w.parquet", "-o", "w.csv"]).succeeded();
+    bench.flowloom(&["convert", "w.csv", "-o", "of-csv.parquet"]).succeeded();
+    assert_eq!(vectors(&bench, "of-csv.parquet"), vectors(&bench, "w.parquet"));
+    // A capture is one input of many.
+    bench.flowloom(&["convert", "c.pcap", "-o", "direct.csv", "--hosts", "number"]).succeeded();
+    assert_eq!(text(&bench, "direct.csv"), text(&bench, "w.csv"));
+    // Tmix keeps what it can hold, whichever way it goes.
+    bench.flowloom(&["convert", "w.parquet", "-o", "w.cvec"]).succeeded();
+    bench.flowloom(&["convert", "w.cvec", "-o", "w.alt.cvec"]).succeeded();
+    bench.flowloom(&["convert", "w.alt.cvec", "-o", "again.cvec"]).succeeded();
+    assert_eq!(text(&bench, "w.cvec"), text(&bench, "again.cvec"));
+    assert!(text(&bench, "w.cvec").starts_with("# tcvec format version 2\nSEQ 0 1 1 0\n"));
+    assert!(text(&bench, "w.alt.cvec").starts_with("S 0 1 1 0\n"));
+    // And Zeek's form its totals.
+    bench.flowloom(&["convert", "w.parquet", "-o", "conn.log"]).succeeded();
+    bench.flowloom(&["convert", "conn.log", "-o", "z.parquet"]).succeeded();
+    let totals = |name| {
+        let of = |vector: &flowloom_core::workload::ConnectionVector| Side::BOTH.map(|side| vector.bytes(side));
+        vectors(&bench, name).iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(totals("z.parquet"), totals("w.parquet"));
+    assert!(vectors(&bench, "z.parquet").iter().all(|vector| vector.evidence == Evidence::FlowRecord));
+}
+
+#[test]
+fn tmix_files_are_read_as_they_are() {
+    let bench = Bench::new();
+    bench.file("1of2.cinit.tcvec", TMIX.as_bytes());
+    bench.file("1of2.crecv.tcvec", TMIX.replace("SEQ 1000 1 1 7", "SEQ 500 1 1 8").as_bytes());
+    bench.flowloom(&["convert", "1of2.cinit.tcvec", "1of2.crecv.tcvec", "-o", "w.parquet"]).succeeded();
+    let all = vectors(&bench, "w.parquet");
+    let seen: Vec<_> = all.iter().map(|v| (v.label.unwrap().id, v.initiator_side, v.evidence)).collect();
+    assert_eq!(seen, [(8, LinkSide::Right, Evidence::VectorFile), (7, LinkSide::Left, Evidence::VectorFile)]);
+    assert_eq!(all[0].close, Close::Fin(Side::Acceptor));
+    // The side of the link is lost again, and this is said.
+    let said = bench.flowloom(&["convert", "w.parquet", "-o", "w.cvec"]);
+    assert!(
+        said.succeeded().err.contains("opened from the right of the link were written like those from the left: 1")
+    );
+    for (name, reason) in [
+        ("body-before-header.v1", ":1: this stands before the first header"),
+        ("both-waits-nonzero.v2", ":6: both waits are set"),
+        ("conc-body-in-seq.v1", ":5: a line of a CONC vector in a SEQ vector"),
+        ("loss-above-one.v1", ":4: a loss of 1.5"),
+        ("negative-time.v1", ":6: -5 is negative"),
+        ("two-adus-without-t.v1", ":6: two ADUs without a wait between them"),
+        ("window-one-field.v1", ":2: a field is missing"),
+    ] {
+        let Some(path) = shared(&format!("tmix/bad/{name}.cvec")) else { return };
+        for command in ["convert", "extract", "run"] {
+            bench.flowloom(&[command, &path, "-o", "bad.parquet"]).failed(1, &["error: ", name, reason]);
+        }
+        bench.flowloom(&["describe", &path]).failed(1, &[name, reason]);
+    }
+    assert!(!bench.names().iter().any(|name| name.contains("bad") || name.starts_with('.')), "{:?}", bench.names());
+    for (name, warning) in [("no-final-newline-is-fine.v1", false), ("epoch-count-mismatch.v1", true)] {
+        let Some(path) = shared(&format!("tmix/bad/{name}.cvec")) else { return };
+        let said = bench.flowloom(&["convert", &path, "-o", "fine.csv", "--force"]);
+        assert_eq!(said.succeeded().err.contains("another number of epochs"), warning, "{name}: {}", said.err);
+    }
+}
+
+#[test]
+fn flow_level_input_is_marked_and_nothing_is_invented() {
+    let bench = Bench::new();
+    bench.file("log-of-monday", ZEEK.as_bytes());
+    let said = bench.json(&["convert", "log-of-monday", "-o", "w.parquet", "--json"]);
+    assert_eq!((said["from"].as_str(), said["to"].as_str()), (Some("zeek"), Some("parquet")));
+    let all = vectors(&bench, "w.parquet");
+    assert_eq!(all.len(), 3, "sorted, in a log that is in the order of ends");
+    assert!(all.windows(2).all(|pair| pair[0].start < pair[1].start) && all[0].start.as_nanos() == 0);
+    for vector in &all {
+        assert_eq!(vector.evidence, Evidence::FlowRecord);
+        assert_eq!((vector.min_rtt(), vector.window(Side::Initiator), vector.ends.initiator.host), (None, None, None));
+        assert!(vector.adus.iter().all(|adu| adu.wait.is_none() && adu.seen.is_none()));
+        assert!(vector.ends.acceptor.port.is_some() && vector.ends.initiator.port.is_none());
+    }
+    // A vector file cannot leave a round-trip time out: it is asked for, not made up.
+    bench
+        .flowloom(&["convert", "w.parquet", "-o", "w.cvec"])
+        .failed(1, &["none is known of these connections", "--rtt TIME assumes one"]);
+    assert!(!bench.path("w.cvec").exists());
+    let said = bench.flowloom(&["convert", "w.parquet", "-o", "w.cvec", "--rtt", "30ms"]);
+    for lost in [
+        "assumed one: 2",
+        "waits of zero: 1",
+        "datagram vectors were left out: the format holds TCP connections only: 1",
+    ] {
+        assert!(said.succeeded().err.contains(lost), "{lost}: {}", said.err);
+    }
+    assert!(text(&bench, "w.cvec").contains("r 30000\n"));
+    // A replay says what of it is an assumption.
+    let run = bench.json(&["run", "log-of-monday", "-o", "r", "--json"]);
+    let warnings = run["warnings"].to_string();
+    assert!(warnings.contains("connections of which only totals are known: 3"), "{warnings}");
+    assert_eq!(bench.json(&["describe", "w.parquet", "--json"])["workload"]["connections"]["total"], 3);
+}
+
+#[test]
+fn hosts_of_logs_are_kept_as_asked_for() {
+    let bench = Bench::new();
+    bench.file("conn.log", ZEEK.as_bytes());
+    bench.file("key", b"a key that must not be found out");
+    let hosts = |options: &[&str]| {
+        bench.flowloom(&[&["convert", "conn.log", "-o", "w.parquet", "--force"], options].concat()).succeeded();
+        vectors(&bench, "w.parquet").iter().map(|vector| vector.ends.initiator.host).collect::<Vec<_>>()
+    };
+    assert_eq!(hosts(&[]), [None; 3]);
+    let numbers = [0, 0, 3].map(|number| Some(Host::Number(number)));
+    assert_eq!(hosts(&["--hosts", "number"]), numbers);
+    // Flowloom's own files keep what was asked for when they were made.
+    bench.flowloom(&["convert", "w.parquet", "-o", "w.jsonl"]).succeeded();
+    bench.flowloom(&["convert", "w.jsonl", "-o", "again.parquet"]).succeeded();
+    assert_eq!(vectors(&bench, "again.parquet"), vectors(&bench, "w.parquet"));
+    let plain = hosts(&["--hosts", "captured"]);
+    assert_eq!(plain[0], Some(Host::Address("10.0.0.1".parse().unwrap())));
+    bench.flowloom(&["convert", "w.parquet", "-o", "kept.csv"]).succeeded();
+    assert!(text(&bench, "kept.csv").contains("10.0.0.1"));
+    bench.flowloom(&["convert", "w.parquet", "-o", "none.csv", "--hosts", "none"]).succeeded();
+    assert!(!text(&bench, "none.csv").contains("10.0.0"));
+    let encrypted = hosts(&["--hosts", "cryptopan", "--key", "key"]);
+    assert!(encrypted[0] != plain[0] && encrypted[0] == encrypted[1]);
+    for form in ["parquet", "csv", "jsonl", "zeek", "tmix"] {
+        let words = [
+            "convert",
+            "conn.log",
+            "-o",
+            "x",
+            "--to",
+            form,
+            "--rtt",
+            "1ms",
+            "--hosts",
+            "cryptopan",
+            "--key",
+            "key",
+            "--force",
+        ];
+        let words: Vec<&str> =
+            words.into_iter().filter(|word| form == "tmix" || !["--rtt", "1ms"].contains(word)).collect();
+        bench.flowloom(&words).succeeded();
+        let written = std::fs::read(bench.path("x")).unwrap();
+        assert!(!written.windows(8).any(|part| part == &b"a key that must not be found out"[..8]), "{form}");
+    }
+    bench.flowloom(&["convert", "conn.log", "-o", "y.csv", "--hosts", "cryptopan"]).failed(2, &["needs --key"]);
+}
+
+#[test]
+fn pipes_and_compression() {
+    let bench = Bench::new();
+    bench.file("w.cvec", TMIX.as_bytes());
+    let said = bench.flowloom(&["convert", "w.cvec", "-o", "-", "--to", "jsonl"]);
+    let lines: Vec<Value> = said.succeeded().out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((lines.len(), &lines[0]["format"]), (2, &Value::from("flowloom-vectors")));
+    assert_eq!(lines[1]["adus"][0]["bytes"], 300);
+    bench.flowloom(&["convert", "w.cvec", "-o", "-"]).failed(2, &["which form", "--to"]);
+    bench.flowloom(&["convert", "w.cvec", "-o", "-", "--to", "csv", "--json"]).failed(2, &["standard output"]);
+    bench.flowloom(&["convert", "w.cvec", "-o", "-", "--to", "parquet"]).failed(1, &["cannot be written to a pipe"]);
+    bench.flowloom(&["convert", "-", "-o", "x.csv"]).failed(2, &["standard input", "--from"]);
+    let packed = gzip(TMIX.as_bytes());
+    bench.file("packed", &packed);
+    bench.flowloom(&["convert", "packed", "-o", "x.csv"]).succeeded();
+    bench.file("cut", &packed[..packed.len() - 4]);
+    bench.flowloom(&["convert", "cut", "-o", "y.csv", "--from", "tmix"]).failed(1, &["cut: line ", "hint"]);
+    assert!(!bench.path("y.csv").exists());
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn adus_are_rows_if_asked_for() {
+    let bench = Bench::new();
+    bench.file("w.cvec", TMIX.as_bytes());
+    bench.flowloom(&["convert", "w.cvec", "-o", "adus.csv", "--adus"]).succeeded();
+    assert_eq!(
+        text(&bench, "adus.csv"),
+        "id,start_ns,adu,epoch,side,bytes,wait_ns,waiter,first_seen_ns,last_seen_ns,packets\n\
+         0,1000000,0,0,initiator,300,12000000,acceptor,,,\n0,1000000,1,0,acceptor,5000,,acceptor,,,\n"
+    );
+    bench.flowloom(&["convert", "adus.csv", "-o", "w.parquet"]).failed(1, &["a row per ADU"]);
+    bench.flowloom(&["convert", "w.cvec", "-o", "w.jsonl", "--adus"]).failed(2, &["--adus is about CSV"]);
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(2).pcap());
+    bench.file("w.cvec", TMIX.as_bytes());
+    bench.file("conn.log", ZEEK.as_bytes());
+    bench.file("notes.csv", b"name,age\nme,40\n");
+    bench.file("empty.cvec", b"");
+    bench.file("no-vectors.cvec", b"# tcvec format version 2\n");
+    let convert = |words: &[&str]| bench.flowloom(&[&["convert"], words].concat());
+    convert(&["w.cvec", "-o", "x.parqet"]).failed(2, &["no form is known by this ending", "did you mean .parquet?"]);
+    convert(&["w.cvec", "conn.log", "-o", "x.csv"])
+        .failed(2, &["w.cvec is a file of Tmix vectors, and conn.log is a conn.log"]);
+    convert(&["w.cvec", "-o", "x.csv", "--inside", "10.0.0.0/8"]).failed(2, &["--inside", "a file of Tmix vectors"]);
+    convert(&["c.pcap", "-o", "x.csv", "--allow-sampled"]).failed(2, &["--allow-sampled is about flow records"]);
+    convert(&["w.cvec", "-o", "x.csv", "--rtt", "1ms"]).failed(2, &["--rtt is about Tmix"]);
+    convert(&["missing.cvec", "-o", "x.csv"]).failed(1, &["missing.cvec", "hint"]);
+    convert(&["notes.csv", "-o", "x.csv"]).failed(1, &["notes.csv:1: other columns"]);
+    convert(&["empty.cvec", "-o", "x.csv"]).failed(1, &["there is no connection to write"]);
+    convert(&["no-vectors.cvec", "-o", "x.csv"]).failed(1, &["there is no connection to write"]);
+    convert(&["w.cvec", "-o", "x.csv", "--from", "zeek"]).failed(1, &["w.cvec"]);
+    bench.file("x.csv", b"mine");
+    convert(&["w.cvec", "-o", "x.csv"]).failed(1, &["exists already", "--force"]);
+    // What fails on the way replaces nothing.
+    bench.file("late.cvec", format!("{TMIX}SEQ 5 x\n").as_bytes());
+    convert(&["late.cvec", "-o", "x.csv", "--force"]).failed(1, &["late.cvec:12"]);
+    assert_eq!(text(&bench, "x.csv"), "mine");
+    convert(&["w.cvec", "-o", "x.csv", "--force"]).succeeded();
+    assert!(bench.names().iter().all(|name| !name.contains("partial")), "{:?}", bench.names());
+}
+
+#[test]
+fn every_command_takes_every_form() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(10).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    for form in ["tmix", "tmix-alt", "zeek", "csv", "jsonl"] {
+        // The name says nothing.
+        bench.flowloom(&["convert", "w.parquet", "-o", form, "--to", form]).succeeded();
+        assert_eq!(bench.json(&["describe", form, "--json"])["workload"]["connections"]["total"], 10, "{form}");
+        let extracted = format!("{form}.parquet");
+        bench.flowloom(&["extract", form, "-o", &extracted]).succeeded();
+        assert_eq!(vectors(&bench, &extracted).len(), 10);
+        let folder = format!("run-{form}");
+        let run = bench.flowloom(&["run", form, "-o", &folder, "--json"]);
+        let said: Value = serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{form}: {} {}", run.out, run.err));
+        assert_eq!(said["connections"]["completed"], 10, "{form}: {said}");
+        assert!(bench.path(&folder).join("workload.parquet").is_file());
+    }
+    let Some(netflow) = shared("flows/netflow/netflow5.dat") else { return };
+    let said = bench.json(&["convert", &netflow, "-o", "flows.parquet", "--json"]);
+    assert_eq!((said["from"].as_str(), said["written"].as_u64()), (Some("flows"), Some(3)));
+    bench.flowloom(&["describe", &netflow]).succeeded();
+}
