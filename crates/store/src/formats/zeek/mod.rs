@@ -13,11 +13,12 @@ mod write;
 pub use read::{ZeekReader, read};
 pub use write::ZeekWriter;
 
-/// Whether `head` begins a Zeek log in TSV, whatever its kind.
+/// Whether `head` begins a Zeek log in TSV, whatever its kind: a directive, be it below comments that somebody added.
 pub(super) fn is_tsv(head: &[u8]) -> bool {
-    ["#separator", "#set_separator", "#fields", "#path", "#empty_field", "#unset_field"]
-        .iter()
-        .any(|directive| head.starts_with(directive.as_bytes()))
+    let directives = ["#separator", "#set_separator", "#fields", "#path", "#empty_field", "#unset_field"];
+    head.split(|byte| *byte == b'\n')
+        .take_while(|line| line.starts_with(b"#"))
+        .any(|line| directives.iter().any(|directive| line.starts_with(directive.as_bytes())))
 }
 
 /// Whether `head` begins Zeek logs as JSON lines: an object with a connection's identity.

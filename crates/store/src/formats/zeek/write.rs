@@ -102,8 +102,7 @@ impl<W: Write> ZeekWriter<W> {
             "-".to_owned(),
             "-".to_owned(),
             or_unset(missing),
-            // The order of packets, which no vector keeps.
-            "-".to_owned(),
+            or_unset(state::history(vector)),
             or_unset(ends.initiator.packets),
             or_unset(ends.initiator.ip_bytes),
             or_unset(ends.acceptor.packets),
