@@ -18,6 +18,7 @@ mod experiment;
 #[path = "../../cli/src/failure.rs"]
 mod failure;
 mod flows;
+mod forms;
 mod mutate;
 mod seeds;
 mod stored;
@@ -65,6 +66,23 @@ pub const TARGETS: &[Target] = &[
         entry: flows::messages,
         seeds: seeds::flows::messages,
         shared: Some(("flows/netflow", &[])),
+        smoke: 20_000,
+    },
+    Target { name: "tmix", entry: forms::tmix, seeds: seeds::forms::tmix, shared: Some(("tmix", &[])), smoke: 40_000 },
+    Target {
+        name: "zeek-tsv",
+        entry: forms::zeek,
+        seeds: seeds::forms::zeek_tsv,
+        shared: Some(("flows/zeek", &[])),
+        smoke: 20_000,
+    },
+    Target { name: "zeek-json", entry: forms::zeek, seeds: seeds::forms::zeek_json, shared: None, smoke: 20_000 },
+    Target { name: "csv", entry: forms::csv, seeds: seeds::forms::csv, shared: None, smoke: 20_000 },
+    Target {
+        name: "json-lines",
+        entry: forms::json_lines,
+        seeds: seeds::forms::json_lines,
+        shared: None,
         smoke: 20_000,
     },
     Target { name: "workload", entry: stored::workload, seeds: seeds::stored::workloads, shared: None, smoke: 4_000 },

@@ -2,6 +2,7 @@
 
 pub mod captures;
 pub mod flows;
+pub mod forms;
 pub mod packets;
 pub mod stored;
 pub mod texts;

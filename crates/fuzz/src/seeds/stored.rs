@@ -19,7 +19,7 @@ use serde_json::json;
 use super::captures;
 
 /// The vectors of the first made capture.
-fn vectors() -> Vec<ConnectionVector> {
+pub(super) fn vectors() -> Vec<ConnectionVector> {
     let file = std::io::Cursor::new(captures::valid()[0].clone());
     let readers: Vec<(String, Box<dyn std::io::Read + Send>)> = vec![("made".to_owned(), Box::new(file))];
     let mut captures = Captures::from_readers(readers, Options::default()).expect("a valid capture");
