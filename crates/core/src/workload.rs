@@ -275,7 +275,7 @@ pub struct Segments {
     pub repaired: Repaired,
     /// One byte below what was acknowledged, sent to hear whether the other end is there: not data.
     pub keep_alives: u64,
-    /// One repeated byte against a closed window: not data.
+    /// One repeated byte against a closed window, or that byte again once the window has opened: not data.
     pub window_probes: u64,
     /// Bytes inside holes that never filled, counted in `Adu::bytes` (methods A.3).
     pub missing_bytes: u64,

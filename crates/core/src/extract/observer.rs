@@ -113,6 +113,7 @@ struct End {
     syn_window: u16,
     /// Largest window on other segments, before scaling.
     window: u16,
+    /// Window on its last segment, not closed before its first.
     last_window: u16,
     /// IP identification of its last packet.
     last_id: Option<NonZeroU16>,
@@ -154,7 +155,7 @@ impl End {
             window_scale: None,
             syn_window: 0,
             window: 0,
-            last_window: 0,
+            last_window: u16::MAX,
             last_id: None,
             duplicate_acks: 0,
             known: false,
@@ -499,9 +500,14 @@ impl Observer {
                 own.sent.add(piece.end, ack, peer.coverage.contiguous());
             }
         }
+        let closed = peer.last_window == 0;
         if arrival.new_bytes == 0 {
-            if single && peer.last_window == 0 {
+            let refused = own.recovery.as_ref().is_some_and(|recovery| recovery.was_refused(start));
+            if single && (closed || refused) {
+                // Sent again when the window has opened it was not lost, but is a retransmission all the same.
+                own.repeated |= !closed;
                 own.recovery().window_probe();
+                own.timed.sent_again(start, end);
                 return Arrival::default();
             }
             own.data_segments = own.data_segments.saturating_add(1);
@@ -517,6 +523,9 @@ impl Observer {
             let late = Late { passed, hole, lag: now - opened, before_capture: start < first_seen };
             let situation = own.situation(min_rtt);
             own.recovery().late(late, &situation);
+        }
+        if single && closed {
+            own.recovery().refused(start);
         }
         own.last_data = now;
         own.first_ack = NEVER;

@@ -128,6 +128,8 @@ pub(super) struct Recovery {
     recover: u64,
     /// When a segment was last sent again.
     resent: u64,
+    /// The byte that last passed for the first time while the window was closed; 0 for none.
+    refused: u64,
 }
 
 impl Recovery {
@@ -142,6 +144,16 @@ impl Recovery {
 
     pub fn window_probe(&mut self) {
         self.window_probes += 1;
+    }
+
+    /// The byte at `start` passed for the first time while the window was closed: a probe whose byte may be refused.
+    pub fn refused(&mut self, start: u64) {
+        self.refused = start;
+    }
+
+    /// Whether the byte at `start` is that of the last probe that carried a new one.
+    pub fn was_refused(&self, start: u64) -> bool {
+        self.refused == start
     }
 
     /// Judges a segment without new bytes; `original` is when its bytes passed for the first time, if that is known.

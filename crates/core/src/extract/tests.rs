@@ -16,11 +16,14 @@ struct Transcript {
     isn: [u32; 2],
     /// IP identification of the packets that follow; 0 tells nothing.
     ip_id: u16,
+    /// Their window.
+    window: u16,
 }
 
 impl Transcript {
     fn new() -> Transcript {
-        Transcript { observer: Observer::new(Time::ZERO, Duration::from_millis(500)), isn: ISN, ip_id: 0 }
+        let observer = Observer::new(Time::ZERO, Duration::from_millis(500));
+        Transcript { observer, isn: ISN, ip_id: 0, window: 1000 }
     }
 
     /// After the handshake of methods A.12.
@@ -37,7 +40,7 @@ impl Transcript {
             sequence: self.isn[side as usize].wrapping_add(sequence),
             acknowledgement: self.isn[side.other() as usize].wrapping_add(ack),
             flags: Flags(flags),
-            window: 1000,
+            window: self.window,
             payload_bytes: len,
             ip_bytes: 40 + len,
             ip_id: std::num::NonZeroU16::new(self.ip_id),
@@ -559,17 +562,42 @@ fn keep_alives_and_window_probes_are_told_apart() {
     let mut t = flight();
     t.a(110_000, 1, 501, 0);
     t.i(60_000_000, 500, 1, 1);
-    let isn = t.isn;
-    let closed = Seen {
-        sequence: isn[1].wrapping_add(1),
-        acknowledgement: isn[0].wrapping_add(501),
-        flags: Flags(Flags::ACK),
-        ..Seen::default()
-    };
-    t.observer.handle_segment(Time::from_nanos(60_100_000_000), A, &closed);
+    t.window = 0;
+    t.a(60_100_000, 1, 501, 0);
     t.i(61_000_000, 500, 1, 1);
     let segments = segments(t);
     assert_eq!((segments.keep_alives, segments.window_probes, segments.data), (1, 1, 5));
+}
+
+#[test]
+fn a_byte_refused_by_a_closed_window_is_not_lost() {
+    let mut t = Transcript::established();
+    t.i(60_000, 1, 1, 100);
+    t.window = 0;
+    t.a(100_000, 1, 101, 0);
+    // Two probes with the byte that follows; the receiver has no room for it.
+    t.i(400_000, 101, 1, 1);
+    t.a(440_000, 1, 101, 0);
+    t.i(800_000, 101, 1, 1);
+    t.a(840_000, 1, 101, 0);
+    t.window = 1000;
+    t.a(1_500_000, 1, 101, 0);
+    t.i(1_510_000, 101, 1, 1);
+    t.a(1_550_000, 1, 102, 0);
+    let end = t.finish().1.ends.initiator;
+    let segments = end.segments.unwrap();
+    assert_eq!((segments.data, segments.window_probes, segments.duplicates), (2, 2, 0));
+    assert_eq!(segments.loss().total, 0.0);
+}
+
+#[test]
+fn without_the_other_direction_no_window_is_closed() {
+    let mut t = Transcript::new();
+    t.i(0, 1, 1, 100);
+    t.i(10_000, 101, 1, 1);
+    t.i(400_000, 101, 1, 1);
+    let segments = segments(t);
+    assert_eq!((segments.data, segments.window_probes, segments.duplicates), (3, 0, 1));
 }
 
 #[test]
