@@ -310,6 +310,24 @@ fn sampling_that_comes_late_is_counted() {
     assert_eq!((facts.sampled_records, facts.largest_interval), (2, 50));
 }
 
+#[test]
+fn samplers_are_bounded() {
+    let fields = [(48, 4, None), (34, 4, None)];
+    let options = set(3, &options_template(301, 1, &fields));
+    let told: Vec<u8> = (1..=7_000u32).flat_map(|sampler| [sampler, 10]).flat_map(u32::to_be_bytes).collect();
+    let full = (0..10).map(|domain| ipfix(0, 0, domain, &[options.clone(), set(301, &told)]));
+    let flows = set(2, &template(300, &[(8, 4, None), (12, 4, None), (48, 4, None)]));
+    let record = |domain| {
+        let record = set(300, &[10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0x1b, 0x58]);
+        ipfix(0, 0, domain, &[flows.clone(), record])
+    };
+    let file = full.chain([0, 8, 9].map(record)).collect::<Vec<_>>().concat();
+    let (records, ..) = decode(&file);
+    let sampling: Vec<Sampling> = records.iter().map(|record| record.sampling).collect();
+    // 65,536 are held: all of nine domains, and the first 2,536 of the tenth.
+    assert_eq!(sampling, [Sampling::share(1, 10), Sampling::share(1, 10), Sampling::Unknown]);
+}
+
 /// A pcap file of packets that begin with their IP header.
 fn capture(packets: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Vec::new();
@@ -372,6 +390,25 @@ fn captures_of_exporters_are_read_whatever_their_ports() {
     let exporters = [1, 2].map(|host| Some(std::net::Ipv4Addr::new(192, 0, 2, host).into()));
     assert_eq!(facts.exporters, exporters);
     assert_eq!((records[0].observed.exporter, records[0].observed.domain), (0, 7));
+}
+
+#[test]
+fn a_capture_may_come_through_a_pipe() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let pipe = folder.path().join("pipe");
+    if !std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
+        eprintln!("skipped: mkfifo makes no pipe here");
+        return;
+    }
+    let (path, bytes) = (pipe.clone(), capture(&[datagram(1, &good(0), false)]));
+    let writer = std::thread::spawn(move || fs::write(path, bytes));
+    let mut reader = Reader::open(&[Input::File(pipe)], Options::default()).expect("it is a capture");
+    let mut records = 0;
+    while reader.next_record().expect("it is sound").is_some() {
+        records += 1;
+    }
+    assert_eq!(records, 2);
+    writer.join().expect("the writer is done").expect("all was read");
 }
 
 #[test]

@@ -228,6 +228,32 @@ fn options_tell_how_samplers_sample() {
 }
 
 #[test]
+fn v9_options_tell_how_an_interface_is_sampled() {
+    // RFC 3954 section 6.1: scope 2 is an interface; lengths are in bytes. 34 is the interval, 10 a record's input interface.
+    let options = |interval: u8| {
+        let template = [1, 45, 0, 4, 0, 4, 0, 2, 0, 4, 0, 34, 0, 4];
+        v9(1, 1_000, 0, 0, &[set(1, &template), set(301, &[0, 0, 0, 3, 0, 0, 0, interval])])
+    };
+    let fields = [(8, 4), (12, 4), (7, 2), (11, 2), (4, 1), (1, 4), (2, 4), (10, 2)];
+    let record = |hosts: [u8; 2], ports: [u16; 2], octets: u32, interface: u16| {
+        let mut record = vec![10, 0, 0, hosts[0], 10, 0, 0, hosts[1]];
+        record.extend([ports[0].to_be_bytes(), ports[1].to_be_bytes()].concat());
+        record.push(6);
+        record.extend([octets.to_be_bytes(), 1u32.to_be_bytes()].concat());
+        record.extend(interface.to_be_bytes());
+        record
+    };
+    let records = [record([1, 2], [40_000, 443], 940, 3), record([2, 1], [443, 40_000], 1_440, 4)].concat();
+    let fields = fields.map(|(id, length)| (id, length, None));
+    let flows = v9(1, 1_000, 1, 0, &[set(0, &template(300, &fields)), set(300, &records)]);
+    let (vectors, facts) = merge(&[[options(20), flows.clone()].concat()], MergeOptions::default()).expect("sound");
+    assert_eq!(bytes(&vectors[0]), [18_000, 1_400], "what came in at interface 3 was sampled, 1 in 20");
+    assert_eq!(facts.scaled, 1);
+    let error = merge(&[[options(200), flows].concat()], MergeOptions::default()).expect_err("too small a share");
+    assert!(matches!(error, FlowError::Messages { kind: FlowErrorKind::Sampled { interval: 200, .. }, .. }), "{error}");
+}
+
+#[test]
 fn headers_are_those_of_the_protocol() {
     let udp = |from, to, octets| Flow { protocol: 17, flags: 0, ..tcp(from, to, octets, 1, (0, 1)) };
     let (vectors, _) = of(&[udp(CLIENT, (2, 53), 68), udp((2, 53), CLIENT, 128)]);

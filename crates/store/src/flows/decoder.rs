@@ -7,7 +7,7 @@ use std::sync::Arc;
 use flowloom_core::time::{Duration, Time};
 
 use super::bytes::{u16_at, u32_at};
-use super::domain::{Domain, DomainKey, Sequence};
+use super::domain::{Domain, DomainKey, Learnt, Sequence};
 use super::element::Number;
 use super::facts::{FlowFacts, Problem};
 use super::framing::{self, IPFIX_HEADER_BYTES, Unreadable, V9_HEADER_BYTES};
@@ -21,6 +21,8 @@ const MOST_DOMAINS: usize = 16_384;
 /// Fields of all templates together; a template counts as [`TEMPLATE_COST`] more. About 16 MB.
 const MOST_FIELDS: usize = 1 << 21;
 const TEMPLATE_COST: usize = 16;
+/// Samplers of all domains together; real exporters have a handful. Records of those beyond are of unknown sampling.
+const MOST_SAMPLERS: usize = 65_536;
 /// Bytes of all data sets that wait for their templates; a set counts as [`WAITING_COST`] more.
 const MOST_WAITING_BYTES: usize = 16 << 20;
 const WAITING_COST: usize = 128;
@@ -67,6 +69,7 @@ pub(super) struct Decoder {
     waiting: BTreeMap<(DomainKey, u16), Vec<Waiting>>,
     waiting_bytes: usize,
     template_fields: usize,
+    samplers: usize,
     exporters: BTreeMap<Option<IpAddr>, u32>,
     values: Values,
     records: Vec<FlowRecord>,
@@ -81,6 +84,7 @@ impl Decoder {
             waiting: BTreeMap::new(),
             waiting_bytes: 0,
             template_fields: 0,
+            samplers: 0,
             exporters: BTreeMap::new(),
             values: Values::new(),
             records: Vec::new(),
@@ -334,9 +338,14 @@ impl Decoder {
                     domain.system_init = Some(init);
                 }
                 if let Some((sampler, sampling)) = self.values.sampler() {
-                    let news = domain.learn(sampler, sampling) && sampling != Sampling::None;
-                    let earlier = if news { std::mem::take(&mut domain.records) } else { 0 };
-                    self.facts.records_before_sampling += earlier;
+                    if self.samplers >= MOST_SAMPLERS && !domain.samplers.contains_key(&sampler) {
+                        continue;
+                    }
+                    let learnt = domain.learn(sampler, sampling);
+                    self.samplers += usize::from(learnt == Learnt::New);
+                    if learnt != Learnt::Known && sampling != Sampling::None {
+                        self.facts.records_before_sampling += std::mem::take(&mut domain.records);
+                    }
                 }
                 continue;
             }

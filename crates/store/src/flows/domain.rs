@@ -29,8 +29,6 @@ pub(super) enum Sampler {
     Interface(u64),
 }
 
-/// Samplers that are remembered; real exporters have a handful.
-const MOST_SAMPLERS: usize = 4_096;
 /// A jump of a sequence number beyond this is a restart of the exporter or another stream, not a loss.
 const MOST_LOST: u32 = 1 << 20;
 
@@ -43,6 +41,17 @@ pub(super) enum Sequence {
     Lost(u32),
     /// Out of order, repeated, or begun anew.
     Broken,
+}
+
+/// What was said of a sampler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Learnt {
+    /// What was known.
+    Known,
+    /// Something else than before.
+    Changed,
+    /// The sampler was not known.
+    New,
 }
 
 /// One observation domain.
@@ -71,12 +80,13 @@ impl Domain {
         }
     }
 
-    /// Remembers a sampler; `false` if there are too many, or if nothing new is said.
-    pub fn learn(&mut self, sampler: Sampler, sampling: Sampling) -> bool {
-        if self.samplers.len() >= MOST_SAMPLERS && !self.samplers.contains_key(&sampler) {
-            return false;
+    /// Remembers what was said of a sampler.
+    pub fn learn(&mut self, sampler: Sampler, sampling: Sampling) -> Learnt {
+        match self.samplers.insert(sampler, sampling) {
+            None => Learnt::New,
+            Some(known) if known == sampling => Learnt::Known,
+            Some(_) => Learnt::Changed,
         }
-        self.samplers.insert(sampler, sampling) != Some(sampling)
     }
 
     /// When a NetFlow v9 message was sent, to the millisecond. Its header states whole seconds, cut off, and the uptime

@@ -14,6 +14,8 @@ use super::record::Version;
 use super::v5;
 use crate::capture::Captures;
 
+/// Packets between two looks at how far the files are read.
+const ROUND: u64 = 4_096;
 /// Exporters whose later messages are known for what they are, even malformed.
 const MOST_KNOWN: usize = 65_536;
 
@@ -42,6 +44,9 @@ impl Exporters {
 
     /// Reads one packet; `false` after the last.
     pub fn read_one(&mut self, decoder: &mut Decoder) -> Result<bool, FlowError> {
+        if self.packets.is_multiple_of(ROUND) {
+            decoder.facts.inputs[self.input].bytes_read = self.bytes_read();
+        }
         let Some(packet) = self.captures.next_packet()? else {
             return self.end(decoder).map(|()| false);
         };
@@ -82,10 +87,14 @@ impl Exporters {
         Ok(true)
     }
 
+    fn bytes_read(&self) -> u64 {
+        self.captures.inputs().iter().map(|file| file.bytes_read).sum()
+    }
+
     fn end(&mut self, decoder: &mut Decoder) -> Result<(), FlowError> {
         let files = self.captures.inputs();
         let facts = &mut decoder.facts.inputs[self.input];
-        facts.bytes_read = files.iter().map(|file| file.bytes_read).sum();
+        facts.bytes_read = self.bytes_read();
         facts.total_bytes = files.iter().map(|file| file.total_bytes).sum();
         facts.truncated = files.iter().any(|file| file.truncated);
         // A folder has no hash of its own.

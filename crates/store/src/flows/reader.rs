@@ -174,7 +174,8 @@ impl Reader {
             Bytes::File(path) if path.is_dir() => return self.open_capture(name, Input::File(path)),
             Bytes::File(path) => {
                 let (file, size) = open(&path).map_err(|error| file_error(CaptureErrorKind::Open(error)))?;
-                (Box::new(file), Some(path), size)
+                // What was read of a pipe cannot be read again.
+                (Box::new(file), size.is_some().then_some(path), size)
             }
         };
         let mut start = Vec::new();

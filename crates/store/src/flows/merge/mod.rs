@@ -11,7 +11,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::workload::ConnectionVector;
 
 use super::error::{FlowError, FlowErrorKind};
-use super::facts::FlowFacts;
+use super::facts::{FlowFacts, Kind};
 use super::reader::Reader;
 use super::record::{FirewallEvent, FlowRecord, Sampling};
 use table::Table;
@@ -157,7 +157,8 @@ impl Vectors {
             if let Some(kind) = kind {
                 let input = self.facts().inputs.get(record.observed.input as usize);
                 let file = input.map(|input| input.name.clone()).unwrap_or_default();
-                let message = input.map(|input| input.messages);
+                // Of a capture packets are numbered, and a record does not know its packet.
+                let message = input.filter(|input| input.kind != Kind::Capture).map(|input| input.messages);
                 return Err(FlowError::Messages { file, message, offset: None, kind });
             }
         }
