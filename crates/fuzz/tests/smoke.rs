@@ -110,3 +110,21 @@ fn made_export_messages_hold_records() {
     let counts = (flows.seeds)().iter().map(|seed| flowloom_store::flows::decode(seed).0.len()).collect::<Vec<_>>();
     assert_eq!(counts, [2, 2, 2, 4, 4]);
 }
+
+#[test]
+fn made_texts_hold_vectors() {
+    use flowloom_store::formats::{csv_table, json_lines, tmix, zeek};
+    type Read = fn(&[u8]) -> usize;
+    let readers: [(&str, Read, &[usize]); 5] = [
+        ("tmix", |text| tmix::read(text).expect("a seed").0.len(), &[3, 2, 3, 3]),
+        ("zeek-tsv", |text| zeek::read(text).expect("a seed").0.len(), &[2, 1, 3]),
+        // Times in milliseconds are refused.
+        ("zeek-json", |text| zeek::read(text).map_or(0, |read| read.0.len()), &[2, 0, 2]),
+        ("csv", |text| csv_table::read(text).expect("a seed").len(), &[3, 0]),
+        ("json-lines", |text| json_lines::read(text).expect("a seed").0.len(), &[3, 0]),
+    ];
+    for (name, read, vectors) in readers {
+        let target = TARGETS.iter().find(|target| target.name == name).expect("the target");
+        assert_eq!((target.seeds)().iter().map(|seed| read(seed)).collect::<Vec<_>>(), vectors, "{name}");
+    }
+}
