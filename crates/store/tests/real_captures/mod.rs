@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use flowloom_core::extract::{Counts, Extractor, Finished, Options};
-use flowloom_core::wire::{Address, Datagram, Decoder, Parsed, SetAsideCounts};
-use flowloom_core::workload::Side;
+use flowloom_core::wire::{Address, Decoder, Parsed, SetAsideCounts};
+use flowloom_core::workload::{Protocol, Side};
 use flowloom_store::capture::{self, Captures, Input};
 
 /// The folder of shared captures, if this checkout has it; says so if not.
@@ -24,10 +24,10 @@ pub fn folder() -> Option<PathBuf> {
 pub struct Extraction {
     /// Every connection in the order of starts, those set aside included.
     pub connections: Vec<Finished>,
+    /// Every flow of datagrams, likewise.
+    pub flows: Vec<Finished>,
     /// Counts of the extractor.
     pub counts: Counts,
-    /// UDP datagrams.
-    pub datagrams: Vec<Datagram>,
     /// What was neither.
     pub set_aside: SetAsideCounts,
 }
@@ -40,18 +40,19 @@ pub fn extract(path: &Path, options: Options) -> Extraction {
         Captures::open(&input, capture::Options::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut decoder = Decoder::default();
     let mut extractor = Extractor::new(Options { keep_set_aside: true, ..options });
-    let (mut datagrams, mut set_aside) = (Vec::new(), SetAsideCounts::default());
+    let mut set_aside = SetAsideCounts::default();
     while let Some(packet) = captures.next_packet().unwrap_or_else(|error| panic!("{name}: {error}")) {
         extractor.begin(packet.time);
         match packet.decode(&mut decoder) {
             Ok(Parsed::Segment(segment)) => extractor.handle_segment(packet.time, &segment),
-            Ok(Parsed::Datagram(datagram)) => datagrams.push(datagram),
+            Ok(Parsed::Datagram(datagram)) => extractor.handle_datagram(packet.time, &datagram),
             Err(reason) => set_aside.count(reason, packet.wire_length),
         }
     }
     extractor.finish();
-    let connections = std::iter::from_fn(|| extractor.poll_finished()).collect();
-    Extraction { connections, counts: extractor.counts(), datagrams, set_aside }
+    let finished = std::iter::from_fn(|| extractor.poll_finished());
+    let (connections, flows) = finished.partition(|one| one.vector.protocol == Protocol::Tcp);
+    Extraction { connections, flows, counts: extractor.counts(), set_aside }
 }
 
 /// The side at `address`.
