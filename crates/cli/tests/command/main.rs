@@ -5,6 +5,7 @@ mod chain;
 mod convert;
 mod describe;
 mod documented;
+mod flows;
 mod hosts;
 mod round_trip;
 mod support;
