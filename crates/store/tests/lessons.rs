@@ -96,6 +96,41 @@ fn payload_length_comes_from_the_ip_header() {
     assert_eq!(bytes(&finished), [[5_378, 0], [33_811, 0]]);
 }
 
+/// An Ethernet frame of `wire` bytes with one TCP segment in IPv4, `total` being the IP total length.
+fn frame(total: u16, fragment: u16, wire: usize) -> Vec<u8> {
+    let mut frame = vec![0; wire];
+    frame[12..14].copy_from_slice(&[8, 0]);
+    let [high, low] = total.to_be_bytes();
+    let [flags, offset] = fragment.to_be_bytes();
+    frame[14..34].copy_from_slice(&[0x45, 0, high, low, 0, 1, flags, offset, 64, 6, 0, 0, 10, 0, 0, 1, 192, 0, 2, 1]);
+    if fragment & 0x1fff == 0 {
+        frame[34..54].copy_from_slice(&[0x9c, 0x40, 0, 80, 0, 0, 3, 232, 0, 0, 19, 136, 0x50, ACK, 32, 0, 0, 0, 0, 0]);
+    }
+    frame
+}
+
+#[test]
+fn offload_padding_and_fragments_are_exceptions_to_the_ip_length() {
+    let mut decoder = Decoder::default();
+    let mut payload = |frame: &[u8], captured: usize| match decoder.decode(
+        Time::ZERO,
+        LinkType::Ethernet,
+        &frame[..captured],
+        frame.len() as u32,
+    ) {
+        Ok(Parsed::Segment(segment)) => Ok(segment.payload_bytes),
+        other => Err(format!("{other:?}")),
+    };
+    // A frame is filled up to 60 bytes: nothing and one byte of payload.
+    assert_eq!(payload(&frame(40, 0, 60), 60), Ok(0));
+    assert_eq!(payload(&frame(41, 0, 60), 60), Ok(1));
+    // Segmentation offload: the host's capture has length 0 where the card has yet to write it.
+    assert_eq!(payload(&frame(0, 0, 54 + 9_000), 96), Ok(9_000));
+    // 80 bytes with the header in the first fragment and 50 in the second: one segment, with the last of them.
+    assert!(payload(&frame(20 + 80, 0x2000, 114), 114).is_err());
+    assert_eq!(payload(&frame(20 + 50, 10, 84), 84), Ok(80 - 20 + 50));
+}
+
 #[test]
 fn keep_alives_are_not_data() {
     let Some((finished, counts)) = connections("iti-modbus-mb2.pcap", Options::default()) else { return };
@@ -148,6 +183,19 @@ fn the_same_syn_after_a_reset_is_one_connection() {
     assert_eq!(bytes(&finished), [[10, 0]]);
     assert_eq!(finished[0].vector.close, Close::NotSeen, "the reset was not this connection's end");
     assert!(!finished[0].vector.ends.acceptor.rst_seen);
+}
+
+#[test]
+fn an_injected_reset_ends_no_connection_that_goes_on() {
+    let mut made = Made::new(Options::default());
+    made.established();
+    made.c(ACK, 1_000, 5_000, 10);
+    made.s(RST, 5_000, 0, 0);
+    made.s(ACK, 5_000, 1_010, 20);
+    made.c(ACK, 1_010, 5_020, 30);
+    made.s(ACK, 5_020, 1_040, 40);
+    let (finished, counts) = made.finish();
+    assert_eq!((bytes(&finished), counts.port_reuse), (vec![[40, 60]], 0));
 }
 
 #[test]
