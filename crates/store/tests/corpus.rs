@@ -14,10 +14,10 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use flowloom_core::extract::{Finished, Options};
+use flowloom_core::extract::{Finished, Options, Position};
 use flowloom_core::time::Duration;
 use flowloom_core::wire::Address;
-use flowloom_core::workload::{Adu, Pattern, Side};
+use flowloom_core::workload::{Adu, Pattern, Segments, Side};
 use real_captures::{side, unique};
 use serde_json::Value;
 
@@ -246,4 +246,46 @@ fn corpus_agrees_with_other_tools() {
     let (new, gone) = (list(found.difference(&expected).collect()), list(expected.difference(&found).collect()));
     assert!(new.is_empty() && gone.is_empty(), "{tally:#?}\nnot expected:\n{new}\nexpected, not found:\n{gone}");
     assert_eq!(tally, TALLY);
+}
+
+/// Wherever the monitor is said to have stood: every packet is in one connection, flow or count, and the classes of
+/// segments are parts of a whole.
+#[test]
+fn every_packet_of_the_corpus_is_counted_once() {
+    let Some(folder) = real_captures::folder() else { return };
+    for file in truth(&folder).keys() {
+        for monitor in [Position::Mid, Position::Left, Position::Right, Position::Initiator, Position::Acceptor] {
+            let extraction = real_captures::extract(&folder.join(file), Options { monitor, ..Options::default() });
+            let counts = &extraction.counts;
+            let packets = |of: &[Finished]| -> u64 {
+                of.iter().flat_map(|one| Side::BOTH.map(|side| one.vector.ends[side].packets.unwrap_or_default())).sum()
+            };
+            assert_eq!(packets(&extraction.connections) + counts.stragglers, counts.packets, "{file}");
+            assert_eq!(packets(&extraction.flows), counts.datagrams.packets, "{file}");
+            assert_eq!(extraction.connections.len() as u64, counts.connections(), "{file}");
+            let mut sum = Segments::default();
+            for one in &extraction.connections {
+                for side in Side::BOTH {
+                    let segments = one.vector.ends[side].segments.expect("packets tell");
+                    assert_eq!(segments.repeated.total(), segments.duplicates, "{file}");
+                    assert_eq!(segments.repaired.total(), segments.lost_before, "{file}");
+                    let late = segments.reordered() + segments.lost_before + segments.uncaptured;
+                    assert_eq!(late, segments.late, "{file}");
+                    assert!(segments.missing_bytes <= one.vector.bytes(side), "{file}");
+                    sum += segments;
+                }
+            }
+            assert_eq!(sum, counts.segments, "{file}");
+            let lost_anywhere = Side::BOTH.map(|end| {
+                let segments = extraction.connections.iter().filter_map(|one| one.vector.ends[end].segments);
+                segments.fold((0, 0), |sum, next| (sum.0 + next.lost_before, sum.1 + next.repeated.lost()))
+            });
+            // Nothing is lost between a monitor and the end it stands at.
+            match monitor {
+                Position::Initiator => assert_eq!((lost_anywhere[0].0, lost_anywhere[1].1), (0, 0), "{file}"),
+                Position::Acceptor => assert_eq!((lost_anywhere[1].0, lost_anywhere[0].1), (0, 0), "{file}"),
+                _ => {}
+            }
+        }
+    }
 }
