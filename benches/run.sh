@@ -9,6 +9,9 @@ status=0
 echo "== extraction: captures to vectors (floor 3 M packets per CPU second)"
 "$examples/extraction_speed" || status=1
 echo
+echo "== flow records: NetFlow to connections (floor 0.5 M records per CPU second)"
+"$examples/flow_speed" || status=1
+echo
 echo "== simulation: three standard loads (floor 1 M bottleneck packets per CPU second and 200 MB on the third)"
 "$examples/standard_loads" || status=1
 echo
