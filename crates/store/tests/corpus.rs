@@ -65,10 +65,12 @@ enum What {
     Rst,
     MinTransit,
     Retransmissions,
+    WindowProbes,
+    Spurious,
 }
 
 /// How often each quantity was equal.
-const TALLY: [&str; 14] = [
+const TALLY: [&str; 16] = [
     "Connections 5309 of 5309",
     "Lifetime 5266 of 5267",
     "Pattern 1120 of 1120",
@@ -83,6 +85,8 @@ const TALLY: [&str; 14] = [
     "Rst 10534 of 10534",
     "MinTransit 1587 of 1647",
     "Retransmissions 10093 of 10106",
+    "WindowProbes 10534 of 10534",
+    "Spurious 10527 of 10534",
 ];
 
 /// What differs, by name, under the reason for it.
@@ -189,6 +193,9 @@ fn compare_connection(comparison: &mut Comparison, name: &str, ours: &Finished, 
         if vector.ends.initiator.syn_seen == vector.ends.acceptor.syn_seen {
             comparison.equal(What::MaxWindow, name, end.max_window.unwrap_or(0), count("max_win"));
         }
+        let flags = |name: &str| theirs["an"][name].as_u64().unwrap_or(0);
+        comparison.equal(What::WindowProbes, name, segments.window_probes, flags("zero_window_probe"));
+        comparison.equal(What::Spurious, name, segments.repeated.spurious, flags("spurious_retransmission"));
         let tcptrace = &reference["tcptrace"];
         if let Some(packets) = tcptrace["rexmt_pkts"][at].as_f64() {
             let theirs = (packets + tcptrace["ooo"][at].as_f64().unwrap_or(0.0)) as u64;
