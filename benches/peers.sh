@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Extraction beside the tools people use for similar jobs, on the same made captures, in the same run: CPU time, memory,
-# and whether they found the same connections and bytes. `make bench-peers` builds first. Exits with 1 if a floor is missed
-# or an answer differs. PACKETS and RUNS change the size of the captures (2.5 million) and how often each tool runs (3).
+# and whether they found the same connections and bytes. `make bench-peers` builds first. Exits with 1 if a floor is
+# not met or an answer differs. PACKETS and RUNS change the size of the captures (2.5 million) and how often each tool runs (5).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,4 +26,4 @@ fi
 folder=$(mktemp -d "${TMPDIR:-/tmp}/flowloom-peers.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 python3 benches/peers.py --flowloom target/release/flowloom --maker target/release/examples/busy_link \
-  --folder "$folder" --packets "${PACKETS:-2500000}" --runs "${RUNS:-3}" "$@"
+  --folder "$folder" --packets "${PACKETS:-2500000}" --runs "${RUNS:-5}" "$@"
