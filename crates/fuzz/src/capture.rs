@@ -42,6 +42,8 @@ pub struct Extracted {
     pub packets: u64,
     /// Connections that became vectors.
     pub connections: u64,
+    /// Flows of datagrams that did.
+    pub flows: u64,
 }
 
 /// Reads the capture `file` to its end or first error and extracts what it holds. Whatever is wrong with it, every
@@ -69,7 +71,7 @@ pub fn extract(file: &[u8], choice: u8) -> Extracted {
     };
     let (mut decoder, mut extractor) = (Decoder::default(), Extractor::new(extraction));
     let (mut segments, mut payload_bytes, mut link_bytes) = (0, 0, 0);
-    let (mut datagrams, mut set_aside) = (0u64, 0u64);
+    let (mut datagrams, mut datagram_bytes, mut set_aside) = (0, 0, 0);
     loop {
         match captures.next_packet() {
             Ok(Some(packet)) => {
@@ -83,7 +85,12 @@ pub fn extract(file: &[u8], choice: u8) -> Extracted {
                         link_bytes += u64::from(segment.link_bytes);
                         extractor.handle_segment(packet.time, &segment);
                     }
-                    Ok(Parsed::Datagram(_)) => datagrams += 1,
+                    Ok(Parsed::Datagram(datagram)) => {
+                        datagrams += 1;
+                        datagram_bytes += u64::from(datagram.payload_bytes);
+                        link_bytes += u64::from(datagram.link_bytes);
+                        extractor.handle_datagram(packet.time, &datagram);
+                    }
                     Err(_) => set_aside += 1,
                 }
             }
@@ -115,18 +122,26 @@ pub fn extract(file: &[u8], choice: u8) -> Extracted {
     let counts = extractor.counts();
     let of_classes = Class::ALL.map(|class| *counts.class(class));
     let sum = |what: fn(&extract::ClassCounts) -> u64| of_classes.iter().map(what).sum::<u64>();
-    assert_eq!((counts.packets, counts.link_bytes), (segments, link_bytes));
+    let of_datagrams = counts.datagrams;
+    assert_eq!((counts.packets, of_datagrams.packets), (segments, datagrams));
+    assert_eq!(counts.link_bytes + of_datagrams.link_bytes, link_bytes);
+    let flows = [of_datagrams.udp, of_datagrams.quic];
+    assert_eq!(flows.iter().map(|flows| flows.packets).sum::<u64>(), datagrams, "datagrams of no flow");
+    assert!(flows.iter().map(|flows| flows.flows).sum::<u64>() <= datagrams, "flows without a datagram");
+    let of_flows = flows.iter().map(|flows| flows.payload_bytes.initiator + flows.payload_bytes.acceptor);
+    assert!(of_flows.sum::<u64>() <= datagram_bytes, "payload from nowhere");
     assert_eq!(sum(|class| class.packets), segments, "packets of no connection");
     assert!(sum(|class| class.connections) <= segments, "connections without a packet");
     assert!(sum(|class| class.began_before.max(class.not_ended)) <= sum(|class| class.connections));
-    assert_eq!(vectors + counts.incomplete_left_out, counts.connections_where(Class::is_replayable));
-    assert!(of_vectors <= segments, "vectors of more packets than were read");
+    let connections = counts.connections_where(Class::is_replayable);
+    assert_eq!(vectors + counts.incomplete_left_out, connections + of_datagrams.kept());
+    assert!(of_vectors <= segments + datagrams, "vectors of more packets than were read");
     assert!(counts.segments.data + counts.segments.keep_alives + counts.segments.window_probes <= segments);
     check_segments(&counts.segments);
-    assert!(counts.stragglers + counts.handshake_repeated <= segments && counts.clock_backwards <= segments);
+    assert!(counts.stragglers + counts.handshake_repeated <= segments && counts.clock_backwards <= packets);
     let new = sum(|class| class.payload_bytes.initiator + class.payload_bytes.acceptor);
     assert!(new + counts.straggler_bytes <= payload_bytes, "payload from nowhere");
-    Extracted { packets, connections: counts.connections_where(Class::is_replayable) }
+    Extracted { packets, connections, flows: of_datagrams.kept() }
 }
 
 /// What became of segments does not exceed them.

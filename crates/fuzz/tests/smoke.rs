@@ -96,12 +96,14 @@ fn every_target_is_tried_here_and_by_libfuzzer() {
 #[test]
 fn made_captures_are_what_they_are_made_for() {
     // Seeds that no reader takes would make every test above pass without trying anything.
-    let connections = valid_captures().iter().enumerate().map(|(index, file)| {
+    let found = valid_captures().iter().enumerate().map(|(index, file)| {
         let read = extract(file, 0);
         assert!(read.packets > 1, "capture {index}: {read:?}");
-        read.connections
+        (read.connections, read.flows)
     });
-    assert_eq!(connections.collect::<Vec<_>>(), [3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let (connections, flows): (Vec<u64>, Vec<u64>) = found.unzip();
+    assert_eq!(connections, [3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(flows[11], 2, "{flows:?}");
 }
 
 #[test]

@@ -116,6 +116,25 @@ fn ethernet_packets() -> Vec<Vec<u8>> {
     whole.chain([4, 6].into_iter().flat_map(packets::fragments)).collect()
 }
 
+/// Datagrams of DNS and of QUIC, there and back, a second apart.
+fn datagram_flows() -> Vec<u8> {
+    let quic = [&[0xc3, 0, 0, 0, 1, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0][..], &[0; 600]].concat();
+    let frame = |port: u16, payload: &[u8]| {
+        packets::ethernet(0x0800, &[], &packets::ipv4(17, &packets::udp(port, payload), 0, 0, &[]))
+    };
+    let back = |mut frame: Vec<u8>| {
+        // Addresses and ports of IPv4 behind Ethernet.
+        frame[26..34].rotate_left(4);
+        frame[34..38].rotate_left(2);
+        frame
+    };
+    let (dns, quic) = (frame(53, &[7; 40]), frame(443, &quic));
+    let answers = [back(dns.clone()), back(quic.clone())];
+    let [dns_answer, quic_answer] = answers;
+    let there_and_back = [dns, quic.clone(), dns_answer, quic_answer.clone(), quic, quic_answer.clone(), quic_answer];
+    pcap(true, 0xa1b2_c3d4, 1, &there_and_back)
+}
+
 /// A pcapng file with an interface and a packet of every link type.
 fn all_links() -> Vec<u8> {
     let block = |kind: u32, body: &[u8]| {
@@ -206,7 +225,7 @@ pub fn valid() -> &'static [Vec<u8>] {
             }),
         );
         captures.extend(ORDERS.map(pcapng));
-        captures.push(all_links());
+        captures.extend([all_links(), datagram_flows()]);
         captures
     })
 }
