@@ -202,17 +202,6 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(3600);
 /// The default of [`Capture::active_timeout`].
 pub const ACTIVE_TIMEOUT: Duration = Duration::from_secs(1_800);
 
-/// What an option of [`Capture`] can change: a reader of which inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
-    /// Captures only.
-    Captures,
-    /// Flow records only.
-    Flows,
-    /// Both.
-    Either,
-}
-
 /// The default of [`Capture::max_memory`]: the same everywhere, because results depend on it.
 pub const MAX_MEMORY: Memory = Memory(4_000_000_000);
 
@@ -251,23 +240,24 @@ impl Capture {
         self.threads.map_or_else(cores, usize::from)
     }
 
-    /// An option that was given and changes nothing about what `reads` is about; `None` stands for vectors, which have
-    /// been read before.
-    pub fn given(&self, reads: Option<About>) -> Option<&'static str> {
+    /// An option that was given and changes nothing about how inputs of `kind` are read, and what it is about.
+    pub fn given_in_vain(&self, kind: Kind) -> Option<(&'static str, &'static str)> {
+        let (captures, flows) = (kind == Kind::Capture, kind == Kind::Flows);
+        let logs = kind == Kind::Vectors(Format::Zeek);
         let options = [
-            ("--inside", About::Captures, !self.inside.is_empty()),
-            ("--complete-only", About::Captures, self.complete_only),
-            ("--allow-truncated", About::Either, self.allow_truncated),
-            ("--idle-timeout", About::Either, self.idle_timeout != IDLE_TIMEOUT),
-            ("--allow-sampled", About::Flows, self.allow_sampled),
-            ("--active-timeout", About::Flows, self.active_timeout != ACTIVE_TIMEOUT),
-            ("--monitor", About::Captures, self.monitor != Monitor::Mid),
-            ("--vlan-key", About::Captures, self.vlan_key),
-            ("--max-memory", About::Captures, self.max_memory != MAX_MEMORY),
-            ("--threads", About::Captures, self.threads.is_some()),
+            ("--inside", "captures, flow records and logs", captures || flows || logs, !self.inside.is_empty()),
+            ("--allow-truncated", "captures and flow records", captures || flows, self.allow_truncated),
+            ("--idle-timeout", "captures and flow records", captures || flows, self.idle_timeout != IDLE_TIMEOUT),
+            ("--complete-only", "captures", captures, self.complete_only),
+            ("--monitor", "captures", captures, self.monitor != Monitor::Mid),
+            ("--vlan-key", "captures", captures, self.vlan_key),
+            ("--max-memory", "captures", captures, self.max_memory != MAX_MEMORY),
+            ("--threads", "captures", captures, self.threads.is_some()),
+            ("--allow-sampled", "flow records", flows, self.allow_sampled),
+            ("--active-timeout", "flow records", flows, self.active_timeout != ACTIVE_TIMEOUT),
         ];
-        let idle = |about| about != About::Either && Some(about) != reads || reads.is_none();
-        options.into_iter().find(|(_, about, given)| *given && idle(*about)).map(|(name, ..)| name)
+        let vain = options.into_iter().find(|(_, _, useful, given)| *given && !useful);
+        vain.map(|(option, about, ..)| (option, about))
     }
 }
 
@@ -506,8 +496,8 @@ mod tests {
         let Command::Describe(Describe { capture, .. }) = cli.command else { panic!("{:?}", cli.command) };
         assert_eq!((capture.idle_timeout, capture.active_timeout), (IDLE_TIMEOUT, ACTIVE_TIMEOUT));
         assert_eq!(capture.max_memory, MAX_MEMORY);
-        for reads in [None, Some(About::Captures), Some(About::Flows)] {
-            assert_eq!(capture.given(reads), None);
+        for kind in [Kind::Workload, Kind::Capture, Kind::Flows] {
+            assert_eq!(capture.given_in_vain(kind), None);
         }
     }
 }

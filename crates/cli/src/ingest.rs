@@ -88,7 +88,7 @@ fn extract(
     watch: impl FnMut(Time, &Result<Parsed, SetAside>, u32) + Send,
     mut sink: impl FnMut(ConnectionVector) -> Result<(), Failure> + Send,
 ) -> Result<Ingested, Failure> {
-    let inside = args.inside.iter().map(|text| parse_prefix(text)).collect::<Result<Vec<_>, _>>()?;
+    let inside = inside(args)?;
     let live = captures.inputs().iter().any(|input| input.format == Format::Interface);
     let options = Options {
         idle_timeout: args.idle_timeout,
@@ -205,10 +205,13 @@ fn unreadable(error: &CaptureError, packets: u64) -> Failure {
     }
 }
 
-/// Reads `10.0.0.0/8`, `2001:db8::/32` or a single address.
-fn parse_prefix(text: &str) -> Result<Prefix, Failure> {
-    text.parse().map_err(|_| {
-        Failure::usage(format_args!("--inside {text}: not an address prefix"))
-            .hint("write it like 10.0.0.0/8 or 2001:db8::/32")
-    })
+/// The prefixes of `--inside`: `10.0.0.0/8`, `2001:db8::/32` or single addresses.
+pub fn inside(args: &args::Capture) -> Result<Vec<Prefix>, Failure> {
+    let parse = |text: &String| {
+        text.parse().map_err(|_| {
+            Failure::usage(format_args!("--inside {text}: not an address prefix"))
+                .hint("write it like 10.0.0.0/8 or 2001:db8::/32")
+        })
+    };
+    args.inside.iter().map(parse).collect()
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use flowloom_store::flows;
 use flowloom_store::formats::{self, Format};
 
-use crate::args::{self, About};
+use crate::args;
 use crate::failure::Failure;
 
 /// The kinds of input a command may be given.
@@ -112,16 +112,9 @@ pub fn common_kind(paths: &[PathBuf]) -> Result<Kind, Failure> {
 
 /// Options that change nothing about how inputs of `kind` are read: better said than ignored.
 pub fn refuse_idle_options(options: &args::Capture, kind: Kind, path: &Path) -> Result<(), Failure> {
-    let (reads, about) = match kind {
-        Kind::Capture => (Some(About::Captures), "flow records"),
-        Kind::Flows => (Some(About::Flows), "captures"),
-        Kind::Experiment | Kind::RunFolder | Kind::Workload | Kind::Vectors(_) => {
-            (None, "reading captures and flow records")
-        }
-    };
-    match options.given(reads) {
-        Some(option) => Err(Failure::usage(format_args!(
-            "{}: {option} is about {about}, and this is {}",
+    match options.given_in_vain(kind) {
+        Some((option, about)) => Err(Failure::usage(format_args!(
+            "{}: {option} is about reading {about}, and this is {}",
             path.display(),
             kind.words()
         ))

@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use flowloom_core::extract::Prefix;
 use flowloom_core::time::Time;
-use flowloom_core::workload::ConnectionVector;
+use flowloom_core::wire::Address;
+use flowloom_core::workload::{ConnectionVector, Evidence, Host, LinkSide, Side};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::capture::Input;
 use flowloom_store::flows::{self, FlowError, FlowFacts, MergeFacts, MergeOptions};
@@ -37,6 +39,8 @@ pub struct Loaded {
 pub struct Vectors {
     source: Source,
     hosts: AddressBook,
+    /// Prefixes on the left of the link, for vectors whose addresses tell their side.
+    inside: Vec<Prefix>,
     read: u64,
 }
 
@@ -58,10 +62,32 @@ impl Iterator for Vectors {
             Source::Sorted(sorted) => sorted.next()?.map_err(unreadable),
         };
         Some(next.map(|mut vector| {
+            if let Some(side) = initiator_side(&vector, &self.inside) {
+                vector.initiator_side = side;
+            }
             self.hosts.label(&mut vector, 0);
             vector
         }))
     }
+}
+
+/// The side of the link that the initiator is on, if `inside` tells.
+fn initiator_side(vector: &ConnectionVector, inside: &[Prefix]) -> Option<LinkSide> {
+    let is_inside = |side: Side| match vector.ends[side].host {
+        Some(Host::Address(address)) => Some(inside.iter().any(|prefix| prefix.contains(Address::new(address, 0)))),
+        Some(Host::Number(_)) | None => None,
+    };
+    match (is_inside(Side::Initiator)?, is_inside(Side::Acceptor)?) {
+        (true, false) => Some(LinkSide::Left),
+        (false, true) => Some(LinkSide::Right),
+        // Both ends on one side: the prefixes do not say which way the link was crossed.
+        (true, true) | (false, false) => None,
+    }
+}
+
+/// Counts the connections of flow records whose side of the link nothing tells.
+fn count_unknown_sides(vector: &ConnectionVector, inside: &[Prefix], unknown: &mut u64) {
+    *unknown += u64::from(vector.evidence == Evidence::FlowRecord && initiator_side(vector, inside).is_none());
 }
 
 /// Opens `paths`, all of which are of `kind`: reads all of them, unless there is one and it is sorted. What has to wait
@@ -86,10 +112,11 @@ pub fn open(
         ))
         .hint("give them one by one, or extract their captures together"));
     }
+    let inside = ingest::inside(capture)?;
     let mut loaded = match kind {
         Kind::Workload => workload(&paths[0])?,
-        Kind::Vectors(format) => vector_files(paths, format, scratch, manner)?,
-        Kind::Flows => flow_records(paths, capture, scratch, manner)?,
+        Kind::Vectors(format) => vector_files(paths, format, &inside, scratch, manner)?,
+        Kind::Flows => flow_records(paths, capture, &inside, scratch, manner)?,
         Kind::Capture => captures(paths, capture, scratch, manner)?,
         Kind::Experiment | Kind::RunFolder => {
             return Err(Failure::usage(format_args!("{}: this holds no vectors", paths[0].display()))
@@ -97,6 +124,16 @@ pub fn open(
         }
     };
     loaded.vectors.hosts = book;
+    if matches!(kind, Kind::Flows | Kind::Vectors(Format::Zeek)) {
+        loaded.vectors.inside = inside;
+    }
+    let unknown = loaded.facts.capture.unknown_side_connections;
+    if unknown > 0 && !own_files && kind != Kind::Capture {
+        loaded.warnings.push((
+            format!("the side of the link is unknown for {unknown} connections; their initiators are taken as left"),
+            "say which addresses are on the left with --inside PREFIX".to_owned(),
+        ));
+    }
     if !own_files || hosts.hosts.is_some() {
         hosts::note(hosts, &mut loaded.facts.provenance);
     }
@@ -111,7 +148,11 @@ pub fn open(
 
 impl Loaded {
     fn new(facts: WorkloadFacts, warnings: Vec<(String, String)>, source: Source) -> Loaded {
-        Loaded { facts, warnings, vectors: Vectors { source, hosts: AddressBook::default(), read: 0 } }
+        Loaded {
+            facts,
+            warnings,
+            vectors: Vectors { source, hosts: AddressBook::default(), inside: Vec::new(), read: 0 },
+        }
     }
 
     /// Says what the user should know, for commands whose answer does not hold it.
@@ -140,7 +181,13 @@ fn workload(path: &Path) -> Result<Loaded, Failure> {
     Ok(Loaded::new(reader.facts().clone(), Vec::new(), Source::File(Box::new(reader))))
 }
 
-fn vector_files(paths: &[PathBuf], format: Format, scratch: &Path, manner: Manner) -> Result<Loaded, Failure> {
+fn vector_files(
+    paths: &[PathBuf],
+    format: Format,
+    inside: &[Prefix],
+    scratch: &Path,
+    manner: Manner,
+) -> Result<Loaded, Failure> {
     // Tmix files of either spelling go together; each says which it is.
     let asked = if matches!(format, Format::Tmix(_)) { None } else { Some(format) };
     let mut files = Vec::new();
@@ -149,11 +196,12 @@ fn vector_files(paths: &[PathBuf], format: Format, scratch: &Path, manner: Manne
     }
     let total = files.iter().map(VectorFile::total_bytes).sum::<Option<u64>>();
     let progress = Progress::bytes("reading", total, manner);
-    let (mut sorter, mut tally, mut done) = (Sorter::in_folder(scratch), Tally::default(), 0);
+    let (mut sorter, mut tally, mut done, mut unknown) = (Sorter::in_folder(scratch), Tally::default(), 0, 0);
     for file in &mut files {
         while let Some(vector) = file.next() {
             let vector = vector.map_err(unreadable)?;
             tally.add(&vector);
+            count_unknown_sides(&vector, inside, &mut unknown);
             sorter.push(vector).map_err(unreadable)?;
             if sorter.len().is_multiple_of(ROUND) {
                 progress.set(done + file.bytes_read());
@@ -179,6 +227,7 @@ fn vector_files(paths: &[PathBuf], format: Format, scratch: &Path, manner: Manne
     };
     if clock == Clock::Absolute {
         facts.capture.first_packet_unix_ns = tally.first().map(|first| first.as_nanos());
+        facts.capture.unknown_side_connections = unknown;
     }
     let warnings = files.iter().zip(paths).flat_map(|(file, path)| of_notes(file.notes(), Some(path))).collect();
     let sorted = sorter.finish(origin).map_err(unreadable)?;
@@ -197,7 +246,13 @@ pub fn of_notes(notes: &Notes, path: Option<&Path>) -> Vec<(String, String)> {
     told.collect()
 }
 
-fn flow_records(paths: &[PathBuf], capture: &args::Capture, scratch: &Path, manner: Manner) -> Result<Loaded, Failure> {
+fn flow_records(
+    paths: &[PathBuf],
+    capture: &args::Capture,
+    inside: &[Prefix],
+    scratch: &Path,
+    manner: Manner,
+) -> Result<Loaded, Failure> {
     fn failed(error: FlowError) -> Failure {
         let hint = error.hint();
         Failure::new(error).hint_if(hint)
@@ -217,10 +272,11 @@ fn flow_records(paths: &[PathBuf], capture: &args::Capture, scratch: &Path, mann
     let mut vectors = flows::Vectors::new(reader, merging);
     let total = paths.iter().map(|path| std::fs::metadata(path).ok().map(|data| data.len())).sum::<Option<u64>>();
     let progress = Progress::bytes("reading", total, manner);
-    let (mut sorter, mut tally) = (Sorter::in_folder(scratch), Tally::default());
+    let (mut sorter, mut tally, mut unknown) = (Sorter::in_folder(scratch), Tally::default(), 0);
     while let Some(vector) = vectors.next() {
         let vector = vector.map_err(failed)?;
         tally.add(&vector);
+        count_unknown_sides(&vector, inside, &mut unknown);
         sorter.push(vector).map_err(unreadable)?;
         if sorter.len().is_multiple_of(ROUND) {
             progress.set(vectors.facts().inputs.iter().map(|input| input.bytes_read).sum());
@@ -235,6 +291,7 @@ fn flow_records(paths: &[PathBuf], capture: &args::Capture, scratch: &Path, mann
     });
     let mut facts = tally.facts(Time::ZERO, provenance(inputs.collect()), &[]);
     facts.capture.first_packet_unix_ns = vectors.first_unix_ns();
+    facts.capture.unknown_side_connections = unknown;
     let connections = &mut facts.capture.connections;
     connections.total = merged.connections;
     (connections.no_data, connections.one_way) = (merged.no_data, merged.one_way);

@@ -8,7 +8,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 use flowloom_sim::{Bottleneck, Config};
-use flowloom_store::workload::WorkloadFacts;
+use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
 use crate::experiment::{self, Experiment, RateChoice};
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ pub fn config(experiment: &Experiment, facts: &WorkloadFacts) -> Result<Config, 
     }
     let config = Config {
         bottleneck: Bottleneck {
-            rate: rate(experiment.network.bottleneck.rate.value, facts, length),
+            rate: rate(experiment.network.bottleneck.rate.value, facts, length)?,
             delay: experiment.network.bottleneck.delay.value,
             limit: experiment.network.bottleneck.queue.limit.value,
         },
@@ -66,21 +66,29 @@ pub fn config(experiment: &Experiment, facts: &WorkloadFacts) -> Result<Config, 
 const UNKNOWN_RTT: Duration = Duration::from_millis(100);
 
 /// The rate of the bottleneck (methods M.9).
-fn rate(choice: RateChoice, facts: &WorkloadFacts, length: Duration) -> Rate {
+fn rate(choice: RateChoice, facts: &WorkloadFacts, length: Duration) -> Result<Rate, Failure> {
     const DEFAULT: u64 = 1_000_000_000;
     let traffic = &facts.traffic;
     let directions = [LinkSide::Left, LinkSide::Right];
     let bits_per_second = |bytes: u64, time: Duration| 8.0 * bytes as f64 / time.as_secs_f64().max(1e-9);
     let bits = match choice {
-        RateChoice::Fixed(rate) => return rate,
+        RateChoice::Fixed(rate) => return Ok(rate),
         RateChoice::Auto => {
             let peak = bits_per_second(facts.capture.peak_10ms_bytes, TrafficSeries::WIDTH);
             DEFAULT.max((2.0 * peak).ceil() as u64)
         }
         RateChoice::OfLoad(factor) => {
+            if *traffic == TrafficFacts::default() {
+                return Err(Failure::usage(
+                    "the rate is relative to the original's load, which this workload does not know",
+                )
+                .hint(
+                    "give a rate, as in --rate 100mbit; captures and workloads extracted from them know their load",
+                ));
+            }
             let load = directions.map(|from| bits_per_second(traffic.replayed.from(from).total().bytes, length));
             ((factor * load[0].max(load[1])).ceil() as u64).max(Config::MIN_BITS_PER_SECOND)
         }
     };
-    Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED)
+    Ok(Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED))
 }

@@ -1,12 +1,13 @@
 //! `flowloom convert`: vectors from one form to another.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use flowloom_core::time::Duration;
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::metric::Unit;
 use flowloom_report::text::thousands;
-use flowloom_store::formats::{Assumptions, Format, Rows, VectorWriter};
+use flowloom_store::formats::{Assumptions, Format, FormatError, Notes, Rows, VectorWriter};
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 use serde_json::json;
 
@@ -121,13 +122,7 @@ impl Job<'_> {
             return Err(empty(&facts));
         }
         let rtt = self.assumed_rtt(&facts)?;
-        let unwritable = load::unreadable;
-        let mut writer = VectorWriter::create(self.output, self.to, self.rows, Assumptions { rtt }, facts.clone())
-            .map_err(unwritable)?;
-        for vector in &mut loaded.vectors {
-            writer.write(&vector?).map_err(unwritable)?;
-        }
-        let notes = writer.finish().map_err(unwritable)?;
+        let Some(notes) = self.write(&mut loaded, rtt)? else { return Ok(Exit::Done) };
         loaded.warnings.extend(load::of_notes(&notes, None));
         loaded.warnings.extend(self.lost(&facts));
         loaded.warn(manner);
@@ -136,6 +131,27 @@ impl Job<'_> {
             manner.answer(|| self.object(&loaded, notes.vectors), || self.sentence(&facts, notes.vectors))?;
         }
         Ok(Exit::Done)
+    }
+
+    /// Writes all of it; `None` if who read standard output has gone, which is no error.
+    fn write(&self, loaded: &mut Loaded, rtt: Duration) -> Result<Option<Notes>, Failure> {
+        let has_left = |error: &FormatError| match error {
+            FormatError::Write { source, .. } => self.output.is_none() && source.kind() == ErrorKind::BrokenPipe,
+            _ => false,
+        };
+        let facts = loaded.facts.clone();
+        let mut writer = VectorWriter::create(self.output, self.to, self.rows, Assumptions { rtt }, facts)
+            .map_err(load::unreadable)?;
+        for vector in &mut loaded.vectors {
+            match writer.write(&vector?) {
+                Err(error) if has_left(&error) => return Ok(None),
+                written => written.map_err(load::unreadable)?,
+            }
+        }
+        match writer.finish() {
+            Err(error) if has_left(&error) => Ok(None),
+            finished => finished.map(Some).map_err(load::unreadable),
+        }
     }
 
     /// The round-trip time to write where none is known. Tmix cannot leave it out, and inventing all of them is for the

@@ -142,7 +142,7 @@ fn flow_level_input_is_marked_and_nothing_is_invented() {
     let run = bench.json(&["run", "log-of-monday", "-o", "r", "--json"]);
     let warnings = run["warnings"].to_string();
     assert!(warnings.contains("connections of which only totals are known: 3"), "{warnings}");
-    assert_eq!(bench.json(&["describe", "w.parquet", "--json"])["workload"]["connections"]["total"], 3);
+    assert_eq!(bench.json(&["describe", "w.parquet", "--json"])["workload"]["connections"]["total"], 2);
 }
 
 #[test]
@@ -214,6 +214,69 @@ fn pipes_and_compression() {
     assert!(!bench.path("y.csv").exists());
 }
 
+#[test]
+fn standard_input_and_readers_that_leave() {
+    let bench = Bench::new();
+    let command = || {
+        let mut command = assert_cmd::Command::cargo_bin("flowloom").unwrap();
+        command.current_dir(bench.folder.path());
+        command
+    };
+    let words = ["convert", "-", "-o", "w.parquet", "--from", "zeek", "--quiet"];
+    command().args(words).write_stdin(ZEEK).assert().success();
+    assert_eq!(vectors(&bench, "w.parquet").len(), 3);
+    bench.file("c.pcap", &Traffic::many(2_000).pcap());
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_flowloom"))
+        .current_dir(bench.folder.path())
+        .args(["convert", "c.pcap", "-o", "-", "--to", "jsonl"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let said = child.wait_with_output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+}
+
+#[test]
+fn a_capture_of_exporters_is_read_as_flow_records_if_asked_for() {
+    let Some(path) = shared("flows/netflow/netflow5.dat") else { return };
+    let file = std::fs::read(&path).unwrap();
+    // pcap, raw IP: each message in a UDP datagram to port 2055.
+    let mut capture = [0xa1b2_c3d4u32, 0x0002_0004, 0, 0, 65_535, 101].map(u32::to_be_bytes).concat();
+    let mut rest = &file[..];
+    while !rest.is_empty() {
+        let records = usize::from(u16::from_be_bytes([rest[2], rest[3]]));
+        let (message, after) = rest.split_at(24 + 48 * records);
+        rest = after;
+        let [udp, ip] = [8, 28].map(|headers| (headers + message.len()) as u16);
+        capture.extend([1_500_000_000, 0, u32::from(ip), u32::from(ip)].map(u32::to_be_bytes).concat());
+        capture.extend([0x45, 0, (ip >> 8) as u8, ip as u8, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2]);
+        capture.extend([0xc0, 0, 0x08, 0x07, (udp >> 8) as u8, udp as u8, 0, 0]);
+        capture.extend(message);
+    }
+    let bench = Bench::new();
+    bench.file("exporters.pcap", &capture);
+    bench.flowloom(&["convert", "exporters.pcap", "--from", "flows", "-o", "w.parquet"]).succeeded();
+    bench.flowloom(&["convert", &path, "-o", "direct.parquet"]).succeeded();
+    assert_eq!(vectors(&bench, "w.parquet"), vectors(&bench, "direct.parquet"));
+}
+
+#[test]
+fn prefixes_tell_the_side_of_the_link_where_addresses_are_known() {
+    let bench = Bench::new();
+    bench.file("conn.log", ZEEK.as_bytes());
+    let said = bench.flowloom(&["convert", "conn.log", "-o", "w.parquet"]);
+    assert!(said.succeeded().err.contains("the side of the link is unknown for 3 connections"), "{}", said.err);
+    let said = bench.flowloom(&["convert", "conn.log", "-o", "w.parquet", "--force", "--inside", "192.0.2.0/24"]);
+    assert!(!said.succeeded().err.contains("the side of the link"), "{}", said.err);
+    let all = vectors(&bench, "w.parquet");
+    assert!(all.iter().all(|vector| vector.initiator_side == LinkSide::Right && vector.ends.initiator.host.is_none()));
+    // A share of a load that nobody counted is no rate.
+    bench.flowloom(&["run", "w.parquet", "-o", "r", "--rate", "105%"]).failed(2, &["relative to the original's load"]);
+    bench.flowloom(&["run", "w.parquet", "-o", "r", "--rate", "10mbit"]).succeeded();
+}
+
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -249,7 +312,8 @@ fn what_cannot_be_meant_is_refused() {
     convert(&["w.cvec", "conn.log", "-o", "x.csv"])
         .failed(2, &["w.cvec is a file of Tmix vectors, and conn.log is a conn.log"]);
     convert(&["w.cvec", "-o", "x.csv", "--inside", "10.0.0.0/8"]).failed(2, &["--inside", "a file of Tmix vectors"]);
-    convert(&["c.pcap", "-o", "x.csv", "--allow-sampled"]).failed(2, &["--allow-sampled is about flow records"]);
+    convert(&["c.pcap", "-o", "x.csv", "--allow-sampled"])
+        .failed(2, &["--allow-sampled is about reading flow records"]);
     convert(&["w.cvec", "-o", "x.csv", "--rtt", "1ms"]).failed(2, &["--rtt is about Tmix"]);
     convert(&["missing.cvec", "-o", "x.csv"]).failed(1, &["missing.cvec", "hint"]);
     convert(&["notes.csv", "-o", "x.csv"]).failed(1, &["notes.csv:1: other columns"]);

@@ -50,32 +50,32 @@ impl VectorWriter {
     ) -> Result<VectorWriter, FormatError> {
         let name = path.map_or_else(|| "standard output".to_owned(), |path| path.display().to_string());
         let failed = |source: io::Error| FormatError::Write { file: name.clone(), source };
-        if format == Format::Parquet {
-            let Some(path) = path else {
-                return Err(FormatError::Unwritable {
-                    file: name,
+        let mut staged = None;
+        let mut open = || -> Result<Out, FormatError> {
+            let out: Box<dyn Write + Send> = match path {
+                None => Box::new(io::stdout()),
+                Some(path) => {
+                    let (waiting, file) = StagedFile::create(path).map_err(failed)?;
+                    staged = Some(waiting);
+                    Box::new(file)
+                }
+            };
+            Ok(BufWriter::with_capacity(1 << 18, out))
+        };
+        let sink = match format {
+            Format::Parquet => {
+                let path = path.ok_or_else(|| FormatError::Unwritable {
+                    file: name.clone(),
                     problem: "a Parquet file cannot be written to a pipe".to_owned(),
                     hint: "name a file, or write jsonl with --to jsonl",
-                });
-            };
-            let sink = Sink::Parquet(Box::new(WorkloadWriter::create(path)?));
-            return Ok(VectorWriter { name, staged: None, sink, facts, notes: Notes::default() });
-        }
-        let (staged, out): (_, Box<dyn Write + Send>) = match path {
-            None => (None, Box::new(io::stdout())),
-            Some(path) => {
-                let (staged, file) = StagedFile::create(path).map_err(failed)?;
-                (Some(staged), Box::new(file))
+                })?;
+                Sink::Parquet(Box::new(WorkloadWriter::create(path)?))
             }
+            Format::Tmix(spelling) => Sink::Tmix(TmixWriter::new(open()?, spelling, assumptions).map_err(failed)?),
+            Format::Zeek => Sink::Zeek(ZeekWriter::new(open()?, facts.capture.first_packet_unix_ns).map_err(failed)?),
+            Format::Csv => Sink::Csv(Box::new(CsvWriter::new(open()?, rows).map_err(failed)?)),
+            Format::JsonLines => Sink::JsonLines(JsonLinesWriter::new(open()?, &facts).map_err(failed)?),
         };
-        let out = BufWriter::with_capacity(1 << 18, out);
-        let sink = match format {
-            Format::Tmix(spelling) => TmixWriter::new(out, spelling, assumptions).map(Sink::Tmix),
-            Format::Zeek => ZeekWriter::new(out, facts.capture.first_packet_unix_ns).map(Sink::Zeek),
-            Format::Csv => CsvWriter::new(out, rows).map(|writer| Sink::Csv(Box::new(writer))),
-            Format::JsonLines | Format::Parquet => JsonLinesWriter::new(out, &facts).map(Sink::JsonLines),
-        };
-        let sink = sink.map_err(failed)?;
         Ok(VectorWriter { name, staged, sink, facts, notes: Notes::default() })
     }
 
