@@ -67,10 +67,11 @@ enum What {
     Retransmissions,
     WindowProbes,
     Spurious,
+    HandshakeRepeated,
 }
 
 /// How often each quantity was equal.
-const TALLY: [&str; 16] = [
+const TALLY: [&str; 17] = [
     "Connections 5309 of 5309",
     "Lifetime 5266 of 5267",
     "Pattern 1120 of 1120",
@@ -87,6 +88,7 @@ const TALLY: [&str; 16] = [
     "Retransmissions 10093 of 10106",
     "WindowProbes 10534 of 10534",
     "Spurious 10527 of 10534",
+    "HandshakeRepeated 5251 of 5267",
 ];
 
 /// What differs, by name, under the reason for it.
@@ -175,6 +177,9 @@ fn compare_connection(comparison: &mut Comparison, name: &str, ours: &Finished, 
         let difference = adu_difference(ours, address(&reference["client"]), list);
         comparison.note(What::Adus, name, difference);
     }
+    let more = |direction: &str, flags: &str| reference[direction][flags].as_u64() > Some(1);
+    let repeated = ["c2s", "s2c"].iter().any(|direction| more(direction, "syn") || more(direction, "synack"));
+    comparison.equal(What::HandshakeRepeated, name, vector.handshake_repeated, repeated);
     for (at, (end, direction)) in [("client", "c2s"), ("server", "s2c")].into_iter().enumerate() {
         let name = &format!("{name} {direction}");
         let side = side(ours, address(&reference[end]));

@@ -12,7 +12,7 @@ use super::Class;
 use super::adus::{self, Bytes, Runs};
 use super::coverage::{Coverage, Place};
 use super::exchange::Sent;
-use super::recovery::{ASKING, Duplicate, Late, Passed, Recovery, Situation};
+use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Recovery, Situation};
 use super::sequence;
 use super::transit::{Handshake, NEVER, Timed};
 
@@ -685,7 +685,8 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
     own.mss = own.mss.or(seen.mss);
     own.window_scale = own.window_scale.or(seen.window_scale);
     own.syn_window = own.syn_window.max(seen.window);
-    if again && seen.ip_id.is_some() && seen.ip_id == own.last_id {
+    let same_id = seen.ip_id.is_some() && seen.ip_id == own.last_id;
+    if again && same_id && now - handshake.asked() <= COPY_WITH_ID {
         // The same packet once more, not another try.
         return;
     }

@@ -23,7 +23,7 @@ const ANSWER_SLACK: u64 = 50_000_000;
 const COPY_WITHOUT_ID: u64 = 100_000;
 
 /// A packet of the same identification within this is a copy; after it, identifications may have come round.
-const COPY_WITH_ID: u64 = SHORTEST_TIMEOUT;
+pub(super) const COPY_WITH_ID: u64 = SHORTEST_TIMEOUT;
 
 /// The lag below which a late segment is reordering where no round trip is known.
 const REORDERING_WITHOUT_RTT: u64 = 3_000_000;

@@ -485,6 +485,20 @@ fn a_copy_is_no_retransmission() {
 }
 
 #[test]
+fn a_syn_sent_again_under_the_same_identification_is_no_copy() {
+    let repeated = |after: u64| {
+        let mut t = Transcript::new();
+        t.ip_id = 5;
+        t.flags(0, I, 0, 0, 0, Flags::SYN);
+        t.flags(after, I, 0, 0, 0, Flags::SYN);
+        t.flags(after + 40_000, A, 0, 1, 0, Flags::SYN | Flags::ACK);
+        t.i(after + 50_000, 1, 1, 100);
+        t.finish().1.handshake_repeated
+    };
+    assert_eq!([repeated(200_000), repeated(1_000_000)], [false, true]);
+}
+
+#[test]
 fn a_duplicate_whose_original_is_forgotten_is_unknown_unless_no_time_fits_another_class() {
     let again = |lag: u64| {
         let mut t = Transcript::established();

@@ -138,6 +138,11 @@ impl Handshake {
         self.stage == Stage::Established
     }
 
+    /// When its last segment passed that waits for an answer.
+    pub fn asked(&self) -> u64 {
+        self.asked
+    }
+
     /// When it was complete, if both its last segments were seen.
     pub fn established(&self) -> Option<u64> {
         (self.established != NEVER).then_some(self.established)
@@ -166,7 +171,10 @@ impl Handshake {
     pub fn syn_ack(&mut self, now: u64, answers: bool) -> Option<u64> {
         let sample = (self.stage == Stage::Syn && answers).then(|| now - self.asked);
         match self.stage {
-            Stage::Established => return None,
+            Stage::Established => {
+                self.repeated = true;
+                return None;
+            }
             Stage::SynAck => self.repeated = true,
             Stage::Nothing | Stage::Syn => self.round_trip = sample.unwrap_or(NEVER),
         }
@@ -221,5 +229,16 @@ mod tests {
         assert_eq!(handshake.syn_ack(3_040, true), Some(40));
         assert_eq!(handshake.acknowledged(3_040), Some(0), "zero is a sample");
         assert_eq!((handshake.round_trip(), handshake.is_repeated()), (Some(40), true));
+    }
+
+    #[test]
+    fn a_syn_ack_repeated_after_its_answer_changes_no_sample_and_is_flagged() {
+        let mut handshake = Handshake::default();
+        handshake.syn(0, false);
+        handshake.syn_ack(40, true);
+        assert_eq!(handshake.acknowledged(50), Some(10));
+        assert_eq!(handshake.syn_ack(1_000, true), None);
+        assert_eq!(handshake.acknowledged(1_060), None);
+        assert_eq!((handshake.round_trip(), handshake.is_repeated()), (Some(50), true));
     }
 }
