@@ -45,7 +45,22 @@ fn ipfix() -> Vec<u8> {
     [&header[..], &sets].concat()
 }
 
-/// Inputs of the flow target: each version, and one message after the other.
+/// A pcap file of packets that begin with IPv4, each a UDP datagram of an exporter.
+fn captured(messages: &[Vec<u8>]) -> Vec<u8> {
+    let words = |words: [u32; 4]| words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+    let mut file = [words([0xa1b2_c3d4, 0x0004_0002, 0, 0]), vec![0, 0, 4, 0, 101, 0, 0, 0]].concat();
+    for message in messages {
+        let length = 28 + message.len() as u16;
+        file.extend(words([0x6553_f100, 0, u32::from(length), u32::from(length)]));
+        file.extend([[0x45, 0], length.to_be_bytes()].concat());
+        file.extend([0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 0x30, 0x39, 8, 7]);
+        file.extend([(length - 20).to_be_bytes(), [0, 0]].concat());
+        file.extend(message);
+    }
+    file
+}
+
+/// Inputs of the flow target: each version, one message after the other, and a capture of all.
 pub fn messages() -> Vec<Vec<u8>> {
-    vec![v5(), v9(), ipfix(), [v9(), v9()].concat(), [ipfix(), ipfix()].concat()]
+    vec![v5(), v9(), ipfix(), [v9(), v9()].concat(), [ipfix(), ipfix()].concat(), captured(&[v5(), v9(), ipfix()])]
 }
