@@ -100,12 +100,18 @@ pub struct Capture {
     /// Use what is readable of a capture that was cut off
     #[arg(long)]
     pub allow_truncated: bool,
-    /// Keep only connections whose SYN and whose FIN or RST were seen
+    /// Keep only TCP connections whose SYN and whose FIN or RST were seen
     #[arg(long)]
     pub complete_only: bool,
     /// A connection ends after this long without a packet [flow records: 60s]
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub idle_timeout: Duration,
+    /// A flow of UDP or QUIC datagrams ends after this long without one
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub udp_idle_timeout: Duration,
+    /// Leave UDP and QUIC out
+    #[arg(long)]
+    pub tcp_only: bool,
     /// Where the monitor stood: near one end of every path, segments that pass twice or late mean something else
     #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
     pub monitor: Monitor,
@@ -202,6 +208,9 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(3600);
 /// The default of [`Capture::active_timeout`].
 pub const ACTIVE_TIMEOUT: Duration = Duration::from_secs(1_800);
 
+/// The default of [`Capture::udp_idle_timeout`].
+pub const UDP_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// The default of [`Capture::max_memory`]: the same everywhere, because results depend on it.
 pub const MAX_MEMORY: Memory = Memory(4_000_000_000);
 
@@ -249,6 +258,8 @@ impl Capture {
             ("--allow-truncated", "captures and flow records", captures || flows, self.allow_truncated),
             ("--idle-timeout", "captures and flow records", captures || flows, self.idle_timeout != IDLE_TIMEOUT),
             ("--complete-only", "captures", captures, self.complete_only),
+            ("--udp-idle-timeout", "captures", captures, self.udp_idle_timeout != UDP_IDLE_TIMEOUT),
+            ("--tcp-only", "captures", captures, self.tcp_only),
             ("--monitor", "captures", captures, self.monitor != Monitor::Mid),
             ("--vlan-key", "captures", captures, self.vlan_key),
             ("--max-memory", "captures", captures, self.max_memory != MAX_MEMORY),

@@ -92,6 +92,7 @@ fn extract(
     let live = captures.inputs().iter().any(|input| input.format == Format::Interface);
     let options = Options {
         idle_timeout: args.idle_timeout,
+        datagram_idle_timeout: args.udp_idle_timeout,
         monitor: args.monitor.position(),
         inside,
         vlan_key: args.vlan_key,
@@ -111,6 +112,7 @@ fn extract(
         captured_bytes: 0,
         progress: Progress::bytes("extracting", total, manner),
         live,
+        tcp_only: args.tcp_only,
         watch,
         interrupted: false,
     };
@@ -147,6 +149,7 @@ struct Reader<W> {
     progress: Progress,
     /// An interface: an interrupt ends the capture by itself, and nothing is missing then.
     live: bool,
+    tcp_only: bool,
     watch: W,
     interrupted: bool,
 }
@@ -163,14 +166,20 @@ impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<W> {
             self.captured_bytes += u64::from(packet.wire_length);
             let parsed = packet.decode(&mut self.decoder);
             (self.watch)(packet.time, &parsed, packet.wire_length);
-            match parsed {
-                Ok(Parsed::Segment(segment)) => {
-                    if let Some(packet) = self.front.handle_segment(packet.time, &segment) {
-                        of_parts[packet.part()].push(packet);
-                    }
+            let before = match parsed {
+                Ok(Parsed::Segment(segment)) => self.front.handle_segment(packet.time, &segment),
+                Ok(Parsed::Datagram(datagram)) if !self.tcp_only => self.front.handle_datagram(packet.time, &datagram),
+                Ok(Parsed::Datagram(_)) => {
+                    self.packets_set_aside.count(SetAside::Udp, packet.wire_length);
+                    None
                 }
-                Ok(Parsed::Datagram(_)) => self.packets_set_aside.count(SetAside::Udp, packet.wire_length),
-                Err(reason) => self.packets_set_aside.count(reason, packet.wire_length),
+                Err(reason) => {
+                    self.packets_set_aside.count(reason, packet.wire_length);
+                    None
+                }
+            };
+            if let Some(packet) = before {
+                of_parts[packet.part()].push(packet);
             }
             // Looking at clocks and signals for every packet would cost more than the packet.
             if self.packets.is_multiple_of(4096) && self.look_up() {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use flowloom_core::extract::{Class, Counts, SideRule, TrafficSeries};
+use flowloom_core::extract::{Class, Counts, FlowCounts, SideRule, TrafficSeries};
 use flowloom_core::wire::SetAsideCounts;
 use flowloom_core::workload::{InitiatorRule, LinkSide, Pattern, Repaired, Repeated};
 use flowloom_report::describe::ClassShare;
 use flowloom_store::capture::{Format, InputFacts, Skipped};
 use flowloom_store::workload::{
-    CaptureFacts, ConnectionCounts, DirectionSeries, InputFile, PerSideBytes, Provenance, TrafficFacts,
+    CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PerSideBytes, Provenance,
+    TrafficFacts,
 };
 
 use crate::args;
@@ -42,6 +43,7 @@ pub struct Summary {
     payload_bytes: PerSideBytes,
     set_aside: BTreeMap<String, u64>,
     tcp: TcpCounts,
+    datagrams: DatagramCounts,
     initiator_rule: BTreeMap<&'static str, u64>,
     link_side_rule: BTreeMap<&'static str, u64>,
     inputs: Vec<InputSummary>,
@@ -77,6 +79,16 @@ struct TcpCounts {
     halves_in_two_vlans: u64,
     clock_ran_backwards: u64,
     starts_moved: u64,
+}
+
+/// UDP and QUIC.
+#[derive(Serialize)]
+struct DatagramCounts {
+    packets: u64,
+    link_bytes: u64,
+    udp: FlowFacts,
+    quic: FlowFacts,
+    ended_by_memory_limit: u64,
 }
 
 /// Duplicate segments by what they were.
@@ -157,7 +169,7 @@ impl Ingested {
         }
     }
 
-    /// What was set aside, by reason: packets that are no TCP segment and connections that are not replayed.
+    /// What was set aside, by reason: packets that are neither TCP nor UDP, connections and flows that cannot be replayed.
     fn set_aside(&self) -> BTreeMap<String, u64> {
         let packets =
             self.packets_set_aside.iter().map(|(reason, count)| (format!("packets-{}", reason.name()), count));
@@ -165,6 +177,7 @@ impl Ingested {
             ("connections-no-data", self.connections().no_data),
             ("connections-one-way", self.connections().one_way),
             ("connections-incomplete", self.counts.incomplete_left_out),
+            ("flows-no-data", self.counts.datagrams.udp.no_data + self.counts.datagrams.quic.no_data),
         ];
         packets
             .chain(connections.map(|(name, count)| (name.to_owned(), count)))
@@ -178,10 +191,16 @@ impl Ingested {
         let replayable = connections.sequential + connections.concurrent;
         let mut warnings = Vec::new();
         let mut warn = |cause: String, remedy| warnings.push((cause, remedy));
-        if self.counts.packets == 0 {
+        let datagrams = self.counts.datagrams;
+        if self.counts.packets + datagrams.packets == 0 {
             warn(
-                format!("none of the {} packets is a TCP segment that could be read", self.packets),
-                "`flowloom describe` says what they are; capture with `tcpdump -s 96 tcp`",
+                format!("none of the {} packets is TCP or UDP that could be read", self.packets),
+                "`flowloom describe` says what they are; capture with `tcpdump -s 96 tcp or udp`",
+            );
+        } else if self.counts.packets == 0 {
+            warn(
+                "no connection can be replayed: there is UDP and no TCP".to_owned(),
+                "the flows of datagrams are kept; capture TCP too",
             );
         } else if replayable == 0 {
             warn(
@@ -267,6 +286,12 @@ impl Ingested {
                 "raise --max-memory, or lower --idle-timeout",
             );
         }
+        if datagrams.memory_ended > 0 {
+            warn(
+                format!("{} flows of datagrams were cut because memory was full", datagrams.memory_ended),
+                "raise --max-memory, or lower --udp-idle-timeout",
+            );
+        }
         if vlan_changes > 0 {
             warn(
                 format!(
@@ -316,6 +341,12 @@ impl Ingested {
                 say(format!("{count} connections set aside: {why}"));
             }
         }
+        let DatagramFacts { udp, quic } = self.datagrams();
+        for (name, FlowFacts { flows, no_data, one_way, .. }) in [("UDP", udp), ("QUIC", quic)] {
+            if flows > 0 {
+                say(format!("{flows} {name} flows, {one_way} of one direction; {no_data} set aside: no payload byte"));
+            }
+        }
         let by_rule = |names: [&str; 4], counts: [u64; 4]| {
             let told = names.into_iter().zip(counts).filter(|(_, count)| *count > 0);
             told.map(|(name, count)| format!("{count} by {name}")).collect::<Vec<_>>().join(", ")
@@ -325,6 +356,21 @@ impl Ingested {
         let sides = ["direction marks", "--inside", "MAC addresses", "nothing (taken as left)"];
         say(format!("side of the link told: {}", by_rule(sides, side_rules)));
         text
+    }
+
+    /// Flows of datagrams by protocol.
+    fn datagrams(&self) -> DatagramFacts {
+        let facts = |counts: FlowCounts| FlowFacts {
+            flows: counts.flows,
+            no_data: counts.no_data,
+            one_way: counts.one_way,
+            packets: counts.packets,
+            payload_bytes: PerSideBytes {
+                initiator: counts.payload_bytes.initiator,
+                acceptor: counts.payload_bytes.acceptor,
+            },
+        };
+        DatagramFacts { udp: facts(self.counts.datagrams.udp), quic: facts(self.counts.datagrams.quic) }
     }
 
     /// The capture's facts for a workload file.
@@ -342,6 +388,7 @@ impl Ingested {
             first_packet_unix_ns: self.counts.first.filter(|_| !self.options.anonymize).map(|time| time.as_nanos()),
             connections: self.connections(),
             payload_bytes: payload,
+            datagrams: self.datagrams(),
             set_aside: self.set_aside(),
             unknown_side_connections: self.counts.side_rule(SideRule::Unknown),
             warnings: self
@@ -357,6 +404,8 @@ impl Ingested {
         let options = [
             ("inside", serde_json::json!(self.options.inside)),
             ("idle_timeout_ns", serde_json::json!(self.options.idle_timeout.as_nanos())),
+            ("udp_idle_timeout_ns", serde_json::json!(self.options.udp_idle_timeout.as_nanos())),
+            ("tcp_only", serde_json::json!(self.options.tcp_only)),
             ("monitor", serde_json::json!(self.options.monitor.word())),
             ("complete_only", serde_json::json!(self.options.complete_only)),
             ("vlan_key", serde_json::json!(self.options.vlan_key)),
@@ -454,6 +503,13 @@ impl Ingested {
                 halves_in_two_vlans: counts.vlan_halves,
                 clock_ran_backwards: counts.clock_backwards,
                 starts_moved: counts.starts_moved,
+            },
+            datagrams: DatagramCounts {
+                packets: counts.datagrams.packets,
+                link_bytes: counts.datagrams.link_bytes,
+                udp: facts.datagrams.udp,
+                quic: facts.datagrams.quic,
+                ended_by_memory_limit: counts.datagrams.memory_ended,
             },
             initiator_rule: rules.map(|(name, rule)| (name, counts.initiator_rule(rule))).into(),
             link_side_rule: sides.map(|(name, rule)| (name, counts.side_rule(rule))).into(),

@@ -89,7 +89,7 @@ impl Original {
 /// What is not replayed, in words, from reasons as files keep them (`connections-no-data`, `packets-udp`):
 /// `40 connections: 32 no data, 8 one direction only; 5 packets: UDP`. Empty if nothing is.
 pub fn set_aside_text(set_aside: &BTreeMap<String, u64>) -> String {
-    let kinds = ["connections", "packets"].into_iter().filter_map(|kind| {
+    let kinds = ["connections", "flows", "packets"].into_iter().filter_map(|kind| {
         let reasons: Vec<(&str, u64)> = set_aside
             .iter()
             .filter_map(|(name, &count)| Some((name.strip_prefix(kind)?.strip_prefix('-')?, count)))
@@ -112,7 +112,7 @@ fn reason(name: &str) -> String {
         "incomplete" => "incomplete (--complete-only)".to_owned(),
         "not-ip" => "not IP".to_owned(),
         "ip-fragment" => "IP fragment".to_owned(),
-        "udp" | "icmp" | "mpls" => name.to_uppercase(),
+        "udp" | "quic" | "icmp" | "mpls" => name.to_uppercase(),
         "udp-fragment" => "UDP fragment".to_owned(),
         other => other.replace('-', " "),
     }
@@ -134,6 +134,7 @@ mod tests {
         let set_aside = [
             ("connections-no-data", 32),
             ("connections-one-way", 8),
+            ("flows-udp", 12),
             ("packets-udp", 1_269),
             ("packets-not-ip", 1),
             ("packets-header-cut", 2),
@@ -141,7 +142,7 @@ mod tests {
         let set_aside = set_aside.map(|(name, count)| (name.to_owned(), count)).into();
         assert_eq!(
             set_aside_text(&set_aside),
-            "40 connections: 32 no data, 8 one direction only; 1,272 packets: 2 header cut, 1 not IP, 1,269 UDP"
+            "40 connections: 32 no data, 8 one direction only; 12 flows: UDP; 1,272 packets: 2 header cut, 1 not IP, 1,269 UDP"
         );
         assert_eq!(set_aside_text(&BTreeMap::from([("connections-no-data".to_owned(), 1)])), "1 connection: no data");
         assert_eq!(set_aside_text(&BTreeMap::new()), "");

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use flowloom_core::path::PathDelays;
 use flowloom_core::record::{Outcome, Recorder};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, Side};
+use flowloom_core::workload::{ConnectionVector, Protocol, Side};
 
 use crate::config::Config;
 use crate::connection::Connection;
@@ -150,16 +150,23 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
 
     /// Reads the next vector and schedules its turn, if it starts in the window.
     fn advance_workload(&mut self) -> Result<(), RunError<W, R::Error>> {
-        let Some(vector) = self.workload.vectors.next().transpose().map_err(RunError::Workload)? else { return Ok(()) };
-        let (start, previous) = (vector.start, self.workload.last_start);
-        if start < previous {
-            return Err(RunError::Unsorted { id: vector.id, start, previous });
-        }
-        if start.since(Time::ZERO) < self.network.config.window {
+        while let Some(vector) = self.workload.vectors.next().transpose().map_err(RunError::Workload)? {
+            let (start, previous) = (vector.start, self.workload.last_start);
+            if start < previous {
+                return Err(RunError::Unsorted { id: vector.id, start, previous });
+            }
+            if start.since(Time::ZERO) >= self.network.config.window {
+                break;
+            }
             self.workload.last_start = start;
+            if vector.protocol != Protocol::Tcp {
+                self.summary.datagram_flows += 1;
+                continue;
+            }
             self.workload.read += 1;
             self.workload.next = Some(vector);
             self.network.events.push(start.before(MAX_LEAD), Event::Reach);
+            break;
         }
         Ok(())
     }

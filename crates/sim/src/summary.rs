@@ -17,6 +17,8 @@ pub struct Summary {
     pub events: u64,
     /// When the last event happened, or the run was cut.
     pub end: Time,
+    /// Flows of datagrams in the workload, which are left out: this replays TCP.
+    pub datagram_flows: u64,
     /// The run was stopped from outside; everything up to [`Summary::end`] was recorded.
     pub interrupted: bool,
 }

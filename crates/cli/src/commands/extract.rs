@@ -10,7 +10,7 @@ use flowloom_report::text::thousands;
 use serde_json::json;
 
 use flowloom_store::formats::{Format, Rows};
-use flowloom_store::workload::{WorkloadError, WorkloadWriter};
+use flowloom_store::workload::{DatagramFacts, WorkloadError, WorkloadWriter};
 
 use crate::args;
 use crate::commands::convert::Job;
@@ -79,14 +79,24 @@ pub fn unwritable(error: WorkloadError) -> Failure {
 fn sentence(ingested: &Ingested, output: &Path) -> String {
     let facts = ingested.facts();
     let connections = facts.connections;
+    let DatagramFacts { udp, quic } = facts.datagrams;
+    let flows: String = [(udp, "UDP"), (quic, "QUIC")]
+        .into_iter()
+        .filter(|(counts, _)| counts.flows > 0)
+        .map(|(counts, name)| {
+            let noun = if counts.flows == 1 { "flow" } else { "flows" };
+            format!(", {} {name} {noun}", thousands(counts.flows))
+        })
+        .collect();
+    let payload = [facts.payload_bytes, udp.payload_bytes, quic.payload_bytes];
     let mut text = format!(
-        "{} packets, {}, {} TCP connections ({} sequential, {} concurrent), {} payload\n",
+        "{} packets, {}, {} TCP connections ({} sequential, {} concurrent){flows}, {} payload\n",
         thousands(facts.packets),
         Duration::from_nanos(facts.duration_ns),
         thousands(connections.total),
         thousands(connections.sequential),
         thousands(connections.concurrent),
-        Unit::Bytes.show((facts.payload_bytes.initiator + facts.payload_bytes.acceptor) as f64),
+        Unit::Bytes.show(payload.iter().map(|bytes| bytes.initiator + bytes.acceptor).sum::<u64>() as f64),
     );
     if !facts.set_aside.is_empty() {
         text.push_str(&format!("  set aside   {}\n", set_aside_text(&facts.set_aside)));

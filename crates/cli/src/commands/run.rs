@@ -55,7 +55,7 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
     let seeds = &plan.experiment.run.seeds;
     refuse_existing(&plan.target, args.force, seeds.len() > 1)?;
     let source = source(&plan, args, manner)?;
-    if source.facts.connections == 0 {
+    if source.facts.connections == source.facts.datagram_flows {
         let failure = Failure::new("there is no connection to replay");
         let failure = match &source.facts.capture.set_aside {
             reasons if reasons.is_empty() => failure,
@@ -186,7 +186,7 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
         })?;
     let facts =
         writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(extract::unwritable)?;
-    if facts.connections == 0 {
+    if facts.connections == facts.datagram_flows {
         // Otherwise they are part of the answer.
         ingested.warn(manner);
     }
@@ -366,15 +366,35 @@ impl Job<'_> {
             command: self.command(seed),
             provenance,
             interrupted: summary.interrupted || source.interrupted,
-            warnings: capture.warnings.clone(),
+            warnings: capture.warnings.iter().cloned().chain(self.left_out()).collect(),
             original: Some(Original {
                 packets: capture.packets,
                 duration_ns: capture.duration_ns,
                 connections: capture.connections.total,
-                set_aside: capture.set_aside.clone(),
+                set_aside: self.set_aside(),
             }),
             events: Some(summary.events),
         }
+    }
+
+    /// What is not replayed, by reason: what extraction set aside, and flows of datagrams.
+    fn set_aside(&self) -> BTreeMap<String, u64> {
+        let WorkloadFacts { capture, datagram_flows, .. } = &self.source.facts;
+        let quic = capture.datagrams.quic.flows.saturating_sub(capture.datagrams.quic.no_data).min(*datagram_flows);
+        let flows = [("flows-udp", datagram_flows - quic), ("flows-quic", quic)];
+        let flows = flows.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count));
+        capture.set_aside.clone().into_iter().chain(flows).collect()
+    }
+
+    /// Says that flows of datagrams are not replayed, if there are any.
+    fn left_out(&self) -> Option<String> {
+        let flows = self.source.facts.datagram_flows;
+        (flows > 0).then(|| {
+            format!(
+                "{flows} {} of UDP or QUIC datagrams not replayed: the simulator replays TCP (remedy: --tcp-only keeps them out of the workload)",
+                if flows == 1 { "flow" } else { "flows" },
+            )
+        })
     }
 
     /// The command that makes this run again.
@@ -422,6 +442,7 @@ impl Job<'_> {
         for (option, given) in [
             ("--complete-only", capture.complete_only),
             ("--allow-truncated", capture.allow_truncated),
+            ("--tcp-only", capture.tcp_only),
             ("--vlan-key", capture.vlan_key),
         ] {
             words.extend(given.then(|| option.to_owned()));

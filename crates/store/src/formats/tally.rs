@@ -2,16 +2,20 @@
 
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, Pattern, Side};
+use flowloom_core::workload::{ConnectionVector, Pattern, Protocol, Side};
 
 use super::notes::Notes;
-use crate::workload::{CaptureFacts, ConnectionCounts, PerSideBytes, Provenance, TrafficFacts, WorkloadFacts};
+use crate::workload::{
+    CaptureFacts, ConnectionCounts, DatagramFacts, PerSideBytes, Provenance, TrafficFacts, WorkloadFacts,
+};
 
 /// Adds up vectors in any order.
 #[derive(Default)]
 pub struct Tally {
     connections: ConnectionCounts,
     payload_bytes: PerSideBytes,
+    datagrams: DatagramFacts,
+    vectors: u64,
     /// Packets and their IP bytes, `None` once a vector did not say.
     packets: Option<(u64, u64)>,
     span: Option<(Time, Time)>,
@@ -21,20 +25,14 @@ pub struct Tally {
 impl Tally {
     /// Counts `vector`, which begins where its file says.
     pub fn add(&mut self, vector: &ConnectionVector) {
-        let counts = &mut self.connections;
-        let before = counts.total;
-        counts.total += 1;
-        match vector.pattern {
-            Pattern::Sequential => counts.sequential += 1,
-            Pattern::Concurrent => counts.concurrent += 1,
-        }
-        if vector.complete {
-            counts.complete += 1;
-        } else {
-            counts.incomplete += 1;
-        }
+        let before = self.vectors;
+        self.vectors += 1;
+        let payload = match vector.protocol {
+            Protocol::Tcp => self.add_connection(vector),
+            Protocol::Udp => self.datagrams.udp.add(vector),
+            Protocol::Quic => self.datagrams.quic.add(vector),
+        };
         // A file may state anything.
-        let payload = &mut self.payload_bytes;
         payload.initiator = payload.initiator.saturating_add(vector.bytes(Side::Initiator));
         payload.acceptor = payload.acceptor.saturating_add(vector.bytes(Side::Acceptor));
         let of_ends = Side::BOTH.map(|side| vector.ends[side].packets.zip(vector.ends[side].ip_bytes));
@@ -52,9 +50,24 @@ impl Tally {
         let (start, end) = (vector.start, vector.start + known_length(vector));
         let (first, last) = self.span.unwrap_or((start, end));
         self.span = Some((first.min(start), last.max(end)));
+    }
+
+    fn add_connection(&mut self, vector: &ConnectionVector) -> &mut PerSideBytes {
+        let counts = &mut self.connections;
+        counts.total += 1;
+        match vector.pattern {
+            Pattern::Sequential => counts.sequential += 1,
+            Pattern::Concurrent => counts.concurrent += 1,
+        }
+        if vector.complete {
+            counts.complete += 1;
+        } else {
+            counts.incomplete += 1;
+        }
         if let Some(rtt) = vector.min_rtt() {
             self.rtt.add(rtt.as_nanos());
         }
+        &mut self.payload_bytes
     }
 
     /// When the first vector begins; `None` without vectors.
@@ -78,6 +91,7 @@ impl Tally {
         }
         let (packets, bytes) = self.packets.unwrap_or_default();
         let replayable = connections.sequential + connections.concurrent;
+        let datagram_flows = self.datagrams.udp.flows + self.datagrams.quic.flows;
         WorkloadFacts {
             provenance,
             capture: CaptureFacts {
@@ -86,10 +100,12 @@ impl Tally {
                 duration_ns: self.span.map_or(0, |(_, last)| last.since(origin).as_nanos()),
                 connections,
                 payload_bytes: self.payload_bytes,
+                datagrams: self.datagrams,
                 set_aside,
                 ..CaptureFacts::default()
             },
-            connections: replayable,
+            connections: replayable + datagram_flows,
+            datagram_flows,
             connections_without_rtt: replayable - self.rtt.count(),
             rtt_median_ns: self.rtt.empirical().quantile(0.5),
             traffic: TrafficFacts::default(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flowloom_core::record::{Series, Traffic};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::LinkSide;
+use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
 use serde::{Deserialize, Serialize};
 
 /// Where a workload came from.
@@ -53,6 +53,9 @@ pub struct CaptureFacts {
     pub connections: ConnectionCounts,
     /// Payload bytes of the replayable connections.
     pub payload_bytes: PerSideBytes,
+    /// Flows of datagrams.
+    #[serde(default)]
+    pub datagrams: DatagramFacts,
     /// What was set aside: reason and count.
     pub set_aside: BTreeMap<String, u64>,
     /// Connections whose side of the link is unknown and was taken as left (methods M.2).
@@ -80,6 +83,42 @@ pub struct ConnectionCounts {
     pub incomplete: u64,
 }
 
+/// Flows of datagrams by protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DatagramFacts {
+    /// UDP.
+    pub udp: FlowFacts,
+    /// QUIC.
+    pub quic: FlowFacts,
+}
+
+/// Flows of datagrams: each is those of one 5-tuple until it falls silent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FlowFacts {
+    /// All of them.
+    pub flows: u64,
+    /// Without a payload byte: set aside.
+    pub no_data: u64,
+    /// Seen in one direction only; they are kept.
+    pub one_way: u64,
+    /// Their datagrams.
+    pub packets: u64,
+    /// Their payload bytes.
+    pub payload_bytes: PerSideBytes,
+}
+
+impl FlowFacts {
+    /// Counts a flow and what is known of it, all but its payload, which goes where this points.
+    pub(crate) fn add(&mut self, flow: &ConnectionVector) -> &mut PerSideBytes {
+        let packets = Side::BOTH.map(|side| flow.ends[side].packets);
+        self.flows += 1;
+        self.no_data += u64::from(flow.adus.iter().all(|adu| adu.bytes == 0));
+        self.one_way += u64::from(packets.contains(&Some(0)));
+        self.packets = packets.into_iter().flatten().fold(self.packets, u64::saturating_add);
+        &mut self.payload_bytes
+    }
+}
+
 /// Bytes of both sides of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PerSideBytes {
@@ -96,9 +135,12 @@ pub struct WorkloadFacts {
     pub provenance: Provenance,
     /// What the original was.
     pub capture: CaptureFacts,
-    /// Connections in the file.
+    /// Connections in the file, flows of datagrams among them.
     pub connections: u64,
-    /// Of them, those without a minimum round-trip time.
+    /// Of them, the flows of datagrams.
+    #[serde(default)]
+    pub datagram_flows: u64,
+    /// Of the others, those without a minimum round-trip time.
     pub connections_without_rtt: u64,
     /// Median of the known minimum round-trip times, at most 0.05 % below the exact one; `None` if none is known.
     pub rtt_median_ns: Option<u64>,
@@ -110,7 +152,7 @@ pub struct WorkloadFacts {
 /// The original's packets over time, each direction of the link by itself. All four series have one bin width.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TrafficFacts {
-    /// Packets of the connections in the file.
+    /// Packets of the TCP connections in the file.
     pub replayed: DirectionSeries,
     /// Packets of everything else (methods M.8).
     pub set_aside: DirectionSeries,

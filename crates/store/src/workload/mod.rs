@@ -15,7 +15,8 @@ mod writer;
 
 pub use crate::table::FileError as WorkloadError;
 pub use facts::{
-    CaptureFacts, ConnectionCounts, DirectionSeries, InputFile, PerSideBytes, Provenance, TrafficFacts, WorkloadFacts,
+    CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PerSideBytes, Provenance,
+    TrafficFacts, WorkloadFacts,
 };
 pub use reader::WorkloadReader;
 pub use runs::Runs;

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::Time;
-use flowloom_core::workload::ConnectionVector;
+use flowloom_core::workload::{ConnectionVector, Protocol};
 
 use super::facts::{CaptureFacts, Provenance, TrafficFacts, WorkloadFacts};
 use super::{FACTS_KEY, TRAFFIC_KEY, VERSION, WorkloadError};
@@ -22,6 +22,7 @@ pub struct WorkloadWriter {
     table: TableWriter<ConnectionVector, BufWriter<File>>,
     last: Option<(Time, u64)>,
     rtt: Sketch,
+    datagram_flows: u64,
 }
 
 impl WorkloadWriter {
@@ -39,7 +40,7 @@ impl WorkloadWriter {
     pub(super) fn over(staged: StagedFile, out: File) -> Result<WorkloadWriter, WorkloadError> {
         let table = TableWriter::new(BufWriter::new(out), VERSION)
             .map_err(|error| WorkloadError::write(staged.path(), error))?;
-        Ok(WorkloadWriter { staged, table, last: None, rtt: Sketch::default() })
+        Ok(WorkloadWriter { staged, table, last: None, rtt: Sketch::default(), datagram_flows: 0 })
     }
 
     /// Adds a connection. Connections must come sorted by start, ties by id.
@@ -62,7 +63,9 @@ impl WorkloadWriter {
         if self.last.replace(key).is_some_and(|last| last >= key) {
             return Err(WorkloadError::Unsorted { path: self.staged.path().to_owned(), row: self.table.written() });
         }
-        if let Some(rtt) = vector.min_rtt() {
+        if vector.protocol != Protocol::Tcp {
+            self.datagram_flows += 1;
+        } else if let Some(rtt) = vector.min_rtt() {
             self.rtt.add(rtt.as_nanos());
         }
         self.table.write(vector).map_err(|error| WorkloadError::write(self.staged.path(), error))
@@ -83,7 +86,8 @@ impl WorkloadWriter {
             provenance,
             capture,
             connections: self.table.written(),
-            connections_without_rtt: self.table.written() - self.rtt.count(),
+            datagram_flows: self.datagram_flows,
+            connections_without_rtt: self.table.written() - self.datagram_flows - self.rtt.count(),
             rtt_median_ns: self.rtt.empirical().quantile(0.5),
             traffic: traffic.bounded(),
         };
