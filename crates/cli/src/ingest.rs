@@ -166,20 +166,15 @@ impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<W> {
             self.captured_bytes += u64::from(packet.wire_length);
             let parsed = packet.decode(&mut self.decoder);
             (self.watch)(packet.time, &parsed, packet.wire_length);
-            let before = match parsed {
-                Ok(Parsed::Segment(segment)) => self.front.handle_segment(packet.time, &segment),
-                Ok(Parsed::Datagram(datagram)) if !self.tcp_only => self.front.handle_datagram(packet.time, &datagram),
-                Ok(Parsed::Datagram(_)) => {
-                    self.packets_set_aside.count(SetAside::Udp, packet.wire_length);
-                    None
+            match parsed {
+                Ok(Parsed::Segment(segment)) => {
+                    hand_out(self.front.handle_segment(packet.time, &segment), of_parts);
                 }
-                Err(reason) => {
-                    self.packets_set_aside.count(reason, packet.wire_length);
-                    None
+                Ok(Parsed::Datagram(datagram)) if !self.tcp_only => {
+                    hand_out(self.front.handle_datagram(packet.time, &datagram), of_parts);
                 }
-            };
-            if let Some(packet) = before {
-                of_parts[packet.part()].push(packet);
+                Ok(Parsed::Datagram(_)) => self.packets_set_aside.count(SetAside::Udp, packet.wire_length),
+                Err(reason) => self.packets_set_aside.count(reason, packet.wire_length),
             }
             // Looking at clocks and signals for every packet would cost more than the packet.
             if self.packets.is_multiple_of(4096) && self.look_up() {
@@ -190,9 +185,7 @@ impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<W> {
             }
         }
         self.look_up();
-        if let Some(packet) = self.front.finish() {
-            of_parts[packet.part()].push(packet);
-        }
+        hand_out(self.front.finish(), of_parts);
         Ok(End::Capture)
     }
 
@@ -202,6 +195,13 @@ impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<W> {
         self.interrupted |= interrupt::requested() && !self.live;
         self.interrupted
     }
+}
+
+/// Puts a packet to those of its part.
+#[inline]
+fn hand_out(packet: Option<Packet>, of_parts: &mut [Vec<Packet>]) {
+    let Some(packet) = packet else { return };
+    of_parts[packet.part()].push(packet);
 }
 
 /// A capture's error as the user sees it.

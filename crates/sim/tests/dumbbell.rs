@@ -11,7 +11,7 @@ use flowloom_core::record::{Outcome, PacketKind, Recorder, Traffic};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
 use flowloom_core::wire::Flags;
-use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Pattern, Side};
+use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Pattern, Protocol, Side};
 use flowloom_sim::{Bottleneck, Config, ConfigError, RunError, Summary, run};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -309,6 +309,23 @@ fn an_interrupted_run_keeps_what_there_is() {
     assert_eq!(counts.started, log.connections.len() as u64);
     assert!(summary.end < at(20_000) && log.bins.last().unwrap().start <= summary.end);
     assert!(summary.directions[1].link.utilisation() > 0.5, "of the time that was simulated");
+}
+
+/// The simulator replays TCP: flows of datagrams change nothing, and are counted.
+#[test]
+fn flows_of_datagrams_are_left_out_and_counted() {
+    let connections = [exchange(0, at(1_000), 100, 200), exchange(1, at(2_000), 100, 200)];
+    let flow = |id: u64, start: u64, protocol: Protocol| ConnectionVector { protocol, ..exchange(id, at(start), 5, 5) };
+    let (first, second, last) =
+        (flow(0, 0, Protocol::Udp), flow(2, 1_500, Protocol::Quic), flow(4, 2_500, Protocol::Udp));
+    let mixed = [first, connections[0].clone(), second, connections[1].clone(), last, flow(5, 10_000, Protocol::Udp)];
+    let (alone, with_flows) =
+        (simulate(&connections, &unlimited(ms(10_000))), simulate(&mixed, &unlimited(ms(10_000))));
+    assert_eq!((alone.0.datagram_flows, with_flows.0.datagram_flows), (0, 3), "the last starts after the window");
+    let passed = |log: &Log| log.packets.iter().map(|packet| (packet.time, packet.payload_bytes)).collect::<Vec<_>>();
+    assert_eq!((passed(&alone.1), alone.0.connections), (passed(&with_flows.1), with_flows.0.connections));
+    let (summary, log) = simulate(&mixed[..1], &unlimited(ms(10_000)));
+    assert_eq!((summary.connections.started, log.connections.len(), summary.datagram_flows), (0, 0, 1));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod bad_input;
 mod chain;
 mod convert;
+mod datagrams;
 mod describe;
 mod documented;
 mod flows;

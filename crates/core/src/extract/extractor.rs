@@ -54,22 +54,22 @@ impl Extractor {
     /// Takes in a segment that passed at `time` on the capture's clock.
     #[inline]
     pub fn handle_segment(&mut self, time: Time, segment: &Segment) {
-        if let Some(packet) = self.front.handle_segment(time, segment) {
-            self.handle_packet(packet);
-        }
+        let Some(packet) = self.front.handle_segment(time, segment) else { return };
+        self.batch.push(packet);
+        self.advance();
     }
 
     /// Takes in a datagram that passed at `time` on the capture's clock.
     #[inline]
     pub fn handle_datagram(&mut self, time: Time, datagram: &Datagram) {
-        if let Some(packet) = self.front.handle_datagram(time, datagram) {
-            self.handle_packet(packet);
-        }
+        let Some(packet) = self.front.handle_datagram(time, datagram) else { return };
+        self.batch.push(packet);
+        self.advance();
     }
 
+    /// Hands the packets on, if there are enough or the round is over.
     #[inline]
-    fn handle_packet(&mut self, packet: Packet) {
-        self.batch.push(packet);
+    fn advance(&mut self) {
         if let Some(round) = self.front.round() {
             self.handle_batch();
             for part in &mut self.parts {

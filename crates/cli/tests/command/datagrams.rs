@@ -1,0 +1,91 @@
+//! UDP and QUIC on the command line: in workloads, and left out of replays with a word about it.
+
+use crate::support::{Bench, Traffic};
+
+/// A record of a capture: an Ethernet frame of a UDP datagram at `micros`, from and to these ports, of the first host or
+/// the second.
+fn record(micros: u32, from_first: bool, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
+    let length = |bytes: usize| (bytes as u16).to_be_bytes();
+    let mut hosts = [[10, 0, 0, 1], [192, 0, 2, 1]];
+    if !from_first {
+        hosts.reverse();
+    }
+    let ip = [&[0x45, 0], &length(28 + payload.len())[..], &[0, 0, 0, 0, 64, 17, 0, 0], &hosts[0], &hosts[1]].concat();
+    let udp = [ports[0].to_be_bytes(), ports[1].to_be_bytes(), length(8 + payload.len()), [0; 2]].concat();
+    let frame = [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0], &ip[..], &udp, payload].concat();
+    let size = (frame.len() as u32).to_le_bytes();
+    [&0u32.to_le_bytes(), &(1_000 * micros).to_le_bytes(), &size, &size, &frame[..]].concat()
+}
+
+/// The connections of `Traffic::many(3)` behind a query with its answer, a QUIC exchange and a datagram without data.
+fn mixed() -> Vec<u8> {
+    let tcp = Traffic::many(3).pcap();
+    let initial = [&[0xc3, 0, 0, 0, 1, 8][..], &[7; 8], &[0], &[0; 1_185]].concat();
+    let udp = [
+        record(0, true, [40_000, 53], &[1; 30]),
+        record(1, false, [53, 40_000], &[1; 90]),
+        record(2, true, [40_001, 443], &initial),
+        record(3, false, [443, 40_001], &[0x40; 1_200]),
+        record(4, true, [40_002, 7], &[]),
+    ];
+    [&tcp[..24], &udp.concat(), &tcp[24..]].concat()
+}
+
+#[test]
+fn flows_are_in_the_workload_and_counted() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &mixed());
+    let said = bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]);
+    assert!(said.succeeded().out.contains("3 TCP connections (3 sequential, 0 concurrent), 2 UDP flows, 1 QUIC flow,"));
+    assert!(said.out.contains("1 flow: no data"), "{}", said.out);
+    let counted = bench.json(&["extract", "c.pcap", "-o", "w.parquet", "--force", "--json"]);
+    assert_eq!((&counted["datagrams"]["packets"], &counted["datagrams"]["link_bytes"]), (&5.into(), &2_730.into()));
+    let udp = &counted["datagrams"]["udp"];
+    assert_eq!(
+        (&udp["flows"], &udp["no_data"], &udp["one_way"], &udp["packets"]),
+        (&2.into(), &1.into(), &1.into(), &3.into())
+    );
+    let quic = &counted["datagrams"]["quic"];
+    assert_eq!((&quic["flows"], &quic["payload_bytes"]["initiator"]), (&1.into(), &1_200.into()));
+    assert_eq!((&counted["connections"]["total"], &counted["set_aside"]["flows-no-data"]), (&3.into(), &1.into()));
+    let described = bench.json(&["describe", "w.parquet", "--json"]);
+    assert_eq!(described["capture"]["datagrams"]["udp"], *udp);
+    let of_protocols = described["workload"]["datagrams"].as_array().unwrap();
+    let of_protocols: Vec<_> =
+        of_protocols.iter().map(|one| (&one["protocol"], &one["flows"], &one["packets"])).collect();
+    assert_eq!(of_protocols, [(&"udp".into(), &1.into(), &2.into()), (&"quic".into(), &1.into(), &2.into())]);
+    assert_eq!(described["workload"]["connections"]["total"], 3);
+    let explained = bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet", "--force", "-v"]);
+    assert!(explained.err.contains("2 UDP flows, 1 of one direction; 1 set aside"), "{}", explained.err);
+}
+
+#[test]
+fn they_can_be_left_out() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &mixed());
+    let counted = bench.json(&["extract", "c.pcap", "-o", "w.parquet", "--tcp-only", "--json"]);
+    assert_eq!((&counted["set_aside"]["packets-udp"], &counted["datagrams"]["packets"]), (&5.into(), &0.into()));
+    bench.flowloom(&["run", "w.parquet", "-o", "r", "--tcp-only"]).failed(2, &["--tcp-only"]);
+}
+
+#[test]
+fn a_silence_of_the_users_choice_ends_them() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &mixed());
+    let options = ["extract", "c.pcap", "-o", "w.parquet", "--udp-idle-timeout", "1us", "--json"];
+    assert_eq!(bench.json(&options)["datagrams"]["udp"]["flows"], 3);
+}
+
+#[test]
+fn a_replay_is_of_tcp_and_says_so() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &mixed());
+    let said = bench.flowloom(&["run", "c.pcap", "-o", "r"]);
+    assert!(said.succeeded().out.contains("2 flows: 1 QUIC, 1 UDP"), "{}", said.out);
+    let run: serde_json::Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
+    let warnings = run["warnings"].to_string();
+    assert!(warnings.contains("2 flows of UDP or QUIC datagrams not replayed"), "{warnings}");
+    assert_eq!(run["original"]["set_aside"]["flows-udp"], 1);
+    let counted = bench.json(&["run", "r/workload.parquet", "-o", "again", "--json"]);
+    assert_eq!((&counted["connections"]["started"], &counted["verdict"]), (&3.into(), &"VALID".into()));
+}
