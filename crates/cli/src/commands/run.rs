@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Evidence, LinkSide};
+use flowloom_core::workload::{Evidence, LinkSide, Protocol};
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
 use flowloom_sim::{Config, Progress as SimProgress, RunError, Summary};
@@ -208,7 +208,7 @@ fn other_forms(
     let mut totals = 0u64;
     for vector in &mut loaded.vectors {
         let vector = vector?;
-        totals += u64::from(vector.evidence == Evidence::FlowRecord);
+        totals += u64::from(vector.evidence == Evidence::FlowRecord && vector.protocol == Protocol::Tcp);
         writer.write(&vector).map_err(extract::unwritable)?;
     }
     let mut facts = loaded.facts;

@@ -73,7 +73,8 @@ fn a_silence_of_the_users_choice_ends_them() {
     let bench = Bench::new();
     bench.file("c.pcap", &mixed());
     let options = ["extract", "c.pcap", "-o", "w.parquet", "--udp-idle-timeout", "1us", "--json"];
-    assert_eq!(bench.json(&options)["datagrams"]["udp"]["flows"], 3);
+    let counted = &bench.json(&options)["datagrams"];
+    assert_eq!((&counted["udp"]["flows"], &counted["quic"]["flows"]), (&4.into(), &1.into()), "each is a flow");
 }
 
 #[test]
@@ -81,7 +82,7 @@ fn a_replay_is_of_tcp_and_says_so() {
     let bench = Bench::new();
     bench.file("c.pcap", &mixed());
     let said = bench.flowloom(&["run", "c.pcap", "-o", "r"]);
-    assert!(said.succeeded().out.contains("2 flows: 1 QUIC, 1 UDP"), "{}", said.out);
+    assert!(said.succeeded().out.contains("3 flows: 1 no data, 1 QUIC, 1 UDP"), "{}", said.out);
     let run: serde_json::Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
     let warnings = run["warnings"].to_string();
     assert!(warnings.contains("2 flows of UDP or QUIC datagrams not replayed"), "{warnings}");
