@@ -3,7 +3,7 @@
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, Side};
 use flowloom_store::formats::tmix::{self, Assumptions, Spelling, TmixWriter};
-use flowloom_store::formats::{FormatError, Rows, csv_table, json_lines, zeek};
+use flowloom_store::formats::{Format, FormatError, Rows, csv_table, json_lines, zeek};
 
 /// More bytes than an end of a connection that was read can have sent.
 const MOST_BYTES: u64 = 1 << 48;
@@ -13,6 +13,8 @@ pub fn tmix(data: &[u8]) {
     let Some((vectors, notes)) = taken(tmix::read(data)) else { return };
     assert_eq!(notes.vectors, vectors.len() as u64);
     sane(&vectors, data);
+    let told = matches!(Format::of_content(data), Some(Format::Tmix(_)));
+    assert!(told || vectors.is_empty() || is_compressed(data), "what is read is told by its content");
     for spelling in [Spelling::Original, Spelling::Alternate] {
         let first = written(&vectors, spelling);
         let (again, _) = tmix::read(&first).expect("what was written is read");
@@ -74,9 +76,12 @@ fn taken<T>(read: Result<T, FormatError>) -> Option<T> {
 
 /// No more connections and ADUs than bytes to say them in, and no end that sent what none can.
 fn sane(vectors: &[ConnectionVector], data: &[u8]) {
-    let uncompressed =
-        !data.starts_with(&[0x1f, 0x8b]) && !data.starts_with(&[0x28, 0xb5]) && !data.starts_with(&[0xfd, b'7']);
     let said = vectors.len() + vectors.iter().map(|vector| vector.adus.len()).sum::<usize>();
-    assert!(!uncompressed || said <= data.len(), "connections from nowhere");
+    assert!(is_compressed(data) || said <= data.len(), "connections from nowhere");
     assert!(vectors.iter().all(|vector| Side::BOTH.iter().all(|side| vector.bytes(*side) <= MOST_BYTES)));
+}
+
+/// Whether `data` begins as gzip, zstd or xz do.
+fn is_compressed(data: &[u8]) -> bool {
+    [&[0x1f, 0x8b][..], &[0x28, 0xb5], &[0xfd, b'7']].iter().any(|magic| data.starts_with(magic))
 }

@@ -167,6 +167,12 @@ fn formats_are_told_by_content_and_by_name() {
     assert_eq!(told("> 300\nt 1\n"), tmix(Original));
     assert_eq!(told("#separator \\x09\n"), Some(Format::Zeek));
     assert_eq!(told("{\"ts\":1,\"uid\":\"C\",\"id.orig_h\":\"::1\"}\n"), Some(Format::Zeek));
+    assert_eq!(told(&format!("{}SEQ 1 1 1 1\n", "# a licence\n".repeat(1_000))), tmix(Original));
+    assert_eq!(told("{\"version\": 1, \"format\": \"flowloom-vectors\"}\n"), Some(Format::JsonLines));
+    assert_eq!(told("\"id\",\"start_ns\",\"label_subset\"\n"), Some(Format::Csv));
+    let latin1 = b"# \xa9 2005\nSEQ 1 1 1 1\n> 5\n";
+    assert_eq!(Format::of_content(latin1), tmix(Original));
+    assert_eq!(flowloom_store::formats::tmix::read(latin1).unwrap().0.len(), 1);
     for text in ["", "these are my notes\n", "S is a letter\n", "{\"a\":1}\n", "\u{d4}\u{c3}", "I am text\n"] {
         assert_eq!(told(text), None, "{text}");
     }

@@ -396,6 +396,7 @@ fn what_is_wrong_is_refused_with_its_line() {
         ("SEQ 1 1 1\n> 1".into(), "vectors:1: a field is missing"),
         ("SEQ 1 1 1 1 1\n> 1".into(), "one field too many"),
         ("SEQ x 1 1 1\n> 1".into(), "x is not a whole number"),
+        ("SEQ +1 1 1 1\n> 1".into(), "+1 is not a whole number"),
         ("SEQ 18446744073709551616 1 1 1\n> 1".into(), "is too large"),
         ("SEQ 18446744073709551615 1 1 1\n> 1".into(), "a start of 18446744073709551615 us is too large"),
         ("SEQ -1 1 1 1\n> 1".into(), "-1 is negative"),

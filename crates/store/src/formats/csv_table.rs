@@ -11,8 +11,12 @@ use super::lines::Lines;
 use super::notes::Notes;
 use super::stored::StoredVector;
 
-/// How the two forms begin.
-pub(super) const BEGINS: &[u8] = b"id,start_ns,";
+/// Whether `head` begins one of the two forms; another program may have put names in quotation marks.
+pub(super) fn begins(head: &[u8]) -> bool {
+    let start = head.iter().copied().filter(|byte| *byte != b'"').take(12);
+    start.eq(b"id,start_ns,".iter().copied())
+}
+
 /// The columns of a connection but its ends and ADUs; the first two tell the format.
 const CONNECTION: [&str; 16] = [
     "id",

@@ -15,8 +15,6 @@ use crate::workload::WorkloadFacts;
 const FORMAT: &str = "flowloom-vectors";
 /// The version written, and the only one read.
 const VERSION: u64 = 1;
-/// How a file begins.
-pub(super) const BEGINS: &[u8] = b"{\"format\":\"flowloom-vectors\"";
 /// Longest line: a connection of a million ADUs.
 const MOST_LINE_BYTES: usize = 256 << 20;
 
@@ -26,6 +24,13 @@ struct Header<F> {
     version: u64,
     /// `WorkloadFacts`, read only where the version is known.
     facts: F,
+}
+
+/// Whether `head` begins such a file; another program may have set its blanks and the order of its members.
+pub(super) fn begins(head: &[u8]) -> bool {
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let name = b"\"flowloom-vectors\"";
+    first.trim_ascii_start().starts_with(b"{") && first.windows(name.len()).any(|window| window == name)
 }
 
 /// Writes JSON lines.

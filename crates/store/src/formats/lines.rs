@@ -9,8 +9,8 @@ use crate::capture::{CaptureErrorKind, Fault, Input, Source};
 
 /// What is shown of a line in an error.
 const SHOWN: usize = 80;
-/// How much of a file is looked at to tell its format.
-pub(crate) const HEAD_BYTES: usize = 4096;
+/// How much of a file is looked at to tell its format: licences stand in comments above the first line.
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
 /// Bytes of the text read at a time while a line goes on.
 const STEP: usize = 16 << 10;
 

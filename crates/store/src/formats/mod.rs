@@ -75,10 +75,10 @@ impl Format {
         if head.starts_with(b"PAR1") {
             return Some(Format::Parquet);
         }
-        if head.starts_with(json_lines::BEGINS) {
+        if json_lines::begins(head) {
             return Some(Format::JsonLines);
         }
-        if head.starts_with(csv_table::BEGINS) {
+        if csv_table::begins(head) {
             return Some(Format::Csv);
         }
         if zeek::is_tsv(head) || zeek::is_json(head) {
@@ -91,7 +91,7 @@ impl Format {
 /// The spelling of a text whose first line that is no comment is a line of Tmix vectors.
 fn tmix_spelling(head: &[u8]) -> Option<Spelling> {
     let end = head.iter().rposition(|byte| *byte == b'\n').unwrap_or(head.len());
-    let text = std::str::from_utf8(&head[..end]).ok()?;
+    let text = String::from_utf8_lossy(&head[..end]);
     let line =
         text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()).find(|line| !line.is_empty())?;
     let mut tokens = line.split_ascii_whitespace();

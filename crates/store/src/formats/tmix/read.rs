@@ -90,6 +90,10 @@ impl TmixReader {
 
     fn read_next(&mut self) -> Result<Option<ConnectionVector>, FormatError> {
         while self.lines.advance(MOST_LINE_BYTES)? {
+            // Comments may be older than UTF-8.
+            if self.lines.bytes().trim_ascii_start().starts_with(b"#") {
+                continue;
+            }
             let text = self.lines.text()?;
             let mut tokens = text.split('#').next().unwrap_or_default().split_ascii_whitespace();
             let Some(word) = tokens.next() else { continue };
@@ -357,7 +361,8 @@ impl Block {
 /// The next token as a whole number.
 fn number(tokens: &mut SplitAsciiWhitespace<'_>, expected: &'static str) -> Result<u64, Flaw> {
     let Some(token) = tokens.next() else { return Err(Flaw::new("a field is missing", expected)) };
-    token.parse().map_err(|_| {
+    // Rust takes a plus sign; vector files have none.
+    token.parse().ok().filter(|_| !token.starts_with('+')).ok_or_else(|| {
         let digits = token.strip_prefix('-').unwrap_or(token);
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         Flaw::new(
