@@ -196,6 +196,17 @@ def check_noise(browser, check, url):
     check("no request besides the file", not others, others)
 
 
+def check_names(browser, check):
+    """What a screen reader says of every control, picture and table heading is not empty, and no two ids are one."""
+    unnamed = browser.evaluate("""[...document.querySelectorAll('a[href], button, svg.chart, th')].filter(element =>
+        !(element.getAttribute('aria-label') || element.textContent).trim()).map(element => element.outerHTML.slice(0, 80))""")
+    check("every control, picture and heading has a name", not unnamed, unnamed)
+    ids = browser.evaluate("[...document.querySelectorAll('[id]')].map(element => element.id)")
+    check("ids are unique", len(ids) == len(set(ids)), sorted(ids))
+    broken = browser.evaluate("document.body.innerText.match(/NaN|Infinity|undefined|null/)?.[0] ?? null")
+    check("no broken number in the words", broken is None, broken)
+
+
 def box(browser, selector):
     """The middle of an element after it was scrolled into view, and half its size."""
     browser.evaluate(f"document.querySelector('{selector}').scrollIntoView({{block: 'center'}})")
@@ -438,6 +449,7 @@ def main(arguments):
             if found:
                 figure = found
                 check_mouse(browser, check, figure)
+        check_names(browser, check)
         check_hover_is_table(browser, check)
         check_views(browser, check, figure)
         check_keyboard(browser, check, figure)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Opens reports in headless Chromium: one of the bundled capture, one of two runs. usage: report_browser.sh FLOWLOOM
+# Opens pages in headless Chromium: reports of the bundled capture and of two runs, descriptions of one and of three inputs. usage: report_browser.sh FLOWLOOM
 set -euo pipefail
 flowloom=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
@@ -22,3 +22,8 @@ capture=$here/../testdata/demo.pcap.gz
 "$flowloom" -q report "$work/one" "$work/two" -o "$work/both.html"
 python3 "$here/report_browser.py" "$work/one/report.html"
 python3 "$here/report_browser.py" "$work/both.html"
+"$flowloom" -q extract "$capture" -o "$work/workload.parquet"
+"$flowloom" -q describe "$capture" --conversations --html "$work/described.html"
+"$flowloom" -q describe "$capture" "$work/workload.parquet" "$capture" --html "$work/three.html" --conversations
+python3 "$here/report_browser.py" "$work/described.html"
+python3 "$here/report_browser.py" "$work/three.html"

@@ -64,6 +64,7 @@ Examples:
 Examples:
   flowloom describe campus.pcap
   flowloom describe monday.pcap tuesday.pcap --html days.html
+  flowloom describe campus.pcap --conversations --silence 5min
   flowloom describe campus.parquet --json
   flowloom describe runs/campus-20261121-140359")]
     Describe(Describe),
@@ -386,8 +387,11 @@ pub struct Describe {
     /// Also write one self-contained HTML file with pictures
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Also tell the conversations of captures, by application (Cáceres 1992)
+    #[arg(long)]
+    pub conversations: bool,
     /// A silence this long ends a conversation
-    #[arg(long, value_name = "TIME", default_value = "20min")]
+    #[arg(long, value_name = "TIME", default_value = "20min", requires = "conversations")]
     pub silence: Duration,
     /// How to read a capture
     #[command(flatten)]

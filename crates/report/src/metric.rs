@@ -105,6 +105,10 @@ impl Metric {
     }
 }
 
+/// A day, and from where on times are shown in days.
+const DAY_NS: f64 = 86_400e9;
+const LONG_NS: f64 = 100_000e9;
+
 impl Unit {
     /// `value` with three significant digits and the multiple of the unit that fits.
     pub fn show(self, value: f64) -> String {
@@ -114,6 +118,7 @@ impl Unit {
             format!("{} {prefix}{name}", three_digits(value / scale))
         };
         match self {
+            Unit::Time if value >= LONG_NS => format!("{} d", three_digits(value / DAY_NS)),
             Unit::Time => Duration::from_nanos(value.round().max(0.0) as u64).to_string(),
             Unit::Bytes if value.fract() == 0.0 && value.abs() < 1e3 => format!("{value:.0} B"),
             Unit::Bytes => scaled("B"),
@@ -133,6 +138,8 @@ mod tests {
     #[test]
     fn values_have_three_digits_and_a_unit() {
         assert_eq!(Unit::Time.show(38.249e6), "38.2 ms");
+        assert_eq!(Unit::Time.show(99_999e9), "99999 s");
+        assert_eq!(Unit::Time.show(184_280_863e9), "2133 d");
         assert_eq!(Unit::Rate.show(38_412_345.0), "38.4 Mbit/s");
         assert_eq!(Unit::Bytes.show(512.0), "512 B");
         assert_eq!(Unit::Count.show(1041.0), "1041");

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use flowloom_core::extract::conversations::Options;
 use flowloom_report::describe::text::description_text;
-use flowloom_report::describe::{ConversationDescriber, Described, Describer};
+use flowloom_report::describe::{ConversationDescriber, Described, Describer, PacketsTold, Protocols};
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::html;
 use flowloom_store::addresses::AddressBook;
@@ -86,12 +85,12 @@ fn run_folder(args: &args::Describe, folder: &Path, manner: Manner) -> Result<Ex
 /// Options that change nothing about `input`.
 fn refuse_options(args: &args::Describe, kind: Kind, input: &Path) -> Result<(), Failure> {
     input::refuse_idle_options(&args.capture, kind, input)?;
-    if args.silence != Options::SILENCE && kind != Kind::Capture {
+    if args.conversations && kind != Kind::Capture {
         return Err(Failure::usage(format_args!(
-            "{}: --silence is about the packets of captures, and this is none",
+            "{}: --conversations is about the packets of captures, and this is none",
             input.display()
         ))
-        .hint("leave --silence out"));
+        .hint("leave --conversations out"));
     }
     Ok(())
 }
@@ -116,19 +115,26 @@ fn vectors(args: &args::Describe, input: &Path, kind: Kind, manner: Manner) -> R
         );
     }
     loaded.warn(manner);
-    Ok(Described::new(name(args, input), facts.capture.clone(), &facts.traffic, vectors, &[], None))
+    Ok(Described::new(name(args, input), facts.capture.clone(), &facts.traffic, vectors, PacketsTold::default()))
 }
 
 fn capture(args: &args::Describe, input: &Path, manner: Manner) -> Result<Described, Failure> {
     let mut vectors = Describer::default();
-    let mut conversations = ConversationDescriber::new(args.silence);
+    let mut protocols = Protocols::default();
+    // Conversations cost a table of their own for every packet.
+    let mut conversations = args.conversations.then(|| ConversationDescriber::new(args.silence));
     let ingested = ingest::watched(
         &[input.to_owned()],
         &args.capture,
         &mut AddressBook::default(),
         &std::env::temp_dir(),
         manner,
-        |time, parsed, wire_length| conversations.packet(time, parsed, wire_length),
+        |time, parsed, wire_length| {
+            protocols.packet(parsed, wire_length);
+            if let (Some(conversations), Ok(parsed)) = (&mut conversations, parsed) {
+                conversations.packet(time, parsed);
+            }
+        },
         |vector| {
             vectors.add(&vector);
             Ok(())
@@ -140,7 +146,10 @@ fn capture(args: &args::Describe, input: &Path, manner: Manner) -> Result<Descri
             .hint("the capture may have ended before the first packet, or its filter may have let none through"));
     }
     ingested.warn(manner);
-    let set_aside = ingested.set_aside_classes();
-    let conversations = Some(conversations.finish());
-    Ok(Described::new(name(args, input), facts, &ingested.traffic(), vectors, &set_aside, conversations))
+    let told = PacketsTold {
+        set_aside: ingested.set_aside_classes().into(),
+        protocols: Some(protocols.finish()),
+        conversations: conversations.map(ConversationDescriber::finish),
+    };
+    Ok(Described::new(name(args, input), facts, &ingested.traffic(), vectors, told))
 }

@@ -12,13 +12,14 @@ fn bench() -> Bench {
 }
 
 #[test]
-fn conversations_are_those_of_the_capture() {
+fn conversations_are_those_of_the_capture_if_they_are_asked_for() {
     let bench = bench();
-    let described = bench.json(&["describe", "c.pcap", "--json"]);
+    let plain = bench.json(&["describe", "c.pcap", "--json"]);
+    assert!(plain["conversations"].is_null());
+    let described = bench.json(&["describe", "c.pcap", "--conversations", "--json"]);
+    assert_eq!(plain["workload"], described["workload"], "asking changes nothing else");
     let told = &described["conversations"];
     assert_eq!(told["silence_ns"], 1_200_000_000_000u64);
-    assert_eq!(told["protocols"][0]["protocol"], "tcp");
-    assert_eq!(told["protocols"][0]["packets"], described["capture"]["packets"]);
     let total = |field: &str| -> u64 {
         told["applications"].as_array().unwrap().iter().map(|row| row[field].as_u64().unwrap()).sum()
     };
@@ -27,6 +28,56 @@ fn conversations_are_those_of_the_capture() {
     let payload = payload["initiator"].as_u64().unwrap() + payload["acceptor"].as_u64().unwrap();
     assert_eq!(total("payload_bytes"), payload);
     assert_eq!(Some(total("packets")), described["capture"]["packets"].as_u64());
+    let text = bench.flowloom(&["describe", "c.pcap", "--conversations"]);
+    let out = &text.succeeded().out;
+    assert!(out.contains("conversations (silence 20 min), medians") && out.contains("all conversations"), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
+    assert!(!bench.flowloom(&["describe", "c.pcap"]).succeeded().out.contains("conversations"));
+}
+
+#[test]
+fn packets_are_told_by_protocol() {
+    let bench = bench();
+    let described = bench.json(&["describe", "c.pcap", "--json"]);
+    let rows = described["protocols"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["protocol"]), (1, &"tcp".into()));
+    assert_eq!((&rows[0]["packets"], &rows[0]["bytes"]), (&described["capture"]["packets"], &described["capture"]["bytes"]));
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    assert!(bench.json(&["describe", "w.parquet", "--json"])["protocols"].is_null(), "a workload has no packets");
+}
+
+/// What flow records cannot tell is absent, in every form of the answer.
+#[test]
+fn flow_records_have_totals_and_nothing_made_up() {
+    let bench = Bench::new();
+    bench.file(
+        "conn.log",
+        b"#separator \\x09\n#fields\tts\tuid\tid.orig_h\tid.orig_p\tid.resp_h\tid.resp_p\tproto\tservice\tduration\torig_bytes\tresp_bytes\tconn_state\tmissed_bytes\thistory\torig_pkts\torig_ip_bytes\tresp_pkts\tresp_ip_bytes\n\
+          #types\ttime\tstring\taddr\tport\taddr\tport\tenum\tstring\tinterval\tcount\tcount\tstring\tcount\tstring\tcount\tcount\tcount\tcount\n\
+          1.0\tCa\t10.0.0.1\t5000\t10.0.0.2\t80\ttcp\t-\t2.5\t300\t7000\tSF\t0\tShADadFf\t6\t620\t8\t7420\n\
+          2.0\tCb\t10.0.0.1\t5001\t10.0.0.2\t53\tudp\t-\t0.5\t40\t90\tSF\t0\tDd\t1\t68\t1\t118\n",
+    );
+    let described = bench.json(&["describe", "conn.log", "--json"]);
+    let connections = &described["workload"]["connections"];
+    assert_eq!((&connections["totals_only"], &connections["sequential"], &connections["total"]), (&1.into(), &0.into(), &1.into()));
+    let names = |distributions: &serde_json::Value| -> Vec<String> {
+        distributions.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&described["workload"]["distributions"]), ["connection_bytes", "lifetime_ns"]);
+    assert_eq!(described["workload"]["distributions"][0]["p50"], 7300.0);
+    assert_eq!(described["workload"]["distributions"][1]["p50"], 2.5e9);
+    assert_eq!(names(&described["workload"]["datagrams"][0]["distributions"]), ["connection_bytes", "lifetime_ns"]);
+    let classes = described["classes"].as_array().unwrap();
+    let last = classes.last().unwrap();
+    assert_eq!((&last["class"], &last["connections"], &last["payload_bytes"]), (&"totals_only".into(), &1.into(), &7300.into()));
+    let said = bench.flowloom(&["describe", "conn.log", "--html", "flows.html"]);
+    let out = &said.succeeded().out;
+    assert!(out.contains("known by totals only") && out.contains("flow lifetime"), "{out}");
+    for absent in ["request size", "epochs", "wait", "RTT", "window", "losses"] {
+        assert!(!out.contains(absent), "{absent}: {out}");
+    }
+    let page = std::fs::read_to_string(bench.path("flows.html")).unwrap();
+    assert!(page.contains("<figure id=\"lifetime\"") && !page.contains("<figure id=\"request\""));
 }
 
 #[test]
@@ -66,10 +117,10 @@ fn several_inputs_stand_side_by_side() {
 #[test]
 fn pictures_are_one_file_that_needs_nothing_else() {
     let bench = bench();
-    let said = bench.flowloom(&["describe", "c.pcap", "d.pcap", "--html", "both.html"]);
+    let said = bench.flowloom(&["describe", "c.pcap", "d.pcap", "--conversations", "--html", "both.html"]);
     assert!(said.succeeded().out.contains("pictures      both.html"));
     let page = std::fs::read_to_string(bench.path("both.html")).unwrap();
-    for expected in ["<figure id=\"response-time\"", "<figure id=\"rtt\"", "CCDF", "Conversations", "c.pcap", "d.pcap"]
+    for expected in ["<figure id=\"response-time\"", "<figure id=\"rtt\"", "CCDF", "Packets by protocol", "Conversations", "c.pcap", "d.pcap"]
     {
         assert!(page.contains(expected), "{expected}");
     }
@@ -84,7 +135,7 @@ fn pictures_are_one_file_that_needs_nothing_else() {
 fn silence_is_an_option() {
     let bench = bench();
     let conversations = |silence: &str| {
-        let told = bench.json(&["describe", "c.pcap", "--silence", silence, "--json"]);
+        let told = bench.json(&["describe", "c.pcap", "--conversations", "--silence", silence, "--json"]);
         told["conversations"]["applications"]
             .as_array()
             .unwrap()
@@ -94,11 +145,14 @@ fn silence_is_an_option() {
     };
     // The response comes 50 ms after the request.
     assert_eq!((conversations("51ms"), conversations("50ms")), (30, 60));
-    bench.flowloom(&["describe", "c.pcap", "--silence", "0s"]).failed(2, &["--silence 0", "hint: write it like 20min"]);
+    bench
+        .flowloom(&["describe", "c.pcap", "--conversations", "--silence", "0s"])
+        .failed(2, &["--silence 0", "hint: write it like 20min"]);
+    bench.flowloom(&["describe", "c.pcap", "--silence", "5s"]).failed(2, &["--conversations"]);
     bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
     bench
-        .flowloom(&["describe", "w.parquet", "--silence", "5s"])
-        .failed(2, &["--silence is about the packets of captures"]);
+        .flowloom(&["describe", "w.parquet", "--conversations"])
+        .failed(2, &["w.parquet: --conversations is about the packets of captures", "hint: leave --conversations out"]);
 }
 
 #[test]

@@ -91,6 +91,7 @@ fn every_field_is_documented() {
     check("convert", &bench.json(&["convert", "w.parquet", "-o", "w.cvec", "--json"]));
     check("convert", &bench.json(&["extract", "w.cvec", "-o", "v.parquet", "--anonymize", "--json"]));
     check("describe", &bench.json(&["describe", "c.pcap", "--json"]));
+    check("describe", &bench.json(&["describe", "c.pcap", "--conversations", "--json"]));
     check("describe", &bench.json(&["describe", "w.parquet", "--json"]));
     let several = bench.json(&["describe", "c.pcap", "w.parquet", "--json"]);
     assert_eq!(several.as_array().unwrap().len(), 2);

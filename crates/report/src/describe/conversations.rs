@@ -1,8 +1,8 @@
 //! Conversations as tables: by protocol, by application, and the shares that Cáceres (1992) published (methods G.1).
 
 use flowloom_core::extract::conversations::{Application, Class, Conversation, Conversations, Options, Transport};
-use flowloom_core::time::Duration;
-use flowloom_core::wire::{Parsed, SetAside};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::wire::Parsed;
 use serde::Serialize;
 
 use super::variable::{Distribution, Sketches, Variable};
@@ -35,17 +35,7 @@ pub enum Scope {
 pub struct ConversationDescriber {
     silence: Duration,
     machine: Conversations,
-    protocols: [Traffic; PROTOCOLS.len()],
     applications: Vec<(Application, Collected)>,
-}
-
-/// The rows of the table of protocols.
-const PROTOCOLS: [&str; 6] = ["tcp", "udp", "icmp", "other_ip", "not_ip", "not_read"];
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Traffic {
-    packets: u64,
-    bytes: u64,
 }
 
 /// What the conversations of one application add up to.
@@ -120,28 +110,15 @@ impl Collected {
 pub struct ConversationDescription {
     /// The silence that ends a conversation.
     pub silence_ns: u64,
-    /// Packets by what they carry.
-    pub protocols: Vec<ProtocolShare>,
     /// Applications that had packets, TCP first.
     pub applications: Vec<ApplicationDescription>,
     /// The shares that were published for the traffic of 1991.
     pub published: Published,
-    /// Conversations that were ended because too many were open.
+    /// Conversations that were ended because too many were open, or too many items held.
     pub ended_early: u64,
     /// Distributions over several applications.
     #[serde(skip)]
     pub(crate) pooled: Vec<(Scope, Vec<Distribution>)>,
-}
-
-/// Packets by what they carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct ProtocolShare {
-    /// `tcp`, `udp`, `icmp`, `other_ip`, `not_ip` or `not_read`.
-    pub protocol: &'static str,
-    /// Packets.
-    pub packets: u64,
-    /// Their bytes on the wire.
-    pub bytes: u64,
 }
 
 /// An application's packets and conversations.
@@ -219,28 +196,15 @@ impl ConversationDescriber {
     pub fn new(silence: Duration) -> ConversationDescriber {
         let machine = Conversations::new(Options { silence, ..Options::default() });
         let applications = Application::all().map(|application| (application, Collected::default())).collect();
-        ConversationDescriber { silence, machine, protocols: Default::default(), applications }
+        ConversationDescriber { silence, machine, applications }
     }
 
-    /// Takes in a packet of `wire_length` bytes that passed at `time`, or why it could not be read.
-    pub fn packet(&mut self, time: flowloom_core::time::Time, parsed: &Result<Parsed, SetAside>, wire_length: u32) {
-        let row = match parsed {
-            Ok(Parsed::Segment(segment)) => {
-                self.machine.handle_segment(time, segment);
-                0
-            }
-            Ok(Parsed::Datagram(datagram)) => {
-                self.machine.handle_datagram(time, datagram);
-                1
-            }
-            Err(SetAside::Udp) => 1,
-            Err(SetAside::Icmp) => 2,
-            Err(SetAside::OtherTransport | SetAside::Fragment) => 3,
-            Err(SetAside::NotIp) => 4,
-            Err(_) => 5,
-        };
-        self.protocols[row].packets += 1;
-        self.protocols[row].bytes += u64::from(wire_length);
+    /// Takes in a packet that passed at `time`.
+    pub fn packet(&mut self, time: Time, parsed: &Parsed) {
+        match parsed {
+            Parsed::Segment(segment) => self.machine.handle_segment(time, segment),
+            Parsed::Datagram(datagram) => self.machine.handle_datagram(time, datagram),
+        }
         self.collect();
     }
 
@@ -284,13 +248,9 @@ impl ConversationDescriber {
                 distributions: collected.sketches.distributions(&PER_CONVERSATION),
             })
         });
-        let rows = PROTOCOLS.into_iter().zip(self.protocols).filter(|(_, traffic)| traffic.packets > 0);
         let scopes = [Scope::All, Scope::Bulk, Scope::Interactive];
         ConversationDescription {
             silence_ns: self.silence.as_nanos(),
-            protocols: rows
-                .map(|(protocol, Traffic { packets, bytes })| ProtocolShare { protocol, packets, bytes })
-                .collect(),
             applications: applications.collect(),
             published: self.published(),
             ended_early: self.machine.ended_early(),

@@ -3,15 +3,16 @@
 
 mod conversations;
 mod load;
+mod protocols;
 pub mod text;
 mod variable;
 mod vectors;
 
 pub use conversations::{
-    ApplicationDescription, ConversationDescriber, ConversationDescription, DroppedPackets, ProtocolShare, Published,
-    Scope,
+    ApplicationDescription, ConversationDescriber, ConversationDescription, DroppedPackets, Published, Scope,
 };
 pub use load::{DirectionLoad, Load};
+pub use protocols::{ProtocolShare, Protocols};
 pub use variable::{Distribution, Variable};
 pub use vectors::{
     ClassShare, ConnectionCounts, DatagramDescription, Describer, Description, DirectionLoss, Losses, PayloadBytes,
@@ -35,23 +36,35 @@ pub struct Described {
     pub load: Load,
     /// The vectors.
     pub workload: Description,
-    /// The conversations; `None` of a workload, which has no packets.
+    /// Packets by what they carry; `None` of a workload, which has no packets.
+    pub protocols: Option<Vec<ProtocolShare>>,
+    /// The conversations of a capture, where they are asked for.
+    pub conversations: Option<ConversationDescription>,
+}
+
+/// What only the packets of a capture tell.
+#[derive(Clone, Debug, Default)]
+pub struct PacketsTold {
+    /// The classes that are not replayed, with their packets.
+    pub set_aside: Vec<ClassShare>,
+    /// Packets by what they carry.
+    pub protocols: Option<Vec<ProtocolShare>>,
+    /// The conversations, where they are asked for.
     pub conversations: Option<ConversationDescription>,
 }
 
 impl Described {
-    /// Puts together what `vectors` collected and what is known of the original. `set_aside` are the classes that are not
-    /// replayed, where their packets were counted.
+    /// Puts together what `vectors` collected, what is known of the original, and what its packets told if it is a
+    /// capture.
     pub fn new(
         name: Option<String>,
         capture: CaptureFacts,
         traffic: &TrafficFacts,
         vectors: Describer,
-        set_aside: &[ClassShare],
-        conversations: Option<ConversationDescription>,
+        told: PacketsTold,
     ) -> Described {
         let replayable = vectors.classes();
-        let known = |class: &str| set_aside.iter().find(|share| share.class == class).copied();
+        let known = |class: &str| told.set_aside.iter().find(|share| share.class == class).copied();
         let unknown =
             |class, connections, payload_bytes| ClassShare { class, connections, packets: None, payload_bytes };
         let no_data = capture.connections.no_data;
@@ -65,7 +78,8 @@ impl Described {
             load: vectors.load(Duration::from_nanos(capture.duration_ns), traffic),
             workload: vectors.finish(),
             capture,
-            conversations,
+            protocols: told.protocols,
+            conversations: told.conversations,
         }
     }
 

@@ -3,9 +3,12 @@
 use std::fmt::Write as _;
 
 use flowloom_core::extract::conversations::Transport;
-use flowloom_core::time::Duration;
 
-use super::{ApplicationDescription, ConversationDescription, Described, DirectionLoad, Distribution, Variable};
+use super::vectors::TOTALS_ONLY;
+use super::{
+    ApplicationDescription, ConversationDescription, Described, DirectionLoad, Distribution, ProtocolShare, Scope,
+    Variable,
+};
 use crate::facts::set_aside_text;
 use crate::metric::Unit;
 use crate::text::{thousands, wrap};
@@ -32,6 +35,9 @@ fn single(described: &Described) -> String {
         let head = format!("{}: {} flows", datagrams.protocol, thousands(datagrams.flows));
         table(&mut text, &head, &datagrams.distributions);
     }
+    if let Some(protocols) = &described.protocols {
+        self::protocols(&mut text, protocols);
+    }
     if let Some(conversations) = &described.conversations {
         self::conversations(&mut text, conversations);
     }
@@ -42,15 +48,19 @@ fn single(described: &Described) -> String {
 fn preamble(described: &Described) -> Vec<(String, String)> {
     let Described { capture, workload, .. } = described;
     let connections = &workload.connections;
-    let length = Duration::from_nanos(capture.duration_ns);
+    let length = Unit::Time.show(capture.duration_ns as f64);
     let mut lines = Vec::new();
     if capture.packets > 0 {
         lines.push(("original      ".to_owned(), format!("{} packets, {length}", thousands(capture.packets))));
     }
+    let totals_only = match connections.totals_only {
+        0 => String::new(),
+        count => format!(", {} known by their totals only", thousands(count)),
+    };
     lines.push((
         "connections   ".to_owned(),
         format!(
-            "{} to replay: {} sequential, {} concurrent; {} complete, {} incomplete",
+            "{} to replay: {} sequential, {} concurrent{totals_only}; {} complete, {} incomplete",
             thousands(connections.total),
             thousands(connections.sequential),
             thousands(connections.concurrent),
@@ -130,6 +140,7 @@ pub(crate) fn class_words(class: &str) -> &'static str {
         "sequential_complete" => "sequential, complete",
         "sequential_incomplete" => "sequential, incomplete",
         "concurrent_complete" => "concurrent, complete",
+        TOTALS_ONLY => "known by totals only",
         _ => "concurrent, incomplete",
     }
 }
@@ -202,12 +213,10 @@ pub(crate) fn median(distributions: &[Distribution], variable: Variable) -> Stri
     found.map_or_else(|| "–".to_owned(), |distribution| variable.show(distribution.p50))
 }
 
-fn conversations(text: &mut String, conversations: &ConversationDescription) {
-    let silence = Duration::from_nanos(conversations.silence_ns);
+fn protocols(text: &mut String, protocols: &[ProtocolShare]) {
     let _ = writeln!(text, "{:<22}{:>13}{:>9}{:>13}{:>9}", "protocol", "packets", "", "bytes", "");
-    let all =
-        conversations.protocols.iter().fold([0; 2], |[packets, bytes], row| [packets + row.packets, bytes + row.bytes]);
-    for row in &conversations.protocols {
+    let all = protocols.iter().fold([0; 2], |[packets, bytes], row| [packets + row.packets, bytes + row.bytes]);
+    for row in protocols {
         let _ = writeln!(
             text,
             "{:<22}{:>13}{:>9}{:>13}{:>9}",
@@ -218,6 +227,20 @@ fn conversations(text: &mut String, conversations: &ConversationDescription) {
             percent(row.bytes, all[1])
         );
     }
+}
+
+/// A silence, as people say it.
+fn silence_words(silence_ns: u64) -> String {
+    const MINUTE_NS: u64 = 60_000_000_000;
+    if silence_ns.is_multiple_of(MINUTE_NS) {
+        format!("{} min", thousands(silence_ns / MINUTE_NS))
+    } else {
+        Unit::Time.show(silence_ns as f64)
+    }
+}
+
+fn conversations(text: &mut String, conversations: &ConversationDescription) {
+    let silence = silence_words(conversations.silence_ns);
     for transport in [Transport::Tcp, Transport::Udp] {
         let rows = by_packets(conversations, transport);
         if rows.is_empty() {
@@ -264,11 +287,21 @@ fn conversations(text: &mut String, conversations: &ConversationDescription) {
             let _ = writeln!(text, "{:>11}", percent(row.one_sided, row.conversations));
         }
     }
+    for (scope, head) in [(Scope::All, "all conversations"), (Scope::Bulk, "bulk"), (Scope::Interactive, "interactive")]
+    {
+        let distributions = conversations.pooled(scope);
+        if !distributions.is_empty() {
+            text.push('\n');
+            table(text, head, distributions);
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+        }
+    }
     published(text, conversations);
     if conversations.ended_early > 0 {
         let _ = writeln!(
             text,
-            "\n{} conversations ended early: too many were open at once",
+            "\n{} conversations ended early: too many were open at once, or held too many items",
             thousands(conversations.ended_early)
         );
     }
@@ -295,29 +328,41 @@ pub(crate) fn by_packets(
     rows
 }
 
-/// The published shares that this capture has, in words.
-pub(crate) fn published_rows(conversations: &ConversationDescription) -> Vec<(&'static str, f64)> {
+/// A published share: what it is of, what was published, and what it is in this capture.
+pub(crate) struct PublishedRow {
+    pub name: &'static str,
+    pub in_1991: &'static str,
+    pub here: f64,
+}
+
+/// The published shares that this capture has.
+pub(crate) fn published_rows(conversations: &ConversationDescription) -> Vec<PublishedRow> {
     let shares = &conversations.published;
     let rows = [
-        ("bulk conversations (FTP, NNTP, SMTP) below 10 kB", shares.bulk_below_10_kb),
-        ("FTP conversations below 10 kB", shares.ftp_below_10_kb),
-        ("bulk bytes in conversations above 1 MB", shares.bulk_bytes_in_conversations_above_1_mb),
-        ("bulk bytes in items above 1 MB", shares.bulk_bytes_in_items_above_1_mb),
-        ("interactive conversations (TELNET, RLOGIN) below 1,000 packets", shares.interactive_below_1000_packets),
-        ("interactive conversations below 10 kB", shares.interactive_below_10_kb),
-        ("interactive conversations below 200 s", shares.interactive_below_200_s),
-        ("interactive packets below 10 bytes", shares.interactive_packets_below_10_bytes),
-        ("interactive gaps above 100 ms", shares.interactive_gaps_above_100_ms),
-        ("FTP conversations below 10:1", shares.ftp_below_10_to_1),
-        ("TELNET conversations above 10:1", shares.telnet_above_10_to_1),
+        ("bulk conversations (FTP, NNTP, SMTP) below 10 kB", "60–90 %", shares.bulk_below_10_kb),
+        ("FTP conversations below 10 kB", "75 %", shares.ftp_below_10_kb),
+        ("bulk bytes in conversations above 1 MB", "40–50 %", shares.bulk_bytes_in_conversations_above_1_mb),
+        ("bulk bytes in items above 1 MB", "15–20 %", shares.bulk_bytes_in_items_above_1_mb),
+        (
+            "interactive (TELNET, RLOGIN) conversations below 1,000 packets",
+            "> 80 %",
+            shares.interactive_below_1000_packets,
+        ),
+        ("interactive conversations below 10 kB", "> 80 %", shares.interactive_below_10_kb),
+        ("interactive conversations below 200 s", "50 %", shares.interactive_below_200_s),
+        ("interactive packets below 10 bytes", "> 80 %", shares.interactive_packets_below_10_bytes),
+        ("interactive gaps above 100 ms", "> 80 %", shares.interactive_gaps_above_100_ms),
+        ("FTP conversations below 10:1", "36 %", shares.ftp_below_10_to_1),
+        ("TELNET conversations above 10:1", "67 %", shares.telnet_above_10_to_1),
     ];
     let of_all = [
-        ("packets that are interactive", shares.interactive_packets),
-        ("bytes that are interactive", shares.interactive_bytes),
+        ("packets that are interactive", "25–45 %", shares.interactive_packets),
+        ("bytes that are interactive", "5–10 %", shares.interactive_bytes),
     ];
     // Zero of everything says no more than that there is no TELNET.
-    let of_all = of_all.into_iter().filter(|(_, share)| share.is_some_and(|share| share > 0.0));
-    rows.into_iter().chain(of_all).filter_map(|(name, share)| Some((name, share?))).collect()
+    let of_all = of_all.into_iter().filter(|(_, _, share)| share.is_some_and(|share| share > 0.0));
+    let told = rows.into_iter().chain(of_all);
+    told.filter_map(|(name, in_1991, share)| Some(PublishedRow { name, in_1991, here: share? })).collect()
 }
 
 fn published(text: &mut String, conversations: &ConversationDescription) {
@@ -325,9 +370,9 @@ fn published(text: &mut String, conversations: &ConversationDescription) {
     if rows.is_empty() {
         return;
     }
-    text.push_str("\nshares published for 1991 (docs/describe.md has those numbers), here\n");
-    for (name, share) in rows {
-        let _ = writeln!(text, "{name:<66}{:>9}", Unit::Share.show(share));
+    let _ = writeln!(text, "\n{:<66}{:>10}{:>10}", "shares that were published (Cáceres 1992)", "1991", "here");
+    for PublishedRow { name, in_1991, here } in rows {
+        let _ = writeln!(text, "{name:<66}{in_1991:>10}{:>10}", Unit::Share.show(here));
     }
 }
 
@@ -372,15 +417,21 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut row = |name: &str, value: Box<dyn Fn(&Described) -> String>| rows.push((name.to_owned(), value));
     row("packets", Box::new(|one| thousands(one.capture.packets)));
-    row("length", Box::new(|one| Duration::from_nanos(one.capture.duration_ns).to_string()));
+    row("length", Box::new(|one| Unit::Time.show(one.capture.duration_ns as f64)));
     row("connections to replay", Box::new(|one| thousands(one.workload.connections.total)));
     row("with losses", Box::new(|one| thousands(one.workload.connections.lossy)));
-    for (index, class) in described.first().map_or(&[][..], |first| &first.classes[..]).iter().enumerate() {
+    let mut classes: Vec<&'static str> = Vec::new();
+    for class in described.iter().flat_map(|one| &one.classes) {
+        if !classes.contains(&class.class) {
+            classes.push(class.class);
+        }
+    }
+    for name in classes {
         row(
-            &format!("  {}", class_words(class.class)),
+            &format!("  {}", class_words(name)),
             Box::new(move |one| {
                 let all = one.classes.iter().map(|class| class.connections).sum();
-                let count = one.classes.get(index).map_or(0, |class| class.connections);
+                let count = one.classes.iter().find(|class| class.class == name).map_or(0, |class| class.connections);
                 format!("{} {:>7}", thousands(count), percent(count, all))
             }),
         );
@@ -421,7 +472,7 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
             (Variable::Directionality, "  directionality"),
         ] {
             let of = move |one: &Described| {
-                let pooled = one.conversations.as_ref().map_or(&[][..], |told| told.pooled(super::Scope::All));
+                let pooled = one.conversations.as_ref().map_or(&[][..], |told| told.pooled(Scope::All));
                 let found = pooled.iter().find(|distribution| distribution.variable == variable);
                 found.map_or_else(
                     || "–".to_owned(),

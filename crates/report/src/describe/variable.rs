@@ -28,6 +28,8 @@ pub enum Variable {
     ResponseTime,
     /// First to last data byte.
     Duration,
+    /// First to last packet of a flow record.
+    Lifetime,
     /// Minimum round-trip time.
     MinRtt,
     /// Largest window an initiator advertised.
@@ -44,6 +46,10 @@ pub enum Variable {
     AduPackets,
     /// After a data unit of datagrams.
     AduWait,
+    /// Payload of the smallest datagram of an end.
+    SmallestDatagram,
+    /// Payload of the largest datagram of an end.
+    LargestDatagram,
     /// Payload of a conversation, both ways.
     ConversationBytes,
     /// Packets of a conversation, both ways.
@@ -93,6 +99,7 @@ impl Variable {
             Variable::ConcurrentWait => facts("concurrent_wait_ns", "wait, concurrent", "waits", Time),
             Variable::ResponseTime => facts("response_time_ns", "response time", "response times", Time),
             Variable::Duration => facts("duration_ns", "connection duration", "connections", Time),
+            Variable::Lifetime => facts("lifetime_ns", "flow lifetime", "flows", Time),
             Variable::MinRtt => facts("min_rtt_ns", "minimum RTT", "connections", Time),
             Variable::InitiatorWindow => facts("initiator_window_bytes", "initiator's window", "initiators", Bytes),
             Variable::AcceptorWindow => facts("acceptor_window_bytes", "acceptor's window", "acceptors", Bytes),
@@ -101,6 +108,8 @@ impl Variable {
             Variable::AduBytes => facts("adu_bytes", "data unit", "data units", Bytes),
             Variable::AduPackets => facts("adu_packets", "packets per data unit", "data units", Count),
             Variable::AduWait => facts("adu_wait_ns", "wait after a data unit", "waits", Time),
+            Variable::SmallestDatagram => facts("smallest_datagram_bytes", "smallest datagram", "ends", Bytes),
+            Variable::LargestDatagram => facts("largest_datagram_bytes", "largest datagram", "ends", Bytes),
             Variable::ConversationBytes => facts("conversation_bytes", "bytes", "conversations", Bytes),
             Variable::ConversationPackets => facts("conversation_packets", "packets", "conversations", Count),
             Variable::ConversationDuration => facts("conversation_duration_ns", "duration", "conversations", Time),

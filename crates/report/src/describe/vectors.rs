@@ -1,8 +1,8 @@
 //! Connection vectors: what Aikat's chapter 3 tabulates of a trace (classes, epochs, data units, quiet times, round-trip
 //! times, windows, losses), and datagram flows by themselves.
 
-use flowloom_core::time::Duration;
-use flowloom_core::workload::{ConnectionVector, LinkSide, Pattern, Protocol, Segments, Side};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{ConnectionVector, Evidence, LinkSide, Pattern, Protocol, Segments, Side};
 use flowloom_store::workload::TrafficFacts;
 use serde::Serialize;
 
@@ -20,7 +20,8 @@ pub struct Describer {
     from: [u64; 2],
     bytes: [u64; 2],
     last: Duration,
-    classes: [ClassShare; 4],
+    complete: u64,
+    classes: [ClassShare; REPLAYABLE.len()],
     segments: [Segments; 2],
     load: LoadBytes,
     sketches: Sketches,
@@ -76,6 +77,8 @@ pub struct ConnectionCounts {
     pub sequential: u64,
     /// Those whose ends sent at once.
     pub concurrent: u64,
+    /// Those of which only totals are known (flow records), not who sent when.
+    pub totals_only: u64,
     /// SYN and (FIN or RST) were seen.
     pub complete: u64,
     /// The rest.
@@ -138,11 +141,15 @@ pub struct ClassShare {
     pub payload_bytes: Option<u64>,
 }
 
-/// The names of the replayable classes, as [`flowloom_core::extract::Class::name`] has them.
-const REPLAYABLE: [&str; 4] =
-    ["sequential_complete", "sequential_incomplete", "concurrent_complete", "concurrent_incomplete"];
+/// The names of the replayable classes, as [`flowloom_core::extract::Class::name`] has them, and that of the connections
+/// known by totals only.
+const REPLAYABLE: [&str; 5] =
+    ["sequential_complete", "sequential_incomplete", "concurrent_complete", "concurrent_incomplete", TOTALS_ONLY];
 
-const OF_CONNECTIONS: [Variable; 15] = [
+/// Connections of flow records, which do not tell who sent when.
+pub(super) const TOTALS_ONLY: &str = "totals_only";
+
+const OF_CONNECTIONS: [Variable; 16] = [
     Variable::Epochs,
     Variable::ConnectionBytes,
     Variable::RequestBytes,
@@ -153,6 +160,7 @@ const OF_CONNECTIONS: [Variable; 15] = [
     Variable::ConcurrentWait,
     Variable::ResponseTime,
     Variable::Duration,
+    Variable::Lifetime,
     Variable::MinRtt,
     Variable::InitiatorWindow,
     Variable::AcceptorWindow,
@@ -160,15 +168,24 @@ const OF_CONNECTIONS: [Variable; 15] = [
     Variable::AcceptorLoss,
 ];
 
-const OF_DATAGRAMS: [Variable; 5] =
-    [Variable::ConnectionBytes, Variable::AduBytes, Variable::AduPackets, Variable::AduWait, Variable::Duration];
+const OF_DATAGRAMS: [Variable; 8] = [
+    Variable::ConnectionBytes,
+    Variable::AduBytes,
+    Variable::AduPackets,
+    Variable::AduWait,
+    Variable::Duration,
+    Variable::Lifetime,
+    Variable::SmallestDatagram,
+    Variable::LargestDatagram,
+];
 
 impl Describer {
     /// Takes one more vector into account.
     pub fn add(&mut self, vector: &ConnectionVector) {
         self.load.add(vector);
         let seen = vector.data_span().map_or(Duration::ZERO, |span| span.last);
-        self.last = self.last.max(vector.start.since(flowloom_core::time::Time::ZERO) + seen);
+        let last = vector.end().unwrap_or(vector.start + seen);
+        self.last = self.last.max(last.since(Time::ZERO));
         match vector.protocol {
             Protocol::Tcp => self.add_connection(vector),
             protocol @ (Protocol::Udp | Protocol::Quic) => self.add_datagrams(protocol, vector),
@@ -181,8 +198,13 @@ impl Describer {
         self.lossy += u64::from(Side::BOTH.into_iter().any(|side| vector.ends[side].is_lossy()));
         let bytes = Side::BOTH.map(|side| vector.bytes(side));
         self.bytes.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes);
-        let class =
-            &mut self.classes[2 * usize::from(vector.pattern == Pattern::Concurrent) + usize::from(!vector.complete)];
+        self.complete += u64::from(vector.complete);
+        let row = match (vector.evidence, vector.pattern) {
+            (Evidence::FlowRecord, _) => 4,
+            (_, Pattern::Concurrent) => 2 + usize::from(!vector.complete),
+            (_, Pattern::Sequential) => usize::from(!vector.complete),
+        };
+        let class = &mut self.classes[row];
         let packets = Side::BOTH.into_iter().map(|side| vector.ends[side].packets).sum::<Option<u64>>();
         // One connection of which nobody counted the packets leaves those of its class unknown.
         class.packets = match class.connections {
@@ -195,6 +217,7 @@ impl Describer {
         let sketches = &mut self.sketches;
         sketches.add(Variable::ConnectionBytes, [bytes[0] + bytes[1]]);
         sketches.add(Variable::Duration, vector.duration().map(Duration::as_nanos));
+        sketches.add(Variable::Lifetime, lifetime(vector));
         sketches.add(Variable::MinRtt, vector.min_rtt().map(Duration::as_nanos));
         self.unknown_rtt += u64::from(vector.min_rtt().is_none());
         for (side, window, loss) in [
@@ -215,6 +238,8 @@ impl Describer {
             }
         }
         match vector.pattern {
+            // One request and one response stand for all that were: nothing of them is an observation.
+            _ if vector.evidence == Evidence::FlowRecord => {}
             Pattern::Sequential => self.add_epochs(vector),
             Pattern::Concurrent => {
                 sketches.add(Variable::ConcurrentAduBytes, vector.adus.iter().map(|adu| adu.bytes));
@@ -258,10 +283,18 @@ impl Describer {
         }
         let sketches = &mut datagrams.sketches;
         sketches.add(Variable::ConnectionBytes, [total]);
+        sketches.add(Variable::Duration, vector.duration().map(Duration::as_nanos));
+        sketches.add(Variable::Lifetime, lifetime(vector));
+        for sizes in Side::BOTH.into_iter().filter_map(|side| vector.ends[side].datagram_sizes) {
+            sketches.add(Variable::SmallestDatagram, [u64::from(sizes.smallest)]);
+            sketches.add(Variable::LargestDatagram, [u64::from(sizes.largest)]);
+        }
+        if vector.evidence == Evidence::FlowRecord {
+            return;
+        }
         sketches.add(Variable::AduBytes, vector.adus.iter().map(|adu| adu.bytes));
         sketches.add(Variable::AduPackets, vector.adus.iter().filter_map(|adu| adu.packets).map(u64::from));
         sketches.add(Variable::AduWait, vector.adus.iter().filter_map(|adu| adu.wait).map(Duration::as_nanos));
-        sketches.add(Variable::Duration, vector.duration().map(Duration::as_nanos));
     }
 
     /// How many vectors were taken in, datagram flows among them.
@@ -274,21 +307,23 @@ impl Describer {
         self.load.finish(if length.is_zero() { self.last } else { length }, traffic)
     }
 
-    /// The replayable classes, in the order of reports.
-    pub fn classes(&self) -> [ClassShare; 4] {
-        let mut classes = self.classes;
+    /// The replayable classes, in the order of reports; connections known by totals only where there are any.
+    pub fn classes(&self) -> Vec<ClassShare> {
+        let mut classes = self.classes.to_vec();
         for (class, name) in classes.iter_mut().zip(REPLAYABLE) {
             class.class = name;
             if class.connections == 0 {
                 (class.packets, class.payload_bytes) = (Some(0), Some(0));
             }
         }
+        classes.retain(|class| class.class != TOTALS_ONLY || class.connections > 0);
         classes
     }
 
     /// What was collected.
     pub fn finish(mut self) -> Description {
-        let [complete, incomplete, complete_too, incomplete_too] = self.classes.map(|class| class.connections);
+        let [complete, incomplete, complete_too, incomplete_too, totals_only] =
+            self.classes.map(|class| class.connections);
         self.datagrams.sort_by_key(|datagrams| datagrams.protocol);
         let loss = |segments: &Segments| {
             let loss = segments.loss();
@@ -299,8 +334,9 @@ impl Describer {
                 total: self.connections,
                 sequential: complete + incomplete,
                 concurrent: complete_too + incomplete_too,
-                complete: complete + complete_too,
-                incomplete: incomplete + incomplete_too,
+                totals_only,
+                complete: self.complete,
+                incomplete: self.connections - self.complete,
                 lossy: self.lossy,
                 unknown_rtt: self.unknown_rtt,
                 unknown_windows: self.unknown_windows,
@@ -314,6 +350,12 @@ impl Describer {
             datagrams: self.datagrams.into_iter().map(Datagrams::finish).collect(),
         }
     }
+}
+
+/// First to last packet of a flow record, as its exporter tells. Of packets the data are the measure ([`Variable::Duration`]).
+fn lifetime(vector: &ConnectionVector) -> Option<u64> {
+    let told = vector.end().filter(|_| vector.evidence == Evidence::FlowRecord);
+    told.map(|end| end.since(vector.start).as_nanos())
 }
 
 impl Datagrams {

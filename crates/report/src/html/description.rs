@@ -27,7 +27,7 @@ enum Place {
 /// A picture: id, title, place and variable.
 type Kind = (&'static str, &'static str, Place, Variable);
 
-const KINDS: [Kind; 33] = [
+const KINDS: [Kind; 41] = [
     ("response-time", "Response time", Place::Connections, Variable::ResponseTime),
     ("duration", "Connection duration", Place::Connections, Variable::Duration),
     ("request", "Request size", Place::Connections, Variable::RequestBytes),
@@ -38,6 +38,7 @@ const KINDS: [Kind; 33] = [
     ("inter-epoch-wait", "Wait between epochs", Place::Connections, Variable::InterEpochWait),
     ("concurrent-adu", "Data units of concurrent connections", Place::Connections, Variable::ConcurrentAduBytes),
     ("concurrent-wait", "Waits of concurrent connections", Place::Connections, Variable::ConcurrentWait),
+    ("lifetime", "Lifetime of flow records", Place::Connections, Variable::Lifetime),
     ("rtt", "Minimum round-trip time", Place::Connections, Variable::MinRtt),
     ("initiator-window", "Initiator's window", Place::Connections, Variable::InitiatorWindow),
     ("acceptor-window", "Acceptor's window", Place::Connections, Variable::AcceptorWindow),
@@ -46,17 +47,29 @@ const KINDS: [Kind; 33] = [
     ("udp-adu", "UDP: data units", Place::Datagrams("udp"), Variable::AduBytes),
     ("udp-wait", "UDP: waits after data units", Place::Datagrams("udp"), Variable::AduWait),
     ("udp-bytes", "UDP: bytes per flow", Place::Datagrams("udp"), Variable::ConnectionBytes),
+    ("udp-largest", "UDP: largest datagrams", Place::Datagrams("udp"), Variable::LargestDatagram),
     ("quic-adu", "QUIC: data units", Place::Datagrams("quic"), Variable::AduBytes),
     ("quic-wait", "QUIC: waits after data units", Place::Datagrams("quic"), Variable::AduWait),
     ("quic-bytes", "QUIC: bytes per flow", Place::Datagrams("quic"), Variable::ConnectionBytes),
+    ("quic-largest", "QUIC: largest datagrams", Place::Datagrams("quic"), Variable::LargestDatagram),
     ("talk-bytes", "Conversations: bytes", ALL, Variable::ConversationBytes),
     ("talk-duration", "Conversations: duration", ALL, Variable::ConversationDuration),
     ("bulk-bytes", "Bulk conversations: bytes", BULK, Variable::ConversationBytes),
     ("bulk-duration", "Bulk conversations: duration", BULK, Variable::ConversationDuration),
+    ("bulk-packets", "Bulk conversations: packets", BULK, Variable::ConversationPackets),
+    ("bulk-interval", "Bulk conversations: between starts", BULK, Variable::ConversationInterarrival),
+    ("bulk-length", "Bulk conversations: packet length", BULK, Variable::PacketBytes),
     ("bulk-ratio", "Bulk conversations: directionality", BULK, Variable::Directionality),
-    ("bulk-items", "Bulk conversations: item size", BULK, Variable::ItemBytes),
+    ("bulk-items", "Bulk conversations: items", BULK, Variable::Items),
+    ("bulk-item-bytes", "Bulk conversations: item size", BULK, Variable::ItemBytes),
     ("interactive-bytes", "Interactive conversations: bytes", INTERACTIVE, Variable::ConversationBytes),
     ("interactive-duration", "Interactive conversations: duration", INTERACTIVE, Variable::ConversationDuration),
+    (
+        "interactive-interval",
+        "Interactive conversations: between starts",
+        INTERACTIVE,
+        Variable::ConversationInterarrival,
+    ),
     ("interactive-packets", "Interactive conversations: packets", INTERACTIVE, Variable::ConversationPackets),
     ("interactive-length", "Interactive conversations: packet length", INTERACTIVE, Variable::PacketBytes),
     ("interactive-gap", "Interactive conversations: between packets", INTERACTIVE, Variable::PacketGap),
@@ -85,6 +98,7 @@ pub(super) fn page(described: &[Described]) -> String {
         html.push_str("<div class=\"figures\">\n");
         figures.iter().for_each(|figure| figure_element(html, figure));
         html.push_str("</div>\n</section>\n");
+        protocols(html, described, &names);
         conversations(html, described, &names);
         warnings(html, described, &names);
         html.push_str("</main>\n");
@@ -108,6 +122,9 @@ fn header(html: &mut String, title: &str, described: &[Described], names: &[Stri
         escaped(&list(names.iter().map(String::as_str)))
     );
     html.push_str("<a href=\"#answer\">Numbers</a>\n<a href=\"#pictures\">Pictures</a>\n");
+    if described.iter().any(|one| one.protocols.as_ref().is_some_and(|rows| !rows.is_empty())) {
+        html.push_str("<a href=\"#protocols\">Protocols</a>\n");
+    }
     if described.iter().any(|one| one.conversations.is_some()) {
         html.push_str("<a href=\"#conversations\">Conversations</a>\n");
     }
@@ -150,6 +167,42 @@ fn answer(html: &mut String, described: &[Described], names: &[String]) {
     );
 }
 
+/// What the packets carry, a column for each capture.
+fn protocols(html: &mut String, described: &[Described], names: &[String]) {
+    let told = described.iter().zip(names).enumerate();
+    let captures: Vec<_> =
+        told.filter_map(|(index, (one, name))| Some((index, name, one.protocols.as_deref()?))).collect();
+    let mut protocols: Vec<&'static str> = Vec::new();
+    for row in captures.iter().flat_map(|(_, _, rows)| *rows) {
+        if !protocols.contains(&row.protocol) {
+            protocols.push(row.protocol);
+        }
+    }
+    if protocols.is_empty() {
+        return;
+    }
+    html.push_str("<section id=\"protocols\">\n<h2>Packets by protocol</h2>\n");
+    let mut heads = vec!["<span class=\"quiet\">protocol</span>".to_owned()];
+    for (index, name, _) in &captures {
+        heads.push(format!("{}{}: packets", swatch(&run_role(*index)), escaped(name)));
+        heads.push("bytes".to_owned());
+    }
+    table(
+        html,
+        &heads,
+        protocols.into_iter().map(|protocol| {
+            let mut cells = vec![protocol_words(protocol).to_owned()];
+            for (_, _, rows) in &captures {
+                let [packets, bytes] =
+                    rows.iter().find(|row| row.protocol == protocol).map_or([0; 2], |row| [row.packets, row.bytes]);
+                cells.extend([thousands(packets), Unit::Bytes.show(bytes as f64)]);
+            }
+            cells
+        }),
+    );
+    html.push_str("</section>\n");
+}
+
 fn conversations(html: &mut String, described: &[Described], names: &[String]) {
     let told = described.iter().zip(names).enumerate();
     let mut told = told.filter_map(|(index, (one, name))| Some((index, one.conversations.as_ref()?, name))).peekable();
@@ -167,14 +220,6 @@ fn conversations(html: &mut String, described: &[Described], names: &[String]) {
 fn conversation_tables(html: &mut String, conversations: &ConversationDescription) {
     let heads = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
     let bytes = |bytes: u64| Unit::Bytes.show(bytes as f64);
-    table(
-        html,
-        &heads(&["protocol", "packets", "bytes"]),
-        conversations
-            .protocols
-            .iter()
-            .map(|row| vec![protocol_words(row.protocol).to_owned(), thousands(row.packets), bytes(row.bytes)]),
-    );
     let applications =
         [Transport::Tcp, Transport::Udp].into_iter().flat_map(|transport| by_packets(conversations, transport));
     let mut names = vec!["application", "class", "packets", "payload", "conversations"];
@@ -199,8 +244,10 @@ fn conversation_tables(html: &mut String, conversations: &ConversationDescriptio
     if !published.is_empty() {
         table(
             html,
-            &heads(&["shares published for 1991", "here"]),
-            published.into_iter().map(|(name, share)| vec![name.to_owned(), Unit::Share.show(share)]),
+            &heads(&["shares that were published", "1991", "here"]),
+            published
+                .into_iter()
+                .map(|row| vec![row.name.to_owned(), row.in_1991.to_owned(), Unit::Share.show(row.here)]),
         );
     }
 }

@@ -91,6 +91,11 @@ impl Connections {
         true
     }
 
+    /// How many items are over.
+    pub fn items(&self) -> usize {
+        self.items.len()
+    }
+
     /// The sizes of all items; `sent_by_client` is that of a mail.
     pub fn into_items(mut self, items: Items, sent_by_client: u64) -> Vec<u64> {
         for connection in std::mem::take(&mut self.list) {

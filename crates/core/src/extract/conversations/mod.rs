@@ -53,6 +53,9 @@ pub struct Options {
     /// So many may be open at once. Beyond that the one that was silent for longest ends early, which is counted. An open
     /// conversation takes about 300 bytes, and 1 kB more once it had 128 packets.
     pub most_open: usize,
+    /// So many items of open conversations are held, 8 bytes each. Beyond that the conversation with the latest one ends
+    /// early, which is counted.
+    pub most_items: usize,
 }
 
 impl Options {
@@ -62,7 +65,7 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { silence: Options::SILENCE, most_open: 500_000 }
+        Options { silence: Options::SILENCE, most_open: 500_000, most_items: 4_000_000 }
     }
 }
 
@@ -198,8 +201,9 @@ struct Open {
 /// The clock may run backwards: inside a conversation an earlier time counts as the latest so far, and a conversation
 /// ends only when two packets in a row say that it is time.
 ///
-/// Memory: [`Options::most_open`] conversations, two distributions per application of bounded size ([`Sketch`]), and 8
-/// bytes for each item of an open conversation.
+/// Memory is bounded: [`Options::most_open`] conversations, [`Options::most_items`] items of theirs, and three distributions
+/// per application, each of bounded size ([`Sketch`]). A capture of 2^32 conversations of one packet each, none silent for
+/// long enough, has all but the last ones ended early, with the packets they had.
 #[derive(Debug)]
 pub struct Conversations {
     options: Options,
@@ -207,6 +211,8 @@ pub struct Conversations {
     usage: Vec<Usage>,
     finished: VecDeque<Conversation>,
     previous: Time,
+    /// Items of open conversations.
+    items_held: usize,
     ended_early: u64,
 }
 
@@ -215,7 +221,7 @@ impl Conversations {
     pub fn new(options: Options) -> Conversations {
         let usage = std::iter::repeat_with(Usage::default).take(Application::COUNT).collect();
         let (open, finished) = (Table::new(), VecDeque::new());
-        Conversations { options, open, usage, finished, previous: Time::ZERO, ended_early: 0 }
+        Conversations { options, open, usage, finished, previous: Time::ZERO, items_held: 0, ended_early: 0 }
     }
 
     /// Takes in a segment that passed at `time` on the capture's clock.
@@ -270,7 +276,7 @@ impl Conversations {
         Application::all().zip(&self.usage).filter(|(_, usage)| usage.packets > 0)
     }
 
-    /// Conversations that were ended because too many were open.
+    /// Conversations that were ended because too many were open, or too many items held.
     pub fn ended_early(&self) -> u64 {
         self.ended_early
     }
@@ -301,11 +307,13 @@ impl Conversations {
         };
         let control = ports.contains(&FTP_CONTROL);
         open.control |= control;
+        let held = open.connections.items();
         if packet.opens {
             open.connections.opens(pair, items);
         }
         if packet.syn {
             usage.dropped.syn += 1;
+            self.items_held += open.connections.items() - held;
             return;
         }
         if packet.bytes == 0 {
@@ -318,6 +326,11 @@ impl Conversations {
             return;
         }
         open.keep(time, packet.bytes, from_server, usage, self.options.most_open);
+        self.items_held += open.connections.items() - held;
+        if self.items_held > self.options.most_items {
+            self.end(at);
+            self.ended_early += 1;
+        }
     }
 
     /// Index of the conversation of `packet`, which is opened if there is none.
@@ -371,6 +384,7 @@ impl Conversations {
     /// The conversation at `at` is over.
     fn end(&mut self, at: u32) {
         let Some(open) = self.open.remove(at) else { return };
+        self.items_held -= open.connections.items();
         let usage = &mut self.usage[open.application.index()];
         if open.packets() == 0 {
             usage.without_data += 1;

@@ -417,6 +417,23 @@ fn no_more_than_the_limit_are_open() {
 }
 
 #[test]
+fn no_more_items_than_the_limit_are_held() {
+    let mut bench = Bench::with(Options { most_items: 10, ..Options::default() });
+    // Three host pairs take turns with articles of one packet: the eleventh that is held ends its conversation.
+    for number in 0..110u32 {
+        let (client, server) = (host((number % 3) as u8, 5000), host(9, 119));
+        bench.tcp(f64::from(number), client, server, PUSH, number * 300, 300);
+        assert!(bench.machine.items_held <= 10);
+    }
+    let early = bench.machine.ended_early();
+    assert!(early > 0);
+    let said = bench.finish();
+    assert_eq!(said.len() as u64, early + 3, "what was ended began again with its next article");
+    assert_eq!(said.iter().map(|said| said.items.len()).sum::<usize>(), 110, "no item is lost");
+    assert_eq!(bench.machine.items_held, 0);
+}
+
+#[test]
 fn a_clock_that_jumps_ahead_for_one_packet_ends_no_other_conversation() {
     let mut bench = Bench::new();
     bench.data(0.0, host(1, 5000), host(2, 80), 10);
@@ -436,9 +453,10 @@ proptest! {
     fn every_packet_is_accounted_for(
         packets in prop::collection::vec((0u64..4_000, 1u8..4, 0usize..6, any::<bool>(), 0u8..64, 0u32..20, 0u32..600), 1..300),
         most_open in 1usize..8,
+        most_items in 0usize..8,
     ) {
         const PORTS: [(u16, u16); 6] = [(5000, 21), (5001, 20), (5002, 119), (40_000, 41_000), (5003, 23), (5000, 5000)];
-        let mut bench = Bench::with(Options { most_open, ..Options::default() });
+        let mut bench = Bench::with(Options { most_open, most_items, ..Options::default() });
         let mut now = 0.0;
         for &(step, other, ports, forward, flags, sequence, bytes) in &packets {
             now += step as f64 / 10.0;
@@ -457,6 +475,6 @@ proptest! {
             prop_assert_eq!(usage.interarrival_ns().count(), usage.conversations.saturating_sub(1));
             prop_assert_eq!(usage.packet_gap_ns.count() + usage.conversations, usage.packet_bytes.count());
         }
-        prop_assert_eq!(bench.machine.open(), 0);
+        prop_assert_eq!((bench.machine.open(), bench.machine.items_held), (0, 0));
     }
 }
