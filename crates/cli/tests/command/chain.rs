@@ -109,7 +109,7 @@ fn describe_reads_captures_workloads_and_runs() {
     for part in ["capture", "workload", "load"] {
         assert_eq!(capture[part], workload[part], "a workload file tells what its capture told: {part}");
     }
-    assert_eq!((&capture["conversations"]["ended_early"], &workload["conversations"]), (&0.into(), &Value::Null));
+    assert_eq!((&capture["protocols"][0]["protocol"], &workload["protocols"]), (&"tcp".into(), &Value::Null));
     assert_eq!(capture["classes"][2], workload["classes"][2]);
     assert_eq!(capture["workload"]["connections"]["sequential"], 30);
     for input in ["c.pcap", "r/workload.parquet", "r"] {

@@ -310,7 +310,7 @@ impl ConversationDescription {
     }
 
     /// Packets and payload bytes of applications over `transport`, and how many conversations they had.
-    pub(super) fn totals(&self, transport: Transport) -> [u64; 3] {
+    pub(crate) fn totals(&self, transport: Transport) -> [u64; 3] {
         let rows = self.applications.iter().filter(|row| row.transport == transport.name());
         rows.fold([0; 3], |[packets, bytes, conversations], row| {
             [packets + row.packets, bytes + row.payload_bytes, conversations + row.conversations]

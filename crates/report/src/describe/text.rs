@@ -100,7 +100,8 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
     lines
 }
 
-fn percent(part: u64, all: u64) -> String {
+/// A share, or nothing of nothing.
+pub(crate) fn percent(part: u64, all: u64) -> String {
     if all == 0 { String::new() } else { Unit::Share.show(part as f64 / all as f64) }
 }
 
@@ -379,8 +380,15 @@ fn published(text: &mut String, conversations: &ConversationDescription) {
 /// Files in one block of columns.
 const ABREAST: usize = 3;
 
-/// A row of the table of several: its name and what it says of one.
-type Row = (String, Box<dyn Fn(&Described) -> String>);
+/// A row of the table of several.
+pub(crate) struct Row {
+    /// Its name below the rows before it.
+    pub name: String,
+    /// Its name where it stands alone.
+    pub full_name: String,
+    /// What it says of one input.
+    pub value: Box<dyn Fn(&Described) -> String>,
+}
 
 fn side_by_side(described: &[Described]) -> String {
     let mut text = String::new();
@@ -394,7 +402,7 @@ fn side_by_side(described: &[Described]) -> String {
             let _ = write!(text, "{:>24}", shortened(&input.title(block * ABREAST + index), 22));
         }
         text.push('\n');
-        for (name, value) in &rows {
+        for Row { name, value, .. } in &rows {
             let _ = write!(text, "{name:<28}");
             for input in inputs {
                 let _ = write!(text, "{:>24}", value(input));
@@ -415,7 +423,10 @@ fn shortened(name: &str, room: usize) -> String {
 
 pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    let mut row = |name: &str, value: Box<dyn Fn(&Described) -> String>| rows.push((name.to_owned(), value));
+    let mut named = |name: &str, full_name: &str, value: Box<dyn Fn(&Described) -> String>| {
+        rows.push(Row { name: name.to_owned(), full_name: full_name.to_owned(), value });
+    };
+    let mut row = |name: &str, value: Box<dyn Fn(&Described) -> String>| named(name, name.trim(), value);
     row("packets", Box::new(|one| thousands(one.capture.packets)));
     row("length", Box::new(|one| Unit::Time.show(one.capture.duration_ns as f64)));
     row("connections to replay", Box::new(|one| thousands(one.workload.connections.total)));
@@ -432,15 +443,23 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
             Box::new(move |one| {
                 let all = one.classes.iter().map(|class| class.connections).sum();
                 let count = one.classes.iter().find(|class| class.class == name).map_or(0, |class| class.connections);
-                format!("{} {:>7}", thousands(count), percent(count, all))
+                format!("{} {:>9}", thousands(count), format!("({})", percent(count, all)))
             }),
         );
     }
     for (name, value) in LOADS {
-        row(&format!("{name}, left"), Box::new(move |one| rate(value(&one.load.left_to_right))));
-        row("  from the right", Box::new(move |one| rate(value(&one.load.right_to_left))));
+        named(
+            &format!("{name}, left"),
+            &format!("load, left to right: {name}"),
+            Box::new(move |one| rate(value(&one.load.left_to_right))),
+        );
+        named(
+            "  from the right",
+            &format!("load, right to left: {name}"),
+            Box::new(move |one| rate(value(&one.load.right_to_left))),
+        );
     }
-    row("", Box::new(|_| "p50 / p99".to_owned()));
+    named("", "distributions", Box::new(|_| "p50 / p99".to_owned()));
     let mut variables: Vec<Variable> = Vec::new();
     for distribution in described.iter().flat_map(|one| &one.workload.distributions) {
         if !variables.contains(&distribution.variable) {
@@ -456,7 +475,7 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
                 |one| format!("{} / {}", variable.show(one.p50), variable.show(one.p99)),
             )
         };
-        row(variable.words(), Box::new(of));
+        named(variable.words(), variable.words(), Box::new(of));
     }
     if described.iter().any(|one| one.conversations.is_some()) {
         let conversations = |one: &Described, of: fn(&ConversationDescription) -> String| {
@@ -464,7 +483,7 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
         };
         let count =
             |told: &ConversationDescription| thousands(told.applications.iter().map(|row| row.conversations).sum());
-        row("conversations", Box::new(move |one| conversations(one, count)));
+        named("conversations", "conversations", Box::new(move |one| conversations(one, count)));
         for (variable, name) in [
             (Variable::ConversationBytes, "  bytes"),
             (Variable::ConversationPackets, "  packets"),
@@ -479,7 +498,7 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
                     |one| format!("{} / {}", variable.show(one.p50), variable.show(one.p99)),
                 )
             };
-            row(name, Box::new(of));
+            named(name, &format!("conversations: {}", name.trim()), Box::new(of));
         }
     }
     rows

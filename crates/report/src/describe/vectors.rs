@@ -184,7 +184,7 @@ impl Describer {
     pub fn add(&mut self, vector: &ConnectionVector) {
         self.load.add(vector);
         let seen = vector.data_span().map_or(Duration::ZERO, |span| span.last);
-        let last = vector.end().unwrap_or(vector.start + seen);
+        let last = vector.start + seen.max(vector.lifetime.unwrap_or_default());
         self.last = self.last.max(last.since(Time::ZERO));
         match vector.protocol {
             Protocol::Tcp => self.add_connection(vector),
@@ -217,7 +217,7 @@ impl Describer {
         let sketches = &mut self.sketches;
         sketches.add(Variable::ConnectionBytes, [bytes[0] + bytes[1]]);
         sketches.add(Variable::Duration, vector.duration().map(Duration::as_nanos));
-        sketches.add(Variable::Lifetime, lifetime(vector));
+        sketches.add(Variable::Lifetime, vector.lifetime.map(Duration::as_nanos));
         sketches.add(Variable::MinRtt, vector.min_rtt().map(Duration::as_nanos));
         self.unknown_rtt += u64::from(vector.min_rtt().is_none());
         for (side, window, loss) in [
@@ -284,7 +284,7 @@ impl Describer {
         let sketches = &mut datagrams.sketches;
         sketches.add(Variable::ConnectionBytes, [total]);
         sketches.add(Variable::Duration, vector.duration().map(Duration::as_nanos));
-        sketches.add(Variable::Lifetime, lifetime(vector));
+        sketches.add(Variable::Lifetime, vector.lifetime.map(Duration::as_nanos));
         for sizes in Side::BOTH.into_iter().filter_map(|side| vector.ends[side].datagram_sizes) {
             sketches.add(Variable::SmallestDatagram, [u64::from(sizes.smallest)]);
             sketches.add(Variable::LargestDatagram, [u64::from(sizes.largest)]);
@@ -350,12 +350,6 @@ impl Describer {
             datagrams: self.datagrams.into_iter().map(Datagrams::finish).collect(),
         }
     }
-}
-
-/// First to last packet of a flow record, as its exporter tells. Of packets the data are the measure ([`Variable::Duration`]).
-fn lifetime(vector: &ConnectionVector) -> Option<u64> {
-    let told = vector.end().filter(|_| vector.evidence == Evidence::FlowRecord);
-    told.map(|end| end.since(vector.start).as_nanos())
 }
 
 impl Datagrams {

@@ -7,8 +7,8 @@ use flowloom_core::extract::conversations::Transport;
 use super::escaped;
 use super::figure::{Axis, CURVE_ERROR, Figure, Line, Number, Points, TABLE_PROBABILITIES, Table, run_role, unit_word};
 use super::page::{document, figure_element, legend, list, swatch, value};
-use crate::describe::text::{MEDIANS, by_packets, median, protocol_words, published_rows, rows};
-use crate::describe::{ConversationDescription, Described, Distribution, Scope, Variable};
+use crate::describe::text::{MEDIANS, by_packets, median, percent, protocol_words, published_rows, rows};
+use crate::describe::{ApplicationDescription, ConversationDescription, Described, Distribution, Scope, Variable};
 use crate::metric::Unit;
 use crate::statistics::thin_steps;
 use crate::text::thousands;
@@ -106,18 +106,22 @@ pub(super) fn page(described: &[Described]) -> String {
 }
 
 fn header(html: &mut String, title: &str, described: &[Described], names: &[String]) {
-    let total = |of: fn(&Described) -> u64| thousands(described.iter().map(of).sum());
-    let lead = format!(
-        "{} TCP connections and {} UDP or QUIC flows, inferred from {} packets{}.",
-        total(|one| one.workload.connections.total),
-        total(|one| one.workload.datagrams.iter().map(|datagrams| datagrams.flows).sum()),
-        total(|one| one.capture.packets),
-        if described.len() > 1 { format!(" in {} inputs", described.len()) } else { String::new() }
-    );
+    let total = |of: &dyn Fn(&Described) -> u64| thousands(described.iter().map(of).sum::<u64>());
+    let mut lead = format!("{} TCP connections", total(&|one| one.workload.connections.total));
+    let flows = |one: &Described| one.workload.datagrams.iter().map(|datagrams| datagrams.flows).sum::<u64>();
+    if described.iter().any(|one| flows(one) > 0) {
+        let _ = write!(lead, " and {} UDP or QUIC flows", total(&flows));
+    }
+    if described.iter().any(|one| one.capture.packets > 0) {
+        let _ = write!(lead, ", inferred from {} packets", total(&|one| one.capture.packets));
+    }
+    if described.len() > 1 {
+        let _ = write!(lead, " in {} inputs", described.len());
+    }
     let _ = write!(
         html,
         "<header class=\"top\">\n<p class=\"brand\">Flowloom <span>description</span></p>\n<h1>{}</h1>\n\
-         <p class=\"lead\">{lead}</p>\n<ul class=\"facts\">\n<li><span>inputs</span> {}</li>\n</ul>\n<nav aria-label=\"Sections\">\n",
+         <p class=\"lead\">{lead}.</p>\n<ul class=\"facts\">\n<li><span>inputs</span> {}</li>\n</ul>\n<nav aria-label=\"Sections\">\n",
         escaped(title),
         escaped(&list(names.iter().map(String::as_str)))
     );
@@ -156,14 +160,13 @@ fn answer(html: &mut String, described: &[Described], names: &[String]) {
         names.iter().enumerate().map(|(index, name)| format!("{}{}", swatch(&run_role(index)), escaped(name)));
     let heads: Vec<String> =
         std::iter::once("<span class=\"quiet\">quantity</span>".to_owned()).chain(columns).collect();
-    let rows = rows(described).into_iter().map(|(name, value)| {
-        let name = if name.is_empty() { "distributions".to_owned() } else { name };
-        std::iter::once(name).chain(described.iter().map(&value)).collect()
-    });
+    let rows = rows(described)
+        .into_iter()
+        .map(|row| std::iter::once(row.full_name).chain(described.iter().map(row.value)).collect());
     table(html, &heads, rows);
     html.push_str(
-        "<p class=\"intro\">Loads are left to right / right to left, over the length of the original. Distributions are \
-         median / 99 % quantile.</p>\n</section>\n",
+        "<p class=\"below\">Loads are over the length of the original. Distributions are median / 99 % quantile.</p>\n\
+         </section>\n",
     );
 }
 
@@ -221,25 +224,42 @@ fn conversation_tables(html: &mut String, conversations: &ConversationDescriptio
     let heads = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
     let bytes = |bytes: u64| Unit::Bytes.show(bytes as f64);
     let applications =
-        [Transport::Tcp, Transport::Udp].into_iter().flat_map(|transport| by_packets(conversations, transport));
-    let mut names = vec!["application", "class", "packets", "payload", "conversations"];
+        || [Transport::Tcp, Transport::Udp].into_iter().flat_map(|transport| by_packets(conversations, transport));
+    let name = |row: &ApplicationDescription| format!("{} {}", row.transport, row.application);
+    let share = |part: u64, all: u64| format!("({})", percent(part, all));
+    table(
+        html,
+        &heads(&["application", "class", "packets", "payload", "conversations"]),
+        applications().map(|row| {
+            let transport = if row.transport == Transport::Tcp.name() { Transport::Tcp } else { Transport::Udp };
+            let [all_packets, all_bytes, all] = conversations.totals(transport);
+            vec![
+                name(row),
+                row.class.to_owned(),
+                format!("{} {}", thousands(row.packets), share(row.packets, all_packets)),
+                format!("{} {}", bytes(row.payload_bytes), share(row.payload_bytes, all_bytes)),
+                format!("{} {}", thousands(row.conversations), share(row.conversations, all)),
+            ]
+        }),
+    );
+    html.push_str("<p class=\"below\">Shares are of TCP and of UDP.</p>\n");
+    let mut names = vec!["medians of conversations"];
     names.extend(MEDIANS.iter().map(|(name, _)| *name));
+    names.push("one-sided");
     table(
         html,
         &heads(&names),
-        applications.map(|row| {
-            let mut cells = vec![
-                format!("{} {}", row.transport, row.application),
-                row.class.to_owned(),
-                thousands(row.packets),
-                bytes(row.payload_bytes),
-                thousands(row.conversations),
-            ];
+        applications().filter(|row| row.conversations > 0).map(|row| {
+            let mut cells = vec![name(row)];
             cells.extend(MEDIANS.iter().map(|(_, variable)| median(&row.distributions, *variable)));
+            cells.push(percent(row.one_sided, row.conversations));
             cells
         }),
     );
-    html.push_str("<p class=\"intro\">From bytes on, medians of conversations and their packets.</p>\n");
+    html.push_str(
+        "<p class=\"below\">interval: between starts; length and gap: of packets; ratio: bytes of the heavier direction / of the \
+         other; one-sided: share without bytes of one end.</p>\n",
+    );
     let published = published_rows(conversations);
     if !published.is_empty() {
         table(
