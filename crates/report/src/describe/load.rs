@@ -1,10 +1,12 @@
 //! Offered load of each direction of the link (methods A.11).
 
 use flowloom_core::record::Series;
-use flowloom_core::time::Duration;
+use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
 use flowloom_store::workload::TrafficFacts;
 use serde::Serialize;
+
+use super::variable::{Distribution, Sketches, Variable};
 
 /// Headers of a packet: IP and TCP without options (40) and Ethernet (14).
 const HEADERS: u64 = 54;
@@ -12,6 +14,8 @@ const HEADERS: u64 = 54;
 const DATAGRAM_HEADERS: u64 = 42;
 /// Payload of a full packet where no SYN told (Ethernet, IPv4, no options).
 const DEFAULT_MSS: u64 = 1460;
+/// What loads over time are told of.
+const SECOND: Duration = Duration::from_secs(1);
 /// Packets of an opening and a closing: SYN, ACK, FIN and ACK by the initiator, SYN/ACK, FIN and ACK by the acceptor.
 const CONTROL_PACKETS: [u64; 2] = [4, 3];
 
@@ -76,6 +80,24 @@ impl LoadBytes {
     }
 }
 
+/// Bits per second of each direction in each second with packets of it, all TCP of the original.
+pub(super) fn per_second(traffic: &TrafficFacts) -> Vec<Distribution> {
+    let TrafficFacts { replayed, set_aside } = traffic;
+    let mut sketches = Sketches::default();
+    for (variable, parts) in [
+        (Variable::LoadFromLeft, [&replayed.from_left, &set_aside.from_left]),
+        (Variable::LoadFromRight, [&replayed.from_right, &set_aside.from_right]),
+    ] {
+        let mut seconds = Series::new(SECOND);
+        for series in parts {
+            let width = series.width().as_nanos();
+            series.bins().for_each(|&(bin, traffic)| seconds.add(Time::from_nanos(bin.saturating_mul(width)), traffic));
+        }
+        sketches.add(variable, seconds.bins().map(|(_, traffic)| traffic.bytes.saturating_mul(8)));
+    }
+    sketches.distributions(&[Variable::LoadFromLeft, Variable::LoadFromRight])
+}
+
 /// Offered load of both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Load {
@@ -102,6 +124,7 @@ pub struct DirectionLoad {
 
 #[cfg(test)]
 mod tests {
+    use flowloom_core::record::Traffic;
     use flowloom_core::workload::Adu;
 
     use super::*;
@@ -110,6 +133,21 @@ mod tests {
     fn the_data_part_of_methods_a11() {
         assert_eq!(data_bytes([3403, 329].into_iter(), 1460).0, 3948);
         assert_eq!(data_bytes([100_000].into_iter(), 1460).0, 103_726);
+    }
+
+    #[test]
+    fn loads_are_told_by_the_second() {
+        let mut traffic = TrafficFacts::default();
+        let packet = |bytes| Traffic { packets: 1, bytes, payload_bytes: 0 };
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        traffic.replayed.from_left.add(at(0), packet(100));
+        traffic.set_aside.from_left.add(at(990), packet(50));
+        traffic.replayed.from_left.add(at(5_000), packet(1_000));
+        let [left] = &per_second(&traffic)[..] else { panic!("nothing came from the right") };
+        assert_eq!(
+            (left.name, left.n, left.quantile(0.0), left.max),
+            ("from_left_bits_per_second", 2, 1_200.0, 8_000.0)
+        );
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct Described {
     pub classes: Vec<ClassShare>,
     /// Offered load.
     pub load: Load,
+    /// Load of each direction in each second with packets of it; empty where packets were not counted over time.
+    pub load_per_second: Vec<Distribution>,
     /// The vectors.
     pub workload: Description,
     /// Packets by what they carry; `None` of a workload, which has no packets.
@@ -76,6 +78,7 @@ impl Described {
             name,
             classes: classes.into_iter().chain(replayable).collect(),
             load: vectors.load(Duration::from_nanos(capture.duration_ns), traffic),
+            load_per_second: load::per_second(traffic),
             workload: vectors.finish(),
             capture,
             protocols: told.protocols,

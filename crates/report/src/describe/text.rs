@@ -30,6 +30,7 @@ fn single(described: &Described) -> String {
     text.push('\n');
     classes(&mut text, described);
     loads(&mut text, described);
+    table(&mut text, "load by the second", &described.load_per_second);
     table(&mut text, "connections", &described.workload.distributions);
     for datagrams in &described.workload.datagrams {
         let head = format!("{}: {} flows", datagrams.protocol, thousands(datagrams.flows));

@@ -28,7 +28,7 @@ pub enum Variable {
     ResponseTime,
     /// First to last data byte.
     Duration,
-    /// First to last packet of a flow record.
+    /// First to last packet, those without data among them.
     Lifetime,
     /// Minimum round-trip time.
     MinRtt,
@@ -46,6 +46,10 @@ pub enum Variable {
     AduPackets,
     /// After a data unit of datagrams.
     AduWait,
+    /// Load from the left in a second with packets.
+    LoadFromLeft,
+    /// Load from the right in a second with packets.
+    LoadFromRight,
     /// Payload of the smallest datagram of an end.
     SmallestDatagram,
     /// Payload of the largest datagram of an end.
@@ -87,7 +91,7 @@ impl Variable {
     pub(super) const COUNT: usize = Variable::ItemBytes as usize + 1;
 
     const fn facts(self) -> Facts {
-        use Unit::{Bytes, Count, Share, Time};
+        use Unit::{Bytes, Count, Rate, Share, Time};
         match self {
             Variable::Epochs => facts("epochs", "epochs per connection", "connections", Count),
             Variable::ConnectionBytes => facts("connection_bytes", "bytes per connection", "connections", Bytes),
@@ -99,7 +103,7 @@ impl Variable {
             Variable::ConcurrentWait => facts("concurrent_wait_ns", "wait, concurrent", "waits", Time),
             Variable::ResponseTime => facts("response_time_ns", "response time", "response times", Time),
             Variable::Duration => facts("duration_ns", "connection duration", "connections", Time),
-            Variable::Lifetime => facts("lifetime_ns", "flow lifetime", "flows", Time),
+            Variable::Lifetime => facts("lifetime_ns", "lifetime", "connections", Time),
             Variable::MinRtt => facts("min_rtt_ns", "minimum RTT", "connections", Time),
             Variable::InitiatorWindow => facts("initiator_window_bytes", "initiator's window", "initiators", Bytes),
             Variable::AcceptorWindow => facts("acceptor_window_bytes", "acceptor's window", "acceptors", Bytes),
@@ -108,6 +112,8 @@ impl Variable {
             Variable::AduBytes => facts("adu_bytes", "data unit", "data units", Bytes),
             Variable::AduPackets => facts("adu_packets", "packets per data unit", "data units", Count),
             Variable::AduWait => facts("adu_wait_ns", "wait after a data unit", "waits", Time),
+            Variable::LoadFromLeft => facts("from_left_bits_per_second", "left to right", "seconds", Rate),
+            Variable::LoadFromRight => facts("from_right_bits_per_second", "right to left", "seconds", Rate),
             Variable::SmallestDatagram => facts("smallest_datagram_bytes", "smallest datagram", "ends", Bytes),
             Variable::LargestDatagram => facts("largest_datagram_bytes", "largest datagram", "ends", Bytes),
             Variable::ConversationBytes => facts("conversation_bytes", "bytes", "conversations", Bytes),

@@ -18,6 +18,8 @@ use crate::text::thousands;
 enum Place {
     /// Among those of connections.
     Connections,
+    /// Among loads.
+    Loads,
     /// Among those of datagrams of a protocol.
     Datagrams(&'static str),
     /// Among those of conversations.
@@ -27,7 +29,7 @@ enum Place {
 /// A picture: id, title, place and variable.
 type Kind = (&'static str, &'static str, Place, Variable);
 
-const KINDS: [Kind; 41] = [
+const KINDS: [Kind; 43] = [
     ("response-time", "Response time", Place::Connections, Variable::ResponseTime),
     ("duration", "Connection duration", Place::Connections, Variable::Duration),
     ("request", "Request size", Place::Connections, Variable::RequestBytes),
@@ -38,12 +40,14 @@ const KINDS: [Kind; 41] = [
     ("inter-epoch-wait", "Wait between epochs", Place::Connections, Variable::InterEpochWait),
     ("concurrent-adu", "Data units of concurrent connections", Place::Connections, Variable::ConcurrentAduBytes),
     ("concurrent-wait", "Waits of concurrent connections", Place::Connections, Variable::ConcurrentWait),
-    ("lifetime", "Lifetime of flow records", Place::Connections, Variable::Lifetime),
+    ("lifetime", "Lifetime", Place::Connections, Variable::Lifetime),
     ("rtt", "Minimum round-trip time", Place::Connections, Variable::MinRtt),
     ("initiator-window", "Initiator's window", Place::Connections, Variable::InitiatorWindow),
     ("acceptor-window", "Acceptor's window", Place::Connections, Variable::AcceptorWindow),
     ("initiator-loss", "Loss from the initiator", Place::Connections, Variable::InitiatorLoss),
     ("acceptor-loss", "Loss from the acceptor", Place::Connections, Variable::AcceptorLoss),
+    ("load-left", "Load by the second, left to right", Place::Loads, Variable::LoadFromLeft),
+    ("load-right", "Load by the second, right to left", Place::Loads, Variable::LoadFromRight),
     ("udp-adu", "UDP: data units", Place::Datagrams("udp"), Variable::AduBytes),
     ("udp-wait", "UDP: waits after data units", Place::Datagrams("udp"), Variable::AduWait),
     ("udp-bytes", "UDP: bytes per flow", Place::Datagrams("udp"), Variable::ConnectionBytes),
@@ -288,6 +292,7 @@ fn warnings(html: &mut String, described: &[Described], names: &[String]) {
 fn of(described: &Described, place: Place, variable: Variable) -> Option<&Distribution> {
     let among = match place {
         Place::Connections => &described.workload.distributions[..],
+        Place::Loads => &described.load_per_second[..],
         Place::Datagrams(protocol) => {
             let datagrams = described.workload.datagrams.iter().find(|datagrams| datagrams.protocol == protocol);
             datagrams.map_or(&[][..], |datagrams| &datagrams.distributions[..])
