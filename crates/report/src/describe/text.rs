@@ -30,7 +30,6 @@ fn single(described: &Described) -> String {
     text.push('\n');
     classes(&mut text, described);
     loads(&mut text, described);
-    table(&mut text, "load by the second", &described.load_per_second);
     table(&mut text, "connections", &described.workload.distributions);
     for datagrams in &described.workload.datagrams {
         let head = format!("{}: {} flows", datagrams.protocol, thousands(datagrams.flows));
@@ -162,11 +161,24 @@ pub(crate) fn rate(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| Unit::Rate.show(value))
 }
 
+/// A row about the load by the second: its name and its quantile.
+type QuantileRow = (&'static str, fn(&Distribution) -> f64);
+
+const BY_THE_SECOND: [QuantileRow; 3] =
+    [("by the second, median", |one| one.p50), ("  99 %", |one| one.p99), ("  largest", |one| one.max)];
+
 fn loads(text: &mut String, described: &Described) {
     let _ = writeln!(text, "{:<26}{:>16}{:>16}", "offered load", "left to right", "right to left");
     for (name, value) in LOADS {
         let [left, right] =
             [&described.load.left_to_right, &described.load.right_to_left].map(|load| rate(value(load)));
+        let _ = writeln!(text, "{name:<26}{left:>16}{right:>16}");
+    }
+    for (name, value) in BY_THE_SECOND.into_iter().filter(|_| !described.load_per_second.is_empty()) {
+        let [left, right] = [Variable::LoadFromLeft, Variable::LoadFromRight].map(|variable| {
+            let found = described.load_per_second.iter().find(|one| one.variable == variable);
+            rate(found.map(value))
+        });
         let _ = writeln!(text, "{name:<26}{left:>16}{right:>16}");
     }
     text.push('\n');
