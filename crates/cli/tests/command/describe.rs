@@ -41,7 +41,10 @@ fn packets_are_told_by_protocol() {
     let described = bench.json(&["describe", "c.pcap", "--json"]);
     let rows = described["protocols"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[0]["protocol"]), (1, &"tcp".into()));
-    assert_eq!((&rows[0]["packets"], &rows[0]["bytes"]), (&described["capture"]["packets"], &described["capture"]["bytes"]));
+    assert_eq!(
+        (&rows[0]["packets"], &rows[0]["bytes"]),
+        (&described["capture"]["packets"], &described["capture"]["bytes"])
+    );
     bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
     assert!(bench.json(&["describe", "w.parquet", "--json"])["protocols"].is_null(), "a workload has no packets");
 }
@@ -59,7 +62,10 @@ fn flow_records_have_totals_and_nothing_made_up() {
     );
     let described = bench.json(&["describe", "conn.log", "--json"]);
     let connections = &described["workload"]["connections"];
-    assert_eq!((&connections["totals_only"], &connections["sequential"], &connections["total"]), (&1.into(), &0.into(), &1.into()));
+    assert_eq!(
+        (&connections["totals_only"], &connections["sequential"], &connections["total"]),
+        (&1.into(), &0.into(), &1.into())
+    );
     let names = |distributions: &serde_json::Value| -> Vec<String> {
         distributions.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
     };
@@ -69,7 +75,10 @@ fn flow_records_have_totals_and_nothing_made_up() {
     assert_eq!(names(&described["workload"]["datagrams"][0]["distributions"]), ["connection_bytes", "lifetime_ns"]);
     let classes = described["classes"].as_array().unwrap();
     let last = classes.last().unwrap();
-    assert_eq!((&last["class"], &last["connections"], &last["payload_bytes"]), (&"totals_only".into(), &1.into(), &7300.into()));
+    assert_eq!(
+        (&last["class"], &last["connections"], &last["payload_bytes"]),
+        (&"totals_only".into(), &1.into(), &7300.into())
+    );
     let said = bench.flowloom(&["describe", "conn.log", "--html", "flows.html"]);
     let out = &said.succeeded().out;
     assert!(out.contains("known by totals only") && out.contains("\nlifetime "), "{out}");
@@ -120,8 +129,15 @@ fn pictures_are_one_file_that_needs_nothing_else() {
     let said = bench.flowloom(&["describe", "c.pcap", "d.pcap", "--conversations", "--html", "both.html"]);
     assert!(said.succeeded().out.contains("pictures      both.html"));
     let page = std::fs::read_to_string(bench.path("both.html")).unwrap();
-    for expected in ["<figure id=\"response-time\"", "<figure id=\"rtt\"", "CCDF", "Packets by protocol", "Conversations", "c.pcap", "d.pcap"]
-    {
+    for expected in [
+        "<figure id=\"response-time\"",
+        "<figure id=\"rtt\"",
+        "CCDF",
+        "Packets by protocol",
+        "Conversations",
+        "c.pcap",
+        "d.pcap",
+    ] {
         assert!(page.contains(expected), "{expected}");
     }
     assert!(!page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org/").count());
