@@ -8,6 +8,7 @@ mod describe;
 mod documented;
 mod flows;
 mod hosts;
+mod memory;
 mod round_trip;
 mod support;
 mod threads;

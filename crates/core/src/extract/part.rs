@@ -209,7 +209,7 @@ impl Part {
     pub fn finish(&mut self, tally: &mut Tally) {
         for at in 0..self.table.single.places() as u32 {
             if self.table.single.number(at) != VACANT {
-                self.promote(at, tally);
+                self.end_single(at, tally);
             }
         }
         for at in 0..self.table.live.places() as u32 {
