@@ -45,6 +45,29 @@ fn extract_counts_what_the_design_promises() {
 }
 
 #[test]
+fn the_position_of_the_monitor_decides_where_segments_were_lost_and_is_doubted_if_it_cannot_be() {
+    let bench = Bench::new();
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
+    let told = |monitor: &str| {
+        let counts = bench.json(&["extract", demo, "--monitor", monitor, "-o", "w.parquet", "--force", "--json"]);
+        let count = |name: &str| counts["tcp"][name].as_u64().unwrap();
+        assert_eq!(count("late_segments"), count("segments_lost_before_monitor") + count("uncaptured_segments"));
+        (count("segments_lost_before_monitor"), count("uncaptured_segments"), counts["warnings"].to_string())
+    };
+    let (lost, uncaptured, warnings) = told("mid");
+    assert!(lost > 0 && uncaptured == 0 && !warnings.contains("--monitor"), "{lost} {uncaptured} {warnings}");
+    let [initiator, acceptor] = ["initiator", "acceptor"].map(told);
+    // What one end lost before a monitor in the middle, a monitor at that end did not capture.
+    assert_eq!((initiator.0 + initiator.1, acceptor.0 + acceptor.1), (lost, lost));
+    assert_eq!((initiator.0, initiator.1), (acceptor.1, acceptor.0));
+    assert!(initiator.0 > 0 && acceptor.0 > 0, "{initiator:?} {acceptor:?}");
+    // The demonstration was captured in the middle.
+    for (position, said) in [("initiator", initiator.2), ("acceptor", acceptor.2)] {
+        assert!(said.contains(&format!("--monitor {position} says the capture was made there, but")), "{said}");
+    }
+}
+
+#[test]
 fn a_replay_over_a_wide_link_is_the_original() {
     let bench = Bench::new();
     bench.file("c.pcap", &Traffic::many(100).pcap());
