@@ -53,17 +53,17 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
     if capture.packets > 0 {
         lines.push(("original      ".to_owned(), format!("{} packets, {length}", thousands(capture.packets))));
     }
-    let totals_only = match connections.totals_only {
-        0 => String::new(),
-        count => format!(", {} known by their totals only", thousands(count)),
-    };
+    let of_pattern = [(connections.sequential, "sequential"), (connections.concurrent, "concurrent")];
+    let of_pattern = of_pattern.into_iter().filter(|(count, _)| connections.totals_only == 0 || *count > 0);
+    let totals_only = (connections.totals_only > 0).then_some((connections.totals_only, "known by totals only"));
+    let kinds: Vec<String> =
+        of_pattern.chain(totals_only).map(|(count, name)| format!("{} {name}", thousands(count))).collect();
     lines.push((
         "connections   ".to_owned(),
         format!(
-            "{} to replay: {} sequential, {} concurrent{totals_only}; {} complete, {} incomplete",
+            "{} to replay: {}; {} complete, {} incomplete",
             thousands(connections.total),
-            thousands(connections.sequential),
-            thousands(connections.concurrent),
+            kinds.join(", "),
             thousands(connections.complete),
             thousands(connections.incomplete)
         ),

@@ -307,7 +307,8 @@ impl Describer {
         self.load.finish(if length.is_zero() { self.last } else { length }, traffic)
     }
 
-    /// The replayable classes, in the order of reports; connections known by totals only where there are any.
+    /// The replayable classes, in the order of reports. Where connections are known by totals only, they are a class too, and
+    /// classes without connections are left out.
     pub fn classes(&self) -> Vec<ClassShare> {
         let mut classes = self.classes.to_vec();
         for (class, name) in classes.iter_mut().zip(REPLAYABLE) {
@@ -316,7 +317,9 @@ impl Describer {
                 (class.packets, class.payload_bytes) = (Some(0), Some(0));
             }
         }
-        classes.retain(|class| class.class != TOTALS_ONLY || class.connections > 0);
+        // Of flow records nobody knows that none was concurrent.
+        let totals_only = classes.iter().any(|class| class.class == TOTALS_ONLY && class.connections > 0);
+        classes.retain(|class| if totals_only { class.connections > 0 } else { class.class != TOTALS_ONLY });
         classes
     }
 
