@@ -13,13 +13,18 @@ use crate::seeds::stored as seeds;
 
 thread_local! {
     /// One folder per thread, made once: making one takes longer than reading most files.
-    static FOLDER: TempDir = tempfile::tempdir().expect("a temporary folder");
+    static FOLDER: TempDir = folder();
     /// The same with the files of a valid run.
     static RUN: TempDir = {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder();
         seeds::write_run(folder.path());
         folder
     };
+}
+
+/// A folder in memory, where there is such a place: on a disk, writing files takes longer than reading them.
+fn folder() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a temporary folder")
 }
 
 /// Hands over the path of a file of these bytes.
