@@ -17,8 +17,15 @@ use flowloom_store::workload::Runs;
 
 use crate::failure::Failure;
 
-/// Rounds of packets that may wait for their parts: room enough for the time in which a row group is written.
-const MAX_ROUNDS: usize = 128;
+/// Rounds that are read, and that a part is taken through, at once: so many of its packets come one after the other that
+/// its connections stay in the cache.
+const ROUNDS: usize = 16;
+
+/// Parcels that are kept waiting for a part, so that nobody waits for the one who reads.
+const FEW_PARCELS: usize = 2;
+
+/// Parcels that may wait for a part: room enough for the time in which a row group is written.
+const MAX_PARCELS: usize = 8;
 
 /// How a round of packets ends.
 #[derive(Clone, Copy)]
@@ -123,33 +130,64 @@ fn alone(
     output: &mut Output<impl FnMut(Finished) -> Result<(), Failure>>,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
-    let mut packets: Vec<Vec<Packet>> = vec![Vec::new(); PARTS];
+    let mut parcels: Vec<Parcel> = Vec::new();
     loop {
-        let end = read(&mut packets)?;
-        for (part, packets) in parts.iter_mut().zip(&mut packets) {
-            let report = advance(part, packets, end, tally);
-            output.merger.take(report);
-            packets.clear();
+        let ended;
+        (parcels, ended) = fill(parcels, &mut read)?;
+        for (part, parcel) in parts.iter_mut().zip(&mut parcels) {
+            parcel.advance(part, tally, |report| output.merger.take(report));
         }
         output.take([])?;
-        if matches!(end, End::Capture) {
+        if ended {
             return Ok(());
         }
     }
 }
 
-/// Takes a part through a round.
-fn advance(part: &mut Part, packets: &[Packet], end: End, tally: &mut Tally) -> Report {
-    part.handle_all(packets, tally);
-    match end {
-        End::Round(round) => part.end_round(&round, tally),
-        End::Capture => part.finish(tally),
-    }
-    part.report()
+/// A part's packets of some rounds.
+#[derive(Default)]
+struct Parcel {
+    packets: Vec<Packet>,
+    /// How each round ends, and behind how many of the packets.
+    ends: Vec<(usize, End)>,
 }
 
-/// A part's packets of a round.
-type Parcel = (Vec<Packet>, End);
+impl Parcel {
+    /// Takes its part through the rounds, and is empty.
+    fn advance(&mut self, part: &mut Part, tally: &mut Tally, mut report: impl FnMut(Report)) {
+        let mut begin = 0;
+        for (behind, end) in self.ends.drain(..) {
+            part.handle_all(&self.packets[begin..behind], tally);
+            match end {
+                End::Round(round) => part.end_round(&round, tally),
+                End::Capture => part.finish(tally),
+            }
+            report(part.report());
+            begin = behind;
+        }
+        self.packets.clear();
+    }
+}
+
+/// Reads some rounds: a parcel for each part, made of `spare` ones, and whether the capture is over.
+fn fill(
+    mut spare: Vec<Parcel>,
+    mut read: impl FnMut(&mut [Vec<Packet>]) -> Result<End, Failure>,
+) -> Result<(Vec<Parcel>, bool), Failure> {
+    spare.resize_with(PARTS, Parcel::default);
+    let (mut packets, mut ends): (Vec<_>, Vec<_>) =
+        spare.into_iter().map(|Parcel { packets, ends }| (packets, ends)).unzip();
+    let mut ended = false;
+    for _ in 0..ROUNDS {
+        let end = read(&mut packets)?;
+        packets.iter().zip(&mut ends).for_each(|(packets, ends)| ends.push((packets.len(), end)));
+        ended = matches!(end, End::Capture);
+        if ended {
+            break;
+        }
+    }
+    Ok((packets.into_iter().zip(ends).map(|(packets, ends)| Parcel { packets, ends }).collect(), ended))
+}
 
 /// What the threads share.
 struct Line<'a, R, W> {
@@ -163,6 +201,8 @@ struct Line<'a, R, W> {
 /// Who does what, and what waits.
 struct State {
     parcels: Vec<VecDeque<Parcel>>,
+    /// Parcels that were handed out and have come back empty.
+    spare: Vec<Parcel>,
     busy: [bool; PARTS],
     reports: Vec<Report>,
     reading: bool,
@@ -176,13 +216,14 @@ struct State {
 enum Task {
     Write(Vec<Report>),
     Advance(usize, VecDeque<Parcel>),
-    Read,
+    Read(Vec<Parcel>),
 }
 
 impl State {
     fn new() -> State {
         State {
             parcels: (0..PARTS).map(|_| VecDeque::new()).collect(),
+            spare: Vec::new(),
             busy: [false; PARTS],
             reports: Vec::new(),
             reading: false,
@@ -194,20 +235,29 @@ impl State {
 
     /// The next thing to do, if there is one that nobody does.
     fn task(&mut self) -> Option<Task> {
-        if !self.writing && self.reports.len() >= PARTS {
+        if !self.writing && self.reports.len() >= PARTS * ROUNDS {
             return Some(self.write());
+        }
+        let waits = self.parcels.iter().map(VecDeque::len).max().unwrap_or(0);
+        let readable = !self.reading && !self.ended;
+        if readable && waits < FEW_PARCELS {
+            return Some(self.read());
         }
         let waiting = (0..PARTS).filter(|part| !self.busy[*part]).max_by_key(|part| self.parcels[*part].len());
         if let Some(part) = waiting.filter(|part| !self.parcels[*part].is_empty()) {
             self.busy[part] = true;
             return Some(Task::Advance(part, std::mem::take(&mut self.parcels[part])));
         }
-        let full = self.parcels.iter().any(|parcels| parcels.len() >= MAX_ROUNDS);
-        if !self.reading && !self.ended && !full {
-            self.reading = true;
-            return Some(Task::Read);
+        if readable && waits < MAX_PARCELS {
+            return Some(self.read());
         }
         (!self.writing && !self.reports.is_empty()).then(|| self.write())
+    }
+
+    fn read(&mut self) -> Task {
+        self.reading = true;
+        let rest = self.spare.len().saturating_sub(PARTS);
+        Task::Read(self.spare.split_off(rest))
     }
 
     fn write(&mut self) -> Task {
@@ -259,28 +309,26 @@ where
                 state.fail(result);
                 state
             }
-            Task::Advance(at, parcels) => {
+            Task::Advance(at, mut parcels) => {
                 let mut part = locked(&self.parts[at]);
-                let reports = parcels.into_iter().map(|(packets, end)| advance(&mut part, &packets, end, tally));
-                let reports: Vec<Report> = reports.collect();
+                let mut reports = Vec::with_capacity(parcels.len() * ROUNDS);
+                for parcel in &mut parcels {
+                    parcel.advance(&mut part, tally, |report| reports.push(report));
+                }
                 let mut state = locked(&self.state);
+                state.spare.extend(parcels);
                 state.busy[at] = false;
                 state.reports.extend(reports);
                 state
             }
-            Task::Read => {
-                let mut packets: Vec<Vec<Packet>> = vec![Vec::new(); PARTS];
-                let result = (locked(&self.read))(&mut packets);
+            Task::Read(spare) => {
+                let result = fill(spare, &mut **locked(&self.read));
                 let mut state = locked(&self.state);
                 state.reading = false;
                 match result {
-                    Ok(end) => {
-                        state.ended = matches!(end, End::Capture);
-                        state
-                            .parcels
-                            .iter_mut()
-                            .zip(packets)
-                            .for_each(|(parcels, of_part)| parcels.push_back((of_part, end)));
+                    Ok((parcels, ended)) => {
+                        state.ended = ended;
+                        state.parcels.iter_mut().zip(parcels).for_each(|(waiting, parcel)| waiting.push_back(parcel));
                     }
                     Err(failure) => state.fail(Err(failure)),
                 }
@@ -356,14 +404,12 @@ mod tests {
         let mut segments = segments.into_iter().zip(1u64..);
         let read = |of_parts: &mut [Vec<Packet>]| {
             for (segment, n) in segments.by_ref() {
-                if let Some(packet) = front.handle_segment(Time::ZERO + Duration::from_millis(n), &segment) {
-                    of_parts[packet.part()].push(packet);
-                }
+                front.handle_segment(Time::ZERO + Duration::from_millis(n), &segment, of_parts);
                 if let Some(round) = front.round() {
                     return Ok(End::Round(round));
                 }
             }
-            front.finish().into_iter().for_each(|packet| of_parts[packet.part()].push(packet));
+            front.finish(of_parts);
             Ok(End::Capture)
         };
         let (folder, mut all) = (tempfile::tempdir().unwrap(), Vec::new());

@@ -167,11 +167,9 @@ impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<W> {
             let parsed = packet.decode(&mut self.decoder);
             (self.watch)(packet.time, &parsed, packet.wire_length);
             match parsed {
-                Ok(Parsed::Segment(segment)) => {
-                    hand_out(self.front.handle_segment(packet.time, &segment), of_parts);
-                }
+                Ok(Parsed::Segment(segment)) => self.front.handle_segment(packet.time, &segment, of_parts),
                 Ok(Parsed::Datagram(datagram)) if !self.tcp_only => {
-                    hand_out(self.front.handle_datagram(packet.time, &datagram), of_parts);
+                    self.front.handle_datagram(packet.time, &datagram, of_parts);
                 }
                 Ok(Parsed::Datagram(_)) => self.packets_set_aside.count(SetAside::Udp, packet.wire_length),
                 Err(reason) => self.packets_set_aside.count(reason, packet.wire_length),
@@ -185,7 +183,7 @@ impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<W> {
             }
         }
         self.look_up();
-        hand_out(self.front.finish(), of_parts);
+        self.front.finish(of_parts);
         Ok(End::Capture)
     }
 
@@ -195,13 +193,6 @@ impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<W> {
         self.interrupted |= interrupt::requested() && !self.live;
         self.interrupted
     }
-}
-
-/// Puts a packet to those of its part.
-#[inline]
-fn hand_out(packet: Option<Packet>, of_parts: &mut [Vec<Packet>]) {
-    let Some(packet) = packet else { return };
-    of_parts[packet.part()].push(packet);
 }
 
 /// A capture's error as the user sees it.

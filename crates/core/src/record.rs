@@ -1,7 +1,5 @@
 //! What a run records about itself. The drivers fill these; the store writes them; the report reads them.
 
-use std::cmp::Ordering;
-
 use crate::time::{Duration, Time};
 use crate::workload::{ConnectionVector, LinkSide, Side};
 
@@ -134,6 +132,8 @@ pub struct Series {
     pages: Vec<Vec<Bin>>,
     /// How many they hold.
     bins: usize,
+    /// Page and place of the bin that was added to last: the next is mostly that one or the one after it.
+    last: (usize, usize),
 }
 
 /// Index of a bin and its traffic.
@@ -145,7 +145,7 @@ const PAGE: usize = 1024;
 impl Series {
     /// An empty series with bins of `width` (at least 1 ns); bin `i` is `[i * width, (i + 1) * width)`.
     pub fn new(width: Duration) -> Series {
-        Series { width: width.max(Duration::from_nanos(1)), pages: Vec::new(), bins: 0 }
+        Series { width: width.max(Duration::from_nanos(1)), pages: Vec::new(), bins: 0, last: (0, 0) }
     }
 
     /// Bin width.
@@ -160,45 +160,47 @@ impl Series {
 
     /// Adds traffic in the bin at `index`.
     pub fn add_bin(&mut self, index: u64, traffic: Traffic) {
-        match self.pages.last_mut() {
-            Some(page) if page[0].0 <= index => {
-                let end = page.len() - 1;
-                match page[end].0.cmp(&index) {
-                    Ordering::Equal => page[end].1.add(traffic),
-                    Ordering::Less => {
-                        self.bins += 1;
-                        if page.len() < PAGE {
-                            page.push((index, traffic))
-                        } else {
-                            self.pages.push(vec![(index, traffic)])
-                        }
-                    }
-                    Ordering::Greater => self.add_late(index, traffic),
+        let (page, at) = self.last;
+        if let Some(page) = self.pages.get_mut(page) {
+            for at in [at, at + 1] {
+                if let Some(bin) = page.get_mut(at).filter(|bin| bin.0 == index) {
+                    bin.1.add(traffic);
+                    self.last.1 = at;
+                    return;
                 }
             }
-            Some(_) => self.add_late(index, traffic),
-            None => {
-                self.bins = 1;
-                self.pages.push(vec![(index, traffic)]);
-            }
         }
+        self.add_elsewhere(index, traffic);
     }
 
-    /// Adds traffic to a bin that is not the last.
-    #[cold]
-    fn add_late(&mut self, index: u64, traffic: Traffic) {
+    /// Adds traffic to a bin that is neither the one before nor the next.
+    fn add_elsewhere(&mut self, index: u64, traffic: Traffic) {
         let at = self.pages.partition_point(|page| page[0].0 <= index).saturating_sub(1);
-        let page = &mut self.pages[at];
-        match page.binary_search_by_key(&index, |bin| bin.0) {
-            Ok(bin) => page[bin].1.add(traffic),
-            Err(bin) => {
-                page.insert(bin, (index, traffic));
-                self.bins += 1;
+        let is_last = at + 1 >= self.pages.len();
+        match self.pages.get_mut(at) {
+            // Full pages that only grow at their end stay full.
+            Some(page) if page.len() < PAGE || !is_last || page[PAGE - 1].0 >= index => {
+                match page.binary_search_by_key(&index, |bin| bin.0) {
+                    Ok(bin) => {
+                        page[bin].1.add(traffic);
+                        self.last = (at, bin);
+                    }
+                    Err(bin) => {
+                        page.insert(bin, (index, traffic));
+                        self.bins += 1;
+                        self.last = (at, bin);
+                        if page.len() > PAGE {
+                            let upper = page.split_off(PAGE / 2);
+                            self.pages.insert(at + 1, upper);
+                        }
+                    }
+                }
             }
-        }
-        if page.len() > PAGE {
-            let upper = page.split_off(PAGE / 2);
-            self.pages.insert(at + 1, upper);
+            _ => {
+                self.pages.push(vec![(index, traffic)]);
+                self.bins += 1;
+                self.last = (self.pages.len() - 1, 0);
+            }
         }
     }
 

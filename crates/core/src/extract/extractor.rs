@@ -5,14 +5,11 @@ use crate::wire::{Datagram, Segment};
 use crate::workload::ConnectionVector;
 
 use super::counts::{Counts, Tally, TrafficSeries};
-use super::flow_table::Place;
+use super::flow_table::PARTS;
 use super::front::{Front, Packet};
 use super::merger::Merger;
 use super::options::Options;
 use super::part::{Finished, Part};
-
-/// Packets whose connections are read in advance together.
-const BATCH: usize = 64;
 
 /// Segments and datagrams of a capture in, connection vectors out.
 ///
@@ -28,7 +25,8 @@ const BATCH: usize = 64;
 #[derive(Debug)]
 pub struct Extractor {
     front: Front,
-    batch: Vec<Packet>,
+    /// Packets of this round.
+    of_parts: Vec<Vec<Packet>>,
     parts: Vec<Part>,
     merger: Merger,
     tally: Tally,
@@ -39,7 +37,7 @@ impl Extractor {
     pub fn new(options: Options) -> Extractor {
         Extractor {
             front: Front::new(&options),
-            batch: Vec::with_capacity(BATCH),
+            of_parts: vec![Vec::new(); PARTS],
             parts: Part::all(&options),
             merger: Merger::new(&options),
             tally: Tally::default(),
@@ -54,38 +52,35 @@ impl Extractor {
     /// Takes in a segment that passed at `time` on the capture's clock.
     #[inline]
     pub fn handle_segment(&mut self, time: Time, segment: &Segment) {
-        let Some(packet) = self.front.handle_segment(time, segment) else { return };
-        self.batch.push(packet);
+        self.front.handle_segment(time, segment, &mut self.of_parts);
         self.advance();
     }
 
     /// Takes in a datagram that passed at `time` on the capture's clock.
     #[inline]
     pub fn handle_datagram(&mut self, time: Time, datagram: &Datagram) {
-        let Some(packet) = self.front.handle_datagram(time, datagram) else { return };
-        self.batch.push(packet);
+        self.front.handle_datagram(time, datagram, &mut self.of_parts);
         self.advance();
     }
 
-    /// Hands the packets on, if there are enough or the round is over.
+    /// Takes the parts through the round, if it is over.
     #[inline]
     fn advance(&mut self) {
-        if let Some(round) = self.front.round() {
-            self.handle_batch();
-            for part in &mut self.parts {
-                part.end_round(&round, &mut self.tally);
-                self.merger.take(part.report());
-            }
-        } else if self.batch.len() >= BATCH {
-            self.handle_batch();
+        let Some(round) = self.front.round() else { return };
+        for (part, packets) in self.parts.iter_mut().zip(&mut self.of_parts) {
+            part.handle_all(packets, &mut self.tally);
+            packets.clear();
+            part.end_round(&round, &mut self.tally);
+            self.merger.take(part.report());
         }
     }
 
     /// The capture is over: ends every connection.
     pub fn finish(&mut self) {
-        self.batch.extend(self.front.finish());
-        self.handle_batch();
-        for part in &mut self.parts {
+        self.front.finish(&mut self.of_parts);
+        for (part, packets) in self.parts.iter_mut().zip(&mut self.of_parts) {
+            part.handle_all(packets, &mut self.tally);
+            packets.clear();
             part.finish(&mut self.tally);
             self.merger.take(part.report());
         }
@@ -126,34 +121,5 @@ impl Extractor {
     /// Bytes that they take in memory.
     pub fn bytes(&self) -> u64 {
         self.parts.iter().map(Part::bytes).sum()
-    }
-
-    fn handle_batch(&mut self) {
-        handle_ahead(&self.batch, &mut self.parts, |packet| packet.part(), &mut self.tally);
-        self.batch.clear();
-    }
-}
-
-/// Hands `packets` to the parts that `place` says. What their connections need is read in advance, so that the waits
-/// for memory overlap.
-fn handle_ahead(packets: &[Packet], parts: &mut [Part], place: impl Fn(&Packet) -> usize, tally: &mut Tally) {
-    for batch in packets.chunks(BATCH) {
-        let mut likely: [Option<Place>; BATCH] = [None; BATCH];
-        for (packet, likely) in batch.iter().zip(&mut likely) {
-            *likely = parts[place(packet)].likely(packet);
-        }
-        let touched =
-            batch.iter().zip(&likely).fold(0, |sum, (packet, likely)| sum ^ parts[place(packet)].touch(*likely));
-        std::hint::black_box(touched);
-        for packet in batch {
-            parts[place(packet)].handle(packet, tally);
-        }
-    }
-}
-
-impl Part {
-    /// Takes in packets that are all its own.
-    pub fn handle_all(&mut self, packets: &[Packet], tally: &mut Tally) {
-        handle_ahead(packets, std::slice::from_mut(self), |_| 0, tally);
     }
 }

@@ -190,6 +190,7 @@ impl FlowTable {
         }
     }
 
+    #[inline]
     fn key(&self, place: Place) -> Option<&Key> {
         match place {
             Place::Live(at) => self.live.get(at).map(|connection| &connection.key),
@@ -199,9 +200,13 @@ impl FlowTable {
         }
     }
 
-    /// What `key` leads to.
+    /// What `key` leads to, looked for at the `likely` place first.
     #[inline]
-    pub fn find(&self, key: &Key, hash: u32) -> Option<Place> {
+    pub fn find(&self, key: &Key, hash: u32, likely: Option<Place>) -> Option<Place> {
+        // No key is at two places, so that one that is there need not be looked for.
+        if likely.and_then(|place| self.key(place)).is_some_and(|other| other == key) {
+            return likely;
+        }
         let same = |entry: &Entry| entry.hash == hash && self.key(entry.place()).is_some_and(|other| other == key);
         self.index.find(Entry::spread(hash), same).map(|entry| entry.place())
     }

@@ -40,14 +40,6 @@ pub struct Packet {
     pub(super) quic: bool,
     /// A datagram to many: multicast or broadcast.
     pub(super) to_many: bool,
-    part: u8,
-}
-
-impl Packet {
-    /// Which of the [`PARTS`](super::PARTS) it goes to.
-    pub fn part(&self) -> usize {
-        usize::from(self.part)
-    }
 }
 
 /// What a packet is beside what its transport says.
@@ -77,9 +69,10 @@ pub struct Round {
 /// Takes in the packets of a capture in order and says what parts need to know of them.
 ///
 /// Hand in each segment with [`handle_segment`](Self::handle_segment), each datagram with
-/// [`handle_datagram`](Self::handle_datagram). Each call gives the packet before, because what a
-/// stamp is worth shows with the one after it. Give it to its part, then see [`round`](Self::round). At the end call
-/// [`finish`](Self::finish) for the last one.
+/// [`handle_datagram`](Self::handle_datagram), and what gathers the packets of each part. A packet is complete there
+/// when the one after it was handed in, because only that shows what a stamp is worth: let packets lie until
+/// [`round`](Self::round), asked for after every packet, gives the end of their round. At the end of the capture call
+/// [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct Front {
     seeds: Seeds,
@@ -88,7 +81,10 @@ pub struct Front {
     round: u32,
     /// The first packet of the capture.
     origin: Option<Time>,
-    pending: Option<Packet>,
+    /// When the packet before passed, and where it lies, unless it is held.
+    pending: Option<(Time, u8)>,
+    /// The packet before, if the round before it ended with it.
+    held: Option<Packet>,
     /// Packets handed in.
     number: u64,
     /// The latest start so far.
@@ -115,6 +111,7 @@ impl Front {
             round: options.round.max(1),
             origin: None,
             pending: None,
+            held: None,
             number: 0,
             start: Time::ZERO,
             macs: None,
@@ -135,9 +132,9 @@ impl Front {
         }
     }
 
-    /// Takes in a segment that passed at `time` on the capture's clock; the packet handed in before it.
+    /// Takes in a segment that passed at `time` on the capture's clock.
     #[inline]
-    pub fn handle_segment(&mut self, time: Time, segment: &Segment) -> Option<Packet> {
+    pub fn handle_segment(&mut self, time: Time, segment: &Segment, of_parts: &mut [Vec<Packet>]) {
         self.counts.packets += 1;
         self.counts.link_bytes += u64::from(segment.link_bytes);
         let (key, sender_second) = Key::of(segment.source, segment.destination, segment.vlan.filter(|_| self.vlan_key));
@@ -163,12 +160,12 @@ impl Front {
             quic: false,
             to_many: false,
         };
-        self.hold(time, key, sender_second, seen, carrier)
+        self.add(time, key, sender_second, seen, carrier, of_parts);
     }
 
-    /// Takes in a datagram that passed at `time` on the capture's clock; the packet handed in before it.
+    /// Takes in a datagram that passed at `time` on the capture's clock.
     #[inline]
-    pub fn handle_datagram(&mut self, time: Time, datagram: &Datagram) -> Option<Packet> {
+    pub fn handle_datagram(&mut self, time: Time, datagram: &Datagram, of_parts: &mut [Vec<Packet>]) {
         self.counts.datagrams.packets += 1;
         self.counts.datagrams.link_bytes += u64::from(datagram.link_bytes);
         let (key, sender_second) =
@@ -190,18 +187,27 @@ impl Front {
             quic: datagram.quic,
             to_many,
         };
-        self.hold(time, key.datagrams(), sender_second, seen, carrier)
+        self.add(time, key.datagrams(), sender_second, seen, carrier, of_parts);
     }
 
-    /// Holds a packet until the one after it; the packet before it.
+    /// Adds a packet to those of its part and completes the one before it.
     #[inline]
-    fn hold(&mut self, time: Time, key: Key, sender_second: bool, seen: Seen, carrier: Carrier) -> Option<Packet> {
+    fn add(
+        &mut self,
+        time: Time,
+        key: Key,
+        sender_second: bool,
+        seen: Seen,
+        carrier: Carrier,
+        of_parts: &mut [Vec<Packet>],
+    ) {
         self.begin(time);
         self.count(time);
+        self.complete(time, of_parts);
+        let part = key.part() as u8;
         let packet = Packet {
             key,
             hash: key.hash(&self.seeds),
-            part: key.part() as u8,
             link_bytes: carrier.link_bytes,
             time,
             start: Time::ZERO,
@@ -217,17 +223,21 @@ impl Front {
             to_many: carrier.to_many,
         };
         self.number += 1;
-        let before = self.pending.replace(packet);
-        before.map(|before| self.release(before, time))
+        self.pending = Some((time, part));
+        if self.in_round == self.round {
+            self.held = Some(packet);
+        } else {
+            of_parts[usize::from(part)].push(packet);
+        }
     }
 
-    /// The last packet: nothing stands beside its stamp.
-    pub fn finish(&mut self) -> Option<Packet> {
-        let last = self.pending.take()?;
-        Some(self.release(last, Time::MAX))
+    /// The capture is over: nothing stands beside the stamp of the last packet.
+    pub fn finish(&mut self, of_parts: &mut [Vec<Packet>]) {
+        self.complete(Time::MAX, of_parts);
+        self.pending = None;
     }
 
-    /// The end of a round, if the packet given out last was its last.
+    /// The end of a round, if the packet handed in last is the first after it.
     #[inline]
     pub fn round(&mut self) -> Option<Round> {
         (self.in_round == self.round).then(|| self.end_round())
@@ -248,17 +258,21 @@ impl Front {
         round
     }
 
-    /// Gives a packet its start. A stamp that lies beyond that of the packet `after` it is taken back to that.
+    /// Gives the packet before its start. A stamp that lies beyond that of the packet `after` it is taken back to that.
     #[inline]
-    fn release(&mut self, mut packet: Packet, after: Time) -> Packet {
+    fn complete(&mut self, after: Time, of_parts: &mut [Vec<Packet>]) {
+        let Some((time, part)) = self.pending else { return };
+        let of_part = &mut of_parts[usize::from(part)];
+        of_part.extend(self.held.take());
         let origin = self.origin.unwrap_or_default();
-        let stamp = Time::ZERO + packet.time.since(origin);
+        let stamp = Time::ZERO + time.since(origin);
         self.start = self.start.max(stamp.min(Time::ZERO + after.since(origin)));
-        packet.start = self.start;
-        packet.moved = self.start != stamp;
-        self.clock = self.clock.min(packet.time).min(after);
+        self.clock = self.clock.min(time).min(after);
         self.in_round += 1;
-        packet
+        if let Some(packet) = of_part.last_mut() {
+            packet.start = self.start;
+            packet.moved = self.start != stamp;
+        }
     }
 
     #[inline]
@@ -266,7 +280,7 @@ impl Front {
         let counts = &mut self.counts;
         counts.first = Some(counts.first.map_or(time, |first| first.min(time)));
         counts.last = Some(counts.last.map_or(time, |last| last.max(time)));
-        if let Some(previous) = self.pending.as_ref().map(|packet| packet.time).filter(|previous| time < *previous) {
+        if let Some((previous, _)) = self.pending.filter(|(previous, _)| time < *previous) {
             counts.clock_backwards += 1;
             counts.farthest_backwards = counts.farthest_backwards.max(previous.since(time));
         }

@@ -63,6 +63,9 @@ pub struct Report {
     pub(super) bins: Vec<(u64, [u64; 2])>,
 }
 
+/// Packets whose connections are read in advance together.
+const BATCH: usize = 64;
+
 /// Places looked at in a round at the least: this part of all of them.
 const SWEEP: usize = 256;
 
@@ -75,7 +78,7 @@ const MAX_HALVES: usize = 4096;
 /// One of the [`PARTS`] of the connections of a capture. Parts share nothing, so they may work at the same time, and what
 /// comes of it is the same in whatever order they do.
 ///
-/// Give it its packets in the order of the capture with [`handle`](Self::handle) and the end of every round with
+/// Give it its packets in the order of the capture with [`handle_all`](Self::handle_all) and the end of every round with
 /// [`end_round`](Self::end_round), at the end [`finish`](Self::finish). Counts go to the [`Tally`] that is handed in;
 /// several may be added up. [`report`](Self::report) after each round gives the connections that are over.
 #[derive(Debug)]
@@ -135,16 +138,25 @@ impl Part {
         self.table.bytes() + self.heap_bytes
     }
 
-    /// Reads what [`handle`](Self::handle) will need of the index, in advance. For a batch of packets of different
-    /// connections the waits for memory then overlap instead of adding up.
-    #[inline]
-    pub(super) fn likely(&self, packet: &Packet) -> Option<Place> {
-        self.table.likely(packet.hash)
+    /// Takes in packets. What they need of the index and of their connections is read in advance, so that the waits for
+    /// memory overlap instead of adding up.
+    pub fn handle_all(&mut self, packets: &[Packet], tally: &mut Tally) {
+        for batch in packets.chunks(BATCH) {
+            let mut likely: [Option<Place>; BATCH] = [None; BATCH];
+            for (packet, likely) in batch.iter().zip(&mut likely) {
+                *likely = self.table.likely(packet.hash);
+            }
+            let touched = likely.iter().fold(0, |sum, likely| sum ^ self.touch(*likely));
+            std::hint::black_box(touched);
+            for (packet, likely) in batch.iter().zip(likely) {
+                self.handle(packet, likely, tally);
+            }
+        }
     }
 
-    /// Reads what it will need of the connection at `place`.
+    /// Reads what packets need of the connection at `place`.
     #[inline]
-    pub(super) fn touch(&self, place: Option<Place>) -> u64 {
+    fn touch(&self, place: Option<Place>) -> u64 {
         match place {
             Some(Place::Live(at)) => self.table.live.get(at).map_or(0, Connection::touch),
             Some(Place::Single(at)) => self.table.single.get(at).map_or(0, |single| single.packet.number),
@@ -154,10 +166,10 @@ impl Part {
         }
     }
 
-    /// Takes in a packet.
+    /// Takes in a packet, whose connection was `likely` at that place before the packets before it.
     #[inline]
-    pub fn handle(&mut self, packet: &Packet, tally: &mut Tally) {
-        let at = match self.table.find(&packet.key, packet.hash) {
+    fn handle(&mut self, packet: &Packet, likely: Option<Place>, tally: &mut Tally) {
+        let at = match self.table.find(&packet.key, packet.hash, likely) {
             Some(Place::Live(at)) => at,
             Some(Place::Single(at)) => self.promote(at, tally),
             Some(Place::Gone(at)) => {

@@ -44,10 +44,14 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
                 KeyValue::new(FORMAT_KEY.to_owned(), R::TABLE.to_owned()),
                 KeyValue::new(VERSION_KEY.to_owned(), version.to_string()),
             ]));
-        for leaf in columns.iter().flat_map(|column| &column.leaves).filter(|leaf| leaf.numeric) {
-            properties = properties
-                .set_column_dictionary_enabled(leaf.path.clone(), false)
-                .set_column_encoding(leaf.path.clone(), Encoding::DELTA_BINARY_PACKED);
+        for leaf in columns.iter().flat_map(|column| &column.leaves) {
+            properties = match leaf.numeric {
+                true => properties
+                    .set_column_dictionary_enabled(leaf.path.clone(), false)
+                    .set_column_encoding(leaf.path.clone(), Encoding::DELTA_BINARY_PACKED),
+                // The least and the greatest name of a class help nobody to skip a row group.
+                false => properties.set_column_statistics_enabled(leaf.path.clone(), EnabledStatistics::None),
+            };
         }
         let file = SerializedFileWriter::new(out, schema(&columns), Arc::new(properties.build()))?;
         Ok(TableWriter { file, columns, chunk: Vec::new(), rows: 0, weight: 0, written: 0 })
