@@ -612,6 +612,7 @@ proptest! {
         };
         let (mut alone, mut front) = (Extractor::new(options.clone()), Front::new(&options));
         let mut work: Vec<Vec<Work>> = vec![Vec::new(); PARTS];
+        let mut packets: Vec<Vec<Packet>> = vec![Vec::new(); PARTS];
         let mut now = EPOCH;
         for (n, what, wait) in steps {
             now += Duration::from_secs(wait * wait / 400);
@@ -631,18 +632,20 @@ proptest! {
                         ..Capture::udp(source, destination, u32::from(n))
                     };
                     alone.handle_datagram(now, &datagram);
-                    hand_out(front.handle_datagram(now, &datagram), &mut front, &mut work);
+                    front.handle_datagram(now, &datagram, &mut packets);
+                    hand_out(&mut front, &mut packets, &mut work);
                     continue;
                 }
             };
             segment.vlan = Vlan::new([n % 3]);
             alone.handle_segment(now, &segment);
-            hand_out(front.handle_segment(now, &segment), &mut front, &mut work);
+            front.handle_segment(now, &segment, &mut packets);
+            hand_out(&mut front, &mut packets, &mut work);
         }
-        if let Some(packet) = front.finish() {
-            work[packet.part()].push(Work::Packet(packet));
+        front.finish(&mut packets);
+        for (of_part, packets) in work.iter_mut().zip(packets) {
+            of_part.extend([Work::Packets(packets), Work::Finish]);
         }
-        work.iter_mut().for_each(|of_part| of_part.push(Work::Finish));
         alone.finish();
 
         let mut parts: Vec<(Part, std::vec::IntoIter<Work>)> =
@@ -654,7 +657,7 @@ proptest! {
             let (part, of_part) = &mut parts[at];
             let tally = &mut tallies[workers[at]];
             match of_part.next() {
-                Some(Work::Packet(packet)) => part.handle(&packet, tally),
+                Some(Work::Packets(packets)) => part.handle_all(&packets, tally),
                 Some(Work::Round(round)) => {
                     part.end_round(&round, tally);
                     merger.take(part.report());
@@ -680,19 +683,18 @@ proptest! {
     }
 }
 
-/// Gives a packet to its part, and all of them the end of a round if it was the last of it.
-fn hand_out(packet: Option<Packet>, front: &mut Front, work: &mut [Vec<Work>]) {
-    let Some(packet) = packet else { return };
-    work[packet.part()].push(Work::Packet(packet));
-    if let Some(round) = front.round() {
-        work.iter_mut().for_each(|of_part| of_part.push(Work::Round(round)));
+/// Gives the parts their packets and the end of the round, if it is over.
+fn hand_out(front: &mut Front, packets: &mut [Vec<Packet>], work: &mut [Vec<Work>]) {
+    let Some(round) = front.round() else { return };
+    for (of_part, packets) in work.iter_mut().zip(packets) {
+        of_part.extend([Work::Packets(std::mem::take(packets)), Work::Round(round)]);
     }
 }
 
 /// What a part is given.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Work {
-    Packet(Packet),
+    Packets(Vec<Packet>),
     Round(Round),
     Finish,
 }
