@@ -173,6 +173,8 @@ impl Entry {
 #[derive(Debug)]
 pub(super) struct FlowTable {
     index: HashTable<Entry>,
+    /// The most entries it ever had.
+    most_entries: usize,
     pub live: Slab<Connection>,
     pub single: Slab<Single>,
     pub gone: Slab<Tombstone>,
@@ -183,6 +185,7 @@ impl FlowTable {
     pub fn new() -> FlowTable {
         FlowTable {
             index: HashTable::new(),
+            most_entries: 0,
             live: Slab::new(),
             single: Slab::new(),
             gone: Slab::new(),
@@ -221,6 +224,7 @@ impl FlowTable {
     pub fn enter(&mut self, hash: u32, place: Place) {
         let rehash = |entry: &Entry| Entry::spread(entry.hash);
         self.index.insert_unique(Entry::spread(hash), Entry::new(hash, place), rehash);
+        self.most_entries = self.most_entries.max(self.index.len());
     }
 
     /// Makes the key with `hash` that leads to `from` lead to `to`, or nowhere.
@@ -234,13 +238,16 @@ impl FlowTable {
         }
     }
 
-    /// Bytes in use, heaps of connections and flows not counted.
+    /// Bytes in use, heaps of connections and flows not counted. What ends for lack of memory must not depend on how the
+    /// hash falls, so the index counts with what it may have grown to: the next power of two above eight sevenths of its
+    /// entries, twice that if it grew because of removed ones.
     pub fn bytes(&self) -> u64 {
         let slabs = self.live.len() * Slab::<Connection>::BYTES
             + self.single.len() * Slab::<Single>::BYTES
             + self.gone.len() * Slab::<Tombstone>::BYTES
             + self.flows.len() * Slab::<Flow>::BYTES;
-        (slabs + self.index.capacity() * (size_of::<Entry>() + 1)) as u64
+        let buckets = (self.most_entries * 8 / 7).next_power_of_two() * 2;
+        (slabs + buckets * (size_of::<Entry>() + 1)) as u64
     }
 }
 

@@ -263,7 +263,9 @@ impl Front {
     fn complete(&mut self, after: Time, of_parts: &mut [Vec<Packet>]) {
         let Some((time, part)) = self.pending else { return };
         let of_part = &mut of_parts[usize::from(part)];
-        of_part.extend(self.held.take());
+        if self.held.is_some() {
+            of_part.extend(self.held.take());
+        }
         let origin = self.origin.unwrap_or_default();
         let stamp = Time::ZERO + time.since(origin);
         self.start = self.start.max(stamp.min(Time::ZERO + after.since(origin)));

@@ -1,7 +1,6 @@
 //! The connections of all parts in the order in which they began.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::flow_table::PARTS;
 use super::options::Options;
@@ -22,10 +21,8 @@ const MAX_BINS: usize = 8192;
 #[derive(Debug)]
 pub struct Merger {
     options: Options,
-    /// By number: those that wait.
-    waiting: BinaryHeap<Reverse<(u64, usize)>>,
-    places: Vec<Option<Finished>>,
-    free: Vec<usize>,
+    /// By number: those that wait. They come nearly in order, and leave in order.
+    waiting: BTreeMap<u64, Box<Finished>>,
     bytes: u64,
     /// Of each part.
     settled: [u64; PARTS],
@@ -43,9 +40,7 @@ impl Merger {
     pub fn new(options: &Options) -> Merger {
         Merger {
             options: options.clone(),
-            waiting: BinaryHeap::new(),
-            places: Vec::new(),
-            free: Vec::new(),
+            waiting: BTreeMap::new(),
             bytes: 0,
             settled: [0; PARTS],
             next_id: 0,
@@ -62,13 +57,7 @@ impl Merger {
         self.settled[report.part] = report.settled;
         for finished in report.finished {
             self.bytes += finished.bytes();
-            let number = finished.number;
-            let at = self.free.pop().unwrap_or_else(|| {
-                self.places.push(None);
-                self.places.len() - 1
-            });
-            self.places[at] = Some(finished);
-            self.waiting.push(Reverse((number, at)));
+            self.waiting.insert(finished.number, Box::new(finished));
         }
         let Some(round) = report.round else {
             self.add_bins(report.bins);
@@ -99,7 +88,7 @@ impl Merger {
 
     /// The number of the first connection that waits here.
     pub fn next(&self) -> Option<u64> {
-        self.waiting.peek().map(|Reverse((number, _))| *number)
+        self.waiting.first_key_value().map(|(number, _)| *number)
     }
 
     /// The next connection in the order of starts, if nothing before it can come any more.
@@ -132,7 +121,6 @@ impl Merger {
         while let Some(finished) = self.pop() {
             all.push(finished);
         }
-        (self.places, self.free) = (Vec::new(), Vec::new());
         all
     }
 
@@ -142,11 +130,9 @@ impl Merger {
     }
 
     fn pop(&mut self) -> Option<Finished> {
-        let Reverse((_, at)) = self.waiting.pop()?;
-        let finished = self.places[at].take()?;
-        self.free.push(at);
+        let (_, finished) = self.waiting.pop_first()?;
         self.bytes -= finished.bytes();
-        Some(finished)
+        Some(*finished)
     }
 
     fn add_bins(&mut self, bins: Vec<(u64, [u64; 2])>) {

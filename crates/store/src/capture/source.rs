@@ -9,8 +9,9 @@ use sha2::{Digest, Sha256};
 use super::Compression;
 use super::error::{CaptureErrorKind, Fault};
 
-/// Largest read from a file. Reads of this size beat mapping the file (no page faults) and keep memory small.
-const READ_BYTES: usize = 1 << 20;
+/// Largest read from a file. Reads of this size beat mapping the file (no page faults), and what is read is hashed and
+/// decoded while it is in the cache.
+const READ_BYTES: usize = 256 << 10;
 /// The first read; small captures, of which there may be many, need no more.
 const FIRST_READ_BYTES: usize = 64 << 10;
 /// What the buffers of all inputs may take together.

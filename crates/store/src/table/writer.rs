@@ -11,10 +11,10 @@ use parquet::file::writer::SerializedFileWriter;
 
 use super::{Column, FORMAT_KEY, Row, VERSION_KEY, schema};
 
-/// Rows of a row group at most.
-const GROUP_ROWS: usize = 32_768;
+/// Rows of a row group at most: their columns take some megabytes.
+const GROUP_ROWS: usize = 8_192;
 /// Weight of a row group at most, unless one row alone is heavier.
-const GROUP_WEIGHT: usize = 262_144;
+const GROUP_WEIGHT: usize = 65_536;
 
 /// Rows that are taken apart together: few enough to stay in the cache while each column takes its share.
 const CHUNK_ROWS: usize = 128;
