@@ -114,10 +114,10 @@ fn row_groups_are_bounded_and_stay_in_order() {
     let path = folder.path().join("w.parquet");
     let vectors: Vec<ConnectionVector> = support::plain(70_000, Duration::from_micros(100)).collect();
     write(&path, &vectors).unwrap();
-    // 32,768 connections a group, three units of the weight of 262,144 each: the rows bind first.
+    // 8,192 connections a group, three units of the weight of 65,536 each: the rows bind first.
     let file = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
     let sizes: Vec<i64> = file.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
-    assert_eq!(sizes, [32_768, 32_768, 4_464]);
+    assert_eq!(sizes, [8_192, 8_192, 8_192, 8_192, 8_192, 8_192, 8_192, 8_192, 4_464]);
     let mut expected = vectors.iter();
     for vector in WorkloadReader::open(&path).unwrap() {
         assert_eq!(Some(&vector.unwrap()), expected.next());
@@ -134,12 +134,12 @@ fn connections_with_many_adus_make_shorter_row_groups() {
     let mut vectors: Vec<ConnectionVector> = support::plain(8, Duration::from_millis(1)).collect();
     for vector in &mut vectors {
         let adu = vector.adus[0];
-        vector.adus = vec![adu; 100_000];
+        vector.adus = vec![adu; 25_000];
     }
     write(&path, &vectors).unwrap();
     let file = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
     let sizes: Vec<i64> = file.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
-    assert_eq!(sizes, [3, 3, 2], "a group is closed once it holds 262,144 connections and ADUs");
+    assert_eq!(sizes, [3, 3, 2], "a group is closed once it holds 65,536 connections and ADUs");
     assert!(WorkloadReader::open(&path).unwrap().map(Result::unwrap).eq(vectors));
 }
 
