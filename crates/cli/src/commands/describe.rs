@@ -106,6 +106,7 @@ fn vectors(args: &args::Describe, input: &Path, kind: Kind, manner: Manner) -> R
     for vector in &mut loaded.vectors {
         vectors.add(&vector?);
     }
+    loaded.warn(manner);
     let facts = &loaded.facts;
     if vectors.vectors() == 0 {
         let failure = Failure::new(format_args!("{}: holds no connections: nothing to describe", input.display()));
@@ -114,7 +115,6 @@ fn vectors(args: &args::Describe, input: &Path, kind: Kind, manner: Manner) -> R
             failure.hint_if((!set_aside.is_empty()).then(|| format!("when it was made, set aside: {set_aside}")))
         );
     }
-    loaded.warn(manner);
     Ok(Described::new(name(args, input), facts.capture.clone(), &facts.traffic, vectors, PacketsTold::default()))
 }
 

@@ -72,7 +72,7 @@ fn flow_records_have_totals_and_nothing_made_up() {
     assert_eq!(names(&described["workload"]["distributions"]), ["connection_bytes", "lifetime_ns"]);
     assert_eq!(described["workload"]["distributions"][0]["p50"], 7300.0);
     assert_eq!(described["workload"]["distributions"][1]["p50"], 2.5e9);
-    assert_eq!(names(&described["workload"]["datagrams"][0]["distributions"]), ["connection_bytes", "lifetime_ns"]);
+    assert_eq!(names(&described["workload"]["datagrams"][0]["distributions"]), ["flow_bytes", "lifetime_ns"]);
     let classes = described["classes"].as_array().unwrap();
     assert_eq!(classes.len(), 3, "nothing says that none was concurrent: {classes:?}");
     let last = classes.last().unwrap();

@@ -27,11 +27,12 @@ fn data_bytes(sizes: impl Iterator<Item = u64>, mss: u64) -> (u64, u64) {
     })
 }
 
-/// Bytes by the side of the link they come from.
+/// Bytes by the side of the link they come from: of connections, and of flows of datagrams, which are not replayed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LoadBytes {
     payload: [u64; 2],
     wire: [u64; 2],
+    datagrams: [u64; 2],
 }
 
 impl LoadBytes {
@@ -42,13 +43,13 @@ impl LoadBytes {
                 Side::Initiator => vector.initiator_side,
                 Side::Acceptor => vector.initiator_side.other(),
             };
-            self.payload[from as usize] += sizes(side).sum::<u64>();
             if vector.protocol != Protocol::Tcp {
-                let datagrams = vector.adus.iter().filter(|adu| adu.side == side);
-                let headers: u64 = datagrams.map(|adu| u64::from(adu.packets.unwrap_or(1)) * DATAGRAM_HEADERS).sum();
-                self.wire[from as usize] += sizes(side).sum::<u64>() + headers;
+                let one_each = || sizes(side).count() as u64;
+                let packets = vector.ends[side].packets.unwrap_or_else(one_each);
+                self.datagrams[from as usize] += vector.bytes(side) + packets * DATAGRAM_HEADERS;
                 continue;
             }
+            self.payload[from as usize] += vector.bytes(side);
             // An end's MSS option limits what is sent to it.
             let mss = vector.ends[side.other()].mss.or(vector.ends[side].mss).map_or(DEFAULT_MSS, u64::from).max(1);
             let (bytes, data) = data_bytes(sizes(side), mss);
@@ -73,6 +74,7 @@ impl LoadBytes {
                 payload_bits_per_second: rate(self.payload[from as usize]),
                 estimated_wire_bits_per_second: rate(self.wire[from as usize]),
                 measured_replayed_bits_per_second: measured.and_then(|[replayed, _]| rate(replayed)),
+                estimated_datagram_bits_per_second: rate(self.datagrams[from as usize]),
                 measured_bits_per_second: measured.and_then(|[replayed, set_aside]| rate(replayed + set_aside)),
             }
         };
@@ -80,7 +82,7 @@ impl LoadBytes {
     }
 }
 
-/// Bits per second of each direction in each second with packets of it, all TCP of the original.
+/// Bits per second of each direction in each second with packets of it, all TCP of the original and the UDP that was read.
 pub(super) fn per_second(traffic: &TrafficFacts) -> Vec<Distribution> {
     let TrafficFacts { replayed, set_aside } = traffic;
     let mut sketches = Sketches::default();
@@ -110,15 +112,17 @@ pub struct Load {
 /// Offered load of one direction of the link; null where the length or the traffic of the original is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DirectionLoad {
-    /// Payload of the vectors.
+    /// Payload of the connections.
     pub payload_bytes: u64,
     /// The same over the length of the original.
     pub payload_bits_per_second: Option<f64>,
-    /// With headers, acknowledgements, handshakes and closes, as estimated from the vectors (methods A.11).
+    /// With headers, acknowledgements, handshakes and closes, as estimated from the connections (methods A.11).
     pub estimated_wire_bits_per_second: Option<f64>,
-    /// What the packets of the vectors took on the original's link.
+    /// What the packets of the connections took on the original's link.
     pub measured_replayed_bits_per_second: Option<f64>,
-    /// What all its TCP packets took.
+    /// Flows of datagrams with their headers.
+    pub estimated_datagram_bits_per_second: Option<f64>,
+    /// What all its TCP packets took, and those of UDP that were read.
     pub measured_bits_per_second: Option<f64>,
 }
 
@@ -128,6 +132,10 @@ mod tests {
     use flowloom_core::workload::Adu;
 
     use super::*;
+
+    fn adu(side: Side, bytes: u64) -> Adu {
+        Adu { side, bytes, wait: None, waiter: side, seen: None, packets: None }
+    }
 
     #[test]
     fn the_data_part_of_methods_a11() {
@@ -151,8 +159,26 @@ mod tests {
     }
 
     #[test]
+    fn datagrams_are_no_load_of_connections() {
+        let mut flow = ConnectionVector {
+            protocol: Protocol::Quic,
+            adus: vec![adu(Side::Initiator, 1_200), adu(Side::Acceptor, 5_000)],
+            ..ConnectionVector::default()
+        };
+        flow.ends.acceptor.packets = Some(4);
+        let mut bytes = LoadBytes::default();
+        bytes.add(&flow);
+        let load = bytes.finish(Duration::from_secs(8), &TrafficFacts::default());
+        // Of the initiator nobody counted the packets: one for each data unit.
+        assert_eq!(load.left_to_right.estimated_datagram_bits_per_second, Some((1_200 + DATAGRAM_HEADERS) as f64));
+        assert_eq!(load.right_to_left.estimated_datagram_bits_per_second, Some((5_000 + 4 * DATAGRAM_HEADERS) as f64));
+        for direction in [load.left_to_right, load.right_to_left] {
+            assert_eq!((direction.payload_bytes, direction.estimated_wire_bits_per_second), (0, Some(0.0)));
+        }
+    }
+
+    #[test]
     fn a_connection_loads_both_directions_of_the_link() {
-        let adu = |side, bytes| Adu { side, bytes, wait: None, waiter: side, seen: None, packets: None };
         let vector = ConnectionVector {
             initiator_side: LinkSide::Right,
             adus: vec![adu(Side::Initiator, 329), adu(Side::Acceptor, 3403)],

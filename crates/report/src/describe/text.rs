@@ -6,8 +6,8 @@ use flowloom_core::extract::conversations::Transport;
 
 use super::vectors::TOTALS_ONLY;
 use super::{
-    ApplicationDescription, ConversationDescription, Described, DirectionLoad, Distribution, ProtocolShare, Scope,
-    Variable,
+    ApplicationDescription, ConversationDescription, Described, DirectionLoad, Distribution, PayloadBytes,
+    ProtocolShare, Scope, Variable,
 };
 use crate::facts::set_aside_text;
 use crate::metric::Unit;
@@ -32,8 +32,7 @@ fn single(described: &Described) -> String {
     loads(&mut text, described);
     table(&mut text, "connections", &described.workload.distributions);
     for datagrams in &described.workload.datagrams {
-        let head = format!("{}: {} flows", datagrams.protocol, thousands(datagrams.flows));
-        table(&mut text, &head, &datagrams.distributions);
+        table(&mut text, &format!("{} flows", datagrams.protocol.to_uppercase()), &datagrams.distributions);
     }
     if let Some(protocols) = &described.protocols {
         self::protocols(&mut text, protocols);
@@ -58,40 +57,44 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
     let totals_only = (connections.totals_only > 0).then_some((connections.totals_only, "known by totals only"));
     let kinds: Vec<String> =
         of_pattern.chain(totals_only).map(|(count, name)| format!("{} {name}", thousands(count))).collect();
-    lines.push((
-        "connections   ".to_owned(),
-        format!(
+    let body = match connections.total {
+        0 => "none to replay".to_owned(),
+        total => format!(
             "{} to replay: {}; {} complete, {} incomplete",
-            thousands(connections.total),
+            thousands(total),
             kinds.join(", "),
             thousands(connections.complete),
             thousands(connections.incomplete)
         ),
-    ));
+    };
+    lines.push(("connections   ".to_owned(), body));
     if !capture.set_aside.is_empty() {
         lines.push(("  set aside   ".to_owned(), set_aside_text(&capture.set_aside)));
     }
-    lines.push((
-        "initiators    ".to_owned(),
-        format!(
+    if connections.total > 0 {
+        let body = format!(
             "{} on the left, {} on the right of the link",
             thousands(connections.from_left),
             thousands(connections.from_right)
-        ),
-    ));
-    let payload = &workload.payload_bytes;
-    lines.push((
-        "payload       ".to_owned(),
-        format!(
-            "{} from initiators, {} from acceptors",
-            Unit::Bytes.show(payload.initiator as f64),
-            Unit::Bytes.show(payload.acceptor as f64)
-        ),
-    ));
+        );
+        lines.push(("initiators    ".to_owned(), body));
+        lines.push(("payload       ".to_owned(), payload(&workload.payload_bytes)));
+    }
+    for (index, flows) in workload.datagrams.iter().enumerate() {
+        let noun = format!("{} flow", flows.protocol.to_uppercase());
+        let packets = counted(flows.packets, "packet");
+        let body = format!("{}: {packets}, {}", counted(flows.flows, &noun), payload(&flows.payload_bytes));
+        lines.push((if index == 0 { "datagrams     " } else { "              " }.to_owned(), body));
+    }
     let loss = &workload.loss;
     if loss.initiator.data_segments + loss.acceptor.data_segments > 0 {
-        lines.push(("losses        ".to_owned(), format!("in {} connections", thousands(connections.lossy))));
-        for (sender, loss) in [("initiators", &loss.initiator), ("acceptors", &loss.acceptor)] {
+        let body = match connections.lossy {
+            0 => "none".to_owned(),
+            lossy => format!("in {}", counted(lossy, "connection")),
+        };
+        lines.push(("losses        ".to_owned(), body));
+        let directions = [("initiators", &loss.initiator), ("acceptors", &loss.acceptor)];
+        for (sender, loss) in directions.into_iter().filter(|_| connections.lossy > 0) {
             let [total, before, after] = [loss.total, loss.before, loss.after].map(|share| Unit::Share.show(share));
             let body = format!("{total} of what {sender} sent: {before} before the monitor, {after} after it");
             lines.push(("              ".to_owned(), body));
@@ -100,19 +103,33 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
     lines
 }
 
+/// Who sent how much.
+fn payload(payload: &PayloadBytes) -> String {
+    let [initiator, acceptor] = [payload.initiator, payload.acceptor].map(|bytes| Unit::Bytes.show(bytes as f64));
+    format!("{initiator} from initiators, {acceptor} from acceptors")
+}
+
+/// `1 flow`, `2 flows`.
+fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
 /// A share, or nothing of nothing.
 pub(crate) fn percent(part: u64, all: u64) -> String {
     if all == 0 { String::new() } else { Unit::Share.show(part as f64 / all as f64) }
 }
 
 fn classes(text: &mut String, described: &Described) {
+    let classes = &described.classes;
+    let connections: u64 = classes.iter().map(|class| class.connections).sum();
+    if connections == 0 {
+        return;
+    }
     let _ = writeln!(
         text,
         "{:<26}{:>13}{:>9}{:>14}{:>9}{:>13}{:>9}",
         "class", "connections", "", "packets", "", "payload", ""
     );
-    let classes = &described.classes;
-    let connections: u64 = classes.iter().map(|class| class.connections).sum();
     // Shares of a total that is not known would be wrong.
     let packets = classes.iter().map(|class| class.packets).sum::<Option<u64>>();
     let payload = classes.iter().map(|class| class.payload_bytes).sum::<Option<u64>>();
@@ -149,11 +166,12 @@ pub(crate) fn class_words(class: &str) -> &'static str {
 /// A row of the table of loads: its name and its value of one direction.
 type LoadRow = (&'static str, fn(&DirectionLoad) -> Option<f64>);
 
-pub(crate) const LOADS: [LoadRow; 4] = [
+pub(crate) const LOADS: [LoadRow; 5] = [
     ("payload", |load| load.payload_bits_per_second),
     ("on the wire, estimated", |load| load.estimated_wire_bits_per_second),
     ("on the wire, measured", |load| load.measured_replayed_bits_per_second),
-    ("with all set aside", |load| load.measured_bits_per_second),
+    ("UDP, QUIC, estimated", |load| load.estimated_datagram_bits_per_second),
+    ("TCP and UDP, measured", |load| load.measured_bits_per_second),
 ];
 
 /// A rate, or that it is unknown.
@@ -225,6 +243,12 @@ pub(crate) fn protocol_words(protocol: &str) -> &'static str {
 pub(crate) fn median(distributions: &[Distribution], variable: Variable) -> String {
     let found = distributions.iter().find(|distribution| distribution.variable == variable);
     found.map_or_else(|| "–".to_owned(), |distribution| variable.show(distribution.p50))
+}
+
+/// Median and 99 % quantile of `variable`, or that there are none.
+fn median_and_tail(distributions: &[Distribution], variable: Variable) -> String {
+    let found = distributions.iter().find(|distribution| distribution.variable == variable);
+    found.map_or_else(|| "–".to_owned(), |one| format!("{} / {}", variable.show(one.p50), variable.show(one.p99)))
 }
 
 fn protocols(text: &mut String, protocols: &[ProtocolShare]) {
@@ -481,14 +505,26 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
     }
     variables.sort();
     for variable in variables {
-        let of = move |one: &Described| -> String {
-            let found = one.workload.distributions.iter().find(|distribution| distribution.variable == variable);
-            found.map_or_else(
-                || "–".to_owned(),
-                |one| format!("{} / {}", variable.show(one.p50), variable.show(one.p99)),
-            )
-        };
+        let of = move |one: &Described| median_and_tail(&one.workload.distributions, variable);
         named(variable.words(), variable.words(), Box::new(of));
+    }
+    for protocol in ["udp", "quic"] {
+        if described.iter().all(|one| one.workload.datagrams_over(protocol).is_none()) {
+            continue;
+        }
+        let flows = move |one: &Described| {
+            thousands(one.workload.datagrams_over(protocol).map_or(0, |datagrams| datagrams.flows))
+        };
+        let name = format!("{} flows", protocol.to_uppercase());
+        named(&name, &name, Box::new(flows));
+        for variable in [Variable::FlowBytes, Variable::AduBytes, Variable::AduWait, Variable::FlowLifetime] {
+            let of = move |one: &Described| {
+                let datagrams = one.workload.datagrams_over(protocol);
+                median_and_tail(datagrams.map_or(&[][..], |datagrams| &datagrams.distributions), variable)
+            };
+            let words = variable.words();
+            named(&format!("  {words}"), &format!("{}: {words}", protocol.to_uppercase()), Box::new(of));
+        }
     }
     if described.iter().any(|one| one.conversations.is_some()) {
         let conversations = |one: &Described, of: fn(&ConversationDescription) -> String| {
@@ -505,11 +541,7 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
         ] {
             let of = move |one: &Described| {
                 let pooled = one.conversations.as_ref().map_or(&[][..], |told| told.pooled(Scope::All));
-                let found = pooled.iter().find(|distribution| distribution.variable == variable);
-                found.map_or_else(
-                    || "–".to_owned(),
-                    |one| format!("{} / {}", variable.show(one.p50), variable.show(one.p99)),
-                )
+                median_and_tail(pooled, variable)
             };
             named(name, &format!("conversations: {}", name.trim()), Box::new(of));
         }

@@ -10,7 +10,7 @@ use crate::metric::Unit;
 pub enum Variable {
     /// Epochs of a sequential connection.
     Epochs,
-    /// Payload of a connection or flow, both ways.
+    /// Payload of a connection, both ways.
     ConnectionBytes,
     /// What an initiator sends in an epoch.
     RequestBytes,
@@ -40,6 +40,12 @@ pub enum Variable {
     InitiatorLoss,
     /// Share of an acceptor's data segments that were lost.
     AcceptorLoss,
+    /// Payload of a flow of datagrams, both ways.
+    FlowBytes,
+    /// First to last datagram with data of a flow.
+    FlowDuration,
+    /// First to last datagram of a flow.
+    FlowLifetime,
     /// A data unit of datagrams.
     AduBytes,
     /// Packets of a data unit of datagrams.
@@ -109,6 +115,9 @@ impl Variable {
             Variable::AcceptorWindow => facts("acceptor_window_bytes", "acceptor's window", "acceptors", Bytes),
             Variable::InitiatorLoss => facts("initiator_loss", "loss from initiator", "connections", Share),
             Variable::AcceptorLoss => facts("acceptor_loss", "loss from acceptor", "connections", Share),
+            Variable::FlowBytes => facts("flow_bytes", "bytes per flow", "flows", Bytes),
+            Variable::FlowDuration => facts("duration_ns", "flow duration", "flows", Time),
+            Variable::FlowLifetime => facts("lifetime_ns", "lifetime", "flows", Time),
             Variable::AduBytes => facts("adu_bytes", "data unit", "data units", Bytes),
             Variable::AduPackets => facts("adu_packets", "packets per data unit", "data units", Count),
             Variable::AduWait => facts("adu_wait_ns", "wait after a data unit", "waits", Time),

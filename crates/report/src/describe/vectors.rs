@@ -169,12 +169,12 @@ const OF_CONNECTIONS: [Variable; 16] = [
 ];
 
 const OF_DATAGRAMS: [Variable; 8] = [
-    Variable::ConnectionBytes,
+    Variable::FlowBytes,
     Variable::AduBytes,
     Variable::AduPackets,
     Variable::AduWait,
-    Variable::Duration,
-    Variable::Lifetime,
+    Variable::FlowDuration,
+    Variable::FlowLifetime,
     Variable::SmallestDatagram,
     Variable::LargestDatagram,
 ];
@@ -230,11 +230,7 @@ impl Describer {
             let sent = end.segments.is_none_or(|segments| segments.data > 0);
             sketches.add(loss, end.loss_rate().filter(|_| sent).map(|rate| (rate * 1e6).round() as u64));
             if let Some(segments) = end.segments {
-                let sum = &mut self.segments[side as usize];
-                sum.data += segments.data;
-                sum.duplicates += segments.duplicates;
-                sum.late += segments.late;
-                sum.lost_before += segments.lost_before;
+                self.segments[side as usize] += segments;
             }
         }
         match vector.pattern {
@@ -282,9 +278,9 @@ impl Describer {
             total += vector.bytes(side);
         }
         let sketches = &mut datagrams.sketches;
-        sketches.add(Variable::ConnectionBytes, [total]);
-        sketches.add(Variable::Duration, vector.duration().map(Duration::as_nanos));
-        sketches.add(Variable::Lifetime, vector.lifetime.map(Duration::as_nanos));
+        sketches.add(Variable::FlowBytes, [total]);
+        sketches.add(Variable::FlowDuration, vector.duration().map(Duration::as_nanos));
+        sketches.add(Variable::FlowLifetime, vector.lifetime.map(Duration::as_nanos));
         for sizes in Side::BOTH.into_iter().filter_map(|side| vector.ends[side].datagram_sizes) {
             sketches.add(Variable::SmallestDatagram, [u64::from(sizes.smallest)]);
             sketches.add(Variable::LargestDatagram, [u64::from(sizes.largest)]);
@@ -355,6 +351,13 @@ impl Describer {
     }
 }
 
+impl Description {
+    /// The flows over `protocol` (`udp` or `quic`), if there are any.
+    pub(crate) fn datagrams_over(&self, protocol: &str) -> Option<&DatagramDescription> {
+        self.datagrams.iter().find(|datagrams| datagrams.protocol == protocol)
+    }
+}
+
 impl Datagrams {
     fn finish(self) -> DatagramDescription {
         DatagramDescription {
@@ -366,6 +369,34 @@ impl Datagrams {
             packets: self.packets,
             payload_bytes: PayloadBytes { initiator: self.bytes[0], acceptor: self.bytes[1] },
             distributions: self.sketches.distributions(&OF_DATAGRAMS),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowloom_core::workload::Repeated;
+
+    use super::*;
+
+    #[test]
+    fn losses_of_all_are_counted_as_those_of_one() {
+        let mut vector = ConnectionVector::default();
+        let repeated = Repeated { timeout: 1, spurious: 2, copies: 1, ..Repeated::default() };
+        let segments = Segments { data: 21, duplicates: 4, lost_before: 1, repeated, ..Segments::default() };
+        vector.ends.initiator.segments = Some(segments);
+        let (mut one, mut two) = (Describer::default(), Describer::default());
+        one.add(&vector);
+        two.add(&vector);
+        two.add(&vector);
+        let [one, two] = [one.finish(), two.finish()];
+        let expected = segments.loss();
+        // What was sent again without need is no loss.
+        assert_eq!(expected.after, 1.0 / 20.0);
+        for (description, connections) in [(&one, 1), (&two, 2)] {
+            let loss = description.loss.initiator;
+            assert_eq!((loss.before, loss.after, loss.total), (expected.before, expected.after, expected.total));
+            assert_eq!(loss.data_segments, 21 * connections);
         }
     }
 }

@@ -50,11 +50,11 @@ const KINDS: [Kind; 43] = [
     ("load-right", "Load by the second, right to left", Place::Loads, Variable::LoadFromRight),
     ("udp-adu", "UDP: data units", Place::Datagrams("udp"), Variable::AduBytes),
     ("udp-wait", "UDP: waits after data units", Place::Datagrams("udp"), Variable::AduWait),
-    ("udp-bytes", "UDP: bytes per flow", Place::Datagrams("udp"), Variable::ConnectionBytes),
+    ("udp-bytes", "UDP: bytes per flow", Place::Datagrams("udp"), Variable::FlowBytes),
     ("udp-largest", "UDP: largest datagrams", Place::Datagrams("udp"), Variable::LargestDatagram),
     ("quic-adu", "QUIC: data units", Place::Datagrams("quic"), Variable::AduBytes),
     ("quic-wait", "QUIC: waits after data units", Place::Datagrams("quic"), Variable::AduWait),
-    ("quic-bytes", "QUIC: bytes per flow", Place::Datagrams("quic"), Variable::ConnectionBytes),
+    ("quic-bytes", "QUIC: bytes per flow", Place::Datagrams("quic"), Variable::FlowBytes),
     ("quic-largest", "QUIC: largest datagrams", Place::Datagrams("quic"), Variable::LargestDatagram),
     ("talk-bytes", "Conversations: bytes", ALL, Variable::ConversationBytes),
     ("talk-duration", "Conversations: duration", ALL, Variable::ConversationDuration),
@@ -294,7 +294,7 @@ fn of(described: &Described, place: Place, variable: Variable) -> Option<&Distri
         Place::Connections => &described.workload.distributions[..],
         Place::Loads => &described.load_per_second[..],
         Place::Datagrams(protocol) => {
-            let datagrams = described.workload.datagrams.iter().find(|datagrams| datagrams.protocol == protocol);
+            let datagrams = described.workload.datagrams_over(protocol);
             datagrams.map_or(&[][..], |datagrams| &datagrams.distributions[..])
         }
         Place::Conversations(scope) => described.conversations.as_ref().map_or(&[][..], |told| told.pooled(scope)),
