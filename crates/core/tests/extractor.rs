@@ -424,6 +424,51 @@ fn a_clock_that_jumps_years_for_one_packet_ends_nothing() {
 }
 
 #[test]
+fn a_wrong_stamp_inside_a_connection_ends_nothing_and_makes_no_wait() {
+    let mut capture = Capture::new();
+    for n in 1..3 {
+        capture.exchange(n, 1000);
+        let before = capture.now;
+        capture.wait(if n == 1 { 3_700 } else { 10 * 365 * 86_400 });
+        capture.c(n, ACK, 1101, 2201, 100);
+        capture.now = before + Duration::from_millis(1);
+        capture.s(n, ACK, 2201, 1201, 200);
+    }
+    // The same of a flow of datagrams.
+    for wait in [0, 3_700, 0] {
+        let before = capture.now;
+        capture.wait(wait);
+        capture.extractor.handle_datagram(capture.now, &Capture::udp(client(3), server(), 100));
+        capture.now = before + Duration::from_millis(1);
+    }
+    let finished = capture.finish();
+    assert_eq!(bytes(&finished), [[200, 400], [200, 400], [300, 0]]);
+    let waits = finished.iter().flat_map(|one| &one.vector.adus).filter_map(|adu| adu.wait);
+    assert!(waits.max() < Some(Duration::from_millis(10)));
+    assert_eq!(capture.extractor.counts().idle_ended, 0);
+    let series = capture.extractor.series();
+    let bins = series.replayed.iter().chain(&series.set_aside).flat_map(|series| series.bins());
+    assert!(bins.map(|(bin, _)| *bin).max() < Some(100), "no packet is in a bin years away");
+}
+
+#[test]
+fn where_captures_were_pasted_together_no_stamp_is_wrong() {
+    let mut capture = Capture::new();
+    let before = capture.now;
+    capture.wait(86_400);
+    capture.exchange(1, 1000);
+    capture.wait(7);
+    capture.c(1, ACK, 1101, 2201, 100);
+    // The last one of its capture; the first of the next is a day older.
+    capture.c(1, ACK, 1201, 2201, 100);
+    capture.now = before;
+    capture.exchange(2, 1000);
+    let finished = capture.finish();
+    let seen = finished[0].vector.adus[2].seen.expect("observed");
+    assert_eq!(seen.length(), Duration::from_millis(1), "it was a millisecond behind the one before it");
+}
+
+#[test]
 fn a_clock_that_jumps_years_for_good_ends_what_was_open() {
     let mut capture = Capture::new();
     capture.exchange(1, 1000);

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use crate::units::LINK_HEADER_BYTES;
 use crate::wire::{Address, Datagram, Segment, Vlan};
 use crate::workload::LinkSide;
@@ -18,11 +18,11 @@ pub struct Packet {
     pub(super) key: Key,
     pub(super) hash: u32,
     pub(super) link_bytes: u32,
-    /// As stamped.
+    /// As stamped; the stamp of the packet after it where its own is wrong.
     pub(super) time: Time,
     /// From the first packet of the capture, by a clock that neither runs backwards nor follows a single wrong stamp.
     pub(super) start: Time,
-    /// Its 10 ms bin, as stamped.
+    /// The 10 ms bin of that.
     pub(super) bin: u64,
     /// Packets handed in before it.
     pub(super) number: u64,
@@ -41,6 +41,10 @@ pub struct Packet {
     /// A datagram to many: multicast or broadcast.
     pub(super) to_many: bool,
 }
+
+/// A stamp later than that of the packet before it and that of the packet after it, by more than this, is wrong: no other
+/// rule that silence decides needs less.
+const WRONG_BY: Duration = Duration::from_secs(60);
 
 /// What a packet is beside what its transport says.
 struct Carrier {
@@ -83,6 +87,8 @@ pub struct Front {
     origin: Option<Time>,
     /// When the packet before passed, and where it lies, unless it is held.
     pending: Option<(Time, u8)>,
+    /// When the packet before that one passed.
+    before: Time,
     /// The packet before, if the round before it ended with it.
     held: Option<Packet>,
     /// Packets handed in.
@@ -111,6 +117,7 @@ impl Front {
             round: options.round.max(1),
             origin: None,
             pending: None,
+            before: Time::MAX,
             held: None,
             number: 0,
             start: Time::ZERO,
@@ -258,7 +265,8 @@ impl Front {
         round
     }
 
-    /// Gives the packet before its start. A stamp that lies beyond that of the packet `after` it is taken back to that.
+    /// Gives the packet before its start. A stamp that lies beyond that of the packet `after` it is taken back to that; all
+    /// of it only if it is wrong, or packets that were captured out of order would lose their times.
     #[inline]
     fn complete(&mut self, after: Time, of_parts: &mut [Vec<Packet>]) {
         let Some((time, part)) = self.pending else { return };
@@ -271,9 +279,14 @@ impl Front {
         self.start = self.start.max(stamp.min(Time::ZERO + after.since(origin)));
         self.clock = self.clock.min(time).min(after);
         self.in_round += 1;
+        let wrong = time.since(after) > WRONG_BY && time.since(self.before) > WRONG_BY;
+        self.before = time;
         if let Some(packet) = of_part.last_mut() {
             packet.start = self.start;
             packet.moved = self.start != stamp;
+            if wrong {
+                (packet.time, packet.bin) = (after, self.bin(after));
+            }
         }
     }
 

@@ -32,6 +32,9 @@ pub struct Merger {
     first_round: u64,
     bins: BTreeMap<u64, [u64; 2]>,
     early: BTreeMap<u64, Vec<(u64, [u64; 2])>>,
+    /// Parts that have not reported the end, and the bins behind the last round of those that have.
+    unended: usize,
+    last: Vec<(u64, [u64; 2])>,
     peak: u64,
 }
 
@@ -48,6 +51,8 @@ impl Merger {
             first_round: 0,
             bins: BTreeMap::new(),
             early: BTreeMap::new(),
+            unended: PARTS,
+            last: Vec::new(),
             peak: 0,
         }
     }
@@ -59,11 +64,16 @@ impl Merger {
             self.bytes += finished.bytes();
             self.waiting.insert(finished.number, Box::new(finished));
         }
+        // Bins are added up round by round, as one thread would: then nothing depends on which part is ahead.
         let Some(round) = report.round else {
-            self.add_bins(report.bins);
+            self.last.extend(report.bins);
+            self.unended -= 1;
+            if self.unended == 0 {
+                let bins = std::mem::take(&mut self.last);
+                self.add_bins(bins);
+            }
             return;
         };
-        // Bins are added up round by round, as one thread would: then nothing depends on which part is ahead.
         self.early.entry(round.number).or_default().extend(report.bins);
         let at = (round.number - self.first_round) as usize;
         while self.rounds.len() <= at {
@@ -150,6 +160,36 @@ impl Merger {
             }
             let Some((_, sides)) = self.bins.pop_first() else { break };
             self.peak = sides.into_iter().fold(self.peak, u64::max);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract::Round;
+    use crate::time::Time;
+
+    #[test]
+    fn the_peak_does_not_depend_on_which_part_is_ahead() {
+        let report = |part: usize, round: Option<Round>, bins: &[(u64, [u64; 2])]| Report {
+            part,
+            round,
+            finished: Vec::new(),
+            settled: 0,
+            bins: bins.to_vec(),
+        };
+        let round = Round { number: 0, clock: Time::ZERO, bin: 10_000, next: 0 };
+        // Behind the round the clock runs back far, and two parts have traffic in one bin.
+        let of_round = |part| report(part, Some(round), &[]);
+        let of_end =
+            |part: usize| report(part, None, if part == 0 || part == PARTS - 1 { &[(5, [700, 0])] } else { &[] });
+        let together = (0..PARTS).map(of_round).chain((0..PARTS).map(of_end));
+        let one_by_one = (0..PARTS).flat_map(|part| [of_round(part), of_end(part)]);
+        for reports in [together.collect::<Vec<_>>(), one_by_one.collect()] {
+            let mut merger = Merger::new(&Options::default());
+            reports.into_iter().for_each(|report| merger.take(report));
+            assert_eq!(merger.peak_bytes(), 1_400);
         }
     }
 }
