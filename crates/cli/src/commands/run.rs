@@ -57,9 +57,9 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
     let source = source(&plan, args, manner)?;
     if source.facts.connections == source.facts.datagram_flows {
         let failure = Failure::new("there is no connection to replay");
-        let failure = match &source.facts.capture.set_aside {
+        let failure = match set_aside_text(&set_aside(&source.facts)) {
             reasons if reasons.is_empty() => failure,
-            reasons => failure.note(format_args!("set aside: {}", set_aside_text(reasons))),
+            reasons => failure.note(format_args!("set aside: {reasons}")),
         };
         return Err(failure.hint("`flowloom describe -v` says what the input holds and why it was set aside"));
     }
@@ -166,13 +166,12 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
         let facts = WorkloadReader::open(first).map_err(extract::unwritable)?.facts().clone();
         return Ok(Source { path: first.clone(), facts, name, staging: None, interrupted: false });
     }
-    let parent = match plan.target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", plan.target.display()));
-    std::fs::create_dir_all(parent).map_err(cannot)?;
-    let staging = tempfile::Builder::new().prefix(".workload-").tempdir_in(parent).map_err(cannot)?;
+    // On the disk of the run folder, without folders that would be left over if nothing can be replayed.
+    let beside = plan.target.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+    let staging = tempfile::Builder::new()
+        .prefix(".workload-")
+        .tempdir_in(beside)
+        .map_err(|error| Failure::new(format_args!("{}: {error}", plan.target.display())))?;
     let path = staging.path().join(WORKLOAD_FILE);
     let mut writer = WorkloadWriter::create(&path).map_err(extract::unwritable)?;
     if kind != Kind::Capture {
@@ -371,19 +370,10 @@ impl Job<'_> {
                 packets: capture.packets,
                 duration_ns: capture.duration_ns,
                 connections: capture.connections.total,
-                set_aside: self.set_aside(),
+                set_aside: set_aside(&source.facts),
             }),
             events: Some(summary.events),
         }
-    }
-
-    /// What is not replayed, by reason: what extraction set aside, and flows of datagrams.
-    fn set_aside(&self) -> BTreeMap<String, u64> {
-        let WorkloadFacts { capture, datagram_flows, .. } = &self.source.facts;
-        let quic = capture.datagrams.quic.flows.saturating_sub(capture.datagrams.quic.no_data).min(*datagram_flows);
-        let flows = [("flows-udp", datagram_flows - quic), ("flows-quic", quic)];
-        let flows = flows.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count));
-        capture.set_aside.clone().into_iter().chain(flows).collect()
     }
 
     /// Says that flows of datagrams are not replayed, if there are any.
@@ -429,9 +419,15 @@ impl Job<'_> {
         if !capture.anonymize {
             words.extend(capture.inside.iter().flat_map(|prefix| ["--inside".to_owned(), prefix.clone()]));
         }
-        if capture.idle_timeout != args::IDLE_TIMEOUT {
-            // Exact: the shorter way to print a duration has three digits.
-            words.extend(["--idle-timeout".to_owned(), format!("{}ns", capture.idle_timeout.as_nanos())]);
+        for (option, value, usual) in [
+            ("--idle-timeout", capture.idle_timeout, args::IDLE_TIMEOUT),
+            ("--udp-idle-timeout", capture.udp_idle_timeout, args::UDP_IDLE_TIMEOUT),
+            ("--active-timeout", capture.active_timeout, args::ACTIVE_TIMEOUT),
+        ] {
+            if value != usual {
+                // Exact: the shorter way to print a duration has three digits.
+                words.extend([option.to_owned(), format!("{}ns", value.as_nanos())]);
+            }
         }
         if capture.monitor != args::Monitor::Mid {
             words.extend(["--monitor".to_owned(), capture.monitor.word().to_owned()]);
@@ -444,6 +440,7 @@ impl Job<'_> {
             ("--allow-truncated", capture.allow_truncated),
             ("--tcp-only", capture.tcp_only),
             ("--vlan-key", capture.vlan_key),
+            ("--allow-sampled", capture.allow_sampled),
         ] {
             words.extend(given.then(|| option.to_owned()));
         }
@@ -458,6 +455,15 @@ impl Job<'_> {
         let invalid = runs.iter().any(|run| run.summary().verdict == Verdict::Invalid || run.facts.interrupted);
         Ok(if invalid { Exit::Invalid } else { Exit::Done })
     }
+}
+
+/// What is not replayed, by reason: what extraction set aside, and flows of datagrams.
+fn set_aside(facts: &WorkloadFacts) -> BTreeMap<String, u64> {
+    let WorkloadFacts { capture, datagram_flows, .. } = facts;
+    let quic = capture.datagrams.quic.flows.saturating_sub(capture.datagrams.quic.no_data).min(*datagram_flows);
+    let flows = [("flows-udp", datagram_flows - quic), ("flows-quic", quic)];
+    let flows = flows.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count));
+    capture.set_aside.clone().into_iter().chain(flows).collect()
 }
 
 /// Run.json: the facts and, beside them, the answer; without what may vary between machines.

@@ -203,12 +203,14 @@ fn a_run_says_how_to_repeat_it_and_a_report_when_it_was_made_but_not_where() {
     let bench = Bench::new();
     let capture = bench.file("c.pcap", &Traffic::many(20).pcap());
     let typed = capture.to_str().unwrap();
-    bench.flowloom(&["run", typed, "-o", "r", "--idle-timeout", "90s", "--complete-only"]).succeeded();
+    let options = ["--idle-timeout", "90s", "--udp-idle-timeout", "5s", "--complete-only"];
+    bench.flowloom(&[&["run", typed, "-o", "r"][..], &options].concat()).succeeded();
     let run: Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
     assert_eq!(run["source"], "c.pcap");
     assert!(run["provenance"]["c.pcap"].as_str().unwrap().starts_with("SHA-256"), "{}", run["provenance"]);
     let command = run["command"].as_str().unwrap();
-    assert_eq!(command, format!("flowloom run {typed} --idle-timeout 90000000000ns --complete-only --seed 1"));
+    let options = "--idle-timeout 90000000000ns --udp-idle-timeout 5000000000ns --complete-only --seed 1";
+    assert_eq!(command, format!("flowloom run {typed} {options}"));
     bench.flowloom(&["report", "r", "-o", "again.html"]).succeeded();
     let host: Value = serde_json::from_slice(&std::fs::read(bench.path("r/host.json")).unwrap()).unwrap();
     let [own, again] = ["r/report.html", "again.html"].map(|path| std::fs::read_to_string(bench.path(path)).unwrap());

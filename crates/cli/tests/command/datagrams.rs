@@ -18,7 +18,7 @@ fn record(micros: u32, from_first: bool, ports: [u16; 2], payload: &[u8]) -> Vec
 }
 
 /// The connections of `Traffic::many(3)` behind a query with its answer, a QUIC exchange and a datagram without data.
-fn mixed() -> Vec<u8> {
+pub fn mixed() -> Vec<u8> {
     let tcp = Traffic::many(3).pcap();
     let initial = [&[0xc3, 0, 0, 0, 1, 8][..], &[7; 8], &[0], &[0; 1_185]].concat();
     let udp = [
@@ -89,4 +89,36 @@ fn a_replay_is_of_tcp_and_says_so() {
     assert_eq!(run["original"]["set_aside"]["flows-udp"], 1);
     let counted = bench.json(&["run", "r/workload.parquet", "-o", "again", "--json"]);
     assert_eq!((&counted["connections"]["started"], &counted["verdict"]), (&3.into(), &"VALID".into()));
+}
+
+#[test]
+fn datagrams_alone_are_described_and_not_replayed() {
+    let bench = Bench::new();
+    let mixed = mixed();
+    let tcp = Traffic::many(3).pcap();
+    bench.file("u.pcap", &mixed[..mixed.len() - (tcp.len() - 24)]);
+    let said = bench.flowloom(&["describe", "u.pcap"]);
+    let out = &said.succeeded().out;
+    for expected in [
+        "connections   none to replay\n",
+        "datagrams     1 UDP flow: 2 packets, 30 B from initiators, 90 B from acceptors\n",
+        "              1 QUIC flow: 2 packets, 1.20 kB from initiators, 1.20 kB from acceptors\n",
+        "bytes per flow",
+        "flow duration",
+    ] {
+        assert!(out.contains(expected), "{expected}: {out}");
+    }
+    for absent in ["per connection", "sequential", "losses"] {
+        assert!(!out.contains(absent), "{absent}: {out}");
+    }
+    bench.flowloom(&["extract", "u.pcap", "-o", "u.parquet"]).succeeded();
+    bench.file("c.pcap", &tcp);
+    let beside = bench.flowloom(&["describe", "c.pcap", "u.parquet"]);
+    let row = beside.succeeded().out.lines().find(|line| line.starts_with("QUIC flows")).unwrap();
+    assert_eq!(row.split_whitespace().skip(2).collect::<Vec<_>>(), ["0", "1"]);
+    for input in ["u.pcap", "u.parquet"] {
+        bench
+            .flowloom(&["run", input, "-o", "r"])
+            .failed(1, &["no connection to replay", "set aside: 3 flows: 1 no data, 1 QUIC, 1 UDP"]);
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::datagrams;
 use crate::support::{Bench, Traffic};
 
 const DOCUMENT: &str = include_str!("../../../../docs/json.md");
@@ -93,6 +94,10 @@ fn every_field_is_documented() {
     check("describe", &bench.json(&["describe", "c.pcap", "--json"]));
     check("describe", &bench.json(&["describe", "c.pcap", "--conversations", "--json"]));
     check("describe", &bench.json(&["describe", "w.parquet", "--json"]));
+    bench.file("mixed.pcap", &datagrams::mixed());
+    let mixed = bench.json(&["describe", "mixed.pcap", "--json"]);
+    assert_eq!(mixed["workload"]["datagrams"].as_array().unwrap().len(), 2);
+    check("describe", &mixed);
     let several = bench.json(&["describe", "c.pcap", "w.parquet", "--json"]);
     assert_eq!(several.as_array().unwrap().len(), 2);
     several.as_array().unwrap().iter().for_each(|one| check("describe", one));
