@@ -131,7 +131,7 @@ fn damaged_compression_says_so() {
     let error = fails(&bytes);
     assert!(matches!(error.kind, CaptureErrorKind::Compression("gzip", _)), "{error}");
     let mut bytes = zstd(&pcap(50));
-    bytes[5] ^= 0xff; // in the frame header
+    bytes[4] ^= 0x08; // the reserved bit of the frame header
     let error = fails(&bytes);
     assert!(matches!(error.kind, CaptureErrorKind::Compression("zstd", _)), "{error}");
     let whole = xz(&pcap(50));
@@ -155,7 +155,40 @@ fn an_xz_header_that_claims_gigabytes_is_refused() {
     bytes.extend(block);
     bytes.extend([0; 64]);
     let error = fails(&bytes);
-    assert_eq!(error.to_string(), "0: an xz file that needs more than 256 MiB of memory is not read");
+    assert_eq!(error.to_string(), "0: xz data that take more than 256 MiB of memory to decompress are not read");
+    assert_eq!(error.hint(), Some("decompress it first: xz -dk FILE"));
+}
+
+#[test]
+fn a_zstd_window_of_gigabytes_is_refused_and_the_usual_ones_are_not() {
+    let plain = pcap(3);
+    // Magic; a frame header (RFC 8878 section 3.1.1.1) of a window of 2^log bytes; one block, the last, as it is.
+    let frame = |log: u8| {
+        let block = (plain.len() as u32) << 3 | 1;
+        [&[0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3][..], &block.to_le_bytes()[..3], &plain].concat()
+    };
+    for log in [20, 27] {
+        assert_eq!(read(&frame(log)).0.len(), 3, "2^{log}");
+    }
+    for log in [28, 31] {
+        let error = fails(&frame(log));
+        assert_eq!(error.to_string(), "0: zstd data that take more than 128 MiB of memory to decompress are not read");
+        assert_eq!(error.hint(), Some("decompress it first: zstd -d --long=31 FILE"));
+    }
+}
+
+#[test]
+fn what_follows_a_gzip_file_is_padding_another_member_or_damage() {
+    let packed = gzip(&pcap(3));
+    for padding in [1, 9, 10, 512, 100_000] {
+        assert_eq!(read(&[&packed[..], &vec![0; padding]].concat()).0.len(), 3, "{padding} zeros, as on a tape");
+    }
+    for behind in [&b"x"[..], b"\0\0\0PK", b"something else altogether"] {
+        let error = fails(&[&packed[..], behind].concat());
+        let text = "0: packet 4 at byte 234: the gzip data are damaged: what follows a complete member is neither \
+                    another one nor padding";
+        assert_eq!(error.to_string(), text);
+    }
 }
 
 #[test]

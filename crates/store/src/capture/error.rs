@@ -66,6 +66,14 @@ pub enum CaptureErrorKind {
     /// A capture or compression format that is known but not read.
     #[error("{0} is not read")]
     NotRead(&'static str),
+    /// The file is packed such that unpacking it takes more memory than is given.
+    #[error("{format} data that take more than {mib} MiB of memory to decompress are not read")]
+    Memory {
+        /// How it is compressed.
+        format: &'static str,
+        /// What may be taken, in MiB.
+        mib: u32,
+    },
     /// The file ends in mid-record, or its compressed stream does.
     #[error("the capture is cut off: {0}")]
     Truncated(String),
@@ -77,11 +85,21 @@ pub enum CaptureErrorKind {
     Compression(&'static str, #[source] io::Error),
 }
 
+/// What to do about compressed data that are damaged or cut off.
+pub(crate) const COPY_AGAIN: &str = "copy the file again, or test it with gzip -t, zstd -t or xz -t";
+
 impl CaptureError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
+        self.kind.hint()
+    }
+}
+
+impl CaptureErrorKind {
+    /// What the user can do about it.
+    pub(crate) fn hint(&self) -> Option<&'static str> {
         use CaptureErrorKind as Kind;
-        match &self.kind {
+        match self {
             Kind::Open(error) if error.kind() == io::ErrorKind::NotFound => Some("check the spelling of the path"),
             Kind::Open(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 Some("captures made by root are often readable by root only: change the file's owner or mode")
@@ -105,7 +123,9 @@ impl CaptureError {
             Kind::Corrupt(_) => {
                 Some("the file is damaged from here on; editcap -r FILE OUT 1-N keeps the packets before")
             }
-            Kind::Compression(..) => Some("copy the file again, or test it with gzip -t, zstd -t or xz -t"),
+            Kind::Compression(..) => Some(COPY_AGAIN),
+            Kind::Memory { format: "zstd", .. } => Some("decompress it first: zstd -d --long=31 FILE"),
+            Kind::Memory { .. } => Some("decompress it first: xz -dk FILE"),
         }
     }
 }

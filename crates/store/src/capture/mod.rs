@@ -6,6 +6,7 @@ mod erf;
 pub(crate) mod error;
 mod facts;
 mod folder;
+mod gzip;
 mod live;
 mod merge;
 mod opened;
@@ -22,7 +23,7 @@ use flowloom_core::time::Time;
 use flowloom_core::wire::{Decoder, LinkType, Parsed, SetAside};
 use flowloom_core::workload::LinkSide;
 
-pub(crate) use error::Fault;
+pub(crate) use error::{COPY_AGAIN, Fault};
 pub use error::{CaptureError, CaptureErrorKind};
 pub use facts::{Compression, Format, InputFacts};
 pub use folder::Skipped;

@@ -2,12 +2,13 @@
 
 use std::io::{self, BufReader, Read};
 
-use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use sha2::{Digest, Sha256};
+use zstd::zstd_safe;
 
 use super::Compression;
 use super::error::{CaptureErrorKind, Fault};
+use super::gzip::Members;
 
 /// Largest read from a file. Reads of this size beat mapping the file (no page faults), and what is read is hashed and
 /// decoded while it is in the cache.
@@ -25,6 +26,10 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const XZ_MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 /// What an xz block may ask for, in KiB; `xz -9` asks for a quarter. A header of 12 bytes could claim 4 GiB.
 const XZ_MEMORY_KIB: u32 = 256 << 10;
+/// The window that a zstd frame may ask for, as the power of two that `zstd -d` takes unasked: 128 MiB.
+const ZSTD_WINDOW_LOG: u32 = 27;
+/// ZSTD_error_frameParameter_windowTooLarge (zstd_errors.h), as functions return it.
+const ZSTD_WINDOW_TOO_LARGE: usize = 16_usize.wrapping_neg();
 
 /// The file as stored. Counts and hashes every byte that passes.
 struct Stored {
@@ -61,7 +66,7 @@ impl Stored {
 /// The stored file behind its decompressor, if it has one.
 enum Stream {
     Plain(Stored),
-    Gzip(Box<MultiGzDecoder<BufReader<Stored>>>),
+    Gzip(Box<Members<BufReader<Stored>>>),
     Zstd(Box<zstd::stream::read::Decoder<'static, BufReader<Stored>>>),
     Xz(Box<XzReader<BufReader<Stored>>>),
 }
@@ -136,9 +141,12 @@ impl Source {
         let buffered = |stored| BufReader::with_capacity(FIRST_READ_BYTES, stored);
         let stream = match compression {
             Compression::None => Stream::Plain(stored),
-            Compression::Gzip => Stream::Gzip(Box::new(MultiGzDecoder::new(buffered(stored)))),
+            Compression::Gzip => Stream::Gzip(Box::new(Members::new(buffered(stored)))),
             Compression::Zstd => {
-                let decoder = zstd::stream::read::Decoder::with_buffer(buffered(stored));
+                let decoder = zstd::stream::read::Decoder::with_buffer(buffered(stored)).and_then(|mut decoder| {
+                    decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+                    Ok(decoder)
+                });
                 Stream::Zstd(Box::new(decoder.map_err(CaptureErrorKind::Read)?))
             }
             Compression::Xz => Stream::Xz(Box::new(XzReader::new_mem_limit(buffered(stored), true, XZ_MEMORY_KIB))),
@@ -206,10 +214,12 @@ impl Source {
         }
         self.refills += 1;
         let full = self.end == self.window.len();
-        self.window.copy_within(self.start..self.end, 0);
-        self.base += self.start as u64;
-        self.end -= self.start;
-        self.start = 0;
+        if self.start > 0 {
+            self.window.copy_within(self.start..self.end, 0);
+            self.base += self.start as u64;
+            self.end -= self.start;
+            self.start = 0;
+        }
         if full && self.window.len() < self.limit {
             self.window.resize((self.window.len() * 2).min(self.limit), 0);
         }
@@ -238,9 +248,13 @@ impl Source {
         let damaged = error.raw_os_error().is_none();
         let kind = match self.compression {
             Compression::Gzip if damaged => CaptureErrorKind::Compression("gzip", error),
+            // The crate hands on the library's text and not its number.
+            Compression::Zstd if error.to_string() == zstd_safe::get_error_name(ZSTD_WINDOW_TOO_LARGE) => {
+                CaptureErrorKind::Memory { format: "zstd", mib: 1 << (ZSTD_WINDOW_LOG - 20) }
+            }
             Compression::Zstd if damaged => CaptureErrorKind::Compression("zstd", error),
             Compression::Xz if error.kind() == io::ErrorKind::OutOfMemory => {
-                CaptureErrorKind::NotRead("an xz file that needs more than 256 MiB of memory")
+                CaptureErrorKind::Memory { format: "xz", mib: XZ_MEMORY_KIB >> 10 }
             }
             Compression::Xz if damaged => CaptureErrorKind::Compression("xz", error),
             _ => CaptureErrorKind::Read(error),

@@ -28,6 +28,8 @@ pub enum FormatError {
         offset: u64,
         /// What happened.
         problem: String,
+        /// What to do, if anything can be done.
+        hint: Option<&'static str>,
     },
     /// The file is no file of vectors, or of another kind than it should be.
     #[error("{file}: {problem}")]
@@ -70,7 +72,7 @@ impl FormatError {
             FormatError::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Some("check the spelling of the path")
             }
-            FormatError::Read { .. } => Some("copy the file again, or test it with gzip -t, zstd -t or xz -t"),
+            FormatError::Read { hint, .. } => *hint,
             FormatError::Foreign { .. } => Some(
                 "vectors are read from Flowloom workloads, Tmix vector files, Zeek conn.log, and the CSV and JSON lines \
                  that `flowloom convert` writes",

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use super::error::{Flaw, FormatError, LineError};
-use crate::capture::{CaptureErrorKind, Fault, Input, Source};
+use crate::capture::{COPY_AGAIN, Fault, Input, Source};
 
 /// What is shown of a line in an error.
 const SHOWN: usize = 80;
@@ -52,8 +52,10 @@ impl Lines {
     }
 
     fn over(file: String, reader: Box<dyn Read + Send>, total_bytes: Option<u64>) -> Result<Lines, FormatError> {
-        let source = Source::new(reader, 1, true)
-            .map_err(|kind| FormatError::Foreign { file: file.clone(), problem: kind.to_string() })?;
+        let source = Source::new(reader, 1, true).map_err(|kind| {
+            let (problem, hint) = (kind.to_string(), kind.hint());
+            FormatError::Read { file: file.clone(), line: 1, offset: 0, problem, hint }
+        })?;
         Ok(Lines { source, file, total_bytes, number: 0, current: 0..0, sha256: None })
     }
 
@@ -91,7 +93,8 @@ impl Lines {
                 Ok(true) => {}
                 Ok(false) if self.source.available().len() > searched => {}
                 Ok(false) if self.source.is_cut() => {
-                    return Err(self.broken("the compressed data end before they are complete".to_owned()));
+                    let problem = "the compressed data end before they are complete".to_owned();
+                    return Err(self.broken(problem, Some(COPY_AGAIN)));
                 }
                 Ok(false) if searched == 0 => return Ok(false),
                 Ok(false) => break (searched, 0),
@@ -163,15 +166,12 @@ impl Lines {
     }
 
     fn failed(&self, fault: Fault) -> FormatError {
-        match fault.kind {
-            CaptureErrorKind::Open(source) => FormatError::Open { file: self.file.clone(), source },
-            kind => self.broken(kind.to_string()),
-        }
+        self.broken(fault.kind.to_string(), fault.kind.hint())
     }
 
-    fn broken(&self, problem: String) -> FormatError {
+    fn broken(&self, problem: String, hint: Option<&'static str>) -> FormatError {
         let offset = self.source.offset();
-        FormatError::Read { file: self.file.clone(), line: self.number + 1, offset, problem }
+        FormatError::Read { file: self.file.clone(), line: self.number + 1, offset, problem, hint }
     }
 
     /// Bytes of the file as stored read so far.
