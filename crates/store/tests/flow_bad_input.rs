@@ -238,6 +238,44 @@ fn a_template_may_change_and_go() {
 }
 
 #[test]
+fn withdrawals_and_zeros_cost_what_their_bytes_cost() {
+    // Every number has a template. A look at all of them for each withdrawal would take minutes.
+    let numbers: Vec<u16> = (256..=u16::MAX).collect();
+    let defined = |numbers: &[u16]| {
+        let templates = numbers.iter().flat_map(|id| template(*id, &[(8, 4, None)])).collect::<Vec<u8>>();
+        ipfix(0, 0, 7, &[set(2, &templates)])
+    };
+    let mut file: Vec<u8> = numbers.chunks(6_000).flat_map(defined).collect();
+    for withdrawal in [[1, 0, 0, 0], [0, 3, 0, 0]] {
+        file.extend(ipfix(0, 0, 7, &[set(2, &withdrawal.repeat(16_000))]).repeat(20));
+    }
+    file.extend(ipfix(0, 0, 7, &[set(2, &[0, 2, 0, 0])]));
+    let (_, facts, error) = decode(&file);
+    assert!(error.is_none());
+    assert_eq!((facts.templates, facts.templates_withdrawn, facts.malformed), (65_280, 65_280, 0));
+    // Zeros are padding up to the end of a set, and nothing else.
+    let zeros = [vec![0; 60_000], vec![1, 0, 0, 1]].concat();
+    let text = "message 1 at byte 16: template number 0 is below 256";
+    assert_eq!(said(&[ipfix(0, 0, 7, &[set(2, &zeros)]), good(0)].concat()), (2, vec![text.to_owned()]));
+}
+
+#[test]
+fn uptimes_that_waited_are_placed_by_their_own_messages() {
+    // Two addresses and an uptime of one byte in seconds apart; the template comes last.
+    let message = |seconds: u64| ipfix(seconds, 0, 7, &[set(300, &[10, 0, 0, 1, 10, 0, 0, 2, seconds as u8])]);
+    let mut file: Vec<u8> = (0..200).flat_map(message).collect();
+    file.extend(ipfix(200, 0, 7, &[set(2, &template(300, &[(8, 4, None), (12, 4, None), (21, 1, None)]))]));
+    let (records, facts, error) = decode(&file);
+    assert!(error.is_none());
+    assert_eq!((records.len(), facts.late_sets, facts.estimated_times), (200, 200, 200));
+    for (seconds, record) in records.iter().enumerate() {
+        // The exporter started at noon, as its first message says.
+        let since_noon = record.last.as_nanos() - NOON * 1_000_000_000;
+        assert_eq!((since_noon, record.clock), (seconds as u64 * 1_000_000, Clock::Estimated));
+    }
+}
+
+#[test]
 fn losses_are_what_the_sequence_numbers_say() {
     let v5s = [v5(0, 100, 0, &FLOWS), v5(1, 102, 0, &FLOWS), v5(2, 111, 0, &FLOWS)].concat();
     let v9s: Vec<u8> = [5, 6, 9].into_iter().flat_map(|sequence| v9(0, 0, sequence, 1, &[set(300, &[0; 4])])).collect();

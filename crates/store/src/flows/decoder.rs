@@ -7,7 +7,7 @@ use std::sync::Arc;
 use flowloom_core::time::{Duration, Time};
 
 use super::bytes::{u16_at, u32_at};
-use super::domain::{Domain, DomainKey, Learnt, Sequence};
+use super::domain::{Domain, DomainKey, Learnt, Sequence, Templates};
 use super::element::Number;
 use super::facts::{FlowFacts, Problem};
 use super::framing::{self, IPFIX_HEADER_BYTES, Unreadable, V9_HEADER_BYTES};
@@ -55,6 +55,8 @@ struct Untimed {
     /// Its position in [`Decoder::records`].
     record: usize,
     domain: DomainKey,
+    exported: Time,
+    /// Milliseconds since the exporter's start.
     first: u64,
     last: u64,
 }
@@ -237,8 +239,8 @@ impl Decoder {
         for definition in Definitions::new(key.version, options, body) {
             match definition {
                 Ok(Definition::Is(id, template)) => self.define(id, template, key),
-                Ok(Definition::Withdrawn(id)) => self.withdraw(key, |number, _| number == id),
-                Ok(Definition::AllWithdrawn { options }) => self.withdraw(key, |_, known| known.options == options),
+                Ok(Definition::Withdrawn(id)) => self.withdraw(key, |templates| templates.remove(id)),
+                Ok(Definition::AllWithdrawn { options }) => self.withdraw(key, |templates| templates.take_all(options)),
                 Ok(Definition::Empty(id)) => {
                     self.facts.templates += 1;
                     self.facts.templates_refused += 1;
@@ -254,7 +256,7 @@ impl Decoder {
         self.facts.templates += 1;
         let Some(domain) = self.domains.get_mut(&key) else { return };
         let cost = template.fields.len() + TEMPLATE_COST;
-        let before = domain.templates.get(&id).map_or(0, |known| known.fields.len() + TEMPLATE_COST);
+        let before = domain.templates.get(id).map_or(0, |known| known.fields.len() + TEMPLATE_COST);
         if self.template_fields - before + cost > MOST_FIELDS {
             self.facts.templates_refused += 1;
             return;
@@ -272,17 +274,17 @@ impl Decoder {
         }
     }
 
-    fn withdraw(&mut self, key: DomainKey, which: impl Fn(u16, &Template) -> bool) {
+    /// Forgets the templates that `which` takes out.
+    fn withdraw<W: IntoIterator<Item = Arc<Template>>>(
+        &mut self,
+        key: DomainKey,
+        which: impl FnOnce(&mut Templates) -> W,
+    ) {
         let Some(domain) = self.domains.get_mut(&key) else { return };
-        let (fields, withdrawn) = (&mut self.template_fields, &mut self.facts.templates_withdrawn);
-        domain.templates.retain(|id, known| {
-            let goes = which(*id, known);
-            if goes {
-                *withdrawn += 1;
-                *fields -= known.fields.len() + TEMPLATE_COST;
-            }
-            !goes
-        });
+        for template in which(&mut domain.templates) {
+            self.facts.templates_withdrawn += 1;
+            self.template_fields -= template.fields.len() + TEMPLATE_COST;
+        }
     }
 
     /// Reads a data set, or lets it wait for its template. The number of its records, if it is known.
@@ -295,7 +297,7 @@ impl Decoder {
         header: Header,
         origin: Origin,
     ) -> Option<u32> {
-        if let Some(template) = self.domains.get(&key).and_then(|domain| domain.templates.get(&id)) {
+        if let Some(template) = self.domains.get(&key).and_then(|domain| domain.templates.get(id)) {
             let template = Arc::clone(template);
             return Some(self.records_of(&template, body, at, key, header, origin));
         }
@@ -355,7 +357,8 @@ impl Decoder {
                     domain.records += 1;
                     note_record(&mut self.facts, &decoded.record);
                     if let Some((first, last)) = decoded.uptimes {
-                        self.untimed.push(Untimed { record: self.records.len(), domain: key, first, last });
+                        let (record, exported) = (self.records.len(), header.exported);
+                        self.untimed.push(Untimed { record, domain: key, exported, first, last });
                     }
                     self.records.push(decoded.record);
                 }
@@ -366,20 +369,20 @@ impl Decoder {
 
     /// Gives times to the records of this message that have only their exporter's uptimes.
     fn time_the_untimed(&mut self) {
-        while let Some(&Untimed { record, domain: key, .. }) = self.untimed.first() {
-            // All of one message, or of one set that waited: they have one domain and one time of export.
-            let exported = self.records[record].exported;
-            let together = self.untimed.iter().take_while(|untimed| self.records[untimed.record].exported == exported);
-            let (count, latest) =
-                together.fold((0, 0), |(count, latest), untimed| (count + 1, untimed.last.max(latest)));
-            let Some(domain) = self.domains.get_mut(&key) else { return };
-            let started = domain.estimated_start(exported, Duration::from_millis(latest));
-            for untimed in self.untimed.drain(..count) {
-                let at = |uptime| started + Duration::from_millis(uptime);
-                let record = &mut self.records[untimed.record];
-                (record.first, record.last) = (at(untimed.first), at(untimed.last.max(untimed.first)));
+        let mut untimed = std::mem::take(&mut self.untimed);
+        // All of one message, or of one set that waited: they have one domain and one time of export.
+        for together in untimed.chunk_by(|one, next| one.domain == next.domain && one.exported == next.exported) {
+            let Some(domain) = self.domains.get_mut(&together[0].domain) else { continue };
+            let latest = together.iter().map(|untimed| untimed.last).max().unwrap_or_default();
+            let started = domain.estimated_start(together[0].exported, Duration::from_millis(latest));
+            for Untimed { record, first, last, .. } in together {
+                let at = |uptime: &u64| started + Duration::from_millis(*uptime);
+                let record = &mut self.records[*record];
+                (record.first, record.last) = (at(first), at(last.max(first)));
             }
         }
+        untimed.clear();
+        self.untimed = untimed;
     }
 }
 

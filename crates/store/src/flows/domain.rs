@@ -54,10 +54,41 @@ pub(super) enum Learnt {
     New,
 }
 
+/// The templates of a domain by number. Those of flows and of options are apart: four bytes of IPFIX withdraw all of
+/// one kind, and must not cost a look at each of the other.
+#[derive(Default)]
+pub(super) struct Templates {
+    kinds: [BTreeMap<u16, Arc<Template>>; 2],
+}
+
+impl Templates {
+    /// The template `id`.
+    pub fn get(&self, id: u16) -> Option<&Arc<Template>> {
+        self.kinds.iter().find_map(|kind| kind.get(&id))
+    }
+
+    /// Keeps a template; the one that had its number.
+    pub fn insert(&mut self, id: u16, template: Arc<Template>) -> Option<Arc<Template>> {
+        let before = self.remove(id);
+        self.kinds[usize::from(template.options)].insert(id, template);
+        before
+    }
+
+    /// Forgets the template `id`.
+    pub fn remove(&mut self, id: u16) -> Option<Arc<Template>> {
+        self.kinds.iter_mut().find_map(|kind| kind.remove(&id))
+    }
+
+    /// Forgets all templates of one kind.
+    pub fn take_all(&mut self, options: bool) -> impl Iterator<Item = Arc<Template>> + use<> {
+        std::mem::take(&mut self.kinds[usize::from(options)]).into_values()
+    }
+}
+
 /// One observation domain.
 #[derive(Default)]
 pub(super) struct Domain {
-    pub templates: BTreeMap<u16, Arc<Template>>,
+    pub templates: Templates,
     pub samplers: BTreeMap<Sampler, Sampling>,
     /// Unix milliseconds at which the exporter started, as it says (systemInitTimeMilliseconds, 160).
     pub system_init: Option<u64>,

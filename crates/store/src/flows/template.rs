@@ -59,18 +59,19 @@ impl<'a> Definitions<'a> {
         let rest = &self.body[self.at..];
         let ipfix = self.version == Version::Ipfix;
         let (Some(id), Some(count)) = (u16_at(rest, 0), u16_at(rest, 2)) else { return Ok(None) };
-        if id == 0 && rest.iter().all(|byte| *byte == 0) {
-            return Ok(None);
-        }
-        if ipfix && count == 0 {
-            self.at += 4;
-            return Ok(Some(match id {
-                2 | 3 => Definition::AllWithdrawn { options: id == 3 },
-                _ => Definition::Withdrawn(id),
-            }));
-        }
-        if id < 256 {
-            return Err(format!("template number {id} is below 256"));
+        let withdrawn = ipfix && count == 0;
+        match id {
+            2 | 3 if withdrawn => {
+                self.at += 4;
+                return Ok(Some(Definition::AllWithdrawn { options: id == 3 }));
+            }
+            0 if rest.iter().all(|byte| *byte == 0) => return Ok(None),
+            0..256 => return Err(format!("template number {id} is below 256")),
+            _ if withdrawn => {
+                self.at += 4;
+                return Ok(Some(Definition::Withdrawn(id)));
+            }
+            _ => {}
         }
         let (header, fields) = match (self.options, ipfix) {
             (false, _) => (4, usize::from(count)),
