@@ -38,6 +38,21 @@ fn hosts_are_kept_as_asked_for() {
 }
 
 #[test]
+fn what_a_workload_keeps_stays_or_goes_as_asked_for() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(3).pcap());
+    let (numbers, _) = first(&bench, &["--hosts", "number"]);
+    for (options, left) in [(&[][..], numbers), (&["--hosts", "number"], numbers), (&["--hosts", "none"], [None, None])]
+    {
+        let words = [&["convert", "w.parquet", "-o", "again.parquet", "--force"], options].concat();
+        bench.flowloom(&words).succeeded();
+        let vector = WorkloadReader::open(&bench.path("again.parquet")).unwrap().next().unwrap().unwrap();
+        assert_eq!(Side::BOTH.map(|side| vector.ends[side].host), left, "{options:?}");
+        assert_eq!(vector.ends.initiator.port.is_some(), left[0].is_some(), "{options:?}");
+    }
+}
+
+#[test]
 fn the_key_leaves_no_trace() {
     let bench = Bench::new();
     bench.file("c.pcap", &Traffic::many(3).pcap());

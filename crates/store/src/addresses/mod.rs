@@ -2,8 +2,6 @@
 
 mod crypto_pan;
 
-use std::net::IpAddr;
-
 use flowloom_core::wire::Address;
 use flowloom_core::workload::{ConnectionVector, Host, Side};
 use hashbrown::HashMap;
@@ -37,15 +35,7 @@ pub enum Keep {
 #[derive(Debug, Default)]
 pub struct AddressBook {
     keep: Keep,
-    numbers: HashMap<Known, u32, FxBuildHasher>,
-}
-
-/// What a host is known by.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Known {
-    Address(IpAddr),
-    /// A number in the workload file at this place among the inputs.
-    Number(usize, u32),
+    numbers: HashMap<Host, u32, FxBuildHasher>,
 }
 
 impl AddressBook {
@@ -62,35 +52,33 @@ impl AddressBook {
             end.host = Some(Host::Address(address.host()));
             end.port = Some(address.port);
         }
-        self.label(vector, 0);
+        self.label(vector);
     }
 
-    /// Leaves in `vector`, the next of input `input`, what is kept of the hosts and ports it carries. A vector that has
-    /// host numbers keeps its hosts apart under every choice, renumbered: numbers of different files mean different hosts.
-    pub fn label(&mut self, vector: &mut ConnectionVector, input: usize) {
+    /// Leaves in `vector` what is kept of the hosts and ports it carries. Of a host that is a number already there is no
+    /// address to encrypt: it stays the number it is, or is counted anew, or goes.
+    pub fn label(&mut self, vector: &mut ConnectionVector) {
         for side in Side::BOTH {
             let end = &mut vector.ends[side];
-            end.host = match end.host {
-                None => None,
-                Some(Host::Number(number)) => Some(self.number(Known::Number(input, number))),
-                Some(Host::Address(address)) => match &mut self.keep {
-                    Keep::Nothing => None,
-                    Keep::Number => Some(self.number(Known::Address(address))),
-                    Keep::Encrypted { keep_special: true, .. } if is_special(address) => Some(Host::Address(address)),
-                    Keep::Encrypted { pan, .. } => Some(Host::Address(pan.encrypt(address))),
-                    Keep::Captured => Some(Host::Address(address)),
-                },
-            };
+            end.host = end.host.and_then(|host| match (&mut self.keep, host) {
+                (Keep::Nothing, _) => None,
+                (Keep::Number, host) => Some(self.number(host)),
+                (Keep::Encrypted { keep_special, pan }, Host::Address(address)) => {
+                    let plain = *keep_special && is_special(address);
+                    Some(Host::Address(if plain { address } else { pan.encrypt(address) }))
+                }
+                (Keep::Encrypted { .. } | Keep::Captured, host) => Some(host),
+            });
         }
         if vector.ends.initiator.host.is_none() {
             vector.ends.initiator.port = None;
         }
     }
 
-    fn number(&mut self, known: Known) -> Host {
+    fn number(&mut self, host: Host) -> Host {
         // A host is at least one connection: there are fewer hosts than a workload has rows.
         let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        Host::Number(*self.numbers.entry(known).or_insert(next))
+        Host::Number(*self.numbers.entry(host).or_insert(next))
     }
 }
 
@@ -131,15 +119,25 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_two_files_are_not_the_same_hosts() {
-        let mut book = AddressBook::default();
-        let mut number = |input| {
+    fn numbers_stay_are_counted_anew_or_go() {
+        let pan = Box::new(CryptoPan::new(&[9; KEY_BYTES]));
+        for (keep, left) in [
+            (Keep::Nothing, [None, None]),
+            (Keep::Number, [Some(0), Some(1)]),
+            (Keep::Encrypted { pan, keep_special: false }, [Some(7), Some(3)]),
+            (Keep::Captured, [Some(7), Some(3)]),
+        ] {
             let mut vector = ConnectionVector::default();
-            vector.ends.initiator.host = Some(Host::Number(7));
-            book.label(&mut vector, input);
-            vector.ends.initiator.host
-        };
-        assert_eq!([number(0), number(1), number(0)], [0, 1, 0].map(|number| Some(Host::Number(number))));
+            (vector.ends.initiator.host, vector.ends.initiator.port) = (Some(Host::Number(7)), Some(40_000));
+            vector.ends.acceptor.host = Some(Host::Number(3));
+            let mut book = AddressBook::new(keep);
+            for _ in 0..2 {
+                let mut labelled = vector.clone();
+                book.label(&mut labelled);
+                assert_eq!(hosts(&labelled), left.map(|number| number.map(Host::Number)), "{book:?}");
+                assert_eq!(labelled.ends.initiator.port.is_some(), left[0].is_some());
+            }
+        }
     }
 
     #[test]
