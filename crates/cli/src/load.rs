@@ -22,7 +22,7 @@ use crate::interrupt;
 use crate::output::Manner;
 use crate::progress::Progress;
 
-/// Between two looks at signals and clocks, in vectors.
+/// Between two looks at signals and clocks, in vectors or messages of flow records.
 const ROUND: u64 = 1_024;
 
 /// A workload about to be read.
@@ -65,7 +65,7 @@ impl Iterator for Vectors {
             if let Some(side) = initiator_side(&vector, &self.inside) {
                 vector.initiator_side = side;
             }
-            self.hosts.label(&mut vector, 0);
+            self.hosts.label(&mut vector);
             vector
         }))
     }
@@ -272,15 +272,20 @@ fn flow_records(
     let mut vectors = flows::Vectors::new(reader, merging);
     let total = paths.iter().map(|path| std::fs::metadata(path).ok().map(|data| data.len())).sum::<Option<u64>>();
     let progress = Progress::bytes("reading", total, manner);
-    let (mut sorter, mut tally, mut unknown) = (Sorter::in_folder(scratch), Tally::default(), 0);
-    while let Some(vector) = vectors.next() {
-        let vector = vector.map_err(failed)?;
-        tally.add(&vector);
-        count_unknown_sides(&vector, inside, &mut unknown);
-        sorter.push(vector).map_err(unreadable)?;
-        if sorter.len().is_multiple_of(ROUND) {
+    let (mut sorter, mut tally, mut unknown, mut messages) = (Sorter::in_folder(scratch), Tally::default(), 0, 0u64);
+    loop {
+        while let Some(vector) = vectors.poll_vector().map_err(failed)? {
+            tally.add(&vector);
+            count_unknown_sides(&vector, inside, &mut unknown);
+            sorter.push(vector).map_err(unreadable)?;
+        }
+        messages += 1;
+        if messages.is_multiple_of(ROUND) {
             progress.set(vectors.facts().inputs.iter().map(|input| input.bytes_read).sum());
             stop_if_asked()?;
+        }
+        if !vectors.read_on().map_err(failed)? {
+            break;
         }
     }
     let (read, merged) = (vectors.facts(), vectors.merge_facts());

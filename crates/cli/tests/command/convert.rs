@@ -1,6 +1,9 @@
 //! `flowloom convert`, and the other commands on what it reads.
 
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use flowloom_core::workload::{Close, Evidence, Host, LinkSide, Side};
 use flowloom_store::workload::WorkloadReader;
@@ -279,8 +282,53 @@ fn prefixes_tell_the_side_of_the_link_where_addresses_are_known() {
     bench.flowloom(&["run", "w.parquet", "-o", "r", "--rate", "10mbit"]).succeeded();
 }
 
+/// Feeds `flowloom convert --from FORM -` until it ends, with an interrupt on the way: it leaves nothing.
+fn interrupt_a_conversion(from: &str, piece: &[u8]) {
+    const PIECES: usize = 40;
+    let bench = Bench::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_flowloom"))
+        .current_dir(bench.folder.path())
+        .args(["convert", "-", "--from", from, "-o", "w.parquet"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A group of its own: only the child is interrupted.
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for number in 0..PIECES {
+        if input.write_all(piece).is_err() {
+            break;
+        }
+        if number == 5 {
+            let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+            assert!(interrupted.success());
+        }
+    }
+    drop(input);
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{from}: {err}");
+    assert!(err.contains("interrupted: nothing was written"), "{from}: {err}");
+    assert_eq!(bench.names(), [""; 0], "{from}");
+}
+
+#[test]
+fn an_interrupted_conversion_leaves_nothing() {
+    interrupt_a_conversion(
+        "tmix",
+        "S 1 1 1 1\nw 65535 65535\nr 20000\nl 0 0\nI 0 0 300\nA 0 9 5\n".repeat(20_000).as_bytes(),
+    );
+    // One direction of one flow, sent all at one time: no connection is complete before the end.
+    let mut message = vec![0; 72];
+    message[..4].copy_from_slice(&[0, 5, 0, 1]);
+    message[8..12].copy_from_slice(&1_788_264_000u32.to_be_bytes());
+    message[62] = 6;
+    interrupt_a_conversion("flows", &message.repeat(20_000));
+}
+
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    use std::io::Write;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()

@@ -122,33 +122,54 @@ impl Reader {
     /// Where an input cannot be read on; the records before were handed out.
     pub fn next_record(&mut self) -> Result<Option<FlowRecord>, FlowError> {
         loop {
-            if let Some(record) = self.records.get(self.next) {
-                self.next += 1;
-                return Ok(Some(*record));
+            if let Some(record) = self.poll_record() {
+                return Ok(Some(record));
             }
-            self.next = 0;
-            self.records.clear();
-            let Some(current) = &mut self.current else {
-                if self.open_next()? {
-                    continue;
-                }
-                self.decoder.finish();
+            if !self.read_on()? {
                 return Ok(None);
-            };
-            let read = match current {
-                Current::Messages(messages) => messages.read_one(&mut self.decoder, self.options),
-                Current::Exporters(exporters) => exporters.read_one(&mut self.decoder),
-            };
-            match read {
-                Ok(true) => self.decoder.take_records(&mut self.records),
-                Ok(false) => self.current = None,
-                Err(error) => {
-                    self.current = None;
-                    self.ahead.clear();
-                    return Err(error);
-                }
             }
         }
+    }
+
+    /// The next of the records read so far.
+    pub fn poll_record(&mut self) -> Option<FlowRecord> {
+        let record = self.records.get(self.next)?;
+        self.next += 1;
+        Some(*record)
+    }
+
+    /// Reads one message, or one packet of a capture, unless records wait; `false` after the last. There may be many
+    /// without a record: whoever wants to stop in between reads so.
+    ///
+    /// # Errors
+    /// As [`Reader::next_record`].
+    pub fn read_on(&mut self) -> Result<bool, FlowError> {
+        if self.next < self.records.len() {
+            return Ok(true);
+        }
+        self.next = 0;
+        self.records.clear();
+        let Some(current) = &mut self.current else {
+            let more = self.open_next()?;
+            if !more {
+                self.decoder.finish();
+            }
+            return Ok(more);
+        };
+        let read = match current {
+            Current::Messages(messages) => messages.read_one(&mut self.decoder, self.options),
+            Current::Exporters(exporters) => exporters.read_one(&mut self.decoder),
+        };
+        match read {
+            Ok(true) => self.decoder.take_records(&mut self.records),
+            Ok(false) => self.current = None,
+            Err(error) => {
+                self.current = None;
+                self.ahead.clear();
+                return Err(error);
+            }
+        }
+        Ok(true)
     }
 
     /// What was read so far.

@@ -91,6 +91,9 @@ pub struct MergeFacts {
 
 /// The connection vectors in flow records, in the order of their starts: an iterator.
 ///
+/// A vector may be a whole input away. Who wants to do something else meanwhile takes all vectors that are due with
+/// [`Vectors::poll_vector`], reads a message with [`Vectors::read_on`], and so on until that returns `false`.
+///
 /// It ends after an error ([`FlowErrorKind::Sampled`] and [`FlowErrorKind::UnknownSampling`] are those of records that cannot
 /// be made whole; the others say where an input cannot be read on). Memory is bounded by [`MergeOptions::most_connections`].
 pub struct Vectors {
@@ -123,22 +126,44 @@ impl Vectors {
         self.table.origin().map(|origin| origin.as_nanos())
     }
 
-    fn next_vector(&mut self) -> Result<Option<ConnectionVector>, FlowError> {
-        loop {
+    /// The next vector that is due by what was read so far.
+    ///
+    /// # Errors
+    /// Those of a record that cannot be used.
+    pub fn poll_vector(&mut self) -> Result<Option<ConnectionVector>, FlowError> {
+        while !self.failed {
             if let Some(vector) = self.table.poll_vector() {
                 return Ok(Some(vector));
             }
-            if self.ended {
-                return Ok(None);
-            }
-            match self.reader.next_record()? {
-                Some(record) => self.handle_record(&record)?,
-                None => {
-                    self.ended = true;
-                    self.table.finish();
-                }
+            let Some(record) = self.reader.poll_record() else { break };
+            if let Err(error) = self.handle_record(&record) {
+                self.failed = true;
+                return Err(error);
             }
         }
+        Ok(None)
+    }
+
+    /// Reads one message, or one packet of a capture; `false` after the last.
+    ///
+    /// # Errors
+    /// Where an input cannot be read on.
+    pub fn read_on(&mut self) -> Result<bool, FlowError> {
+        if self.ended || self.failed {
+            return Ok(false);
+        }
+        match self.reader.read_on() {
+            Ok(true) => {}
+            Ok(false) => {
+                self.ended = true;
+                self.table.finish();
+            }
+            Err(error) => {
+                self.failed = true;
+                return Err(error);
+            }
+        }
+        Ok(true)
     }
 
     fn handle_record(&mut self, record: &FlowRecord) -> Result<(), FlowError> {
@@ -171,11 +196,16 @@ impl Iterator for Vectors {
     type Item = Result<ConnectionVector, FlowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
-            return None;
+        loop {
+            match self.poll_vector() {
+                Ok(None) => {}
+                due => return due.transpose(),
+            }
+            match self.read_on() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            }
         }
-        let next = self.next_vector();
-        self.failed = next.is_err();
-        next.transpose()
     }
 }
