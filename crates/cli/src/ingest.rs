@@ -98,8 +98,7 @@ fn extract(
         vlan_key: args.vlan_key,
         complete_only: args.complete_only,
         memory: args.max_memory.bytes() / 2,
-        // From the operating system: `RandomState` is std's door to its random numbers.
-        hash_secret: RandomState::new().hash_one(0),
+        hash_secret: hash_secret(),
         ..Options::default()
     };
     let total = captures.inputs().iter().map(|input| input.total_bytes).sum::<Option<u64>>();
@@ -203,6 +202,11 @@ fn unreadable(error: &CaptureError, packets: u64) -> Failure {
     } else {
         failure.note(format_args!("read so far: {packets} packets; nothing was written"))
     }
+}
+
+/// A secret for hashes, from the operating system: `RandomState` is std's door to its random numbers.
+pub fn hash_secret() -> u64 {
+    RandomState::new().hash_one(0)
 }
 
 /// The prefixes of `--inside`: `10.0.0.0/8`, `2001:db8::/32` or single addresses.

@@ -193,8 +193,9 @@ impl Ingested {
         let mut warn = |cause: String, remedy| warnings.push((cause, remedy));
         let datagrams = self.counts.datagrams;
         if self.counts.packets + datagrams.packets == 0 {
+            let wanted = if self.options.tcp_only { "TCP" } else { "TCP or UDP" };
             warn(
-                format!("none of the {} packets is TCP or UDP that could be read", self.packets),
+                format!("none of the {} packets is {wanted} that could be read", self.packets),
                 "`flowloom describe` says what they are; capture with `tcpdump -s 96 tcp or udp`",
             );
         } else if self.counts.packets == 0 {

@@ -33,7 +33,7 @@ fn here(names: &[&str]) -> Vec<PathBuf> {
 fn described(path: &Path) -> (Vec<ProtocolShare>, ConversationDescription) {
     let mut captures = Captures::open(&[Input::from_argument(path)], capture::Options::default()).unwrap();
     let (mut decoder, mut protocols) = (Decoder::default(), Protocols::default());
-    let mut conversations = ConversationDescriber::new(Options::SILENCE);
+    let mut conversations = ConversationDescriber::new(Options::SILENCE, 0);
     while let Some(packet) = captures.next_packet().unwrap() {
         let parsed = packet.decode(&mut decoder);
         protocols.packet(&parsed, packet.wire_length);

@@ -122,7 +122,7 @@ fn capture(args: &args::Describe, input: &Path, manner: Manner) -> Result<Descri
     let mut vectors = Describer::default();
     let mut protocols = Protocols::default();
     // Conversations cost a table of their own for every packet.
-    let mut conversations = args.conversations.then(|| ConversationDescriber::new(args.silence));
+    let mut conversations = args.conversations.then(|| ConversationDescriber::new(args.silence, ingest::hash_secret()));
     let ingested = ingest::watched(
         &[input.to_owned()],
         &args.capture,

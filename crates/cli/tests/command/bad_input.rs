@@ -188,6 +188,9 @@ fn no_tcp_at_all() {
     assert_eq!(counted["connections"]["total"], 0);
     let warnings = counted["warnings"].to_string();
     assert!(warnings.contains("there is UDP and no TCP"), "{warnings}");
+    let counted = bench.json(&["extract", "udp.pcap", "-o", "w.parquet", "--tcp-only", "--json"]);
+    let warnings = counted["warnings"].to_string();
+    assert!(warnings.contains("packets is TCP that could be read"), "{warnings}");
 }
 
 #[test]

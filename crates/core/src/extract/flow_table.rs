@@ -73,7 +73,7 @@ impl Key {
 
     /// Mixes the key with `seeds`: products of 128 bits folded to 64, as wyhash and foldhash do.
     #[inline]
-    fn mix(&self, seeds: &Seeds) -> u64 {
+    pub fn mix(&self, seeds: &Seeds) -> u64 {
         let [high_one, low_one, high_other, low_other] = self.ips;
         let mut mixed = fold(low_one ^ seeds[0], low_other ^ seeds[1]);
         if high_one | high_other != 0 {
@@ -102,7 +102,7 @@ pub(super) type Seeds = [u64; 4];
 /// Digits of pi, for the division into parts.
 const PART_SEEDS: Seeds = [0x2436_f6a8_885a_308d, 0x3131_98a2_e037_0734, 0x4a40_9382_2299_f31d, 0x0082_efa9_8ec4_e6c8];
 
-/// Seeds from a secret: the outputs of SplitMix64.
+/// Seeds from a secret ([`Options::hash_secret`](super::Options::hash_secret)): the outputs of SplitMix64.
 pub(super) fn seeds(secret: u64) -> Seeds {
     let mut state = secret;
     [(); 4].map(|()| {

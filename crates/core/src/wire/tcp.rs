@@ -64,7 +64,8 @@ pub(super) fn segment(
     }
 }
 
-/// The MSS and window scale options among `bytes`; a broken or cut option ends the search.
+/// The MSS and window scale options among `bytes`; a broken or cut option ends the search. An MSS of 0 offers none: nobody
+/// could send anything.
 fn options(mut bytes: &[u8]) -> (Option<u16>, Option<u8>) {
     let (mut mss, mut window_scale) = (None, None);
     loop {
@@ -72,7 +73,7 @@ fn options(mut bytes: &[u8]) -> (Option<u16>, Option<u8>) {
             [] | [option::END, ..] => break,
             [option::NO_OPERATION, ref rest @ ..] => rest,
             [option::MAXIMUM_SEGMENT_SIZE, 4, high, low, ref rest @ ..] => {
-                mss = Some(u16::from_be_bytes([high, low]));
+                mss = Some(u16::from_be_bytes([high, low])).filter(|mss| *mss > 0);
                 rest
             }
             [option::WINDOW_SCALE, 3, shift, ref rest @ ..] => {

@@ -192,9 +192,10 @@ pub struct Published {
 }
 
 impl ConversationDescriber {
-    /// One that has seen nothing. Conversations end with a silence of `silence`.
-    pub fn new(silence: Duration) -> ConversationDescriber {
-        let machine = Conversations::new(Options { silence, ..Options::default() });
+    /// One that has seen nothing. Conversations end with a silence of `silence`; no result depends on `hash_secret`
+    /// ([`Options::hash_secret`]).
+    pub fn new(silence: Duration, hash_secret: u64) -> ConversationDescriber {
+        let machine = Conversations::new(Options { silence, hash_secret, ..Options::default() });
         let applications = Application::all().map(|application| (application, Collected::default())).collect();
         ConversationDescriber { silence, machine, applications }
     }

@@ -91,9 +91,10 @@ impl Connections {
         true
     }
 
-    /// How many items are over.
-    pub fn items(&self) -> usize {
-        self.items.len()
+    /// How many items are over, and as many more as take the memory of its connections beside the first.
+    pub fn held(&self) -> usize {
+        const OF_CONNECTION: usize = size_of::<Connection>() / size_of::<u64>();
+        self.items.len() + self.list.len().saturating_sub(1) * OF_CONNECTION
     }
 
     /// The sizes of all items; `sent_by_client` is that of a mail.

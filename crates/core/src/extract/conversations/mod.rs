@@ -53,9 +53,11 @@ pub struct Options {
     /// So many may be open at once. Beyond that the one that was silent for longest ends early, which is counted. An open
     /// conversation takes about 300 bytes, and 1 kB more once it had 128 packets.
     pub most_open: usize,
-    /// So many items of open conversations are held, 8 bytes each. Beyond that the conversation with the latest one ends
-    /// early, which is counted.
+    /// So many items of open conversations are held, 8 bytes each; a connection beside the first of its conversation
+    /// counts as nine. Beyond that the conversation with the latest one ends early, which is counted.
     pub most_items: usize,
+    /// As that of [extraction](super::Options::hash_secret): no capture can be crafted to make conversations collide.
+    pub hash_secret: u64,
 }
 
 impl Options {
@@ -65,7 +67,7 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { silence: Options::SILENCE, most_open: 500_000, most_items: 4_000_000 }
+        Options { silence: Options::SILENCE, most_open: 500_000, most_items: 4_000_000, hash_secret: 0 }
     }
 }
 
@@ -199,7 +201,7 @@ struct Open {
 /// last packet, and poll once more. Conversations come in the order of their ends.
 ///
 /// The clock may run backwards: inside a conversation an earlier time counts as the latest so far, and a conversation
-/// ends only when two packets in a row say that it is time.
+/// is ended by the packets of others only when two in a row say that it is time.
 ///
 /// Memory is bounded: [`Options::most_open`] conversations, [`Options::most_items`] items of theirs, and three distributions
 /// per application, each of bounded size ([`Sketch`]). A capture of 2^32 conversations of one packet each, none silent for
@@ -211,7 +213,7 @@ pub struct Conversations {
     usage: Vec<Usage>,
     finished: VecDeque<Conversation>,
     previous: Time,
-    /// Items of open conversations.
+    /// Items of open conversations, and what their connections count for.
     items_held: usize,
     ended_early: u64,
 }
@@ -220,7 +222,7 @@ impl Conversations {
     /// A machine that has seen nothing.
     pub fn new(options: Options) -> Conversations {
         let usage = std::iter::repeat_with(Usage::default).take(Application::COUNT).collect();
-        let (open, finished) = (Table::new(), VecDeque::new());
+        let (open, finished) = (Table::new(options.hash_secret), VecDeque::new());
         Conversations { options, open, usage, finished, previous: Time::ZERO, items_held: 0, ended_early: 0 }
     }
 
@@ -307,13 +309,13 @@ impl Conversations {
         };
         let control = ports.contains(&FTP_CONTROL);
         open.control |= control;
-        let held = open.connections.items();
+        let held = open.connections.held();
         if packet.opens {
             open.connections.opens(pair, items);
         }
         if packet.syn {
             usage.dropped.syn += 1;
-            self.items_held += open.connections.items() - held;
+            self.items_held = self.items_held + open.connections.held() - held;
             return;
         }
         if packet.bytes == 0 {
@@ -326,7 +328,7 @@ impl Conversations {
             return;
         }
         open.keep(time, packet.bytes, from_server, usage, self.options.most_open);
-        self.items_held += open.connections.items() - held;
+        self.items_held = self.items_held + open.connections.held() - held;
         if self.items_held > self.options.most_items {
             self.end(at);
             self.ended_early += 1;
@@ -384,7 +386,7 @@ impl Conversations {
     /// The conversation at `at` is over.
     fn end(&mut self, at: u32) {
         let Some(open) = self.open.remove(at) else { return };
-        self.items_held -= open.connections.items();
+        self.items_held -= open.connections.held();
         let usage = &mut self.usage[open.application.index()];
         if open.packets() == 0 {
             usage.without_data += 1;

@@ -1,40 +1,35 @@
 //! Open conversations by key, and in the order in which they last spoke.
 
-use std::hash::{Hash, Hasher};
-
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
 
+use super::super::flow_table::{self, Seeds};
 use super::application::Grouping;
 use crate::wire::Address;
 
 /// What the packets of a conversation have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
-    /// The smaller and the larger address; without ports where conversations of a host pair are one.
-    ips: [u128; 2],
-    ports: [u16; 2],
-    udp: bool,
+    /// The addresses; without ports where conversations of a host pair are one.
+    pair: flow_table::Key,
     grouping: Grouping,
 }
 
 impl Key {
     /// Of the packets between two transport addresses.
     pub fn association(one: Address, other: Address, udp: bool) -> Key {
-        let (low, high) = if one <= other { (one, other) } else { (other, one) };
-        Key { ips: [low.ip, high.ip], ports: [low.port, high.port], udp, grouping: Grouping::Association }
+        let (pair, _) = flow_table::Key::of(one, other, None);
+        Key { pair: if udp { pair.datagrams() } else { pair }, grouping: Grouping::Association }
     }
 
     /// Of the packets of a grouped application between two hosts.
     pub fn hosts(one: Address, other: Address, grouping: Grouping) -> Key {
-        let ips = [one.ip.min(other.ip), one.ip.max(other.ip)];
-        Key { ips, ports: [0, 0], udp: false, grouping }
+        let (pair, _) = flow_table::Key::of(Address { port: 0, ..one }, Address { port: 0, ..other }, None);
+        Key { pair, grouping }
     }
 
-    fn digest(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        self.hash(&mut hasher);
-        hasher.finish()
+    /// Its hash. A host pair has one key for each grouping, too few to keep apart.
+    fn digest(&self, seeds: &Seeds) -> u64 {
+        self.pair.mix(seeds)
     }
 }
 
@@ -53,6 +48,7 @@ struct Slot<T> {
 /// Entries by key, at stable indices, in the order in which they were last used. Never iterated in hash order.
 #[derive(Debug)]
 pub(super) struct Table<T> {
+    seeds: Seeds,
     index: HashTable<u32>,
     slots: Vec<Option<Slot<T>>>,
     free: Vec<u32>,
@@ -61,8 +57,10 @@ pub(super) struct Table<T> {
 }
 
 impl<T> Table<T> {
-    pub fn new() -> Table<T> {
-        Table { index: HashTable::new(), slots: Vec::new(), free: Vec::new(), oldest: NONE, newest: NONE }
+    /// An empty one. `secret` makes the places of entries unpredictable.
+    pub fn new(secret: u64) -> Table<T> {
+        let (seeds, index) = (flow_table::seeds(secret), HashTable::new());
+        Table { seeds, index, slots: Vec::new(), free: Vec::new(), oldest: NONE, newest: NONE }
     }
 
     pub fn len(&self) -> usize {
@@ -72,7 +70,7 @@ impl<T> Table<T> {
     /// Index of the entry of `key`.
     pub fn find(&self, key: &Key) -> Option<u32> {
         let same = |at: &u32| self.slots[*at as usize].as_ref().is_some_and(|slot| slot.key == *key);
-        self.index.find(key.digest(), same).copied()
+        self.index.find(key.digest(&self.seeds), same).copied()
     }
 
     /// The entry at `at`.
@@ -101,9 +99,9 @@ impl<T> Table<T> {
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 conversations at once: their number is limited")
         });
         self.slots[at as usize] = Some(Slot { key, value, before: NONE, after: NONE });
-        let slots = &self.slots;
-        let rehash = |at: &u32| slots[*at as usize].as_ref().map_or(0, |slot| slot.key.digest());
-        self.index.insert_unique(key.digest(), at, rehash);
+        let (slots, seeds) = (&self.slots, &self.seeds);
+        let rehash = |at: &u32| slots[*at as usize].as_ref().map_or(0, |slot| slot.key.digest(seeds));
+        self.index.insert_unique(key.digest(seeds), at, rehash);
         self.link(at);
         at
     }
@@ -112,7 +110,7 @@ impl<T> Table<T> {
     pub fn remove(&mut self, at: u32) -> Option<T> {
         self.unlink(at);
         let slot = self.slots.get_mut(at as usize)?.take()?;
-        if let Ok(found) = self.index.find_entry(slot.key.digest(), |other| *other == at) {
+        if let Ok(found) = self.index.find_entry(slot.key.digest(&self.seeds), |other| *other == at) {
             found.remove();
         }
         self.free.push(at);
@@ -161,7 +159,7 @@ mod tests {
 
     #[test]
     fn entries_are_in_the_order_of_their_last_use() {
-        let mut table = Table::new();
+        let mut table = Table::new(7);
         let [a, b, c] = [1, 2, 3].map(|number| table.insert(key(number), number));
         table.touch(a);
         table.touch(c);
@@ -178,7 +176,7 @@ mod tests {
 
     #[test]
     fn removing_from_the_middle_keeps_the_rest_linked() {
-        let mut table = Table::new();
+        let mut table = Table::new(7);
         let at: Vec<u32> = (0..5).map(|number| table.insert(key(number), number)).collect();
         assert_eq!(table.remove(at[2]), Some(2));
         assert_eq!(table.remove(at[4]), Some(4));

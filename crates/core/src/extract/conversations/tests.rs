@@ -434,6 +434,32 @@ fn no_more_items_than_the_limit_are_held() {
 }
 
 #[test]
+fn connections_of_host_pairs_take_no_more_memory_than_the_limit() {
+    let mut bench = Bench::with(Options { most_items: 1_000, ..Options::default() });
+    // A hundred host pairs with a hundred FTP connections each.
+    for number in 0..10_000u32 {
+        let client = host((number % 100) as u8, 5_000 + (number / 100) as u16);
+        bench.tcp(f64::from(number) * 1e-3, client, host(200, 20), Flags::ACK, 1, 100);
+        assert!(bench.machine.items_held <= 1_000);
+    }
+    assert!(bench.machine.ended_early() > 0);
+    let items = bench.finish().iter().map(|said| said.items.len()).sum::<usize>();
+    assert_eq!((items, bench.machine.items_held), (10_000, 0), "no item is lost");
+}
+
+#[test]
+fn no_conversation_depends_on_the_secret() {
+    let run = |hash_secret: u64| {
+        let mut bench = Bench::with(Options { hash_secret, most_open: 50, ..Options::default() });
+        for number in 0..500u16 {
+            bench.data(f64::from(number), host((number % 7) as u8, 5_000 + number % 90), host(9, 80), 10);
+        }
+        bench.finish().to_vec()
+    };
+    assert_eq!(run(1), run(0xdead_beef));
+}
+
+#[test]
 fn a_clock_that_jumps_ahead_for_one_packet_ends_no_other_conversation() {
     let mut bench = Bench::new();
     bench.data(0.0, host(1, 5000), host(2, 80), 10);

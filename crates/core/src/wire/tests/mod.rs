@@ -322,6 +322,7 @@ fn broken_options_end_the_search_and_keep_the_segment() {
     assert_eq!(found(Flags::SYN, &[0, 0, 0, 0, 2, 4, 5, 0xb4]), (None, None), "end of options");
     assert_eq!(found(Flags::SYN, &[2, 4, 5, 0xb4, 8, 40, 0, 0]), (Some(1_460), None));
     assert_eq!(found(Flags::SYN, &[2, 3, 5, 1, 3, 3, 200, 0]), (None, Some(14)), "RFC 7323: at most 14");
+    assert_eq!(found(Flags::SYN, &[2, 4, 0, 0, 3, 3, 2, 0]), (None, Some(2)), "segments of no bytes");
     assert_eq!(found(Flags::ACK, &[2, 4, 5, 0xb4]), (None, None), "SYNs only");
 }
 
