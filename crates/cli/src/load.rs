@@ -115,7 +115,7 @@ pub fn open(
     let inside = ingest::inside(capture)?;
     let mut loaded = match kind {
         Kind::Workload => workload(&paths[0])?,
-        Kind::Vectors(format) => vector_files(paths, format, &inside, scratch, manner)?,
+        Kind::Vectors(format) => vector_files(paths, format, capture.anonymize, &inside, scratch, manner)?,
         Kind::Flows => flow_records(paths, capture, &inside, scratch, manner)?,
         Kind::Capture => captures(paths, capture, scratch, manner)?,
         Kind::Experiment | Kind::RunFolder => {
@@ -184,6 +184,7 @@ fn workload(path: &Path) -> Result<Loaded, Failure> {
 fn vector_files(
     paths: &[PathBuf],
     format: Format,
+    anonymize: bool,
     inside: &[Prefix],
     scratch: &Path,
     manner: Manner,
@@ -229,12 +230,13 @@ fn vector_files(
         facts.capture.first_packet_unix_ns = tally.first().map(|first| first.as_nanos());
         facts.capture.unknown_side_connections = unknown;
     }
-    let warnings = files.iter().zip(paths).flat_map(|(file, path)| of_notes(file.notes(), Some(path))).collect();
+    let told = files.iter().zip(paths);
+    let warnings = told.flat_map(|(file, path)| of_notes(file.notes(), (!anonymize).then_some(&**path))).collect();
     let sorted = sorter.finish(origin).map_err(unreadable)?;
     Ok(Loaded::new(facts, warnings, Source::Sorted(Box::new(sorted))))
 }
 
-/// What `notes` say, with the file where there are lines to point at.
+/// What `notes` say, with the file where there are lines to point at; without one if names are to be left out.
 pub fn of_notes(notes: &Notes, path: Option<&Path>) -> Vec<(String, String)> {
     let told = notes.remarks.iter().map(|(remark, found)| {
         let place = match path {

@@ -100,14 +100,14 @@ pub(crate) fn preamble(run: &Run) -> Vec<(String, String)> {
     let concurrent = started - measured.sequential;
     let length = measured.window.1.since(measured.window.0);
     let mut parts = Vec::new();
-    if let Some(original) = &run.facts.original {
+    // Vector files of other tools do not say how many there were.
+    if let Some(original) = run.facts.original.as_ref().filter(|original| original.packets > 0) {
         parts.push(format!("{} packets", thousands(original.packets)));
     }
     // Packets are those of the whole original; with a window of a part of it, its length is told with the connections.
     let partial = run.facts.original.as_ref().is_some_and(|original| original.duration_ns > length.as_nanos());
-    let whole =
-        run.facts.original.as_ref().filter(|_| partial).map(|original| Duration::from_nanos(original.duration_ns));
-    parts.push(whole.unwrap_or(length).to_string());
+    let whole = run.facts.original.as_ref().filter(|_| partial).map(|original| original.duration_ns);
+    parts.push(Unit::Time.show(whole.unwrap_or(length.as_nanos()) as f64));
     if partial {
         let (start, end) = measured.window;
         parts.push(format!("window {}-{}", start.since(Time::ZERO), end.since(Time::ZERO)));

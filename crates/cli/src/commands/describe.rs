@@ -99,12 +99,22 @@ fn name(args: &args::Describe, input: &Path) -> Option<String> {
     (!args.capture.anonymize).then(|| input.display().to_string())
 }
 
+/// Says which of several inputs the warnings that follow are about.
+fn head(args: &args::Describe, input: &Path, manner: Manner) {
+    if args.inputs.len() > 1 && !manner.quiet {
+        eprintln!("{}:", input.display());
+    }
+}
+
 fn vectors(args: &args::Describe, input: &Path, kind: Kind, manner: Manner) -> Result<Described, Failure> {
     let (paths, scratch) = ([input.to_owned()], std::env::temp_dir());
     let mut loaded = load::open(&paths, kind, &args.capture, &args::Hosts::default(), &scratch, manner)?;
     let mut vectors = Describer::default();
     for vector in &mut loaded.vectors {
         vectors.add(&vector?);
+    }
+    if !loaded.warnings.is_empty() {
+        head(args, input, manner);
     }
     loaded.warn(manner);
     let facts = &loaded.facts;
@@ -144,6 +154,9 @@ fn capture(args: &args::Describe, input: &Path, manner: Manner) -> Result<Descri
     if facts.packets == 0 && !ingested.interrupted {
         return Err(Failure::new(format_args!("{}: holds no packets: nothing to describe", input.display()))
             .hint("the capture may have ended before the first packet, or its filter may have let none through"));
+    }
+    if !facts.warnings.is_empty() {
+        head(args, input, manner);
     }
     ingested.warn(manner);
     let told = PacketsTold {

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use flowloom_core::time::Duration;
 use flowloom_core::workload::ConnectionVector;
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::metric::Unit;
@@ -23,6 +22,10 @@ use crate::output::Manner;
 
 /// Runs the command.
 pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
+    if Format::of_name(&args.output.to_string_lossy()).is_some_and(|format| format != Format::Parquet) {
+        return Err(Failure::usage(format_args!("{}: extract writes workloads (.parquet)", args.output.display()))
+            .hint("flowloom convert writes the other forms"));
+    }
     if args.output.exists() && !args.force {
         return Err(Failure::new(format_args!("{}: exists already", args.output.display()))
             .hint("--force replaces it, -o writes elsewhere"));
@@ -92,7 +95,7 @@ fn sentence(ingested: &Ingested, output: &Path) -> String {
     let mut text = format!(
         "{} packets, {}, {} TCP connections ({} sequential, {} concurrent){flows}, {} payload\n",
         thousands(facts.packets),
-        Duration::from_nanos(facts.duration_ns),
+        Unit::Time.show(facts.duration_ns as f64),
         thousands(connections.total),
         thousands(connections.sequential),
         thousands(connections.concurrent),

@@ -34,6 +34,8 @@ use crate::simulation::config;
 struct Plan {
     experiment: Experiment,
     sources: Vec<PathBuf>,
+    /// What all of them are.
+    kind: Kind,
     target: PathBuf,
 }
 
@@ -110,7 +112,7 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
         _ => None,
     };
     let target = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("runs/{stem}-{}", clock::stamp())));
-    Ok(Plan { experiment, sources, target })
+    Ok(Plan { experiment, sources, kind, target })
 }
 
 fn override_from(args: &args::Run, experiment: &mut Experiment) {
@@ -161,8 +163,7 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
     } else {
         plan.sources.iter().map(|path| file_name(path)).collect::<Vec<_>>().join(" + ")
     };
-    let kind = input::common_kind(&plan.sources)?;
-    if kind == Kind::Workload && plan.sources.len() == 1 {
+    if plan.kind == Kind::Workload && plan.sources.len() == 1 {
         let facts = WorkloadReader::open(first).map_err(extract::unwritable)?.facts().clone();
         return Ok(Source { path: first.clone(), facts, name, staging: None, interrupted: false });
     }
@@ -174,8 +175,8 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
         .map_err(|error| Failure::new(format_args!("{}: {error}", plan.target.display())))?;
     let path = staging.path().join(WORKLOAD_FILE);
     let mut writer = WorkloadWriter::create(&path).map_err(extract::unwritable)?;
-    if kind != Kind::Capture {
-        let facts = other_forms(plan, kind, &args.capture, staging.path(), writer, manner)?;
+    if plan.kind != Kind::Capture {
+        let facts = other_forms(plan, &args.capture, staging.path(), writer, manner)?;
         return Ok(Source { path, facts, name, staging: Some(staging), interrupted: false });
     }
     let mut hosts = AddressBook::default();
@@ -197,13 +198,12 @@ const WORKLOAD_FILE: &str = "workload.parquet";
 /// Writes vectors of other forms as a workload, which says what of a replay of them is an assumption.
 fn other_forms(
     plan: &Plan,
-    kind: Kind,
     capture: &args::Capture,
     scratch: &Path,
     mut writer: WorkloadWriter,
     manner: Manner,
 ) -> Result<WorkloadFacts, Failure> {
-    let mut loaded = load::open(&plan.sources, kind, capture, &args::Hosts::default(), scratch, manner)?;
+    let mut loaded = load::open(&plan.sources, plan.kind, capture, &args::Hosts::default(), scratch, manner)?;
     let mut totals = 0u64;
     for vector in &mut loaded.vectors {
         let vector = vector?;
@@ -380,10 +380,12 @@ impl Job<'_> {
     fn left_out(&self) -> Option<String> {
         let flows = self.source.facts.datagram_flows;
         (flows > 0).then(|| {
-            format!(
-                "{flows} {} of UDP or QUIC datagrams not replayed: the simulator replays TCP (remedy: --tcp-only keeps them out of the workload)",
-                if flows == 1 { "flow" } else { "flows" },
-            )
+            let noun = if flows == 1 { "flow" } else { "flows" };
+            let remedy = match self.plan.kind {
+                Kind::Capture => " (remedy: --tcp-only keeps them out of the workload)",
+                _ => "",
+            };
+            format!("{flows} {noun} of UDP or QUIC datagrams not replayed: the simulator replays TCP{remedy}")
         })
     }
 

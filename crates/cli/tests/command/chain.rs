@@ -41,6 +41,7 @@ fn extract_counts_what_the_design_promises() {
     let sent: u64 = (0..40).map(|id| 200 + id * 37 % 400).sum();
     assert_eq!(counts["payload_bytes"]["initiator"], sent);
     bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).failed(1, &["w.parquet: exists already", "--force"]);
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.csv"]).failed(2, &["w.csv: extract writes", "flowloom convert"]);
     bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet", "--force"]).succeeded();
 }
 
@@ -301,7 +302,20 @@ fn names_of_inputs_can_be_left_out() {
     bench.file("e.toml", b"[workload]\nsource = \"secret-site.pcap\"\n");
     bench.flowloom(&["run", "secret-site.pcap", "-o", "r", "--anonymize"]).succeeded();
     bench.flowloom(&["run", "e.toml", "-o", "e", "--anonymize"]).succeeded();
-    for (name, bytes) in contents(&bench.path("r")).into_iter().chain(contents(&bench.path("e"))) {
+    // A remark about a line of a log would say where the log lies.
+    bench.file(
+        "secret-site.log",
+        b"#separator \\x09\n#path\tconn\n\
+          #fields\tts\tuid\tid.orig_h\tid.orig_p\tid.resp_h\tid.resp_p\tproto\tduration\torig_bytes\tresp_bytes\tconn_state\tmissed_bytes\torig_pkts\torig_ip_bytes\tresp_pkts\tresp_ip_bytes\n\
+          #types\ttime\tstring\taddr\tport\taddr\tport\tenum\tinterval\tcount\tcount\tstring\tcount\tcount\tcount\tcount\tcount\n\
+          1.0\tCa\t10.0.0.1\t5000\t10.0.0.2\t80\ttcp\t2.5\t300\t7000\tSF\t1460\t6\t620\t8\t7420\n",
+    );
+    let log = bench.flowloom(&["run", "secret-site.log", "-o", "l", "--anonymize"]);
+    assert!(log.succeeded().out.contains("missed bytes"), "{}", log.out);
+    let named = bench.flowloom(&["run", "secret-site.log", "-o", "named"]);
+    assert!(named.succeeded().out.contains("secret-site.log:5"), "{}", named.out);
+    let folders = ["r", "e", "l"].map(|folder| contents(&bench.path(folder)));
+    for (name, bytes) in folders.into_iter().flatten() {
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains("secret-site"), "{} names the input", name.display());
     }

@@ -87,7 +87,10 @@ fn a_replay_is_of_tcp_and_says_so() {
     let warnings = run["warnings"].to_string();
     assert!(warnings.contains("2 flows of UDP or QUIC datagrams not replayed"), "{warnings}");
     assert_eq!(run["original"]["set_aside"]["flows-udp"], 1);
+    assert!(warnings.contains("--tcp-only"), "{warnings}");
     let counted = bench.json(&["run", "r/workload.parquet", "-o", "again", "--json"]);
+    let again = std::fs::read_to_string(bench.path("again/run.json")).unwrap();
+    assert!(again.contains("2 flows of UDP") && !again.contains("--tcp-only"), "of no use for a workload: {again}");
     assert_eq!((&counted["connections"]["started"], &counted["verdict"]), (&3.into(), &"VALID".into()));
 }
 
@@ -114,6 +117,9 @@ fn datagrams_alone_are_described_and_not_replayed() {
     bench.flowloom(&["extract", "u.pcap", "-o", "u.parquet"]).succeeded();
     bench.file("c.pcap", &tcp);
     let beside = bench.flowloom(&["describe", "c.pcap", "u.parquet"]);
+    let warned = bench.flowloom(&["describe", "c.pcap", "u.pcap"]);
+    let about = "u.pcap:\nwarning: no connection can be replayed: there is UDP and no TCP";
+    assert!(warned.succeeded().err.contains(about), "{}", warned.err);
     let row = beside.succeeded().out.lines().find(|line| line.starts_with("QUIC flows")).unwrap();
     assert_eq!(row.split_whitespace().skip(2).collect::<Vec<_>>(), ["0", "1"]);
     for input in ["u.pcap", "u.parquet"] {

@@ -12,7 +12,7 @@ use super::still::still;
 use super::{ReportOptions, escaped};
 use crate::answer::{Answer, Distance};
 use crate::compare::{Comparison, Judgement, difference};
-use crate::metric::Metric;
+use crate::metric::{Metric, Unit};
 use crate::run::{Class, Run, Size};
 use crate::statistics::RATIO_PROBABILITIES;
 use crate::summary::Summary;
@@ -572,15 +572,13 @@ fn making_section(html: &mut String, runs: &[Run]) {
         entry("network", &facts.network);
         entry("driver", &facts.driver);
         if let Some(original) = &facts.original {
-            entry(
-                "original",
-                &format!(
-                    "{} packets, {}, {} TCP connections",
-                    thousands(original.packets),
-                    Duration::from_nanos(original.duration_ns),
-                    thousands(original.connections)
-                ),
-            );
+            let packets = match original.packets {
+                0 => String::new(),
+                packets => format!("{} packets, ", thousands(packets)),
+            };
+            let length = Unit::Time.show(original.duration_ns as f64);
+            let connections = thousands(original.connections);
+            entry("original", &format!("{packets}{length}, {connections} TCP connections"));
             entry("set aside", &original.set_aside_text());
         }
         if let Some(events) = facts.events {
