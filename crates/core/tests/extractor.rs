@@ -140,13 +140,21 @@ fn the_same_syn_after_a_reset_is_the_same_connection() {
 }
 
 #[test]
-fn another_syn_on_an_open_connection_is_another_one_only_after_a_minute_of_silence() {
+fn another_syn_takes_the_place_of_a_young_attempt_and_is_another_connection_else() {
+    let run = |wait: u64| {
+        let mut capture = Capture::new();
+        capture.c(1, SYN, 1000, 0, 0);
+        capture.wait(wait);
+        capture.exchange(1, 9000);
+        bytes(&capture.finish())
+    };
+    assert_eq!(run(59), [[100, 200]], "the unanswered attempt belongs to it");
+    assert_eq!(run(61), [[0, 0], [100, 200]], "a minute of silence");
     let mut capture = Capture::new();
-    capture.c(1, SYN, 1000, 0, 0);
     capture.exchange(1, 9000);
-    capture.wait(61);
     capture.exchange(1, 70_000);
-    assert_eq!(bytes(&capture.finish()), [[100, 200]; 2], "the unanswered attempt belongs to the first");
+    assert_eq!(bytes(&capture.finish()), [[100, 200]; 2], "the first one has data, and its close was not captured");
+    assert_eq!(capture.extractor.counts().port_reuse, 1);
 }
 
 #[test]

@@ -9,9 +9,9 @@
 //! What each file decides: `sequence` unwraps numbers, `coverage` tells new bytes from repeated ones (A.3), `exchange`
 //! tells sequential from concurrent (A.4), `adus` builds ADUs and waits (A.5), `transit` measures round trips and the
 //! handshake (A.6), `recovery` tells retransmissions from reordering and copies (A.8) as far as `monitor` stands where
-//! that can be told, `observer` joins them. `datagrams` is the same for UDP and QUIC. On the capture side `flow_table`
-//! finds connections, held in a `slab` each,
-//! `connection` knows its roles and its traffic, `tombstone` is what is left of a closed one, `counts` what is reported.
+//! that can be told; `end` holds what they know of an end, `observer` joins both ends. `datagrams` is the same for UDP
+//! and QUIC. On the capture side `flow_table` finds connections, held in a `slab` each, `connection` knows its roles and
+//! its traffic, `tombstone` is what is left of a closed one, `counts` what is reported.
 
 mod adus;
 mod connection;
@@ -19,6 +19,7 @@ pub mod conversations;
 mod counts;
 mod coverage;
 mod datagrams;
+mod end;
 mod exchange;
 mod extractor;
 mod flow;

@@ -9,28 +9,21 @@ use crate::workload::{
 };
 
 use super::Class;
-use super::adus::{self, Bytes, Runs};
-use super::coverage::{Coverage, Place};
-use super::exchange::Sent;
-use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Recovery, Situation};
+use super::adus::{self, Bytes};
+use super::coverage::Place;
+use super::end::{End, WINDOWS_PER_JUMP};
+use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Recovery};
 use super::sequence;
-use super::transit::{Handshake, NEVER, Timed};
+use super::transit::{Handshake, NEVER};
 
 /// A jump in sequence numbers no capture gap explains (methods A.1.2).
 pub(super) const IMPOSSIBLE_JUMP: u64 = 1 << 30;
-
-/// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
-const WINDOWS_PER_JUMP: u64 = 16;
 
 /// The shift assumed for judging jumps when a handshake was not captured: what common systems negotiate.
 const ASSUMED_SHIFT: u8 = 7;
 
 /// How long a connection must have been silent for a SYN with another ISN to open a new one (methods A.1.2).
 const STALE: u64 = 60_000_000_000;
-
-/// TCP acknowledges within this (RFC 9293 section 3.8.6.3), so a longer wait for an acknowledgement that comes with data
-/// is the application's unless the path itself takes as long.
-const LONGEST_ACK_DELAY: u64 = 500_000_000;
 
 /// What the monitor sees of a segment once its connection and sender are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -75,145 +68,6 @@ pub struct Identity {
     pub initiator_rule: InitiatorRule,
     /// The end the monitor stood at; `None` in the middle of the path.
     pub near: Option<Side>,
-}
-
-/// One end's share of what was observed.
-#[derive(Clone, Debug)]
-struct End {
-    /// Its bytes. Before its first segment, what the other end acknowledged stands in for them.
-    coverage: Coverage,
-    /// Highest of its bytes that the other end acknowledged; 0 before that.
-    acked: u64,
-    /// Its data segments, for the concurrency test.
-    sent: Sent,
-    /// Its data.
-    runs: Runs,
-    /// Its segments waiting for an acknowledgement.
-    timed: Timed,
-    /// Minimum one-side transit time; [`NEVER`] without a sample. [`End::transit`] says whether to believe it.
-    min_transit: u64,
-    /// IP bytes of its packets.
-    ip_bytes: u64,
-    /// When its last new data passed.
-    last_data: u64,
-    /// When its data was first acknowledged further after that; [`NEVER`] if it was not.
-    first_ack: u64,
-    /// One past its last byte, once its FIN was seen.
-    fin_at: u64,
-    /// When its first FIN passed.
-    fin_seen: u64,
-    /// Loss and its repair, since the first sign of it.
-    recovery: Option<Box<Recovery>>,
-    packets: u32,
-    data_segments: u32,
-    isn: u32,
-    mss: Option<u16>,
-    window_scale: Option<u8>,
-    /// Largest window on its SYNs, never scaled.
-    syn_window: u16,
-    /// Largest window on other segments, before scaling.
-    window: u16,
-    /// Window on its last segment, not closed before its first.
-    last_window: u16,
-    /// IP identification of its last packet.
-    last_id: Option<NonZeroU16>,
-    /// Repetitions of the acknowledgement `acked` by the other end.
-    duplicate_acks: u8,
-    /// Its sequence numbers are known.
-    known: bool,
-    /// Its SYN was seen, so its first byte is known.
-    syn: bool,
-    fin: bool,
-    fin_acked: bool,
-    /// It sent an RST.
-    rst: bool,
-    /// A sample of its transit came from the handshake or from a segment without payload.
-    at_once: bool,
-    /// A duplicate passed after its last new data.
-    repeated: bool,
-}
-
-impl End {
-    fn new() -> End {
-        End {
-            coverage: Coverage::default(),
-            acked: 0,
-            sent: Sent::default(),
-            runs: Runs::default(),
-            timed: Timed::default(),
-            min_transit: NEVER,
-            ip_bytes: 0,
-            last_data: 0,
-            first_ack: NEVER,
-            fin_at: 0,
-            fin_seen: NEVER,
-            recovery: None,
-            packets: 0,
-            data_segments: 0,
-            isn: 0,
-            mss: None,
-            window_scale: None,
-            syn_window: 0,
-            window: 0,
-            last_window: u16::MAX,
-            last_id: None,
-            duplicate_acks: 0,
-            known: false,
-            syn: false,
-            fin: false,
-            fin_acked: false,
-            rst: false,
-            at_once: false,
-            repeated: false,
-        }
-    }
-
-    /// The sequence number others are unwrapped near to.
-    fn reference(&self) -> u64 {
-        self.coverage.high().max(self.acked)
-    }
-
-    /// Fixes where its bytes begin.
-    fn begin_at(&mut self, first: u64) {
-        self.coverage.reset(first);
-        self.known = true;
-    }
-
-    /// Takes a transit time; `at_once` if its TCP answered, not its application.
-    fn sample(&mut self, transit: u64, at_once: bool) {
-        self.min_transit = self.min_transit.min(transit);
-        self.at_once |= at_once;
-    }
-
-    /// Minimum one-side transit time. Where only data ever answered, later than TCP delays an acknowledgement, the
-    /// capture lacks its acknowledgements and the time is the application's.
-    fn transit(&self) -> Option<u64> {
-        let known = self.min_transit != NEVER && (self.at_once || self.min_transit <= LONGEST_ACK_DELAY);
-        known.then_some(self.min_transit)
-    }
-
-    fn recovery(&mut self) -> &mut Recovery {
-        self.recovery.get_or_insert_default()
-    }
-
-    /// What a segment of it is judged by.
-    fn situation(&self, min_rtt: Option<u64>) -> Situation {
-        Situation {
-            high: self.coverage.high(),
-            acked: self.acked,
-            duplicate_acks: self.duplicate_acks,
-            last_data: self.last_data,
-            last_id: self.last_id,
-            transit: self.transit(),
-            min_rtt,
-        }
-    }
-
-    fn max_window(&self, scaled: bool) -> u64 {
-        let shift = if scaled { self.window_scale.unwrap_or(0) } else { 0 };
-        // RFC 7323 section 2.3: a shift above 14 counts as 14.
-        u64::from(self.syn_window).max(u64::from(self.window) << shift.min(14))
-    }
 }
 
 /// One connection as the monitor sees it: hand it every segment, then [`finish`](Self::finish).
@@ -294,15 +148,25 @@ impl Observer {
         self.ends.iter().map(end).sum()
     }
 
+    /// The larger of both ends' largest windows, at least what needs no scaling.
+    fn largest_window(&self, scaled: bool) -> u64 {
+        let [initiator, acceptor] = &self.ends;
+        initiator.max_window(scaled).max(acceptor.max_window(scaled)).max(1 << 16)
+    }
+
+    /// How far a sequence number may jump without both ends' numbers jumping (methods A.1.2).
+    fn largest_jump(&self) -> u64 {
+        let window = self.largest_window(true);
+        let shift_known = self.ends.iter().all(|end| end.syn);
+        WINDOWS_PER_JUMP * if shift_known { window } else { window << ASSUMED_SHIFT }
+    }
+
     /// What must be remembered of it, once its vector is made, to know its stragglers.
     pub(super) fn remains(&self) -> Remains {
-        let shift_known = self.ends.iter().all(|end| end.syn);
-        let window = self.ends.iter().map(|end| end.max_window(true)).max().unwrap_or(0).max(1 << 16);
-        let limit = WINDOWS_PER_JUMP * if shift_known { window } else { window << ASSUMED_SHIFT };
         Remains {
             isn: self.ends.each_ref().map(|end| end.isn),
             next: self.ends.each_ref().map(|end| end.reference() as u32),
-            limit_bits: limit.min(IMPOSSIBLE_JUMP).next_power_of_two().trailing_zeros() as u8,
+            limit_bits: self.largest_jump().min(IMPOSSIBLE_JUMP).next_power_of_two().trailing_zeros() as u8,
             syn: self.ends.each_ref().map(|end| end.syn),
             known: self.ends.each_ref().map(|end| end.known),
         }
@@ -366,8 +230,7 @@ impl Observer {
             // Within the least limit there is.
             return true;
         }
-        let (shift_known, window) = (own.syn && peer.syn, own.max_window(true).max(peer.max_window(true)).max(1 << 16));
-        let limit = WINDOWS_PER_JUMP * if shift_known { window } else { window << ASSUMED_SHIFT };
+        let limit = self.largest_jump();
         if distance <= limit.min(IMPOSSIBLE_JUMP) {
             return true;
         }
@@ -470,7 +333,7 @@ impl Observer {
         }
         let (first_seen, high) = (own.coverage.low(), own.coverage.high());
         let frontier = own.coverage.contiguous();
-        let after_quiet = start >= high && is_after_quiet(own, now, self.quiet, min_rtt);
+        let after_quiet = start >= high && own.is_after_quiet(now, self.quiet, min_rtt);
         let mut arrival = Arrival::default();
         let mut late = None;
         let mut from = start;
@@ -554,7 +417,8 @@ impl Observer {
         let min_rtt = self.min_rtt();
         let scaled = self.ends.iter().all(|end| end.window_scale.is_some());
         let recoveries = self.ends.each_mut().map(|end| end.recovery.take());
-        let unseen = self.ends.each_mut().map(|end| unseen_at_the_end(end, scaled));
+        let window = self.largest_window(scaled);
+        let unseen = self.ends.each_mut().map(|end| end.take_in_unseen(window));
         let [initiator, acceptor] = &self.ends;
         let pattern = if self.concurrent { Pattern::Concurrent } else { Pattern::Sequential };
         let adus = adus::adus(
@@ -644,32 +508,6 @@ pub(super) struct Remains {
     pub known: [bool; 2],
 }
 
-/// Whether the silence of `own` that ends `now` splits its data (methods A.5.2 and A.5.3).
-fn is_after_quiet(own: &End, now: u64, quiet: u64, min_rtt: Option<u64>) -> bool {
-    let gap = now - own.last_data;
-    if gap <= quiet || own.runs.is_empty() {
-        return false;
-    }
-    // TCP was repairing a loss: the silence is its own.
-    if own.repeated || own.coverage.has_hole_above(own.acked) {
-        return false;
-    }
-    !is_explained_by_window(own, now, gap, min_rtt)
-}
-
-/// Whether the sender had used up its window and an acknowledgement set it going again: data it had sent was first
-/// acknowledged one transit of its side before `now`, within a quarter of that transit and 10 ms. The whole gap is
-/// then no longer than about a round trip; twice the minimum is the limit (methods A.5.2).
-fn is_explained_by_window(own: &End, now: u64, gap: u64, min_rtt: Option<u64>) -> bool {
-    const SLACK: u64 = 10_000_000;
-    let (Some(min_rtt), Some(transit)) = (min_rtt, own.transit()) else { return false };
-    if own.first_ack == NEVER || gap > min_rtt.saturating_mul(2) {
-        return false;
-    }
-    let turnaround = now - own.first_ack;
-    turnaround <= transit + transit / 4 + SLACK
-}
-
 /// SYN and SYN/ACK: options, numbering, handshake.
 fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen: &Seen) {
     let again = own.syn && own.isn == seen.sequence;
@@ -744,25 +582,4 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
         }
     }
     ack
-}
-
-/// Bytes after the last one seen that never passed, although the FIN's number or an acknowledgement tells of them;
-/// they become part of the last ADU.
-fn unseen_at_the_end(end: &mut End, scaled: bool) -> u64 {
-    let high = end.coverage.high();
-    // Bytes given up above the last one seen are missing already; they are this ADU's too.
-    end.runs.extend_unseen(high);
-    let told = match end.fin {
-        true => end.fin_at,
-        // Without its FIN one number may be the FIN's own.
-        false if end.acked > high + 1 => end.acked,
-        false => high,
-    };
-    let unseen = told.saturating_sub(high);
-    let window = end.max_window(scaled).max(1 << 16);
-    if end.runs.is_empty() || unseen == 0 || unseen > WINDOWS_PER_JUMP * window {
-        return 0;
-    }
-    end.runs.extend_unseen(told);
-    unseen
 }

@@ -343,6 +343,20 @@ fn bytes_that_never_passed_are_counted_as_missing() {
 }
 
 #[test]
+fn the_receivers_window_says_how_many_bytes_may_be_missing_at_the_end() {
+    // The server's own window is 128 kB, the client's 1.28 MB: 16 of those may be behind what the capture saw.
+    for (acknowledged, missing) in [(20_000_000, 19_998_999), (21_000_000, 0)] {
+        let mut t = Transcript::established();
+        t.i(51_000, 1, 1, 100);
+        t.a(95_000, 1, 101, 1000);
+        t.window = 10_000;
+        t.i(97_000, 101, acknowledged, 0);
+        let (_, vector) = t.finish();
+        assert_eq!(vector.ends.acceptor.missing_bytes(), missing);
+    }
+}
+
+#[test]
 fn a_segment_that_passes_turns_too_late_joins_the_turn_it_was_sent_in() {
     let transcript = |late_ack: u32| {
         let mut t = Transcript::established();

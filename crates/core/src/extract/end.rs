@@ -1,0 +1,202 @@
+//! What was observed of one end of a connection.
+
+use std::num::NonZeroU16;
+
+use super::adus::Runs;
+use super::coverage::Coverage;
+use super::exchange::Sent;
+use super::recovery::{Recovery, Situation};
+use super::transit::{NEVER, Timed};
+
+/// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
+pub(super) const WINDOWS_PER_JUMP: u64 = 16;
+
+/// TCP acknowledges within this (RFC 9293 section 3.8.6.3), so a longer wait for an acknowledgement that comes with data
+/// is the application's unless the path itself takes as long.
+const LONGEST_ACK_DELAY: u64 = 500_000_000;
+
+/// One end's share of what was observed.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    /// Its bytes. Before its first segment, what the other end acknowledged stands in for them.
+    pub coverage: Coverage,
+    /// Highest of its bytes that the other end acknowledged; 0 before that.
+    pub acked: u64,
+    /// Its data segments, for the concurrency test.
+    pub sent: Sent,
+    /// Its data.
+    pub runs: Runs,
+    /// Its segments waiting for an acknowledgement.
+    pub timed: Timed,
+    /// Minimum one-side transit time; [`NEVER`] without a sample. [`End::transit`] says whether to believe it.
+    pub min_transit: u64,
+    /// IP bytes of its packets.
+    pub ip_bytes: u64,
+    /// When its last new data passed.
+    pub last_data: u64,
+    /// When its data was first acknowledged further after that; [`NEVER`] if it was not.
+    pub first_ack: u64,
+    /// One past its last byte, once its FIN was seen.
+    pub fin_at: u64,
+    /// When its first FIN passed.
+    pub fin_seen: u64,
+    /// Loss and its repair, since the first sign of it.
+    pub recovery: Option<Box<Recovery>>,
+    pub packets: u32,
+    pub data_segments: u32,
+    pub isn: u32,
+    pub mss: Option<u16>,
+    pub window_scale: Option<u8>,
+    /// Largest window on its SYNs, never scaled.
+    pub syn_window: u16,
+    /// Largest window on other segments, before scaling.
+    pub window: u16,
+    /// Window on its last segment, not closed before its first.
+    pub last_window: u16,
+    /// IP identification of its last packet.
+    pub last_id: Option<NonZeroU16>,
+    /// Repetitions of the acknowledgement `acked` by the other end.
+    pub duplicate_acks: u8,
+    /// Its sequence numbers are known.
+    pub known: bool,
+    /// Its SYN was seen, so its first byte is known.
+    pub syn: bool,
+    pub fin: bool,
+    pub fin_acked: bool,
+    /// It sent an RST.
+    pub rst: bool,
+    /// A sample of its transit came from the handshake or from a segment without payload.
+    pub at_once: bool,
+    /// A duplicate passed after its last new data.
+    pub repeated: bool,
+}
+
+impl End {
+    pub fn new() -> End {
+        End {
+            coverage: Coverage::default(),
+            acked: 0,
+            sent: Sent::default(),
+            runs: Runs::default(),
+            timed: Timed::default(),
+            min_transit: NEVER,
+            ip_bytes: 0,
+            last_data: 0,
+            first_ack: NEVER,
+            fin_at: 0,
+            fin_seen: NEVER,
+            recovery: None,
+            packets: 0,
+            data_segments: 0,
+            isn: 0,
+            mss: None,
+            window_scale: None,
+            syn_window: 0,
+            window: 0,
+            last_window: u16::MAX,
+            last_id: None,
+            duplicate_acks: 0,
+            known: false,
+            syn: false,
+            fin: false,
+            fin_acked: false,
+            rst: false,
+            at_once: false,
+            repeated: false,
+        }
+    }
+
+    /// The sequence number others are unwrapped near to.
+    pub fn reference(&self) -> u64 {
+        self.coverage.high().max(self.acked)
+    }
+
+    /// Fixes where its bytes begin.
+    pub fn begin_at(&mut self, first: u64) {
+        self.coverage.reset(first);
+        self.known = true;
+    }
+
+    /// Takes a transit time; `at_once` if its TCP answered, not its application.
+    pub fn sample(&mut self, transit: u64, at_once: bool) {
+        self.min_transit = self.min_transit.min(transit);
+        self.at_once |= at_once;
+    }
+
+    /// Minimum one-side transit time. Where only data ever answered, later than TCP delays an acknowledgement, the
+    /// capture lacks its acknowledgements and the time is the application's.
+    pub fn transit(&self) -> Option<u64> {
+        let known = self.min_transit != NEVER && (self.at_once || self.min_transit <= LONGEST_ACK_DELAY);
+        known.then_some(self.min_transit)
+    }
+
+    pub fn recovery(&mut self) -> &mut Recovery {
+        self.recovery.get_or_insert_default()
+    }
+
+    /// What a segment of it is judged by.
+    pub fn situation(&self, min_rtt: Option<u64>) -> Situation {
+        Situation {
+            high: self.coverage.high(),
+            acked: self.acked,
+            duplicate_acks: self.duplicate_acks,
+            last_data: self.last_data,
+            last_id: self.last_id,
+            transit: self.transit(),
+            min_rtt,
+        }
+    }
+
+    /// The largest window it advertised (methods A.7).
+    pub fn max_window(&self, scaled: bool) -> u64 {
+        let shift = if scaled { self.window_scale.unwrap_or(0) } else { 0 };
+        // RFC 7323 section 2.3: a shift above 14 counts as 14.
+        u64::from(self.syn_window).max(u64::from(self.window) << shift.min(14))
+    }
+
+    /// Whether the silence that ends `now` splits its data (methods A.5.2 and A.5.3).
+    pub fn is_after_quiet(&self, now: u64, quiet: u64, min_rtt: Option<u64>) -> bool {
+        let gap = now - self.last_data;
+        if gap <= quiet || self.runs.is_empty() {
+            return false;
+        }
+        // TCP was repairing a loss: the silence is its own.
+        if self.repeated || self.coverage.has_hole_above(self.acked) {
+            return false;
+        }
+        !self.is_explained_by_window(now, gap, min_rtt)
+    }
+
+    /// Whether the sender had used up its window and an acknowledgement set it going again: data it had sent was first
+    /// acknowledged one transit of its side before `now`, within a quarter of that transit and 10 ms. The whole gap is
+    /// then no longer than about a round trip; twice the minimum is the limit (methods A.5.2).
+    fn is_explained_by_window(&self, now: u64, gap: u64, min_rtt: Option<u64>) -> bool {
+        const SLACK: u64 = 10_000_000;
+        let (Some(min_rtt), Some(transit)) = (min_rtt, self.transit()) else { return false };
+        if self.first_ack == NEVER || gap > min_rtt.saturating_mul(2) {
+            return false;
+        }
+        let turnaround = now - self.first_ack;
+        turnaround <= transit + transit / 4 + SLACK
+    }
+
+    /// Bytes after the last one seen that never passed, although the FIN's number or an acknowledgement tells of them;
+    /// they become part of the last ADU. `window` is the largest of the connection: numbers far beyond it tell nothing.
+    pub fn take_in_unseen(&mut self, window: u64) -> u64 {
+        let high = self.coverage.high();
+        // Bytes given up above the last one seen are missing already; they are this ADU's too.
+        self.runs.extend_unseen(high);
+        let told = match self.fin {
+            true => self.fin_at,
+            // Without its FIN one number may be the FIN's own.
+            false if self.acked > high + 1 => self.acked,
+            false => high,
+        };
+        let unseen = told.saturating_sub(high);
+        if self.runs.is_empty() || unseen == 0 || unseen > WINDOWS_PER_JUMP * window {
+            return 0;
+        }
+        self.runs.extend_unseen(told);
+        unseen
+    }
+}
