@@ -321,7 +321,7 @@ fn an_interrupted_conversion_leaves_nothing() {
         "S 1 1 1 1\nw 65535 65535\nr 20000\nl 0 0\nI 0 0 300\nA 0 9 5\n".repeat(20_000).as_bytes(),
     );
     // One direction of one flow, sent all at one time: no connection is complete before the end.
-    let mut message = vec![0; 72];
+    let mut message = [0; 72];
     message[..4].copy_from_slice(&[0, 5, 0, 1]);
     message[8..12].copy_from_slice(&1_788_264_000u32.to_be_bytes());
     message[62] = 6;

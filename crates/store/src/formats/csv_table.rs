@@ -4,12 +4,14 @@ use std::io::{self, Write};
 
 use csv::{ReaderBuilder, StringRecord, Writer};
 use flowloom_core::workload::ConnectionVector;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::MOST_ADUS;
 use super::error::{Flaw, FormatError};
 use super::lines::Lines;
 use super::notes::Notes;
-use super::stored::StoredVector;
+use super::stored::{StoredAdu, StoredVector};
 
 /// Whether `head` begins one of the two forms; another program may have put names in quotation marks.
 pub(super) fn begins(head: &[u8]) -> bool {
@@ -125,7 +127,7 @@ impl<W: Write> CsvWriter<W> {
         self.notes.vectors += 1;
         let stored = StoredVector::from(vector);
         match self.rows {
-            Rows::Connections => self.out.write_record(fields(&stored)?)?,
+            Rows::Connections => self.out.write_record(fields(stored)?)?,
             Rows::Adus => {
                 // Concurrent ends have no epochs.
                 let mut epochs = vector.epochs().enumerate().flat_map(|(index, epoch)| {
@@ -175,17 +177,18 @@ fn text(value: &Value) -> String {
     }
 }
 
-fn fields(stored: &StoredVector) -> io::Result<Vec<String>> {
+fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
+    // There may be millions: each is taken apart by itself.
+    let mut adus = Vec::with_capacity(stored.adus.len());
+    for adu in std::mem::take(&mut stored.adus) {
+        let value = serde_json::to_value(adu)?;
+        adus.push(ADU.map(|name| text(&value[name])).join(":"));
+    }
     let value = serde_json::to_value(stored)?;
     let mut fields: Vec<String> = CONNECTION.iter().map(|name| text(&value[*name])).collect();
     for end in ["initiator", "acceptor"] {
         fields.extend(END.iter().map(|name| text(&value[end][*name])));
         fields.extend(SEGMENTS.iter().map(|name| text(&value[end]["segments"][*name])));
-    }
-    let mut adus = Vec::new();
-    for adu in &stored.adus {
-        let value = serde_json::to_value(adu)?;
-        adus.push(ADU.map(|name| text(&value[name])).join(":"));
     }
     fields.push(adus.join(" "));
     Ok(fields)
@@ -294,10 +297,16 @@ fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
         }
         members.insert(end.to_owned(), Value::Object(of_end));
     }
-    members.insert("adus".to_owned(), Value::Array(adus(rest.next().unwrap_or_default())?));
-    serde_json::from_value::<StoredVector>(Value::Object(members))
-        .map_err(|error| Flaw::new(error.to_string(), "values as docs/formats.md describes them"))?
-        .vector()
+    members.insert("adus".to_owned(), Value::Array(Vec::new()));
+    let mut stored: StoredVector = value_of(members)?;
+    stored.adus = adus(rest.next().unwrap_or_default())?;
+    stored.vector()
+}
+
+/// The record that has these members.
+fn value_of<T: DeserializeOwned>(members: Map<String, Value>) -> Result<T, Flaw> {
+    serde_json::from_value(Value::Object(members))
+        .map_err(|error| Flaw::new(error.to_string(), "values as docs/formats.md describes them"))
 }
 
 /// The named members of a part of a row; empty fields are left out.
@@ -318,22 +327,32 @@ fn record_of<'a>(names: &[&str], values: impl Iterator<Item = &'a str>) -> Resul
     Ok(members)
 }
 
-fn adus(text: &str) -> Result<Vec<Value>, Flaw> {
+fn adus(text: &str) -> Result<Vec<StoredAdu>, Flaw> {
     const EXPECTED: &str = "SIDE:BYTES:WAIT_NS:WAITER:FIRST_SEEN_NS:LAST_SEEN_NS:PACKETS, with blanks between ADUs";
+    if text.split_ascii_whitespace().nth(MOST_ADUS).is_some() {
+        return Err(Flaw::new(format!("a connection of more than {MOST_ADUS} ADUs"), ""));
+    }
     text.split_ascii_whitespace()
         .map(|adu| {
             if adu.split(':').count() != ADU.len() {
                 return Err(Flaw::new(format!("an ADU is \"{adu}\""), EXPECTED));
             }
-            record_of(&ADU, adu.split(':')).map(Value::Object)
+            value_of(record_of(&ADU, adu.split(':'))?)
         })
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::stored::{StoredAdu, StoredEnd, StoredSegments};
+    use super::super::stored::{StoredEnd, StoredSegments};
     use super::*;
+
+    #[test]
+    fn too_many_adus_are_refused_before_they_take_memory() {
+        let flaw = adus(&"x ".repeat(MOST_ADUS + 1)).unwrap_err();
+        assert_eq!(flaw.problem, "a connection of more than 4194304 ADUs");
+        assert!(adus(&"x ".repeat(MOST_ADUS)).unwrap_err().problem.contains("an ADU is \"x\""));
+    }
 
     /// A field added to a record must become a column.
     #[test]

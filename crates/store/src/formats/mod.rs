@@ -27,6 +27,11 @@ pub use writer::VectorWriter;
 
 use tmix::Spelling;
 
+/// Most ADUs of one connection in a text.
+const MOST_ADUS: usize = 1 << 22;
+/// Most bytes one end of a connection may have sent: 256 TiB.
+const MOST_BYTES: u64 = 1 << 48;
+
 /// A format of vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {

@@ -9,10 +9,8 @@ use flowloom_core::workload::{
 use serde::{Deserialize, Serialize};
 
 use super::error::Flaw;
+use super::{MOST_ADUS, MOST_BYTES};
 use crate::table::Text;
-
-/// Most bytes one end of a connection may have sent: 256 TiB.
-const MOST_BYTES: u64 = 1 << 48;
 
 /// A record whose members after the semicolon are left out where nothing is known.
 macro_rules! record {
@@ -180,6 +178,9 @@ impl From<&Adu> for StoredAdu {
 impl StoredVector {
     /// The vector this says, if it can be one.
     pub(super) fn vector(self) -> Result<ConnectionVector, Flaw> {
+        if self.adus.len() > MOST_ADUS {
+            return Err(Flaw::new(format!("a connection of more than {MOST_ADUS} ADUs"), ""));
+        }
         let time = |nanos: Option<u64>| nanos.map(Duration::from_nanos);
         let label = match (self.label_subset, self.label_id) {
             (None, None) => None,

@@ -54,7 +54,3 @@ struct Row {
 
 /// Longest time read, in microseconds: 292 years, so that no sum of a few overflows nanoseconds.
 const MOST_MICROS: u64 = (i64::MAX / 1_000) as u64;
-/// Most bytes one end of one connection may send: 256 TiB.
-const MOST_BYTES: u64 = 1 << 48;
-/// Most rows of one vector.
-const MOST_ROWS: usize = 1 << 22;

@@ -5,10 +5,11 @@ use std::str::SplitAsciiWhitespace;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, Label, LinkSide, Pattern, PerSide, Side};
 
+use super::super::MOST_ADUS;
 use super::super::error::{Flaw, FormatError};
 use super::super::lines::Lines;
 use super::super::notes::{Notes, Remark};
-use super::{After, MOST_MICROS, MOST_ROWS, Row, Spelling, rows};
+use super::{After, MOST_MICROS, Row, Spelling, rows};
 
 /// Longest line: real ones have a few dozen characters, comments may have more.
 const MOST_LINE_BYTES: usize = 1 << 16;
@@ -212,7 +213,7 @@ impl Block {
     fn take(&mut self, word: &str, tokens: SplitAsciiWhitespace<'_>, spelling: Option<Spelling>) -> Result<(), Flaw> {
         match word {
             "m" | "w" | "r" | "l" => self.parameter(word, tokens),
-            _ if self.rows.len() >= MOST_ROWS => Err(Flaw::new(format!("a vector of more than {MOST_ROWS} ADUs"), "")),
+            _ if self.rows.len() >= MOST_ADUS => Err(Flaw::new(format!("a vector of more than {MOST_ADUS} ADUs"), "")),
             _ if spelling == Some(Spelling::Alternate) => self.alternate(word, tokens),
             _ => self.original(word, tokens),
         }

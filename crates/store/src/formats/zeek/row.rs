@@ -5,11 +5,9 @@ use std::net::IpAddr;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, Host, InitiatorRule, Protocol, Side};
 
+use super::super::MOST_BYTES;
 use super::super::error::Flaw;
 use super::super::notes::{Notes, Remark};
-
-/// More payload than one end of a connection can have sent: 256 TiB.
-const MOST_BYTES: u64 = 1 << 48;
 
 /// What a row says. `None` where it does not.
 #[derive(Clone, Debug, Default, PartialEq)]
