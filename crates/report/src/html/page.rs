@@ -426,7 +426,7 @@ fn distances_table(html: &mut String, figure: &Figure) {
     if figure.distances.is_empty() {
         return;
     }
-    html.push_str("<table class=\"ratios\"><thead><tr><th scope=\"col\"></th><th scope=\"col\">KS</th><th scope=\"col\">tolerant</th>");
+    html.push_str("<table class=\"ratios\"><thead><tr><th scope=\"col\">run</th><th scope=\"col\">KS</th><th scope=\"col\">tolerant</th>");
     for p in RATIO_PROBABILITIES {
         let _ = write!(html, "<th scope=\"col\">q<sub>{}</sub></th>", p * 100.0);
     }
