@@ -27,6 +27,10 @@ const FEW_PARCELS: usize = 2;
 /// Parcels that may wait for a part: room enough for the time in which a row group is written.
 const MAX_PARCELS: usize = 8;
 
+/// Reports that may wait for the one who writes. Behind a slow disk the others wait for it then, or connections that are
+/// over would pile up beside all limits of memory.
+const MAX_REPORTS: usize = 8 * PARTS * ROUNDS;
+
 /// How a round of packets ends.
 #[derive(Clone, Copy)]
 pub enum End {
@@ -238,6 +242,9 @@ impl State {
         if !self.writing && self.reports.len() >= PARTS * ROUNDS {
             return Some(self.write());
         }
+        if self.reports.len() >= MAX_REPORTS {
+            return None;
+        }
         let waits = self.parcels.iter().map(VecDeque::len).max().unwrap_or(0);
         let readable = !self.reading && !self.ended;
         if readable && waits < FEW_PARCELS {
@@ -434,6 +441,24 @@ mod tests {
             assert!(vectors(threads, 60_000) == in_memory, "{threads} threads");
         }
         assert!(vectors(3, u64::MAX) == in_memory);
+    }
+
+    #[test]
+    fn nothing_piles_up_behind_a_slow_disk() {
+        let mut part = Part::all(&Options::default()).remove(0);
+        let mut state = State::new();
+        state.parcels[3].push_back(Parcel::default());
+        state.writing = true;
+        state.reports.extend((1..MAX_REPORTS).map(|_| part.report()));
+        assert!(matches!(state.task(), Some(Task::Read(_))), "there is room for one report more");
+        state.reading = false;
+        state.reports.push(part.report());
+        assert!(state.task().is_none(), "neither reading nor extraction goes on");
+        state.writing = false;
+        assert!(matches!(state.task(), Some(Task::Write(reports)) if reports.len() == MAX_REPORTS));
+        state.writing = true;
+        assert!(matches!(state.task(), Some(Task::Read(_))));
+        assert!(matches!(state.task(), Some(Task::Advance(3, _))));
     }
 
     #[test]
