@@ -8,6 +8,10 @@
 use crate::time::Duration;
 use crate::workload::{Adu, Pattern, PerSide, Side, Span};
 
+/// Runs behind a late segment's place at most, for it to become one of its own: no TCP takes so many turns with a hole
+/// open, and a capture crafted so would have as many moved for every packet.
+const MOST_BEHIND: usize = 4096;
+
 /// Neighbouring data segments of one end with one acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Run {
@@ -127,8 +131,9 @@ fn fill(list: &mut Vec<Run>, bytes: Bytes, hole: u64) {
     let at = list.partition_point(|run| run.end < end);
     let before = at.checked_sub(1);
     let follows = before.is_none_or(|before| list[before].end == hole);
+    let behind = list.len() - at;
     let run = &mut list[at];
-    if !ordered || run.ack == ack || !follows {
+    if behind > MOST_BEHIND || !ordered || run.ack == ack || !follows {
         run.first = run.first.min(now);
         run.last = run.last.max(now);
         return;
@@ -223,4 +228,23 @@ fn concurrent(runs: PerSide<&Runs>, lows: PerSide<u64>) -> Vec<Adu> {
     }
     adus.sort_by_key(|adu| adu.seen.map(|seen| seen.first));
     adus
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_segment_moves_no_more_runs_than_the_limit() {
+        for (behind, runs) in [(MOST_BEHIND, MOST_BEHIND + 1), (MOST_BEHIND + 1, MOST_BEHIND + 1)] {
+            let mut list = Runs::default();
+            for n in 0..behind as u64 {
+                // Each after something new was heard; the first has a hole of ten bytes before it.
+                let (start, ack) = (11 + n, 100 + n);
+                list.append(Bytes { start, end: start + 1, ack, now: n, ordered: true }, false);
+            }
+            list.fill(Bytes { start: 1, end: 6, ack: 50, now: 1 << 20, ordered: true }, 1);
+            assert_eq!(list.len(), runs);
+        }
+    }
 }
