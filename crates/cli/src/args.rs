@@ -412,7 +412,7 @@ pub enum Driver {
 /// `flowloom run`
 #[derive(Debug, Args)]
 pub struct Run {
-    /// An experiment (.toml), a workload (.parquet), or captures; "-" reads a capture from standard input
+    /// An experiment (.toml), captures, a workload or other files of vectors; "-" reads a capture from standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// The run folder to write [default: runs/NAME-DATE-TIME]

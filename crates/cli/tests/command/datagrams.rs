@@ -120,8 +120,12 @@ fn datagrams_alone_are_described_and_not_replayed() {
     let warned = bench.flowloom(&["describe", "c.pcap", "u.pcap"]);
     let about = "u.pcap:\nwarning: no connection can be replayed: there is UDP and no TCP";
     assert!(warned.succeeded().err.contains(about), "{}", warned.err);
-    let row = beside.succeeded().out.lines().find(|line| line.starts_with("QUIC flows")).unwrap();
-    assert_eq!(row.split_whitespace().skip(2).collect::<Vec<_>>(), ["0", "1"]);
+    let row = |name: &str| -> Vec<&str> {
+        let row = beside.succeeded().out.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        row.split_whitespace().collect()
+    };
+    assert_eq!(row("QUIC flows"), ["0", "1"]);
+    assert_eq!((row("with losses"), row("  no data")), (vec!["0", "–"], vec!["0", "(0", "%)", "0"]));
     for input in ["u.pcap", "u.parquet"] {
         bench
             .flowloom(&["run", input, "-o", "r"])

@@ -467,7 +467,15 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
     row("packets", Box::new(|one| thousands(one.capture.packets)));
     row("length", Box::new(|one| Unit::Time.show(one.capture.duration_ns as f64)));
     row("connections to replay", Box::new(|one| thousands(one.workload.connections.total)));
-    row("with losses", Box::new(|one| thousands(one.workload.connections.lossy)));
+    // Of connections without a loss rate, as flow records have them, nobody knows.
+    let rated = |one: &Distribution| matches!(one.variable, Variable::InitiatorLoss | Variable::AcceptorLoss);
+    row(
+        "with losses",
+        Box::new(move |one| {
+            let known = one.workload.distributions.iter().any(rated);
+            if known { thousands(one.workload.connections.lossy) } else { "–".to_owned() }
+        }),
+    );
     let mut classes: Vec<&'static str> = Vec::new();
     for class in described.iter().flat_map(|one| &one.classes) {
         if !classes.contains(&class.class) {
@@ -480,7 +488,8 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
             Box::new(move |one| {
                 let all = one.classes.iter().map(|class| class.connections).sum();
                 let count = one.classes.iter().find(|class| class.class == name).map_or(0, |class| class.connections);
-                format!("{} {:>9}", thousands(count), format!("({})", percent(count, all)))
+                let share = if all == 0 { String::new() } else { format!("({})", percent(count, all)) };
+                format!("{} {share:>9}", thousands(count))
             }),
         );
     }
