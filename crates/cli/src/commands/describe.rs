@@ -44,12 +44,13 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
         refused.into_iter().collect::<Result<(), Failure>>()?;
     }
     manner.start("describe")?;
+    let mut interrupted = false;
     let described = args
         .inputs
         .iter()
         .zip(kinds)
         .map(|(input, kind)| match kind {
-            Kind::Capture => capture(args, input, manner),
+            Kind::Capture => capture(args, input, manner, &mut interrupted),
             _ => vectors(args, input, kind, manner),
         })
         .collect::<Result<Vec<Described>, Failure>>()?;
@@ -65,7 +66,7 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
         description_text(&described) + &page.unwrap_or_default()
     };
     manner.answer(object, text)?;
-    Ok(Exit::Done)
+    Ok(if interrupted { Exit::Invalid } else { Exit::Done })
 }
 
 /// One run folder, as `flowloom run` told of it.
@@ -128,7 +129,8 @@ fn vectors(args: &args::Describe, input: &Path, kind: Kind, manner: Manner) -> R
     Ok(Described::new(name(args, input), facts.capture.clone(), &facts.traffic, vectors, PacketsTold::default()))
 }
 
-fn capture(args: &args::Describe, input: &Path, manner: Manner) -> Result<Described, Failure> {
+/// Sets `interrupted` if the user stopped the reading: the answer is of what was read.
+fn capture(args: &args::Describe, input: &Path, manner: Manner, interrupted: &mut bool) -> Result<Described, Failure> {
     let mut vectors = Describer::default();
     let mut protocols = Protocols::default();
     // Conversations cost a table of their own for every packet.
@@ -150,6 +152,7 @@ fn capture(args: &args::Describe, input: &Path, manner: Manner) -> Result<Descri
             Ok(())
         },
     )?;
+    *interrupted |= ingested.interrupted;
     let facts = ingested.facts();
     if facts.packets == 0 && !ingested.interrupted {
         return Err(Failure::new(format_args!("{}: holds no packets: nothing to describe", input.display()))

@@ -1,5 +1,9 @@
 //! `flowloom describe`: several inputs, pictures, and what it refuses.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
 use flowloom_core::time::Duration;
 
 use crate::support::{Bench, Traffic};
@@ -194,4 +198,38 @@ fn what_cannot_be_described_is_said() {
     bench.file("e.toml", b"");
     bench.flowloom(&["describe", "c.pcap", "e.toml"]).failed(2, &["e.toml: an experiment has not run yet"]);
     bench.flowloom(&["describe"]).failed(2, &["<FILE>"]);
+}
+
+#[test]
+fn an_interrupt_describes_what_was_read() {
+    let capture = Traffic::many(200).pcap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_flowloom"))
+        .args(["describe", "-", "--json-stream"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let mut packets = child.stdin.take().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut String::new()).unwrap();
+    // Read on a thread, or a full pipe would stop both.
+    let rest = std::thread::spawn(move || {
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).map(|_| rest)
+    });
+    packets.write_all(&capture).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    // The same packets again, until nobody reads them any more.
+    let stopped = (0..10_000).any(|_| packets.write_all(&capture[24..]).is_err());
+    drop(packets);
+    let output = child.wait_with_output().unwrap();
+    assert!(stopped, "it read on");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("warning: interrupted after"), "{said}");
+    let rest = rest.join().unwrap().unwrap();
+    let end: serde_json::Value = serde_json::from_str(rest.lines().last().unwrap()).unwrap();
+    assert!(end["result"]["capture"]["packets"].as_u64().unwrap() > 0, "{end}");
 }
