@@ -9,7 +9,7 @@ use flowloom_report::text::thousands;
 use serde_json::json;
 
 use flowloom_store::formats::{Format, Rows};
-use flowloom_store::workload::{DatagramFacts, WorkloadError, WorkloadWriter};
+use flowloom_store::workload::{DatagramFacts, WorkloadWriter};
 
 use crate::args;
 use crate::commands::convert::Job;
@@ -52,16 +52,16 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
     }
     let mut hosts = hosts::book(&args.hosts, false)?;
     manner.start("extract")?;
-    let mut writer = WorkloadWriter::create(&args.output).map_err(unwritable)?;
+    let mut writer = WorkloadWriter::create(&args.output).map_err(Failure::new)?;
     let (capture, scratch) = (&args.capture, folder(&args.output));
-    let sink = |vector: ConnectionVector| writer.write_owned(vector).map_err(unwritable);
+    let sink = |vector: ConnectionVector| writer.write_owned(vector).map_err(Failure::new);
     let ingested = match &args.live.interface {
         None => ingest::vectors(&args.captures, capture, &mut hosts, scratch, manner, sink)?,
         Some(interface) => ingest::live(interface, &args.live, capture, &mut hosts, scratch, manner, sink)?,
     };
     let mut provenance = ingested.provenance();
     hosts::note(&args.hosts, &mut provenance);
-    writer.finish(provenance, ingested.facts(), &ingested.traffic()).map_err(unwritable)?;
+    writer.finish(provenance, ingested.facts(), &ingested.traffic()).map_err(Failure::new)?;
     ingested.warn(manner);
     hosts::warn(&args.hosts, manner);
     manner.answer(|| json!(ingested.summary()), || sentence(&ingested, &args.output))?;
@@ -71,11 +71,6 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
 /// The folder that `file` is in.
 pub fn folder(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// A workload file's error as the user sees it.
-pub fn unwritable(error: WorkloadError) -> Failure {
-    Failure::new(error)
 }
 
 /// What was read and what came of it, in two or three lines.

@@ -164,7 +164,7 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
         plan.sources.iter().map(|path| file_name(path)).collect::<Vec<_>>().join(" + ")
     };
     if plan.kind == Kind::Workload && plan.sources.len() == 1 {
-        let facts = WorkloadReader::open(first).map_err(extract::unwritable)?.facts().clone();
+        let facts = WorkloadReader::open(first).map_err(Failure::new)?.facts().clone();
         return Ok(Source { path: first.clone(), facts, name, staging: None, interrupted: false });
     }
     // On the disk of the run folder, without folders that would be left over if nothing can be replayed.
@@ -174,7 +174,7 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
         .tempdir_in(beside)
         .map_err(|error| Failure::new(format_args!("{}: {error}", plan.target.display())))?;
     let path = staging.path().join(WORKLOAD_FILE);
-    let mut writer = WorkloadWriter::create(&path).map_err(extract::unwritable)?;
+    let mut writer = WorkloadWriter::create(&path).map_err(Failure::new)?;
     if plan.kind != Kind::Capture {
         let facts = other_forms(plan, &args.capture, staging.path(), writer, manner)?;
         return Ok(Source { path, facts, name, staging: Some(staging), interrupted: false });
@@ -182,10 +182,9 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
     let mut hosts = AddressBook::default();
     let ingested =
         ingest::vectors(&plan.sources, &args.capture, &mut hosts, extract::folder(&path), manner, |vector| {
-            writer.write_owned(vector).map_err(extract::unwritable)
+            writer.write_owned(vector).map_err(Failure::new)
         })?;
-    let facts =
-        writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(extract::unwritable)?;
+    let facts = writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(Failure::new)?;
     if facts.connections == facts.datagram_flows {
         // Otherwise they are part of the answer.
         ingested.warn(manner);
@@ -208,7 +207,11 @@ fn other_forms(
     for vector in &mut loaded.vectors {
         let vector = vector?;
         totals += u64::from(vector.evidence == Evidence::FlowRecord && vector.protocol == Protocol::Tcp);
-        writer.write(&vector).map_err(extract::unwritable)?;
+        writer.write(&vector).map_err(Failure::new)?;
+    }
+    if loaded.facts.connections == loaded.facts.datagram_flows {
+        // Otherwise they are part of the answer.
+        loaded.warn(manner);
     }
     let mut facts = loaded.facts;
     if totals > 0 {
@@ -218,7 +221,7 @@ fn other_forms(
              cannot (remedy: extract from the packets, if they can be captured)"
         ));
     }
-    writer.finish(facts.provenance, facts.capture, &facts.traffic).map_err(extract::unwritable)
+    writer.finish(facts.provenance, facts.capture, &facts.traffic).map_err(Failure::new)
 }
 
 /// Moves a workload that was extracted for this run into its folder.
@@ -299,7 +302,7 @@ impl Job<'_> {
                 writer.original_traffic(point, from, series.from(from)).map_err(Failure::new)?;
             }
         }
-        let reader = WorkloadReader::open(&self.source.path).map_err(extract::unwritable)?;
+        let reader = WorkloadReader::open(&self.source.path).map_err(Failure::new)?;
         let pcap = self.args.pcap.then(|| LinkCapture::create(&writer)).transpose()?;
         let mut recorder = Recording { writer, pcap };
         let mut reached = 0;
@@ -500,7 +503,7 @@ fn host(stopwatch: Stopwatch) -> HostFacts {
 
 fn stopped(error: RunError<WorkloadError, Unrecorded>) -> Failure {
     match error {
-        RunError::Workload(error) => extract::unwritable(error),
+        RunError::Workload(error) => Failure::new(error),
         RunError::Recorder(Unrecorded(failure)) => failure,
         RunError::Config(error) => Failure::usage(error),
         other => Failure::new(other),

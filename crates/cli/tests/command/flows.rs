@@ -142,6 +142,7 @@ fn templates_and_halves_may_be_in_several_files() {
     // Alone the second has no template, and the first no other half.
     bench.flowloom(&["convert", "1.ipfix", "-o", "one.parquet"]).failed(1, &["template never came"]);
     bench.flowloom(&["describe", "1.ipfix"]).failed(1, &["template never came", "holds no connections"]);
+    bench.flowloom(&["run", "1.ipfix", "-o", "r"]).failed(1, &["template never came", "no connection to replay"]);
     bench.flowloom(&["convert", "0.ipfix", "-o", "none.parquet"]).failed(1, &["one direction"]);
     assert_eq!(bench.names(), ["0.ipfix", "1.ipfix", "w.parquet"]);
 }
