@@ -95,7 +95,8 @@ impl PathDelays {
     ///
     /// A transit time is halved, half each way; the right side's includes the link. If one side's transit time is not
     /// known the known one is the whole round trip (methods A.6) and stays on its side, so that the waits it was measured
-    /// with keep their meaning. If none is known `unknown_rtt` is split half and half.
+    /// with keep their meaning. If none is known the round-trip time that the source states, or else `unknown_rtt`, is
+    /// split half and half.
     /// A right side nearer than the link is long gets no delay beyond the link: [`Self::rtt`] tells what came of it.
     pub fn new(
         vector: &ConnectionVector,
@@ -103,13 +104,14 @@ impl PathDelays {
         propagation: Duration,
         unknown_rtt: Duration,
     ) -> PathDelays {
-        let transits = match (vector.min_rtt(), placement) {
-            (Some(_), Placement::Measured) => {
-                PerSide { initiator: vector.ends.initiator.min_transit, acceptor: vector.ends.acceptor.min_transit }
-                    .map(Option::unwrap_or_default)
+        let measured =
+            PerSide { initiator: vector.ends.initiator.min_transit, acceptor: vector.ends.acceptor.min_transit };
+        let transits = match placement {
+            Placement::Measured if measured.initiator.or(measured.acceptor).is_some() => {
+                measured.map(Option::unwrap_or_default)
             }
-            (rtt, _) => {
-                let rtt = rtt.unwrap_or(unknown_rtt);
+            _ => {
+                let rtt = vector.min_rtt().unwrap_or(unknown_rtt);
                 PerSide { initiator: rtt / 2, acceptor: rtt - rtt / 2 }
             }
         };
@@ -228,6 +230,17 @@ mod tests {
         let mut path = DelayBox::new(Duration::from_nanos(7), Rate::UNLIMITED);
         for nanos in [0, 0, 1, 5, 1_000_000_000] {
             assert_eq!(path.pass(Time::from_nanos(nanos), 1_500), Time::from_nanos(nanos + 7));
+        }
+    }
+
+    #[test]
+    fn a_round_trip_time_that_is_only_stated_is_that_of_the_path() {
+        let stated =
+            ConnectionVector { stated_rtt: Some(Duration::from_nanos(41)), ..vector(None, None, LinkSide::Left) };
+        for placement in [Placement::Measured, Placement::Middle] {
+            let delays = PathDelays::new(&stated, placement, Duration::ZERO, Duration::from_nanos(101));
+            assert_eq!(delays.rtt(), Duration::from_nanos(41), "{placement:?}");
+            assert_eq!((delays.leg(Side::Initiator), delays.leg(Side::Acceptor)), (leg(10, 10), leg(11, 10)));
         }
     }
 
