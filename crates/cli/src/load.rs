@@ -177,6 +177,10 @@ fn provenance(inputs: Vec<InputFile>) -> Provenance {
 }
 
 fn workload(path: &Path) -> Result<Loaded, Failure> {
+    if path.as_os_str() == "-" {
+        return Err(Failure::usage("a workload is read from its end, which standard input does not have")
+            .hint("name the file, or hand on its vectors with convert -o - --to jsonl"));
+    }
     let reader = WorkloadReader::open(path).map_err(Failure::new)?;
     Ok(Loaded::new(reader.facts().clone(), Vec::new(), Source::File(Box::new(reader))))
 }
@@ -191,14 +195,14 @@ fn vector_files(
 ) -> Result<Loaded, Failure> {
     // Tmix files of either spelling go together; each says which it is.
     let asked = if matches!(format, Format::Tmix(_)) { None } else { Some(format) };
-    let mut files = Vec::new();
-    for path in paths {
-        files.push(VectorFile::open(&Input::from_argument(path.clone()), asked).map_err(unreadable)?);
-    }
-    let total = files.iter().map(VectorFile::total_bytes).sum::<Option<u64>>();
+    let total = total_bytes(paths);
     let progress = Progress::bytes("reading", total, manner);
     let (mut sorter, mut tally, mut done, mut unknown) = (Sorter::in_folder(scratch), Tally::default(), 0, 0);
-    for file in &mut files {
+    let (mut clock, mut stated) = (Clock::Relative, None);
+    let (mut inputs, mut notes, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    // One is open at a time: there may be thousands.
+    for path in paths {
+        let mut file = VectorFile::open(&Input::from_argument(path.clone()), asked).map_err(unreadable)?;
         while let Some(vector) = file.next() {
             let vector = vector.map_err(unreadable)?;
             tally.add(&vector);
@@ -210,37 +214,34 @@ fn vector_files(
             }
         }
         done += file.bytes_read();
+        clock = file.clock();
+        stated = file.facts().cloned();
+        inputs.push(file.input_file().map_err(unreadable)?);
+        warnings.extend(of_notes(file.notes(), (!anonymize).then(|| file.name())));
+        notes.push(file.notes().clone());
     }
-    let inputs = files.iter_mut().map(VectorFile::input_file).collect::<Result<_, _>>().map_err(unreadable)?;
-    let clock = files.first().map_or(Clock::Relative, VectorFile::clock);
     let origin = match clock {
         Clock::Relative => Time::ZERO,
         Clock::Absolute => tally.first().unwrap_or(Time::ZERO),
     };
-    let notes: Vec<&Notes> = files.iter().map(VectorFile::notes).collect();
     let counted = tally.facts(origin, provenance(inputs), &notes);
-    let stated = files.first().and_then(VectorFile::facts);
     let mut facts = match stated {
-        Some(stated) => {
-            WorkloadFacts { provenance: stated.provenance.clone(), capture: stated.capture.clone(), ..counted }
-        }
+        Some(WorkloadFacts { provenance, capture, .. }) => WorkloadFacts { provenance, capture, ..counted },
         None => counted,
     };
     if clock == Clock::Absolute {
         facts.capture.first_packet_unix_ns = tally.first().map(|first| first.as_nanos());
         facts.capture.unknown_side_connections = unknown;
     }
-    let told = files.iter().zip(paths);
-    let warnings = told.flat_map(|(file, path)| of_notes(file.notes(), (!anonymize).then_some(&**path))).collect();
     let sorted = sorter.finish(origin).map_err(unreadable)?;
     Ok(Loaded::new(facts, warnings, Source::Sorted(Box::new(sorted))))
 }
 
 /// What `notes` say, with the file where there are lines to point at; without one if names are to be left out.
-pub fn of_notes(notes: &Notes, path: Option<&Path>) -> Vec<(String, String)> {
+pub fn of_notes(notes: &Notes, file: Option<&str>) -> Vec<(String, String)> {
     let told = notes.remarks.iter().map(|(remark, found)| {
-        let place = match path {
-            Some(path) if found.first_line > 0 => format!("; the first at {}:{}", path.display(), found.first_line),
+        let place = match file {
+            Some(file) if found.first_line > 0 => format!("; the first at {file}:{}", found.first_line),
             _ => String::new(),
         };
         (format!("{}: {}{place}", remark.cause(), found.count), remark.remedy().to_owned())
@@ -272,7 +273,7 @@ fn flow_records(
     }
     let reader = flows::Reader::open(&inputs, reading).map_err(failed)?;
     let mut vectors = flows::Vectors::new(reader, merging);
-    let total = paths.iter().map(|path| std::fs::metadata(path).ok().map(|data| data.len())).sum::<Option<u64>>();
+    let total = total_bytes(paths);
     let progress = Progress::bytes("reading", total, manner);
     let (mut sorter, mut tally, mut unknown, mut messages) = (Sorter::in_folder(scratch), Tally::default(), 0, 0u64);
     loop {
@@ -405,6 +406,12 @@ fn captures(paths: &[PathBuf], capture: &args::Capture, scratch: &Path, manner: 
     ingested.warn(manner);
     let sorted = sorter.finish(Time::ZERO).map_err(unreadable)?;
     Ok(Loaded::new(facts, Vec::new(), Source::Sorted(Box::new(sorted))))
+}
+
+/// Bytes of all files; `None` where one is a pipe.
+fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
+    let size = |path: &PathBuf| std::fs::metadata(path).ok().filter(|data| data.is_file()).map(|data| data.len());
+    paths.iter().map(size).sum()
 }
 
 fn stop_if_asked() -> Result<(), Failure> {

@@ -51,5 +51,7 @@ fn beside(target: &Path) -> io::Result<(&Path, String)> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
+    // Said of the folder itself, not of a temporary name in it.
+    folder.metadata()?;
     Ok((folder, format!("{}.partial-", name.to_string_lossy())))
 }

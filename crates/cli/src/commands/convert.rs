@@ -113,6 +113,9 @@ impl Job<'_> {
                 .hint("--force replaces it, -o writes elsewhere"));
         }
         input::refuse_idle_options(self.capture, self.kind, &self.inputs[0])?;
+        if let Some(path) = self.output {
+            VectorWriter::probe(path).map_err(load::unreadable)?;
+        }
         let temporary = std::env::temp_dir();
         let scratch = self.output.map_or(&*temporary, extract::folder);
         let mut loaded = load::open(self.inputs, self.kind, self.capture, self.hosts, scratch, manner)?;

@@ -230,6 +230,14 @@ fn standard_input_and_readers_that_leave() {
     let words = ["convert", "-", "-o", "w.parquet", "--from", "zeek", "--quiet"];
     command().args(words).write_stdin(ZEEK).assert().success();
     assert_eq!(vectors(&bench, "w.parquet").len(), 3);
+    let odd = TMIX.replace("1000 1", "1000 9");
+    let said =
+        command().args(["convert", "-", "--from", "tmix", "-o", "odd.parquet"]).write_stdin(odd).output().unwrap();
+    assert!(String::from_utf8_lossy(&said.stderr).contains("the first at standard input:4\n"), "{said:?}");
+    let words = ["convert", "-", "--from", "parquet", "-o", "no.parquet"];
+    let said = command().args(words).write_stdin(std::fs::read(bench.path("w.parquet")).unwrap()).output().unwrap();
+    assert_eq!(said.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&said.stderr).contains("a workload is read from its end"), "{said:?}");
     bench.file("c.pcap", &Traffic::many(2_000).pcap());
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_flowloom"))
         .current_dir(bench.folder.path())
@@ -280,6 +288,30 @@ fn prefixes_tell_the_side_of_the_link_where_addresses_are_known() {
     // A share of a load that nobody counted is no rate.
     bench.flowloom(&["run", "w.parquet", "-o", "r", "--rate", "105%"]).failed(2, &["relative to the original's load"]);
     bench.flowloom(&["run", "w.parquet", "-o", "r", "--rate", "10mbit"]).succeeded();
+}
+
+#[test]
+fn a_thousand_logs_need_few_open_files() {
+    let bench = Bench::new();
+    for number in 0..60 {
+        bench.file(&format!("{number:02}.cvec"), TMIX.replace("1000 1", &format!("{number} 1")).as_bytes());
+    }
+    let command = format!("ulimit -n 24 && exec {} convert *.cvec -o w.parquet", env!("CARGO_BIN_EXE_flowloom"));
+    let output = Command::new("sh").args(["-c", &command]).current_dir(bench.folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(vectors(&bench, "w.parquet").len(), 60);
+}
+
+#[test]
+fn an_output_that_cannot_be_is_refused_before_anything_is_read() {
+    let bench = Bench::new();
+    bench.file("bad.cvec", b"SEQ 1 2\n");
+    for name in ["missing/w.jsonl", "missing/w.parquet"] {
+        let said = bench.flowloom(&["convert", "bad.cvec", "-o", name]);
+        said.failed(1, &[name, "cannot write: No such file or directory", "hint: make its folder first"]);
+        assert!(!said.err.contains("partial"), "{}", said.err);
+    }
+    assert_eq!(bench.names(), ["bad.cvec"]);
 }
 
 /// Feeds `flowloom convert --from FORM -` until it ends, with an interrupt on the way: it leaves nothing.

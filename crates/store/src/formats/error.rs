@@ -72,6 +72,9 @@ impl FormatError {
             FormatError::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Some("check the spelling of the path")
             }
+            FormatError::Write { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Some("make its folder first, with mkdir -p")
+            }
             FormatError::Read { hint, .. } => *hint,
             FormatError::Foreign { .. } => Some(
                 "vectors are read from Flowloom workloads, Tmix vector files, Zeek conn.log, and the CSV and JSON lines \

@@ -18,7 +18,6 @@ const STEP: usize = 16 << 10;
 pub(crate) struct Lines {
     source: Source,
     file: String,
-    total_bytes: Option<u64>,
     /// The number of the line handed out last, from 1.
     number: u64,
     /// Where it lies in the source's window.
@@ -30,33 +29,30 @@ impl Lines {
     /// Opens `input`.
     pub(crate) fn open(input: &Input) -> Result<Lines, FormatError> {
         match input {
-            Input::Stdin => Lines::over("standard input".to_owned(), Box::new(io::stdin()), None),
+            Input::Stdin => Lines::over("standard input".to_owned(), Box::new(io::stdin())),
             Input::File(path) => {
                 let file = path.display().to_string();
-                let opened = File::open(path).and_then(|opened| {
-                    let metadata = opened.metadata()?;
-                    match metadata.is_dir() {
-                        true => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-                        false => Ok((opened, metadata.is_file().then_some(metadata.len()))),
-                    }
+                let opened = File::open(path).and_then(|opened| match opened.metadata()?.is_dir() {
+                    true => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+                    false => Ok(opened),
                 });
-                let (opened, size) = opened.map_err(|source| FormatError::Open { file: file.clone(), source })?;
-                Lines::over(file, Box::new(opened), size)
+                let opened = opened.map_err(|source| FormatError::Open { file: file.clone(), source })?;
+                Lines::over(file, Box::new(opened))
             }
         }
     }
 
     /// Lines of a text in memory.
     pub(crate) fn of(file: &str, text: &[u8]) -> Result<Lines, FormatError> {
-        Lines::over(file.to_owned(), Box::new(io::Cursor::new(text.to_vec())), Some(text.len() as u64))
+        Lines::over(file.to_owned(), Box::new(io::Cursor::new(text.to_vec())))
     }
 
-    fn over(file: String, reader: Box<dyn Read + Send>, total_bytes: Option<u64>) -> Result<Lines, FormatError> {
+    fn over(file: String, reader: Box<dyn Read + Send>) -> Result<Lines, FormatError> {
         let source = Source::new(reader, 1, true).map_err(|kind| {
             let (problem, hint) = (kind.to_string(), kind.hint());
             FormatError::Read { file: file.clone(), line: 1, offset: 0, problem, hint }
         })?;
-        Ok(Lines { source, file, total_bytes, number: 0, current: 0..0, sha256: None })
+        Ok(Lines { source, file, number: 0, current: 0..0, sha256: None })
     }
 
     /// The first bytes of the text, for a look at what it is. To be called before the first line is read.
@@ -179,11 +175,6 @@ impl Lines {
         self.source.stored_bytes()
     }
 
-    /// Bytes of the file as stored, where known.
-    pub(crate) fn total_bytes(&self) -> Option<u64> {
-        self.total_bytes
-    }
-
     /// SHA-256 of the file as stored, which this reads to its end.
     pub(crate) fn sha256(&mut self) -> Result<String, FormatError> {
         if let Some(digest) = &self.sha256 {
@@ -233,7 +224,7 @@ mod tests {
 
     #[test]
     fn an_endless_line_takes_bounded_memory() {
-        let mut lines = Lines::over("f".into(), Box::new(io::repeat(b'x')), None).unwrap();
+        let mut lines = Lines::over("f".into(), Box::new(io::repeat(b'x'))).unwrap();
         assert!(lines.advance(1 << 20).is_err());
         assert!(lines.source.window().len() <= 4 << 20);
     }

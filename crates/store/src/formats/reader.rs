@@ -13,7 +13,7 @@ use super::notes::Notes;
 use super::tmix::TmixReader;
 use super::zeek::ZeekReader;
 use crate::capture::Input;
-use crate::workload::{InputFile, WorkloadFacts, WorkloadReader};
+use crate::workload::{InputFile, WorkloadFacts};
 
 /// What starts are counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,18 +24,15 @@ pub enum Clock {
     Absolute,
 }
 
-/// Reads the vectors of one file in the order of the file. After an error the iterator ends.
+/// Reads the vectors of one text in the order of the text. After an error the iterator ends. Parquet is read by
+/// [`WorkloadReader`](crate::workload::WorkloadReader).
 pub struct VectorFile {
     format: Format,
     name: String,
-    total_bytes: Option<u64>,
     reader: Reader,
-    /// Of Parquet, which keeps no notes of its own.
-    notes: Notes,
 }
 
 enum Reader {
-    Parquet(Box<WorkloadReader>, std::path::PathBuf),
     Tmix(Box<TmixReader>),
     Zeek(Box<ZeekReader>),
     Csv(Box<CsvReader>),
@@ -54,11 +51,10 @@ impl VectorFile {
     /// Opens `input`, in `format` if that is given.
     ///
     /// # Errors
-    /// If it cannot be opened, or is none of the formats.
+    /// If it cannot be opened, or is none of the formats of text.
     pub fn open(input: &Input, format: Option<Format>) -> Result<VectorFile, FormatError> {
         let mut lines = Lines::open(input)?;
         let name = lines.file().to_owned();
-        let total_bytes = lines.total_bytes();
         let foreign = |problem: String| FormatError::Foreign { file: name.clone(), problem };
         let format = match format {
             Some(format) => format,
@@ -73,16 +69,13 @@ impl VectorFile {
             }
         };
         let reader = match format {
-            Format::Parquet => match input {
-                Input::File(path) => Reader::Parquet(Box::new(WorkloadReader::open(path)?), path.clone()),
-                Input::Stdin => return Err(foreign("a Parquet file cannot be read from a pipe".to_owned())),
-            },
+            Format::Parquet => return Err(foreign("it is a Parquet file, and text was expected".to_owned())),
             Format::Tmix(_) => Reader::Tmix(Box::new(TmixReader::new(lines))),
             Format::Zeek => Reader::Zeek(Box::new(ZeekReader::new(lines)?)),
             Format::Csv => Reader::Csv(Box::new(CsvReader::new(lines)?)),
             Format::JsonLines => Reader::JsonLines(Box::new(JsonLinesReader::new(lines)?)),
         };
-        Ok(VectorFile { format, name, total_bytes, reader, notes: Notes::default() })
+        Ok(VectorFile { format, name, reader })
     }
 
     /// What it is.
@@ -98,7 +91,6 @@ impl VectorFile {
     /// What it says about itself, if it is one of Flowloom's own formats that do.
     pub fn facts(&self) -> Option<&WorkloadFacts> {
         match &self.reader {
-            Reader::Parquet(reader, _) => Some(reader.facts()),
             Reader::JsonLines(reader) => Some(reader.facts()),
             Reader::Tmix(_) | Reader::Zeek(_) | Reader::Csv(_) => None,
         }
@@ -107,7 +99,6 @@ impl VectorFile {
     /// What was counted so far.
     pub fn notes(&self) -> &Notes {
         match &self.reader {
-            Reader::Parquet(..) => &self.notes,
             Reader::Tmix(reader) => reader.notes(),
             Reader::Zeek(reader) => reader.notes(),
             Reader::Csv(reader) => reader.notes(),
@@ -115,24 +106,23 @@ impl VectorFile {
         }
     }
 
-    fn lines(&mut self) -> Option<&mut Lines> {
+    fn lines(&mut self) -> &mut Lines {
         match &mut self.reader {
-            Reader::Parquet(..) => None,
-            Reader::Tmix(reader) => Some(reader.lines()),
-            Reader::Zeek(reader) => Some(reader.lines()),
-            Reader::Csv(reader) => Some(reader.lines()),
-            Reader::JsonLines(reader) => Some(reader.lines()),
+            Reader::Tmix(reader) => reader.lines(),
+            Reader::Zeek(reader) => reader.lines(),
+            Reader::Csv(reader) => reader.lines(),
+            Reader::JsonLines(reader) => reader.lines(),
         }
     }
 
-    /// Bytes of the file, where known.
-    pub fn total_bytes(&self) -> Option<u64> {
-        self.total_bytes
+    /// The file as the user named it; `standard input` for `-`.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
-    /// Bytes of the file read so far; those of a Parquet file are not told.
+    /// Bytes of the file read so far.
     pub fn bytes_read(&mut self) -> u64 {
-        self.lines().map_or(0, |lines| lines.bytes_read())
+        self.lines().bytes_read()
     }
 
     /// The file as a workload made from it remembers it; reads what is left of it.
@@ -140,15 +130,9 @@ impl VectorFile {
     /// # Errors
     /// If it cannot be read.
     pub fn input_file(&mut self) -> Result<InputFile, FormatError> {
-        let name = self.name.clone();
-        if let Reader::Parquet(_, path) = &self.reader {
-            let mut lines = Lines::open(&Input::File(path.clone()))?;
-            let sha256 = lines.sha256()?;
-            return Ok(InputFile { name: Some(name), sha256, bytes: lines.bytes_read() });
-        }
-        let Some(lines) = self.lines() else { return Ok(InputFile::default()) };
-        let sha256 = lines.sha256()?;
-        Ok(InputFile { name: Some(name), sha256, bytes: lines.bytes_read() })
+        let lines = self.lines();
+        let (sha256, bytes) = (lines.sha256()?, lines.bytes_read());
+        Ok(InputFile { name: Some(self.name.clone()), sha256, bytes })
     }
 }
 
@@ -157,11 +141,6 @@ impl Iterator for VectorFile {
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.reader {
-            Reader::Parquet(reader, _) => {
-                let next = reader.next()?;
-                self.notes.vectors += u64::from(next.is_ok());
-                Some(next.map_err(FormatError::from))
-            }
             Reader::Tmix(reader) => reader.next(),
             Reader::Zeek(reader) => reader.next(),
             Reader::Csv(reader) => reader.next(),

@@ -77,7 +77,7 @@ impl Tally {
 
     /// What a workload of these vectors says about itself when its starts are counted from `origin`. `notes` are those
     /// of the files.
-    pub fn facts(&self, origin: Time, provenance: Provenance, notes: &[&Notes]) -> WorkloadFacts {
+    pub fn facts(&self, origin: Time, provenance: Provenance, notes: &[Notes]) -> WorkloadFacts {
         let mut connections = self.connections;
         let mut set_aside = std::collections::BTreeMap::new();
         for (reason, count) in notes.iter().flat_map(|notes| &notes.set_aside) {
@@ -171,7 +171,7 @@ mod tests {
         notes.set_aside("connections-no-data");
         notes.set_aside("connections-neither-tcp-nor-udp");
         let origin = tally.first().unwrap();
-        let facts = tally.facts(origin, Provenance::default(), &[&notes]);
+        let facts = tally.facts(origin, Provenance::default(), &[notes]);
         let CaptureFacts { packets, bytes, duration_ns, connections, .. } = facts.capture;
         assert_eq!((packets, bytes, duration_ns), (8, 400, 30));
         assert_eq!((connections.total, connections.no_data, facts.connections), (3, 1, 2));

@@ -37,6 +37,15 @@ enum Sink {
 }
 
 impl VectorWriter {
+    /// Whether a file can be made at `path`: to be asked before the hours that reading may take. Leaves nothing.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn probe(path: &Path) -> Result<(), FormatError> {
+        let failed = |source| FormatError::Write { file: path.display().to_string(), source };
+        StagedFile::create(path).map(drop).map_err(failed)
+    }
+
     /// Starts a file at `path`, or on standard output, for the `facts.connections` vectors of a workload.
     ///
     /// # Errors
