@@ -8,9 +8,11 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// A point in time: nanoseconds since the origin its context names (the start of a run, the first packet
 /// of a capture, or the Unix epoch for capture timestamps).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Time(u64);
 
 impl Time {
@@ -65,7 +67,7 @@ impl fmt::Debug for Time {
 }
 
 /// A length of time in nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Duration(u64);
 
 impl Duration {

@@ -4,10 +4,12 @@
 
 use std::ops::{AddAssign, Index, IndexMut};
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::{Duration, Time};
 
 /// An end of a connection. "Request" is what the initiator sends, "response" what the acceptor sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Side {
     /// The end that opened the connection (methods A.1.3).
@@ -30,7 +32,7 @@ impl Side {
 }
 
 /// A side of the monitored link (methods M.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum LinkSide {
     /// The inside, where `--inside` prefixes live; also the side of everything when sides are unknown.
@@ -51,7 +53,7 @@ impl LinkSide {
 }
 
 /// One value per side of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PerSide<T> {
     /// The initiator's.
     pub initiator: T,
@@ -86,7 +88,7 @@ impl<T> IndexMut<Side> for PerSide<T> {
 }
 
 /// An application data unit: what one end's application sent before it waited or the other end spoke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Adu {
     /// Who sent it.
     pub side: Side,
@@ -105,7 +107,7 @@ pub struct Adu {
 }
 
 /// When the monitor saw an ADU, from the connection's start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Span {
     /// Its first byte.
     pub first: Duration,
@@ -126,7 +128,7 @@ impl Span {
 }
 
 /// What a vector's data were sent over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Protocol {
     /// TCP: a connection.
     #[default]
@@ -138,7 +140,7 @@ pub enum Protocol {
 }
 
 /// What a vector was inferred from, which decides what can be known of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Evidence {
     /// The packets of a capture.
     #[default]
@@ -150,7 +152,7 @@ pub enum Evidence {
 }
 
 /// The numbers a vector had in the file it came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Label {
     /// Number of its subset (Tmix: the first id, not unique).
     pub subset: u64,
@@ -159,7 +161,7 @@ pub struct Label {
 }
 
 /// Who an end was, where the user asked to keep it (methods M.12): by default nothing is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Host {
     /// A dense number, the same for the same address in one workload.
     Number(u32),
@@ -168,7 +170,7 @@ pub enum Host {
 }
 
 /// Whether the ends took turns (methods A.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Pattern {
     /// Every data segment is ordered: one end answers the other.
     #[default]
@@ -178,7 +180,7 @@ pub enum Pattern {
 }
 
 /// How a connection ended at the monitor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Close {
     /// First FIN, by this side.
     Fin(Side),
@@ -190,7 +192,7 @@ pub enum Close {
 }
 
 /// Which rule decided who the initiator is (methods A.1.3), most certain first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum InitiatorRule {
     /// It sent the SYN, or the source names it.
     #[default]
@@ -204,7 +206,7 @@ pub enum InitiatorRule {
 }
 
 /// Payload sizes of the datagrams that one end sent, empty ones included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DatagramSizes {
     /// Of the smallest, in bytes.
     pub smallest: u32,
@@ -213,7 +215,7 @@ pub struct DatagramSizes {
 }
 
 /// What is known of one end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Endpoint {
     /// Who it was, if that is kept.
     pub host: Option<Host>,
@@ -257,7 +259,7 @@ pub struct Endpoint {
 ///
 /// `duplicates` is the sum of [`repeated`](Self::repeated); `late` is [`reordered`](Self::reordered), `lost_before` and
 /// `uncaptured` added; `lost_before` is the sum of [`repaired`](Self::repaired).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Segments {
     /// All of them, duplicates included, probes not.
     pub data: u64,
@@ -284,7 +286,7 @@ pub struct Segments {
 }
 
 /// What the segments were all of whose bytes the monitor had seen before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Repeated {
     /// Sent again by the retransmission timer.
     pub timeout: u64,
@@ -301,7 +303,7 @@ pub struct Repeated {
 }
 
 /// What sent segments again that were lost before the monitor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Repaired {
     /// The retransmission timer.
     pub timeout: u64,
@@ -424,7 +426,7 @@ pub struct Loss {
 
 /// One connection, or one 5-tuple's datagrams, as its applications and its path made it. The default is a connection
 /// of which nothing is known.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ConnectionVector {
     /// Dense number in start order: ties are replayed by it.
     pub id: u64,

@@ -1,5 +1,7 @@
 //! What an extraction reports beside the vectors: nothing disappears without a count.
 
+use serde::{Deserialize, Serialize};
+
 use crate::record::{Series, Traffic};
 use crate::time::{Duration, Time};
 use crate::workload::{Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, PerSide, Protocol, Segments, Side};
@@ -8,7 +10,7 @@ use crate::workload::{Close, ConnectionVector, InitiatorRule, LinkSide, Pattern,
 const LONGEST_NEAR_TRANSIT: Duration = Duration::from_millis(5);
 
 /// What a connection turned out to be (methods A.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Class {
     /// No payload byte in either direction: set aside.
     NoData,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::flow_table::PARTS;
 use super::options::Options;
+use super::packed::Packed;
 use super::part::{Finished, Report};
 
 /// Bins that may still grow behind the clock: a second. What comes later than that counts for itself.
@@ -22,7 +23,7 @@ const MAX_BINS: usize = 8192;
 pub struct Merger {
     options: Options,
     /// By number: those that wait. They come nearly in order, and leave in order.
-    waiting: BTreeMap<u64, Box<Finished>>,
+    waiting: BTreeMap<u64, Packed>,
     bytes: u64,
     /// Of each part.
     settled: [u64; PARTS],
@@ -62,7 +63,7 @@ impl Merger {
         self.settled[report.part] = report.settled;
         for finished in report.finished {
             self.bytes += finished.bytes();
-            self.waiting.insert(finished.number, Box::new(finished));
+            self.waiting.insert(finished.number, finished);
         }
         // Bins are added up round by round, as one thread would: then nothing depends on which part is ahead.
         let Some(round) = report.round else {
@@ -106,7 +107,7 @@ impl Merger {
         if self.next()? >= self.settled() {
             return None;
         }
-        let mut finished = self.pop()?;
+        let mut finished = self.pop()?.unpack().expect("was packed by a part");
         self.give_id(&mut finished);
         Some(finished)
     }
@@ -126,7 +127,7 @@ impl Merger {
     }
 
     /// Takes out all that wait, in order and without ids.
-    pub fn unload(&mut self) -> Vec<Finished> {
+    pub fn unload(&mut self) -> Vec<Packed> {
         let mut all = Vec::with_capacity(self.waiting.len());
         while let Some(finished) = self.pop() {
             all.push(finished);
@@ -139,10 +140,10 @@ impl Merger {
         self.bins.values().flatten().copied().fold(self.peak, u64::max)
     }
 
-    fn pop(&mut self) -> Option<Finished> {
-        let (_, finished) = self.waiting.pop_first()?;
-        self.bytes -= finished.bytes();
-        Some(*finished)
+    fn pop(&mut self) -> Option<Packed> {
+        let (_, packed) = self.waiting.pop_first()?;
+        self.bytes -= packed.bytes();
+        Some(packed)
     }
 
     fn add_bins(&mut self, bins: Vec<(u64, [u64; 2])>) {

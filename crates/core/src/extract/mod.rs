@@ -11,7 +11,8 @@
 //! handshake (A.6), `recovery` tells retransmissions from reordering and copies (A.8) as far as `monitor` stands where
 //! that can be told; `end` holds what they know of an end, `observer` joins both ends. `datagrams` is the same for UDP
 //! and QUIC. On the capture side `flow_table` finds connections, held in a `slab` each, `connection` knows its roles and
-//! its traffic, `tombstone` is what is left of a closed one, `counts` what is reported.
+//! its traffic, `tombstone` is what is left of a closed one, `packed` how those that wait are held, `counts` what is
+//! reported.
 
 mod adus;
 mod connection;
@@ -29,6 +30,7 @@ mod merger;
 mod monitor;
 mod observer;
 mod options;
+mod packed;
 mod part;
 mod recovery;
 mod sequence;
@@ -44,6 +46,7 @@ pub use merger::Merger;
 pub use monitor::Position;
 pub use observer::{Arrival, Identity, Observer, Seen};
 pub use options::{Options, ParsePrefixError, Prefix};
+pub use packed::Packed;
 pub use part::{Finished, LEAST_MEMORY, Part, Report};
 
 #[cfg(test)]

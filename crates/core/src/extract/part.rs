@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 use crate::wire::Address;
@@ -14,11 +15,12 @@ use super::flow_table::{FlowTable, Key, PARTS, Place};
 use super::front::{Packet, Round};
 use super::observer::Identity;
 use super::options::Options;
+use super::packed::Packed;
 use super::slab::VACANT;
 use super::tombstone::Tombstone;
 
 /// A connection or flow that is over, with its addresses, which vectors do not carry (methods M.12).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     /// The number of the packet that opened it, from the first one handed in.
     pub number: u64,
@@ -42,11 +44,6 @@ impl Finished {
             Class::NoData | Class::OneWay => false,
         }
     }
-
-    /// Bytes it takes in memory.
-    pub fn bytes(&self) -> u64 {
-        (size_of::<Finished>() + self.vector.adus.capacity() * size_of::<crate::workload::Adu>()) as u64
-    }
 }
 
 /// What a part says at the end of a round.
@@ -56,7 +53,7 @@ pub struct Report {
     /// `None` when the capture is over.
     pub(super) round: Option<Round>,
     /// Connections that are over, in no order.
-    pub(super) finished: Vec<Finished>,
+    pub(super) finished: Vec<Packed>,
     /// No connection that began before this packet is open any more.
     pub(super) settled: u64,
     /// Bytes on the link by 10 ms bin and the side they came from.
@@ -98,7 +95,9 @@ pub struct Part {
     rounds: u32,
     settled: u64,
     round: Option<Round>,
-    finished: Vec<Finished>,
+    finished: Vec<Packed>,
+    /// To pack connections in.
+    room: Vec<u8>,
     bins: Vec<(u64, [u64; 2])>,
     /// With VLANs in the key: connections seen in one direction, by their key without it; which direction, which VLAN.
     halves: HashMap<[Address; 2], (bool, Key), FxBuildHasher>,
@@ -122,6 +121,7 @@ impl Part {
                 settled: 0,
                 round: None,
                 finished: Vec::new(),
+                room: Vec::new(),
                 bins: Vec::new(),
                 halves: HashMap::default(),
             })
@@ -517,7 +517,7 @@ impl Part {
         let finished = Finished { number, initiator, acceptor, class, vector };
         let kept = finished.is_kept(&self.options);
         if kept || self.options.keep_set_aside {
-            self.finished.push(finished);
+            self.finished.push(Packed::new(&finished, &mut self.room));
         }
         kept
     }

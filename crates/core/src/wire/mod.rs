@@ -24,6 +24,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::{NonZeroU16, NonZeroU32};
 
+use serde::{Deserialize, Serialize};
+
 use crate::workload::LinkSide;
 pub use decoder::Decoder;
 pub use fragments::FragmentCounts;
@@ -31,7 +33,7 @@ pub use link::LinkType;
 pub use set_aside::{SetAside, SetAsideCounts};
 
 /// A transport address. IPv4 addresses are held in their IPv6-mapped form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Address {
     /// The address; IPv4 as `::ffff:a.b.c.d`.
     pub ip: u128,

@@ -1,20 +1,16 @@
 //! Connections that wait for an older one to end, on disk: sorted runs, merged as they are read.
 //!
 //! Vectors come out in the order of their starts, so one connection that stays open holds up all that began after it.
-//! What does not fit in memory meanwhile is written here, in the form of workload files.
+//! What does not fit in memory meanwhile is written here.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::net::Ipv6Addr;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use flowloom_core::extract::{Class, Finished};
-use flowloom_core::wire::Address;
-use flowloom_core::workload::{ConnectionVector, Host, Side};
+use flowloom_core::extract::{Finished, Packed};
 use tempfile::TempPath;
 
-use super::{VERSION, WorkloadError};
-use crate::table::{TableReader, TableWriter};
+use super::WorkloadError;
 
 /// Sorted runs of connections on disk. They vanish with this.
 pub struct Runs {
@@ -24,10 +20,10 @@ pub struct Runs {
 
 /// A run and its first connection that was not taken yet.
 struct Run {
-    rows: TableReader<ConnectionVector>,
-    head: Finished,
+    file: BufReader<File>,
+    head: Packed,
     /// Removes the file.
-    _path: TempPath,
+    path: TempPath,
 }
 
 impl Runs {
@@ -36,25 +32,24 @@ impl Runs {
         Runs { folder: folder.to_owned(), runs: Vec::new() }
     }
 
-    /// Writes `connections`, sorted by number, replayable and without ids, as a run.
+    /// Writes `connections`, sorted by number, as a run.
     ///
     /// # Errors
     ///
-    /// [`WorkloadError::Write`] if the file cannot be written, others if it cannot be read again.
-    pub fn add(&mut self, connections: Vec<Finished>) -> Result<(), WorkloadError> {
+    /// [`WorkloadError::Write`] if the file cannot be written, [`WorkloadError::Read`] if it cannot be read again.
+    pub fn add(&mut self, connections: Vec<Packed>) -> Result<(), WorkloadError> {
         let write_error = |source| WorkloadError::Write { path: self.folder.clone(), source };
         let file = tempfile::Builder::new().prefix(".flowloom-").suffix(".run").tempfile_in(&self.folder);
         let (file, path) = file.map_err(write_error)?.into_parts();
-        let stored = |error| WorkloadError::write(&path, error);
-        let mut table = TableWriter::new(BufWriter::new(file), VERSION).map_err(stored)?;
-        for finished in connections {
-            table.write(to_row(finished)).map_err(stored)?;
+        let mut out = BufWriter::new(file);
+        for connection in &connections {
+            write(connection, &mut out).map_err(write_error)?;
         }
-        let mut out: BufWriter<File> = table.finish(&[]).map_err(stored)?;
         out.flush().map_err(write_error)?;
-        let mut rows = TableReader::open(&path, VERSION)?;
-        if let Some(head) = rows.next().transpose()? {
-            self.runs.push(Run { rows, head: from_row(head), _path: path });
+        let read_error = |source| WorkloadError::Read { path: path.to_path_buf(), source };
+        let mut file = BufReader::new(File::open(&path).map_err(read_error)?);
+        if let Some(head) = read(&mut file).map_err(read_error)? {
+            self.runs.push(Run { file, head, path });
         }
         Ok(())
     }
@@ -68,47 +63,49 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// What reading its run again may meet.
+    /// [`WorkloadError::Read`] if its run cannot be read again.
     pub fn pop(&mut self) -> Result<Option<Finished>, WorkloadError> {
         let Some(at) = (0..self.runs.len()).min_by_key(|at| self.runs[*at].head.number) else { return Ok(None) };
         let run = &mut self.runs[at];
-        Ok(Some(match run.rows.next().transpose()? {
-            Some(next) => std::mem::replace(&mut run.head, from_row(next)),
-            None => self.runs.swap_remove(at).head,
-        }))
-    }
-}
-
-/// The vector with what it does not say: its number in the place of its id, and the addresses of its ends.
-fn to_row(finished: Finished) -> ConnectionVector {
-    let mut vector = finished.vector;
-    vector.id = finished.number;
-    for (side, address) in [(Side::Initiator, finished.initiator), (Side::Acceptor, finished.acceptor)] {
-        vector.ends[side].host = Some(Host::Address(Ipv6Addr::from_bits(address.ip).to_canonical()));
-        vector.ends[side].port = Some(address.port);
-    }
-    vector
-}
-
-/// The reverse of [`to_row`].
-fn from_row(mut vector: ConnectionVector) -> Finished {
-    let number = std::mem::replace(&mut vector.id, u64::MAX);
-    let mut address = |side: Side| {
-        let end = &mut vector.ends[side];
-        match (end.host.take(), end.port.take()) {
-            (Some(Host::Address(ip)), port) => Address::new(ip, port.unwrap_or(0)),
-            _ => Address { ip: 0, port: 0 },
+        let read_error = |source| WorkloadError::Read { path: run.path.to_path_buf(), source };
+        let finished = run.head.unpack().ok_or_else(|| read_error(io::ErrorKind::InvalidData.into()))?;
+        match read(&mut run.file).map_err(read_error)? {
+            Some(next) => run.head = next,
+            None => drop(self.runs.swap_remove(at)),
         }
-    };
-    let (initiator, acceptor) = (address(Side::Initiator), address(Side::Acceptor));
-    let class = Class::Replayable { pattern: vector.pattern, complete: vector.complete };
-    Finished { number, initiator, acceptor, class, vector }
+        Ok(Some(finished))
+    }
+}
+
+/// Writes a connection behind its number and length.
+fn write(connection: &Packed, out: &mut impl Write) -> io::Result<()> {
+    let bytes = connection.as_bytes();
+    out.write_all(&connection.number.to_le_bytes())?;
+    out.write_all(&(bytes.len() as u64).to_le_bytes())?;
+    out.write_all(bytes)
+}
+
+/// The next connection of a run, `None` at its end.
+fn read(file: &mut BufReader<File>) -> io::Result<Option<Packed>> {
+    let mut word = [0; 8];
+    if file.fill_buf()?.is_empty() {
+        return Ok(None);
+    }
+    file.read_exact(&mut word)?;
+    let number = u64::from_le_bytes(word);
+    file.read_exact(&mut word)?;
+    let length = u64::from_le_bytes(word);
+    let mut bytes = Vec::new();
+    if file.take(length).read_to_end(&mut bytes)? as u64 != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some(Packed::from_bytes(number, bytes.into())))
 }
 
 #[cfg(test)]
 mod tests {
     use flowloom_core::time::{Duration, Time};
-    use flowloom_core::wire::{Flags, Segment};
+    use flowloom_core::wire::{Address, Flags, Segment};
 
     use super::*;
 
@@ -151,7 +148,9 @@ mod tests {
         let files = || std::fs::read_dir(folder.path()).unwrap().count();
         let mut runs = Runs::in_folder(folder.path());
         for third in 0..3 {
-            runs.add(all.iter().skip(third).step_by(3).cloned().collect()).unwrap();
+            let mut room = Vec::new();
+            let third = all.iter().skip(third).step_by(3).map(|finished| Packed::new(finished, &mut room));
+            runs.add(third.collect()).unwrap();
         }
         assert_eq!((files(), runs.next()), (3, Some(all[0].number)));
         for finished in &all {
