@@ -168,6 +168,11 @@ fn formats_are_told_by_content_and_by_name() {
     assert_eq!(told("C 1 1 1 1 1\nI 0 0 5"), tmix(Alternate));
     assert_eq!(told("> 300\nt 1\n"), tmix(Original));
     assert_eq!(told("#separator \\x09\n"), Some(Format::Zeek));
+    assert_eq!(
+        told("#path of the link\n#set_separator\nSEQ 1 1 1 1\n"),
+        tmix(Original),
+        "comments of Tmix, not of Zeek"
+    );
     assert_eq!(told("{\"ts\":1,\"uid\":\"C\",\"id.orig_h\":\"::1\"}\n"), Some(Format::Zeek));
     assert_eq!(told(&format!("{}SEQ 1 1 1 1\n", "# a licence\n".repeat(1_000))), tmix(Original));
     assert_eq!(told("{\"version\": 1, \"format\": \"flowloom-vectors\"}\n"), Some(Format::JsonLines));

@@ -15,7 +15,9 @@ pub fn tmix() -> Vec<Vec<u8>> {
     let alternate = "S 1000 2 1 7\nm 1460 536\nw 65535 5840\nr 20000\nl 0 0.01\nI 0 0 300\nA 0 12 5000\nI 0 500000 7\n\
         I 600000 0 8\nI 1 0 0\nC 5000 2 1 1 9\nw 8192 8192\nr 100\nl 0.5 0\nI 0 0 222\nA 0 0 726\nI 62436302 0 16\n\
         I 725 0 0\nA 5 0 0\n";
-    let mut all = vec![original.as_bytes().to_vec(), alternate.as_bytes().to_vec()];
+    // A comment that begins like the head of conn.log.
+    let comment = ["#set_separator\tfor nothing\n", original].concat();
+    let mut all = vec![original.as_bytes().to_vec(), alternate.as_bytes().to_vec(), comment.into_bytes()];
     for spelling in [Spelling::Original, Spelling::Alternate] {
         let assumptions = Assumptions { rtt: Duration::from_millis(1) };
         let mut writer = TmixWriter::new(Vec::new(), spelling, assumptions).expect("memory");

@@ -86,10 +86,11 @@ impl Format {
         if csv_table::begins(head) {
             return Some(Format::Csv);
         }
-        if zeek::is_tsv(head) || zeek::is_json(head) {
-            return Some(Format::Zeek);
+        // Before conn.log, whose head may stand in a comment of Tmix, as no row of a log reads like a line of vectors.
+        if let Some(spelling) = tmix_spelling(head) {
+            return Some(Format::Tmix(spelling));
         }
-        tmix_spelling(head).map(Format::Tmix)
+        (zeek::is_tsv(head) || zeek::is_json(head)).then_some(Format::Zeek)
     }
 }
 
