@@ -118,7 +118,7 @@ fn made_texts_hold_vectors() {
     use flowloom_store::formats::{csv_table, json_lines, tmix, zeek};
     type Read = fn(&[u8]) -> usize;
     let readers: [(&str, Read, &[usize]); 5] = [
-        ("tmix", |text| tmix::read(text).expect("a seed").0.len(), &[3, 2, 3, 3]),
+        ("tmix", |text| tmix::read(text).expect("a seed").0.len(), &[3, 2, 3, 3, 3]),
         ("zeek-tsv", |text| zeek::read(text).expect("a seed").0.len(), &[2, 1, 3]),
         // Times in milliseconds are refused.
         ("zeek-json", |text| zeek::read(text).map_or(0, |read| read.0.len()), &[2, 0, 2]),
