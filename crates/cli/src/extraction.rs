@@ -428,7 +428,10 @@ mod tests {
             Ok(())
         };
         let (counts, _) = run(&options, threads, waiting, read, write).unwrap();
-        assert_eq!(most_files > 0, most_bytes < 1_000_000, "{most_files} files for {most_bytes} bytes");
+        // How many wait at a time depends on which thread is ahead, if there are several.
+        if threads == 1 {
+            assert_eq!(most_files > 0, most_bytes < 1_000_000, "{most_files} files for {most_bytes} bytes");
+        }
         (all, counts)
     }
 
@@ -438,7 +441,7 @@ mod tests {
         assert_eq!(in_memory.0.len(), 501);
         assert!(in_memory.0.iter().zip(0..).all(|(finished, id)| finished.vector.id == id));
         for threads in [1, 2, 3] {
-            assert!(vectors(threads, 60_000) == in_memory, "{threads} threads");
+            assert!(vectors(threads, 20_000) == in_memory, "{threads} threads");
         }
         assert!(vectors(3, u64::MAX) == in_memory);
     }
