@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use flowloom_core::extract::{Class, Counts, FlowCounts, SideRule, TrafficSeries};
 use flowloom_core::wire::SetAsideCounts;
-use flowloom_core::workload::{InitiatorRule, LinkSide, Pattern, Repaired, Repeated};
+use flowloom_core::workload::{InitiatorRule, LinkSide, Pattern, PerSide, Repaired, Repeated};
 use flowloom_report::describe::ClassShare;
 use flowloom_store::capture::{Format, InputFacts, Skipped};
 use flowloom_store::workload::{
@@ -376,11 +376,7 @@ impl Ingested {
 
     /// The capture's facts for a workload file.
     pub fn facts(&self) -> CaptureFacts {
-        let mut payload = PerSideBytes::default();
-        for class in Class::ALL.into_iter().filter(|class| class.is_replayable()) {
-            payload.initiator += self.counts.class(class).payload_bytes.initiator;
-            payload.acceptor += self.counts.class(class).payload_bytes.acceptor;
-        }
+        let PerSide { initiator, acceptor } = self.counts.payload_bytes();
         CaptureFacts {
             packets: self.packets,
             bytes: self.captured_bytes,
@@ -388,7 +384,7 @@ impl Ingested {
             peak_10ms_bytes: self.series.peak_bytes,
             first_packet_unix_ns: self.counts.first.filter(|_| !self.options.anonymize).map(|time| time.as_nanos()),
             connections: self.connections(),
-            payload_bytes: payload,
+            payload_bytes: PerSideBytes { initiator, acceptor },
             datagrams: self.datagrams(),
             set_aside: self.set_aside(),
             unknown_side_connections: self.counts.side_rule(SideRule::Unknown),

@@ -2,7 +2,7 @@
 //!
 //! A *workload* is a set of [`ConnectionVector`]s sorted by start time, ties by id (methods A.9).
 
-use std::ops::{AddAssign, Index, IndexMut};
+use std::ops::{Add, AddAssign, Index, IndexMut};
 
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,14 @@ impl<T> PerSide<T> {
     /// Applies `f` to both values.
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> PerSide<U> {
         PerSide { initiator: f(self.initiator), acceptor: f(self.acceptor) }
+    }
+}
+
+impl<T: Add<Output = T>> Add for PerSide<T> {
+    type Output = PerSide<T>;
+
+    fn add(self, other: PerSide<T>) -> PerSide<T> {
+        PerSide { initiator: self.initiator + other.initiator, acceptor: self.acceptor + other.acceptor }
     }
 }
 
@@ -313,9 +321,14 @@ pub struct Repaired {
     pub other: u64,
 }
 
-/// Counts added up; a file may hold any.
-fn sum<const N: usize>(counts: [u64; N]) -> u64 {
+/// Counts added up. A file may hold any, so that the sum stops at the largest number.
+pub fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
+}
+
+/// As [`sum`]; `None` if one of them is not known.
+pub fn sum_of_known(counts: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
+    counts.into_iter().try_fold(0u64, |sum, count| Some(sum.saturating_add(count?)))
 }
 
 impl Repeated {
@@ -374,24 +387,25 @@ impl AddAssign for Segments {
             missing_bytes,
             unacked_bytes,
         } = other;
-        self.data += data;
-        self.duplicates += duplicates;
-        self.late += late;
-        self.lost_before += lost_before;
-        self.uncaptured += uncaptured;
-        self.repeated.timeout += repeated.timeout;
-        self.repeated.fast += repeated.fast;
-        self.repeated.other += repeated.other;
-        self.repeated.spurious += repeated.spurious;
-        self.repeated.copies += repeated.copies;
-        self.repeated.unknown += repeated.unknown;
-        self.repaired.timeout += repaired.timeout;
-        self.repaired.fast += repaired.fast;
-        self.repaired.other += repaired.other;
-        self.keep_alives += keep_alives;
-        self.window_probes += window_probes;
-        self.missing_bytes += missing_bytes;
-        self.unacked_bytes += unacked_bytes;
+        let add = |counts: &mut u64, more: u64| *counts = sum([*counts, more]);
+        add(&mut self.data, data);
+        add(&mut self.duplicates, duplicates);
+        add(&mut self.late, late);
+        add(&mut self.lost_before, lost_before);
+        add(&mut self.uncaptured, uncaptured);
+        add(&mut self.repeated.timeout, repeated.timeout);
+        add(&mut self.repeated.fast, repeated.fast);
+        add(&mut self.repeated.other, repeated.other);
+        add(&mut self.repeated.spurious, repeated.spurious);
+        add(&mut self.repeated.copies, repeated.copies);
+        add(&mut self.repeated.unknown, repeated.unknown);
+        add(&mut self.repaired.timeout, repaired.timeout);
+        add(&mut self.repaired.fast, repaired.fast);
+        add(&mut self.repaired.other, repaired.other);
+        add(&mut self.keep_alives, keep_alives);
+        add(&mut self.window_probes, window_probes);
+        add(&mut self.missing_bytes, missing_bytes);
+        add(&mut self.unacked_bytes, unacked_bytes);
     }
 }
 

@@ -435,3 +435,30 @@ fn every_command_takes_every_form() {
     assert_eq!((said["from"].as_str(), said["written"].as_u64()), (Some("flows"), Some(3)));
     bench.flowloom(&["describe", &netflow]).succeeded();
 }
+
+#[test]
+fn counts_that_no_link_could_make_add_up_to_the_largest_number() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(4).pcap());
+    bench.flowloom(&["convert", "c.pcap", "-o", "c.jsonl"]).succeeded();
+    let text = std::fs::read_to_string(bench.path("c.jsonl")).unwrap();
+    let (header, connections) = text.split_once('\n').unwrap();
+    let mut told = format!("{header}\n");
+    for line in connections.lines() {
+        let mut connection: serde_json::Value = serde_json::from_str(line).unwrap();
+        for end in ["initiator", "acceptor"] {
+            for count in ["packets", "ip_bytes"] {
+                connection[end][count] = u64::MAX.into();
+            }
+            let segments = connection[end]["segments"].as_object_mut().unwrap();
+            segments.values_mut().for_each(|count| *count = u64::MAX.into());
+        }
+        told.push_str(&format!("{connection}\n"));
+    }
+    bench.file("odd.jsonl", told.as_bytes());
+    let described = bench.json(&["describe", "odd.jsonl", "--json"]);
+    let classes = described["classes"].as_array().unwrap();
+    assert!(classes.iter().any(|class| class["packets"] == u64::MAX), "{classes:?}");
+    bench.flowloom(&["describe", "odd.jsonl", "c.jsonl"]).succeeded();
+    bench.flowloom(&["run", "odd.jsonl", "-o", "r"]).succeeded();
+}

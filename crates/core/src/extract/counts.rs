@@ -102,10 +102,7 @@ impl ClassCounts {
             began_before: self.began_before + other.began_before,
             not_ended: self.not_ended + other.not_ended,
             packets: self.packets + other.packets,
-            payload_bytes: PerSide {
-                initiator: self.payload_bytes.initiator + other.payload_bytes.initiator,
-                acceptor: self.payload_bytes.acceptor + other.payload_bytes.acceptor,
-            },
+            payload_bytes: self.payload_bytes + other.payload_bytes,
         }
     }
 }
@@ -132,10 +129,7 @@ impl FlowCounts {
             no_data: self.no_data + other.no_data,
             one_way: self.one_way + other.one_way,
             packets: self.packets + other.packets,
-            payload_bytes: PerSide {
-                initiator: self.payload_bytes.initiator + other.payload_bytes.initiator,
-                acceptor: self.payload_bytes.acceptor + other.payload_bytes.acceptor,
-            },
+            payload_bytes: self.payload_bytes + other.payload_bytes,
         }
     }
 }
@@ -343,13 +337,8 @@ impl Counts {
 
     /// Payload bytes per sender of replayable connections.
     pub fn payload_bytes(&self) -> PerSide<u64> {
-        let mut sum = PerSide::default();
-        for class in Class::ALL.into_iter().filter(|class| class.is_replayable()) {
-            let bytes = self.class(class).payload_bytes;
-            sum.initiator += bytes.initiator;
-            sum.acceptor += bytes.acceptor;
-        }
-        sum
+        let replayable = Class::ALL.into_iter().filter(|class| class.is_replayable());
+        replayable.fold(PerSide::default(), |sum, class| sum + self.class(class).payload_bytes)
     }
 
     /// Connections whose initiator `rule` told.

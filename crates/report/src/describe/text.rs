@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use flowloom_core::extract::conversations::Transport;
+use flowloom_core::workload::sum_of_known;
 
 use super::vectors::TOTALS_ONLY;
 use super::{
@@ -131,7 +132,7 @@ fn classes(text: &mut String, described: &Described) {
         "class", "connections", "", "packets", "", "payload", ""
     );
     // Shares of a total that is not known would be wrong.
-    let packets = classes.iter().map(|class| class.packets).sum::<Option<u64>>();
+    let packets = sum_of_known(classes.iter().map(|class| class.packets));
     let payload = classes.iter().map(|class| class.payload_bytes).sum::<Option<u64>>();
     for class in classes {
         let share =

@@ -2,7 +2,7 @@
 //! times, windows, losses), and datagram flows by themselves.
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, Evidence, LinkSide, Pattern, Protocol, Segments, Side};
+use flowloom_core::workload::{ConnectionVector, Evidence, LinkSide, Pattern, Protocol, Segments, Side, sum_of_known};
 use flowloom_store::workload::TrafficFacts;
 use serde::Serialize;
 
@@ -205,11 +205,11 @@ impl Describer {
             (_, Pattern::Sequential) => usize::from(!vector.complete),
         };
         let class = &mut self.classes[row];
-        let packets = Side::BOTH.into_iter().map(|side| vector.ends[side].packets).sum::<Option<u64>>();
+        let packets = sum_of_known(Side::BOTH.map(|side| vector.ends[side].packets));
         // One connection of which nobody counted the packets leaves those of its class unknown.
         class.packets = match class.connections {
             0 => packets,
-            _ => class.packets.zip(packets).map(|(sum, packets)| sum + packets),
+            _ => sum_of_known([class.packets, packets]),
         };
         class.connections += 1;
         class.payload_bytes = Some(class.payload_bytes.unwrap_or(0) + bytes[0] + bytes[1]);

@@ -9,7 +9,7 @@ use flowloom_core::record::{
     Traffic,
 };
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Side};
+use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Side, sum_of_known};
 use parquet::errors::ParquetError;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -460,7 +460,7 @@ fn connection_row(
         timeouts: record.timeouts,
         delivered_to_acceptor_bytes,
         delivered_to_initiator_bytes,
-        original_lost_segments: Side::BOTH.into_iter().map(lost).sum(),
+        original_lost_segments: sum_of_known(Side::BOTH.map(lost)),
     }
 }
 
