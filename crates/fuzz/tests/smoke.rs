@@ -107,6 +107,27 @@ fn made_captures_are_what_they_are_made_for() {
 }
 
 #[test]
+fn made_workloads_hold_vectors_and_claims_are_refused() {
+    use flowloom_store::workload::WorkloadReader;
+    let target = TARGETS.iter().find(|target| target.name == "workload").expect("the target");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("w.parquet");
+    let read = (target.seeds)().into_iter().map(|seed| {
+        fs::write(&path, seed).expect("a temporary file");
+        let rows =
+            WorkloadReader::open(&path).and_then(|mut rows| rows.try_fold(0, |count, row| row.map(|_| count + 1)));
+        rows.map_err(|error| error.to_string())
+    });
+    let read: Vec<Result<u32, String>> = read.collect();
+    assert_eq!(read[..2], [Ok(3), Ok(0)]);
+    assert_eq!(read.len(), 5);
+    for refused in &read[2..] {
+        let said = refused.as_ref().expect_err("a claim that cannot be right");
+        assert!(said.contains("cannot be right at byte 5"), "{said}");
+    }
+}
+
+#[test]
 fn made_export_messages_hold_records() {
     let flows = TARGETS.iter().find(|target| target.name == "flows").expect("the target");
     let counts = (flows.seeds)().iter().map(|seed| flowloom_store::flows::decode(seed).0.len()).collect::<Vec<_>>();

@@ -246,6 +246,49 @@ fn a_cut_file_is_refused_wherever_it_is_cut() {
     }
 }
 
+/// Found by fuzzing: sixty bytes that took the Parquet crate seconds, in lists of booleans that it does not know.
+#[test]
+fn counts_that_no_file_can_hold_are_refused_in_the_metadata() {
+    let file = b"PAR1\x15\x02\xf1\xfa\xfa\xfa\xfa\x06\x05\x05\x04\xfa\xfa\xec\xfa\x06\
+        \xfa\xfa\xfa\xfa\xfa\xfa\xfa\xfa\xfa\x40\x02\xf1\xfa\xfa\xfa\xfa\x06\x05\x05\x04\xfa\xfa\xec\xfa\x06\
+        \xfa\xfa\xfb\xfb\x88\x88\x4c\x1c\x00\x00\x00PAR1";
+    assert_eq!(file.len(), 60);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.parquet");
+    fs::write(&path, file).unwrap();
+    let error = WorkloadReader::open(&path).err().unwrap();
+    assert!(matches!(error, WorkloadError::Metadata { .. }), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("w.parquet is damaged: its metadata cannot be right at byte 25: a count of 136232314"),
+        "{text}"
+    );
+    assert!(text.contains("with 22 bytes left") && text.contains("take another copy"), "{text}");
+}
+
+/// The same in the header of the first page: it stands behind the magic.
+#[test]
+fn counts_that_no_file_can_hold_are_refused_in_the_header_of_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.parquet");
+    write(&path, &support::plain(50, Duration::from_millis(1)).collect::<Vec<_>>()).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    for (header, refusal) in [
+        (&b"\x99\xf2\xff\xff\xff\xff\x07\x00"[..], "at byte 5: a count of 2147483647"),
+        (b"\x99\x32\x01\x01\x01\x00", "at byte 6: a list of booleans"),
+        (b"\x18\x06\x99\xf2\xff\xff\xff\xff\x07\x00", "at byte 5: a field or an element of type 8"),
+    ] {
+        bytes[4..][..header.len()].copy_from_slice(header);
+        fs::write(&path, &bytes).unwrap();
+        let mut reader = WorkloadReader::open(&path).unwrap();
+        let error = reader.next().unwrap().unwrap_err();
+        assert!(matches!(error, WorkloadError::Damaged { row: 0, .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(&format!("is damaged at row 0: a page header cannot be right {refusal}")), "{text}");
+        assert!(reader.next().is_none(), "nothing follows an error");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -245,6 +245,10 @@ fn a_workload_of_a_newer_format() {
     bench.flowloom(&["run", "damaged.parquet", "-o", "r"]).failed(1, &["damaged.parquet"]);
     bench.file("tiny.parquet", b"PAR1");
     bench.flowloom(&["run", "tiny.parquet", "-o", "r"]).failed(1, &["tiny.parquet"]);
+    // The metadata are a map of 2^31 - 1 booleans.
+    bench.file("claims.parquet", b"PAR1\x9b\xff\xff\xff\xff\x07\x11\x00\x08\x00\x00\x00PAR1");
+    let words = ["claims.parquet is damaged", "at byte 5: a count of 2147483647", "take another copy"];
+    bench.flowloom(&["describe", "claims.parquet"]).failed(1, &words);
 }
 
 #[test]

@@ -33,7 +33,15 @@ pub(super) fn vectors() -> Vec<ConnectionVector> {
     std::iter::from_fn(|| extractor.poll_vector()).collect()
 }
 
-/// Inputs of the workload target: three connections, and none.
+/// Metadata of a Parquet file that keep a reader busy who believes them: an unknown field that is a map of 2^31 - 1
+/// booleans, and the version as a string that holds a list of as many.
+const CLAIMS: [&[u8]; 2] = [
+    b"PAR1\x9b\xff\xff\xff\xff\x07\x11\x00\x08\x00\x00\x00PAR1",
+    b"PAR1\x18\x08\x99\xf2\xff\xff\xff\xff\x07\x00\x00\x0b\x00\x00\x00PAR1",
+];
+
+/// Inputs of the workload target: three connections, none, the three with such a list in the header of the first page,
+/// and such metadata.
 pub fn workloads() -> Vec<Vec<u8>> {
     let file = |vectors: &[ConnectionVector]| {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -46,7 +54,11 @@ pub fn workloads() -> Vec<Vec<u8>> {
         writer.finish(provenance, CaptureFacts::default(), &traffic).expect("a temporary file");
         fs::read(path).expect("a file just written")
     };
-    vec![file(&vectors()), file(&[])]
+    let whole = file(&vectors());
+    let mut page = whole.clone();
+    page[4..12].copy_from_slice(b"\x99\xf2\xff\xff\xff\xff\x07\x00");
+    let [map, version] = CLAIMS.map(<[u8]>::to_vec);
+    vec![whole, file(&[]), page, map, version]
 }
 
 /// The files of a run folder.

@@ -1,5 +1,7 @@
 //! Columns of a table: each knows how to take its values out of rows and how to put them back.
 
+use std::error::Error;
+use std::io;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -41,9 +43,9 @@ pub(super) trait Codec<R> {
 /// Why rows could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
-    /// The Parquet layer says so.
+    /// The Parquet layer says so, or the file under it.
     #[error("{0}")]
-    Parquet(ParquetError),
+    Parquet(Box<dyn Error + Send + Sync>),
     /// The Parquet layer panicked.
     #[error("the Parquet reader gave up: {0}")]
     Panic(String),
@@ -57,7 +59,16 @@ pub(super) enum Problem {
 
 impl From<ParquetError> for Problem {
     fn from(error: ParquetError) -> Problem {
-        Problem::Parquet(error)
+        Problem::Parquet(match error {
+            ParquetError::External(inner) => inner,
+            other => other.into(),
+        })
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Problem {
+        Problem::Parquet(error.into())
     }
 }
 
@@ -316,8 +327,7 @@ impl<E: Clone, F: Field, G: Fn(&E) -> F, S: Fn(&mut E, F)> ElementCodec<E> for N
 
 /// The reader of a leaf that holds `V`s; an error if the file's column holds something else.
 fn typed<V: Value>(input: &mut ColumnReader) -> Result<&mut ColumnReaderImpl<V::Physical>, Problem> {
-    V::Physical::reader(input)
-        .ok_or_else(|| Problem::Parquet(ParquetError::General("a column is of another type".to_owned())))
+    V::Physical::reader(input).ok_or_else(|| ParquetError::General("a column is of another type".to_owned()).into())
 }
 
 /// The field of a stored value; `None` if the value means nothing or must not be missing.

@@ -4,10 +4,12 @@
 //! size, [`TableReader`] streams them out again in batches. Neither holds more than one row group. Every file
 //! says in its metadata what it is (`flowloom.format`) and in which version (`flowloom.version`).
 
+mod checked;
 mod column;
 #[cfg(test)]
 mod documented;
 mod reader;
+mod thrift;
 mod value;
 mod writer;
 

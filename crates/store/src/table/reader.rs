@@ -11,6 +11,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 
+use super::checked::CheckedFile;
 use super::column::Problem;
 use super::{Column, FORMAT_KEY, FileError, Row, VERSION_KEY, schema};
 
@@ -20,7 +21,7 @@ const BATCH: u64 = 1_024;
 /// Streams the rows of a table. After an error it ends.
 pub(crate) struct TableReader<R> {
     path: PathBuf,
-    file: SerializedFileReader<File>,
+    file: SerializedFileReader<CheckedFile>,
     columns: Vec<Column<R>>,
     /// The row group to open next.
     next_group: usize,
@@ -39,7 +40,7 @@ impl<R: Row> TableReader<R> {
     pub(crate) fn open(path: &Path, version: u64) -> Result<TableReader<R>, FileError> {
         let format = R::TABLE;
         let file = open_checked(path, format)?;
-        let file = guarded(|| SerializedFileReader::new(file).map_err(Problem::from))
+        let file = guarded(|| Ok(SerializedFileReader::new(CheckedFile::new(file)?)?))
             .map_err(|problem| metadata_error(path, problem.to_string()))?;
         let reader = TableReader {
             path: path.to_owned(),
