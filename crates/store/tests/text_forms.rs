@@ -146,6 +146,27 @@ fn every_form_written_is_told_by_its_content_and_read_back() {
 }
 
 #[test]
+fn after_an_error_no_form_has_more() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, format) in Format::NAMES.into_iter().filter(|(_, format)| *format != Format::Parquet) {
+        let path = folder.path().join(name);
+        let facts = WorkloadFacts { connections: 3, ..WorkloadFacts::default() };
+        let assumptions = Assumptions { rtt: Duration::from_millis(100) };
+        let mut writer = VectorWriter::create(Some(&path), format, Rows::Connections, assumptions, facts).unwrap();
+        support::plain(3, Duration::from_millis(7)).for_each(|vector| writer.write(&vector).unwrap());
+        writer.finish().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let last = text.trim_end().rfind('\n').unwrap();
+        std::fs::write(&path, format!("{}\nnothing known{}", &text[..last], &text[last..])).unwrap();
+        let mut file = VectorFile::open(&Input::File(path), None).unwrap();
+        let read = file.by_ref().take(10).collect::<Vec<_>>();
+        assert!(read.len() > 1, "{name}: what stands before is read");
+        assert_eq!(read.iter().position(Result::is_err), Some(read.len() - 1), "{name}: {read:?}");
+        assert!(file.next().is_none(), "{name}");
+    }
+}
+
+#[test]
 fn a_file_that_is_not_finished_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     for (name, format) in Format::NAMES {

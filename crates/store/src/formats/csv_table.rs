@@ -11,6 +11,7 @@ use super::MOST_ADUS;
 use super::error::{Flaw, FormatError};
 use super::lines::Lines;
 use super::notes::Notes;
+use super::reader::ReadVectors;
 use super::stored::{StoredAdu, StoredVector};
 
 /// Whether `head` begins one of the two forms; another program may have put names in quotation marks.
@@ -194,19 +195,18 @@ fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
     Ok(fields)
 }
 
-/// Reads the table of connections. After an error the iterator ends.
-pub struct CsvReader {
+/// Reads the table of connections.
+pub(super) struct CsvReader {
     lines: Lines,
     notes: Notes,
-    ended: bool,
 }
 
 /// Reads the vectors of a table in memory.
 ///
 /// # Errors
-/// As [`CsvReader`].
+/// If the header or a row is damaged.
 pub fn read(text: &[u8]) -> Result<Vec<ConnectionVector>, FormatError> {
-    CsvReader::new(Lines::of("vectors", text)?)?.collect()
+    CsvReader::new(Lines::of("vectors", text)?)?.read_all()
 }
 
 impl CsvReader {
@@ -232,18 +232,11 @@ impl CsvReader {
         if !header.iter().eq(columns().iter().map(String::as_str)) {
             return Err(lines.flaw(&Flaw::new("other columns than a table of connections has", EXPECTED)));
         }
-        Ok(CsvReader { lines, notes: Notes::default(), ended: false })
+        Ok(CsvReader { lines, notes: Notes::default() })
     }
+}
 
-    /// What was counted so far.
-    pub fn notes(&self) -> &Notes {
-        &self.notes
-    }
-
-    pub(crate) fn lines(&mut self) -> &mut Lines {
-        &mut self.lines
-    }
-
+impl ReadVectors for CsvReader {
     fn read_next(&mut self) -> Result<Option<ConnectionVector>, FormatError> {
         while self.lines.advance(MOST_LINE_BYTES)? {
             if self.lines.bytes().trim_ascii().is_empty() {
@@ -255,18 +248,13 @@ impl CsvReader {
         }
         Ok(None)
     }
-}
 
-impl Iterator for CsvReader {
-    type Item = Result<ConnectionVector, FormatError>;
+    fn notes(&self) -> &Notes {
+        &self.notes
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let next = self.read_next().transpose();
-        self.ended = !matches!(next, Some(Ok(_)));
-        next
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
     }
 }
 

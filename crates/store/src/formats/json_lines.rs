@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{Flaw, FormatError};
 use super::lines::Lines;
 use super::notes::Notes;
+use super::reader::ReadVectors;
 use super::stored::StoredVector;
 use crate::workload::WorkloadFacts;
 
@@ -70,21 +71,20 @@ impl<W: Write> JsonLinesWriter<W> {
     }
 }
 
-/// Reads JSON lines. After an error the iterator ends.
-pub struct JsonLinesReader {
+/// Reads JSON lines.
+pub(super) struct JsonLinesReader {
     lines: Lines,
     facts: WorkloadFacts,
     notes: Notes,
-    ended: bool,
 }
 
 /// Reads the vectors of a file in memory.
 ///
 /// # Errors
-/// As [`JsonLinesReader`].
+/// If the header or a connection is damaged, or the file was cut.
 pub fn read(text: &[u8]) -> Result<(Vec<ConnectionVector>, WorkloadFacts), FormatError> {
     let mut reader = JsonLinesReader::new(Lines::of("vectors", text)?)?;
-    let vectors = reader.by_ref().collect::<Result<_, _>>()?;
+    let vectors = reader.read_all()?;
     Ok((vectors, reader.facts))
 }
 
@@ -112,23 +112,11 @@ impl JsonLinesReader {
             serde_json::from_value(header.facts).map_err(flaw)
         };
         let facts = parse().map_err(|flaw| lines.flaw(&flaw))?;
-        Ok(JsonLinesReader { lines, facts, notes: Notes::default(), ended: false })
+        Ok(JsonLinesReader { lines, facts, notes: Notes::default() })
     }
+}
 
-    /// What the file says about itself.
-    pub fn facts(&self) -> &WorkloadFacts {
-        &self.facts
-    }
-
-    /// What was counted so far.
-    pub fn notes(&self) -> &Notes {
-        &self.notes
-    }
-
-    pub(crate) fn lines(&mut self) -> &mut Lines {
-        &mut self.lines
-    }
-
+impl ReadVectors for JsonLinesReader {
     fn read_next(&mut self) -> Result<Option<ConnectionVector>, FormatError> {
         while self.lines.advance(MOST_LINE_BYTES)? {
             let text = self.lines.text()?;
@@ -147,17 +135,16 @@ impl JsonLinesReader {
         }
         Ok(None)
     }
-}
 
-impl Iterator for JsonLinesReader {
-    type Item = Result<ConnectionVector, FormatError>;
+    fn notes(&self) -> &Notes {
+        &self.notes
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let next = self.read_next().transpose();
-        self.ended = !matches!(next, Some(Ok(_)));
-        next
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
+
+    fn facts(&self) -> Option<&WorkloadFacts> {
+        Some(&self.facts)
     }
 }

@@ -1,5 +1,6 @@
 //! Any file of vectors, told by its content.
 
+use std::iter;
 use std::path::Path;
 
 use flowloom_core::workload::ConnectionVector;
@@ -24,19 +25,35 @@ pub enum Clock {
     Absolute,
 }
 
-/// Reads the vectors of one text in the order of the text. After an error the iterator ends. Parquet is read by
-/// [`WorkloadReader`](crate::workload::WorkloadReader).
+/// What knows one format of text.
+pub(super) trait ReadVectors {
+    /// The next vector, `None` at the end of the text. Neither after that nor after an error may it be called again.
+    fn read_next(&mut self) -> Result<Option<ConnectionVector>, FormatError>;
+
+    /// What was counted so far.
+    fn notes(&self) -> &Notes;
+
+    /// The text, as far as it was not read.
+    fn lines(&mut self) -> &mut Lines;
+
+    /// What the text says about itself, in a format that does.
+    fn facts(&self) -> Option<&WorkloadFacts> {
+        None
+    }
+
+    /// The vectors that were not read yet.
+    fn read_all(&mut self) -> Result<Vec<ConnectionVector>, FormatError> {
+        iter::from_fn(|| self.read_next().transpose()).collect()
+    }
+}
+
+/// Reads the vectors of one text in the order of the text. It holds one vector. After an error the iterator ends.
+/// Parquet is read by [`WorkloadReader`](crate::workload::WorkloadReader).
 pub struct VectorFile {
     format: Format,
     name: String,
-    reader: Reader,
-}
-
-enum Reader {
-    Tmix(Box<TmixReader>),
-    Zeek(Box<ZeekReader>),
-    Csv(Box<CsvReader>),
-    JsonLines(Box<JsonLinesReader>),
+    reader: Box<dyn ReadVectors + Send>,
+    ended: bool,
 }
 
 /// The first bytes of the file at `path`, decompressed: what [`Format::of_content`] looks at.
@@ -68,14 +85,14 @@ impl VectorFile {
                     })?
             }
         };
-        let reader = match format {
+        let reader: Box<dyn ReadVectors + Send> = match format {
             Format::Parquet => return Err(foreign("it is a Parquet file, and text was expected".to_owned())),
-            Format::Tmix(_) => Reader::Tmix(Box::new(TmixReader::new(lines))),
-            Format::Zeek => Reader::Zeek(Box::new(ZeekReader::new(lines)?)),
-            Format::Csv => Reader::Csv(Box::new(CsvReader::new(lines)?)),
-            Format::JsonLines => Reader::JsonLines(Box::new(JsonLinesReader::new(lines)?)),
+            Format::Tmix(_) => Box::new(TmixReader::new(lines)),
+            Format::Zeek => Box::new(ZeekReader::new(lines)?),
+            Format::Csv => Box::new(CsvReader::new(lines)?),
+            Format::JsonLines => Box::new(JsonLinesReader::new(lines)?),
         };
-        Ok(VectorFile { format, name, reader })
+        Ok(VectorFile { format, name, reader, ended: false })
     }
 
     /// What it is.
@@ -90,29 +107,12 @@ impl VectorFile {
 
     /// What it says about itself, if it is one of Flowloom's own formats that do.
     pub fn facts(&self) -> Option<&WorkloadFacts> {
-        match &self.reader {
-            Reader::JsonLines(reader) => Some(reader.facts()),
-            Reader::Tmix(_) | Reader::Zeek(_) | Reader::Csv(_) => None,
-        }
+        self.reader.facts()
     }
 
     /// What was counted so far.
     pub fn notes(&self) -> &Notes {
-        match &self.reader {
-            Reader::Tmix(reader) => reader.notes(),
-            Reader::Zeek(reader) => reader.notes(),
-            Reader::Csv(reader) => reader.notes(),
-            Reader::JsonLines(reader) => reader.notes(),
-        }
-    }
-
-    fn lines(&mut self) -> &mut Lines {
-        match &mut self.reader {
-            Reader::Tmix(reader) => reader.lines(),
-            Reader::Zeek(reader) => reader.lines(),
-            Reader::Csv(reader) => reader.lines(),
-            Reader::JsonLines(reader) => reader.lines(),
-        }
+        self.reader.notes()
     }
 
     /// The file as the user named it; `standard input` for `-`.
@@ -122,7 +122,7 @@ impl VectorFile {
 
     /// Bytes of the file read so far.
     pub fn bytes_read(&mut self) -> u64 {
-        self.lines().bytes_read()
+        self.reader.lines().bytes_read()
     }
 
     /// The file as a workload made from it remembers it; reads what is left of it.
@@ -130,7 +130,7 @@ impl VectorFile {
     /// # Errors
     /// If it cannot be read.
     pub fn input_file(&mut self) -> Result<InputFile, FormatError> {
-        let lines = self.lines();
+        let lines = self.reader.lines();
         let (sha256, bytes) = (lines.sha256()?, lines.bytes_read());
         Ok(InputFile { name: Some(self.name.clone()), sha256, bytes })
     }
@@ -140,11 +140,11 @@ impl Iterator for VectorFile {
     type Item = Result<ConnectionVector, FormatError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match &mut self.reader {
-            Reader::Tmix(reader) => reader.next(),
-            Reader::Zeek(reader) => reader.next(),
-            Reader::Csv(reader) => reader.next(),
-            Reader::JsonLines(reader) => reader.next(),
+        if self.ended {
+            return None;
         }
+        let next = self.reader.read_next().transpose();
+        self.ended = !matches!(next, Some(Ok(_)));
+        next
     }
 }

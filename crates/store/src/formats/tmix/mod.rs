@@ -8,7 +8,8 @@ mod read;
 mod rows;
 mod write;
 
-pub use read::{TmixReader, read};
+pub(super) use read::TmixReader;
+pub use read::read;
 pub use write::{Assumptions, TmixWriter};
 
 use flowloom_core::workload::Side;

@@ -9,15 +9,14 @@ use super::super::MOST_ADUS;
 use super::super::error::{Flaw, FormatError};
 use super::super::lines::Lines;
 use super::super::notes::{Notes, Remark};
+use super::super::reader::ReadVectors;
 use super::{After, MOST_MICROS, Row, Spelling, rows};
 
 /// Longest line: real ones have a few dozen characters, comments may have more.
 const MOST_LINE_BYTES: usize = 1 << 16;
 
 /// Reads Tmix connection vectors one after the other, in the order of the file. It holds one vector.
-///
-/// After an error the iterator ends.
-pub struct TmixReader {
+pub(in crate::formats) struct TmixReader {
     lines: Lines,
     spelling: Option<Spelling>,
     /// The vector whose lines are being read.
@@ -25,7 +24,6 @@ pub struct TmixReader {
     initiator_side: LinkSide,
     notes: Notes,
     last_start: Time,
-    ended: bool,
 }
 
 /// A header and what followed it so far.
@@ -46,10 +44,10 @@ struct Block {
 /// Reads the vectors of a file in memory.
 ///
 /// # Errors
-/// As [`TmixReader`].
+/// If a line is damaged, or stands where it cannot.
 pub fn read(text: &[u8]) -> Result<(Vec<ConnectionVector>, Notes), FormatError> {
     let mut reader = TmixReader::new(Lines::of("vectors", text)?);
-    let vectors = reader.by_ref().collect::<Result<_, _>>()?;
+    let vectors = reader.read_all()?;
     Ok((vectors, reader.notes))
 }
 
@@ -66,58 +64,7 @@ impl TmixReader {
             initiator_side,
             notes: Notes::default(),
             last_start: Time::ZERO,
-            ended: false,
         }
-    }
-
-    /// The spelling of the file, known once a vector was read.
-    pub fn spelling(&self) -> Option<Spelling> {
-        self.spelling
-    }
-
-    /// What was counted so far.
-    pub fn notes(&self) -> &Notes {
-        &self.notes
-    }
-
-    pub(crate) fn lines(&mut self) -> &mut Lines {
-        &mut self.lines
-    }
-
-    /// Lines read so far.
-    pub fn line(&self) -> u64 {
-        self.lines.number()
-    }
-
-    fn read_next(&mut self) -> Result<Option<ConnectionVector>, FormatError> {
-        while self.lines.advance(MOST_LINE_BYTES)? {
-            // Comments may be older than UTF-8.
-            if self.lines.bytes().trim_ascii_start().starts_with(b"#") {
-                continue;
-            }
-            let text = self.lines.text()?;
-            let mut tokens = text.split('#').next().unwrap_or_default().split_ascii_whitespace();
-            let Some(word) = tokens.next() else { continue };
-            match Spelling::of(word) {
-                Some(spelling) => {
-                    let at = self.lines.number();
-                    let begun = self.begin(spelling, word, tokens, at).map_err(|flaw| self.lines.flaw(&flaw))?;
-                    self.spelling = Some(spelling);
-                    if let Some(before) = self.block.replace(begun) {
-                        return self.end(before).map(Some);
-                    }
-                }
-                None => {
-                    let spelling = self.spelling;
-                    let taken = match &mut self.block {
-                        None => Err(Flaw::new("this stands before the first header", HEADERS)),
-                        Some(block) => block.take(word, tokens, spelling),
-                    };
-                    taken.map_err(|flaw| self.lines.flaw(&flaw))?;
-                }
-            }
-        }
-        self.block.take().map(|last| self.end(last)).transpose()
     }
 
     /// Reads a header.
@@ -193,16 +140,44 @@ impl TmixReader {
     }
 }
 
-impl Iterator for TmixReader {
-    type Item = Result<ConnectionVector, FormatError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
+impl ReadVectors for TmixReader {
+    fn read_next(&mut self) -> Result<Option<ConnectionVector>, FormatError> {
+        while self.lines.advance(MOST_LINE_BYTES)? {
+            // Comments may be older than UTF-8.
+            if self.lines.bytes().trim_ascii_start().starts_with(b"#") {
+                continue;
+            }
+            let text = self.lines.text()?;
+            let mut tokens = text.split('#').next().unwrap_or_default().split_ascii_whitespace();
+            let Some(word) = tokens.next() else { continue };
+            match Spelling::of(word) {
+                Some(spelling) => {
+                    let at = self.lines.number();
+                    let begun = self.begin(spelling, word, tokens, at).map_err(|flaw| self.lines.flaw(&flaw))?;
+                    self.spelling = Some(spelling);
+                    if let Some(before) = self.block.replace(begun) {
+                        return self.end(before).map(Some);
+                    }
+                }
+                None => {
+                    let spelling = self.spelling;
+                    let taken = match &mut self.block {
+                        None => Err(Flaw::new("this stands before the first header", HEADERS)),
+                        Some(block) => block.take(word, tokens, spelling),
+                    };
+                    taken.map_err(|flaw| self.lines.flaw(&flaw))?;
+                }
+            }
         }
-        let next = self.read_next().transpose();
-        self.ended = !matches!(next, Some(Ok(_)));
-        next
+        self.block.take().map(|last| self.end(last)).transpose()
+    }
+
+    fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
     }
 }
 

@@ -10,7 +10,8 @@ mod state;
 mod tsv;
 mod write;
 
-pub use read::{ZeekReader, read};
+pub(super) use read::ZeekReader;
+pub use read::read;
 pub use write::ZeekWriter;
 
 /// Whether `head` begins a Zeek log in TSV, whatever its kind: a directive, be it below comments that somebody added.

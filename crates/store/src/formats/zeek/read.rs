@@ -5,6 +5,7 @@ use flowloom_core::workload::ConnectionVector;
 use super::super::error::FormatError;
 use super::super::lines::Lines;
 use super::super::notes::Notes;
+use super::super::reader::ReadVectors;
 use super::tsv::{Header, Refusal};
 use super::{is_tsv, json};
 
@@ -12,23 +13,20 @@ use super::{is_tsv, json};
 const MOST_LINE_BYTES: usize = 1 << 20;
 
 /// Reads conn.log, TSV or JSON lines, one log or several pasted together. Starts are times since 1970.
-///
-/// After an error the iterator ends.
-pub struct ZeekReader {
+pub(in crate::formats) struct ZeekReader {
     lines: Lines,
     /// The directives of a TSV log; `None` for JSON lines.
     header: Option<Header>,
     notes: Notes,
-    ended: bool,
 }
 
 /// Reads the vectors of a log in memory.
 ///
 /// # Errors
-/// As [`ZeekReader`].
+/// If it is another log, or a row is damaged.
 pub fn read(text: &[u8]) -> Result<(Vec<ConnectionVector>, Notes), FormatError> {
     let mut reader = ZeekReader::new(Lines::of("conn.log", text)?)?;
-    let vectors = reader.by_ref().collect::<Result<_, _>>()?;
+    let vectors = reader.read_all()?;
     Ok((vectors, reader.notes))
 }
 
@@ -36,18 +34,11 @@ impl ZeekReader {
     /// Reads `lines`.
     pub(crate) fn new(mut lines: Lines) -> Result<ZeekReader, FormatError> {
         let header = is_tsv(lines.head()?).then(Header::default);
-        Ok(ZeekReader { lines, header, notes: Notes::default(), ended: false })
+        Ok(ZeekReader { lines, header, notes: Notes::default() })
     }
+}
 
-    /// What was counted so far.
-    pub fn notes(&self) -> &Notes {
-        &self.notes
-    }
-
-    pub(crate) fn lines(&mut self) -> &mut Lines {
-        &mut self.lines
-    }
-
+impl ReadVectors for ZeekReader {
     fn read_next(&mut self) -> Result<Option<ConnectionVector>, FormatError> {
         while self.lines.advance(MOST_LINE_BYTES)? {
             let text = self.lines.text()?;
@@ -79,17 +70,12 @@ impl ZeekReader {
         }
         Ok(None)
     }
-}
 
-impl Iterator for ZeekReader {
-    type Item = Result<ConnectionVector, FormatError>;
+    fn notes(&self) -> &Notes {
+        &self.notes
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let next = self.read_next().transpose();
-        self.ended = !matches!(next, Some(Ok(_)));
-        next
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
     }
 }
