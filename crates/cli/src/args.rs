@@ -105,10 +105,10 @@ pub struct Capture {
     #[arg(long)]
     pub complete_only: bool,
     /// A connection ends after this long without a packet [flow records: 60s]
-    #[arg(long, value_name = "TIME", default_value = "1h")]
+    #[arg(long, value_name = "TIME", default_value = "1h", allow_hyphen_values = true)]
     pub idle_timeout: Duration,
     /// A flow of UDP or QUIC datagrams ends after this long without one
-    #[arg(long, value_name = "TIME", default_value = "60s")]
+    #[arg(long, value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
     pub udp_idle_timeout: Duration,
     /// Leave UDP and QUIC out
     #[arg(long)]
@@ -120,16 +120,16 @@ pub struct Capture {
     #[arg(long)]
     pub vlan_key: bool,
     /// Memory for connections; above it those end that were silent for longest
-    #[arg(long, value_name = "SIZE", default_value = "4gb")]
+    #[arg(long, value_name = "SIZE", default_value = "4gb", allow_hyphen_values = true)]
     pub max_memory: Memory,
     /// Threads for reading captures; the result is the same with any number [default: the cores, at most 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), allow_negative_numbers = true)]
     pub threads: Option<u16>,
     /// Take flow records although they were made from a sample of the packets
     #[arg(long)]
     pub allow_sampled: bool,
     /// The longest time after which the exporter of flow records sends a slice of a flow that goes on
-    #[arg(long, value_name = "TIME", default_value = "30min")]
+    #[arg(long, value_name = "TIME", default_value = "30min", allow_hyphen_values = true)]
     pub active_timeout: Duration,
     /// Leave the names of the input files out of everything that is written
     #[arg(long)]
@@ -291,10 +291,10 @@ pub struct Live {
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
     /// Capture for this long
-    #[arg(long, value_name = "TIME", requires = "interface", conflicts_with = "captures")]
+    #[arg(long, value_name = "TIME", requires = "interface", conflicts_with = "captures", allow_hyphen_values = true)]
     pub duration: Option<Duration>,
     /// Capture so many packets
-    #[arg(long, value_name = "N", requires = "interface", conflicts_with = "captures")]
+    #[arg(long, value_name = "N", requires = "interface", conflicts_with = "captures", value_parser = whole, allow_negative_numbers = true)]
     pub packets: Option<u64>,
     /// Capture only packets from and to this host, broadcast and multicast
     #[arg(long, requires = "interface", conflicts_with = "captures")]
@@ -346,7 +346,7 @@ pub struct Convert {
     #[arg(long)]
     pub adus: bool,
     /// For Tmix: the round-trip time of connections of which it is not known [default: the median of the known ones]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub rtt: Option<Duration>,
     /// Replace the output if it exists
     #[arg(long)]
@@ -360,6 +360,11 @@ pub struct Convert {
     /// How to answer
     #[command(flatten)]
     pub form: Form,
+}
+
+/// A count or a seed.
+fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("not a whole number from 0 to {}", u64::MAX))
 }
 
 /// Forms that are written, by name.
@@ -391,7 +396,7 @@ pub struct Describe {
     #[arg(long)]
     pub conversations: bool,
     /// A silence this long ends a conversation
-    #[arg(long, value_name = "TIME", default_value = "20min", requires = "conversations")]
+    #[arg(long, value_name = "TIME", default_value = "20min", requires = "conversations", allow_hyphen_values = true)]
     pub silence: Duration,
     /// How to read a capture
     #[command(flatten)]
@@ -428,25 +433,25 @@ pub struct Run {
     #[arg(long, allow_hyphen_values = true)]
     pub rate: Option<Quantity<RateChoice>>,
     /// Propagation delay of the bottleneck, one way
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub delay: Option<Quantity<Duration>>,
     /// Queue limit: "65000p" in packets or "64k" in bytes
-    #[arg(long, value_name = "LIMIT")]
+    #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
     pub queue: Option<Quantity<Limit>>,
     /// Replay no wait shorter than this ("0ms" takes all, "500ms" leaves short ones to the network)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub wait_min: Option<Quantity<Duration>>,
     /// What to take off a measured wait before replaying it
     #[arg(long, value_enum)]
     pub wait_correct: Option<Correction>,
     /// How long connections start [default: the length of the capture]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<Quantity<Duration>>,
     /// Seed; may be repeated for several runs
-    #[arg(long = "seed", value_name = "N")]
+    #[arg(long = "seed", value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
     /// Threads for runs with several seeds [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub jobs: Option<u16>,
     /// Also write the packets that pass the monitor to link.pcap in the run folder
     #[arg(long)]
@@ -494,7 +499,27 @@ pub struct Doctor {
 
 #[cfg(test)]
 mod tests {
+    use clap::{CommandFactory, Error, error::ErrorKind};
+
     use super::*;
+
+    /// Otherwise a minus sign makes an option of the value, and the error speaks of that.
+    #[test]
+    fn what_is_wrong_with_a_negative_value_is_said_of_the_value() {
+        let mut options = 0;
+        for command in Cli::command().get_subcommands() {
+            for option in command.get_arguments().filter_map(|argument| {
+                let name = argument.get_value_names()?.first()?.as_str();
+                ["TIME", "SIZE", "LIMIT", "RATE", "N"].contains(&name).then(|| argument.get_long())?
+            }) {
+                let words = ["flowloom", command.get_name(), &format!("--{option}"), "-5"];
+                let kind = Cli::try_parse_from(words).as_ref().map_err(Error::kind).err();
+                assert_eq!(kind, Some(ErrorKind::ValueValidation), "{words:?}");
+                options += 1;
+            }
+        }
+        assert!(options > 20, "{options} options");
+    }
 
     #[test]
     fn sizes_of_memory_have_a_unit_and_a_least_value() {
