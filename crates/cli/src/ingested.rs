@@ -8,6 +8,7 @@ use flowloom_core::extract::{Class, Counts, FlowCounts, SideRule, TrafficSeries}
 use flowloom_core::wire::SetAsideCounts;
 use flowloom_core::workload::{InitiatorRule, LinkSide, Pattern, PerSide, Repaired, Repeated};
 use flowloom_report::describe::ClassShare;
+use flowloom_report::text::{counted, thousands};
 use flowloom_store::capture::{Format, InputFacts, Skipped};
 use flowloom_store::workload::{
     CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PerSideBytes, Provenance,
@@ -195,7 +196,7 @@ impl Ingested {
         if self.counts.packets + datagrams.packets == 0 {
             let wanted = if self.options.tcp_only { "TCP" } else { "TCP or UDP" };
             warn(
-                format!("none of the {} packets is {wanted} that could be read", self.packets),
+                format!("none of the {} packets is {wanted} that could be read", thousands(self.packets)),
                 "`flowloom describe` says what they are; capture with `tcpdump -s 96 tcp or udp`",
             );
         } else if self.counts.packets == 0 {
@@ -223,20 +224,15 @@ impl Ingested {
                 format!(
                     "--monitor {} says the capture was made there, but the way to that end and back is longer than 5 ms for {} of {} connections",
                     self.options.monitor.word(),
-                    self.counts.long_near_transits,
-                    self.counts.near_transits
+                    thousands(self.counts.long_near_transits),
+                    thousands(self.counts.near_transits)
                 ),
                 "leave --monitor out unless the capture was made at that end",
             );
         }
         let unknown = self.counts.side_rule(SideRule::Unknown);
         if unknown > 0 && replayable > 0 {
-            warn(
-                format!(
-                    "the side of the link is unknown for {unknown} connections; their initiators are taken as left"
-                ),
-                "say which addresses are on the left with --inside PREFIX",
-            );
+            warn(unknown_side(unknown), "say which addresses are on the left with --inside PREFIX");
         }
         let jumps: u64 = self.inputs.iter().map(|input| input.jumps).sum();
         if jumps > 0 {
@@ -261,12 +257,12 @@ impl Ingested {
         let drops: u64 = self.inputs.iter().filter_map(|input| input.drops).sum();
         if drops > 0 && self.inputs.iter().any(|input| input.format == Format::Interface) {
             warn(
-                format!("the kernel lost {drops} packets, because extraction could not keep up"),
+                format!("the kernel lost {}, because extraction could not keep up", counted(drops, "packet")),
                 "what they carried counts as missing; capture to a file with `tcpdump -s 96` and extract that",
             );
         } else if drops > 0 {
             warn(
-                format!("the capture lost {drops} packets, by the capturing system's own count"),
+                format!("the capture lost {}, by the capturing system's own count", counted(drops, "packet")),
                 "what they carried counts as missing; capture headers only, or to a faster disk",
             );
         }
@@ -282,41 +278,44 @@ impl Ingested {
         if memory_ended > 0 {
             warn(
                 format!(
-                    "{memory_ended} connections were ended because memory was full; what was left of them may count again"
+                    "{} ended early because memory was full; what follows of theirs may count again",
+                    counted(memory_ended, "connection")
                 ),
                 "raise --max-memory, or lower --idle-timeout",
             );
         }
         if datagrams.memory_ended > 0 {
             warn(
-                format!("{} flows of datagrams were cut because memory was full", datagrams.memory_ended),
+                format!("{} cut because memory was full", counted(datagrams.memory_ended, "datagram flow")),
                 "raise --max-memory, or lower --udp-idle-timeout",
             );
         }
         if vlan_changes > 0 {
             warn(
                 format!(
-                    "{vlan_changes} connections have packets of one end in two VLANs: different ones may be mixed up"
+                    "{} with packets of one end in two VLANs: different ones may be mixed up",
+                    counted(vlan_changes, "connection")
                 ),
                 "--vlan-key keeps connections in different VLANs apart",
             );
         }
         if vlan_halves > 0 {
             warn(
-                format!("{vlan_halves} connections have each end in a VLAN of its own and fall into two halves"),
+                format!("{} with each end in a VLAN of its own, in two halves", counted(vlan_halves, "connection")),
                 "leave out --vlan-key",
             );
         }
         if straggler_bytes > 0 {
             warn(
                 format!(
-                    "{straggler_bytes} bytes of data came long after their connections had closed, and are in no vector"
+                    "{} of data came long after their connections had closed, and are in no vector",
+                    counted(straggler_bytes, "byte")
                 ),
                 "see docs/extraction.md on closed connections",
             );
         }
         if self.interrupted {
-            warn(format!("interrupted after {} packets", self.packets), "the part that was read is kept");
+            warn(format!("interrupted after {}", counted(self.packets, "packet")), "the part that was read is kept");
         }
         warnings
     }
@@ -531,7 +530,28 @@ impl Ingested {
     }
 }
 
+/// Warns of connections and flows whose side of the link is unknown.
+pub fn unknown_side(vectors: u64) -> String {
+    let initiators = if vectors == 1 { "its initiator is" } else { "their initiators are" };
+    format!("the side of the link is unknown for {}; {initiators} taken as left", counted(vectors, "vector"))
+}
+
 /// How often.
 fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+    if count == 1 { "once".to_owned() } else { format!("{} times", thousands(count)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_nouns_agree() {
+        assert_eq!(unknown_side(1), "the side of the link is unknown for 1 vector; its initiator is taken as left");
+        assert_eq!(
+            unknown_side(1_723),
+            "the side of the link is unknown for 1,723 vectors; their initiators are taken as left"
+        );
+        assert_eq!((times(1), times(1_000)), ("once".to_owned(), "1,000 times".to_owned()));
+    }
 }

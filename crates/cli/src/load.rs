@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flowloom_core::extract::Prefix;
 use flowloom_core::time::Time;
 use flowloom_core::wire::Address;
-use flowloom_core::workload::{ConnectionVector, Evidence, Host, LinkSide, Side};
+use flowloom_core::workload::{ConnectionVector, Evidence, Host, LinkSide, Protocol, Side};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::capture::Input;
 use flowloom_store::flows::{self, FlowError, FlowFacts, MergeFacts, MergeOptions};
@@ -17,6 +17,7 @@ use crate::args;
 use crate::failure::{Exit, Failure};
 use crate::hosts;
 use crate::ingest;
+use crate::ingested;
 use crate::input::Kind;
 use crate::interrupt;
 use crate::output::Manner;
@@ -130,7 +131,7 @@ pub fn open(
     let unknown = loaded.facts.capture.unknown_side_connections;
     if unknown > 0 && !own_files && kind != Kind::Capture {
         loaded.warnings.push((
-            format!("the side of the link is unknown for {unknown} connections; their initiators are taken as left"),
+            ingested::unknown_side(unknown),
             "say which addresses are on the left with --inside PREFIX".to_owned(),
         ));
     }
@@ -144,6 +145,11 @@ pub fn open(
     let told = loaded.warnings.iter().map(|(cause, remedy)| format!("{cause} (remedy: {remedy})"));
     loaded.facts.capture.warnings.extend(told);
     Ok(loaded)
+}
+
+/// Whether only the totals of this connection are known: it comes from flow records.
+pub fn is_of_totals(vector: &ConnectionVector) -> bool {
+    vector.evidence == Evidence::FlowRecord && vector.protocol == Protocol::Tcp
 }
 
 impl Loaded {

@@ -51,6 +51,8 @@ pub struct Original {
     pub duration_ns: u64,
     /// TCP connections in it, those that are not replayed too.
     pub connections: u64,
+    /// Replayed TCP connections that began in the window and of which only totals are known (flow records).
+    pub totals_only: u64,
     /// What is not replayed: reason and count.
     pub set_aside: BTreeMap<String, u64>,
 }

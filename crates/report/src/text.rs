@@ -27,6 +27,20 @@ pub fn thousands(count: u64) -> String {
     text
 }
 
+/// `1 flow`, `2 flows`.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
+/// Connections by how their ends took turns; `totals_only` are those of flow records, which do not say it.
+pub fn by_pattern(sequential: u64, concurrent: u64, totals_only: u64) -> String {
+    let of_pattern = [(sequential, "sequential"), (concurrent, "concurrent")];
+    let of_pattern = of_pattern.into_iter().filter(|(count, _)| totals_only == 0 || *count > 0);
+    let totals_only = (totals_only > 0).then_some((totals_only, "known by totals only"));
+    let kinds = of_pattern.chain(totals_only).map(|(count, name)| format!("{} {name}", thousands(count)));
+    kinds.collect::<Vec<_>>().join(", ")
+}
+
 /// What a run replayed, what came of it and whether to believe it, as `run` prints it. `colour` is for the verdict and
 /// for what needs attention.
 pub fn run_text(run: &Run, colour: bool) -> String {
@@ -112,10 +126,9 @@ pub(crate) fn preamble(run: &Run) -> Vec<(String, String)> {
         let (start, end) = measured.window;
         parts.push(format!("window {}-{}", start.since(Time::ZERO), end.since(Time::ZERO)));
     }
-    let connections = thousands(started);
-    let sequential = thousands(measured.sequential);
-    parts
-        .push(format!("{connections} TCP connections ({sequential} sequential, {} concurrent)", thousands(concurrent)));
+    let totals_only = run.facts.original.as_ref().map_or(0, |original| original.totals_only);
+    let kinds = by_pattern(measured.sequential.saturating_sub(totals_only), concurrent, totals_only);
+    parts.push(format!("{} ({kinds})", counted(started, "TCP connection")));
     parts.push(format!("{} payload", Unit::Bytes.show(measured.payload_bytes as f64)));
     let source = run.facts.source_name().unwrap_or("workload");
     let mut lines = vec![(format!("{source:14}"), parts.join(", "))];
@@ -227,6 +240,13 @@ mod tests {
         assert!(text.lines().count() > 1);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert!(text.lines().nth(1).unwrap().starts_with("      word"));
+    }
+
+    #[test]
+    fn connections_of_flow_records_are_not_called_sequential() {
+        assert_eq!(by_pattern(0, 2, 0), "0 sequential, 2 concurrent");
+        assert_eq!(by_pattern(0, 0, 1_000), "1,000 known by totals only");
+        assert_eq!(by_pattern(3, 0, 1), "3 sequential, 1 known by totals only");
     }
 
     #[test]

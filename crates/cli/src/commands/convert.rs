@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use flowloom_core::time::Duration;
 use flowloom_report::facts::set_aside_text;
-use flowloom_report::metric::Unit;
-use flowloom_report::text::thousands;
+use flowloom_report::text::counted;
 use flowloom_store::formats::{Assumptions, Format, FormatError, Notes, Rows, VectorWriter};
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 use serde_json::json;
@@ -39,6 +38,13 @@ pub struct Job<'a> {
     pub capture: &'a args::Capture,
     /// What to keep of addresses.
     pub hosts: &'a args::Hosts,
+}
+
+/// What was written.
+struct Written {
+    notes: Notes,
+    /// Connections of which only totals are known.
+    totals_only: u64,
 }
 
 /// Runs the command.
@@ -125,19 +131,19 @@ impl Job<'_> {
             return Err(empty(&facts));
         }
         let rtt = self.assumed_rtt(&facts)?;
-        let Some(notes) = self.write(&mut loaded, rtt)? else { return Ok(Exit::Done) };
-        loaded.warnings.extend(load::of_notes(&notes, None));
+        let Some(written) = self.write(&mut loaded, rtt)? else { return Ok(Exit::Done) };
+        loaded.warnings.extend(load::of_notes(&written.notes, None));
         loaded.warnings.extend(self.lost(&facts));
         loaded.warn(manner);
         hosts::warn(self.hosts, manner);
         if self.output.is_some() {
-            manner.answer(|| self.object(&loaded, notes.vectors), || self.sentence(&facts, notes.vectors))?;
+            manner.answer(|| self.object(&loaded, written.notes.vectors), || self.sentence(&facts, &written))?;
         }
         Ok(Exit::Done)
     }
 
     /// Writes all of it; `None` if who read standard output has gone, which is no error.
-    fn write(&self, loaded: &mut Loaded, rtt: Duration) -> Result<Option<Notes>, Failure> {
+    fn write(&self, loaded: &mut Loaded, rtt: Duration) -> Result<Option<Written>, Failure> {
         let has_left = |error: &FormatError| match error {
             FormatError::Write { source, .. } => self.output.is_none() && source.kind() == ErrorKind::BrokenPipe,
             _ => false,
@@ -145,15 +151,18 @@ impl Job<'_> {
         let facts = loaded.facts.clone();
         let mut writer = VectorWriter::create(self.output, self.to, self.rows, Assumptions { rtt }, facts)
             .map_err(load::unreadable)?;
+        let mut totals_only = 0;
         for vector in &mut loaded.vectors {
-            match writer.write(&vector?) {
+            let vector = vector?;
+            totals_only += u64::from(load::is_of_totals(&vector));
+            match writer.write(&vector) {
                 Err(error) if has_left(&error) => return Ok(None),
                 written => written.map_err(load::unreadable)?,
             }
         }
         match writer.finish() {
             Err(error) if has_left(&error) => Ok(None),
-            finished => finished.map(Some).map_err(load::unreadable),
+            finished => finished.map(|notes| Some(Written { notes, totals_only })).map_err(load::unreadable),
         }
     }
 
@@ -199,21 +208,22 @@ impl Job<'_> {
         })
     }
 
-    fn sentence(&self, facts: &WorkloadFacts, written: u64) -> String {
+    fn sentence(&self, facts: &WorkloadFacts, written: &Written) -> String {
         let capture = &facts.capture;
         let mut text = format!(
-            "{} connections ({} sequential, {} concurrent), {}, {} payload\n",
-            thousands(facts.connections),
-            thousands(capture.connections.sequential),
-            thousands(capture.connections.concurrent),
+            "{}, {}\n",
             Duration::from_nanos(capture.duration_ns),
-            Unit::Bytes.show((capture.payload_bytes.initiator + capture.payload_bytes.acceptor) as f64),
+            extract::contents(capture, facts.connections.saturating_sub(facts.datagram_flows), written.totals_only),
         );
         if !capture.set_aside.is_empty() {
             text.push_str(&format!("  set aside   {}\n", set_aside_text(&capture.set_aside)));
         }
         let output = self.output.map_or_else(String::new, |path| path.display().to_string());
-        text.push_str(&format!("  {:<11} {output}, {} connections\n", Kind::of(self.to).name(), thousands(written)));
+        text.push_str(&format!(
+            "  {:<11} {output}, {}\n",
+            Kind::of(self.to).name(),
+            counted(written.notes.vectors, "vector")
+        ));
         text
     }
 }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use flowloom_core::workload::ConnectionVector;
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::metric::Unit;
-use flowloom_report::text::thousands;
+use flowloom_report::text::{by_pattern, counted};
 use serde_json::json;
 
 use flowloom_store::formats::{Format, Rows};
-use flowloom_store::workload::{DatagramFacts, WorkloadWriter};
+use flowloom_store::workload::{CaptureFacts, ConnectionCounts, DatagramFacts, WorkloadWriter};
 
 use crate::args;
 use crate::commands::convert::Job;
@@ -73,28 +73,35 @@ pub fn folder(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// `connections` of TCP, of which `totals_only` are known by totals only, the flows of datagrams beside them, and the
+/// payload of all.
+pub fn contents(facts: &CaptureFacts, connections: u64, totals_only: u64) -> String {
+    let DatagramFacts { udp, quic } = facts.datagrams;
+    let ConnectionCounts { sequential, concurrent, .. } = facts.connections;
+    let kinds = by_pattern(sequential.saturating_sub(totals_only), concurrent, totals_only);
+    let mut text = format!("{} ({kinds})", counted(connections, "TCP connection"));
+    for (flows, noun) in
+        [(udp.flows, "UDP flow"), (quic.flows, "QUIC flow")].into_iter().filter(|(flows, _)| *flows > 0)
+    {
+        text.push_str(&format!(", {}", counted(flows, noun)));
+    }
+    // A file may state anything.
+    let payload = [facts.payload_bytes, udp.payload_bytes, quic.payload_bytes]
+        .iter()
+        .flat_map(|bytes| [bytes.initiator, bytes.acceptor])
+        .fold(0, u64::saturating_add);
+    text.push_str(&format!(", {} payload", Unit::Bytes.show(payload as f64)));
+    text
+}
+
 /// What was read and what came of it, in two or three lines.
 fn sentence(ingested: &Ingested, output: &Path) -> String {
     let facts = ingested.facts();
-    let connections = facts.connections;
-    let DatagramFacts { udp, quic } = facts.datagrams;
-    let flows: String = [(udp, "UDP"), (quic, "QUIC")]
-        .into_iter()
-        .filter(|(counts, _)| counts.flows > 0)
-        .map(|(counts, name)| {
-            let noun = if counts.flows == 1 { "flow" } else { "flows" };
-            format!(", {} {name} {noun}", thousands(counts.flows))
-        })
-        .collect();
-    let payload = [facts.payload_bytes, udp.payload_bytes, quic.payload_bytes];
     let mut text = format!(
-        "{} packets, {}, {} TCP connections ({} sequential, {} concurrent){flows}, {} payload\n",
-        thousands(facts.packets),
+        "{}, {}, {}\n",
+        counted(facts.packets, "packet"),
         Unit::Time.show(facts.duration_ns as f64),
-        thousands(connections.total),
-        thousands(connections.sequential),
-        thousands(connections.concurrent),
-        Unit::Bytes.show(payload.iter().map(|bytes| bytes.initiator + bytes.acceptor).sum::<u64>() as f64),
+        contents(&facts, facts.connections.total, 0),
     );
     if !facts.set_aside.is_empty() {
         text.push_str(&format!("  set aside   {}\n", set_aside_text(&facts.set_aside)));

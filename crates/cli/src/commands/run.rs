@@ -1,14 +1,15 @@
 //! `flowloom run`: replay a capture, a workload or an experiment, measure, compare with the original, report.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Evidence, LinkSide, Protocol};
+use flowloom_core::workload::{ConnectionVector, LinkSide};
 use flowloom_report::facts::set_aside_text;
+use flowloom_report::text::{counted, thousands};
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
 use flowloom_sim::{Config, Progress as SimProgress, RunError, Summary};
 use flowloom_store::addresses::AddressBook;
@@ -194,7 +195,7 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
 
 const WORKLOAD_FILE: &str = "workload.parquet";
 
-/// Writes vectors of other forms as a workload, which says what of a replay of them is an assumption.
+/// Writes vectors of other forms as a workload.
 fn other_forms(
     plan: &Plan,
     capture: &args::Capture,
@@ -203,24 +204,14 @@ fn other_forms(
     manner: Manner,
 ) -> Result<WorkloadFacts, Failure> {
     let mut loaded = load::open(&plan.sources, plan.kind, capture, &args::Hosts::default(), scratch, manner)?;
-    let mut totals = 0u64;
     for vector in &mut loaded.vectors {
-        let vector = vector?;
-        totals += u64::from(vector.evidence == Evidence::FlowRecord && vector.protocol == Protocol::Tcp);
-        writer.write(&vector).map_err(Failure::new)?;
+        writer.write(&vector?).map_err(Failure::new)?;
     }
     if loaded.facts.connections == loaded.facts.datagram_flows {
         // Otherwise they are part of the answer.
         loaded.warn(manner);
     }
-    let mut facts = loaded.facts;
-    if totals > 0 {
-        facts.capture.warnings.push(format!(
-            "connections of which only totals are known: {totals}; each is replayed as one request and one response \
-             without waits, over an assumed round-trip time: numbers and volumes can be compared with the original, times \
-             cannot (remedy: extract from the packets, if they can be captured)"
-        ));
-    }
+    let facts = loaded.facts;
     writer.finish(facts.provenance, facts.capture, &facts.traffic).map_err(Failure::new)
 }
 
@@ -305,8 +296,16 @@ impl Job<'_> {
         let reader = WorkloadReader::open(&self.source.path).map_err(Failure::new)?;
         let pcap = self.args.pcap.then(|| LinkCapture::create(&writer)).transpose()?;
         let mut recorder = Recording { writer, pcap };
+        let window = self.window(&config);
+        let mut totals_only = 0;
+        let vectors = reader.inspect(|vector| {
+            let counts = |vector: &ConnectionVector| {
+                load::is_of_totals(vector) && window.contains(&vector.start.since(Time::ZERO).as_nanos())
+            };
+            totals_only += u64::from(vector.as_ref().is_ok_and(counts));
+        });
         let mut reached = 0;
-        let summary = flowloom_sim::run(reader, &config, &mut recorder, |at: SimProgress| {
+        let summary = flowloom_sim::run(vectors, &config, &mut recorder, |at: SimProgress| {
             let now = millis(at.now.since(Time::ZERO).min(config.window));
             progress.advance(now - reached);
             reached = now;
@@ -314,7 +313,7 @@ impl Job<'_> {
         })
         .map_err(stopped)?;
         let mut writer = recorder.finish()?;
-        let facts = self.facts(seed, &config, &summary);
+        let facts = self.facts(seed, &config, &summary, totals_only);
         let host = host(stopwatch);
         // The tables are closed before the answer is: it is computed from what a reader will find.
         let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Failure::new)?;
@@ -327,8 +326,16 @@ impl Job<'_> {
         Ok(run)
     }
 
+    /// The part of the run that results are of, in nanoseconds.
+    fn window(&self, config: &Config) -> Range<u64> {
+        match &self.plan.experiment.measure.window {
+            Some([start, end]) => start.value.as_nanos()..end.value.as_nanos(),
+            None => 0..config.window.as_nanos(),
+        }
+    }
+
     /// What run.json says beside the measurements. Inputs, options and seed decide it, nothing else (methods M.11).
-    fn facts(&self, seed: u64, config: &Config, summary: &Summary) -> Facts {
+    fn facts(&self, seed: u64, config: &Config, summary: &Summary, totals_only: u64) -> Facts {
         let Job { plan, source, .. } = self;
         let capture = &source.facts.capture;
         let experiment = Experiment { run: experiment::Run { seeds: vec![seed] }, ..plan.experiment.clone() };
@@ -360,19 +367,17 @@ impl Job<'_> {
                 config.bottleneck.rate, config.bottleneck.delay, config.bottleneck.limit
             ),
             seed,
-            window_ns: Some(match &experiment.measure.window {
-                Some(bounds) => bounds.each_ref().map(|bound| bound.value.as_nanos()),
-                None => [0, config.window.as_nanos()],
-            }),
+            window_ns: Some([self.window(config).start, self.window(config).end]),
             experiment: experiment.to_toml(),
             command: self.command(seed),
             provenance,
             interrupted: summary.interrupted || source.interrupted,
-            warnings: capture.warnings.iter().cloned().chain(self.left_out()).collect(),
+            warnings: capture.warnings.iter().cloned().chain(assumed(totals_only)).chain(self.left_out()).collect(),
             original: Some(Original {
                 packets: capture.packets,
                 duration_ns: capture.duration_ns,
                 connections: capture.connections.total,
+                totals_only,
                 set_aside: set_aside(&source.facts),
             }),
             events: Some(summary.events),
@@ -383,12 +388,12 @@ impl Job<'_> {
     fn left_out(&self) -> Option<String> {
         let flows = self.source.facts.datagram_flows;
         (flows > 0).then(|| {
-            let noun = if flows == 1 { "flow" } else { "flows" };
             let remedy = match self.plan.kind {
                 Kind::Capture => " (remedy: --tcp-only keeps them out of the workload)",
                 _ => "",
             };
-            format!("{flows} {noun} of UDP or QUIC datagrams not replayed: the simulator replays TCP{remedy}")
+            let flows = counted(flows, "flow");
+            format!("{flows} of UDP or QUIC datagrams not replayed: the simulator replays TCP{remedy}")
         })
     }
 
@@ -460,6 +465,18 @@ impl Job<'_> {
         let invalid = runs.iter().any(|run| run.summary().verdict == Verdict::Invalid || run.facts.interrupted);
         Ok(if invalid { Exit::Invalid } else { Exit::Done })
     }
+}
+
+/// Says what of a replay of connections of which only totals are known is an assumption, if there are any.
+fn assumed(totals_only: u64) -> Option<String> {
+    (totals_only > 0).then(|| {
+        format!(
+            "connections of which only totals are known: {}; each is replayed as one request and one response without \
+             waits, over an assumed round-trip time: numbers and volumes can be compared with the original, times cannot \
+             (remedy: extract from the packets, if they can be captured)",
+            thousands(totals_only)
+        )
+    })
 }
 
 /// What is not replayed, by reason: what extraction set aside, and flows of datagrams.

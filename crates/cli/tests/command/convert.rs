@@ -146,6 +146,23 @@ fn flow_level_input_is_marked_and_nothing_is_invented() {
     let warnings = run["warnings"].to_string();
     assert!(warnings.contains("connections of which only totals are known: 2"), "{warnings}");
     assert!(warnings.contains("1 flow of UDP or QUIC datagrams not replayed"), "{warnings}");
+    // Nor is it called what nobody knows, whichever way it takes.
+    let words = "2 TCP connections (2 known by totals only)";
+    let said = bench.flowloom(&["convert", "log-of-monday", "-o", "again.parquet"]);
+    assert!(said.succeeded().out.contains(&format!("{words}, 1 UDP flow, ")), "{}", said.out);
+    assert!(said.out.contains("again.parquet, 3 vectors\n"), "{}", said.out);
+    for input in ["log-of-monday", "again.parquet"] {
+        let said = bench.flowloom(&["run", input, "-o", "r", "--force"]);
+        assert!(said.out.contains(words), "{input}: {}", said.out);
+        assert!(said.out.replace("\n ", "").contains("only totals are known: 2"), "{input}: {}", said.out);
+    }
+    // Those that begin outside the window are no part of the results.
+    bench.file(
+        "later.toml",
+        b"[workload]\nsource = \"again.parquet\"\n[measure]\nduration = \"10s\"\nwindow = [\"0s\", \"2s\"]\n",
+    );
+    let said = bench.flowloom(&["run", "later.toml", "-o", "later"]);
+    assert!(said.out.contains("1 TCP connection (1 known by totals only)"), "{}{}", said.out, said.err);
     let described = &bench.json(&["describe", "w.parquet", "--json"])["workload"];
     assert_eq!((&described["connections"]["total"], &described["datagrams"][0]["flows"]), (&2.into(), &1.into()));
 }
@@ -280,7 +297,11 @@ fn prefixes_tell_the_side_of_the_link_where_addresses_are_known() {
     let bench = Bench::new();
     bench.file("conn.log", ZEEK.as_bytes());
     let said = bench.flowloom(&["convert", "conn.log", "-o", "w.parquet"]);
-    assert!(said.succeeded().err.contains("the side of the link is unknown for 3 connections"), "{}", said.err);
+    assert!(
+        said.succeeded().err.contains("the side of the link is unknown for 3 vectors; their initiators"),
+        "{}",
+        said.err
+    );
     let said = bench.flowloom(&["convert", "conn.log", "-o", "w.parquet", "--force", "--inside", "192.0.2.0/24"]);
     assert!(!said.succeeded().err.contains("the side of the link"), "{}", said.err);
     let all = vectors(&bench, "w.parquet");

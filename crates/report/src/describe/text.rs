@@ -12,7 +12,7 @@ use super::{
 };
 use crate::facts::set_aside_text;
 use crate::metric::Unit;
-use crate::text::{thousands, wrap};
+use crate::text::{by_pattern, counted, thousands, wrap};
 
 /// What is described, as `describe` prints it.
 pub fn description_text(described: &[Described]) -> String {
@@ -53,17 +53,12 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
     if capture.packets > 0 {
         lines.push(("original      ".to_owned(), format!("{} packets, {length}", thousands(capture.packets))));
     }
-    let of_pattern = [(connections.sequential, "sequential"), (connections.concurrent, "concurrent")];
-    let of_pattern = of_pattern.into_iter().filter(|(count, _)| connections.totals_only == 0 || *count > 0);
-    let totals_only = (connections.totals_only > 0).then_some((connections.totals_only, "known by totals only"));
-    let kinds: Vec<String> =
-        of_pattern.chain(totals_only).map(|(count, name)| format!("{} {name}", thousands(count))).collect();
+    let kinds = by_pattern(connections.sequential, connections.concurrent, connections.totals_only);
     let body = match connections.total {
         0 => "none to replay".to_owned(),
         total => format!(
-            "{} to replay: {}; {} complete, {} incomplete",
+            "{} to replay: {kinds}; {} complete, {} incomplete",
             thousands(total),
-            kinds.join(", "),
             thousands(connections.complete),
             thousands(connections.incomplete)
         ),
@@ -108,11 +103,6 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
 fn payload(payload: &PayloadBytes) -> String {
     let [initiator, acceptor] = [payload.initiator, payload.acceptor].map(|bytes| Unit::Bytes.show(bytes as f64));
     format!("{initiator} from initiators, {acceptor} from acceptors")
-}
-
-/// `1 flow`, `2 flows`.
-fn counted(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
 /// A share, or nothing of nothing.

@@ -93,6 +93,7 @@ impl MadeUp {
             packets: 182_582,
             duration_ns: end.as_nanos(),
             connections: self.connections + 40,
+            totals_only: 0,
             set_aside: [("no data".to_owned(), 32), ("one direction only".to_owned(), 8)].into(),
         });
         let host = HostFacts { wall_ns: Some(412_000_000), date: "2026-11-21".into(), ..HostFacts::default() };
