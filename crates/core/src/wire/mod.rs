@@ -3,6 +3,7 @@
 mod common;
 mod cooked;
 mod decoder;
+mod ecn;
 mod ethernet;
 mod fragments;
 mod gre;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::workload::LinkSide;
 pub use decoder::Decoder;
+pub use ecn::Ecn;
 pub use fragments::FragmentCounts;
 pub use link::LinkType;
 pub use set_aside::{SetAside, SetAsideCounts};
