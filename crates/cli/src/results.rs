@@ -9,6 +9,7 @@ use serde_json::json;
 use flowloom_report::html::{self, ReportOptions};
 use flowloom_report::{HostFacts, Run, text};
 use flowloom_store::run_folder::RunFolder;
+use flowloom_store::staged::StagedFile;
 
 use crate::failure::Failure;
 use crate::output::{self, Manner};
@@ -41,19 +42,11 @@ pub fn write_page(
     write: impl FnOnce(&mut BufWriter<&mut File>) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", path.display()));
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut staged = tempfile::Builder::new()
-        .prefix(".report-")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-        .tempfile_in(folder)
-        .map_err(cannot)?;
-    let mut out = BufWriter::new(staged.as_file_mut());
+    let (staged, mut file) = StagedFile::create(path).map_err(cannot)?;
+    let mut out = BufWriter::new(&mut file);
     write(&mut out).and_then(|()| out.flush()).map_err(cannot)?;
     drop(out);
-    staged.persist(path).map_err(|error| cannot(error.error))?;
+    staged.commit().map_err(cannot)?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ pub mod capture;
 pub mod flows;
 pub mod formats;
 pub mod run_folder;
-mod staged;
+pub mod staged;
 mod table;
 pub mod workload;
 

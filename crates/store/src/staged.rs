@@ -1,57 +1,130 @@
-//! Files and folders that get their name when they are complete.
+//! Files and folders that get their name when they are complete. What is wrong with making them is said without the
+//! temporary name, which nobody asked for: callers name the target.
 
-use std::fs::{File, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, TempDir, TempPath};
+use tempfile::{Builder, NamedTempFile, TempPath};
 
 /// A file that is written under a temporary name beside its target and vanishes unless [`Self::commit`]ted.
-pub(crate) struct StagedFile {
+pub struct StagedFile {
     temporary: TempPath,
     target: PathBuf,
 }
 
 impl StagedFile {
     /// Makes the temporary file for `target` and opens it.
-    pub(crate) fn create(target: &Path) -> io::Result<(StagedFile, File)> {
+    ///
+    /// # Errors
+    /// If no file can be made beside `target`, or a folder has its name.
+    pub fn create(target: &Path) -> io::Result<(StagedFile, File)> {
         if target.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
-        let (folder, prefix) = beside(target)?;
         // Temporary files are private by default; this one becomes the user's, so the umask decides.
-        let permissions = Permissions::from_mode(0o666);
-        let file = Builder::new().prefix(&prefix).permissions(permissions).tempfile_in(folder)?;
-        let (file, temporary) = file.into_parts();
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o666);
+        let (file, temporary) = make_beside(target, |path| options.open(path))?.into_parts();
         Ok((StagedFile { temporary, target: target.to_owned() }, file))
     }
 
     /// The name it will get.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.target
     }
 
     /// Gives the file its name, replacing what has it now.
-    pub(crate) fn commit(self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If it cannot have that name.
+    pub fn commit(self) -> io::Result<()> {
         self.temporary.persist(&self.target).map_err(|error| error.error)
     }
 }
 
-/// Makes a temporary folder beside `target`; it is removed when dropped.
-pub(crate) fn staged_folder(target: &Path) -> io::Result<TempDir> {
-    let (folder, prefix) = beside(target)?;
-    Builder::new().prefix(&prefix).permissions(Permissions::from_mode(0o777)).tempdir_in(folder)
+/// A folder with a temporary name beside its target. It is removed when dropped, with all that is in it, unless it is
+/// kept.
+pub struct StagedFolder {
+    /// `None` once it is kept.
+    path: Option<PathBuf>,
 }
 
-/// The folder `target` is in, and how temporary names beside it begin.
-fn beside(target: &Path) -> io::Result<(&Path, String)> {
+impl StagedFolder {
+    /// Makes the temporary folder for `target`.
+    ///
+    /// # Errors
+    /// If no folder can be made beside `target`.
+    pub fn create(target: &Path) -> io::Result<StagedFolder> {
+        let mut builder = DirBuilder::new();
+        builder.mode(0o777);
+        let made = make_beside(target, |path| builder.create(path))?;
+        let path = made.into_temp_path().keep().map_err(|error| error.error)?;
+        Ok(StagedFolder { path: Some(path) })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.path.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Leaves it where it is.
+    pub fn keep(mut self) -> PathBuf {
+        self.path.take().unwrap_or_default()
+    }
+}
+
+impl Drop for StagedFolder {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // Best effort: there is nobody left to tell.
+            let _ = fs::remove_dir_all(path);
+        }
+    }
+}
+
+/// Calls `make` with names that begin like that of `target`, in its folder, until one is free.
+fn make_beside<R>(target: &Path, make: impl FnMut(&Path) -> io::Result<R>) -> io::Result<NamedTempFile<R>> {
     let name = target.file_name().ok_or_else(|| io::Error::other("this path has no name to write to"))?;
     let folder = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    // Said of the folder itself, not of a temporary name in it.
-    folder.metadata()?;
-    Ok((folder, format!("{}.partial-", name.to_string_lossy())))
+    // `make_in` adds no path to the errors of `make`, as the functions that make files and folders themselves do.
+    Builder::new().prefix(&format!("{}.partial-", name.to_string_lossy())).make_in(folder, make)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_committed_or_kept_vanishes() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || fs::read_dir(folder.path()).unwrap().count();
+        let target = folder.path().join("w");
+        let (file, _) = StagedFile::create(&target).unwrap();
+        let staged = StagedFolder::create(&target).unwrap();
+        fs::write(staged.path().join("inside"), "x").unwrap();
+        assert_eq!(names(), 2);
+        drop((file, staged));
+        assert_eq!(names(), 0);
+        StagedFile::create(&target).unwrap().0.commit().unwrap();
+        assert!(StagedFolder::create(&target).unwrap().keep().is_dir() && target.is_file());
+        assert_eq!(names(), 2);
+    }
+
+    #[test]
+    fn errors_do_not_tell_the_temporary_name() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("file"), "").unwrap();
+        for (within, words) in [("file", "Not a directory"), ("missing", "No such file or directory")] {
+            let target = folder.path().join(within).join("w");
+            for error in [StagedFile::create(&target).err(), StagedFolder::create(&target).err()] {
+                let text = error.expect(within).to_string();
+                assert!(text.starts_with(words) && !text.contains("partial"), "{text}");
+            }
+        }
+    }
 }

@@ -14,6 +14,7 @@ use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
 use flowloom_sim::{Config, Progress as SimProgress, RunError, Summary};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::run_folder::{RunFolder, RunIndex, RunOptions, RunWriter, TrafficPoint};
+use flowloom_store::staged::StagedFolder;
 use flowloom_store::workload::{WorkloadError, WorkloadFacts, WorkloadReader, WorkloadWriter};
 
 use crate::args;
@@ -47,7 +48,7 @@ struct Source {
     /// Name of the capture or workload for titles; empty if names are left out.
     name: String,
     /// Holds a workload that was made for this run until it is moved into the run folder.
-    staging: Option<tempfile::TempDir>,
+    staging: Option<StagedFolder>,
     interrupted: bool,
 }
 
@@ -170,9 +171,7 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
     }
     // On the disk of the run folder, without folders that would be left over if nothing can be replayed.
     let beside = plan.target.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
-    let staging = tempfile::Builder::new()
-        .prefix(".workload-")
-        .tempdir_in(beside)
+    let staging = StagedFolder::create(&beside.join(".workload"))
         .map_err(|error| Failure::new(format_args!("{}: {error}", plan.target.display())))?;
     let path = staging.path().join(WORKLOAD_FILE);
     let mut writer = WorkloadWriter::create(&path).map_err(Failure::new)?;

@@ -294,6 +294,32 @@ fn impossible_numbers() {
 }
 
 #[test]
+fn an_output_that_cannot_be_is_named_as_it_was_given() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(5).pcap());
+    bench.file("notes", b"no folder");
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    bench.flowloom(&["run", "w.parquet", "-o", "r"]).succeeded();
+    for (words, output) in [
+        (&["extract", "c.pcap", "-o"][..], "notes/w.parquet"),
+        (&["convert", "w.parquet", "-o"], "notes/w.jsonl"),
+        (&["convert", "w.parquet", "-o"], "notes/w.parquet"),
+        (&["run", "w.parquet", "-o"], "notes/r"),
+        (&["run", "c.pcap", "-o"], "notes/r"),
+        (&["run", "c.pcap", "--force", "-o"], "notes/r"),
+        (&["describe", "c.pcap", "--html"], "notes/d.html"),
+        (&["report", "r", "-o"], "notes/r.html"),
+    ] {
+        let said = bench.flowloom(&[words, &[output]].concat());
+        said.failed(1, &[output, "Not a directory"]);
+        for temporary in ["partial", "at path", "/.", "exists already"] {
+            assert!(!said.err.contains(temporary), "{words:?}: {}", said.err);
+        }
+    }
+    assert_eq!(bench.names(), ["c.pcap", "notes", "r", "w.parquet"], "nothing is left behind");
+}
+
+#[test]
 fn no_run_folder() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("empty")).unwrap();

@@ -12,13 +12,12 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Side, sum_of_known};
 use parquet::errors::ParquetError;
 use serde_json::{Map, Value, json};
-use tempfile::TempDir;
 
 use super::active::ActiveCount;
 use super::reader::table_path;
 use super::rows::{ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
 use super::{HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, json as json_file};
-use crate::staged::staged_folder;
+use crate::staged::StagedFolder;
 use crate::table::{FileError, Row, TableWriter};
 
 /// A response whose last byte is older than this when the record ends is over (Q of methods A.5.2).
@@ -46,7 +45,7 @@ pub struct RunWriter {
     target: PathBuf,
     options: RunOptions,
     /// `None` once the folder is whole.
-    folder: Option<TempDir>,
+    folder: Option<StagedFolder>,
     /// `None` once closing them was tried.
     tables: Option<Tables>,
     /// Closing them went well: with a `run.json` the folder can be read.
@@ -115,7 +114,8 @@ impl RunWriter {
 
     fn create_with(target: &Path, options: RunOptions, open: Open) -> Result<RunWriter, RunFolderError> {
         check_target(target, RUN_FILE, options.replace)?;
-        let folder = staged_folder(target).map_err(|source| FileError::Write { path: target.to_owned(), source })?;
+        let folder =
+            StagedFolder::create(target).map_err(|source| FileError::Write { path: target.to_owned(), source })?;
         let path = folder.path();
         let tables = Tables {
             connections: Table::create(path, open)?,
@@ -150,7 +150,7 @@ impl RunWriter {
 
     /// The folder under its temporary name, for files beside the tables. The empty path once it has its own name.
     pub fn folder(&self) -> &Path {
-        self.folder.as_ref().map_or(Path::new(""), TempDir::path)
+        self.folder.as_ref().map_or(Path::new(""), StagedFolder::path)
     }
 
     /// Closes the tables, so that the folder can be read under its temporary name: what [`Self::finish`] will say
@@ -246,7 +246,7 @@ impl RunWriter {
         let error = |source| FileError::Write { path: self.target.clone(), source };
         // What is replaced is removed only after its name is taken over. Renaming onto an empty folder just works.
         let replaced = if self.target.join(RUN_FILE).exists() {
-            let aside = staged_folder(&self.target).map_err(error)?;
+            let aside = StagedFolder::create(&self.target).map_err(error)?;
             fs::rename(&self.target, aside.path().join(REPLACED)).map_err(error)?;
             Some(aside)
         } else {
@@ -477,7 +477,8 @@ pub(super) fn check_target(target: &Path, marker: &str, replace: bool) -> Result
     let mut entries = match fs::read_dir(target) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+        // It is something else than a folder, unless it is what it would be in.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory && fs::symlink_metadata(target).is_ok() => {
             return Err(if replace {
                 RunFolderError::NotReplaceable { path }
             } else {
