@@ -2,6 +2,8 @@
 
 pub mod delay_box;
 pub mod link;
+pub mod schedule;
 
 pub use delay_box::{DelayBox, PathDelays, Placement};
 pub use link::{Link, LinkStatistics, Passage};
+pub use schedule::{Schedule, Trace, TraceError};
