@@ -20,6 +20,8 @@ pub enum Purpose {
     Loss = 5,
     /// Resampling in statistics.
     Bootstrap = 6,
+    /// What a congestion control draws.
+    CongestionControl = 7,
 }
 
 /// A portable stream of random numbers: the same on every machine and version.

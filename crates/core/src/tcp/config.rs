@@ -6,10 +6,15 @@ use crate::time::Duration;
 /// The parameters of TCP that all connections of a run share. Immutable; passed into every call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Congestion control.
+    /// Congestion control. Default NewReno.
     pub congestion: Algorithm,
     /// Congestion window at the start and after idling.
     pub initial_window: InitialWindow,
+    /// L of RFC 3465: segments by which one acknowledgement may widen the window in slow start; `None` for as much as it
+    /// acknowledges (as Linux does). Default 1 (RFC 5681 equation 2).
+    pub slow_start_limit: Option<u8>,
+    /// The seed of what congestion controls draw. Default 0.
+    pub seed: u64,
     /// How long an acknowledgement may be delayed (RFC 9293 section 3.8.6.3 wants less than 500 ms); `None`
     /// acknowledges every segment at once. Default 100 ms.
     pub delayed_ack: Option<Duration>,
@@ -29,8 +34,10 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            congestion: Algorithm::Reno,
+            congestion: Algorithm::NewReno,
             initial_window: InitialWindow::Rfc5681,
+            slow_start_limit: Some(1),
+            seed: 0,
             delayed_ack: Some(Duration::from_millis(100)),
             rto: RtoConfig::default(),
             restart_after_idle: true,

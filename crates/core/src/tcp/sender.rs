@@ -1,9 +1,9 @@
 //! The sending half: what goes out when, loss recovery, and the retransmission timer.
 
 use super::config::{Config, Limits};
-use super::congestion::Congestion;
+use super::congestion::{Ack, Cause, Congestion, Recovery, Setup, Window, WindowCause};
 use super::rto::Rto;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 
 /// An optional point in time in eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub(super) struct Sender {
     /// RFC 6582 `recover`: `highest` when the last recovery or timeout began.
     recover: u64,
     congestion: Congestion,
+    /// What may be outstanding while `in_recovery`, in bytes.
+    recovery_window: u32,
     /// The peer's advertised window, in bytes.
     peer_window: u32,
     rto: Rto,
@@ -77,6 +79,10 @@ pub(super) struct Piece {
     pub(super) push: bool,
 }
 
+fn initial_window(mss: u16, config: &Config) -> Window {
+    Window::new(config.initial_window.bytes(u32::from(mss)), u32::from(mss), config.slow_start_limit)
+}
+
 impl Sender {
     pub(super) fn new(limits: Limits, config: &Config) -> Sender {
         let mss = limits.mss;
@@ -86,7 +92,12 @@ impl Sender {
             highest: 0,
             end: 1,
             recover: 0,
-            congestion: Congestion::new(config.congestion, config.initial_window.bytes(u32::from(mss))),
+            congestion: Congestion::new(
+                &config.congestion,
+                initial_window(mss, config),
+                &Setup { seed: config.seed, stream: 0 },
+            ),
+            recovery_window: 0,
             peer_window: 0,
             rto: Rto::new(&config.rto),
             timed_end: 0,
@@ -105,17 +116,24 @@ impl Sender {
         }
     }
 
+    /// Gives this end a random stream of its own. Before anything is sent.
+    pub(super) fn set_stream(&mut self, stream: u64, config: &Config) {
+        let setup = Setup { seed: config.seed, stream };
+        self.congestion = Congestion::new(&config.congestion, initial_window(self.mss, config), &setup);
+    }
+
     /// Takes the peer's MSS, and with it the real initial window.
     pub(super) fn negotiated(&mut self, peer_mss: u16, config: &Config) {
         self.mss = self.mss.min(peer_mss).max(1);
-        self.congestion = Congestion::new(config.congestion, config.initial_window.bytes(u32::from(self.mss)));
+        self.congestion.negotiated(initial_window(self.mss, config));
     }
 
     /// Our SYN is acknowledged for the first time. RFC 5681 section 3.1: after a lost SYN or SYN/ACK data starts
     /// with one segment.
-    pub(super) fn established(&mut self) {
+    pub(super) fn established(&mut self, config: &Config) {
         if self.retransmissions > 0 {
-            self.congestion.on_restart(u32::from(self.mss));
+            let mss = u32::from(self.mss);
+            self.congestion.negotiated(Window::new(mss, mss, config.slow_start_limit));
         }
         if self.timeouts > 0 {
             self.rto.restart_after_lost_syn();
@@ -180,10 +198,18 @@ impl Sender {
     }
 
     pub(super) fn congestion_window(&self) -> u32 {
-        self.congestion.window()
+        if self.in_recovery && self.congestion.recovery() != Recovery::Own {
+            self.recovery_window
+        } else {
+            self.congestion.window()
+        }
     }
 
-    pub(super) fn smoothed_rtt(&self) -> Option<crate::time::Duration> {
+    pub(super) fn window_cause(&self) -> WindowCause {
+        self.congestion.why()
+    }
+
+    pub(super) fn smoothed_rtt(&self) -> Option<Duration> {
         self.rto.smoothed()
     }
 
@@ -210,36 +236,58 @@ impl Sender {
         let mss = u32::from(self.mss);
         if ack <= self.unacknowledged {
             if ack == self.unacknowledged && duplicate && self.flight() > 0 {
-                self.handle_duplicate_ack(mss);
+                self.handle_duplicate_ack(now, mss);
             }
             return;
         }
         let acked = ack - self.unacknowledged;
         let used = self.next - self.unacknowledged;
+        let window_limited = used + u64::from(mss) > u64::from(self.congestion.window());
+        let mut rtt = None;
         self.unacknowledged = ack;
         self.next = self.next.max(ack);
         self.expiries = 0;
         self.duplicate_acks = 0;
         if self.timed_end != 0 && ack >= self.timed_end {
+            rtt = Some(now.since(self.timed_at));
             self.rto.sample(now.since(self.timed_at), &config.rto);
             self.timed_end = 0;
         }
+        // The SYN's acknowledgement says nothing about the window.
+        if ack > 1 {
+            self.congestion.on_ack(&Ack {
+                now,
+                acked,
+                delivered: acked,
+                lost: 0,
+                flight_before: used,
+                flight: self.flight(),
+                unacknowledged: ack,
+                next: self.next,
+                rtt,
+                smoothed: self.rto.smoothed(),
+                window_limited,
+                marked: false,
+                in_recovery: self.in_recovery,
+                rate: None,
+            });
+        }
         let mut restart_timer = true;
         if self.in_recovery {
-            if ack >= self.recover {
+            if ack >= self.recover || self.congestion.recovery() == Recovery::First {
                 self.in_recovery = false;
-                self.congestion.on_recovered(self.flight(), mss);
+                // RFC 6582 section 3.2 step 3, full acknowledgements, option 1: no burst of what the window would allow.
+                let room = self.flight().min(u64::from(Window::MAX)) as u32;
+                self.congestion.on_recovered(now, self.congestion.threshold().min(room.max(mss) + mss));
             } else {
                 // RFC 6582 section 3.2 step 3; the "Impatient" variant: only the first partial acknowledgement
                 // restarts the timer, so that many losses in one window end in a timeout and not in one hole per
                 // round trip.
-                self.congestion.on_partial_ack(acked, mss);
+                self.deflate(acked, mss);
                 self.retransmit_hole = true;
                 restart_timer = !self.partial_ack_seen;
                 self.partial_ack_seen = true;
             }
-        } else if ack > 1 {
-            self.congestion.on_ack(acked, used, mss);
         }
         if self.flight() == 0 {
             self.deadline = Deadline::NONE;
@@ -248,19 +296,37 @@ impl Sender {
         }
     }
 
-    fn handle_duplicate_ack(&mut self, mss: u32) {
+    /// RFC 6582 section 3.2 step 3, partial acknowledgements: deflate by what was acknowledged, and add back one segment
+    /// if it was at least one.
+    fn deflate(&mut self, acked: u64, mss: u32) {
+        let deflated = u64::from(self.recovery_window).saturating_sub(acked) as u32;
+        let back = if acked >= u64::from(mss) { mss } else { 0 };
+        // Deflation must not stop the sender for good: the retransmission itself is always allowed.
+        self.recovery_window = deflated.saturating_add(back).max(mss);
+    }
+
+    fn handle_duplicate_ack(&mut self, now: Time, mss: u32) {
         if self.in_recovery {
-            self.congestion.on_duplicate_ack(mss);
+            // RFC 5681 section 3.2 step 4.
+            self.recovery_window = self.recovery_window.saturating_add(mss);
             return;
         }
         self.duplicate_acks = self.duplicate_acks.saturating_add(1);
         // RFC 6582 section 3.2 step 2: not for what was sent before the last recovery or timeout began.
         if self.duplicate_acks == 3 && self.unacknowledged > self.recover {
+            self.recover = self.highest;
+            self.congestion.on_congestion(now, self.flight(), Cause::Loss);
+            if self.congestion.recovery() == Recovery::Restart {
+                self.duplicate_acks = 0;
+                self.timed_end = 0;
+                self.next = self.unacknowledged;
+                return;
+            }
             self.in_recovery = true;
             self.partial_ack_seen = false;
             self.retransmit_hole = true;
-            self.recover = self.highest;
-            self.congestion.on_recovery(self.flight(), mss);
+            // RFC 5681 section 3.2 step 3: the segments that caused the duplicates have left the network.
+            self.recovery_window = self.congestion.threshold() + 3 * mss;
         }
     }
 
@@ -276,7 +342,7 @@ impl Sender {
             // A timeout that ends a recovery is about the loss that began it, for which the threshold is set already (as
             // in Linux). What is outstanding by then is no measure: recovery sends new data beyond many holes.
             let again = self.expiries > 0 || self.in_recovery;
-            self.congestion.on_timeout(self.flight(), again, u32::from(self.mss));
+            self.congestion.on_timeout(due, self.flight(), again);
             self.expiries += 1;
             self.timeouts += 1;
             self.rto.back_off(&config.rto);
@@ -317,15 +383,21 @@ impl Sender {
                 self.sent(now, piece)
             });
         }
-        if config.restart_after_idle && self.flight() == 0 && now.since(self.last_sent) > self.rto.timeout() {
-            self.congestion.on_restart(config.initial_window.bytes(u32::from(self.mss)));
-        }
         // The receiver's window is used to the byte (no Nagle, so a short segment may fill it); the congestion
         // window, which moves in fractions of a segment, never cuts one.
         let advertised = (self.unacknowledged + u64::from(self.peer_window)).saturating_sub(self.next);
         let bytes = unsent.min(u64::from(self.mss)).min(advertised);
-        let allowed = (self.unacknowledged + u64::from(self.congestion.window())).saturating_sub(self.next);
-        if bytes == 0 || bytes > allowed {
+        if bytes == 0 {
+            return None;
+        }
+        if self.flight() == 0 {
+            let idle = now.since(self.last_sent);
+            let restart = config.restart_after_idle && idle > self.rto.timeout();
+            let restart = restart.then(|| config.initial_window.bytes(u32::from(self.mss)));
+            self.congestion.on_restart(now, idle, restart);
+        }
+        let allowed = (self.unacknowledged + u64::from(self.congestion_window())).saturating_sub(self.next);
+        if bytes > allowed {
             return None;
         }
         let piece = self.piece(self.next, bytes);

@@ -1,77 +1,441 @@
-//! Congestion control: how much may be outstanding. One file per algorithm; the choice is an enum, so that the
-//! packet path has no dynamic dispatch.
+//! Congestion control: how much may be outstanding, and how fast it may leave. One file per algorithm.
+//!
+//! | file | algorithm, as the field spells it | source |
+//! |---|---|---|
+//! | `tahoe` | `tahoe`: slow start, congestion avoidance, fast retransmit without fast recovery | Jacobson 1988 |
+//! | `reno` | `reno`, `newreno`: one law of growth; they differ in what a partial acknowledgement means | RFC 5681, RFC 6582 |
+//!
+//! # What is whose
+//!
+//! The sender notices losses, decides what is sent again, and says what may be sent *during* fast recovery: NewReno's
+//! inflated window, or proportional rate reduction over SACK, from [`Window::threshold`]. The algorithm owns the window
+//! at all other times. [`CongestionControl::recovery`] says which recovery an algorithm was published with; an
+//! algorithm that answers [`Recovery::Own`] is asked for the window during recovery, too.
+//!
+//! # Calls
+//!
+//! The sender makes these calls, `now` never decreasing. After each, [`Congestion::window`] and
+//! [`Congestion::pacing_rate`] may have changed in either direction.
+//!
+//! 1. [`Congestion::on_ack`], for every acknowledgement of data that says that something arrived (cumulatively or by
+//!    SACK), in recovery and outside. It comes *before* what else the same acknowledgement brings about, and
+//!    [`Ack::in_recovery`] tells the state in which the acknowledgement found the sender. So an acknowledgement that ends
+//!    recovery comes as `on_ack` with `in_recovery`, then `on_recovered`; one with a mark as `on_ack` with `marked`, then,
+//!    if the window was not reduced in this round trip yet, `on_congestion`.
+//! 2. [`Congestion::on_congestion`] when fast recovery begins ([`Cause::Loss`]) or a mark asks for a reduction, at most
+//!    once per round trip ([`Cause::Mark`]). Threshold and window are then set; a sender in fast recovery takes the
+//!    threshold and sends what its recovery allows.
+//! 3. [`Congestion::on_recovered`] when recovery ends, with the window that its recovery arrived at: the threshold, or
+//!    less if so little is in flight that a burst would follow.
+//! 4. [`Congestion::on_timeout`] when the retransmission timer expires, in recovery or outside. It ends recovery.
+//! 5. [`Congestion::on_restart`] just before something is sent with nothing in flight.
+//! 6. [`Congestion::on_spurious`] when the last reduction turns out to have had no cause (RFC 3522, RFC 3708, RFC 5682): with
+//!    the window and threshold that the sender noted before it.
+//!
+//! # Why
+//!
+//! [`Congestion::why`] is the cause of the last change of the window. A recorder that wants the story of a window asks
+//! for both after each call; nobody else pays more than the store of two bytes.
+//!
+//! # A user's own
+//!
+//! Implement [`CongestionControl`] and run it as [`Algorithm::Custom`]. The built-in algorithms implement the same
+//! trait but are called through an enum, without dynamic dispatch. Whatever an algorithm asks for, [`Window`] keeps
+//! within 1 byte and [`Window::MAX`].
 
 mod reno;
+mod tahoe;
+#[cfg(test)]
+mod testing;
+mod window;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
 
 pub use reno::Reno;
+pub use tahoe::Tahoe;
+pub use window::{Window, WindowCause};
 
-/// Which congestion control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Algorithm {
-    /// Slow start, congestion avoidance, fast retransmit (RFC 5681) and NewReno fast recovery (RFC 6582).
-    Reno,
+use crate::time::{Duration, Time};
+use crate::units::Rate;
+
+/// What an acknowledgement told. Sizes are in payload bytes, positions are offsets into the stream.
+#[derive(Clone, Debug)]
+pub struct Ack {
+    /// When it arrived.
+    pub now: Time,
+    /// Bytes newly acknowledged cumulatively.
+    pub acked: u64,
+    /// Bytes that newly arrived as far as this acknowledgement tells: cumulatively and not by SACK before, or by SACK.
+    pub delivered: u64,
+    /// Bytes newly taken for lost.
+    pub lost: u64,
+    /// Bytes in flight before it arrived.
+    pub flight_before: u64,
+    /// Bytes in flight after it.
+    pub flight: u64,
+    /// SND.UNA after it.
+    pub unacknowledged: u64,
+    /// SND.NXT: what is sent from now on begins here. Counts round trips.
+    pub next: u64,
+    /// Round-trip time of something that was sent once and newly arrived: the shortest if there are several.
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time (RFC 6298), this sample included.
+    pub smoothed: Option<Duration>,
+    /// The window held the sender back, as opposed to the application or the receiver: before this acknowledgement it
+    /// had no room for a full segment. A window that was not filled says nothing about the path (RFC 7661).
+    pub window_limited: bool,
+    /// It echoes a congestion mark (ECE; RFC 3168, RFC 8257).
+    pub marked: bool,
+    /// It found the sender in fast recovery, or in the reduction after a mark.
+    pub in_recovery: bool,
+    /// The delivery rate, for an algorithm that [`CongestionControl::wants_rate`].
+    pub rate: Option<RateSample>,
 }
 
-/// The state of one connection's congestion control.
+/// How fast the path delivered what an acknowledgement was for (draft-cheng-iccrg-delivery-rate-estimation-00).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered over `interval`.
+    pub delivered: u64,
+    /// The longer of the times that sending and acknowledging these bytes took; zero if there is no valid sample.
+    pub interval: Duration,
+    /// All bytes that the connection had delivered when the newest of them was sent...
+    pub prior_delivered: u64,
+    /// ... and has delivered now.
+    pub total_delivered: u64,
+    /// Bytes in flight when the newest of them was sent.
+    pub prior_flight: u64,
+    /// The sender had nothing more to send at some time meanwhile: the path may be faster than this.
+    pub application_limited: bool,
+    /// The acknowledgement was for one segment at most, so the receiver may have delayed it.
+    pub ack_delayed: bool,
+}
+
+/// Why a window must be reduced at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A loss that was noticed without a timeout.
+    Loss,
+    /// A congestion mark.
+    Mark,
+}
+
+/// What a sender does about a loss that it notices without a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Fast retransmit alone: send again from the first hole on, as after a timeout (Tahoe).
+    Restart,
+    /// Fast recovery until the first acknowledgement of new data (RFC 2581, RFC 5681). Where SACK is in use the same as
+    /// [`Self::Full`].
+    First,
+    /// Fast recovery until all that was outstanding at its beginning is acknowledged (RFC 6582, RFC 6675).
+    Full,
+    /// The same, with the window the algorithm gives.
+    Own,
+}
+
+/// What an algorithm may know of the connection at its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// The seed of the run ...
+    pub seed: u64,
+    /// ... and the number of the connection end in it, which together name its random stream
+    /// ([`crate::rng::Purpose::CongestionControl`]).
+    pub stream: u64,
+}
+
+/// A congestion control. See the module for which call comes when; each gets the window that it may change.
+///
+/// The window begins at the initial window, with an unlimited threshold. What has a default here is what RFC 5681 says.
+pub trait CongestionControl: fmt::Debug + Send + Sync + CloneBoxed {
+    /// An acknowledgement arrived.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack);
+
+    /// The window must be reduced, with `flight` bytes in flight: set threshold and window.
+    fn on_congestion(&mut self, window: &mut Window, now: Time, flight: u64, cause: Cause);
+
+    /// Recovery is over and arrived at `target` bytes.
+    fn on_recovered(&mut self, window: &mut Window, _now: Time, target: u32) {
+        window.set(target, WindowCause::Recovered);
+    }
+
+    /// The retransmission timer expired with `flight` bytes in flight; `again` if the threshold is already set for this
+    /// loss. One segment (RFC 5681 section 3.1).
+    fn on_timeout(&mut self, window: &mut Window, _now: Time, flight: u64, again: bool) {
+        if !again {
+            window.set_threshold(window.half(flight));
+        }
+        window.set(window.mss(), WindowCause::Timeout);
+    }
+
+    /// Sending begins again `idle` after the last segment was sent, with nothing in flight; at most with `restart` bytes
+    /// if that is given (RFC 5681 section 4.1).
+    fn on_restart(&mut self, window: &mut Window, _now: Time, _idle: Duration, restart: Option<u32>) {
+        if let Some(restart) = restart {
+            window.restart(restart);
+        }
+    }
+
+    /// The last reduction had no cause; before it there were a window of `bytes` and `threshold`.
+    fn on_spurious(&mut self, window: &mut Window, _now: Time, bytes: u32, threshold: u32) {
+        window.set_threshold(threshold.max(window.threshold()));
+        window.set(bytes.max(window.bytes()), WindowCause::Undone);
+    }
+
+    /// At which rate to send; `None` leaves it to the sender.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// What the sender does about a loss.
+    fn recovery(&self) -> Recovery {
+        Recovery::Full
+    }
+
+    /// Acknowledgements are to bring [`Ack::rate`].
+    fn wants_rate(&self) -> bool {
+        false
+    }
+
+    /// At the present, one round-trip sample per window is too few: every acknowledgement is to bring [`Ack::rtt`] if
+    /// it can.
+    fn wants_rtt(&self) -> bool {
+        false
+    }
+}
+
+/// Lets a boxed [`CongestionControl`] be cloned; every type that is `Clone` has it.
+pub trait CloneBoxed {
+    /// A boxed copy.
+    fn clone_boxed(&self) -> Box<dyn CongestionControl>;
+}
+
+impl<T: CongestionControl + Clone + 'static> CloneBoxed for T {
+    fn clone_boxed(&self) -> Box<dyn CongestionControl> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn CongestionControl> {
+    fn clone(&self) -> Self {
+        (**self).clone_boxed()
+    }
+}
+
+/// Which congestion control.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Fast retransmit, no fast recovery.
+    Tahoe,
+    /// RFC 5681: fast recovery ends with the first acknowledgement of new data.
+    Reno,
+    /// RFC 5681 with the recovery of RFC 6582.
+    NewReno,
+    /// A user's own.
+    Custom(Custom),
+}
+
+/// A user's own algorithm: its name, and how one connection's state is made.
+#[derive(Clone)]
+pub struct Custom {
+    name: Arc<str>,
+    make: Arc<Make>,
+}
+
+type Make = dyn Fn(&Setup) -> Box<dyn CongestionControl> + Send + Sync;
+
+impl Custom {
+    /// An algorithm called `name`; `make` is called once per end of a connection.
+    pub fn new<C: CongestionControl + 'static>(
+        name: &str,
+        make: impl Fn(&Setup) -> C + Send + Sync + 'static,
+    ) -> Custom {
+        Custom { name: name.into(), make: Arc::new(move |setup| Box::new(make(setup))) }
+    }
+}
+
+impl fmt::Debug for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Custom").field(&self.name).finish()
+    }
+}
+
+/// The same algorithm: copies of one [`Custom`].
+impl PartialEq for Custom {
+    fn eq(&self, other: &Custom) -> bool {
+        Arc::ptr_eq(&self.make, &other.make)
+    }
+}
+
+impl Eq for Custom {}
+
+/// Every name that [`Algorithm::from_str`] knows, and what it stands for.
+const NAMES: [(&str, Algorithm); 3] =
+    [("tahoe", Algorithm::Tahoe), ("reno", Algorithm::Reno), ("newreno", Algorithm::NewReno)];
+
+impl Algorithm {
+    /// The names of the built-in algorithms.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(name, _)| *name)
+    }
+
+    /// Its name, whatever its parameters.
+    pub fn name(&self) -> &str {
+        match self {
+            Algorithm::Tahoe => "tahoe",
+            Algorithm::Reno => "reno",
+            Algorithm::NewReno => "newreno",
+            Algorithm::Custom(custom) => &custom.name,
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A congestion control that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{name}\" is not a congestion control; known are {}", Algorithm::names().collect::<Vec<_>>().join(", "))]
+pub struct UnknownAlgorithm {
+    /// What was given.
+    pub name: String,
+}
+
+/// Reads a name of [`Algorithm::names`], in lower case, and takes the default parameters.
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(name: &str) -> Result<Algorithm, UnknownAlgorithm> {
+        let found = NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, algorithm)| algorithm.clone()).ok_or_else(|| UnknownAlgorithm { name: name.to_owned() })
+    }
+}
+
+/// The congestion control of one end of a connection: its window and the state of its law.
 #[derive(Clone, Debug)]
-pub(super) enum Congestion {
+pub struct Congestion {
+    window: Window,
+    law: Law,
+}
+
+#[derive(Clone, Debug)]
+enum Law {
+    Tahoe(Tahoe),
     Reno(Reno),
+    Custom(Box<dyn CongestionControl>),
+}
+
+/// One call to whatever the law is, statically but for [`Law::Custom`].
+macro_rules! law {
+    ($law:expr, $it:ident => $call:expr) => {
+        match $law {
+            Law::Tahoe($it) => $call,
+            Law::Reno($it) => $call,
+            Law::Custom($it) => $call,
+        }
+    };
 }
 
 impl Congestion {
-    /// Starts with a window of `initial_window` bytes.
-    pub(super) fn new(algorithm: Algorithm, initial_window: u32) -> Congestion {
-        match algorithm {
-            Algorithm::Reno => Congestion::Reno(Reno::new(initial_window)),
+    /// Starts `algorithm` with `window`.
+    pub fn new(algorithm: &Algorithm, window: Window, setup: &Setup) -> Congestion {
+        let law = match algorithm {
+            Algorithm::Tahoe => Law::Tahoe(Tahoe::default()),
+            Algorithm::Reno => Law::Reno(Reno::new(Recovery::First)),
+            Algorithm::NewReno => Law::Reno(Reno::new(Recovery::Full)),
+            Algorithm::Custom(custom) => Law::Custom((custom.make)(setup)),
+        };
+        Congestion { window, law }
+    }
+
+    /// The handshake told the segment size, and with it the initial window.
+    pub fn negotiated(&mut self, window: Window) {
+        self.window = window;
+    }
+
+    /// The congestion window in bytes. At least 1, at most [`Window::MAX`].
+    pub fn window(&self) -> u32 {
+        self.window.bytes()
+    }
+
+    /// The slow start threshold in bytes; [`Window::MAX`] before the first loss.
+    pub fn threshold(&self) -> u32 {
+        self.window.threshold()
+    }
+
+    /// Why the window last changed.
+    pub fn why(&self) -> WindowCause {
+        self.window.why()
+    }
+
+    /// At which rate to send; `None` leaves it to the sender.
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        law!(&self.law, law => law.pacing_rate())
+    }
+
+    /// What the sender does about a loss.
+    pub fn recovery(&self) -> Recovery {
+        law!(&self.law, law => law.recovery())
+    }
+
+    /// Acknowledgements are to bring [`Ack::rate`]. Never changes.
+    pub fn wants_rate(&self) -> bool {
+        law!(&self.law, law => law.wants_rate())
+    }
+
+    /// Every acknowledgement is to bring [`Ack::rtt`] if it can. May change with each acknowledgement.
+    pub fn wants_rtt(&self) -> bool {
+        law!(&self.law, law => law.wants_rtt())
+    }
+
+    /// An acknowledgement arrived.
+    #[inline]
+    pub fn on_ack(&mut self, ack: &Ack) {
+        law!(&mut self.law, law => law.on_ack(&mut self.window, ack));
+    }
+
+    /// Fast recovery begins, or a mark asks for a reduction.
+    pub fn on_congestion(&mut self, now: Time, flight: u64, cause: Cause) {
+        law!(&mut self.law, law => law.on_congestion(&mut self.window, now, flight, cause));
+    }
+
+    /// Recovery is over and arrived at `target` bytes.
+    pub fn on_recovered(&mut self, now: Time, target: u32) {
+        law!(&mut self.law, law => law.on_recovered(&mut self.window, now, target));
+    }
+
+    /// The retransmission timer expired; `again` if the threshold is already set for this loss.
+    pub fn on_timeout(&mut self, now: Time, flight: u64, again: bool) {
+        law!(&mut self.law, law => law.on_timeout(&mut self.window, now, flight, again));
+    }
+
+    /// Something is about to be sent, `idle` after the last segment, with nothing in flight; at most `restart` bytes if
+    /// given.
+    pub fn on_restart(&mut self, now: Time, idle: Duration, restart: Option<u32>) {
+        law!(&mut self.law, law => law.on_restart(&mut self.window, now, idle, restart));
+    }
+
+    /// The last reduction had no cause; before it there were a window of `bytes` and `threshold`.
+    pub fn on_spurious(&mut self, now: Time, bytes: u32, threshold: u32) {
+        law!(&mut self.law, law => law.on_spurious(&mut self.window, now, bytes, threshold));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for name in Algorithm::names() {
+            assert_eq!(name.parse::<Algorithm>().unwrap().to_string(), name);
         }
-    }
-
-    fn reno(&mut self) -> &mut Reno {
-        match self {
-            Congestion::Reno(reno) => reno,
-        }
-    }
-
-    /// The congestion window in bytes.
-    pub(super) fn window(&self) -> u32 {
-        match self {
-            Congestion::Reno(reno) => reno.window(),
-        }
-    }
-
-    /// `acked` new bytes were acknowledged outside recovery; `flight` bytes were outstanding before.
-    pub(super) fn on_ack(&mut self, acked: u64, flight: u64, mss: u32) {
-        self.reno().on_ack(acked, flight, mss);
-    }
-
-    /// Three duplicate acknowledgements, `flight` bytes outstanding: fast recovery begins.
-    pub(super) fn on_recovery(&mut self, flight: u64, mss: u32) {
-        self.reno().on_recovery(flight, mss);
-    }
-
-    /// One more duplicate acknowledgement in recovery: a segment has left the network.
-    pub(super) fn on_duplicate_ack(&mut self, mss: u32) {
-        self.reno().on_duplicate_ack(mss);
-    }
-
-    /// An acknowledgement of `acked` bytes that leaves a hole: recovery goes on.
-    pub(super) fn on_partial_ack(&mut self, acked: u64, mss: u32) {
-        self.reno().on_partial_ack(acked, mss);
-    }
-
-    /// All that was outstanding when recovery began is acknowledged; `flight` bytes sent since are outstanding.
-    pub(super) fn on_recovered(&mut self, flight: u64, mss: u32) {
-        self.reno().on_recovered(flight, mss);
-    }
-
-    /// The retransmission timer expired with `flight` bytes outstanding; `again` if the window was already
-    /// reduced for this loss.
-    pub(super) fn on_timeout(&mut self, flight: u64, again: bool, mss: u32) {
-        self.reno().on_timeout(flight, again, mss);
-    }
-
-    /// Nothing was sent for longer than a retransmission timeout.
-    pub(super) fn on_restart(&mut self, restart_window: u32) {
-        self.reno().on_restart(restart_window);
+        let error = "Reno ".parse::<Algorithm>().unwrap_err().to_string();
+        assert!(error.starts_with("\"Reno \" is not a congestion control; known are tahoe, reno, newreno"), "{error}");
     }
 }

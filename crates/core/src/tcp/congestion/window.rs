@@ -1,0 +1,163 @@
+//! The congestion window that every algorithm moves, and why it moved last.
+
+use std::fmt;
+
+use super::Cause;
+
+/// Congestion window and slow start threshold of one end, in bytes. Whatever is asked for, the window stays within 1
+/// byte and [`Self::MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// cwnd.
+    bytes: u32,
+    /// ssthresh.
+    threshold: u32,
+    mss: u32,
+    cause: WindowCause,
+    /// L of RFC 3465: segments by which one acknowledgement may widen the window in slow start; 0 for no limit.
+    growth_limit: u8,
+}
+
+/// What changed a congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowCause {
+    /// Nothing yet: the initial window.
+    Initial,
+    /// Slow start.
+    SlowStart,
+    /// Congestion avoidance.
+    Avoidance,
+    /// A loss noticed without a timeout.
+    Loss,
+    /// A congestion mark (ECN).
+    Mark,
+    /// The retransmission timer.
+    Timeout,
+    /// The end of recovery.
+    Recovered,
+    /// A time without sending.
+    Restart,
+    /// A reduction taken back.
+    Undone,
+    /// A reason of a user's own algorithm, by a number that has its meaning there.
+    Custom(u8),
+}
+
+impl fmt::Display for WindowCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            WindowCause::Initial => "initial window",
+            WindowCause::SlowStart => "slow start",
+            WindowCause::Avoidance => "congestion avoidance",
+            WindowCause::Loss => "loss",
+            WindowCause::Mark => "congestion mark",
+            WindowCause::Timeout => "retransmission timeout",
+            WindowCause::Recovered => "end of recovery",
+            WindowCause::Restart => "restart after idle",
+            WindowCause::Undone => "reduction undone",
+            WindowCause::Custom(reason) => return write!(f, "custom {reason}"),
+        })
+    }
+}
+
+impl Window {
+    /// The largest window: more than any that 16 bits shifted by 14 can advertise.
+    pub const MAX: u32 = u32::MAX / 2;
+
+    /// A window of `initial` bytes for segments of `mss`. In slow start one acknowledgement adds at most `growth_limit`
+    /// segments (L of RFC 3465; 1 is RFC 5681), or as much as it acknowledges if that is `None`.
+    pub fn new(initial: u32, mss: u32, growth_limit: Option<u8>) -> Window {
+        Window {
+            bytes: initial.clamp(1, Window::MAX),
+            threshold: Window::MAX,
+            mss: mss.clamp(1, u32::from(u16::MAX)),
+            cause: WindowCause::Initial,
+            growth_limit: growth_limit.map_or(0, |limit| limit.max(1)),
+        }
+    }
+
+    /// cwnd.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// ssthresh; [`Self::MAX`] until it is set.
+    pub fn threshold(&self) -> u32 {
+        self.threshold
+    }
+
+    /// Size of a full segment.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// Why the window changed last.
+    pub fn why(&self) -> WindowCause {
+        self.cause
+    }
+
+    /// The window is below the threshold.
+    pub fn in_slow_start(&self) -> bool {
+        self.bytes < self.threshold
+    }
+
+    /// Sets the window, within its bounds.
+    pub fn set(&mut self, bytes: u32, why: WindowCause) {
+        self.bytes = bytes.clamp(1, Window::MAX);
+        self.cause = why;
+    }
+
+    /// Sets the threshold, to two segments at least (RFC 5681 equation 4).
+    pub fn set_threshold(&mut self, bytes: u32) {
+        self.threshold = bytes.max(2 * self.mss).min(Window::MAX);
+    }
+
+    /// Widens the window by `bytes`.
+    pub fn grow(&mut self, bytes: u32, why: WindowCause) {
+        self.set(self.bytes.saturating_add(bytes), why);
+    }
+
+    /// What slow start makes of `acked` bytes: a window wider by as much, but by the growth limit at most (RFC 5681
+    /// equation 2, RFC 3465).
+    pub fn slow_start(&mut self, acked: u64) {
+        self.grow(self.slow_start_step(acked), WindowCause::SlowStart);
+    }
+
+    /// By how much slow start would widen the window.
+    pub fn slow_start_step(&self, acked: u64) -> u32 {
+        let acked = saturate(acked);
+        if self.growth_limit == 0 { acked } else { acked.min(u32::from(self.growth_limit) * self.mss) }
+    }
+
+    /// Whether slow start may widen a window of which `flight` bytes were used: more than half (as in Linux; the same
+    /// concern as RFC 7661).
+    pub fn is_half_used(&self, flight: u64) -> bool {
+        2 * flight > u64::from(self.bytes)
+    }
+
+    /// The window after a time without sending: `bytes`, or what it was if that is less (RFC 5681 section 4.1).
+    pub fn restart(&mut self, bytes: u32) {
+        if bytes < self.bytes {
+            self.set(bytes, WindowCause::Restart);
+        }
+    }
+
+    /// Half of `flight`, but two segments at least: the threshold of RFC 5681 equation 4.
+    pub fn half(&self, flight: u64) -> u32 {
+        saturate(flight / 2).max(2 * self.mss)
+    }
+}
+
+impl From<Cause> for WindowCause {
+    fn from(cause: Cause) -> WindowCause {
+        match cause {
+            Cause::Loss => WindowCause::Loss,
+            Cause::Mark => WindowCause::Mark,
+        }
+    }
+}
+
+/// `bytes` as far as a window can be wide.
+pub(super) fn saturate(bytes: u64) -> u32 {
+    bytes.min(u64::from(Window::MAX)) as u32
+}
