@@ -61,6 +61,8 @@ pub enum DropReason {
     QueueFull,
     /// A loss model took it.
     Loss,
+    /// It found no tokens at a policer.
+    Policed,
 }
 
 /// What kind of packet it was (methods C.5).

@@ -3,7 +3,11 @@
 pub mod delay_box;
 pub mod link;
 pub mod schedule;
+pub mod token_bucket;
+pub mod transmitter;
 
 pub use delay_box::{DelayBox, PathDelays, Placement};
 pub use link::{Link, LinkStatistics, Passage};
 pub use schedule::{Schedule, Trace, TraceError};
+pub use token_bucket::{BucketConfig, BucketError, Policer, TokenBucket};
+pub use transmitter::{Line, Transmitter};

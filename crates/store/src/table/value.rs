@@ -223,5 +223,5 @@ impl Text for PacketKind {
 
 impl Text for DropReason {
     const NAMES: &'static [(&'static str, DropReason)] =
-        &[("queue-full", DropReason::QueueFull), ("loss", DropReason::Loss)];
+        &[("queue-full", DropReason::QueueFull), ("loss", DropReason::Loss), ("policed", DropReason::Policed)];
 }
