@@ -1,5 +1,7 @@
 //! One connection of a run: its two ends, its path, and what it leaves behind.
 
+use std::num::NonZeroU16;
+
 use flowloom_core::extract::{Identity, Observer, Seen};
 use flowloom_core::path::{DelayBox, PathDelays};
 use flowloom_core::play::{Action, EpochTimes, Player, Script};
@@ -347,7 +349,7 @@ impl Connection {
                 payload_bytes: segment.payload_bytes,
                 ip_bytes: link_bytes(segment) - LINK_HEADER_BYTES,
                 ip_id: None,
-                mss: segment.mss,
+                mss: segment.mss.map(NonZeroU16::get),
                 window_scale: segment.window_scale,
             };
             let cold = &mut *self.cold;

@@ -3,7 +3,8 @@
 use super::congestion::Algorithm;
 use crate::time::Duration;
 
-/// The parameters of TCP that all connections of a run share. Immutable; passed into every call.
+/// The parameters of TCP that connections of a run share. Immutable; passed into every call. A run may have several,
+/// as long as a connection is always given the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Congestion control. Default NewReno.
@@ -18,6 +19,9 @@ pub struct Config {
     /// How long an acknowledgement may be delayed (RFC 9293 section 3.8.6.3 wants less than 500 ms); `None`
     /// acknowledges every segment at once. Default 100 ms.
     pub delayed_ack: Option<Duration>,
+    /// How many segments are acknowledged at once before acknowledgements are delayed, at the start and after a pause
+    /// of more than a retransmission timeout, as long as the program does not answer (Linux: 16). Default 0.
+    pub quick_acks: u8,
     /// Retransmission timeout.
     pub rto: RtoConfig,
     /// After an idle time of more than one retransmission timeout, start again from the initial window
@@ -25,6 +29,13 @@ pub struct Config {
     pub restart_after_idle: bool,
     /// Offer the window scale option (RFC 7323). Default on.
     pub window_scaling: bool,
+    /// Offer timestamps (RFC 7323): a round-trip sample with every acknowledgement of new data, 12 bytes less of each
+    /// segment. Default off.
+    pub timestamps: bool,
+    /// Offer selective acknowledgements, and which to send. Default off.
+    pub sack: Sack,
+    /// Offer ECN (RFC 3168), and how marks are echoed. Default off.
+    pub ecn: EcnEcho,
     /// Timeouts in a row after which a connection that never was established gives up. Default 6.
     pub syn_retries: u8,
     /// Timeouts in a row after which an established connection gives up (RFC 9293 section 3.8.3, R2). Default 15.
@@ -39,13 +50,39 @@ impl Default for Config {
             slow_start_limit: Some(1),
             seed: 0,
             delayed_ack: Some(Duration::from_millis(100)),
+            quick_acks: 0,
             rto: RtoConfig::default(),
             restart_after_idle: true,
             window_scaling: true,
+            timestamps: false,
+            sack: Sack::Off,
+            ecn: EcnEcho::Off,
             syn_retries: 6,
             data_retries: 15,
         }
     }
+}
+
+/// Selective acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sack {
+    /// Not offered.
+    Off,
+    /// RFC 2018.
+    On,
+    /// RFC 2018, and what arrives twice is reported as well (D-SACK, RFC 2883).
+    WithDuplicates,
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// Not offered.
+    Off,
+    /// A mark is echoed with every acknowledgement until the sender answers with CWR (RFC 3168 section 6.1.3).
+    UntilAnswered,
+    /// Each acknowledgement tells whether what it acknowledges was marked (RFC 8257 section 3.2, for DCTCP).
+    EachMark,
 }
 
 /// Congestion window at the start of a connection.

@@ -1,12 +1,14 @@
 //! One end of a TCP connection.
 
-use super::config::{Config, Limits};
+use std::num::NonZeroU16;
+
+use super::config::{Config, EcnEcho, Limits, Sack};
 use super::congestion::WindowCause;
 use super::receiver::Receiver;
-use super::segment::Segment;
+use super::segment::{SackBlocks, Segment, Timestamps};
 use super::sender::Sender;
 use crate::time::{Duration, Time};
-use crate::wire::Flags;
+use crate::wire::{Ecn, Flags};
 
 /// RFC 9293 section 3.3.2, reduced to what the sender's and the receiver's offsets do not tell: the states from
 /// FIN-WAIT-1 to TIME-WAIT follow from which FINs were sent, received and acknowledged.
@@ -51,24 +53,53 @@ pub struct Endpoint {
     /// The acknowledged offset that a pending RST claims as its own sequence number.
     reset_sequence: u64,
     state: State,
-    window_scaling: bool,
+    agreed: Agreed,
     reset_due: bool,
     reset_received: bool,
-    own_mss: u16,
+    own_mss: NonZeroU16,
+}
+
+/// What this end offers; once the SYNs have met, what both do.
+#[derive(Clone, Copy, Debug)]
+struct Agreed {
+    window_scaling: bool,
+    timestamps: bool,
+    sack: bool,
+    ecn: bool,
+}
+
+impl Agreed {
+    fn offer(config: &Config) -> Agreed {
+        Agreed {
+            window_scaling: config.window_scaling,
+            timestamps: config.timestamps,
+            sack: config.sack != Sack::Off,
+            ecn: config.ecn != EcnEcho::Off,
+        }
+    }
+
+    /// What is left of it with this SYN or SYN/ACK. RFC 3168 section 6.1.1: ECE and CWR ask for ECN, ECE alone grants it.
+    fn restrict(&mut self, syn: &Segment) {
+        self.window_scaling &= syn.window_scale.is_some();
+        self.timestamps &= syn.timestamps.is_some();
+        self.sack &= syn.sack_permitted;
+        self.ecn &= syn.flags.ece() && syn.flags.cwr() != syn.flags.ack();
+    }
 }
 
 impl Endpoint {
     fn new(config: &Config, limits: Limits, state: State) -> Endpoint {
-        let limits = Limits { mss: limits.mss.max(1), max_window: limits.max_window.max(1) };
+        let own_mss = NonZeroU16::new(limits.mss).unwrap_or(NonZeroU16::MIN);
+        let limits = Limits { mss: own_mss.get(), max_window: limits.max_window.max(1) };
         Endpoint {
             sender: Sender::new(limits, config),
             receiver: Receiver::new(limits),
             reset_sequence: 0,
             state,
-            window_scaling: config.window_scaling,
+            agreed: Agreed::offer(config),
             reset_due: false,
             reset_received: false,
-            own_mss: limits.mss,
+            own_mss,
         }
     }
 
@@ -145,9 +176,11 @@ impl Endpoint {
 
     fn take_syn(&mut self, segment: &Segment, config: &Config) {
         self.receiver.take_syn();
-        self.window_scaling &= segment.window_scale.is_some();
-        self.sender.negotiated(segment.mss.unwrap_or(DEFAULT_MSS), config);
-        self.receiver.negotiated(self.sender.mss(), self.window_scaling);
+        self.receiver.take_timestamp(segment);
+        self.agreed.restrict(segment);
+        let Agreed { window_scaling, timestamps, sack, .. } = self.agreed;
+        self.sender.negotiated(segment.mss.map_or(DEFAULT_MSS, NonZeroU16::get), timestamps, config);
+        self.receiver.negotiated(self.sender.mss(), window_scaling, sack, config);
         self.sender.set_peer_window(segment.window);
     }
 
@@ -217,8 +250,15 @@ impl Endpoint {
             self.establish(config);
         }
         if !flags.syn() {
+            if self.agreed.timestamps {
+                self.receiver.take_timestamp(segment);
+            }
+            if self.agreed.ecn {
+                self.receiver.take_marks(segment, config);
+            }
             let end = segment.sequence + u64::from(segment.payload_bytes);
-            self.receiver.receive(now, segment.sequence, end, flags.fin(), config);
+            let pause = self.sender.retransmission_timeout();
+            self.receiver.receive(now, segment.sequence, end, flags.fin(), pause, config);
         }
     }
 
@@ -244,30 +284,59 @@ impl Endpoint {
         if matches!(self.state, State::Listen | State::Dead) {
             return None;
         }
-        let may_send_data = self.state == State::Synchronised;
-        if let Some(piece) = self.sender.poll(now, may_send_data, config) {
-            let mut flags = 0;
-            flags |= if piece.syn { Flags::SYN } else { 0 };
-            flags |= if piece.fin { Flags::FIN } else { 0 };
-            flags |= if piece.push { Flags::PSH } else { 0 };
-            return Some(self.segment(piece.start, piece.payload_bytes, flags));
+        if let Some((up_to, echo)) = self.receiver.take_apart() {
+            let flags = if echo { Flags::ECE } else { 0 };
+            return Some(self.segment(now, self.sender.highest(), 0, flags, up_to));
         }
-        self.receiver.ack_is_due().then(|| self.segment(self.sender.highest(), 0, 0))
+        let may_send_data = self.state == State::Synchronised;
+        let piece = self.sender.poll(now, may_send_data, self.receiver.sack_bytes(), config);
+        let Some(piece) = piece else {
+            return self.receiver.ack_is_due().then(|| {
+                let echo = if self.receiver.echoes() { Flags::ECE } else { 0 };
+                let acknowledgement = self.receiver.acknowledge();
+                self.segment(now, self.sender.highest(), 0, echo, acknowledgement)
+            });
+        };
+        let mut flags = 0;
+        flags |= if piece.syn { Flags::SYN } else { 0 };
+        flags |= if piece.fin { Flags::FIN } else { 0 };
+        flags |= if piece.push { Flags::PSH } else { 0 };
+        if piece.syn {
+            flags |= match (self.agreed.ecn, self.state) {
+                (false, _) => 0,
+                (true, State::SynSent) => Flags::ECE | Flags::CWR,
+                (true, _) => Flags::ECE,
+            };
+        } else if self.receiver.echoes() {
+            flags |= Flags::ECE;
+        }
+        if piece.payload_bytes > 0 {
+            self.receiver.payload_sent(now, config);
+        }
+        let acknowledgement = if self.state == State::SynSent { 0 } else { self.receiver.acknowledge() };
+        Some(self.segment(now, piece.start, piece.payload_bytes, flags, acknowledgement))
     }
 
-    fn segment(&mut self, sequence: u64, payload_bytes: u32, flags: u8) -> Segment {
+    fn segment(&mut self, now: Time, sequence: u64, payload_bytes: u32, flags: u8, acknowledgement: u64) -> Segment {
         let syn = flags & Flags::SYN != 0;
         let with_ack = self.state != State::SynSent;
         let shift = if syn { 0 } else { self.receiver.shift() };
         Segment {
             sequence,
-            acknowledgement: if with_ack { self.receiver.acknowledge() } else { 0 },
+            acknowledgement,
             payload_bytes,
             window: self.receiver.window(shift),
             mss: syn.then_some(self.own_mss),
             flags: Flags(flags | if with_ack { Flags::ACK } else { 0 }),
-            window_scale: (syn && self.window_scaling).then(|| self.receiver.offered_shift()),
+            window_scale: (syn && self.agreed.window_scaling).then(|| self.receiver.offered_shift()),
             window_shift: shift,
+            timestamps: self.agreed.timestamps.then(|| Timestamps {
+                value: Timestamps::clock(now),
+                echo: if with_ack { self.receiver.recent_timestamp } else { 0 },
+            }),
+            sack: if syn { SackBlocks::default() } else { self.receiver.sack_blocks() },
+            sack_permitted: syn && self.agreed.sack,
+            ecn: Ecn::NotEct,
         }
     }
 
@@ -275,12 +344,8 @@ impl Endpoint {
         Segment {
             sequence: self.reset_sequence,
             acknowledgement: self.receiver.acknowledge(),
-            payload_bytes: 0,
-            window: 0,
-            mss: None,
             flags: Flags(Flags::RST | Flags::ACK),
-            window_scale: None,
-            window_shift: 0,
+            ..Segment::default()
         }
     }
 

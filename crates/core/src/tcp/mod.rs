@@ -24,9 +24,9 @@ mod rto;
 mod segment;
 mod sender;
 
-pub use config::{Config, InitialWindow, Limits, RtoConfig};
+pub use config::{Config, EcnEcho, InitialWindow, Limits, RtoConfig, Sack};
 pub use endpoint::Endpoint;
-pub use segment::Segment;
+pub use segment::{SackBlocks, Segment, Timestamps};
 
 #[cfg(test)]
 mod tests;

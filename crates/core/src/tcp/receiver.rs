@@ -1,14 +1,19 @@
 //! The receiving half: reassembly, acknowledgements, the advertised window.
 
-use super::config::{Config, Limits};
+use super::config::{Config, EcnEcho, Limits, Sack};
+use super::segment::{SackBlocks, Segment};
 use super::sender::Deadline;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 
-/// Data and FIN that arrived ahead of a hole. Rare, so it lives apart from the hot state.
+/// Data and FIN that arrived ahead of a hole, and what was received twice. Rare, so it lives apart from the hot state.
 #[derive(Clone, Debug, Default)]
 struct OutOfOrder {
     /// Disjoint, non-adjacent, ascending `[start, end)`.
     ranges: Vec<(u64, u64)>,
+    /// An offset in each of the ranges that grew last, the latest first (RFC 2018 section 4).
+    recent: [u64; SackBlocks::MOST],
+    /// What arrived again and was not reported yet (RFC 2883).
+    duplicate: Option<(u64, u64)>,
     /// The offset of a FIN that arrived early.
     fin: Option<u64>,
 }
@@ -22,6 +27,56 @@ impl OutOfOrder {
             end = end.max(self.ranges[last - 1].1);
         }
         self.ranges.splice(first..last, [(start, end)]);
+        self.touch(start, end);
+    }
+
+    /// The range `[start, end)` becomes the latest.
+    fn touch(&mut self, start: u64, end: u64) {
+        let mut carried = start;
+        for place in &mut self.recent {
+            std::mem::swap(place, &mut carried);
+            // What the range has swallowed gives up its place.
+            if (start..end).contains(&carried) {
+                break;
+            }
+        }
+        for at in 1..self.recent.len() {
+            if (start..end).contains(&self.recent[at]) {
+                self.recent[at] = 0;
+            }
+        }
+    }
+
+    /// The range that holds `offset`.
+    fn holding(&self, offset: u64) -> Option<(u64, u64)> {
+        let at = self.ranges.partition_point(|range| range.1 <= offset);
+        self.ranges.get(at).copied().filter(|range| range.0 <= offset)
+    }
+
+    /// Whether all of `[start, end)` has arrived, given that everything before `next` has.
+    fn has(&self, start: u64, end: u64, next: u64) -> bool {
+        end <= next || self.holding(start.max(next)).is_some_and(|range| end <= range.1)
+    }
+
+    /// A duplicate first, then the ranges by how lately they grew, then others from the top (RFC 2018 section 4, RFC 2883).
+    fn blocks(&mut self) -> SackBlocks {
+        let (mut chosen, mut count) = ([(0, 0); SackBlocks::MOST], 0);
+        if let Some(duplicate) = self.duplicate.take() {
+            (chosen[0], count) = (duplicate, 1);
+        }
+        let first = count;
+        let recent = self.recent.iter().filter_map(|&offset| self.holding(offset));
+        for range in recent.chain(self.ranges.iter().rev().take(SackBlocks::MOST).copied()) {
+            if count < chosen.len() && !chosen[first..count].contains(&range) {
+                chosen[count] = range;
+                count += 1;
+            }
+        }
+        SackBlocks::new(chosen[..count].iter().copied())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ranges.is_empty() && self.fin.is_none() && self.duplicate.is_none()
     }
 }
 
@@ -34,14 +89,29 @@ pub(super) struct Receiver {
     acknowledged: u64,
     out_of_order: Option<Box<OutOfOrder>>,
     delayed: Deadline,
+    /// Everything before this offset is to be acknowledged apart, with the opposite echo (RFC 8257 section 3.2); 0 if
+    /// nothing is.
+    apart: u64,
+    /// When payload last arrived.
+    last_arrival: Time,
+    /// TS.Recent of RFC 7323.
+    pub(super) recent_timestamp: u32,
     /// What this end would advertise if any value could be expressed.
     max_window: u32,
     /// Full-sized segments of this connection.
     mss: u16,
     /// The shift of the window field once scaling is agreed.
     shift: u8,
+    /// How many more segments are acknowledged at once.
+    quick_acks: u8,
+    /// The program answers what arrives, which carries the acknowledgement ("pingpong" in Linux).
+    interactive: bool,
     ack_now: bool,
     fin_received: bool,
+    /// Marks are to be told.
+    echo: bool,
+    /// SACK is agreed.
+    sack: bool,
 }
 
 /// The smallest shift that lets 16 bits reach `window` (RFC 7323 section 2.2 allows at most 14).
@@ -56,11 +126,18 @@ impl Receiver {
             acknowledged: 0,
             out_of_order: None,
             delayed: Deadline::NONE,
+            apart: 0,
+            last_arrival: Time::ZERO,
+            recent_timestamp: 0,
             max_window: limits.max_window,
             mss: limits.mss,
             shift: 0,
+            quick_acks: 0,
+            interactive: false,
             ack_now: false,
             fin_received: false,
+            echo: false,
+            sack: false,
         }
     }
 
@@ -69,10 +146,18 @@ impl Receiver {
         shift_for(self.max_window)
     }
 
-    /// Takes what the SYNs agreed on: the segment size and whether windows are scaled.
-    pub(super) fn negotiated(&mut self, mss: u16, scaled: bool) {
+    /// Takes what the SYNs agreed on: the segment size, whether windows are scaled, and whether there is SACK.
+    pub(super) fn negotiated(&mut self, mss: u16, scaled: bool, sack: bool, config: &Config) {
         self.mss = mss;
         self.shift = if scaled { self.offered_shift() } else { 0 };
+        self.sack = sack;
+        self.acknowledge_quickly(config);
+    }
+
+    /// Linux (`tcp_incr_quickack`): as many segments at once as half the window holds, at least 2.
+    fn acknowledge_quickly(&mut self, config: &Config) {
+        let half_window = self.window(self.shift) / (2 * u32::from(self.mss));
+        self.quick_acks = config.quick_acks.min(half_window.clamp(2, 255) as u8);
     }
 
     /// The peer's SYN arrived.
@@ -111,6 +196,42 @@ impl Receiver {
         self.ack_now
     }
 
+    /// The acknowledgement that is owed apart, and its echo.
+    pub(super) fn take_apart(&mut self) -> Option<(u64, bool)> {
+        let apart = std::mem::take(&mut self.apart);
+        (apart != 0).then_some((apart, !self.echo))
+    }
+
+    /// Whether acknowledgements carry the ECN echo.
+    pub(super) fn echoes(&self) -> bool {
+        self.echo
+    }
+
+    /// SACK blocks for the segment about to be sent; a duplicate is reported once.
+    pub(super) fn sack_blocks(&mut self) -> SackBlocks {
+        match &mut self.out_of_order {
+            Some(ahead) if self.sack => {
+                let blocks = ahead.blocks();
+                if ahead.is_empty() {
+                    self.out_of_order = None;
+                }
+                blocks
+            }
+            _ => SackBlocks::default(),
+        }
+    }
+
+    /// What the SACK option of the next segment takes.
+    pub(super) fn sack_bytes(&self) -> u32 {
+        match &self.out_of_order {
+            Some(ahead) if self.sack => {
+                let blocks = ahead.ranges.len() + usize::from(ahead.duplicate.is_some());
+                if blocks == 0 { 0 } else { 4 + 8 * blocks.min(SackBlocks::MOST) as u32 }
+            }
+            _ => 0,
+        }
+    }
+
     pub(super) fn deadline(&self) -> Deadline {
         self.delayed
     }
@@ -119,26 +240,94 @@ impl Receiver {
         if self.delayed.is_due(now) {
             self.delayed = Deadline::NONE;
             self.ack_now = true;
+            self.interactive = false;
         }
     }
 
     /// A segment carrying RCV.NXT goes out: whatever acknowledgement was owed is paid.
     pub(super) fn acknowledge(&mut self) -> u64 {
+        if self.acknowledged < self.next && self.next > 1 {
+            self.quick_acks = self.quick_acks.saturating_sub(1);
+        }
         self.ack_now = false;
         self.delayed = Deadline::NONE;
         self.acknowledged = self.next;
         self.next
     }
 
-    /// Takes payload `[start, end)` and a FIN at `end` if `fin`. Nothing to do for a segment without either.
-    pub(super) fn receive(&mut self, now: Time, start: u64, end: u64, fin: bool, config: &Config) {
+    /// Payload goes out: the program answers if it does so before a delayed acknowledgement would have gone.
+    pub(super) fn payload_sent(&mut self, now: Time, config: &Config) {
+        if config.quick_acks > 0 && self.next > 1 {
+            self.interactive |= config.delayed_ack.is_some_and(|delay| now.since(self.last_arrival) < delay);
+        }
+    }
+
+    /// Takes what the segment says of marks, before its payload.
+    pub(super) fn take_marks(&mut self, segment: &Segment, config: &Config) {
+        let marked = segment.ecn.is_marked();
+        match config.ecn {
+            EcnEcho::EachMark if segment.sequence_length() == 0 => {}
+            EcnEcho::EachMark => {
+                if marked != self.echo {
+                    // What arrived before is acknowledged as it was, unless that was done already.
+                    if self.acknowledged < self.next {
+                        self.apart = self.acknowledge();
+                    }
+                    self.echo = marked;
+                }
+            }
+            EcnEcho::Off | EcnEcho::UntilAnswered => {
+                self.echo &= !segment.flags.cwr();
+                self.echo |= marked;
+            }
+        }
+    }
+
+    /// Takes the timestamp of a segment (RFC 7323 section 4.3): the one to echo is of the segment that advances what was
+    /// acknowledged last, or comes before.
+    pub(super) fn take_timestamp(&mut self, segment: &Segment) {
+        if let Some(timestamps) = segment.timestamps {
+            let later = timestamps.value.get().wrapping_sub(self.recent_timestamp) as i32 >= 0;
+            if segment.sequence <= self.acknowledged && (later || self.recent_timestamp == 0) {
+                self.recent_timestamp = timestamps.value.get();
+            }
+        }
+    }
+
+    /// Data that was seen before: something the sender or a queue did needs an answer at once.
+    fn seen_before(&mut self, start: u64, end: u64, config: &Config) {
+        self.ack_now = true;
+        self.interactive = false;
+        self.acknowledge_quickly(config);
+        if self.sack && config.sack == Sack::WithDuplicates && start < end {
+            let ahead = self.out_of_order.get_or_insert_default();
+            ahead.duplicate = Some((start, end));
+            if let Some((start, end)) = ahead.holding(start) {
+                ahead.touch(start, end);
+            }
+        }
+    }
+
+    /// Takes payload `[start, end)` and a FIN at `end` if `fin`. Nothing to do for a segment without either. `pause` is
+    /// the silence after which a sender is taken to start again.
+    pub(super) fn receive(&mut self, now: Time, start: u64, end: u64, fin: bool, pause: Duration, config: &Config) {
         if start == end && !fin {
             return;
         }
+        if config.quick_acks > 0 && now.since(self.last_arrival) > pause {
+            self.acknowledge_quickly(config);
+        }
+        self.last_arrival = now;
         let right_edge = self.next + u64::from(self.window(self.shift));
-        if end + u64::from(fin) <= self.next || start >= right_edge {
+        if end + u64::from(fin) <= self.next {
+            return self.seen_before(start, end, config);
+        }
+        if start >= right_edge {
             self.ack_now = true;
             return;
+        }
+        if start < end && self.out_of_order.as_ref().is_some_and(|ahead| ahead.has(start, end, self.next)) {
+            self.seen_before(start, end, config);
         }
         let fin = fin && end <= right_edge;
         let end = end.min(right_edge);
@@ -164,7 +353,8 @@ impl Receiver {
             }
             ahead.ranges.drain(..filled);
             fin |= ahead.fin == Some(self.next);
-            if ahead.ranges.is_empty() && ahead.fin.is_none_or(|offset| offset <= self.next) {
+            ahead.fin = ahead.fin.filter(|&offset| offset > self.next);
+            if ahead.is_empty() {
                 self.out_of_order = None;
             }
         }
@@ -177,7 +367,11 @@ impl Receiver {
         // whole window is less than two segments waits for the timer.
         let owed = self.next - self.acknowledged;
         match config.delayed_ack {
-            Some(delay) if owed <= u64::from(self.mss) && 2 * owed < u64::from(self.window(self.shift)) => {
+            Some(delay)
+                if owed <= u64::from(self.mss)
+                    && 2 * owed < u64::from(self.window(self.shift))
+                    && (self.quick_acks == 0 || self.interactive) =>
+            {
                 if self.delayed.get().is_none() {
                     self.delayed = Deadline::at(now + delay);
                 }

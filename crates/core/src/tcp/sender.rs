@@ -3,6 +3,7 @@
 use super::config::{Config, Limits};
 use super::congestion::{Ack, Cause, Congestion, Recovery, Setup, Window, WindowCause};
 use super::rto::Rto;
+use super::segment::Timestamps;
 use crate::time::{Duration, Time};
 
 /// An optional point in time in eight bytes.
@@ -123,8 +124,10 @@ impl Sender {
     }
 
     /// Takes the peer's MSS, and with it the real initial window.
-    pub(super) fn negotiated(&mut self, peer_mss: u16, config: &Config) {
-        self.mss = self.mss.min(peer_mss).max(1);
+    pub(super) fn negotiated(&mut self, peer_mss: u16, timestamps: bool, config: &Config) {
+        // The MSS counts the options that a segment carries (RFC 6691).
+        let options = if timestamps { Timestamps::OPTION_BYTES as u16 } else { 0 };
+        self.mss = self.mss.min(peer_mss).saturating_sub(options).max(1);
         self.congestion.negotiated(initial_window(self.mss, config));
     }
 
@@ -138,6 +141,10 @@ impl Sender {
         if self.timeouts > 0 {
             self.rto.restart_after_lost_syn();
         }
+    }
+
+    pub(super) fn retransmission_timeout(&self) -> Duration {
+        self.rto.timeout()
     }
 
     pub(super) fn mss(&self) -> u16 {
@@ -358,13 +365,15 @@ impl Sender {
         false
     }
 
-    /// What to send now, if anything. `may_send_data` is false until the handshake is done.
-    pub(super) fn poll(&mut self, now: Time, may_send_data: bool, config: &Config) -> Option<Piece> {
+    /// What to send now, if anything. `may_send_data` is false until the handshake is done. The segment will carry
+    /// `sack_bytes` of options beside those that all segments carry.
+    pub(super) fn poll(&mut self, now: Time, may_send_data: bool, sack_bytes: u32, config: &Config) -> Option<Piece> {
+        let most = u64::from(u32::from(self.mss).saturating_sub(sack_bytes).max(1));
         if self.retransmit_hole {
             self.retransmit_hole = false;
             let start = self.unacknowledged;
             let sent_before = self.highest.min(self.end).saturating_sub(start);
-            let piece = self.piece(start, sent_before.min(u64::from(self.mss)));
+            let piece = self.piece(start, sent_before.min(most));
             return Some(self.sent(now, piece));
         }
         if self.next == 0 {
@@ -386,7 +395,7 @@ impl Sender {
         // The receiver's window is used to the byte (no Nagle, so a short segment may fill it); the congestion
         // window, which moves in fractions of a segment, never cuts one.
         let advertised = (self.unacknowledged + u64::from(self.peer_window)).saturating_sub(self.next);
-        let bytes = unsent.min(u64::from(self.mss)).min(advertised);
+        let bytes = unsent.min(most).min(advertised);
         if bytes == 0 {
             return None;
         }

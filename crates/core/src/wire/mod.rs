@@ -74,6 +74,10 @@ impl Flags {
     pub const PSH: u8 = 0x08;
     /// ACK bit.
     pub const ACK: u8 = 0x10;
+    /// ECE bit: ECN echo (RFC 3168).
+    pub const ECE: u8 = 0x40;
+    /// CWR bit: congestion window reduced (RFC 3168).
+    pub const CWR: u8 = 0x80;
 
     /// Whether FIN is set.
     pub const fn fin(self) -> bool {
@@ -98,6 +102,16 @@ impl Flags {
     /// Whether ACK is set.
     pub const fn ack(self) -> bool {
         self.0 & Self::ACK != 0
+    }
+
+    /// Whether ECE is set.
+    pub const fn ece(self) -> bool {
+        self.0 & Self::ECE != 0
+    }
+
+    /// Whether CWR is set.
+    pub const fn cwr(self) -> bool {
+        self.0 & Self::CWR != 0
     }
 }
 

@@ -5,6 +5,8 @@ mod close;
 mod contract;
 mod handshake;
 mod loss;
+mod marks;
+mod options;
 pub(crate) mod pair;
 mod properties;
 mod rounds;

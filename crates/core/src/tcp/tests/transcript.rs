@@ -2,21 +2,23 @@
 //!
 //! A line is a time in seconds and one of
 //!
-//! - `< FLAGS start:end [ack N] [win N] [mss N] [ws N]`: the peer's segment arrives;
-//! - `> FLAGS start:end [ack N] [win N] [mss N] [ws N]`: the endpoint sends this segment at this time. Everything it
-//!   sends must be listed, in order; `win` is compared if given, the rest always;
+//! - `< FLAGS start:end [ack N] [win N] [mss N] [ws N] [sok] [ts VALUE,ECHO] [sack START:END,...] [ect0|ect1|ce]`: the
+//!   peer's segment arrives;
+//! - `> ` and the same: the endpoint sends this segment at this time. Everything it sends must be listed, in order; `win`
+//!   and `ts` are compared if given, the rest always;
 //! - `! write N`, `! close`, `! abort`: the application's commands;
 //! - `= NAME VALUE`: an observer returns this (`cwnd`, `srtt_us`, `unsent`, `fin_sent`, `received`, `transmitted`, `acked`, `retransmissions`,
 //!   `timeouts`, `established`, `peer_closed`, `closed`, `reset`);
 //! - `-`: nothing was sent up to here.
 //!
-//! Flags are letters of S, F, R, P and `.` for ACK. Offsets count from the SYN at 0.
+//! Flags are letters of S, F, R, P, E for ECE, W for CWR and `.` for ACK. Offsets count from the SYN at 0.
 
 use std::collections::VecDeque;
+use std::num::{NonZeroU16, NonZeroU32};
 
-use crate::tcp::{Config, Endpoint, Limits, Segment};
+use crate::tcp::{Config, Endpoint, Limits, SackBlocks, Segment, Timestamps};
 use crate::time::{Duration, Time};
-use crate::wire::Flags;
+use crate::wire::{Ecn, Flags};
 
 pub struct Transcript {
     endpoint: Endpoint,
@@ -92,6 +94,9 @@ impl Transcript {
                 if !line.contains(" win ") {
                     comparable.window = expected.window;
                 }
+                if !line.contains(" ts ") {
+                    comparable.timestamps = None;
+                }
                 assert_eq!(comparable, expected, "\"{line}\"");
                 assert_eq!(at, time, "\"{line}\" was sent at another time");
                 continue;
@@ -158,6 +163,8 @@ fn segment<'a>(mut words: impl Iterator<Item = &'a str>) -> Segment {
                 'F' => Flags::FIN,
                 'R' => Flags::RST,
                 'P' => Flags::PSH,
+                'E' => Flags::ECE,
+                'W' => Flags::CWR,
                 '.' => Flags::ACK,
                 _ => panic!("no flag {letter}"),
             }
@@ -167,20 +174,45 @@ fn segment<'a>(mut words: impl Iterator<Item = &'a str>) -> Segment {
     let (start, end): (u64, u64) = (start.parse().unwrap(), end.parse().unwrap());
     let mut segment = Segment {
         sequence: start,
-        acknowledgement: 0,
         payload_bytes: (end - start) as u32 - u32::from(flags.syn()) - u32::from(flags.fin()),
         window: if flags.rst() { 0 } else { 65_535 },
-        mss: None,
         flags,
-        window_scale: None,
-        window_shift: 0,
+        ..Segment::default()
     };
     while let Some(name) = words.next() {
-        let value: u64 = words.next().unwrap().parse().unwrap();
+        let codepoint =
+            [("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1), ("ce", Ecn::Ce)].into_iter().find(|word| word.0 == name);
+        if let Some((_, codepoint)) = codepoint {
+            segment.ecn = codepoint;
+            continue;
+        }
+        if name == "sok" {
+            segment.sack_permitted = true;
+            continue;
+        }
+        let value = words.next().unwrap();
+        match name {
+            "ts" => {
+                let (value, echo) = value.split_once(',').unwrap();
+                let value = NonZeroU32::new(value.parse().unwrap()).unwrap();
+                segment.timestamps = Some(Timestamps { value, echo: echo.parse().unwrap() });
+                continue;
+            }
+            "sack" => {
+                let blocks = value.split(',').map(|block| {
+                    let (start, end) = block.split_once(':').unwrap();
+                    (start.parse().unwrap(), end.parse().unwrap())
+                });
+                segment.sack = SackBlocks::new(blocks);
+                continue;
+            }
+            _ => {}
+        }
+        let value: u64 = value.parse().unwrap();
         match name {
             "ack" => segment.acknowledgement = value,
             "win" => segment.window = value as u32,
-            "mss" => segment.mss = Some(value as u16),
+            "mss" => segment.mss = NonZeroU16::new(value as u16),
             "ws" => segment.window_scale = Some(value as u8),
             _ => panic!("no field {name}"),
         }
