@@ -22,8 +22,6 @@ pub enum Purpose {
     Bootstrap = 6,
     /// What a congestion control draws.
     CongestionControl = 7,
-    /// Decisions of a queue.
-    Queue = 8,
 }
 
 /// A portable stream of random numbers: the same on every machine and version.

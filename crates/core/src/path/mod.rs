@@ -2,15 +2,13 @@
 
 pub mod delay_box;
 pub mod link;
-mod link_statistics;
 pub mod loss;
 pub mod schedule;
 pub mod token_bucket;
 pub mod transmitter;
 
 pub use delay_box::{DelayBox, PathDelays, Placement};
-pub use link::{Link, LinkEvent, Offered, Passage};
-pub use link_statistics::LinkStatistics;
+pub use link::{Link, LinkStatistics, Passage};
 pub use loss::{GilbertElliott, Loss, LossModel, PacketList, PacketListError};
 pub use schedule::{Schedule, Trace, TraceError};
 pub use token_bucket::{BucketConfig, BucketError, Policer, TokenBucket};

@@ -7,6 +7,7 @@ use super::congestion::WindowCause;
 use super::receiver::Receiver;
 use super::segment::{SackBlocks, Segment, Timestamps};
 use super::sender::Sender;
+use super::snapshot::Snapshot;
 use crate::time::{Duration, Time};
 use crate::wire::{Ecn, Flags};
 
@@ -414,6 +415,11 @@ impl Endpoint {
     /// and this still names what began it.
     pub fn window_cause(&self) -> WindowCause {
         self.sender.window_cause()
+    }
+
+    /// What its sender would tell of itself in `tcp_info`, for tests and traces.
+    pub fn snapshot(&self) -> Snapshot {
+        self.sender.snapshot()
     }
 
     /// Smoothed round-trip time; `None` before the first sample.

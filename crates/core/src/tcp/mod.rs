@@ -12,6 +12,7 @@
 //! | `endpoint` | states of RFC 9293, the calls |
 //! | `sender` | what is sent when: windows, loss recovery, retransmission timer |
 //! | `receiver` | reassembly, acknowledgements, the advertised window |
+//! | `snapshot` | what a sender tells of itself |
 //! | `rto` | round-trip time and retransmission timeout of RFC 6298 |
 //! | `congestion` | one file per congestion control |
 
@@ -23,10 +24,12 @@ mod receiver;
 mod rto;
 mod segment;
 mod sender;
+mod snapshot;
 
 pub use config::{Config, EcnEcho, InitialWindow, Limits, RtoConfig, Sack};
 pub use endpoint::Endpoint;
 pub use segment::{SackBlocks, Segment, Timestamps};
+pub use snapshot::{Phase, Snapshot};
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use super::config::{Config, Limits};
 use super::congestion::{Ack, Cause, Congestion, Recovery, Setup, Window, WindowCause};
 use super::rto::Rto;
 use super::segment::Timestamps;
+use super::snapshot::{Phase, Snapshot};
 use crate::time::{Duration, Time};
 
 /// An optional point in time in eight bytes.
@@ -218,6 +219,26 @@ impl Sender {
 
     pub(super) fn smoothed_rtt(&self) -> Option<Duration> {
         self.rto.smoothed()
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let phase = if self.in_recovery {
+            Phase::Recovery
+        } else if self.unacknowledged < self.recover {
+            Phase::Loss
+        } else if self.duplicate_acks > 0 {
+            Phase::Disorder
+        } else {
+            Phase::Open
+        };
+        Snapshot {
+            mss: self.mss,
+            in_flight: self.flight(),
+            sacked: 0,
+            threshold: self.congestion.threshold(),
+            timeout: self.rto.timeout(),
+            phase,
+        }
     }
 
     pub(super) fn deadline(&self) -> Deadline {

@@ -1,0 +1,36 @@
+//! What a sender tells of itself, for tests and traces.
+
+use crate::time::Duration;
+
+/// The state of a sender at one moment, as `tcp_info` would have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Payload of a full-sized segment.
+    pub mss: u16,
+    /// SND.NXT - SND.UNA: bytes sent and not acknowledged, SYN and FIN counted.
+    pub in_flight: u64,
+    /// Bytes of those that the peer reported to have (RFC 2018).
+    pub sacked: u64,
+    /// Slow start threshold, in bytes.
+    pub threshold: u32,
+    /// Retransmission timeout, backed off where it was.
+    pub timeout: Duration,
+    /// What loss recovery is doing.
+    pub phase: Phase,
+}
+
+/// What loss recovery is doing, numbered as Linux numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// Nothing.
+    Open = 0,
+    /// Duplicate acknowledgements came, too few to act upon.
+    Disorder = 1,
+    /// The window was reduced for a mark (RFC 3168) of this round trip.
+    Reduced = 2,
+    /// Fast recovery.
+    Recovery = 3,
+    /// Sending again after a timeout.
+    Loss = 4,
+}

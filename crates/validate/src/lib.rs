@@ -1,0 +1,3 @@
+//! Checks of the simulator against what is published.
+
+pub mod transcripts;
