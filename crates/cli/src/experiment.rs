@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use flowloom_core::queue::Discipline;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError, Rate};
 
@@ -254,6 +255,27 @@ impl Default for Queue {
     }
 }
 
+impl Queue {
+    /// The simulator's.
+    pub fn discipline(&self) -> Discipline {
+        match self.kind {
+            QueueKind::DropTail => Discipline::DropTail(self.limit.value),
+            QueueKind::HeadDrop => Discipline::HeadDrop(self.limit.value),
+        }
+    }
+}
+
+/// As a reader of reports wants to see it: `drop-tail 200p`.
+impl Display for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            QueueKind::DropTail => "drop-tail",
+            QueueKind::HeadDrop => "head-drop",
+        };
+        write!(f, "{kind} {}", self.limit)
+    }
+}
+
 /// Queue disciplines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -261,6 +283,8 @@ pub enum QueueKind {
     /// First in, first out; arrivals at a full queue are dropped.
     #[default]
     DropTail,
+    /// First in, first out; arrivals at a full queue push out its head.
+    HeadDrop,
 }
 
 /// `[tcp]`

@@ -42,7 +42,7 @@ pub fn config(experiment: &Experiment, facts: &WorkloadFacts) -> Result<Config, 
         bottleneck: Bottleneck {
             rate: rate(experiment.network.bottleneck.rate.value, facts, length)?,
             delay: experiment.network.bottleneck.delay.value,
-            limit: experiment.network.bottleneck.queue.limit.value,
+            queue: experiment.network.bottleneck.queue.discipline(),
         },
         tcp: tcp::Config {
             initial_window,

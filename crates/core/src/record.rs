@@ -57,12 +57,26 @@ pub struct EpochRecord {
 /// Why a packet disappeared. Nothing disappears without one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
-    /// The queue was full.
+    /// It found the queue full.
     QueueFull,
     /// A loss model took it.
     Loss,
     /// It found no tokens at a policer.
     Policed,
+    /// The queue discipline dropped it to tell its sender of congestion, with room left.
+    Early,
+    /// It waited and was pushed out of a full queue, to make room for another.
+    Overflow,
+}
+
+impl DropReason {
+    /// Whether a queue dropped it, so that it was offered to a link.
+    pub const fn is_at_queue(self) -> bool {
+        match self {
+            DropReason::QueueFull | DropReason::Policed | DropReason::Early | DropReason::Overflow => true,
+            DropReason::Loss => false,
+        }
+    }
 }
 
 /// What kind of packet it was (methods C.5).

@@ -20,8 +20,22 @@ pub enum Purpose {
     Loss = 5,
     /// Resampling in statistics.
     Bootstrap = 6,
+    /// Packet loss at the rate of a flow's own.
+    OwnLoss = 20,
+    /// Which packets arrive twice.
+    Duplicates = 21,
+    /// Which packets change places.
+    Reordering = 22,
+    /// Delays of single packets.
+    Jitter = 23,
+    /// A flow's own loss rate.
+    LossRates = 24,
+    /// A flow's own bottleneck.
+    Bottlenecks = 25,
     /// What a congestion control draws.
     CongestionControl = 7,
+    /// Decisions of a queue.
+    Queue = 8,
 }
 
 /// A portable stream of random numbers: the same on every machine and version.

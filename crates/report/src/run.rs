@@ -449,8 +449,7 @@ impl Measurements {
     /// Packets that reached the queues and neither passed the link nor were dropped there: waiting when the run ended,
     /// or lost track of. Negative if more came out than went in.
     pub fn unaccounted_packets(&self) -> i64 {
-        // What a loss model took never reached a queue.
-        let dropped = self.drops.iter().filter(|((reason, ..), _)| *reason != DropReason::Loss);
+        let dropped = self.drops.iter().filter(|((reason, ..), _)| reason.is_at_queue());
         let out = self.carried_packets.iter().sum::<u64>() + dropped.map(|(_, count)| count).sum::<u64>();
         self.offered_packets.iter().sum::<u64>() as i64 - out as i64
     }

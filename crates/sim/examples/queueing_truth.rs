@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 
 use flowloom_core::path::Link;
-use flowloom_core::queue::{DropTail, Queue};
+use flowloom_core::queue::{Admission, DropTail, Queue};
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Rate};
 use flowloom_sim::open_loop::{self, Gaps, Results, Sizes, Source};
@@ -56,7 +56,12 @@ fn main() -> ExitCode {
 
 fn link(rate: u64, limit: Limit) -> Link {
     let rate = Rate::from_bits_per_second(rate).expect("a rate above zero");
-    Link::new(Queue::DropTail(DropTail::new(limit)), rate, Duration::ZERO, Duration::from_secs(1_000_000))
+    Link::new(
+        Queue::Arrival(Admission::DropTail(DropTail::new(limit))),
+        rate,
+        Duration::ZERO,
+        Duration::from_secs(1_000_000),
+    )
 }
 
 fn serve(rho: f64, sizes: Sizes, limit: Limit, seed: u64) -> Results {

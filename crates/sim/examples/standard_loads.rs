@@ -10,6 +10,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
+use flowloom_core::queue::Discipline;
 use flowloom_core::record::*;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
@@ -76,7 +77,7 @@ struct Load {
 
 fn config(rate: &str, window: Duration, limit: Limit) -> Config {
     let mut config = Config::new(rate.parse::<Rate>().expect("a rate"), window);
-    config.bottleneck.limit = limit;
+    config.bottleneck.queue = Discipline::DropTail(limit);
     config
 }
 

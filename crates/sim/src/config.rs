@@ -2,6 +2,8 @@
 
 use flowloom_core::model::{ReplayModel, Waits};
 use flowloom_core::path::Placement;
+use flowloom_core::queue::{Discipline, ParameterError};
+use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Rate};
@@ -27,7 +29,7 @@ pub struct Config {
     pub queue_every: Duration,
     /// Width of throughput bins.
     pub throughput_every: Duration,
-    /// Seed of everything random: the initial sequence numbers.
+    /// Seed of everything random: the initial sequence numbers, the decisions of queues.
     pub seed: u64,
     /// Whether the packets at the monitor are made into vectors again (methods M.1). Costs time and memory.
     pub monitor: bool,
@@ -36,14 +38,14 @@ pub struct Config {
 }
 
 /// The link in the middle, the same in both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
     /// Its rate.
     pub rate: Rate,
     /// Propagation, one way.
     pub delay: Duration,
-    /// Room in front of it, the packet in transmission not counted.
-    pub limit: Limit,
+    /// The queue in front of it, in which the packet in transmission does not count.
+    pub queue: Discipline,
 }
 
 impl Config {
@@ -60,7 +62,7 @@ impl Config {
     /// else as methods C, M.1 and M.4 have it.
     pub fn new(rate: Rate, window: Duration) -> Config {
         Config {
-            bottleneck: Bottleneck { rate, delay: Duration::ZERO, limit: Limit::Packets(65_000) },
+            bottleneck: Bottleneck { rate, delay: Duration::ZERO, queue: Discipline::DropTail(Limit::Packets(65_000)) },
             tcp: tcp::Config::default(),
             replay: ReplayModel::with_waits(Waits::CORRECTED),
             placement: Placement::Measured,
@@ -91,6 +93,7 @@ impl Config {
         at_most("drain", self.drain, Config::MAX_DRAIN)?;
         at_most("bottleneck delay", self.bottleneck.delay, Config::MAX_DELAY)?;
         at_most("unknown_rtt", self.unknown_rtt, Config::MAX_DELAY)?;
+        self.bottleneck.queue.build(self.bottleneck.rate, Stream::new(self.seed, Purpose::Queue, 0))?;
         match self.bottleneck.rate.bits_per_second() {
             Some(bits) if bits < Config::MIN_BITS_PER_SECOND => {
                 Err(ConfigError::TooSlow { rate: self.bottleneck.rate })
@@ -119,6 +122,9 @@ pub enum ConfigError {
         /// What is possible.
         most: Duration,
     },
+    /// A parameter of the queue discipline is wrong.
+    #[error("bottleneck queue: {0}")]
+    Queue(#[from] ParameterError),
     /// The link is too slow for TCP.
     #[error("a bottleneck of {rate} is too slow (at least 100 bit/s)")]
     TooSlow {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use flowloom_core::extract::{Identity, Observer, Seen};
-use flowloom_core::path::{DelayBox, PathDelays};
+use flowloom_core::path::{DelayBox, LinkEvent, PathDelays};
 use flowloom_core::play::{Action, EpochTimes, Player, Script};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder};
 use flowloom_core::rng::{Purpose, Stream};
@@ -16,7 +16,7 @@ use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 use crate::config::Config;
 use crate::coverage::Coverage;
 use crate::flight::{Fifo, Handle};
-use crate::network::{Event, Network, link_bytes};
+use crate::network::{Event, Fate, Network, link_bytes};
 
 /// Smallest MSS played, as Linux has it (TCP_MIN_SND_MSS): captures hold SYNs with an MSS of 0.
 const MIN_MSS: u16 = 48;
@@ -186,22 +186,60 @@ impl Connection {
                 break;
             }
             network.packets.pop(&mut self.routes[sender].to_link);
-            let Some(arrived) = network.offer(now, handle, sender, self)? else {
-                self.in_flight -= 1;
-                continue;
-            };
-            let route = &mut self.routes[sender];
-            let packet = network.packets.get_mut(handle);
-            packet.due = self.paths[sender].from_link.pass(arrived, link_bytes(&packet.segment));
-            let due = packet.due;
-            if network.packets.push(&mut route.from_link, handle) {
-                network.events.push(due, Event::Delivery { connection: slot, sender });
-            }
-            if network.config.monitor && route.unobserved.is_none() {
-                route.unobserved = Some(handle);
+            match network.offer(now, handle, sender, slot, self)? {
+                Fate::Passes { arrived } => self.send_on(slot, sender, handle, arrived, network),
+                Fate::Queued => {}
+                Fate::Dropped => self.in_flight -= 1,
             }
         }
         Ok(())
+    }
+
+    /// The link has told what becomes of a packet that waited in its queue on the way from the side `from`.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn leave_queue<R: Recorder>(
+        &mut self,
+        slot: u32,
+        handle: Handle,
+        from: LinkSide,
+        event: &LinkEvent,
+        network: &mut Network<'_, R>,
+    ) -> Result<(), R::Error> {
+        match event {
+            LinkEvent::Started { passage, .. } => {
+                let sender = if from == self.initiator_side { Side::Initiator } else { Side::Acceptor };
+                network.start(handle, sender, self, passage);
+                self.send_on(slot, sender, handle, passage.arrived, network);
+                Ok(())
+            }
+            LinkEvent::Dropped { time, reason, .. } => {
+                self.in_flight -= 1;
+                network.drop(*time, handle, from, self, *reason)
+            }
+        }
+    }
+
+    /// The last bit of a packet of `sender` will be at the far end of the link at `arrived`.
+    fn send_on<R: Recorder>(
+        &mut self,
+        slot: u32,
+        sender: Side,
+        handle: Handle,
+        arrived: Time,
+        network: &mut Network<'_, R>,
+    ) {
+        let route = &mut self.routes[sender];
+        let packet = network.packets.get_mut(handle);
+        packet.due = self.paths[sender].from_link.pass(arrived, link_bytes(&packet.segment));
+        let due = packet.due;
+        if network.packets.push(&mut route.from_link, handle) {
+            network.events.push(due, Event::Delivery { connection: slot, sender });
+        }
+        if network.config.monitor && route.unobserved.is_none() {
+            route.unobserved = Some(handle);
+        }
     }
 
     /// The first packet of `sender` on its way from the link reaches the other end.
@@ -322,7 +360,7 @@ impl Connection {
     /// Lets the monitor take note of the packets that pass by `now`, in the order they pass.
     ///
     /// It may come late to a packet, but not later than the packet's delivery; every packet that passes before then has
-    /// been accepted by the link by then, so the order is the true one.
+    /// been accepted by the link, and left its queue, by then, so the order is the true one.
     fn observe<R: Recorder>(&mut self, now: Time, network: &Network<'_, R>) {
         loop {
             let key = |side: Side| {

@@ -1,14 +1,15 @@
 //! Which payload bytes of a direction have passed, so that goodput counts each once.
 
-/// First-time bytes of one direction of a connection, at a FIFO queue.
+/// First-time bytes of one direction of a connection, at a queue that keeps their order.
 ///
 /// A sender's segments reach the queue in the order it sent them, and it never skips bytes, so the only bytes below the
-/// highest offered one that have not passed are those of dropped packets.
+/// highest offered one that have not passed are those of dropped packets, and of packets that wait in a queue which decides at
+/// departure.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     /// End of the highest byte ever offered.
     highest: u64,
-    /// Offered and dropped, and not passed since: disjoint, in order.
+    /// Offered, and not passed since: disjoint, in order.
     holes: Vec<(u64, u64)>,
 }
 
@@ -29,8 +30,10 @@ impl Coverage {
         let offered = end.saturating_sub(new_from) as u32;
         self.highest = self.highest.max(end);
         if !taken {
-            if offered > 0 {
-                self.holes.push((new_from, end));
+            match self.holes.last_mut() {
+                _ if offered == 0 => {}
+                Some(last) if last.1 == new_from => last.1 = end,
+                _ => self.holes.push((new_from, end)),
             }
             return Fresh { offered, carried: 0 };
         }
@@ -38,6 +41,16 @@ impl Coverage {
             return Fresh { offered, carried: offered };
         }
         Fresh { offered, carried: offered + self.fill(start, end) }
+    }
+
+    /// A segment that a queue holds for now reached it; the part of it that was never offered before.
+    pub fn queue(&mut self, start: u64, length: u32) -> u32 {
+        self.offer(start, length, false).offered
+    }
+
+    /// A segment that a queue held is carried on; the part of it that was never carried before.
+    pub fn carry(&mut self, start: u64, length: u32) -> u32 {
+        self.fill(start, start + u64::from(length))
     }
 
     /// Takes `[start, end)` out of the holes and returns how much of it was in them.
@@ -86,6 +99,17 @@ mod tests {
         assert_eq!(coverage.offer(201, 100, true), Fresh { offered: 100, carried: 100 });
         assert_eq!(coverage.offer(1, 300, true), Fresh { offered: 0, carried: 100 });
         assert_eq!(coverage.offer(1, 300, true), Fresh::default());
+    }
+
+    #[test]
+    fn what_waits_is_carried_when_it_leaves_and_by_whichever_copy_leaves_first() {
+        let mut coverage = Coverage::default();
+        assert_eq!((coverage.queue(1, 100), coverage.queue(101, 100), coverage.queue(201, 100)), (100, 100, 100));
+        assert_eq!(coverage.queue(101, 100), 0, "sent again");
+        assert_eq!(coverage.holes.len(), 1, "packets that wait in order are one hole");
+        assert_eq!((coverage.carry(1, 100), coverage.carry(201, 100)), (100, 100));
+        assert_eq!((coverage.carry(101, 100), coverage.carry(101, 100)), (100, 0));
+        assert!(coverage.holes.is_empty());
     }
 
     proptest! {

@@ -55,6 +55,18 @@ impl Fifo {
     }
 }
 
+impl Handle {
+    /// Its number, for those who can keep nothing else.
+    pub fn index(self) -> u32 {
+        self.0
+    }
+
+    /// The packet of a number that [`Handle::index`] gave.
+    pub fn from_index(index: u32) -> Handle {
+        Handle(index)
+    }
+}
+
 impl Packets {
     /// None in flight.
     pub fn new() -> Packets {

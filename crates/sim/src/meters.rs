@@ -1,7 +1,7 @@
 //! What is read off the link as the run goes: queue samples, throughput bins, packets past the monitor.
 //!
-//! The links know the future of the packets they accepted, so nothing here needs an event: each meter is brought up to
-//! date when the next packet is offered, and reports in order of time.
+//! The links know the future of the packets they accepted, or are woken when it is decided, so nothing here needs an event: each
+//! meter is brought up to date before a link is, and reports in order of time.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ impl QueueSampler {
         self.next <= now
     }
 
-    /// Takes the samples up to and including `now`. To be called before a packet is offered at `now`.
+    /// Takes the samples up to and including `now`. To be called before a packet is offered, or a link woken, at `now`.
     ///
     /// # Errors
     /// The recorder's.
@@ -49,7 +49,7 @@ impl QueueSampler {
             let last = busy_until.min(now);
             while self.next <= last {
                 for (from, link) in SIDES.into_iter().zip(links.iter_mut()) {
-                    link.advance(self.next);
+                    link.handle_timeout(self.next);
                     let backlog = link.backlog();
                     if backlog.packets > 0 {
                         recorder.queue(QueueSample {
@@ -215,8 +215,10 @@ impl Tap {
 mod tests {
     use std::convert::Infallible;
 
-    use flowloom_core::queue::{DropTail, Queue};
+    use flowloom_core::path::Offered;
+    use flowloom_core::queue::{Discipline, Packet};
     use flowloom_core::record::{ConnectionRecord, DropRecord, EpochRecord};
+    use flowloom_core::rng::{Purpose, Stream};
     use flowloom_core::units::{Limit, Rate};
     use flowloom_core::workload::{ConnectionVector, Side};
     use proptest::prelude::*;
@@ -298,7 +300,8 @@ mod tests {
         fn meters_equal_what_the_packets_say(offers in offers(), every in 1_000_000u64..30_000_000, width in 100_000u64..5_000_000) {
             let rate = Rate::from_bits_per_second(10_000_000).unwrap();
             let make = || {
-                let queue = Queue::DropTail(DropTail::new(Limit::Packets(20)));
+                let discipline = Discipline::DropTail(Limit::Packets(20));
+                let queue = discipline.build(rate, Stream::new(1, Purpose::Queue, 0)).unwrap();
                 Link::new(queue, rate, Duration::ZERO, Duration::from_secs(1))
             };
             let (every, width) = (Duration::from_nanos(every), Duration::from_nanos(width));
@@ -315,7 +318,11 @@ mod tests {
                 let Ok(()) = tap.advance(now, &mut kept);
                 let traffic = Traffic { packets: 1, bytes: u64::from(bytes), payload_bytes: 0 };
                 meter.offered(from, now, traffic);
-                let passage = links[from as usize].offer(now, bytes).ok();
+                let passage = match links[from as usize].offer(now, Packet::new(bytes)) {
+                    Ok(Offered::Passes(passage)) => Some(passage),
+                    Ok(Offered::Queued) => unreachable!("drop-tail decides at arrival"),
+                    Err(_) => None,
+                };
                 if let Some(passage) = passage {
                     meter.carried(from, passage.departed, traffic);
                     tap.add(order, packet(passage.departed, from, order));

@@ -2,21 +2,22 @@
 
 use std::num::NonZeroU16;
 
-use flowloom_core::path::Link;
-use flowloom_core::queue::{DropTail, Queue};
-use flowloom_core::record::{DropRecord, PacketKind, PacketRecord, Recorder, Traffic};
+use flowloom_core::path::{Link, LinkEvent, Offered, Passage};
+use flowloom_core::queue;
+use flowloom_core::record::{DropReason, DropRecord, PacketKind, PacketRecord, Recorder, Traffic};
+use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::Time;
 use flowloom_core::units::LINK_HEADER_BYTES;
+use flowloom_core::wire::Ecn;
 use flowloom_core::workload::{LinkSide, Side};
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::connection::Connection;
-use crate::coverage::Fresh;
 use crate::events::EventQueue;
 use crate::flight::{Handle, Packets};
 use crate::meters::{QueueSampler, Tap, ThroughputMeter};
-use crate::summary::Direction;
+use crate::summary::{Direction, PacketCounts};
 
 /// Something that happens to a connection, or before there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,11 @@ pub enum Event {
         connection: u32,
         /// The end that sent it.
         sender: Side,
+    },
+    /// The link takes the next packet from its queue.
+    Departure {
+        /// The side packets come from.
+        from: LinkSide,
     },
     /// An end, or the program at it, may have waited long enough.
     Timer {
@@ -62,6 +68,12 @@ pub struct Network<'a, R> {
     /// Counts by the side packets come from.
     pub directions: [Direction; 2],
     links: [Link; 2],
+    /// Where a link decides at departure: when its pending [`Event::Departure`] is, [`Time::MAX`] for none.
+    departures: [Time; 2],
+    /// Links may have something to say.
+    polling: bool,
+    /// Packets that wait where a link decides at departure.
+    queued: [PacketCounts; 2],
     sampler: QueueSampler,
     throughput: ThroughputMeter,
     /// Present if the recorder wants packets.
@@ -77,6 +89,34 @@ pub fn link_bytes(segment: &Segment) -> u32 {
     segment.payload_bytes + segment.option_bytes() + 20 + 20 + LINK_HEADER_BYTES
 }
 
+/// What becomes of a packet that reaches the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It will be at the far end.
+    Passes {
+        /// With its last bit.
+        arrived: Time,
+    },
+    /// It waits; [`Network::poll`] will tell.
+    Queued,
+    /// It is gone.
+    Dropped,
+}
+
+/// The class of a packet in a queue that has classes: what opens and closes connections before acknowledgements before
+/// data.
+fn class(kind: PacketKind) -> u8 {
+    match kind {
+        PacketKind::Control => 0,
+        PacketKind::Ack => 1,
+        PacketKind::Data => 2,
+    }
+}
+
+fn traffic(bytes: u32, fresh: u32) -> Traffic {
+    Traffic { packets: 1, bytes: u64::from(bytes), payload_bytes: u64::from(fresh) }
+}
+
 fn kind(segment: &Segment) -> PacketKind {
     let flags = segment.flags;
     match segment.payload_bytes {
@@ -88,33 +128,35 @@ fn kind(segment: &Segment) -> PacketKind {
 
 impl<'a, R: Recorder> Network<'a, R> {
     /// An idle network.
-    pub fn new(config: &'a Config, recorder: &'a mut R) -> Network<'a, R> {
-        let bottleneck = config.bottleneck;
-        let link = || {
-            let queue = Queue::DropTail(DropTail::new(bottleneck.limit));
-            Link::new(queue, bottleneck.rate, bottleneck.delay, config.window)
+    ///
+    /// # Errors
+    /// If a parameter of the queue is wrong.
+    pub fn new(config: &'a Config, recorder: &'a mut R) -> Result<Network<'a, R>, ConfigError> {
+        let bottleneck = &config.bottleneck;
+        let link = |from: LinkSide| {
+            let stream = Stream::new(config.seed, Purpose::Queue, from as u64);
+            let queue = bottleneck.queue.build(bottleneck.rate, stream)?;
+            Ok::<_, ConfigError>(Link::new(queue, bottleneck.rate, bottleneck.delay, config.window))
         };
         let tap = recorder.wants_packets().then(Tap::default);
-        Network {
+        Ok(Network {
             config,
             recorder,
             events: EventQueue::new(),
             packets: Packets::new(),
             directions: Default::default(),
-            links: [link(), link()],
+            links: [link(LinkSide::Left)?, link(LinkSide::Right)?],
+            departures: [Time::MAX; 2],
+            polling: false,
+            queued: Default::default(),
             sampler: QueueSampler::new(config.queue_every),
             throughput: ThroughputMeter::new(config.throughput_every),
             tap,
             accepted: 0,
-        }
+        })
     }
 
-    /// A packet of `connection` reaches the link at `now`. If the link takes it, the packet gets the time it will pass
-    /// the monitor, and the time its last bit will be at the link's far end is returned; else it is recorded as dropped
-    /// and forgotten.
-    ///
-    /// The monitor stands at the left end of the link: packets to the right pass when their last bit leaves the
-    /// serialiser, packets to the left when it has crossed the link.
+    /// A packet of `connection` reaches the link at `now`. If the link drops it, it is recorded and forgotten.
     ///
     /// # Errors
     /// The recorder's.
@@ -123,39 +165,78 @@ impl<'a, R: Recorder> Network<'a, R> {
         now: Time,
         handle: Handle,
         sender: Side,
+        slot: u32,
         connection: &mut Connection,
-    ) -> Result<Option<Time>, R::Error> {
+    ) -> Result<Fate, R::Error> {
         self.bring_up_to(now)?;
         let segment = self.packets.get(handle).segment;
         let from = connection.link_side(sender);
         let (bytes, kind) = (link_bytes(&segment), kind(&segment));
-        let outcome = self.links[from as usize].offer(now, bytes);
-        let fresh = match segment.payload_bytes {
-            0 => Fresh::default(),
-            length => connection.coverage_mut(sender).offer(segment.sequence, length, outcome.is_ok()),
+        let packet = queue::Packet {
+            bytes,
+            class: class(kind),
+            ecn: segment.ecn,
+            flow: connection.id(),
+            tag: u64::from(slot) << 32 | u64::from(handle.index()),
         };
-        let direction = &mut self.directions[from as usize];
-        direction.offered.add(kind, bytes);
-        let traffic = |fresh: u32| Traffic { packets: 1, bytes: u64::from(bytes), payload_bytes: u64::from(fresh) };
-        self.throughput.offered(from, now, traffic(fresh.offered));
-        let passage = match outcome {
-            Ok(passage) => passage,
-            Err(reason) => {
-                direction.dropped.add(kind, bytes);
-                self.packets.remove(handle);
-                let record = DropRecord { time: now, connection: connection.id(), from, kind, bytes, reason };
-                return self.recorder.dropped(record).map(|()| None);
+        let outcome = self.links[from as usize].offer(now, packet);
+        let (mut offered, mut carried) = (0, 0);
+        if segment.payload_bytes > 0 {
+            let coverage = connection.coverage_mut(sender);
+            if let Ok(Offered::Queued) = outcome {
+                offered = coverage.queue(segment.sequence, segment.payload_bytes);
+            } else {
+                let fresh = coverage.offer(segment.sequence, segment.payload_bytes, outcome.is_ok());
+                (offered, carried) = (fresh.offered, fresh.carried);
             }
+        }
+        self.directions[from as usize].offered.add(kind, bytes);
+        self.throughput.offered(from, now, traffic(bytes, offered));
+        match outcome {
+            Ok(Offered::Passes(passage)) => {
+                self.accept(handle, sender, connection, &passage, carried);
+                Ok(Fate::Passes { arrived: passage.arrived })
+            }
+            Ok(Offered::Queued) => {
+                self.queued[from as usize].add(kind, bytes);
+                self.polling = true;
+                Ok(Fate::Queued)
+            }
+            Err(reason) => self.drop(now, handle, from, connection, reason).map(|()| Fate::Dropped),
+        }
+    }
+
+    /// The link has started to transmit a packet that it had queued. When the packet's last bit will be at the far end is
+    /// in `passage`.
+    pub fn start(&mut self, handle: Handle, sender: Side, connection: &mut Connection, passage: &Passage) {
+        let segment = self.packets.get(handle).segment;
+        let carried = match segment.payload_bytes {
+            0 => 0,
+            length => connection.coverage_mut(sender).carry(segment.sequence, length),
         };
+        self.accept(handle, sender, connection, passage, carried);
+    }
+
+    /// A packet is going to pass the monitor, with `carried` payload bytes that none carried before it. It gets the time it
+    /// will.
+    ///
+    /// The monitor stands at the left end of the link: packets to the right pass when their last bit leaves the line,
+    /// packets to the left when it has crossed the link.
+    fn accept(&mut self, handle: Handle, sender: Side, connection: &Connection, passage: &Passage, carried: u32) {
+        let from = connection.link_side(sender);
         let passed = match from {
             LinkSide::Left => passage.departed,
             LinkSide::Right => passage.arrived,
         };
-        self.throughput.carried(from, passed, traffic(fresh.carried));
         let packet = self.packets.get_mut(handle);
-        (packet.passed, packet.order, packet.fresh) = (passed, self.accepted, fresh.carried);
+        (packet.passed, packet.order, packet.fresh) = (passed, self.accepted, carried);
+        if passage.marked {
+            packet.segment.ecn = Ecn::Ce;
+        }
+        let segment = &packet.segment;
+        self.throughput.carried(from, passed, traffic(link_bytes(segment), carried));
         if let Some(tap) = &mut self.tap {
-            let (sequence, acknowledgement) = connection.wire_numbers(sender, &segment);
+            let (sequence, acknowledgement) = connection.wire_numbers(sender, segment);
             let record = PacketRecord {
                 time: passed,
                 connection: connection.id(),
@@ -172,7 +253,63 @@ impl<'a, R: Recorder> Network<'a, R> {
             tap.add(self.accepted, record);
         }
         self.accepted += 1;
-        Ok(Some(passage.arrived))
+    }
+
+    /// The link dropped a packet at `time`: it is recorded and forgotten.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn drop(
+        &mut self,
+        time: Time,
+        handle: Handle,
+        from: LinkSide,
+        connection: &Connection,
+        reason: DropReason,
+    ) -> Result<(), R::Error> {
+        let segment = &self.packets.get(handle).segment;
+        let (bytes, kind) = (link_bytes(segment), kind(segment));
+        self.directions[from as usize].dropped.add(kind, bytes);
+        self.packets.remove(handle);
+        self.recorder.dropped(DropRecord { time, connection: connection.id(), from, kind, bytes, reason })
+    }
+
+    /// The line of the link from `from` is free.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn depart(&mut self, now: Time, from: LinkSide) -> Result<(), R::Error> {
+        self.bring_up_to(now)?;
+        self.departures[from as usize] = Time::MAX;
+        self.links[from as usize].handle_timeout(now);
+        self.polling = true;
+        Ok(())
+    }
+
+    /// What became of packets that a link had queued: the slot of the connection, the packet, and the side it came from.
+    /// To be called after every event until it returns nothing.
+    pub fn poll(&mut self) -> Option<(u32, Handle, LinkSide, LinkEvent)> {
+        if !self.polling {
+            return None;
+        }
+        for from in [LinkSide::Left, LinkSide::Right] {
+            let link = &mut self.links[from as usize];
+            if let Some(event) = link.poll() {
+                let (LinkEvent::Started { packet, .. } | LinkEvent::Dropped { packet, .. }) = event;
+                let handle = Handle::from_index(packet.tag as u32);
+                self.queued[from as usize].remove(kind(&self.packets.get(handle).segment), packet.bytes);
+                return Some(((packet.tag >> 32) as u32, handle, from, event));
+            }
+            if let Some(due) = link.next_timeout()
+                && !link.decides_at_arrival()
+                && due < self.departures[from as usize]
+            {
+                self.departures[from as usize] = due;
+                self.events.push(due, Event::Departure { from });
+            }
+        }
+        self.polling = false;
+        None
     }
 
     /// Reports everything the meters know up to `now`.
@@ -194,8 +331,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         let packet = self.packets.get(handle);
         if packet.passed > end {
             let bytes = link_bytes(&packet.segment);
-            let traffic = Traffic { packets: 1, bytes: u64::from(bytes), payload_bytes: u64::from(packet.fresh) };
-            self.throughput.not_carried(from, packet.passed, traffic);
+            self.throughput.not_carried(from, packet.passed, traffic(bytes, packet.fresh));
             self.directions[from as usize].remaining.add(kind(&packet.segment), bytes);
         }
     }
@@ -208,7 +344,9 @@ impl<'a, R: Recorder> Network<'a, R> {
     pub fn finish(&mut self, end: Time, covered: Time) -> Result<(), R::Error> {
         self.bring_up_to(end)?;
         self.throughput.finish(self.recorder)?;
-        for (direction, link) in self.directions.iter_mut().zip(&mut self.links) {
+        for ((direction, link), queued) in self.directions.iter_mut().zip(&mut self.links).zip(&self.queued) {
+            direction.remaining.add_all(queued);
+            direction.in_flight += queued.total();
             direction.carried = direction.offered;
             direction.carried.subtract(&direction.dropped);
             direction.carried.subtract(&direction.remaining);

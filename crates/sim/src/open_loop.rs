@@ -3,7 +3,8 @@
 //! Nothing here reacts to anything, so it says nothing about TCP; it says whether queue, link and event queue do what
 //! queueing theory says they must.
 
-use flowloom_core::path::Link;
+use flowloom_core::path::{Link, LinkEvent, Offered, Passage};
+use flowloom_core::queue::Packet;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
 
@@ -78,34 +79,69 @@ pub fn run(link: &mut Link, sources: &[Source], packets: u64, seed: u64) -> Resu
     for (index, source) in running.iter_mut().enumerate() {
         events.push(Time::ZERO + source.source.gaps.draw(&mut source.arrivals), index);
     }
-    let mut results = Results::default();
-    let (mut waited, mut sojourned) = (0u128, 0u128);
-    while results.offered < packets
+    let mut account = Account::default();
+    while account.results.offered < packets
         && let Some((now, index)) = events.pop_until(Time::MAX)
     {
         let source = &mut running[index];
         events.push(now + source.source.gaps.draw(&mut source.arrivals), index);
         let bytes = source.source.sizes.draw(&mut source.sizes);
-        link.advance(now);
+        link.handle_timeout(now);
         let waiting = link.backlog().packets as usize;
+        let results = &mut account.results;
         results.offered += 1;
         let in_system = if link.is_transmitting(now) { waiting + 1 } else { 0 };
         results.found[in_system.min(results.found.len() - 1)] += 1;
-        match link.offer(now, bytes) {
-            Ok(passage) => {
-                waited += u128::from(passage.started.since(now).as_nanos());
-                sojourned += u128::from(passage.departed.since(now).as_nanos());
-                results.carried_bytes += u64::from(bytes);
-                results.end = passage.departed;
-            }
+        // The tag is the time of arrival.
+        let packet = Packet { flow: index as u64, tag: now.as_nanos(), ..Packet::new(bytes) };
+        match link.offer(now, packet) {
+            Ok(Offered::Passes(passage)) => account.carry(packet, passage),
+            Ok(Offered::Queued) => {}
             Err(_) => results.dropped += 1,
         }
+        account.poll(link);
     }
-    let accepted = (results.offered - results.dropped).max(1) as f64;
-    results.mean_wait = waited as f64 / 1e9 / accepted;
-    results.mean_sojourn = sojourned as f64 / 1e9 / accepted;
-    results.mean_number = sojourned as f64 / results.end.as_nanos().max(1) as f64;
-    results
+    link.handle_timeout(Time::MAX);
+    account.poll(link);
+    account.finish()
+}
+
+/// Sums over packets.
+#[derive(Default)]
+struct Account {
+    results: Results,
+    /// Nanoseconds.
+    waited: u128,
+    sojourned: u128,
+}
+
+impl Account {
+    fn carry(&mut self, packet: Packet, passage: Passage) {
+        let arrived = Time::from_nanos(packet.tag);
+        self.waited += u128::from(passage.started.since(arrived).as_nanos());
+        self.sojourned += u128::from(passage.departed.since(arrived).as_nanos());
+        self.results.carried_bytes += u64::from(packet.bytes);
+        self.results.end = passage.departed;
+    }
+
+    /// Takes note of what became of packets that waited.
+    fn poll(&mut self, link: &mut Link) {
+        while let Some(event) = link.poll() {
+            match event {
+                LinkEvent::Started { packet, passage } => self.carry(packet, passage),
+                LinkEvent::Dropped { .. } => self.results.dropped += 1,
+            }
+        }
+    }
+
+    fn finish(self) -> Results {
+        let mut results = self.results;
+        let accepted = (results.offered - results.dropped).max(1) as f64;
+        results.mean_wait = self.waited as f64 / 1e9 / accepted;
+        results.mean_sojourn = self.sojourned as f64 / 1e9 / accepted;
+        results.mean_number = self.sojourned as f64 / results.end.as_nanos().max(1) as f64;
+        results
+    }
 }
 
 impl Gaps {

@@ -40,7 +40,7 @@ pub fn run<W, R: Recorder>(
 ) -> Result<Summary, RunError<W, R::Error>> {
     config.validate()?;
     let mut simulation = Simulation {
-        network: Network::new(config, recorder),
+        network: Network::new(config, recorder)?,
         workload: Workload { vectors: vectors.into_iter(), next: None, last_start: Time::ZERO, read: 0 },
         within_reach: BTreeMap::new(),
         connections: Vec::new(),
@@ -92,19 +92,32 @@ struct Workload<V> {
 
 impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation<'_, V, R> {
     fn serve(&mut self, now: Time, event: Event) -> Result<(), RunError<W, R::Error>> {
+        self.happen(now, event)?;
+        while let Some((slot, handle, from, event)) = self.network.poll() {
+            let Some(connection) = &mut self.connections[slot as usize] else { continue };
+            connection.leave_queue(slot, handle, from, &event, &mut self.network).map_err(RunError::Recorder)?;
+            if connection.is_over() {
+                self.remove(slot)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, now: Time, event: Event) -> Result<(), RunError<W, R::Error>> {
         let slot = match event {
             Event::Reach => return self.reach(now),
             Event::Start => {
                 self.start(now);
                 return Ok(());
             }
+            Event::Departure { from } => return self.network.depart(now, from).map_err(RunError::Recorder),
             Event::Arrival { connection, .. }
             | Event::Delivery { connection, .. }
             | Event::Timer { connection, .. } => connection,
         };
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         match event {
-            Event::Reach | Event::Start => {}
+            Event::Reach | Event::Start | Event::Departure { .. } => {}
             Event::Arrival { sender, .. } => {
                 connection.arrive(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
             }

@@ -104,6 +104,21 @@ impl PacketCounts {
         self.bytes += u64::from(bytes);
     }
 
+    /// Takes a packet away that was counted.
+    pub(crate) fn remove(&mut self, kind: PacketKind, bytes: u32) {
+        let mut one = PacketCounts::default();
+        one.add(kind, bytes);
+        self.subtract(&one);
+    }
+
+    /// Counts all of `other`.
+    pub(crate) fn add_all(&mut self, other: &PacketCounts) {
+        self.data += other.data;
+        self.ack += other.ack;
+        self.control += other.control;
+        self.bytes += other.bytes;
+    }
+
     /// Takes `other`, which is part of it, away.
     pub(crate) fn subtract(&mut self, other: &PacketCounts) {
         self.data -= other.data;

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 
 use common::{Log, at, exchange, ms, simulate, vector};
 use flowloom_core::path::Placement;
+use flowloom_core::queue::Discipline;
 use flowloom_core::record::{Outcome, PacketKind, Recorder, Traffic};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
@@ -208,6 +209,12 @@ fn a_jump_of_years_costs_nothing() {
 /// Packets, bins, drops and samples tell the same story.
 #[test]
 fn what_is_reported_adds_up() {
+    let limit = Limit::Packets(20);
+    [Discipline::DropTail(limit), Discipline::HeadDrop(limit)].into_iter().for_each(adds_up);
+}
+
+/// Over a link with `queue`, of 20 packets.
+fn adds_up(queue: Discipline) {
     let vectors: Vec<_> = (0..30)
         .map(|id| {
             let mut vector = exchange(id, at(37 * id), 3_000, 200_000);
@@ -216,7 +223,7 @@ fn what_is_reported_adds_up() {
         })
         .collect();
     let mut config = Config::new("10mbit".parse().unwrap(), ms(2_000));
-    config.bottleneck = Bottleneck { rate: config.bottleneck.rate, delay: ms(3), limit: Limit::Packets(20) };
+    config.bottleneck = Bottleneck { rate: config.bottleneck.rate, delay: ms(3), queue };
     config.drain = ms(1_000);
     let (summary, log) = simulate(&vectors, &config);
     assert!(summary.connections.unfinished > 0 && summary.connections.completed > 0, "{:?}", summary.connections);
@@ -261,7 +268,7 @@ fn what_is_reported_adds_up() {
 fn the_same_seed_gives_the_same_records_on_any_thread() {
     let vectors: Vec<_> = (0..60).map(|id| exchange(id, at(13 * (id / 2)), 700, 40_000)).collect();
     let mut config = Config::new("5mbit".parse().unwrap(), ms(5_000));
-    config.bottleneck.limit = Limit::Packets(10);
+    config.bottleneck.queue = Discipline::DropTail(Limit::Packets(10));
     let expected = simulate(&vectors, &config);
     assert!(!expected.1.drops.is_empty());
     std::thread::scope(|scope| {
@@ -281,7 +288,7 @@ fn a_shift_in_time_shifts_everything() {
     // Not from the origin: there the first SYN could not be sent ahead.
     let vectors: Vec<_> = (0..20).map(|id| exchange(id, at(10 + 13 * id), 700, 40_000)).collect();
     let mut config = Config::new("5mbit".parse().unwrap(), ms(20_000));
-    config.bottleneck.limit = Limit::Packets(10);
+    config.bottleneck.queue = Discipline::DropTail(Limit::Packets(10));
     let shifted: Vec<_> =
         vectors.iter().map(|v| ConnectionVector { start: v.start + ms(7_770), ..v.clone() }).collect();
     let (one, two) = (simulate(&vectors, &config).1, simulate(&shifted, &config).1);
@@ -489,7 +496,7 @@ proptest! {
         (0..).zip(&mut vectors).for_each(|(id, vector)| vector.id = id);
         let mut config = Config::new(Rate::from_bits_per_second(kbit * 1_000).unwrap(), ms(window));
         config.bottleneck.delay = ms(propagation);
-        config.bottleneck.limit = Limit::Packets(limit);
+        config.bottleneck.queue = Discipline::DropTail(Limit::Packets(limit));
         let (summary, log) = simulate(&vectors, &config);
         let counts = summary.connections;
         prop_assert_eq!(counts.started, counts.completed + counts.reset + counts.unfinished);

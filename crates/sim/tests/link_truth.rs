@@ -1,7 +1,8 @@
 //! One link against what arithmetic and queueing theory say it must do.
 
-use flowloom_core::path::Link;
-use flowloom_core::queue::{DropTail, Queue};
+use flowloom_core::path::{Link, Offered, Passage};
+use flowloom_core::queue::{Admission, DropTail, Packet, Queue};
+use flowloom_core::record::DropReason;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
 use flowloom_sim::open_loop::{self, Gaps, Results, Sizes, Source};
@@ -11,7 +12,15 @@ use proptest::test_runner::RngSeed;
 const WINDOW: Duration = Duration::from_secs(1_000_000);
 
 fn link(rate: u64, delay: Duration, limit: Limit) -> Link {
-    Link::new(Queue::DropTail(DropTail::new(limit)), Rate::from_bits_per_second(rate).unwrap(), delay, WINDOW)
+    let queue = Queue::Arrival(Admission::DropTail(DropTail::new(limit)));
+    Link::new(queue, Rate::from_bits_per_second(rate).unwrap(), delay, WINDOW)
+}
+
+fn offer(link: &mut Link, now: Time, bytes: u32) -> Result<Passage, DropReason> {
+    link.offer(now, Packet::new(bytes)).map(|offered| match offered {
+        Offered::Passes(passage) => passage,
+        Offered::Queued => unreachable!("drop-tail decides at arrival"),
+    })
 }
 
 /// A server with a mean service time of 1 ms (125,000 bytes at 1 Gbit/s, so that whole bytes are fine enough) under
@@ -43,12 +52,13 @@ fn rate_by_latency_by_buffer_by_size() {
                     };
                     let mut link = link(rate, delay, Limit::Packets(buffer));
                     let start = Time::from_nanos(12_345);
-                    let single = link.offer(start, size).unwrap();
+                    let single = offer(&mut link, start, size).unwrap();
                     assert_eq!(single.arrived, start + line(1) + delay, "single packet: {what}");
 
                     // Two packets offered per transmission time, 1,000 transmission times long: one too many each time.
                     let mut link = self::link(rate, delay, Limit::Packets(buffer));
-                    let arrivals: Vec<_> = (0..2_000).map(|n| link.offer(Time::ZERO + line(n / 2), size)).collect();
+                    let arrivals: Vec<_> =
+                        (0..2_000).map(|n| offer(&mut link, Time::ZERO + line(n / 2), size)).collect();
                     let carried: Vec<_> = arrivals.iter().flatten().collect();
                     // The line never rests: packet n leaves after exactly n transmission times, so the delivered rate is
                     // the link's, and what is dropped is what did not fit: everything but the carried and the buffered.
@@ -149,7 +159,7 @@ proptest! {
         let mut busy_bytes = 0u64;
         for &(gap, size) in &offers {
             now += Duration::from_nanos(gap);
-            match link.offer(now, size) {
+            match offer(&mut link, now, size) {
                 Ok(passage) => {
                     prop_assert!(passage.started >= last && passage.started >= now && passage.departed >= passage.started);
                     if passage.started > last || last == Time::ZERO {
@@ -173,7 +183,7 @@ proptest! {
             prop_assert!(within, "{:?} of {}", backlog, limit);
         }
         prop_assert_eq!(carried + dropped, offers.len());
-        link.advance(last);
+        link.handle_timeout(last);
         prop_assert_eq!(link.backlog().packets, 0);
         prop_assert!(bytes as f64 * 8.0 / (rate as f64) <= last.as_secs_f64() + 1e-6);
     }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{at, exchange, ms, simulate, vector};
+use flowloom_core::queue::Discipline;
 use flowloom_core::record::Outcome;
 use flowloom_core::tcp::{InitialWindow, RtoConfig};
 use flowloom_core::time::{Duration, Time};
@@ -69,7 +70,7 @@ fn utilisation_of_one_flow_by_buffer() {
     // product and longer above: 3/8 (1 + b)^2 / ((1 - b) / 2 + ((1 + b)^2 - 1) / 2), for b of 0.025 to 1.
     for (buffer, expected) in [(5, 0.768), (20, 0.818), (50, 0.893), (100, 0.964), (200, 1.0)] {
         let mut config = Config::new(rate, Duration::from_secs(600));
-        config.bottleneck.limit = Limit::Packets(buffer);
+        config.bottleneck.queue = Discipline::DropTail(Limit::Packets(buffer));
         config.tcp.delayed_ack = None;
         config.drain = Duration::ZERO;
         let (summary, log) = simulate(&[transfer(rtt, 10_000_000_000)], &config);

@@ -362,8 +362,8 @@ impl Job<'_> {
                 }
             ),
             network: format!(
-                "dumbbell, {}, {} propagation, drop-tail {}",
-                config.bottleneck.rate, config.bottleneck.delay, config.bottleneck.limit
+                "dumbbell, {}, {} propagation, {}",
+                config.bottleneck.rate, config.bottleneck.delay, self.plan.experiment.network.bottleneck.queue
             ),
             seed,
             window_ns: Some([self.window(config).start, self.window(config).end]),

@@ -41,7 +41,12 @@ impl DelayBox {
 
     /// A packet of `bytes` enters at `now`, which never decreases; returns when it is handed on.
     pub fn pass(&mut self, now: Time, bytes: u32) -> Time {
-        let transferred = now + self.delay;
+        self.pass_after(now, Duration::ZERO, bytes)
+    }
+
+    /// The same for a packet that is delayed by `extra` beside the path's delay: those behind it do not overtake it.
+    pub fn pass_after(&mut self, now: Time, extra: Duration, bytes: u32) -> Time {
+        let transferred = now + self.delay + extra;
         let Some(bottleneck) = &mut self.bottleneck else {
             self.tail = self.tail.max(transferred);
             return self.tail;

@@ -1,15 +1,21 @@
 //! What packets cross: links and the per-connection delays before and after them.
 
 pub mod delay_box;
+pub mod impairments;
 pub mod link;
+mod link_statistics;
 pub mod loss;
+pub mod rules;
 pub mod schedule;
 pub mod token_bucket;
 pub mod transmitter;
 
 pub use delay_box::{DelayBox, PathDelays, Placement};
-pub use link::{Link, LinkStatistics, Passage};
+pub use impairments::{Fate, Impaired, Impairments, Jitter, Reorder, Reordering};
+pub use link::{Link, LinkEvent, Offered, Passage};
+pub use link_statistics::LinkStatistics;
 pub use loss::{GilbertElliott, Loss, LossModel, PacketList, PacketListError};
+pub use rules::{Flow, FlowTable, FlowValues, LossRate, Matching, Rule, Rules};
 pub use schedule::{Schedule, Trace, TraceError};
 pub use token_bucket::{BucketConfig, BucketError, Policer, TokenBucket};
 pub use transmitter::{Line, Transmitter};

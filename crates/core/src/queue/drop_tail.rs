@@ -1,6 +1,6 @@
 //! Drop-tail: first in, first out, and what finds no room is dropped.
 
-use super::Backlog;
+use super::{Admit, Arrival, Packet, Verdict};
 use crate::record::DropReason;
 use crate::units::Limit;
 
@@ -8,72 +8,60 @@ use crate::units::Limit;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DropTail {
     limit: Limit,
-    backlog: Backlog,
 }
 
 impl DropTail {
     /// An empty buffer. A limit of zero is a link without a buffer: a packet that cannot be transmitted at once is
     /// dropped.
     pub const fn new(limit: Limit) -> DropTail {
-        DropTail { limit, backlog: Backlog { packets: 0, bytes: 0 } }
+        DropTail { limit }
     }
+}
 
-    /// Takes a packet of `bytes` if the backlog with it stays within the limit.
-    ///
-    /// # Errors
-    /// [`DropReason::QueueFull`] otherwise.
-    pub fn admit(&mut self, bytes: u32) -> Result<(), DropReason> {
-        let fits = match self.limit {
-            Limit::Packets(limit) => self.backlog.packets < limit,
-            Limit::Bytes(limit) => self.backlog.bytes + u64::from(bytes) <= limit,
-        };
-        if !fits {
-            return Err(DropReason::QueueFull);
+impl Admit for DropTail {
+    #[inline]
+    fn arrive(&mut self, packet: &Packet, arrival: &Arrival) -> Verdict {
+        if !arrival.waits() || arrival.waiting.has_room(self.limit, packet.bytes) {
+            Verdict::Take
+        } else {
+            Verdict::Drop(DropReason::QueueFull)
         }
-        self.backlog.packets += 1;
-        self.backlog.bytes += u64::from(bytes);
-        Ok(())
-    }
-
-    /// A packet of `bytes` that was admitted leaves.
-    pub fn release(&mut self, bytes: u32) {
-        self.backlog.packets -= 1;
-        self.backlog.bytes -= u64::from(bytes);
-    }
-
-    /// What is waiting.
-    pub const fn backlog(&self) -> Backlog {
-        self.backlog
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Backlog;
+    use crate::time::Time;
+
+    /// What becomes of a packet of `bytes` behind `waiting`.
+    fn verdict(limit: Limit, waiting: (u64, u64), bytes: u32) -> Verdict {
+        let waiting = Backlog { packets: waiting.0, bytes: waiting.1 };
+        let arrival = Arrival { now: Time::ZERO, start: Time::from_nanos(1), waiting, idle_since: None };
+        DropTail::new(limit).arrive(&Packet::new(bytes), &arrival)
+    }
 
     #[test]
     fn packet_limit_counts_packets_of_any_size() {
-        let mut queue = DropTail::new(Limit::Packets(2));
-        assert_eq!(queue.admit(1), Ok(()));
-        assert_eq!(queue.admit(9_000), Ok(()));
-        assert_eq!(queue.admit(1), Err(DropReason::QueueFull));
-        assert_eq!(queue.backlog(), Backlog { packets: 2, bytes: 9_001 });
-        queue.release(1);
-        assert_eq!(queue.admit(40), Ok(()));
+        assert_eq!(verdict(Limit::Packets(2), (1, 1), 9_000), Verdict::Take);
+        assert_eq!(verdict(Limit::Packets(2), (2, 9_001), 1), Verdict::Drop(DropReason::QueueFull));
     }
 
     #[test]
     fn byte_limit_takes_a_small_packet_where_a_large_one_does_not_fit() {
-        let mut queue = DropTail::new(Limit::Bytes(1_500));
-        assert_eq!(queue.admit(1_000), Ok(()));
-        assert_eq!(queue.admit(501), Err(DropReason::QueueFull));
-        assert_eq!(queue.admit(500), Ok(()), "exactly full is not over");
-        assert_eq!(queue.admit(1), Err(DropReason::QueueFull));
+        let behind_1000 = |bytes| verdict(Limit::Bytes(1_500), (1, 1_000), bytes);
+        assert_eq!(behind_1000(501), Verdict::Drop(DropReason::QueueFull));
+        assert_eq!(behind_1000(500), Verdict::Take, "exactly full is not over");
     }
 
     #[test]
-    fn no_buffer_takes_nothing() {
-        assert_eq!(DropTail::new(Limit::Packets(0)).admit(1), Err(DropReason::QueueFull));
-        assert_eq!(DropTail::new(Limit::Bytes(0)).admit(1), Err(DropReason::QueueFull));
+    fn no_buffer_takes_nothing_that_waits() {
+        for limit in [Limit::Packets(0), Limit::Bytes(0)] {
+            assert_eq!(verdict(limit, (0, 0), 1), Verdict::Drop(DropReason::QueueFull));
+            let waiting = Backlog::default();
+            let arrival = Arrival { now: Time::ZERO, start: Time::ZERO, waiting, idle_since: Some(Time::ZERO) };
+            assert_eq!(DropTail::new(limit).arrive(&Packet::new(1), &arrival), Verdict::Take);
+        }
     }
 }

@@ -1,45 +1,82 @@
-//! Queue disciplines: which packets a link's buffer takes, one discipline per file.
+//! Queue disciplines: which packets a link's buffer takes, marks and sends next, one discipline per file.
 //!
-//! A discipline decides about packets that have to wait; the packet in transmission has left it (methods C.5). The
-//! link that owns it ([`crate::path::link`]) keeps the packets' order and their times.
+//! There are two kinds. Disciplines that [`Admit`] decide when a packet arrives, and packets leave in order of arrival:
+//! when a packet will leave is known at once. Disciplines that [`Serve`] hold the packets and decide when the line is
+//! free: which packet leaves, and which are dropped then. Both see only packets that wait; the packet in transmission
+//! has left the queue (methods C.5). The link that owns the discipline ([`crate::path::link`]) keeps the times.
+//!
+//! The built-in ones are dispatched statically: this is on the path of every packet. A user's own implements one of the
+//! two traits and goes in as [`Admission::Custom`] or [`Scheduler::Custom`]:
+//!
+//! ```
+//! use flowloom_core::path::{Link, Offered};
+//! use flowloom_core::queue::{Admission, Admit, Arrival, Packet, Queue, Verdict};
+//! use flowloom_core::record::DropReason;
+//! use flowloom_core::time::{Duration, Time};
+//!
+//! /// Takes what will wait for less than a bound, whatever its size.
+//! #[derive(Debug)]
+//! struct ShortWaits(Duration);
+//!
+//! impl Admit for ShortWaits {
+//!     fn arrive(&mut self, _packet: &Packet, arrival: &Arrival) -> Verdict {
+//!         if arrival.wait() < self.0 { Verdict::Take } else { Verdict::Drop(DropReason::Early) }
+//!     }
+//! }
+//!
+//! let queue = Queue::Arrival(Admission::Custom(Box::new(ShortWaits(Duration::from_millis(2)))));
+//! let mut link = Link::new(queue, "10mbit".parse()?, Duration::ZERO, Duration::from_secs(1));
+//! // 1,250 bytes take 1 ms: the first is sent at once, the second waits 1 ms, the third would wait 2 ms.
+//! let offers: Vec<_> = (0..3).map(|_| link.offer(Time::ZERO, Packet::new(1_250))).collect();
+//! assert!(matches!(offers[..], [Ok(Offered::Passes(_)), Ok(Offered::Passes(_)), Err(DropReason::Early)]));
+//! # Ok::<(), flowloom_core::units::ParseQuantityError>(())
+//! ```
 
+pub mod admission;
+pub mod discipline;
 pub mod drop_tail;
+pub mod head_drop;
+pub mod scheduler;
+mod store;
 
+pub use admission::{Admission, Admit, Arrival, Verdict};
+pub use discipline::{Custom, Discipline, ParameterError};
 pub use drop_tail::DropTail;
+pub use head_drop::HeadDrop;
+pub use scheduler::{Lost, Queued, Scheduler, Serve};
 
-use crate::record::DropReason;
+use crate::units::Limit;
+use crate::wire::Ecn;
 
-/// The built-in disciplines, dispatched statically: this is on the path of every packet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Queue {
-    /// First in, first out; what does not fit is dropped.
-    DropTail(DropTail),
+/// A packet as a queue sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Its bytes on the link.
+    pub bytes: u32,
+    /// Its class, 0 the most urgent.
+    pub class: u8,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// What it belongs to: packets of one number are one flow.
+    pub flow: u64,
+    /// The owner's: how it finds the packet again when the link reports it.
+    pub tag: u64,
 }
 
-impl Queue {
-    /// Asks for room for a packet of `bytes` that has to wait.
-    ///
-    /// # Errors
-    /// Why the packet was not taken; the queue is as before.
-    pub fn admit(&mut self, bytes: u32) -> Result<(), DropReason> {
-        match self {
-            Queue::DropTail(queue) => queue.admit(bytes),
-        }
+impl Packet {
+    /// A packet of `bytes`, all else zero: not ECN-capable, of class 0 and flow 0.
+    pub const fn new(bytes: u32) -> Packet {
+        Packet { bytes, class: 0, ecn: Ecn::NotEct, flow: 0, tag: 0 }
     }
+}
 
-    /// The packet at the head, of `bytes`, starts its transmission and gives up its room.
-    pub fn release(&mut self, bytes: u32) {
-        match self {
-            Queue::DropTail(queue) => queue.release(bytes),
-        }
-    }
-
-    /// What is waiting.
-    pub fn backlog(&self) -> Backlog {
-        match self {
-            Queue::DropTail(queue) => queue.backlog(),
-        }
-    }
+/// A discipline at work, by when it decides.
+#[derive(Debug)]
+pub enum Queue {
+    /// When a packet arrives.
+    Arrival(Admission),
+    /// When the line is free.
+    Departure(Scheduler),
 }
 
 /// What waits in a queue, the packet in transmission not counted.
@@ -49,4 +86,34 @@ pub struct Backlog {
     pub packets: u64,
     /// Their bytes on the link.
     pub bytes: u64,
+}
+
+impl Backlog {
+    /// Counts a packet in.
+    pub const fn add(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += bytes as u64;
+    }
+
+    /// Counts a packet out.
+    pub const fn remove(&mut self, bytes: u32) {
+        self.packets -= 1;
+        self.bytes -= bytes as u64;
+    }
+
+    /// Whether a packet of `bytes` fits beside it within `limit`.
+    pub const fn has_room(&self, limit: Limit, bytes: u32) -> bool {
+        match limit {
+            Limit::Packets(limit) => self.packets < limit,
+            Limit::Bytes(limit) => self.bytes + bytes as u64 <= limit,
+        }
+    }
+
+    /// Its length in the unit of `threshold`.
+    pub const fn in_unit_of(&self, threshold: Limit) -> u64 {
+        match threshold {
+            Limit::Packets(_) => self.packets,
+            Limit::Bytes(_) => self.bytes,
+        }
+    }
 }

@@ -222,6 +222,11 @@ impl Text for PacketKind {
 }
 
 impl Text for DropReason {
-    const NAMES: &'static [(&'static str, DropReason)] =
-        &[("queue-full", DropReason::QueueFull), ("loss", DropReason::Loss), ("policed", DropReason::Policed)];
+    const NAMES: &'static [(&'static str, DropReason)] = &[
+        ("queue-full", DropReason::QueueFull),
+        ("loss", DropReason::Loss),
+        ("policed", DropReason::Policed),
+        ("early", DropReason::Early),
+        ("overflow", DropReason::Overflow),
+    ];
 }

@@ -4,6 +4,9 @@
 //! |---|---|---|
 //! | `tahoe` | `tahoe`: slow start, congestion avoidance, fast retransmit without fast recovery | Jacobson 1988 |
 //! | `reno` | `reno`, `newreno`: one law of growth; they differ in what a partial acknowledgement means | RFC 5681, RFC 6582 |
+//! | `cubic`, `hystart` | `cubic`, with HyStart++ as its slow start | RFC 9438, RFC 9406 |
+//! | `dctcp` | `dctcp` | RFC 8257 |
+//! | `vegas` | `vegas` | Brakmo and Peterson 1995 |
 //!
 //! # What is whose
 //!
@@ -43,18 +46,25 @@
 //! trait but are called through an enum, without dynamic dispatch. Whatever an algorithm asks for, [`Window`] keeps
 //! within 1 byte and [`Window::MAX`].
 
+mod cubic;
+mod dctcp;
+mod hystart;
 mod reno;
 mod tahoe;
 #[cfg(test)]
 mod testing;
+mod vegas;
 mod window;
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+pub use cubic::{Cubic, CubicParameters};
+pub use dctcp::{Dctcp, DctcpParameters};
 pub use reno::Reno;
 pub use tahoe::Tahoe;
+pub use vegas::{Vegas, VegasParameters};
 pub use window::{Window, WindowCause};
 
 use crate::time::{Duration, Time};
@@ -233,6 +243,12 @@ pub enum Algorithm {
     Reno,
     /// RFC 5681 with the recovery of RFC 6582.
     NewReno,
+    /// CUBIC.
+    Cubic(CubicParameters),
+    /// DCTCP.
+    Dctcp(DctcpParameters),
+    /// Vegas.
+    Vegas(VegasParameters),
     /// A user's own.
     Custom(Custom),
 }
@@ -271,14 +287,17 @@ impl PartialEq for Custom {
 
 impl Eq for Custom {}
 
-/// Every name that [`Algorithm::from_str`] knows, and what it stands for.
-const NAMES: [(&str, Algorithm); 3] =
-    [("tahoe", Algorithm::Tahoe), ("reno", Algorithm::Reno), ("newreno", Algorithm::NewReno)];
-
 impl Algorithm {
-    /// The names of the built-in algorithms.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        NAMES.iter().map(|(name, _)| *name)
+    /// The built-in algorithms with their default parameters.
+    pub fn all() -> [Algorithm; 6] {
+        [
+            Algorithm::Tahoe,
+            Algorithm::Reno,
+            Algorithm::NewReno,
+            Algorithm::Cubic(CubicParameters::default()),
+            Algorithm::Dctcp(DctcpParameters::default()),
+            Algorithm::Vegas(VegasParameters::default()),
+        ]
     }
 
     /// Its name, whatever its parameters.
@@ -287,6 +306,9 @@ impl Algorithm {
             Algorithm::Tahoe => "tahoe",
             Algorithm::Reno => "reno",
             Algorithm::NewReno => "newreno",
+            Algorithm::Cubic(_) => "cubic",
+            Algorithm::Dctcp(_) => "dctcp",
+            Algorithm::Vegas(_) => "vegas",
             Algorithm::Custom(custom) => &custom.name,
         }
     }
@@ -300,19 +322,19 @@ impl fmt::Display for Algorithm {
 
 /// A congestion control that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{name}\" is not a congestion control; known are {}", Algorithm::names().collect::<Vec<_>>().join(", "))]
+#[error("\"{name}\" is not a congestion control; known are {}", Algorithm::all().map(|known| known.to_string()).join(", "))]
 pub struct UnknownAlgorithm {
     /// What was given.
     pub name: String,
 }
 
-/// Reads a name of [`Algorithm::names`], in lower case, and takes the default parameters.
+/// Reads the name of one of [`Algorithm::all`], in lower case.
 impl FromStr for Algorithm {
     type Err = UnknownAlgorithm;
 
     fn from_str(name: &str) -> Result<Algorithm, UnknownAlgorithm> {
-        let found = NAMES.iter().find(|(known, _)| *known == name);
-        found.map(|(_, algorithm)| algorithm.clone()).ok_or_else(|| UnknownAlgorithm { name: name.to_owned() })
+        let mut known = Algorithm::all().into_iter();
+        known.find(|known| known.name() == name).ok_or_else(|| UnknownAlgorithm { name: name.to_owned() })
     }
 }
 
@@ -327,6 +349,9 @@ pub struct Congestion {
 enum Law {
     Tahoe(Tahoe),
     Reno(Reno),
+    Cubic(Cubic),
+    Dctcp(Box<Dctcp>),
+    Vegas(Box<Vegas>),
     Custom(Box<dyn CongestionControl>),
 }
 
@@ -336,6 +361,9 @@ macro_rules! law {
         match $law {
             Law::Tahoe($it) => $call,
             Law::Reno($it) => $call,
+            Law::Cubic($it) => $call,
+            Law::Dctcp($it) => $call,
+            Law::Vegas($it) => $call,
             Law::Custom($it) => $call,
         }
     };
@@ -348,6 +376,9 @@ impl Congestion {
             Algorithm::Tahoe => Law::Tahoe(Tahoe::default()),
             Algorithm::Reno => Law::Reno(Reno::new(Recovery::First)),
             Algorithm::NewReno => Law::Reno(Reno::new(Recovery::Full)),
+            Algorithm::Cubic(parameters) => Law::Cubic(Cubic::new(*parameters)),
+            Algorithm::Dctcp(parameters) => Law::Dctcp(Box::new(Dctcp::new(*parameters))),
+            Algorithm::Vegas(parameters) => Law::Vegas(Box::new(Vegas::new(*parameters))),
             Algorithm::Custom(custom) => Law::Custom((custom.make)(setup)),
         };
         Congestion { window, law }
@@ -432,8 +463,8 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for name in Algorithm::names() {
-            assert_eq!(name.parse::<Algorithm>().unwrap().to_string(), name);
+        for algorithm in Algorithm::all() {
+            assert_eq!(algorithm.to_string().parse(), Ok(algorithm));
         }
         let error = "Reno ".parse::<Algorithm>().unwrap_err().to_string();
         assert!(error.starts_with("\"Reno \" is not a congestion control; known are tahoe, reno, newreno"), "{error}");

@@ -27,6 +27,14 @@ pub enum WindowCause {
     SlowStart,
     /// Congestion avoidance.
     Avoidance,
+    /// Conservative slow start (HyStart++).
+    HyStart,
+    /// HyStart++ ended slow start; the window stayed.
+    HyStartExit,
+    /// Congestion avoidance of CUBIC at the pace of Reno.
+    RenoFriendly,
+    /// Round-trip times that show a queue (Vegas).
+    Delay,
     /// A loss noticed without a timeout.
     Loss,
     /// A congestion mark (ECN).
@@ -49,6 +57,10 @@ impl fmt::Display for WindowCause {
             WindowCause::Initial => "initial window",
             WindowCause::SlowStart => "slow start",
             WindowCause::Avoidance => "congestion avoidance",
+            WindowCause::HyStart => "conservative slow start",
+            WindowCause::HyStartExit => "end of slow start by HyStart++",
+            WindowCause::RenoFriendly => "Reno-friendly congestion avoidance",
+            WindowCause::Delay => "delay",
             WindowCause::Loss => "loss",
             WindowCause::Mark => "congestion mark",
             WindowCause::Timeout => "retransmission timeout",
