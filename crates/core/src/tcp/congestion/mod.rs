@@ -6,6 +6,7 @@
 //! | `reno` | `reno`, `newreno`: one law of growth; they differ in what a partial acknowledgement means | RFC 5681, RFC 6582 |
 //! | `cubic`, `hystart` | `cubic`, with HyStart++ as its slow start | RFC 9438, RFC 9406 |
 //! | `dctcp` | `dctcp` | RFC 8257 |
+//! | `bbr` | `bbr`, version 1 | draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
 //! | `vegas` | `vegas` | Brakmo and Peterson 1995 |
 //!
 //! # What is whose
@@ -17,7 +18,8 @@
 //!
 //! # Calls
 //!
-//! The sender makes these calls, `now` never decreasing. After each, [`Congestion::window`] and
+//! The sender makes these calls, `now` never decreasing. A `flight` beside an [`Ack`] is the FlightSize of RFC 5681: what was
+//! sent and is not acknowledged cumulatively. After each, [`Congestion::window`] and
 //! [`Congestion::pacing_rate`] may have changed in either direction.
 //!
 //! 1. [`Congestion::on_ack`], for every acknowledgement of data that says that something arrived (cumulatively or by
@@ -46,9 +48,11 @@
 //! trait but are called through an enum, without dynamic dispatch. Whatever an algorithm asks for, [`Window`] keeps
 //! within 1 byte and [`Window::MAX`].
 
+mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
+mod max_filter;
 mod reno;
 mod tahoe;
 #[cfg(test)]
@@ -60,6 +64,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+pub use bbr::{Bbr, BbrState};
 pub use cubic::{Cubic, CubicParameters};
 pub use dctcp::{Dctcp, DctcpParameters};
 pub use reno::Reno;
@@ -81,9 +86,10 @@ pub struct Ack {
     pub delivered: u64,
     /// Bytes newly taken for lost.
     pub lost: u64,
-    /// Bytes in flight before it arrived.
+    /// Bytes in flight before it arrived: sent, not acknowledged, and, where SACK tells, neither arrived nor taken for lost
+    /// (pipe of RFC 6675).
     pub flight_before: u64,
-    /// Bytes in flight after it.
+    /// The same, after it.
     pub flight: u64,
     /// SND.UNA after it.
     pub unacknowledged: u64,
@@ -115,8 +121,6 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// ... and has delivered now.
     pub total_delivered: u64,
-    /// Bytes in flight when the newest of them was sent.
-    pub prior_flight: u64,
     /// The sender had nothing more to send at some time meanwhile: the path may be faster than this.
     pub application_limited: bool,
     /// The acknowledgement was for one segment at most, so the receiver may have delayed it.
@@ -249,6 +253,8 @@ pub enum Algorithm {
     Dctcp(DctcpParameters),
     /// Vegas.
     Vegas(VegasParameters),
+    /// BBR, version 1.
+    Bbr,
     /// A user's own.
     Custom(Custom),
 }
@@ -289,7 +295,7 @@ impl Eq for Custom {}
 
 impl Algorithm {
     /// The built-in algorithms with their default parameters.
-    pub fn all() -> [Algorithm; 6] {
+    pub fn all() -> [Algorithm; 7] {
         [
             Algorithm::Tahoe,
             Algorithm::Reno,
@@ -297,6 +303,7 @@ impl Algorithm {
             Algorithm::Cubic(CubicParameters::default()),
             Algorithm::Dctcp(DctcpParameters::default()),
             Algorithm::Vegas(VegasParameters::default()),
+            Algorithm::Bbr,
         ]
     }
 
@@ -309,6 +316,7 @@ impl Algorithm {
             Algorithm::Cubic(_) => "cubic",
             Algorithm::Dctcp(_) => "dctcp",
             Algorithm::Vegas(_) => "vegas",
+            Algorithm::Bbr => "bbr",
             Algorithm::Custom(custom) => &custom.name,
         }
     }
@@ -352,6 +360,7 @@ enum Law {
     Cubic(Cubic),
     Dctcp(Box<Dctcp>),
     Vegas(Box<Vegas>),
+    Bbr(Box<Bbr>),
     Custom(Box<dyn CongestionControl>),
 }
 
@@ -364,6 +373,7 @@ macro_rules! law {
             Law::Cubic($it) => $call,
             Law::Dctcp($it) => $call,
             Law::Vegas($it) => $call,
+            Law::Bbr($it) => $call,
             Law::Custom($it) => $call,
         }
     };
@@ -379,6 +389,7 @@ impl Congestion {
             Algorithm::Cubic(parameters) => Law::Cubic(Cubic::new(*parameters)),
             Algorithm::Dctcp(parameters) => Law::Dctcp(Box::new(Dctcp::new(*parameters))),
             Algorithm::Vegas(parameters) => Law::Vegas(Box::new(Vegas::new(*parameters))),
+            Algorithm::Bbr => Law::Bbr(Box::new(Bbr::new(*setup))),
             Algorithm::Custom(custom) => Law::Custom((custom.make)(setup)),
         };
         Congestion { window, law }

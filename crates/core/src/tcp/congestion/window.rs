@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Cause;
+use super::{BbrState, Cause};
 
 /// Congestion window and slow start threshold of one end, in bytes. Whatever is asked for, the window stays within 1
 /// byte and [`Self::MAX`].
@@ -47,6 +47,8 @@ pub enum WindowCause {
     Restart,
     /// A reduction taken back.
     Undone,
+    /// BBR in this state.
+    Bbr(BbrState),
     /// A reason of a user's own algorithm, by a number that has its meaning there.
     Custom(u8),
 }
@@ -67,6 +69,10 @@ impl fmt::Display for WindowCause {
             WindowCause::Recovered => "end of recovery",
             WindowCause::Restart => "restart after idle",
             WindowCause::Undone => "reduction undone",
+            WindowCause::Bbr(BbrState::Startup) => "BBR startup",
+            WindowCause::Bbr(BbrState::Drain) => "BBR drain",
+            WindowCause::Bbr(BbrState::ProbeBandwidth) => "BBR bandwidth probing",
+            WindowCause::Bbr(BbrState::ProbeRtt) => "BBR round-trip time probing",
             WindowCause::Custom(reason) => return write!(f, "custom {reason}"),
         })
     }
