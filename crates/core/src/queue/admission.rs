@@ -2,10 +2,10 @@
 
 use std::fmt::Debug;
 
-use super::{Backlog, DropTail, Packet};
+use super::{AdaptiveRed, Backlog, Blue, DropTail, Packet, Pi, Pie, Red, Rem};
 use crate::record::DropReason;
 use crate::time::{Duration, Time};
-use crate::wire::Ecn;
+use crate::units::Limit;
 
 /// What a discipline may know when a packet arrives, beside the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,11 @@ impl Arrival {
     /// Whether the packet will have to wait. One that does not needs no room.
     pub fn waits(&self) -> bool {
         self.start > self.now
+    }
+
+    /// Whether `packet` need not wait, or may wait within `limit`.
+    pub fn has_room(&self, limit: Limit, packet: &Packet) -> bool {
+        !self.waits() || self.waiting.has_room(limit, packet.bytes)
     }
 
     /// How long it will have to wait.
@@ -74,7 +79,7 @@ pub trait Admit: Debug + Send {
 /// Hands calls on to the variant that is there.
 macro_rules! admissions {
     ($($(#[$doc:meta])* $name:ident($type:ty)),+ $(,)?) => {
-        /// The disciplines that decide when a packet arrives.
+        /// The disciplines that decide when a packet arrives. Large ones stand apart, so that drop-tail is next to its link.
         #[derive(Debug)]
         pub enum Admission {
             $($(#[$doc])* $name($type),)+
@@ -108,13 +113,18 @@ macro_rules! admissions {
 admissions! {
     /// First in, first out; what does not fit is dropped.
     DropTail(DropTail),
+    /// The average queue says how likely a packet is signalled.
+    Red(Box<Red>),
+    /// RED whose probability adapts to the load.
+    AdaptiveRed(Box<AdaptiveRed>),
+    /// A probability moved by loss and idleness.
+    Blue(Box<Blue>),
+    /// Proportional-integral control of the queue.
+    Pi(Box<Pi>),
+    /// A probability exponential in the line's price.
+    Rem(Box<Rem>),
+    /// Proportional-integral control of the delay.
+    Pie(Box<Pie>),
     /// A user's own.
     Custom(Box<dyn Admit>),
-}
-
-impl Packet {
-    /// The packet with the ECN mark.
-    pub(crate) const fn marked(self) -> Packet {
-        Packet { ecn: Ecn::Ce, ..self }
-    }
 }

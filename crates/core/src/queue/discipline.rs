@@ -3,7 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Admission, DropTail, HeadDrop, Queue, Scheduler};
+use super::{
+    AdaptiveRed, AdaptiveRedParams, Admission, Blue, BlueParams, Codel, CodelParams, DeficitRoundRobin, DropTail,
+    FqCodel, FqCodelParams, HeadDrop, Pi, PiParams, Pie, PieParams, Priority, Queue, Red, RedParams, Rem, RemParams,
+    RoundRobin, Scheduler,
+};
 use crate::rng::Stream;
 use crate::units::{Limit, Rate};
 
@@ -17,6 +21,38 @@ pub enum Discipline {
     DropTail(Limit),
     /// [`HeadDrop`] with room for so much.
     HeadDrop(Limit),
+    /// [`Red`].
+    Red(RedParams),
+    /// [`AdaptiveRed`].
+    AdaptiveRed(AdaptiveRedParams),
+    /// [`Blue`].
+    Blue(BlueParams),
+    /// [`Pi`].
+    Pi(PiParams),
+    /// [`Rem`].
+    Rem(RemParams),
+    /// [`Pie`].
+    Pie(PieParams),
+    /// [`Codel`].
+    Codel(CodelParams),
+    /// [`FqCodel`].
+    FqCodel(FqCodelParams),
+    /// [`DeficitRoundRobin`].
+    DeficitRoundRobin {
+        /// What may wait, all flows together.
+        limit: Limit,
+        /// Bytes a flow may send in a turn.
+        quantum: u32,
+    },
+    /// [`RoundRobin`] with room for so much, all flows together.
+    RoundRobin(Limit),
+    /// [`Priority`].
+    Priority {
+        /// What may wait in each band.
+        limit: Limit,
+        /// Bands: packets of higher classes go to the last.
+        bands: u8,
+    },
     /// A user's own.
     Custom(Custom),
 }
@@ -27,12 +63,28 @@ impl Discipline {
     /// # Errors
     /// The first parameter that is wrong.
     pub fn build(&self, rate: Rate, stream: Stream) -> Result<Queue, ParameterError> {
-        use Queue::{Arrival, Departure};
-        Ok(match self {
-            &Discipline::DropTail(limit) => Arrival(Admission::DropTail(DropTail::new(limit))),
-            &Discipline::HeadDrop(limit) => Departure(Scheduler::HeadDrop(HeadDrop::new(limit)?)),
-            Discipline::Custom(custom) => (custom.make)(rate, stream),
-        })
+        let serve = |scheduler| Ok(Queue::Departure(scheduler));
+        let admission = match *self {
+            Discipline::DropTail(limit) => Admission::DropTail(DropTail::new(limit)),
+            Discipline::Red(params) => Admission::Red(Red::new(params, rate, stream)?.into()),
+            Discipline::AdaptiveRed(params) => Admission::AdaptiveRed(AdaptiveRed::new(params, rate, stream)?.into()),
+            Discipline::Blue(params) => Admission::Blue(Blue::new(params, stream)?.into()),
+            Discipline::Pi(params) => Admission::Pi(Pi::new(params, stream)?.into()),
+            Discipline::Rem(params) => Admission::Rem(Rem::new(params, stream)?.into()),
+            Discipline::Pie(params) => Admission::Pie(Pie::new(params, stream)?.into()),
+            Discipline::HeadDrop(limit) => return serve(Scheduler::HeadDrop(HeadDrop::new(limit)?.into())),
+            Discipline::Codel(params) => return serve(Scheduler::Codel(Codel::new(params)?.into())),
+            Discipline::FqCodel(params) => return serve(Scheduler::FqCodel(FqCodel::new(params, stream)?.into())),
+            Discipline::DeficitRoundRobin { limit, quantum } => {
+                return serve(Scheduler::DeficitRoundRobin(DeficitRoundRobin::new(limit, quantum)?.into()));
+            }
+            Discipline::RoundRobin(limit) => return serve(Scheduler::RoundRobin(RoundRobin::new(limit)?.into())),
+            Discipline::Priority { limit, bands } => {
+                return serve(Scheduler::Priority(Priority::new(limit, bands)?.into()));
+            }
+            Discipline::Custom(ref custom) => return Ok((custom.make)(rate, stream)),
+        };
+        Ok(Queue::Arrival(admission))
     }
 }
 
@@ -76,6 +128,29 @@ pub struct ParameterError {
 impl ParameterError {
     pub(super) fn new(key: &'static str, problem: impl Into<String>) -> ParameterError {
         ParameterError { key, problem: problem.into() }
+    }
+
+    /// Whether `value` is in (0, 1].
+    pub(super) fn check_probability(key: &'static str, value: f64) -> Result<(), ParameterError> {
+        if value > 0.0 && value <= 1.0 {
+            Ok(())
+        } else {
+            Err(ParameterError::new(key, format!("of {value} must be above 0 and at most 1")))
+        }
+    }
+
+    /// Whether `value` is a number above zero.
+    pub(super) fn check_positive(key: &'static str, value: f64) -> Result<(), ParameterError> {
+        if value > 0.0 && value.is_finite() {
+            Ok(())
+        } else {
+            Err(ParameterError::new(key, format!("of {value} must be above zero")))
+        }
+    }
+
+    /// Whether `value` is not zero.
+    pub(super) fn check_above_zero(key: &'static str, value: u64) -> Result<(), ParameterError> {
+        if value > 0 { Ok(()) } else { Err(ParameterError::new(key, "must be above zero")) }
     }
 
     /// Whether a queue of `limit` holds a packet.

@@ -21,11 +21,7 @@ impl DropTail {
 impl Admit for DropTail {
     #[inline]
     fn arrive(&mut self, packet: &Packet, arrival: &Arrival) -> Verdict {
-        if !arrival.waits() || arrival.waiting.has_room(self.limit, packet.bytes) {
-            Verdict::Take
-        } else {
-            Verdict::Drop(DropReason::QueueFull)
-        }
+        if arrival.has_room(self.limit, packet) { Verdict::Take } else { Verdict::Drop(DropReason::QueueFull) }
     }
 }
 

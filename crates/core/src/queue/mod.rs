@@ -32,17 +32,43 @@
 //! # Ok::<(), flowloom_core::units::ParseQuantityError>(())
 //! ```
 
+pub mod adaptive_red;
 pub mod admission;
+pub mod blue;
+pub mod codel;
 pub mod discipline;
 pub mod drop_tail;
+pub mod drr;
+mod flows;
+pub mod fq_codel;
 pub mod head_drop;
+mod periodic;
+pub mod pi;
+pub mod pie;
+pub mod priority;
+pub mod red;
+pub mod rem;
+pub mod round_robin;
 pub mod scheduler;
 mod store;
+#[cfg(test)]
+mod tests;
 
+pub use adaptive_red::{AdaptiveRed, AdaptiveRedParams};
 pub use admission::{Admission, Admit, Arrival, Verdict};
+pub use blue::{Blue, BlueParams};
+pub use codel::{Codel, CodelParams};
 pub use discipline::{Custom, Discipline, ParameterError};
 pub use drop_tail::DropTail;
+pub use drr::DeficitRoundRobin;
+pub use fq_codel::{FqCodel, FqCodelParams};
 pub use head_drop::HeadDrop;
+pub use pi::{Pi, PiParams};
+pub use pie::{Estimator, Pie, PieParams};
+pub use priority::Priority;
+pub use red::{Red, RedParams};
+pub use rem::{Rem, RemParams};
+pub use round_robin::RoundRobin;
 pub use scheduler::{Lost, Queued, Scheduler, Serve};
 
 use crate::units::Limit;
@@ -107,6 +133,12 @@ impl Backlog {
             Limit::Packets(limit) => self.packets < limit,
             Limit::Bytes(limit) => self.bytes + bytes as u64 <= limit,
         }
+    }
+
+    /// Whether it is longer than `threshold`.
+    pub const fn exceeds(&self, threshold: Limit) -> bool {
+        let (Limit::Packets(most) | Limit::Bytes(most)) = threshold;
+        self.in_unit_of(threshold) > most
     }
 
     /// Its length in the unit of `threshold`.

@@ -2,9 +2,10 @@
 
 use std::fmt::Debug;
 
-use super::{Backlog, HeadDrop, Packet};
+use super::{Backlog, Codel, DeficitRoundRobin, FqCodel, HeadDrop, Packet, Priority, RoundRobin};
 use crate::record::DropReason;
 use crate::time::Time;
+use crate::wire::Ecn;
 
 /// A packet that waits, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,17 @@ pub struct Queued {
     pub packet: Packet,
     /// When it arrived.
     pub arrived: Time,
+}
+
+impl Queued {
+    /// Gives the packet the ECN mark, if it can carry it; whether it could.
+    pub const fn mark(&mut self) -> bool {
+        let capable = self.packet.ecn.is_capable();
+        if capable {
+            self.packet.ecn = Ecn::Ce;
+        }
+        capable
+    }
 }
 
 /// Where a discipline puts packets that were waiting and are dropped.
@@ -80,7 +92,17 @@ macro_rules! schedulers {
 
 schedulers! {
     /// First in, first out; room is made at the head.
-    HeadDrop(HeadDrop),
+    HeadDrop(Box<HeadDrop>),
+    /// Controlled delay.
+    Codel(Box<Codel>),
+    /// Controlled delay of each flow, flows in turn.
+    FqCodel(Box<FqCodel>),
+    /// Flows in turn, so many bytes each.
+    DeficitRoundRobin(Box<DeficitRoundRobin>),
+    /// Flows in turn, a packet each.
+    RoundRobin(Box<RoundRobin>),
+    /// The most urgent class first.
+    Priority(Box<Priority>),
     /// A user's own.
     Custom(Box<dyn Serve>),
 }
