@@ -44,7 +44,7 @@
 //!
 //! # A user's own
 //!
-//! Implement [`CongestionControl`] and run it as [`Algorithm::Custom`]. The built-in algorithms implement the same
+//! Implement [`CongestionControl`], where an example stands, and run it as [`Algorithm::Custom`]. The built-in algorithms implement the same
 //! trait but are called through an enum, without dynamic dispatch. Whatever an algorithm asks for, [`Window`] keeps
 //! within 1 byte and [`Window::MAX`].
 
@@ -163,6 +163,59 @@ pub struct Setup {
 /// A congestion control. See the module for which call comes when; each gets the window that it may change.
 ///
 /// The window begins at the initial window, with an unlimited threshold. What has a default here is what RFC 5681 says.
+///
+/// # Example
+///
+/// Scalable TCP (Kelly, CCR 33(2), 2003): a hundredth of what is acknowledged is added, and a loss takes an eighth.
+///
+/// ```
+/// use flowloom_core::tcp::congestion::{Ack, Algorithm, Cause, CongestionControl, Custom, Window, WindowCause};
+/// use flowloom_core::tcp::{Config, Endpoint, Limits};
+/// use flowloom_core::time::{Duration, Time};
+///
+/// #[derive(Clone, Debug, Default)]
+/// struct Scalable {
+///     acked: u64,
+/// }
+///
+/// impl CongestionControl for Scalable {
+///     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+///         if ack.in_recovery || !ack.window_limited {
+///             return;
+///         }
+///         if window.in_slow_start() {
+///             return window.slow_start(ack.acked);
+///         }
+///         self.acked += ack.acked;
+///         window.grow((self.acked / 100) as u32, WindowCause::Avoidance);
+///         self.acked %= 100;
+///     }
+///
+///     fn on_congestion(&mut self, window: &mut Window, _now: Time, _flight: u64, cause: Cause) {
+///         window.set_threshold(window.bytes() - window.bytes() / 8);
+///         window.set(window.threshold(), cause.into());
+///     }
+/// }
+///
+/// // For all connections of a run:
+/// let scalable = Custom::new("scalable", |_setup| Scalable::default());
+/// let config = Config { congestion: Algorithm::Custom(scalable), ..Config::default() };
+///
+/// // Two ends, 20 ms apart, and 200,000 bytes.
+/// let mut ends = [Endpoint::connect(&config, Limits::default()), Endpoint::listen(&config, Limits::default())];
+/// ends[0].write(200_000);
+/// let (mut now, mut from) = (Time::ZERO, 0);
+/// while ends[1].bytes_received() < 200_000 {
+///     while let Some(segment) = ends[from].poll_transmit(now, &config) {
+///         ends[1 - from].handle_segment(now + Duration::from_millis(20), &segment, &config);
+///     }
+///     now += Duration::from_millis(20);
+///     from = 1 - from;
+/// }
+/// assert_eq!(config.congestion.name(), "scalable");
+/// assert!(ends[0].congestion_window() > config.initial_window.bytes(1460));
+/// assert_eq!(ends[0].window_cause(), WindowCause::SlowStart);
+/// ```
 pub trait CongestionControl: fmt::Debug + Send + Sync + CloneBoxed {
     /// An acknowledgement arrived.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
@@ -470,6 +523,9 @@ impl Congestion {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
     use super::*;
 
     #[test]
@@ -478,6 +534,137 @@ mod tests {
             assert_eq!(algorithm.to_string().parse(), Ok(algorithm));
         }
         let error = "Reno ".parse::<Algorithm>().unwrap_err().to_string();
-        assert!(error.starts_with("\"Reno \" is not a congestion control; known are tahoe, reno, newreno"), "{error}");
+        let known = "tahoe, reno, newreno, cubic, dctcp, vegas, bbr";
+        assert_eq!(error, format!("\"Reno \" is not a congestion control; known are {known}"));
+    }
+
+    #[test]
+    fn the_state_of_a_connection_is_small() {
+        assert!(size_of::<Congestion>() <= 40, "{}", size_of::<Congestion>());
+    }
+
+    /// A user's own that asks for what it cannot have.
+    #[derive(Clone, Debug)]
+    struct Absurd;
+
+    impl CongestionControl for Absurd {
+        fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+            let bytes = if ack.marked { 0 } else { u32::MAX };
+            window.set(bytes, WindowCause::Custom(1));
+            window.grow(bytes, WindowCause::Custom(2));
+        }
+
+        fn on_congestion(&mut self, window: &mut Window, _now: Time, _flight: u64, cause: Cause) {
+            window.set_threshold(0);
+            window.set(0, cause.into());
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Call {
+        Ack(Box<Ack>),
+        Congestion(u64, Cause),
+        Recovered(u32),
+        Timeout(u64, bool),
+        Restart(Option<u32>),
+        Spurious(u32, u32),
+    }
+
+    /// Small, usual and absurd.
+    fn bytes() -> impl Strategy<Value = u64> {
+        prop_oneof![0..3u64, 0..200_000u64, Just(1 << 31), Just(1 << 40), 0..1u64 << 45]
+    }
+
+    fn duration() -> impl Strategy<Value = Duration> {
+        prop_oneof![0..3u64, 0..500_000_000u64, 0..1u64 << 45].prop_map(Duration::from_nanos)
+    }
+
+    fn acknowledgement() -> impl Strategy<Value = Call> {
+        let sizes = (bytes(), bytes(), bytes(), bytes(), bytes());
+        let flags = any::<(bool, bool, bool, bool, bool)>();
+        let times = (prop::option::of(duration()), prop::option::of(duration()));
+        let rate = prop::option::of((bytes(), duration(), bytes(), bytes()));
+        (sizes, flags, times, bytes(), bytes(), rate).prop_map(|(sizes, flags, times, position, ahead, rate)| {
+            let (acked, delivered, lost, flight_before, flight) = sizes;
+            Call::Ack(Box::new(Ack {
+                now: Time::ZERO,
+                acked,
+                delivered,
+                lost,
+                flight_before,
+                flight,
+                unacknowledged: position,
+                next: position + ahead,
+                rtt: times.0,
+                smoothed: times.1,
+                window_limited: flags.0,
+                marked: flags.1,
+                in_recovery: flags.2,
+                rate: rate.map(|(delivered, interval, prior_delivered, more)| RateSample {
+                    delivered,
+                    interval,
+                    prior_delivered,
+                    total_delivered: prior_delivered + more,
+                    application_limited: flags.3,
+                    ack_delayed: flags.4,
+                }),
+            }))
+        })
+    }
+
+    fn call() -> impl Strategy<Value = Call> {
+        let cause = prop_oneof![Just(Cause::Loss), Just(Cause::Mark)];
+        prop_oneof![
+            6 => acknowledgement(),
+            1 => (bytes(), cause).prop_map(|(flight, cause)| Call::Congestion(flight, cause)),
+            1 => any::<u32>().prop_map(Call::Recovered),
+            1 => (bytes(), any::<bool>()).prop_map(|(flight, again)| Call::Timeout(flight, again)),
+            1 => any::<Option<u32>>().prop_map(Call::Restart),
+            1 => any::<(u32, u32)>().prop_map(|(window, threshold)| Call::Spurious(window, threshold)),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whatever is called in whatever order with whatever numbers: no window of nothing, none above the limit, no
+        /// threshold below two segments, no pacing rate of nothing, no overflow; and a copy does the same.
+        #[test]
+        fn no_algorithm_leaves_the_bounds(
+            mss in 1..65_535u32,
+            initial in 1..100u32,
+            limit in any::<Option<u8>>(),
+            calls in prop::collection::vec((duration(), call()), 1..60),
+        ) {
+            let own = Algorithm::Custom(Custom::new("absurd", |_| Absurd));
+            for algorithm in Algorithm::all().into_iter().chain([own]) {
+                let window = Window::new(mss * initial, mss, limit);
+                let mut congestion = Congestion::new(&algorithm, window, &Setup { seed: 1, stream: 2 });
+                let mut copy = congestion.clone();
+                let mut now = Time::ZERO;
+                for (pause, call) in &calls {
+                    now += *pause;
+                    for congestion in [&mut congestion, &mut copy] {
+                        match call {
+                            Call::Ack(ack) => congestion.on_ack(&Ack { now, ..(**ack).clone() }),
+                            Call::Congestion(flight, cause) => congestion.on_congestion(now, *flight, *cause),
+                            Call::Recovered(target) => congestion.on_recovered(now, *target),
+                            Call::Timeout(flight, again) => congestion.on_timeout(now, *flight, *again),
+                            Call::Restart(restart) => congestion.on_restart(now, *pause, *restart),
+                            Call::Spurious(window, threshold) => congestion.on_spurious(now, *window, *threshold),
+                        }
+                    }
+                    let window = congestion.window();
+                    prop_assert!((1..=Window::MAX).contains(&window), "{} {}: {}", algorithm, window, congestion.why());
+                    let threshold = congestion.threshold();
+                    prop_assert!((2 * mss..=Window::MAX).contains(&threshold), "{} {}", algorithm, threshold);
+                    let pacing = congestion.pacing_rate().map(Rate::bits_per_second);
+                    prop_assert_ne!(pacing, Some(Some(0)));
+                    let again = (copy.window(), copy.threshold(), copy.why(), copy.pacing_rate());
+                    let first = (window, threshold, congestion.why(), congestion.pacing_rate());
+                    prop_assert_eq!(again, first, "{}", algorithm);
+                }
+            }
+        }
     }
 }
