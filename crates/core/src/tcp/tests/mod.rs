@@ -1,6 +1,7 @@
 //! Tests of whole endpoints.
 
 mod acknowledgement;
+mod algorithms;
 mod close;
 mod contract;
 mod handshake;
