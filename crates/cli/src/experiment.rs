@@ -8,11 +8,14 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use flowloom_core::queue::Discipline;
 use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, ParseQuantityError, Rate};
+use flowloom_core::units::{ParseQuantityError, Rate};
 
 use crate::failure::{Failure, nearest};
+
+mod queue;
+
+pub use queue::Queue;
 
 /// A quantity kept with the words the user chose, so that the resolved experiment reads as it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -239,54 +242,6 @@ impl Default for Bottleneck {
     }
 }
 
-/// `queue = { ... }`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Queue {
-    /// The discipline.
-    pub kind: QueueKind,
-    /// How much may wait; the packet in transmission does not count.
-    pub limit: Quantity<Limit>,
-}
-
-impl Default for Queue {
-    fn default() -> Queue {
-        Queue { kind: QueueKind::default(), limit: Quantity::of("65000p") }
-    }
-}
-
-impl Queue {
-    /// The simulator's.
-    pub fn discipline(&self) -> Discipline {
-        match self.kind {
-            QueueKind::DropTail => Discipline::DropTail(self.limit.value),
-            QueueKind::HeadDrop => Discipline::HeadDrop(self.limit.value),
-        }
-    }
-}
-
-/// As a reader of reports wants to see it: `drop-tail 200p`.
-impl Display for Queue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            QueueKind::DropTail => "drop-tail",
-            QueueKind::HeadDrop => "head-drop",
-        };
-        write!(f, "{kind} {}", self.limit)
-    }
-}
-
-/// Queue disciplines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum QueueKind {
-    /// First in, first out; arrivals at a full queue are dropped.
-    #[default]
-    DropTail,
-    /// First in, first out; arrivals at a full queue push out its head.
-    HeadDrop,
-}
-
 /// `[tcp]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -380,7 +335,13 @@ impl Experiment {
     /// Reads the text of an experiment file called `name`.
     pub fn parse(text: &str, name: &str) -> Result<Experiment, Failure> {
         let experiment: Experiment = toml::from_str(text).map_err(|error| explain(&error, text, name))?;
-        experiment.check().map_err(|message| Failure::usage(format_args!("{name}: {message}")))?;
+        experiment.check().map_err(|message| {
+            // Messages begin with the key.
+            match message.split(' ').next().and_then(|key| line_of(text, key)) {
+                Some(line) => Failure::usage(format_args!("{name}:{line}: {message}")),
+                None => Failure::usage(format_args!("{name}: {message}")),
+            }
+        })?;
         Ok(experiment)
     }
 
@@ -402,9 +363,7 @@ impl Experiment {
         {
             return Err(format!("measure.window ends at {end}, before it starts at {start}"));
         }
-        if matches!(self.network.bottleneck.queue.limit.value, Limit::Packets(0) | Limit::Bytes(0..1514)) {
-            return Err("network.bottleneck.queue.limit must hold at least one packet of 1514 bytes".to_owned());
-        }
+        self.network.bottleneck.queue.discipline().map_err(|problem| format!("network.bottleneck.queue.{problem}"))?;
         if self.tcp.initial_window > 1_000 {
             return Err(format!("tcp.initial-window of {} segments is above 1000", self.tcp.initial_window));
         }
@@ -425,8 +384,24 @@ impl Experiment {
 
     /// The experiment as a file that would repeat it.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).unwrap_or_else(|error| unreachable!("an experiment is plain data: {error}"))
+        let mut resolved = self.clone();
+        resolved.network.bottleneck.queue = self.network.bottleneck.queue.resolved();
+        toml::to_string(&resolved).unwrap_or_else(|error| unreachable!("an experiment is plain data: {error}"))
     }
+}
+
+/// The line on which the key of a dotted path stands, or the last part of the path that is there.
+fn line_of(text: &str, path: &str) -> Option<usize> {
+    use toml::de::{DeTable, DeValue};
+    let document = DeTable::parse(text).ok()?;
+    let (mut table, mut place) = (document.get_ref(), None);
+    for part in path.split('.') {
+        let Some((key, value)) = table.iter().find(|(key, _)| key.get_ref() == part) else { break };
+        place = Some(key.span().start);
+        let DeValue::Table(inner) = value.get_ref() else { break };
+        table = inner;
+    }
+    place.map(|start| 1 + text[..start].matches('\n').count())
 }
 
 /// Turns a TOML or value error into file, line, what is known and what was probably meant.

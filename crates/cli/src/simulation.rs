@@ -42,7 +42,12 @@ pub fn config(experiment: &Experiment, facts: &WorkloadFacts) -> Result<Config, 
         bottleneck: Bottleneck {
             rate: rate(experiment.network.bottleneck.rate.value, facts, length)?,
             delay: experiment.network.bottleneck.delay.value,
-            queue: experiment.network.bottleneck.queue.discipline(),
+            queue: experiment
+                .network
+                .bottleneck
+                .queue
+                .discipline()
+                .map_err(|problem| Failure::usage(format_args!("network.bottleneck.queue.{problem}")))?,
         },
         tcp: tcp::Config {
             initial_window,

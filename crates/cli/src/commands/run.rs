@@ -126,7 +126,9 @@ fn override_from(args: &args::Run, experiment: &mut Experiment) {
     let bottleneck = &mut experiment.network.bottleneck;
     set(&mut bottleneck.rate, &args.rate);
     set(&mut bottleneck.delay, &args.delay);
-    set(&mut bottleneck.queue.limit, &args.queue);
+    if args.queue.is_some() {
+        bottleneck.queue.limit = args.queue.clone();
+    }
     set(&mut experiment.workload.waits.min, &args.wait_min);
     set(&mut experiment.workload.waits.correct, &args.wait_correct);
     if args.duration.is_some() {
@@ -409,7 +411,7 @@ impl Job<'_> {
         let given: [(&str, bool, String); 5] = [
             ("--rate", self.args.rate.is_some(), bottleneck.rate.to_string()),
             ("--delay", self.args.delay.is_some(), bottleneck.delay.to_string()),
-            ("--queue", self.args.queue.is_some(), bottleneck.queue.limit.to_string()),
+            ("--queue", self.args.queue.is_some(), bottleneck.queue.limit().to_string()),
             ("--wait-min", self.args.wait_min.is_some(), waits.min.to_string()),
             (
                 "--duration",
