@@ -1,6 +1,7 @@
 # make demo   build, run the main job on the bundled capture, say where the report is
 # make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser
 # make bench  speed and memory of extraction and simulation, and the long validation runs
+# make validate  every check against published results; writes docs/validation.md
 # make bench-peers  extraction beside tcptrace, nfpcapd, argus and tshark
 # make fuzz   every fuzz target for SECONDS_EACH (20) in libFuzzer; needs a nightly compiler and cargo-fuzz
 
@@ -8,7 +9,7 @@ FLOWLOOM := target/release/flowloom
 CARGO ?= cargo
 SECONDS_EACH ?= 20
 
-.PHONY: all demo test check rust-test browser-test bench bench-peers deny fuzz clean
+.PHONY: all demo test check rust-test browser-test validate bench bench-peers deny fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -32,6 +33,9 @@ rust-test:
 
 browser-test: $(FLOWLOOM)
 	@tests/report_browser.sh $(FLOWLOOM)
+
+validate:
+	$(CARGO) run --release --locked -p flowloom-validate
 
 bench:
 	$(CARGO) build --release --locked --workspace --bins --examples

@@ -1,3 +1,47 @@
-//! Checks of the simulator against what is published.
+//! Checks of the simulator against what is published: `make validate`, and quick forms of the same in `cargo test`.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `check` | rows: published value, ours, tolerance, verdict |
+//! | `table` | rows as `docs/validation.md` |
+//! | `transcripts`, `conformance` | TCP as RFCs have it, packet by packet |
+//! | `queueing` | one link under open load |
+//! | `lab` | flows over one link, without the rest of the simulator |
+//! | `slow_start`, `buffers`, `loss_response`, `cubic` | laws of flows |
+//! | `aqm` | laws of queue disciplines |
+//! | `metamorphic` | what must not change |
 
+mod aqm;
+mod buffers;
+mod conformance;
+mod cubic;
+mod lab;
+mod loss_response;
+mod metamorphic;
+mod queueing;
+mod slow_start;
+
+pub mod check;
+pub mod table;
 pub mod transcripts;
+
+use check::{Effort, Row};
+
+/// The names of all groups of checks, for selecting some.
+pub const GROUPS: [&str; 8] =
+    ["transcripts", "queueing", "slow-start", "buffers", "loss-response", "cubic", "aqm", "metamorphic"];
+
+/// The rows of one of [`GROUPS`]; none of another name.
+pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
+    match group {
+        "transcripts" => conformance::rows(),
+        "queueing" => queueing::rows(effort),
+        "slow-start" => slow_start::rows(),
+        "buffers" => buffers::rows(effort),
+        "loss-response" => loss_response::rows(effort),
+        "cubic" => cubic::rows(effort),
+        "aqm" => aqm::rows(effort),
+        "metamorphic" => metamorphic::rows(effort),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,108 @@
+//! How fast a flow is by the share of its packets that is lost.
+
+use flowloom_core::path::{LossModel, PacketList};
+use flowloom_core::tcp::{Config, Sack};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::Probability;
+
+use crate::check::{Effort, Expected, Row};
+use crate::lab::{Flow, Lab};
+
+const GROUP: &str = "Loss response";
+const RTT: Duration = Duration::from_millis(100);
+const MSS: f64 = 1_460.0;
+
+/// Recovery as the literature names it, without delayed acknowledgements and with a least timeout of 1 s.
+fn tcp(recovery: &str) -> Config {
+    let algorithm = if recovery == "sack" { "newreno" } else { recovery };
+    let mut tcp = Config { delayed_ack: None, ..Config::default() };
+    tcp.congestion = algorithm.parse().unwrap_or(tcp.congestion);
+    tcp.sack = if recovery == "sack" { Sack::On } else { Sack::Off };
+    tcp
+}
+
+/// Which packets are lost.
+#[derive(Clone, Copy)]
+pub(crate) enum Pattern {
+    /// Every so many-th.
+    Periodic,
+    /// Each with the same probability.
+    Independent,
+}
+
+impl Pattern {
+    pub(crate) fn model(self, p: f64, packets: u64) -> LossModel {
+        match self {
+            Pattern::Periodic => {
+                let every = (1.0 / p) as u64;
+                let list = PacketList::new((1..=packets / every).map(|n| (n * every, n * every)));
+                list.map_or(LossModel::None, LossModel::List)
+            }
+            Pattern::Independent => Probability::new(p).map_or(LossModel::None, LossModel::Bernoulli),
+        }
+    }
+}
+
+/// Segments delivered per round-trip time in the steady state, over at least `losses` losses, and the timeouts.
+pub(crate) fn mean_window(tcp: Config, pattern: Pattern, p: f64, losses: f64) -> (f64, u64) {
+    let packets = losses / p;
+    // What the square-root law gives, with a warm-up of a fifth.
+    let seconds = packets / (1.2 / libm::sqrt(p)) * RTT.as_secs_f64();
+    let model = pattern.model(p, (packets * 10.0) as u64);
+    let mut lab = Lab::new(None, model, seconds * 1.2);
+    lab.marks = vec![Time::ZERO + Duration::from_secs_f64(seconds * 0.2), lab.until];
+    let outcome = lab.run(&[Flow::endless(RTT, tcp)]);
+    (outcome.between(0, 0) / MSS / (seconds / RTT.as_secs_f64()), outcome.timeouts)
+}
+
+/// Padhye, Firoiu, Towsley and Kurose 1998, equation 30, as segments per round trip: one acknowledgement per segment, and
+/// a first timeout of 1 s.
+fn pftk(p: f64) -> f64 {
+    let (rtt, timeout) = (RTT.as_secs_f64(), 1.0);
+    let fast = rtt * libm::sqrt(2.0 * p / 3.0);
+    let slow = timeout * (3.0 * libm::sqrt(3.0 * p / 8.0)).min(1.0) * p * (1.0 + 32.0 * p * p);
+    rtt / (fast + slow)
+}
+
+pub(crate) fn rows(effort: Effort) -> Vec<Row> {
+    let full = effort == Effort::Full;
+    let losses = if full { 2_000.0 } else { 200.0 };
+    let mut rows = Vec::new();
+    // The lower the loss, the more packets it takes.
+    for p in [3e-3, 1e-3, 3e-4, 1e-4].into_iter().take(if full { 4 } else { 2 }) {
+        let value = libm::sqrt(1.5 / p);
+        for recovery in ["newreno", "sack"] {
+            let name = format!("{recovery}, every {:.0}th packet lost: mean window, segments", 1.0 / p);
+            let (ours, _) = mean_window(tcp(recovery), Pattern::Periodic, p, losses / 4.0);
+            rows.push(Row::new(
+                GROUP,
+                name,
+                "sqrt(3/2 / p), Mathis et al. 1997",
+                Expected::Near { value, share: 0.1 },
+                ours,
+            ));
+        }
+        let name = format!("sack, {p} lost independently: mean window, segments");
+        let (ours, _) = mean_window(tcp("sack"), Pattern::Independent, p, losses);
+        let source = "1.3098 / sqrt(p), Ott, Kemperman and Mathis 1996";
+        let expected = Expected::Near { value: 1.3098 / libm::sqrt(p), share: 0.1 };
+        rows.push(Row::new(GROUP, name, source, expected, ours));
+    }
+    for p in [3e-3, 1e-2, 3e-2] {
+        let (ours, _) = mean_window(tcp("reno"), Pattern::Independent, p, losses);
+        let name = format!("reno, {p} lost independently: mean window, segments");
+        let expected = Expected::Near { value: pftk(p), share: 0.2 };
+        rows.push(Row::new(GROUP, name, "Padhye et al. 1998, equation 30", expected, ours));
+    }
+    for p in [1e-2, 3e-3, 3e-2].into_iter().take(if full { 3 } else { 1 }) {
+        let window = |recovery| mean_window(tcp(recovery), Pattern::Independent, p, losses).0;
+        let (reno, newreno, sack) = (window("reno"), window("newreno"), window("sack"));
+        let order = |name: &str, ours| {
+            let name = format!("{name} at {p} lost independently");
+            Row::new(GROUP, name, "Fall and Floyd 1996", Expected::AtLeast(1.0), ours)
+        };
+        rows.push(order("NewReno over Reno", newreno / reno));
+        rows.push(order("SACK over NewReno", sack / newreno));
+    }
+    rows
+}
