@@ -7,6 +7,7 @@ use flowloom_core::path::{DelayBox, LinkEvent, PathDelays};
 use flowloom_core::play::{Action, EpochTimes, Player, Script};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder};
 use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::tcp::congestion::Setup;
 use flowloom_core::tcp::{Endpoint, Limits, Segment};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::LINK_HEADER_BYTES;
@@ -101,12 +102,13 @@ impl Connection {
                 .unwrap_or(u32::MAX),
             }
         };
-        let end = |side: Side| End {
-            endpoint: match side {
-                Side::Initiator => Endpoint::connect(&config.tcp, limits(side)),
-                Side::Acceptor => Endpoint::listen(&config.tcp, limits(side)),
-            },
-            player: Player::new(side),
+        let end = |side: Side| {
+            let (endpoint, parity) = match side {
+                Side::Initiator => (Endpoint::connect(&config.tcp, limits(side)), 0),
+                Side::Acceptor => (Endpoint::listen(&config.tcp, limits(side)), 1),
+            };
+            let setup = Setup { seed: config.seed, stream: vector.id.wrapping_mul(2) + parity };
+            End { endpoint: endpoint.with_stream(setup, &config.tcp), player: Player::new(side) }
         };
         let path = |side: Side| Path {
             to_link: DelayBox::new(delays.leg(side).to_link, Rate::UNLIMITED),

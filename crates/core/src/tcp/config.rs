@@ -14,8 +14,6 @@ pub struct Config {
     /// L of RFC 3465: segments by which one acknowledgement may widen the window in slow start; `None` for as much as it
     /// acknowledges (as Linux does). Default 1 (RFC 5681 equation 2).
     pub slow_start_limit: Option<u8>,
-    /// The seed of what congestion controls draw. Default 0.
-    pub seed: u64,
     /// How long an acknowledgement may be delayed (RFC 9293 section 3.8.6.3 wants less than 500 ms); `None`
     /// acknowledges every segment at once. Default 100 ms.
     pub delayed_ack: Option<Duration>,
@@ -48,7 +46,6 @@ impl Default for Config {
             congestion: Algorithm::NewReno,
             initial_window: InitialWindow::Rfc5681,
             slow_start_limit: Some(1),
-            seed: 0,
             delayed_ack: Some(Duration::from_millis(100)),
             quick_acks: 0,
             rto: RtoConfig::default(),

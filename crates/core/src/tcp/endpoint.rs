@@ -114,11 +114,11 @@ impl Endpoint {
         Endpoint::new(config, limits, State::Listen)
     }
 
-    /// The same endpoint with random stream number `stream` of [`Config::seed`] for its congestion control, where that draws
-    /// numbers (BBR). Without it all endpoints have stream 0. To be called before anything else.
+    /// The same endpoint with the random stream that `setup` names for its congestion control, where that draws numbers (BBR).
+    /// Without it all endpoints draw the same. To be called before anything else.
     #[must_use]
-    pub fn with_stream(mut self, stream: u64, config: &Config) -> Endpoint {
-        self.sender.set_stream(stream, config);
+    pub fn with_stream(mut self, setup: super::congestion::Setup, config: &Config) -> Endpoint {
+        self.sender.set_stream(setup, config);
         self
     }
 

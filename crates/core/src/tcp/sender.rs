@@ -94,11 +94,7 @@ impl Sender {
             highest: 0,
             end: 1,
             recover: 0,
-            congestion: Congestion::new(
-                &config.congestion,
-                initial_window(mss, config),
-                &Setup { seed: config.seed, stream: 0 },
-            ),
+            congestion: Congestion::new(&config.congestion, initial_window(mss, config), &Setup { seed: 0, stream: 0 }),
             recovery_window: 0,
             peer_window: 0,
             rto: Rto::new(&config.rto),
@@ -119,8 +115,7 @@ impl Sender {
     }
 
     /// Gives this end a random stream of its own. Before anything is sent.
-    pub(super) fn set_stream(&mut self, stream: u64, config: &Config) {
-        let setup = Setup { seed: config.seed, stream };
+    pub(super) fn set_stream(&mut self, setup: Setup, config: &Config) {
         self.congestion = Congestion::new(&config.congestion, initial_window(self.mss, config), &setup);
     }
 
