@@ -13,8 +13,15 @@ use flowloom_core::units::{ParseQuantityError, Rate};
 
 use crate::failure::{Failure, nearest};
 
+// Named, because the fuzz targets borrow this file from another folder.
+#[path = "experiment/drawn.rs"]
+mod drawn;
+#[path = "experiment/path.rs"]
+mod path;
+#[path = "experiment/queue.rs"]
 mod queue;
 
+pub use path::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use queue::Queue;
 
 /// A quantity kept with the words the user chose, so that the resolved experiment reads as it was written.
@@ -213,6 +220,12 @@ pub struct Network {
     pub topology: Topology,
     /// The shared link.
     pub bottleneck: Bottleneck,
+    /// What happens to packets on the way to it.
+    #[serde(skip_serializing_if = "PathKeys::is_default")]
+    pub path: PathKeys,
+    /// Rules for the paths of flows; the first that matches is used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub delay_box: Vec<DelayBox>,
 }
 
 /// Shapes of the network.
@@ -234,11 +247,27 @@ pub struct Bottleneck {
     pub delay: Quantity<Duration>,
     /// The queue at each end.
     pub queue: Queue,
+    /// Delivery opportunities instead of a rate: files of mahimahi, relative to the experiment file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Traces>,
+    /// Bursts at the rate of the link, a rate of its own in the long run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<Bucket>,
+    /// What comes faster than this is dropped before the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Bucket>,
 }
 
 impl Default for Bottleneck {
     fn default() -> Bottleneck {
-        Bottleneck { rate: Quantity::of("auto"), delay: Quantity::of("0ms"), queue: Queue::default() }
+        Bottleneck {
+            rate: Quantity::of("auto"),
+            delay: Quantity::of("0ms"),
+            queue: Queue::default(),
+            trace: None,
+            shaper: None,
+            policer: None,
+        }
     }
 }
 
@@ -326,8 +355,12 @@ impl Experiment {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| Failure::new(format_args!("{name}: {error}")))?;
         let mut experiment = Experiment::parse(&text, &name.to_string())?;
+        let folder = path.parent().unwrap_or(Path::new(""));
         if let Some(source) = &experiment.workload.source {
-            experiment.workload.source = Some(path.parent().unwrap_or(Path::new("")).join(source));
+            experiment.workload.source = Some(folder.join(source));
+        }
+        if let Some(trace) = &mut experiment.network.bottleneck.trace {
+            trace.join(folder);
         }
         Ok(experiment)
     }
@@ -364,6 +397,19 @@ impl Experiment {
             return Err(format!("measure.window ends at {end}, before it starts at {start}"));
         }
         self.network.bottleneck.queue.discipline().map_err(|problem| format!("network.bottleneck.queue.{problem}"))?;
+        let bottleneck = &self.network.bottleneck;
+        if bottleneck.trace.is_some() && bottleneck.rate.value != RateChoice::Auto {
+            return Err("network.bottleneck has a trace, which is its rate: leave out rate or trace".to_owned());
+        }
+        if bottleneck.trace.is_some() && bottleneck.shaper.is_some() {
+            return Err(
+                "network.bottleneck has a trace and a shaper, which both say when packets go: leave out one".to_owned()
+            );
+        }
+        if let Some(index) = self.network.delay_box.iter().position(DelayBox::does_nothing) {
+            let number = index + 1;
+            return Err(format!("network.delay-box rule {number} changes nothing: give it a delay, a loss or a rate"));
+        }
         if self.tcp.initial_window > 1_000 {
             return Err(format!("tcp.initial-window of {} segments is above 1000", self.tcp.initial_window));
         }

@@ -1,20 +1,43 @@
 //! An experiment and its workload as the simulator's numbers.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use flowloom_core::extract::TrafficSeries;
 use flowloom_core::model::{Correction, ReplayModel, Waits};
-use flowloom_core::path::Placement;
+use flowloom_core::path::{Placement, Rules, Trace};
 use flowloom_core::tcp;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 use flowloom_sim::{Bottleneck, Config};
+use flowloom_store::mahimahi;
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
-use crate::experiment::{self, Experiment, RateChoice};
+use crate::experiment::{self, Bucket, DelayBox, Experiment, RateChoice};
 use crate::failure::Failure;
 
+/// The traces of the bottleneck, if it has any: of the packets from the left and from the right.
+pub fn traces(experiment: &Experiment) -> Result<Option<[Arc<Trace>; 2]>, Failure> {
+    let Some(traces) = &experiment.network.bottleneck.trace else { return Ok(None) };
+    let open = |file: &PathBuf| {
+        mahimahi::open(file).map(Arc::new).map_err(|error| {
+            Failure::usage(format_args!("network.bottleneck.trace: {error}"))
+                .hint("a trace of mahimahi has one time in whole milliseconds in each line, none before the one above")
+        })
+    };
+    let [left, right] = traces.files();
+    let of_left = open(left)?;
+    let of_right = if left == right { Arc::clone(&of_left) } else { open(right)? };
+    Ok(Some([of_left, of_right]))
+}
+
 /// The simulator's numbers.
-pub fn config(experiment: &Experiment, facts: &WorkloadFacts) -> Result<Config, Failure> {
+pub fn config(
+    experiment: &Experiment,
+    facts: &WorkloadFacts,
+    traces: Option<[Arc<Trace>; 2]>,
+) -> Result<Config, Failure> {
     let length = Duration::from_nanos(facts.capture.duration_ns);
     // A capture of one instant still has connections that start in it.
     let window = experiment.measure.duration.as_ref().map_or(length + Duration::from_nanos(1), |given| given.value);
@@ -38,17 +61,25 @@ pub fn config(experiment: &Experiment, facts: &WorkloadFacts) -> Result<Config, 
         ))
         .hint("connections start for measure.duration; without it, for the length of the capture"));
     }
+    let bottleneck = &experiment.network.bottleneck;
     let config = Config {
         bottleneck: Bottleneck {
-            rate: rate(experiment.network.bottleneck.rate.value, facts, length)?,
-            delay: experiment.network.bottleneck.delay.value,
-            queue: experiment
-                .network
-                .bottleneck
+            // What is told of a link with a trace, and what its queue takes its parameters from.
+            rate: match &traces {
+                Some([left, right]) => left.mean_rate().max(right.mean_rate()),
+                None => rate(bottleneck.rate.value, facts, length)?,
+            },
+            delay: bottleneck.delay.value,
+            queue: bottleneck
                 .queue
                 .discipline()
                 .map_err(|problem| Failure::usage(format_args!("network.bottleneck.queue.{problem}")))?,
+            trace: traces,
+            shaper: bottleneck.shaper.as_ref().map(Bucket::config),
+            policer: bottleneck.policer.as_ref().map(Bucket::config),
         },
+        path: experiment.network.path.impairments(),
+        rules: Rules::new(experiment.network.delay_box.iter().map(DelayBox::rule).collect()),
         tcp: tcp::Config {
             initial_window,
             delayed_ack: experiment.tcp.delayed_ack.value.0,

@@ -1,5 +1,6 @@
 //! What a run records about itself. The drivers fill these; the store writes them; the report reads them.
 
+use crate::path::Flow;
 use crate::time::{Duration, Time};
 use crate::workload::{ConnectionVector, LinkSide, Side};
 
@@ -311,6 +312,14 @@ pub trait Recorder {
 
     /// A packet disappeared.
     fn dropped(&mut self, record: DropRecord) -> Result<(), Self::Error>;
+
+    /// A connection got its entry in the flow table of DelayBox (methods F.6); called only where there are rules.
+    ///
+    /// # Errors
+    /// The recorder's.
+    fn flow(&mut self, _connection: u64, _flow: &Flow) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// A packet passed the monitor; called only if [`Self::wants_packets`].
     fn packet(&mut self, packet: &PacketRecord) -> Result<(), Self::Error>;

@@ -19,6 +19,7 @@ mod experiment;
 mod failure;
 mod flows;
 mod forms;
+mod links;
 mod mutate;
 mod seeds;
 mod stored;
@@ -85,6 +86,7 @@ pub const TARGETS: &[Target] = &[
         shared: None,
         smoke: 20_000,
     },
+    Target { name: "mahimahi", entry: links::mahimahi, seeds: seeds::texts::traces, shared: None, smoke: 20_000 },
     Target { name: "workload", entry: stored::workload, seeds: seeds::stored::workloads, shared: None, smoke: 4_000 },
     Target {
         name: "run-folder",

@@ -35,6 +35,7 @@ targets! {
     zeek_json: "zeek-json",
     csv: "csv",
     json_lines: "json-lines",
+    mahimahi: "mahimahi",
     workload: "workload",
     run_folder: "run-folder",
     experiment: "experiment",

@@ -1,18 +1,28 @@
 //! What a simulated experiment is.
 
+use std::sync::Arc;
+
 use flowloom_core::model::{ReplayModel, Waits};
-use flowloom_core::path::Placement;
+use flowloom_core::path::{
+    BucketConfig, Impairments, Line, Placement, Rules, Schedule, TokenBucket, Trace, Transmitter,
+};
 use flowloom_core::queue::{Discipline, ParameterError};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Rate};
+use flowloom_core::workload::LinkSide;
 
 /// A dumbbell: connections on both sides of one link, each with its own delay to it.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The link in the middle.
     pub bottleneck: Bottleneck,
+    /// What happens to the packets from the left and from the right before the link: at the end that sends them, as with
+    /// netem there.
+    pub path: [Impairments; 2],
+    /// From what the delays, losses and bottlenecks of single flows are drawn (methods F.6).
+    pub rules: Rules,
     /// What all TCP endpoints have in common.
     pub tcp: tcp::Config,
     /// Which waits of a vector are replayed (methods A.5.9-10, M.3).
@@ -29,7 +39,7 @@ pub struct Config {
     pub queue_every: Duration,
     /// Width of throughput bins.
     pub throughput_every: Duration,
-    /// Seed of everything random: the initial sequence numbers, the decisions of queues.
+    /// Seed of everything random: the initial sequence numbers, the decisions of queues, what happens on the way.
     pub seed: u64,
     /// Whether the packets at the monitor are made into vectors again (methods M.1). Costs time and memory.
     pub monitor: bool,
@@ -46,6 +56,36 @@ pub struct Bottleneck {
     pub delay: Duration,
     /// The queue in front of it, in which the packet in transmission does not count.
     pub queue: Discipline,
+    /// What sends the packets from the left and from the right: a trace instead of the rate.
+    pub trace: Option<[Arc<Trace>; 2]>,
+    /// A token bucket of each direction that the packets at the head of the queue wait for.
+    pub shaper: Option<BucketConfig>,
+    /// A token bucket of each direction without whose tokens packets are dropped before the queue.
+    pub policer: Option<BucketConfig>,
+}
+
+impl Bottleneck {
+    /// A link of `rate` with neither propagation nor a practical limit to its queue.
+    pub fn new(rate: Rate) -> Bottleneck {
+        Bottleneck {
+            rate,
+            delay: Duration::ZERO,
+            queue: Discipline::DropTail(Limit::Packets(65_000)),
+            trace: None,
+            shaper: None,
+            policer: None,
+        }
+    }
+
+    /// What sends the packets from `side`. A trace comes before a shaper.
+    pub fn transmitter(&self, side: LinkSide) -> Transmitter {
+        let line = Line::new(self.rate);
+        match (&self.trace, self.shaper) {
+            (Some(traces), _) => Transmitter::Trace(Schedule::new(Arc::clone(&traces[side as usize]))),
+            (None, Some(bucket)) => Transmitter::Shaper(line, Box::new(TokenBucket::new(bucket))),
+            (None, None) => Transmitter::Line(line),
+        }
+    }
 }
 
 impl Config {
@@ -62,7 +102,9 @@ impl Config {
     /// else as methods C, M.1 and M.4 have it.
     pub fn new(rate: Rate, window: Duration) -> Config {
         Config {
-            bottleneck: Bottleneck { rate, delay: Duration::ZERO, queue: Discipline::DropTail(Limit::Packets(65_000)) },
+            bottleneck: Bottleneck::new(rate),
+            path: Default::default(),
+            rules: Rules::default(),
             tcp: tcp::Config::default(),
             replay: ReplayModel::with_waits(Waits::CORRECTED),
             placement: Placement::Measured,

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use flowloom_core::extract::{Identity, Observer, Seen};
-use flowloom_core::path::{DelayBox, LinkEvent, PathDelays};
+use flowloom_core::path::{self, DelayBox, FlowValues, Impaired, LinkEvent, PathDelays};
 use flowloom_core::play::{Action, EpochTimes, Player, Script};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder};
 use flowloom_core::rng::{Purpose, Stream};
@@ -64,6 +64,16 @@ struct Path {
     /// The other end's part of the path.
     from_link: DelayBox,
     coverage: Coverage,
+    /// Apart, since few paths are.
+    rough: Option<Box<Rough>>,
+}
+
+/// A part of the path where packets may be lost, doubled or overtaken.
+#[derive(Debug)]
+struct Rough {
+    impaired: Box<Impaired>,
+    /// Packets on the way to the link that overtook others, by when they reach it: each has an event of its own.
+    overtaking: Vec<Handle>,
 }
 
 /// One end: transport and program.
@@ -86,9 +96,10 @@ struct Cold {
 }
 
 impl Connection {
-    /// The connection of `vector`, about to start at `now`.
-    pub fn new(vector: ConnectionVector, now: Time, config: &Config) -> Connection {
-        let delays = PathDelays::new(&vector, config.placement, config.bottleneck.delay, config.unknown_rtt);
+    /// The connection of `vector`, about to start at `now`, with the values that rules drew for it.
+    pub fn new(vector: ConnectionVector, now: Time, config: &Config, values: &PerSide<FlowValues>) -> Connection {
+        let delays =
+            PathDelays::new(&vector, config.placement, config.bottleneck.delay, config.unknown_rtt).with(values);
         let limits = |side: Side| {
             let (end, default) = (&vector.ends[side], Limits::default());
             Limits {
@@ -111,9 +122,15 @@ impl Connection {
             End { endpoint: endpoint.with_stream(setup, &config.tcp), player: Player::new(side) }
         };
         let path = |side: Side| Path {
-            to_link: DelayBox::new(delays.leg(side).to_link, Rate::UNLIMITED),
+            to_link: DelayBox::new(delays.leg(side).to_link, values[side].rate),
             from_link: DelayBox::new(delays.leg(side.other()).from_link, Rate::UNLIMITED),
             coverage: Coverage::default(),
+            rough: {
+                let from = if side == Side::Initiator { vector.initiator_side } else { vector.initiator_side.other() };
+                let impairments = &config.path[from as usize];
+                Impaired::new(impairments, values[side].loss, config.seed, vector.id, side)
+                    .map(|impaired| Box::new(Rough { impaired, overtaking: Vec::new() }))
+            },
         };
         let route = || Route {
             to_link: Fifo::default(),
@@ -188,11 +205,40 @@ impl Connection {
                 break;
             }
             network.packets.pop(&mut self.routes[sender].to_link);
-            match network.offer(now, handle, sender, slot, self)? {
-                Fate::Passes { arrived } => self.send_on(slot, sender, handle, arrived, network),
-                Fate::Queued => {}
-                Fate::Dropped => self.in_flight -= 1,
-            }
+            self.enter_link(slot, sender, now, handle, network)?;
+        }
+        Ok(())
+    }
+
+    /// A packet of `sender` that overtook others on its way to the link reaches it.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn arrive_early<R: Recorder>(
+        &mut self,
+        slot: u32,
+        sender: Side,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) -> Result<(), R::Error> {
+        // Events and packets are in the same order: the first packet is the one whose event this is.
+        let rough = self.paths[sender].rough.as_mut().filter(|rough| !rough.overtaking.is_empty());
+        let Some(handle) = rough.map(|rough| rough.overtaking.remove(0)) else { return Ok(()) };
+        self.enter_link(slot, sender, now, handle, network)
+    }
+
+    fn enter_link<R: Recorder>(
+        &mut self,
+        slot: u32,
+        sender: Side,
+        now: Time,
+        handle: Handle,
+        network: &mut Network<'_, R>,
+    ) -> Result<(), R::Error> {
+        match network.offer(now, handle, sender, slot, self)? {
+            Fate::Passes { arrived } => self.send_on(slot, sender, handle, arrived, network),
+            Fate::Queued => {}
+            Fate::Dropped => self.in_flight -= 1,
         }
         Ok(())
     }
@@ -344,14 +390,42 @@ impl Connection {
             if (segment.flags.fin() || segment.flags.rst()) && self.closed.is_none() {
                 self.closed = Some(now);
             }
-            let due = self.paths[side].to_link.pass(now, link_bytes(&segment));
-            let handle = network.packets.insert(segment, due);
-            self.in_flight += 1;
-            if network.packets.push(&mut self.routes[side].to_link, handle) {
-                network.events.push(due, Event::Arrival { connection: slot, sender: side });
-            }
             let from = if side == Side::Initiator { self.initiator_side } else { self.initiator_side.other() };
             network.directions[from as usize].sent += 1;
+            if let Some(flows) = &mut network.flows
+                && segment.flags.fin()
+            {
+                flows.finish(self.cold.vector.id, side);
+            }
+            let Path { to_link, rough, .. } = &mut self.paths[side];
+            let bytes = link_bytes(&segment);
+            let (due, mut copy) = match rough {
+                None => (to_link.pass(now, bytes), None),
+                Some(rough) => match rough.impaired.pass(&network.config.path[from as usize], to_link, now, bytes) {
+                    path::Fate::Passed { due, copy } => (due, copy),
+                    path::Fate::Lost => {
+                        network.lose(now, self.cold.vector.id, from, &segment);
+                        continue;
+                    }
+                },
+            };
+            network.directions[from as usize].duplicated += u64::from(copy.is_some());
+            let mut next = Some(due);
+            while let Some(due) = next {
+                next = copy.take();
+                let handle = network.packets.insert(segment, due);
+                self.in_flight += 1;
+                let line = &mut self.routes[side].to_link;
+                if let Some(rough) = rough
+                    && line.tail().is_some_and(|last| network.packets.get(last).due > due)
+                {
+                    let place = rough.overtaking.partition_point(|&other| network.packets.get(other).due <= due);
+                    rough.overtaking.insert(place, handle);
+                    network.events.push(due, Event::Overtaking { connection: slot, sender: side });
+                } else if network.packets.push(line, handle) {
+                    network.events.push(due, Event::Arrival { connection: slot, sender: side });
+                }
+            }
         }
         let transmitted = end.endpoint.bytes_transmitted();
         if transmitted != before {
@@ -416,6 +490,11 @@ impl Connection {
         }
         for side in Side::BOTH {
             let from = self.link_side(side);
+            let early = self.paths[side].rough.as_mut().map(|rough| std::mem::take(&mut rough.overtaking));
+            for handle in early.into_iter().flatten() {
+                network.packets.remove(handle);
+                network.directions[from as usize].in_flight += 1;
+            }
             while let Some(handle) = network.packets.pop(&mut self.routes[side].to_link) {
                 network.packets.remove(handle);
                 network.directions[from as usize].in_flight += 1;

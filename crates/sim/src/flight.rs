@@ -53,6 +53,11 @@ impl Fifo {
     pub fn head(&self) -> Option<Handle> {
         (self.head != NONE).then_some(Handle(self.head))
     }
+
+    /// The last packet.
+    pub fn tail(&self) -> Option<Handle> {
+        (self.head != NONE).then_some(Handle(self.tail))
+    }
 }
 
 impl Handle {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use flowloom_core::path::{Link, LinkEvent, Offered, Passage};
+use flowloom_core::path::{FlowTable, Link, LinkEvent, Offered, Passage, Policer};
 use flowloom_core::queue;
 use flowloom_core::record::{DropReason, DropRecord, PacketKind, PacketRecord, Recorder, Traffic};
 use flowloom_core::rng::{Purpose, Stream};
@@ -40,6 +40,13 @@ pub enum Event {
         /// The end that sent it.
         sender: Side,
     },
+    /// A packet that overtook others on the way from `sender` to the link reaches it.
+    Overtaking {
+        /// Slot of the connection.
+        connection: u32,
+        /// The end that sent it.
+        sender: Side,
+    },
     /// The link takes the next packet from its queue.
     Departure {
         /// The side packets come from.
@@ -68,6 +75,11 @@ pub struct Network<'a, R> {
     /// Counts by the side packets come from.
     pub directions: [Direction; 2],
     links: [Link; 2],
+    policers: [Option<Policer>; 2],
+    /// Present if there are rules.
+    pub flows: Option<FlowTable>,
+    /// Packets that a loss model took since [`Network::report_losses`].
+    lost: Vec<DropRecord>,
     /// Where a link decides at departure: when its pending [`Event::Departure`] is, [`Time::MAX`] for none.
     departures: [Time; 2],
     /// Links may have something to say.
@@ -136,7 +148,8 @@ impl<'a, R: Recorder> Network<'a, R> {
         let link = |from: LinkSide| {
             let stream = Stream::new(config.seed, Purpose::Queue, from as u64);
             let queue = bottleneck.queue.build(bottleneck.rate, stream)?;
-            Ok::<_, ConfigError>(Link::new(queue, bottleneck.rate, bottleneck.delay, config.window))
+            let transmitter = bottleneck.transmitter(from);
+            Ok::<_, ConfigError>(Link::through(queue, transmitter, bottleneck.delay, config.window))
         };
         let tap = recorder.wants_packets().then(Tap::default);
         Ok(Network {
@@ -146,6 +159,9 @@ impl<'a, R: Recorder> Network<'a, R> {
             packets: Packets::new(),
             directions: Default::default(),
             links: [link(LinkSide::Left)?, link(LinkSide::Right)?],
+            policers: [bottleneck.policer, bottleneck.policer].map(|bucket| bucket.map(Policer::new)),
+            flows: (!config.rules.is_empty()).then(FlowTable::default),
+            lost: Vec::new(),
             departures: [Time::MAX; 2],
             polling: false,
             queued: Default::default(),
@@ -179,7 +195,8 @@ impl<'a, R: Recorder> Network<'a, R> {
             flow: connection.id(),
             tag: u64::from(slot) << 32 | u64::from(handle.index()),
         };
-        let outcome = self.links[from as usize].offer(now, packet);
+        let conforms = self.policers[from as usize].as_mut().map_or(Ok(()), |policer| policer.admit(now, bytes));
+        let outcome = conforms.and_then(|()| self.links[from as usize].offer(now, packet));
         let (mut offered, mut carried) = (0, 0);
         if segment.payload_bytes > 0 {
             let coverage = connection.coverage_mut(sender);
@@ -272,6 +289,21 @@ impl<'a, R: Recorder> Network<'a, R> {
         self.directions[from as usize].dropped.add(kind, bytes);
         self.packets.remove(handle);
         self.recorder.dropped(DropRecord { time, connection: connection.id(), from, kind, bytes, reason })
+    }
+
+    /// A loss model took `segment`, which was sent by `connection` at `now` and has never been on its way.
+    pub fn lose(&mut self, time: Time, connection: u64, from: LinkSide, segment: &Segment) {
+        let (bytes, kind) = (link_bytes(segment), kind(segment));
+        self.directions[from as usize].lost.add(kind, bytes);
+        self.lost.push(DropRecord { time, connection, from, kind, bytes, reason: DropReason::Loss });
+    }
+
+    /// Records what loss models took. To be called after every event.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn report_losses(&mut self) -> Result<(), R::Error> {
+        self.lost.drain(..).try_for_each(|record| self.recorder.dropped(record))
     }
 
     /// The line of the link from `from` is free.

@@ -93,6 +93,7 @@ struct Workload<V> {
 impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation<'_, V, R> {
     fn serve(&mut self, now: Time, event: Event) -> Result<(), RunError<W, R::Error>> {
         self.happen(now, event)?;
+        self.network.report_losses().map_err(RunError::Recorder)?;
         while let Some((slot, handle, from, event)) = self.network.poll() {
             let Some(connection) = &mut self.connections[slot as usize] else { continue };
             connection.leave_queue(slot, handle, from, &event, &mut self.network).map_err(RunError::Recorder)?;
@@ -106,12 +107,10 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
     fn happen(&mut self, now: Time, event: Event) -> Result<(), RunError<W, R::Error>> {
         let slot = match event {
             Event::Reach => return self.reach(now),
-            Event::Start => {
-                self.start(now);
-                return Ok(());
-            }
+            Event::Start => return self.start(now),
             Event::Departure { from } => return self.network.depart(now, from).map_err(RunError::Recorder),
             Event::Arrival { connection, .. }
+            | Event::Overtaking { connection, .. }
             | Event::Delivery { connection, .. }
             | Event::Timer { connection, .. } => connection,
         };
@@ -120,6 +119,9 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
             Event::Reach | Event::Start | Event::Departure { .. } => {}
             Event::Arrival { sender, .. } => {
                 connection.arrive(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
+            }
+            Event::Overtaking { sender, .. } => {
+                connection.arrive_early(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
             }
             Event::Delivery { sender, .. } => connection.deliver(slot, sender, now, &mut self.network),
             Event::Timer { side, .. } => connection.wake(slot, side, now, &mut self.network),
@@ -134,7 +136,8 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
     fn reach(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
         let Some(vector) = self.workload.next.take() else { return Ok(()) };
         let config = self.network.config;
-        let delays = PathDelays::new(&vector, config.placement, config.bottleneck.delay, config.unknown_rtt);
+        let delays = PathDelays::new(&vector, config.placement, config.bottleneck.delay, config.unknown_rtt)
+            .with(&config.rules.values(config.seed, &vector));
         let lead = delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD);
         let syn = vector.start.before(lead).max(now);
         self.network.events.push(syn, Event::Start);
@@ -143,9 +146,15 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
     }
 
     /// Starts the connection that is due.
-    fn start(&mut self, now: Time) {
-        let Some((_, vector)) = self.within_reach.pop_first() else { return };
-        let mut connection = Connection::new(vector, now, self.network.config);
+    fn start(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
+        let Some((_, vector)) = self.within_reach.pop_first() else { return Ok(()) };
+        let config = self.network.config;
+        let values = config.rules.values(config.seed, &vector);
+        if let Some(flows) = &mut self.network.flows {
+            let flow = flows.open(now, vector.id, values);
+            self.network.recorder.flow(vector.id, flow).map_err(RunError::Recorder)?;
+        }
+        let mut connection = Connection::new(vector, now, config, &values);
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.connections.push(None);
             u32::try_from(self.connections.len() - 1).expect("fewer than 2^32 connections at once")
@@ -154,6 +163,7 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
         self.connections[slot as usize] = Some(connection);
         self.active += 1;
         self.summary.connections.started += 1;
+        Ok(())
     }
 
     /// Whether nothing is left to happen.
@@ -187,6 +197,9 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
     /// Records a connection that ended and frees its slot.
     fn remove(&mut self, slot: u32) -> Result<(), RunError<W, R::Error>> {
         if let Some(connection) = self.connections[slot as usize].take() {
+            if let Some(flows) = &mut self.network.flows {
+                flows.remove(connection.id());
+            }
             let outcome = connection.finish(self.network.recorder).map_err(RunError::Recorder)?;
             self.count(outcome);
             self.vacant.push(slot);
@@ -227,9 +240,11 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
         self.summary.end = end;
         self.summary.directions = std::mem::take(&mut self.network.directions);
         for (from, direction) in ["left", "right"].into_iter().zip(&self.summary.directions) {
-            let accounted = direction.delivered + direction.dropped.total() + direction.in_flight;
-            if accounted != direction.sent {
-                return Err(RunError::Imbalance { from, sent: direction.sent, accounted });
+            let gone = direction.dropped.total() + direction.lost.total();
+            let (sent, accounted) =
+                (direction.sent + direction.duplicated, direction.delivered + gone + direction.in_flight);
+            if accounted != sent {
+                return Err(RunError::Imbalance { from, sent, accounted });
             }
         }
         Ok(self.summary)

@@ -67,6 +67,10 @@ pub struct Direction {
     pub remaining: PacketCounts,
     /// Packets that the ends sent towards the link.
     pub sent: u64,
+    /// Copies that the path made of some of them.
+    pub duplicated: u64,
+    /// Packets that a loss model took before they reached the queue.
+    pub lost: PacketCounts,
     /// Packets that arrived at the other end.
     pub delivered: u64,
     /// Packets anywhere between the ends when the run was cut.

@@ -223,7 +223,7 @@ fn adds_up(queue: Discipline) {
         })
         .collect();
     let mut config = Config::new("10mbit".parse().unwrap(), ms(2_000));
-    config.bottleneck = Bottleneck { rate: config.bottleneck.rate, delay: ms(3), queue };
+    config.bottleneck = Bottleneck { delay: ms(3), queue, ..Bottleneck::new(config.bottleneck.rate) };
     config.drain = ms(1_000);
     let (summary, log) = simulate(&vectors, &config);
     assert!(summary.connections.unfinished > 0 && summary.connections.completed > 0, "{:?}", summary.connections);

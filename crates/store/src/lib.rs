@@ -1,9 +1,10 @@
-//! Stored formats: captures in and out, workload files, run folders. `docs/schemas.md` describes what we write.
+//! Stored formats: captures in and out, workload files, run folders, traces of links. `docs/schemas.md` describes what we write.
 
 pub mod addresses;
 pub mod capture;
 pub mod flows;
 pub mod formats;
+pub mod mahimahi;
 pub mod run_folder;
 pub mod staged;
 mod table;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
+use flowloom_core::path::Trace;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide};
 use flowloom_report::facts::set_aside_text;
@@ -30,7 +31,7 @@ use crate::output::Manner;
 use crate::progress::Progress;
 use crate::recording::{LinkCapture, Recording, Unrecorded};
 use crate::results::{REPORT_FILE, answer, load, write_own_report};
-use crate::simulation::config;
+use crate::simulation::{self, config};
 
 /// What is to be run: everything resolved but the workload's own facts.
 struct Plan {
@@ -39,6 +40,8 @@ struct Plan {
     /// What all of them are.
     kind: Kind,
     target: PathBuf,
+    /// Of its bottleneck, from the left and from the right.
+    traces: Option<[Arc<Trace>; 2]>,
 }
 
 /// A workload on disk, ready to be read once per seed.
@@ -73,7 +76,7 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
             "one seed is enough",
         );
     }
-    let config = config(&plan.experiment, &source.facts)?;
+    let config = config(&plan.experiment, &source.facts, plan.traces.clone())?;
     let job = Job { plan: &plan, args, source: &source, config };
     let exit = match seeds[..] {
         [seed] => job.single(seed, manner)?,
@@ -107,6 +110,7 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
     input::refuse_idle_options(&args.capture, kind, &sources[0])?;
     override_from(args, &mut experiment);
     experiment.check().map_err(Failure::usage)?;
+    let traces = simulation::traces(&experiment)?;
     let stem = if args.capture.anonymize { "run".to_owned() } else { stem(first) };
     // As resolved it names its source, unless names are to be left out.
     experiment.workload.source = match &sources[..] {
@@ -114,7 +118,7 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
         _ => None,
     };
     let target = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("runs/{stem}-{}", clock::stamp())));
-    Ok(Plan { experiment, sources, kind, target })
+    Ok(Plan { experiment, sources, kind, target, traces })
 }
 
 fn override_from(args: &args::Run, experiment: &mut Experiment) {

@@ -1,6 +1,7 @@
 //! DelayBox: a delay, and optionally a bottleneck, of one connection and direction (methods F.6), and how a
 //! connection's round-trip time is laid out around the monitored link (methods M.1).
 
+use super::rules::FlowValues;
 use crate::time::{Duration, Time};
 use crate::units::{Rate, Serialiser};
 use crate::workload::{ConnectionVector, LinkSide, PerSide, Side};
@@ -128,6 +129,19 @@ impl PathDelays {
         right.from_link = right.from_link.saturating_sub(propagation);
         right.to_link = right.to_link.saturating_sub(propagation);
         PathDelays { legs, propagation }
+    }
+
+    /// The same with the delays that rules drew (methods F.6): the packets of an end with such a delay are delayed by it
+    /// before the link, and not behind it. The link's propagation comes on top.
+    #[must_use]
+    pub fn with(mut self, values: &PerSide<FlowValues>) -> PathDelays {
+        for side in Side::BOTH {
+            if let Some(delay) = values[side].delay {
+                self.legs[side].to_link = delay;
+                self.legs[side.other()].from_link = Duration::ZERO;
+            }
+        }
+        self
     }
 
     /// The delays between the link and `side`.
@@ -266,6 +280,17 @@ mod tests {
         assert_eq!((left.rtt(), right.rtt()), (Duration::from_nanos(32), Duration::from_nanos(32)));
         let to_monitor = |path: &PathDelays, from| path.to_monitor(Side::Initiator, from).as_nanos();
         assert_eq!((to_monitor(&left, LinkSide::Left), to_monitor(&right, LinkSide::Right)), (6, 6));
+    }
+
+    #[test]
+    fn a_drawn_delay_stands_before_the_link() {
+        let drawn = |nanos| FlowValues { delay: Some(Duration::from_nanos(nanos)), ..FlowValues::UNTOUCHED };
+        let path = delays(&vector(Some(11), Some(21), LinkSide::Left), 4);
+        let one = path.with(&PerSide { initiator: drawn(100), acceptor: FlowValues::UNTOUCHED });
+        assert_eq!((one.leg(Side::Initiator), one.leg(Side::Acceptor)), (leg(100, 5), leg(7, 0)));
+        let both = path.with(&PerSide { initiator: drawn(100), acceptor: drawn(30) });
+        assert_eq!((both.leg(Side::Initiator), both.leg(Side::Acceptor)), (leg(100, 0), leg(30, 0)));
+        assert_eq!(both.rtt(), Duration::from_nanos(138));
     }
 
     #[test]

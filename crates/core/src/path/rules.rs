@@ -174,8 +174,8 @@ pub struct FlowTable {
 
 impl FlowTable {
     /// The first SYN of `connection` is sent at `now`: it gets an entry. A repeated SYN changes nothing.
-    pub fn open(&mut self, now: Time, connection: u64, values: PerSide<FlowValues>) {
-        self.flows.entry(connection).or_insert(Flow { opened: now, values, finished: PerSide::default() });
+    pub fn open(&mut self, now: Time, connection: u64, values: PerSide<FlowValues>) -> &Flow {
+        self.flows.entry(connection).or_insert(Flow { opened: now, values, finished: PerSide::default() })
     }
 
     /// `sender` sent a FIN; with that of the other end the entry is removed.

@@ -18,6 +18,12 @@ pub fn keys() -> Vec<Vec<u8>> {
     vec![key, format!(" {digits}\n").into_bytes()]
 }
 
+/// Traces of links: rates that change, several opportunities in a millisecond, other ends of lines.
+pub fn traces() -> Vec<Vec<u8>> {
+    let even: String = (0..60).map(|ms| format!("{ms}\n")).collect();
+    [&even[..], "5\n5\n5\n17\n120\n", "3\r\n7\r\n7\r\n31622400000"].map(|text| text.as_bytes().to_vec()).into()
+}
+
 /// Address prefixes.
 pub fn prefixes() -> Vec<Vec<u8>> {
     ["10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "::/0", "0.0.0.0/0"].map(|text| text.as_bytes().to_vec()).into()

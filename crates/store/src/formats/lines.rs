@@ -81,9 +81,8 @@ impl Lines {
             searched = available.len();
             if searched > limit {
                 self.number += 1;
-                return Err(
-                    self.flaw_in(&String::from_utf8_lossy(&self.source.available()[..4 * SHOWN]), &too_long(limit))
-                );
+                let start = &self.source.available()[..searched.min(4 * SHOWN)];
+                return Err(self.flaw_in(&String::from_utf8_lossy(start), &too_long(limit)));
             }
             match self.source.require(searched + STEP) {
                 Ok(true) => {}

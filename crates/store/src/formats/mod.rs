@@ -4,9 +4,9 @@
 //! has a `read(&[u8])` of its own.
 
 pub mod csv_table;
-mod error;
+pub(crate) mod error;
 pub mod json_lines;
-mod lines;
+pub(crate) mod lines;
 mod notes;
 mod reader;
 mod sorted;

@@ -1,0 +1,160 @@
+//! Quantities that are constant or drawn: `"20ms"`, or `{ kind = "lognormal", median = "64ms", mean = "101ms" }`.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use flowloom_core::model::{self, Distribution, DistributionError};
+use flowloom_core::time::Duration;
+use flowloom_core::units::{ParseQuantityError, Probability, Rate};
+
+use super::Quantity;
+
+/// A quantity that a distribution can be of.
+pub trait Number: FromStr<Err = ParseQuantityError> + Clone {
+    /// It in its smallest unit: nanoseconds, bit/s, a share of one.
+    fn number(&self) -> f64;
+}
+
+impl Number for Duration {
+    fn number(&self) -> f64 {
+        self.as_nanos() as f64
+    }
+}
+
+impl Number for Rate {
+    fn number(&self) -> f64 {
+        self.bits_per_second().map_or(f64::INFINITY, |bits| bits as f64)
+    }
+}
+
+impl Number for Share {
+    fn number(&self) -> f64 {
+        self.0.get()
+    }
+}
+
+/// A share of packets: `1%`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share(pub Probability);
+
+impl FromStr for Share {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Share, ParseQuantityError> {
+        let percent = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
+        percent.and_then(|percent| Probability::new(percent / 100.0)).map(Share).ok_or_else(|| ParseQuantityError {
+            text: text.to_owned(),
+            expected: "a share of 0% to 100%",
+            example: "0.1%",
+        })
+    }
+}
+
+/// A constant, or a distribution whose parameters have been found possible.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Drawn<T> {
+    /// Always this.
+    Constant(Quantity<T>),
+    /// Drawn from this.
+    Law(Law<T>),
+}
+
+/// The laws, with their parameters as written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    deny_unknown_fields,
+    bound(deserialize = "T: FromStr<Err = ParseQuantityError>", serialize = "")
+)]
+pub enum Law<T> {
+    /// From `min` to `max`.
+    Uniform { min: Quantity<T>, max: Quantity<T> },
+    /// Cut at zero.
+    Normal { mean: Quantity<T>, sd: Quantity<T> },
+    /// By its mean.
+    Exponential { mean: Quantity<T> },
+    /// By median and mean.
+    Lognormal { median: Quantity<T>, mean: Quantity<T> },
+    /// By the smallest value and the tail index.
+    Pareto { min: Quantity<T>, shape: f64 },
+    /// By scale and shape.
+    Weibull { scale: Quantity<T>, shape: f64 },
+    /// Values with their probabilities.
+    Empirical { values: Vec<(Quantity<T>, f64)> },
+}
+
+impl<T: Number> Drawn<T> {
+    /// The distribution, in the smallest unit.
+    pub fn distribution(&self) -> Result<Distribution, DistributionError> {
+        let number = |quantity: &Quantity<T>| quantity.value.number();
+        Distribution::new(match self {
+            Drawn::Constant(value) => model::Law::Constant(number(value)),
+            Drawn::Law(law) => match law {
+                Law::Uniform { min, max } => model::Law::Uniform { min: number(min), max: number(max) },
+                Law::Normal { mean, sd } => model::Law::Normal { mean: number(mean), sd: number(sd) },
+                Law::Exponential { mean } => model::Law::Exponential { mean: number(mean) },
+                Law::Lognormal { median, mean } => model::Law::Lognormal { median: number(median), mean: number(mean) },
+                Law::Pareto { min, shape } => model::Law::Pareto { min: number(min), shape: *shape },
+                Law::Weibull { scale, shape } => model::Law::Weibull { scale: number(scale), shape: *shape },
+                Law::Empirical { values } => {
+                    model::Law::Empirical(values.iter().map(|(value, share)| (number(value), *share)).collect())
+                }
+            },
+        })
+    }
+
+    /// The distribution of one that was read, which is possible.
+    pub fn checked(&self) -> Distribution {
+        self.distribution().unwrap_or_else(|error| unreachable!("checked when it was read: {error}"))
+    }
+
+    fn check<E: Error>(self) -> Result<Self, E> {
+        match self.distribution() {
+            Ok(_) => Ok(self),
+            // In the file the number has a unit; the key is enough.
+            Err(DistributionError::Parameter { name, expected, .. }) => {
+                Err(E::custom(format_args!("{name} of a distribution must be {expected}")))
+            }
+            Err(error) => Err(E::custom(error)),
+        }
+    }
+}
+
+impl<'de, T: Number> Deserialize<'de> for Drawn<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either<T>(PhantomData<T>);
+
+        impl<'de, T: Number> Visitor<'de> for Either<T> {
+            type Value = Drawn<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value in quotes, or a distribution as { kind = \"uniform\", min = ..., max = ... }")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Drawn<T>, E> {
+                text.parse().map(Drawn::Constant).map_err(E::custom)?.check()
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Drawn<T>, A::Error> {
+                Drawn::Law(Law::deserialize(MapAccessDeserializer::new(map))?).check()
+            }
+        }
+
+        deserializer.deserialize_any(Either(PhantomData))
+    }
+}
+
+impl<T> Serialize for Drawn<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Drawn::Constant(value) => value.serialize(serializer),
+            Drawn::Law(law) => law.serialize(serializer),
+        }
+    }
+}

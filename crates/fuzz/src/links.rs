@@ -1,0 +1,32 @@
+//! Traces of links.
+
+use std::sync::Arc;
+
+use flowloom_core::path::Schedule;
+use flowloom_core::path::schedule::OPPORTUNITY_BYTES;
+use flowloom_core::time::Time;
+use flowloom_store::mahimahi;
+
+/// A trace of mahimahi: what is taken has an opportunity per line at most, and packets that always wait are carried in order,
+/// the last of a round's at its end.
+pub fn mahimahi(data: &[u8]) {
+    let trace = match mahimahi::read(data) {
+        Ok(trace) => trace,
+        Err(error) => {
+            let message = error.to_string();
+            assert!(message.starts_with("trace:"), "{message}");
+            return;
+        }
+    };
+    assert!(!trace.period().is_zero() && trace.mean_rate().bits_per_second().is_some());
+    let (opportunities, period) = (trace.opportunities(), trace.period());
+    let mut schedule = Schedule::new(Arc::new(trace));
+    let mut before = Time::ZERO;
+    for _ in 0..opportunities.min(10_000) {
+        let first = schedule.next(Time::ZERO);
+        let last = schedule.transmit(Time::ZERO, OPPORTUNITY_BYTES);
+        assert!(before <= first && first == last, "out of order");
+        before = last;
+    }
+    assert!(opportunities > 10_000 || before == Time::ZERO + period, "a round does not end with its last opportunity");
+}
