@@ -228,6 +228,30 @@ pub struct Network {
     pub delay_box: Vec<DelayBox>,
 }
 
+impl Network {
+    /// Whether paths are drawn, so that seeds differ.
+    pub fn draws(&self) -> bool {
+        !self.path.is_default() || !self.delay_box.is_empty()
+    }
+
+    /// What it has beside a link with a queue, to be read behind those.
+    pub fn additions(&self) -> String {
+        let rules = match self.delay_box.len() {
+            0 => None,
+            1 => Some("1 DelayBox rule".to_owned()),
+            rules => Some(format!("{rules} DelayBox rules")),
+        };
+        let said = [
+            self.bottleneck.trace.is_some().then(|| "rate of a trace (its mean is given)".to_owned()),
+            self.bottleneck.shaper.is_some().then(|| "token-bucket shaper".to_owned()),
+            self.bottleneck.policer.is_some().then(|| "policer".to_owned()),
+            (!self.path.is_default()).then(|| "impaired path".to_owned()),
+            rules,
+        ];
+        said.into_iter().flatten().map(|addition| format!(", {addition}")).collect()
+    }
+}
+
 /// Shapes of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -70,7 +70,7 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
         };
         return Err(failure.hint("`flowloom describe -v` says what the input holds and why it was set aside"));
     }
-    if seeds.len() > 1 {
+    if seeds.len() > 1 && !plan.experiment.network.draws() {
         manner.warn(
             "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike",
             "one seed is enough",
@@ -368,8 +368,11 @@ impl Job<'_> {
                 }
             ),
             network: format!(
-                "dumbbell, {}, {} propagation, {}",
-                config.bottleneck.rate, config.bottleneck.delay, self.plan.experiment.network.bottleneck.queue
+                "dumbbell, {}, {} propagation, {}{}",
+                config.bottleneck.rate,
+                config.bottleneck.delay,
+                self.plan.experiment.network.bottleneck.queue,
+                self.plan.experiment.network.additions()
             ),
             seed,
             window_ns: Some([self.window(config).start, self.window(config).end]),

@@ -9,6 +9,7 @@ mod documented;
 mod flows;
 mod hosts;
 mod memory;
+mod path;
 mod round_trip;
 mod support;
 mod threads;

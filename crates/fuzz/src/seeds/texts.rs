@@ -2,13 +2,19 @@
 
 use crate::experiment::Experiment;
 
-/// Experiment files: one with every key, one with what an experiment may say besides, and an empty one.
+/// Experiment files: one with every key, two with what an experiment may say besides, and an empty one.
 pub fn experiments() -> Vec<Vec<u8>> {
     let all = toml::to_string(&Experiment::default()).expect("an experiment can be written");
     let other = "title = \"busy hour\"\n[workload]\nsource = \"a.parquet\"\nlead-in = false\n\
         [network.bottleneck]\nrate = \"105%\"\ndelay = \"1.5ms\"\nqueue = { kind = \"drop-tail\", limit = \"64KiB\" }\n\
         [tcp]\ndelayed-ack = \"off\"\n[measure]\nduration = \"10min\"\nwindow = [\"1min\", \"9min\"]\n[run]\nseeds = [1, 2]\n";
-    [&all[..], other, ""].map(|text| text.as_bytes().to_vec()).into()
+    let path = "[network.bottleneck]\ntrace = { from-left = \"a.up\", from-right = \"a.down\" }\n\
+        policer = { rate = \"10mbit\", burst = \"32k\" }\n[network.path]\nloss = \"1%\"\nduplicate = \"0.1%\"\n\
+        reorder = { share = \"1%\", gap = 5, late = \"2ms\" }\njitter = { kind = \"normal\", mean = \"5ms\", sd = \"1ms\" }\n\
+        from-right = { loss = { kind = \"gilbert-elliott\", p = \"1%\", r = \"25%\", 1-h = \"90%\" }, jitter-keeps-order = false }\n\
+        [[network.delay-box]]\nfrom = \"left\"\nport = 443\ndelay = { kind = \"lognormal\", median = \"64ms\", mean = \"101ms\" }\n\
+        loss = \"measured\"\n[[network.delay-box]]\nrate = { kind = \"empirical\", values = [[\"1mbit\", 0.5], [\"9mbit\", 0.5]] }\n";
+    [&all[..], other, path, ""].map(|text| text.as_bytes().to_vec()).into()
 }
 
 /// Key files: 32 bytes, and as many in hexadecimal.
