@@ -454,9 +454,10 @@ impl Measurements {
         self.offered_packets.iter().sum::<u64>() as i64 - out as i64
     }
 
-    /// Packets dropped on their way from `side`.
+    /// Packets from `side` that the queue dropped; what a loss model took never reached it.
     pub fn dropped_from(&self, side: LinkSide) -> u64 {
-        self.drops.iter().filter(|((_, _, from), _)| *from == side).map(|(_, count)| count).sum()
+        let here = self.drops.iter().filter(|((reason, _, from), _)| *from == side && reason.is_at_queue());
+        here.map(|(_, count)| count).sum()
     }
 
     /// The direction that carries more: the side packets come from.
