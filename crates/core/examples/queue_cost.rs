@@ -14,6 +14,8 @@ use flowloom_core::wire::Ecn;
 
 fn disciplines() -> Vec<(&'static str, Discipline)> {
     let limit = Limit::Packets(500);
+    // The full buffer is 4 ms.
+    let millisecond = Duration::from_millis(1);
     let (min, max) = (Limit::Packets(50), Limit::Packets(150));
     let red = RedParams { limit, min, max, ..RedParams::default() };
     vec![
@@ -23,10 +25,10 @@ fn disciplines() -> Vec<(&'static str, Discipline)> {
         ("blue", Discipline::Blue(BlueParams { limit, ..BlueParams::default() })),
         ("pi", Discipline::Pi(PiParams { limit, ..PiParams::default() })),
         ("rem", Discipline::Rem(RemParams { limit, ..RemParams::default() })),
-        ("pie", Discipline::Pie(PieParams { limit, ..PieParams::default() })),
+        ("pie", Discipline::Pie(PieParams { limit, target: millisecond, ..PieParams::default() })),
         ("head-drop", Discipline::HeadDrop(limit)),
-        ("codel", Discipline::Codel(CodelParams { limit, ..CodelParams::default() })),
-        ("fq-codel", Discipline::FqCodel(FqCodelParams { limit, ..FqCodelParams::default() })),
+        ("codel", Discipline::Codel(CodelParams { limit, target: millisecond, ..CodelParams::default() })),
+        ("fq-codel", Discipline::FqCodel(FqCodelParams { limit, target: millisecond, ..FqCodelParams::default() })),
         ("drr", Discipline::DeficitRoundRobin { limit, quantum: 1_514 }),
         ("round-robin", Discipline::RoundRobin(limit)),
         ("priority", Discipline::Priority { limit, bands: 3 }),
@@ -43,9 +45,9 @@ fn run(discipline: &Discipline, packets: u64) -> Result<[u64; 3], ParameterError
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         // 1,000 bytes take 8 us; gaps of 0 to 15.23 us.
         now += Duration::from_nanos((state >> 33) % 15_238);
-        while let Some(due) = link.next_timeout()
+        while !link.decides_at_arrival()
+            && let Some(due) = link.next_timeout()
             && due <= now
-            && !link.decides_at_arrival()
         {
             link.handle_timeout(due);
             drain(&mut link, &mut counts);

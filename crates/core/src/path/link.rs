@@ -189,19 +189,27 @@ impl Link {
     ///
     /// # Panics
     /// As [`Link::offer`].
+    #[inline]
     pub fn handle_timeout(&mut self, now: Time) {
         match &mut self.holding {
             Holding::Arrival { admission, waiting, backlog } => {
+                let keeps_time = admission.keeps_time();
                 while let Some(&head) = waiting.front()
                     && head.start <= now
                 {
-                    // What is due at the very instant of a start finds the packet gone.
-                    admission.advance(head.start.before(Duration::from_nanos(1)), *backlog);
+                    if keeps_time {
+                        // What is due at the very instant of a start finds the packet gone.
+                        admission.advance(head.start.before(Duration::from_nanos(1)), *backlog);
+                    }
                     waiting.pop_front();
                     backlog.remove(head.bytes);
-                    admission.start(head.start, head.bytes, *backlog);
+                    if keeps_time {
+                        admission.start(head.start, head.bytes, *backlog);
+                    }
                 }
-                admission.advance(now, *backlog);
+                if keeps_time {
+                    admission.advance(now, *backlog);
+                }
             }
             Holding::Departure { .. } => self.serve(now),
         }

@@ -21,7 +21,17 @@ pub enum Transmitter {
 
 impl Transmitter {
     /// When the first bit of a packet of `bytes` goes that is ready at `ready`, with everything sent before it gone.
+    #[inline]
     pub fn start(&self, ready: Time, bytes: u32) -> Time {
+        match self {
+            Transmitter::Line(line) => line.start(ready),
+            _ => self.start_later(ready, bytes),
+        }
+    }
+
+    /// [`Transmitter::start`] apart from the constant rate, which every packet of most runs meets.
+    #[inline(never)]
+    fn start_later(&self, ready: Time, bytes: u32) -> Time {
         match self {
             Transmitter::Line(line) => line.start(ready),
             Transmitter::Shaper(line, bucket) => bucket.ready(line.start(ready), bytes),
@@ -30,7 +40,16 @@ impl Transmitter {
     }
 
     /// Sends a packet of `bytes` that is ready at `ready`; when its last bit has gone.
+    #[inline]
     pub fn transmit(&mut self, ready: Time, bytes: u32) -> Time {
+        match self {
+            Transmitter::Line(line) => line.transmit(ready, bytes),
+            _ => self.transmit_later(ready, bytes),
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_later(&mut self, ready: Time, bytes: u32) -> Time {
         match self {
             Transmitter::Line(line) => line.transmit(ready, bytes),
             Transmitter::Shaper(line, bucket) => {
@@ -58,11 +77,13 @@ impl Line {
     }
 
     /// When a packet starts that is ready at `ready`.
+    #[inline]
     pub fn start(&self, ready: Time) -> Time {
         ready.max(self.free)
     }
 
     /// Sends a packet; when its last bit has gone.
+    #[inline]
     pub fn transmit(&mut self, ready: Time, bytes: u32) -> Time {
         let start = self.start(ready);
         if start > self.free {

@@ -85,6 +85,13 @@ macro_rules! admissions {
             $($(#[$doc])* $name($type),)+
         }
 
+        impl Admission {
+            /// Whether [`Admit::advance`] and [`Admit::start`] do anything: they need not be called otherwise.
+            pub(crate) const fn keeps_time(&self) -> bool {
+                !matches!(self, Admission::DropTail(_) | Admission::Red(_) | Admission::Blue(_))
+            }
+        }
+
         impl Admit for Admission {
             #[inline]
             fn arrive(&mut self, packet: &Packet, arrival: &Arrival) -> Verdict {
