@@ -10,7 +10,7 @@ use flowloom_core::tcp;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
-use flowloom_sim::{Bottleneck, Config};
+use flowloom_sim::{Config, LinkConfig};
 use flowloom_store::mahimahi;
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
@@ -63,7 +63,7 @@ pub fn config(
     }
     let bottleneck = &experiment.network.bottleneck;
     let config = Config {
-        bottleneck: Bottleneck {
+        bottleneck: LinkConfig {
             // What is told of a link with a trace, and what its queue takes its parameters from.
             rate: match &traces {
                 Some([left, right]) => left.mean_rate().max(right.mean_rate()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flowloom_core::model::{ReplayModel, Waits};
 use flowloom_core::path::{
-    BucketConfig, Impairments, Line, Placement, Rules, Schedule, TokenBucket, Trace, Transmitter,
+    BucketConfig, Impairments, Leg, Line, Placement, Propagation, Rules, Schedule, TokenBucket, Trace, Transmitter,
 };
 use flowloom_core::queue::{Discipline, ParameterError};
 use flowloom_core::rng::{Purpose, Stream};
@@ -13,11 +13,15 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Rate};
 use flowloom_core::workload::LinkSide;
 
-/// A dumbbell: connections on both sides of one link, each with its own delay to it.
+/// Connections on both sides of a link, each with its own delay to it; other links may stand before and behind it.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The link in the middle.
-    pub bottleneck: Bottleneck,
+    /// The link that the results are about, the same in both directions. In a dumbbell it is the only one.
+    pub bottleneck: LinkConfig,
+    /// The other links, each in one direction.
+    pub links: Vec<LinkConfig>,
+    /// What connections cross, by their class: one at least.
+    pub ways: Vec<Way>,
     /// What happens to the packets from the left and from the right before the link: at the end that sends them, as with
     /// netem there.
     pub path: [Impairments; 2],
@@ -47,9 +51,9 @@ pub struct Config {
     pub quiet: Duration,
 }
 
-/// The link in the middle, the same in both directions.
+/// A link in one direction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bottleneck {
+pub struct LinkConfig {
     /// Its rate.
     pub rate: Rate,
     /// Propagation, one way.
@@ -64,10 +68,10 @@ pub struct Bottleneck {
     pub policer: Option<BucketConfig>,
 }
 
-impl Bottleneck {
+impl LinkConfig {
     /// A link of `rate` with neither propagation nor a practical limit to its queue.
-    pub fn new(rate: Rate) -> Bottleneck {
-        Bottleneck {
+    pub fn new(rate: Rate) -> LinkConfig {
+        LinkConfig {
             rate,
             delay: Duration::ZERO,
             queue: Discipline::DropTail(Limit::Packets(65_000)),
@@ -88,6 +92,65 @@ impl Bottleneck {
     }
 }
 
+/// The number of a link in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkNumber(pub u16);
+
+impl LinkNumber {
+    /// The bottleneck, for packets that come from `side` of it.
+    pub const fn bottleneck(side: LinkSide) -> LinkNumber {
+        LinkNumber(side as u16)
+    }
+
+    /// Whether it is one of the bottleneck's.
+    pub const fn is_bottleneck(self) -> bool {
+        self.0 < 2
+    }
+
+    /// The link at this place in [`Config::links`].
+    ///
+    /// # Panics
+    /// Beyond 65,533.
+    pub fn other(at: usize) -> LinkNumber {
+        LinkNumber(u16::try_from(at + 2).expect("fewer than 65,534 links"))
+    }
+
+    /// The side that its packets come from; of links beside the bottleneck, which have one direction, left.
+    pub(crate) fn side(self) -> LinkSide {
+        if self == LinkNumber::bottleneck(LinkSide::Right) { LinkSide::Right } else { LinkSide::Left }
+    }
+
+    /// Its place among all links, the bottleneck's two directions first.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// The links that the packets of a class of connections cross, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// From the left end to the right end.
+    pub there: Box<[LinkNumber]>,
+    /// From the right end to the left end.
+    pub back: Box<[LinkNumber]>,
+}
+
+impl Way {
+    /// Across the bottleneck and nothing else.
+    pub fn across_bottleneck() -> Way {
+        let link = |side| [LinkNumber::bottleneck(side)].into();
+        Way { there: link(LinkSide::Left), back: link(LinkSide::Right) }
+    }
+
+    /// The links that packets from `side` cross.
+    pub fn from(&self, side: LinkSide) -> &[LinkNumber] {
+        match side {
+            LinkSide::Left => &self.there,
+            LinkSide::Right => &self.back,
+        }
+    }
+}
+
 impl Config {
     /// Longest drain (methods M.4).
     pub const MAX_DRAIN: Duration = Duration::from_secs(60);
@@ -102,7 +165,9 @@ impl Config {
     /// else as methods C, M.1 and M.4 have it.
     pub fn new(rate: Rate, window: Duration) -> Config {
         Config {
-            bottleneck: Bottleneck::new(rate),
+            bottleneck: LinkConfig::new(rate),
+            links: Vec::new(),
+            ways: vec![Way::across_bottleneck()],
             path: Default::default(),
             rules: Rules::default(),
             tcp: tcp::Config::default(),
@@ -135,12 +200,40 @@ impl Config {
         at_most("drain", self.drain, Config::MAX_DRAIN)?;
         at_most("bottleneck delay", self.bottleneck.delay, Config::MAX_DELAY)?;
         at_most("unknown_rtt", self.unknown_rtt, Config::MAX_DELAY)?;
-        self.bottleneck.queue.build(self.bottleneck.rate, Stream::new(self.seed, Purpose::Queue, 0))?;
-        match self.bottleneck.rate.bits_per_second() {
-            Some(bits) if bits < Config::MIN_BITS_PER_SECOND => {
-                Err(ConfigError::TooSlow { rate: self.bottleneck.rate })
+        for link in [&self.bottleneck].into_iter().chain(&self.links) {
+            at_most("link delay", link.delay, Config::MAX_DELAY)?;
+            link.queue.build(link.rate, Stream::new(self.seed, Purpose::Queue, 0))?;
+            if link.rate.bits_per_second().is_some_and(|bits| bits < Config::MIN_BITS_PER_SECOND) {
+                return Err(ConfigError::TooSlow { rate: link.rate });
             }
-            _ => Ok(()),
+        }
+        let links = self.links.len() + 2;
+        let is_way = |way: &[LinkNumber]| {
+            let distinct = way.iter().enumerate().all(|(at, link)| !way[..at].contains(link));
+            !way.is_empty() && distinct && way.iter().all(|link| link.index() < links)
+        };
+        match self.ways.iter().position(|way| !is_way(&way.there) || !is_way(&way.back)) {
+            None if !self.ways.is_empty() => Ok(()),
+            wrong => Err(ConfigError::Way { class: wrong.unwrap_or(0) }),
+        }
+    }
+
+    /// The link of a number.
+    pub(crate) fn link(&self, number: LinkNumber) -> &LinkConfig {
+        number.index().checked_sub(2).map_or(&self.bottleneck, |at| &self.links[at])
+    }
+
+    /// What the links between the ends of a class take, before and behind the monitor, which stands at the left end of the
+    /// bottleneck; for a class that does not cross it, at the left end of its way.
+    pub(crate) fn propagation(&self, class: u16) -> Propagation {
+        let way = &self.ways[usize::from(class)];
+        let sum = |links: &[LinkNumber]| links.iter().fold(Duration::ZERO, |sum, link| sum + self.link(*link).delay);
+        let place = |from: LinkSide| way.from(from).iter().position(|link| *link == LinkNumber::bottleneck(from));
+        let (before, behind) = way.there.split_at(place(LinkSide::Left).unwrap_or(0));
+        let (to, from) = way.back.split_at(place(LinkSide::Right).map_or(way.back.len(), |at| at + 1));
+        Propagation {
+            left: Leg { to_link: sum(before), from_link: sum(from) },
+            right: Leg { to_link: sum(to), from_link: sum(behind) },
         }
     }
 }
@@ -164,11 +257,17 @@ pub enum ConfigError {
         /// What is possible.
         most: Duration,
     },
+    /// A way leads over no link, over one that is not there, or over one twice; or there is none.
+    #[error("the way of class {class} leads over no link, over one that is not there, or over one twice")]
+    Way {
+        /// The class.
+        class: usize,
+    },
     /// A parameter of the queue discipline is wrong.
     #[error("bottleneck queue: {0}")]
     Queue(#[from] ParameterError),
     /// The link is too slow for TCP.
-    #[error("a bottleneck of {rate} is too slow (at least 100 bit/s)")]
+    #[error("a link of {rate} is too slow (at least 100 bit/s)")]
     TooSlow {
         /// What was given.
         rate: Rate,

@@ -14,10 +14,11 @@ use flowloom_core::units::LINK_HEADER_BYTES;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
-use crate::config::Config;
+use crate::config::{Config, LinkNumber};
 use crate::coverage::Coverage;
 use crate::flight::{Fifo, Handle};
-use crate::network::{Event, Fate, Network, link_bytes};
+use crate::network::{Event, Fate, Leaving, Network, link_bytes};
+use crate::run::Classed;
 
 /// Smallest MSS played, as Linux has it (TCP_MIN_SND_MSS): captures hold SYNs with an MSS of 0.
 const MIN_MSS: u16 = 48;
@@ -34,6 +35,7 @@ pub struct Connection {
     in_flight: u32,
     sequence_numbers: PerSide<u32>,
     initiator_side: LinkSide,
+    class: u16,
     paths: PerSide<Path>,
     ends: PerSide<End>,
     script: Script,
@@ -47,11 +49,11 @@ pub struct Connection {
 /// The packets that one end sent, and its wake-up.
 #[derive(Debug)]
 struct Route {
-    /// Packets on the way from the end to the link, and from the link to the other end.
+    /// Packets on the way from the end to its first link, and from the last link to the other end.
     to_link: Fifo,
     from_link: Fifo,
-    /// The first of the latter that the monitor has not taken note of.
-    unobserved: Option<Handle>,
+    /// Packets that pass the monitor, which has not taken note of them.
+    passing: Fifo,
     timer: Timer,
     /// When the end or the program at it wants to be woken, `Time::MAX` for never.
     deadline: Time,
@@ -97,9 +99,14 @@ struct Cold {
 
 impl Connection {
     /// The connection of `vector`, about to start at `now`, with the values that rules drew for it.
-    pub fn new(vector: ConnectionVector, now: Time, config: &Config, values: &PerSide<FlowValues>) -> Connection {
-        let delays =
-            PathDelays::new(&vector, config.placement, config.bottleneck.delay, config.unknown_rtt).with(values);
+    pub fn new(
+        Classed { vector, class }: Classed,
+        now: Time,
+        config: &Config,
+        values: &PerSide<FlowValues>,
+    ) -> Connection {
+        let delays = PathDelays::new(&vector, config.placement, config.propagation(class), config.unknown_rtt);
+        let delays = delays.with(values);
         let limits = |side: Side| {
             let (end, default) = (&vector.ends[side], Limits::default());
             Limits {
@@ -135,7 +142,7 @@ impl Connection {
         let route = || Route {
             to_link: Fifo::default(),
             from_link: Fifo::default(),
-            unobserved: None,
+            passing: Fifo::default(),
             timer: Timer::default(),
             deadline: Time::MAX,
         };
@@ -152,6 +159,7 @@ impl Connection {
             last_data: None,
             closed: None,
             initiator_side: vector.initiator_side,
+            class,
             cold: Box::new(Cold {
                 epochs: Vec::new(),
                 observer: None,
@@ -181,13 +189,23 @@ impl Connection {
         &mut self.paths[side].coverage
     }
 
+    /// Packets of `sender` that pass the monitor, which has not taken note of them.
+    pub fn passing_mut(&mut self, sender: Side) -> &mut Fifo {
+        &mut self.routes[sender].passing
+    }
+
+    /// The links that packets of `sender` cross.
+    fn way<'a>(&self, sender: Side, config: &'a Config) -> &'a [LinkNumber] {
+        config.ways[usize::from(self.class)].from(self.link_side(sender))
+    }
+
     /// Sequence and acknowledgement number of a segment of `sender` in its header.
     pub fn wire_numbers(&self, sender: Side, segment: &Segment) -> (u32, u32) {
         let numbers = self.sequence_numbers;
         segment.wire_numbers(numbers[sender], numbers[sender.other()])
     }
 
-    /// The first packet of `sender` on its way to the link reaches it, and those sent together with it.
+    /// The first packet of `sender` on its way to its first link reaches it, and those sent together with it.
     ///
     /// # Errors
     /// The recorder's.
@@ -198,6 +216,7 @@ impl Connection {
         now: Time,
         network: &mut Network<'_, R>,
     ) -> Result<(), R::Error> {
+        let link = self.way(sender, network.config)[0];
         while let Some(handle) = self.routes[sender].to_link.head() {
             let due = network.packets.get(handle).due;
             if due > now {
@@ -205,12 +224,12 @@ impl Connection {
                 break;
             }
             network.packets.pop(&mut self.routes[sender].to_link);
-            self.enter_link(slot, sender, now, handle, network)?;
+            self.enter(link, Leaving { handle, connection: slot, sender }, now, network)?;
         }
         Ok(())
     }
 
-    /// A packet of `sender` that overtook others on its way to the link reaches it.
+    /// A packet of `sender` that overtook others on its way to its first link reaches it.
     ///
     /// # Errors
     /// The recorder's.
@@ -221,29 +240,56 @@ impl Connection {
         now: Time,
         network: &mut Network<'_, R>,
     ) -> Result<(), R::Error> {
+        let link = self.way(sender, network.config)[0];
         // Events and packets are in the same order: the first packet is the one whose event this is.
         let rough = self.paths[sender].rough.as_mut().filter(|rough| !rough.overtaking.is_empty());
-        let Some(handle) = rough.map(|rough| rough.overtaking.remove(0)) else { return Ok(()) };
-        self.enter_link(slot, sender, now, handle, network)
+        if let Some(handle) = rough.map(|rough| rough.overtaking.remove(0)) {
+            self.enter(link, Leaving { handle, connection: slot, sender }, now, network)?;
+        }
+        Ok(())
     }
 
-    fn enter_link<R: Recorder>(
+    /// A packet that has crossed `link` reaches the next one.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn hop<R: Recorder>(
         &mut self,
-        slot: u32,
-        sender: Side,
+        link: LinkNumber,
+        packet: Leaving,
         now: Time,
-        handle: Handle,
         network: &mut Network<'_, R>,
     ) -> Result<(), R::Error> {
-        match network.offer(now, handle, sender, slot, self)? {
-            Fate::Passes { arrived } => self.send_on(slot, sender, handle, arrived, network),
+        match self.behind(link, packet.sender, network.config) {
+            Some(next) => self.enter(next, packet, now, network),
+            None => Ok(()),
+        }
+    }
+
+    /// The link that packets of `sender` cross behind `link`.
+    fn behind(&self, link: LinkNumber, sender: Side, config: &Config) -> Option<LinkNumber> {
+        let way = self.way(sender, config);
+        let at = way.iter().position(|one| *one == link)?;
+        way.get(at + 1).copied()
+    }
+
+    /// A packet reaches `link`.
+    fn enter<R: Recorder>(
+        &mut self,
+        link: LinkNumber,
+        packet: Leaving,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) -> Result<(), R::Error> {
+        match network.offer(now, link, packet, self)? {
+            Fate::Passes { arrived } => self.cross(link, packet, arrived, network),
             Fate::Queued => {}
             Fate::Dropped => self.in_flight -= 1,
         }
         Ok(())
     }
 
-    /// The link has told what becomes of a packet that waited in its queue on the way from the side `from`.
+    /// A link has told what becomes of a packet that waited in its queue.
     ///
     /// # Errors
     /// The recorder's.
@@ -251,25 +297,36 @@ impl Connection {
         &mut self,
         slot: u32,
         handle: Handle,
-        from: LinkSide,
+        link: LinkNumber,
         event: &LinkEvent,
         network: &mut Network<'_, R>,
     ) -> Result<(), R::Error> {
+        let from = network.packets.get(handle).from;
         match event {
             LinkEvent::Started { passage, .. } => {
                 let sender = if from == self.initiator_side { Side::Initiator } else { Side::Acceptor };
-                network.start(handle, sender, self, passage);
-                self.send_on(slot, sender, handle, passage.arrived, network);
+                network.start(link, handle, sender, self, passage);
+                self.cross(link, Leaving { handle, connection: slot, sender }, passage.arrived, network);
                 Ok(())
             }
             LinkEvent::Dropped { time, reason, .. } => {
                 self.in_flight -= 1;
-                network.drop(*time, handle, from, self, *reason)
+                network.drop(*time, link, handle, from, self, *reason)
             }
         }
     }
 
-    /// The last bit of a packet of `sender` will be at the far end of the link at `arrived`.
+    /// The last bit of a packet will be at the far end of `link` at `arrived`: there it enters the next link, or goes on to
+    /// the other end.
+    fn cross<R: Recorder>(&mut self, link: LinkNumber, packet: Leaving, arrived: Time, network: &mut Network<'_, R>) {
+        if self.behind(link, packet.sender, network.config).is_some() {
+            network.leave(link, arrived, packet);
+        } else {
+            self.send_on(packet.connection, packet.sender, packet.handle, arrived, network);
+        }
+    }
+
+    /// The last bit of a packet of `sender` will be at the far end of its last link at `arrived`.
     fn send_on<R: Recorder>(
         &mut self,
         slot: u32,
@@ -284,9 +341,6 @@ impl Connection {
         let due = packet.due;
         if network.packets.push(&mut route.from_link, handle) {
             network.events.push(due, Event::Delivery { connection: slot, sender });
-        }
-        if network.config.monitor && route.unobserved.is_none() {
-            route.unobserved = Some(handle);
         }
     }
 
@@ -413,7 +467,7 @@ impl Connection {
             let mut next = Some(due);
             while let Some(due) = next {
                 next = copy.take();
-                let handle = network.packets.insert(segment, due);
+                let handle = network.packets.insert(segment, due, from);
                 self.in_flight += 1;
                 let line = &mut self.routes[side].to_link;
                 if let Some(rough) = rough
@@ -437,10 +491,10 @@ impl Connection {
     ///
     /// It may come late to a packet, but not later than the packet's delivery; every packet that passes before then has
     /// been accepted by the link, and left its queue, by then, so the order is the true one.
-    fn observe<R: Recorder>(&mut self, now: Time, network: &Network<'_, R>) {
+    pub fn observe<R: Recorder>(&mut self, now: Time, network: &Network<'_, R>) {
         loop {
             let key = |side: Side| {
-                let packet = network.packets.get(self.routes[side].unobserved?);
+                let packet = network.packets.get(self.routes[side].passing.head()?);
                 Some((packet.passed, packet.order)).filter(|key| key.0 <= now)
             };
             let side = match (key(Side::Initiator), key(Side::Acceptor)) {
@@ -450,8 +504,7 @@ impl Connection {
                 (Some(initiator), Some(acceptor)) if initiator < acceptor => Side::Initiator,
                 (Some(_), Some(_)) => Side::Acceptor,
             };
-            let Some(handle) = self.routes[side].unobserved else { return };
-            self.routes[side].unobserved = network.packets.behind(handle);
+            let Some(handle) = network.packets.pop_passing(&mut self.routes[side].passing) else { return };
             let packet = network.packets.get(handle);
             let segment = &packet.segment;
             let (sequence, acknowledgement) = self.wire_numbers(side, segment);
@@ -488,21 +541,15 @@ impl Connection {
         if network.config.monitor {
             self.observe(end, network);
         }
-        for side in Side::BOTH {
-            let from = self.link_side(side);
-            let early = self.paths[side].rough.as_mut().map(|rough| std::mem::take(&mut rough.overtaking));
-            for handle in early.into_iter().flatten() {
-                network.packets.remove(handle);
-                network.directions[from as usize].in_flight += 1;
-            }
-            while let Some(handle) = network.packets.pop(&mut self.routes[side].to_link) {
-                network.packets.remove(handle);
-                network.directions[from as usize].in_flight += 1;
-            }
-            while let Some(handle) = network.packets.pop(&mut self.routes[side].from_link) {
-                network.cut(end, handle, from);
-                network.packets.remove(handle);
-                network.directions[from as usize].in_flight += 1;
+        for Path { rough, .. } in [&mut self.paths.initiator, &mut self.paths.acceptor] {
+            let early = rough.as_mut().map(|rough| std::mem::take(&mut rough.overtaking));
+            early.into_iter().flatten().for_each(|handle| network.cut(end, handle));
+        }
+        for Route { to_link, from_link, .. } in [&mut self.routes.initiator, &mut self.routes.acceptor] {
+            for fifo in [to_link, from_link] {
+                while let Some(handle) = network.packets.pop(fifo) {
+                    network.cut(end, handle);
+                }
             }
         }
     }

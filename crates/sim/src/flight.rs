@@ -4,6 +4,7 @@
 
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::Time;
+use flowloom_core::workload::LinkSide;
 
 /// No packet.
 const NONE: u32 = u32::MAX;
@@ -26,6 +27,10 @@ pub struct Packet {
     /// Payload bytes that no packet has carried past the monitor before it.
     pub fresh: u32,
     next: u32,
+    /// The packet that passes the monitor behind it.
+    next_passing: u32,
+    /// The side of the bottleneck it comes from.
+    pub from: LinkSide,
 }
 
 /// All packets in flight.
@@ -78,12 +83,13 @@ impl Packets {
         Packets { slots: Vec::new(), free: NONE }
     }
 
-    /// Holds a segment that will reach the link at `due`.
+    /// Holds a segment that comes from a side and will reach its first link at `due`.
     ///
     /// # Panics
     /// With 2^32 - 1 packets in flight, which need 256 GiB.
-    pub fn insert(&mut self, segment: Segment, due: Time) -> Handle {
-        let packet = Packet { segment, due, passed: Time::ZERO, order: 0, fresh: 0, next: NONE };
+    pub fn insert(&mut self, segment: Segment, due: Time, from: LinkSide) -> Handle {
+        let packet =
+            Packet { segment, due, passed: Time::ZERO, order: 0, fresh: 0, next: NONE, next_passing: NONE, from };
         if self.free != NONE {
             let index = self.free;
             self.free = self.slots[index as usize].next;
@@ -111,12 +117,6 @@ impl Packets {
         &mut self.slots[handle.0 as usize]
     }
 
-    /// The packet behind it in its queue.
-    pub fn behind(&self, handle: Handle) -> Option<Handle> {
-        let next = self.get(handle).next;
-        (next != NONE).then_some(Handle(next))
-    }
-
     /// Puts the packet at the end of `fifo`; whether it is the only one there.
     pub fn push(&mut self, fifo: &mut Fifo, handle: Handle) -> bool {
         self.slots[handle.0 as usize].next = NONE;
@@ -128,6 +128,24 @@ impl Packets {
         }
         fifo.tail = handle.0;
         first
+    }
+
+    /// Puts the packet, which may be in a queue beside, at the end of those that pass the monitor.
+    pub fn push_passing(&mut self, passing: &mut Fifo, handle: Handle) {
+        self.slots[handle.0 as usize].next_passing = NONE;
+        if passing.head == NONE {
+            passing.head = handle.0;
+        } else {
+            self.slots[passing.tail as usize].next_passing = handle.0;
+        }
+        passing.tail = handle.0;
+    }
+
+    /// Takes the first packet out of those that pass the monitor.
+    pub fn pop_passing(&self, passing: &mut Fifo) -> Option<Handle> {
+        let head = passing.head()?;
+        passing.head = self.slots[passing.head as usize].next_passing;
+        Some(head)
     }
 
     /// Takes the first packet out of `fifo`.
@@ -151,7 +169,7 @@ mod tests {
         let (mut packets, mut one, mut two) = (Packets::new(), Fifo::default(), Fifo::default());
         for round in 0..100 {
             for n in 0..10 {
-                let handle = packets.insert(segment(10 * round + n), Time::ZERO);
+                let handle = packets.insert(segment(10 * round + n), Time::ZERO, LinkSide::Left);
                 let fifo = if n % 2 == 0 { &mut one } else { &mut two };
                 assert_eq!(packets.push(fifo, handle), n < 2, "queues are empty between rounds");
             }
@@ -166,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_a_cache_line_and_a_half() {
-        assert!(size_of::<Packet>() <= 96, "{}", size_of::<Packet>());
+    fn a_packet_is_a_cache_line_and_five_words() {
+        assert!(size_of::<Packet>() <= 104, "{}", size_of::<Packet>());
     }
 }

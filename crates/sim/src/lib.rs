@@ -1,18 +1,19 @@
-//! The virtual-time driver: a workload over a simulated dumbbell.
+//! The virtual-time driver: a workload over a simulated network.
 //!
-//! [`run`] plays connection vectors closed-loop over one link with two directions, and leaves everything it measures
-//! with a [`Recorder`](flowloom_core::record::Recorder). The machines are `core`'s; this crate moves time.
+//! [`run`] plays connection vectors closed-loop over a link with two directions, and others before and behind it, and leaves
+//! everything it measures with a [`Recorder`](flowloom_core::record::Recorder). The machines are `core`'s; this crate moves time.
 //!
-//! A packet costs two events: it reaches the link, and it reaches its receiver. What happens in between is known when
-//! the link accepts it. Only the first packet of a queue has an event, and packets, connections and wake-ups are plain
-//! values in arrays, so that nothing is allocated per packet.
+//! A packet costs two events: it reaches its first link, and it reaches its receiver; every further link costs one more.
+//! What happens in between is known when a link accepts it. Only the first packet of a queue has an event, and packets,
+//! connections and wake-ups are plain values in arrays, so that nothing is allocated per packet.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `events` | the event queue |
 //! | `flight` | packets on their way |
 //! | `connection` | one connection: two ends, its path |
-//! | `network` | the dumbbell |
+//! | `topology` | nodes, links, routes |
+//! | `network` | the links |
 //! | `meters` | queue samples, throughput, packets past the monitor |
 //! | `coverage` | which bytes have passed |
 //! | `run` | the loop |
@@ -20,6 +21,7 @@
 
 pub mod events;
 pub mod open_loop;
+pub mod topology;
 
 mod config;
 mod connection;
@@ -30,6 +32,6 @@ mod network;
 mod run;
 mod summary;
 
-pub use config::{Bottleneck, Config, ConfigError};
-pub use run::run;
-pub use summary::{ConnectionCounts, Direction, PacketCounts, Progress, RunError, Summary};
+pub use config::{Config, ConfigError, LinkConfig, LinkNumber, Way};
+pub use run::{Classed, run};
+pub use summary::{ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Summary};

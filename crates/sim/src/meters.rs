@@ -36,9 +36,14 @@ impl QueueSampler {
     ///
     /// # Errors
     /// The recorder's.
-    pub fn advance<R: Recorder>(&mut self, now: Time, links: &mut [Link; 2], recorder: &mut R) -> Result<(), R::Error> {
+    pub fn advance<R: Recorder>(
+        &mut self,
+        now: Time,
+        mut links: [&mut Link; 2],
+        recorder: &mut R,
+    ) -> Result<(), R::Error> {
         while self.next <= now {
-            let busy_until = links.iter().filter_map(Link::empty_at).max();
+            let busy_until = links.iter().filter_map(|link| link.empty_at()).max();
             let Some(busy_until) = busy_until.filter(|&until| until > self.next) else {
                 // Nothing waits from here to now, however long that is.
                 self.next = Time::from_nanos(
@@ -313,7 +318,7 @@ mod tests {
             for (order, &(gap, bytes, left)) in (0..).zip(&offers) {
                 now += Duration::from_nanos(gap);
                 let from = if left { LinkSide::Left } else { LinkSide::Right };
-                let Ok(()) = sampler.advance(now, &mut links, &mut kept);
+                let Ok(()) = sampler.advance(now, links.each_mut(), &mut kept);
                 let Ok(()) = meter.advance(now, &mut kept);
                 let Ok(()) = tap.advance(now, &mut kept);
                 let traffic = Traffic { packets: 1, bytes: u64::from(bytes), payload_bytes: 0 };
@@ -330,7 +335,7 @@ mod tests {
                 seen.push((now, from, traffic, passage));
             }
             let end = now + Duration::from_secs(1);
-            let Ok(()) = sampler.advance(end, &mut links, &mut kept);
+            let Ok(()) = sampler.advance(end, links.each_mut(), &mut kept);
             let Ok(()) = tap.advance(end, &mut kept);
             let Ok(()) = meter.finish(&mut kept);
 

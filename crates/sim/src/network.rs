@@ -1,5 +1,6 @@
-//! The dumbbell: one link with two directions, and what is measured at it.
+//! The links, and what is measured at the bottleneck.
 
+use std::collections::VecDeque;
 use std::num::NonZeroU16;
 
 use flowloom_core::path::{FlowTable, Link, LinkEvent, Offered, Passage, Policer};
@@ -12,12 +13,12 @@ use flowloom_core::units::LINK_HEADER_BYTES;
 use flowloom_core::wire::Ecn;
 use flowloom_core::workload::{LinkSide, Side};
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, LinkNumber};
 use crate::connection::Connection;
 use crate::events::EventQueue;
 use crate::flight::{Handle, Packets};
 use crate::meters::{QueueSampler, Tap, ThroughputMeter};
-use crate::summary::{Direction, PacketCounts};
+use crate::summary::{Direction, LinkCounts, PacketCounts};
 
 /// Something that happens to a connection, or before there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +27,14 @@ pub enum Event {
     Reach,
     /// The first of the vectors within reach sends its SYN.
     Start,
-    /// The first packet on the way from `sender` to the link reaches it.
+    /// The first packet on the way from `sender` to its first link reaches it.
     Arrival {
         /// Slot of the connection.
         connection: u32,
         /// The end that sent it.
         sender: Side,
     },
-    /// The first packet on the way from the link to the other end reaches it.
+    /// The first packet on the way from the last link to the other end reaches it.
     Delivery {
         /// Slot of the connection.
         connection: u32,
@@ -47,10 +48,15 @@ pub enum Event {
         /// The end that sent it.
         sender: Side,
     },
-    /// The link takes the next packet from its queue.
+    /// A link takes the next packet from its queue.
     Departure {
-        /// The side packets come from.
-        from: LinkSide,
+        /// Which.
+        link: LinkNumber,
+    },
+    /// The first packet on the way from one link to the next reaches that.
+    Hop {
+        /// The link it has crossed.
+        link: LinkNumber,
     },
     /// An end, or the program at it, may have waited long enough.
     Timer {
@@ -74,23 +80,45 @@ pub struct Network<'a, R> {
     pub packets: Packets,
     /// Counts by the side packets come from.
     pub directions: [Direction; 2],
-    links: [Link; 2],
-    policers: [Option<Policer>; 2],
     /// Present if there are rules.
     pub flows: Option<FlowTable>,
     /// Packets that a loss model took since [`Network::report_losses`].
     lost: Vec<DropRecord>,
-    /// Where a link decides at departure: when its pending [`Event::Departure`] is, [`Time::MAX`] for none.
-    departures: [Time; 2],
-    /// Links may have something to say.
+    /// By number, the two directions of the bottleneck first.
+    hops: Vec<Hop>,
+    /// A link that decides at departure may have something to say.
     polling: bool,
-    /// Packets that wait where a link decides at departure.
-    queued: [PacketCounts; 2],
     sampler: QueueSampler,
     throughput: ThroughputMeter,
     /// Present if the recorder wants packets.
     tap: Option<Tap>,
     accepted: u64,
+}
+
+/// A link and what is on it.
+#[derive(Debug)]
+struct Hop {
+    link: Link,
+    policer: Option<Policer>,
+    /// Where the link decides at departure: when its pending [`Event::Departure`] is, [`Time::MAX`] for none.
+    departure: Time,
+    /// Packets that wait where the link decides at departure, by the side they come from.
+    queued: [PacketCounts; 2],
+    /// Packets on the way to the next link: when each will be there.
+    leaving: VecDeque<(Time, Leaving)>,
+    /// Of links beside the bottleneck.
+    counts: LinkCounts,
+}
+
+/// A packet that has crossed a link on its way to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving {
+    /// The packet.
+    pub handle: Handle,
+    /// Slot of its connection.
+    pub connection: u32,
+    /// The end that sent it.
+    pub sender: Side,
 }
 
 /// Bytes of a segment on the link: payload, TCP options, 20 of TCP, 20 of IPv4 and 14 of Ethernet (methods C.6).
@@ -101,7 +129,7 @@ pub fn link_bytes(segment: &Segment) -> u32 {
     segment.payload_bytes + segment.option_bytes() + 20 + 20 + LINK_HEADER_BYTES
 }
 
-/// What becomes of a packet that reaches the link.
+/// What becomes of a packet that reaches a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It will be at the far end.
@@ -144,12 +172,17 @@ impl<'a, R: Recorder> Network<'a, R> {
     /// # Errors
     /// If a parameter of the queue is wrong.
     pub fn new(config: &'a Config, recorder: &'a mut R) -> Result<Network<'a, R>, ConfigError> {
-        let bottleneck = &config.bottleneck;
-        let link = |from: LinkSide| {
-            let stream = Stream::new(config.seed, Purpose::Queue, from as u64);
-            let queue = bottleneck.queue.build(bottleneck.rate, stream)?;
-            let transmitter = bottleneck.transmitter(from);
-            Ok::<_, ConfigError>(Link::through(queue, transmitter, bottleneck.delay, config.window))
+        let hop = |number: u16| {
+            let link = config.link(LinkNumber(number));
+            let queue = link.queue.build(link.rate, Stream::new(config.seed, Purpose::Queue, u64::from(number)))?;
+            Ok::<_, ConfigError>(Hop {
+                link: Link::through(queue, link.transmitter(LinkNumber(number).side()), link.delay, config.window),
+                policer: link.policer.map(Policer::new),
+                departure: Time::MAX,
+                queued: Default::default(),
+                leaving: VecDeque::new(),
+                counts: LinkCounts::default(),
+            })
         };
         let tap = recorder.wants_packets().then(Tap::default);
         Ok(Network {
@@ -158,13 +191,10 @@ impl<'a, R: Recorder> Network<'a, R> {
             events: EventQueue::new(),
             packets: Packets::new(),
             directions: Default::default(),
-            links: [link(LinkSide::Left)?, link(LinkSide::Right)?],
-            policers: [bottleneck.policer, bottleneck.policer].map(|bucket| bucket.map(Policer::new)),
+            hops: (0..2 + config.links.len() as u16).map(hop).collect::<Result<_, _>>()?,
             flows: (!config.rules.is_empty()).then(FlowTable::default),
             lost: Vec::new(),
-            departures: [Time::MAX; 2],
             polling: false,
-            queued: Default::default(),
             sampler: QueueSampler::new(config.queue_every),
             throughput: ThroughputMeter::new(config.throughput_every),
             tap,
@@ -172,19 +202,19 @@ impl<'a, R: Recorder> Network<'a, R> {
         })
     }
 
-    /// A packet of `connection` reaches the link at `now`. If the link drops it, it is recorded and forgotten.
+    /// A packet of `connection` reaches a link at `now`. If the link drops it, it is recorded and forgotten.
     ///
     /// # Errors
     /// The recorder's.
     pub fn offer(
         &mut self,
         now: Time,
-        handle: Handle,
-        sender: Side,
-        slot: u32,
+        link: LinkNumber,
+        leaving: Leaving,
         connection: &mut Connection,
     ) -> Result<Fate, R::Error> {
         self.bring_up_to(now)?;
+        let Leaving { handle, connection: slot, sender } = leaving;
         let segment = self.packets.get(handle).segment;
         let from = connection.link_side(sender);
         let (bytes, kind) = (link_bytes(&segment), kind(&segment));
@@ -195,43 +225,76 @@ impl<'a, R: Recorder> Network<'a, R> {
             flow: connection.id(),
             tag: u64::from(slot) << 32 | u64::from(handle.index()),
         };
-        let conforms = self.policers[from as usize].as_mut().map_or(Ok(()), |policer| policer.admit(now, bytes));
-        let outcome = conforms.and_then(|()| self.links[from as usize].offer(now, packet));
-        let (mut offered, mut carried) = (0, 0);
-        if segment.payload_bytes > 0 {
-            let coverage = connection.coverage_mut(sender);
-            if let Ok(Offered::Queued) = outcome {
-                offered = coverage.queue(segment.sequence, segment.payload_bytes);
-            } else {
-                let fresh = coverage.offer(segment.sequence, segment.payload_bytes, outcome.is_ok());
-                (offered, carried) = (fresh.offered, fresh.carried);
+        let hop = &mut self.hops[link.index()];
+        let conforms = hop.policer.as_mut().map_or(Ok(()), |policer| policer.admit(now, bytes));
+        let outcome = conforms.and_then(|()| hop.link.offer(now, packet));
+        let mut carried = 0;
+        if link.is_bottleneck() {
+            let mut offered = 0;
+            if segment.payload_bytes > 0 {
+                let coverage = connection.coverage_mut(sender);
+                if let Ok(Offered::Queued) = outcome {
+                    offered = coverage.queue(segment.sequence, segment.payload_bytes);
+                } else {
+                    let fresh = coverage.offer(segment.sequence, segment.payload_bytes, outcome.is_ok());
+                    (offered, carried) = (fresh.offered, fresh.carried);
+                }
             }
+            self.directions[from as usize].offered.add(kind, bytes);
+            self.throughput.offered(from, now, traffic(bytes, offered));
+        } else {
+            self.hops[link.index()].counts.offered.add(kind, bytes);
         }
-        self.directions[from as usize].offered.add(kind, bytes);
-        self.throughput.offered(from, now, traffic(bytes, offered));
         match outcome {
             Ok(Offered::Passes(passage)) => {
-                self.accept(handle, sender, connection, &passage, carried);
+                self.pass(link, handle, sender, connection, &passage, carried);
                 Ok(Fate::Passes { arrived: passage.arrived })
             }
             Ok(Offered::Queued) => {
-                self.queued[from as usize].add(kind, bytes);
+                self.hops[link.index()].queued[from as usize].add(kind, bytes);
                 self.polling = true;
                 Ok(Fate::Queued)
             }
-            Err(reason) => self.drop(now, handle, from, connection, reason).map(|()| Fate::Dropped),
+            Err(reason) => self.drop(now, link, handle, from, connection, reason).map(|()| Fate::Dropped),
         }
     }
 
-    /// The link has started to transmit a packet that it had queued. When the packet's last bit will be at the far end is
+    /// A link has started to transmit a packet that it had queued. When the packet's last bit will be at the far end is
     /// in `passage`.
-    pub fn start(&mut self, handle: Handle, sender: Side, connection: &mut Connection, passage: &Passage) {
+    pub fn start(
+        &mut self,
+        link: LinkNumber,
+        handle: Handle,
+        sender: Side,
+        connection: &mut Connection,
+        passage: &Passage,
+    ) {
         let segment = self.packets.get(handle).segment;
         let carried = match segment.payload_bytes {
-            0 => 0,
-            length => connection.coverage_mut(sender).carry(segment.sequence, length),
+            length if length > 0 && link.is_bottleneck() => {
+                connection.coverage_mut(sender).carry(segment.sequence, length)
+            }
+            _ => 0,
         };
-        self.accept(handle, sender, connection, passage, carried);
+        self.pass(link, handle, sender, connection, passage, carried);
+    }
+
+    /// A link lets a packet through, which carries `carried` payload bytes that none carried before it.
+    fn pass(
+        &mut self,
+        link: LinkNumber,
+        handle: Handle,
+        sender: Side,
+        connection: &mut Connection,
+        passage: &Passage,
+        carried: u32,
+    ) {
+        if passage.marked {
+            self.packets.get_mut(handle).segment.ecn = Ecn::Ce;
+        }
+        if link.is_bottleneck() {
+            self.accept(handle, sender, connection, passage, carried);
+        }
     }
 
     /// A packet is going to pass the monitor, with `carried` payload bytes that none carried before it. It gets the time it
@@ -239,7 +302,7 @@ impl<'a, R: Recorder> Network<'a, R> {
     ///
     /// The monitor stands at the left end of the link: packets to the right pass when their last bit leaves the line,
     /// packets to the left when it has crossed the link.
-    fn accept(&mut self, handle: Handle, sender: Side, connection: &Connection, passage: &Passage, carried: u32) {
+    fn accept(&mut self, handle: Handle, sender: Side, connection: &mut Connection, passage: &Passage, carried: u32) {
         let from = connection.link_side(sender);
         let passed = match from {
             LinkSide::Left => passage.departed,
@@ -247,9 +310,6 @@ impl<'a, R: Recorder> Network<'a, R> {
         };
         let packet = self.packets.get_mut(handle);
         (packet.passed, packet.order, packet.fresh) = (passed, self.accepted, carried);
-        if passage.marked {
-            packet.segment.ecn = Ecn::Ce;
-        }
         let segment = &packet.segment;
         self.throughput.carried(from, passed, traffic(link_bytes(segment), carried));
         if let Some(tap) = &mut self.tap {
@@ -270,23 +330,36 @@ impl<'a, R: Recorder> Network<'a, R> {
             tap.add(self.accepted, record);
         }
         self.accepted += 1;
+        if self.config.monitor {
+            self.packets.push_passing(connection.passing_mut(sender), handle);
+        }
     }
 
-    /// The link dropped a packet at `time`: it is recorded and forgotten.
+    /// A link dropped a packet at `time`: it is recorded and forgotten.
     ///
     /// # Errors
     /// The recorder's.
     pub fn drop(
         &mut self,
         time: Time,
+        link: LinkNumber,
         handle: Handle,
         from: LinkSide,
-        connection: &Connection,
+        connection: &mut Connection,
         reason: DropReason,
     ) -> Result<(), R::Error> {
+        if !link.is_bottleneck() && self.config.monitor {
+            // It may have passed the monitor before.
+            connection.observe(time, self);
+        }
         let segment = &self.packets.get(handle).segment;
         let (bytes, kind) = (link_bytes(segment), kind(segment));
-        self.directions[from as usize].dropped.add(kind, bytes);
+        if link.is_bottleneck() {
+            self.directions[from as usize].dropped.add(kind, bytes);
+        } else {
+            self.directions[from as usize].lost_elsewhere += 1;
+            self.hops[link.index()].counts.dropped.add(kind, bytes);
+        }
         self.packets.remove(handle);
         self.recorder.dropped(DropRecord { time, connection: connection.id(), from, kind, bytes, reason })
     }
@@ -306,38 +379,60 @@ impl<'a, R: Recorder> Network<'a, R> {
         self.lost.drain(..).try_for_each(|record| self.recorder.dropped(record))
     }
 
-    /// The line of the link from `from` is free.
+    /// A packet that has crossed `link` will be at the next one at `arrived`.
+    pub fn leave(&mut self, link: LinkNumber, arrived: Time, packet: Leaving) {
+        let leaving = &mut self.hops[link.index()].leaving;
+        if leaving.is_empty() {
+            self.events.push(arrived, Event::Hop { link });
+        }
+        leaving.push_back((arrived, packet));
+    }
+
+    /// The next packet that has crossed `link` and is at the next one by `now`.
+    pub fn arrived(&mut self, now: Time, link: LinkNumber) -> Option<Leaving> {
+        let leaving = &mut self.hops[link.index()].leaving;
+        let (due, packet) = *leaving.front()?;
+        if due > now {
+            self.events.push(due, Event::Hop { link });
+            return None;
+        }
+        leaving.pop_front();
+        Some(packet)
+    }
+
+    /// The line of a link is free.
     ///
     /// # Errors
     /// The recorder's.
-    pub fn depart(&mut self, now: Time, from: LinkSide) -> Result<(), R::Error> {
+    pub fn depart(&mut self, now: Time, link: LinkNumber) -> Result<(), R::Error> {
         self.bring_up_to(now)?;
-        self.departures[from as usize] = Time::MAX;
-        self.links[from as usize].handle_timeout(now);
+        let hop = &mut self.hops[link.index()];
+        hop.departure = Time::MAX;
+        hop.link.handle_timeout(now);
         self.polling = true;
         Ok(())
     }
 
-    /// What became of packets that a link had queued: the slot of the connection, the packet, and the side it came from.
+    /// What became of packets that a link had queued: the slot of the connection, the packet, and the link.
     /// To be called after every event until it returns nothing.
-    pub fn poll(&mut self) -> Option<(u32, Handle, LinkSide, LinkEvent)> {
+    pub fn poll(&mut self) -> Option<(u32, Handle, LinkNumber, LinkEvent)> {
         if !self.polling {
             return None;
         }
-        for from in [LinkSide::Left, LinkSide::Right] {
-            let link = &mut self.links[from as usize];
-            if let Some(event) = link.poll() {
+        for (hop, number) in self.hops.iter_mut().zip(0..).filter(|(hop, _)| !hop.link.decides_at_arrival()) {
+            let number = LinkNumber(number);
+            if let Some(event) = hop.link.poll() {
                 let (LinkEvent::Started { packet, .. } | LinkEvent::Dropped { packet, .. }) = event;
                 let handle = Handle::from_index(packet.tag as u32);
-                self.queued[from as usize].remove(kind(&self.packets.get(handle).segment), packet.bytes);
-                return Some(((packet.tag >> 32) as u32, handle, from, event));
+                let waited = self.packets.get(handle);
+                hop.queued[waited.from as usize].remove(kind(&waited.segment), packet.bytes);
+                return Some(((packet.tag >> 32) as u32, handle, number, event));
             }
-            if let Some(due) = link.next_timeout()
-                && !link.decides_at_arrival()
-                && due < self.departures[from as usize]
+            if let Some(due) = hop.link.next_timeout()
+                && due < hop.departure
             {
-                self.departures[from as usize] = due;
-                self.events.push(due, Event::Departure { from });
+                hop.departure = due;
+                self.events.push(due, Event::Departure { link: number });
             }
         }
         self.polling = false;
@@ -347,7 +442,8 @@ impl<'a, R: Recorder> Network<'a, R> {
     /// Reports everything the meters know up to `now`.
     fn bring_up_to(&mut self, now: Time) -> Result<(), R::Error> {
         if self.sampler.is_due(now) {
-            self.sampler.advance(now, &mut self.links, self.recorder)?;
+            let [left, right] = self.hops.get_disjoint_mut([0, 1]).expect("every network has a bottleneck");
+            self.sampler.advance(now, [&mut left.link, &mut right.link], self.recorder)?;
         }
         if self.throughput.is_due(now) {
             self.throughput.advance(now, self.recorder)?;
@@ -358,14 +454,23 @@ impl<'a, R: Recorder> Network<'a, R> {
         }
     }
 
-    /// A packet that the link accepted is still between the ends when the run is cut at `end`.
-    pub fn cut(&mut self, end: Time, handle: Handle, from: LinkSide) {
+    /// A packet is still between the ends, and in no queue, when the run is cut at `end`.
+    pub fn cut(&mut self, end: Time, handle: Handle) {
         let packet = self.packets.get(handle);
+        let direction = &mut self.directions[packet.from as usize];
+        direction.in_flight += 1;
         if packet.passed > end {
             let bytes = link_bytes(&packet.segment);
-            self.throughput.not_carried(from, packet.passed, traffic(bytes, packet.fresh));
-            self.directions[from as usize].remaining.add(kind(&packet.segment), bytes);
+            self.throughput.not_carried(packet.from, packet.passed, traffic(bytes, packet.fresh));
+            direction.remaining.add(kind(&packet.segment), bytes);
         }
+        self.packets.remove(handle);
+    }
+
+    /// What the links beside the bottleneck did.
+    pub fn other_links(&self) -> Vec<LinkCounts> {
+        let others = self.hops[2..].iter();
+        others.map(|hop| LinkCounts { link: *hop.link.statistics(), ..hop.counts.clone() }).collect()
     }
 
     /// Reports the rest and completes the counts; the queues' statistics cover no time after `covered`. To be called
@@ -375,15 +480,26 @@ impl<'a, R: Recorder> Network<'a, R> {
     /// The recorder's.
     pub fn finish(&mut self, end: Time, covered: Time) -> Result<(), R::Error> {
         self.bring_up_to(end)?;
+        for number in 0..self.hops.len() {
+            for (_, Leaving { handle, .. }) in std::mem::take(&mut self.hops[number].leaving) {
+                self.cut(end, handle);
+            }
+        }
         self.throughput.finish(self.recorder)?;
-        for ((direction, link), queued) in self.directions.iter_mut().zip(&mut self.links).zip(&self.queued) {
-            direction.remaining.add_all(queued);
-            direction.in_flight += queued.total();
+        for (hop, number) in self.hops.iter_mut().zip(0..) {
+            for (direction, queued) in self.directions.iter_mut().zip(&hop.queued) {
+                direction.in_flight += queued.total();
+                if LinkNumber(number).is_bottleneck() {
+                    direction.remaining.add_all(queued);
+                }
+            }
+            hop.link.end_statistics(covered);
+        }
+        for (direction, hop) in self.directions.iter_mut().zip(&self.hops) {
             direction.carried = direction.offered;
             direction.carried.subtract(&direction.dropped);
             direction.carried.subtract(&direction.remaining);
-            link.end_statistics(covered);
-            direction.link = *link.statistics();
+            direction.link = *hop.link.statistics();
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A run: the workload over the dumbbell, from the first SYN to the last packet.
+//! A run: the workload over the network, from the first SYN to the last packet.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -8,7 +8,7 @@ use flowloom_core::record::{Outcome, Recorder};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Protocol, Side};
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError, LinkNumber};
 use crate::connection::Connection;
 use crate::network::{Event, Network};
 use crate::summary::{Progress, RunError, Summary};
@@ -19,6 +19,22 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 /// The most a SYN is sent ahead of the start of its vector. Vectors are read so long before they start, because their
 /// SYNs do not come in order of their starts.
 const MAX_LEAD: Duration = Duration::from_secs(1);
+
+/// A vector and the class of connections it belongs to, which says what they cross: a place in [`Config::ways`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Classed {
+    /// The vector.
+    pub vector: ConnectionVector,
+    /// Its class.
+    pub class: u16,
+}
+
+/// The first class.
+impl From<ConnectionVector> for Classed {
+    fn from(vector: ConnectionVector) -> Classed {
+        Classed { vector, class: 0 }
+    }
+}
 
 /// Runs `vectors`, which come in order of their start, and leaves what happened with `recorder`.
 ///
@@ -32,8 +48,8 @@ const MAX_LEAD: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// A [`RunError`]; what was recorded until then stays with the recorder.
-pub fn run<W, R: Recorder>(
-    vectors: impl IntoIterator<Item = Result<ConnectionVector, W>>,
+pub fn run<W, R: Recorder, C: Into<Classed>>(
+    vectors: impl IntoIterator<Item = Result<C, W>>,
     config: &Config,
     recorder: &mut R,
     mut progress: impl FnMut(Progress) -> ControlFlow<()>,
@@ -71,7 +87,7 @@ struct Simulation<'a, V, R> {
     network: Network<'a, R>,
     workload: Workload<V>,
     /// Vectors whose [`Event::Start`] is pending, in the order of these: by the time of the SYN and in order of reading.
-    within_reach: BTreeMap<(Time, u64), ConnectionVector>,
+    within_reach: BTreeMap<(Time, u64), Classed>,
     /// Connections by slot. An event of a slot whose connection ended is a wake-up that nobody needs any more; what
     /// finds another connection there wakes it early, which changes nothing.
     connections: Vec<Option<Connection>>,
@@ -84,19 +100,19 @@ struct Simulation<'a, V, R> {
 struct Workload<V> {
     vectors: V,
     /// The vector whose turn is the pending [`Event::Reach`].
-    next: Option<ConnectionVector>,
+    next: Option<Classed>,
     last_start: Time,
     /// Vectors read.
     read: u64,
 }
 
-impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation<'_, V, R> {
+impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulation<'_, V, R> {
     fn serve(&mut self, now: Time, event: Event) -> Result<(), RunError<W, R::Error>> {
         self.happen(now, event)?;
         self.network.report_losses().map_err(RunError::Recorder)?;
-        while let Some((slot, handle, from, event)) = self.network.poll() {
+        while let Some((slot, handle, link, event)) = self.network.poll() {
             let Some(connection) = &mut self.connections[slot as usize] else { continue };
-            connection.leave_queue(slot, handle, from, &event, &mut self.network).map_err(RunError::Recorder)?;
+            connection.leave_queue(slot, handle, link, &event, &mut self.network).map_err(RunError::Recorder)?;
             if connection.is_over() {
                 self.remove(slot)?;
             }
@@ -108,7 +124,8 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
         let slot = match event {
             Event::Reach => return self.reach(now),
             Event::Start => return self.start(now),
-            Event::Departure { from } => return self.network.depart(now, from).map_err(RunError::Recorder),
+            Event::Departure { link } => return self.network.depart(now, link).map_err(RunError::Recorder),
+            Event::Hop { link } => return self.hop(now, link),
             Event::Arrival { connection, .. }
             | Event::Overtaking { connection, .. }
             | Event::Delivery { connection, .. }
@@ -116,7 +133,7 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
         };
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         match event {
-            Event::Reach | Event::Start | Event::Departure { .. } => {}
+            Event::Reach | Event::Start | Event::Departure { .. } | Event::Hop { .. } => {}
             Event::Arrival { sender, .. } => {
                 connection.arrive(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
             }
@@ -132,29 +149,43 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
         Ok(())
     }
 
+    /// Packets that have crossed `link` reach the next ones.
+    fn hop(&mut self, now: Time, link: LinkNumber) -> Result<(), RunError<W, R::Error>> {
+        while let Some(packet) = self.network.arrived(now, link) {
+            let slot = packet.connection;
+            let Some(connection) = &mut self.connections[slot as usize] else { continue };
+            connection.hop(link, packet, now, &mut self.network).map_err(RunError::Recorder)?;
+            if connection.is_over() {
+                self.remove(slot)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Schedules the SYN of the vector that is within reach, and reads the next.
     fn reach(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
-        let Some(vector) = self.workload.next.take() else { return Ok(()) };
+        let Some(Classed { vector, class }) = self.workload.next.take() else { return Ok(()) };
         let config = self.network.config;
-        let delays = PathDelays::new(&vector, config.placement, config.bottleneck.delay, config.unknown_rtt)
+        let delays = PathDelays::new(&vector, config.placement, config.propagation(class), config.unknown_rtt)
             .with(&config.rules.values(config.seed, &vector));
         let lead = delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD);
         let syn = vector.start.before(lead).max(now);
         self.network.events.push(syn, Event::Start);
-        self.within_reach.insert((syn, self.workload.read), vector);
+        self.within_reach.insert((syn, self.workload.read), Classed { vector, class });
         self.advance_workload()
     }
 
     /// Starts the connection that is due.
     fn start(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
-        let Some((_, vector)) = self.within_reach.pop_first() else { return Ok(()) };
+        let Some((_, classed)) = self.within_reach.pop_first() else { return Ok(()) };
         let config = self.network.config;
-        let values = config.rules.values(config.seed, &vector);
+        let (vector, id) = (&classed.vector, classed.vector.id);
+        let values = config.rules.values(config.seed, vector);
         if let Some(flows) = &mut self.network.flows {
-            let flow = flows.open(now, vector.id, values);
-            self.network.recorder.flow(vector.id, flow).map_err(RunError::Recorder)?;
+            let flow = flows.open(now, id, values);
+            self.network.recorder.flow(id, flow).map_err(RunError::Recorder)?;
         }
-        let mut connection = Connection::new(vector, now, config, &values);
+        let mut connection = Connection::new(classed, now, config, &values);
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.connections.push(None);
             u32::try_from(self.connections.len() - 1).expect("fewer than 2^32 connections at once")
@@ -173,7 +204,11 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
 
     /// Reads the next vector and schedules its turn, if it starts in the window.
     fn advance_workload(&mut self) -> Result<(), RunError<W, R::Error>> {
-        while let Some(vector) = self.workload.vectors.next().transpose().map_err(RunError::Workload)? {
+        while let Some(next) = self.workload.vectors.next().transpose().map_err(RunError::Workload)? {
+            let Classed { vector, class } = next.into();
+            if usize::from(class) >= self.network.config.ways.len() {
+                return Err(ConfigError::Way { class: class.into() }.into());
+            }
             let (start, previous) = (vector.start, self.workload.last_start);
             if start < previous {
                 return Err(RunError::Unsorted { id: vector.id, start, previous });
@@ -187,7 +222,7 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
                 continue;
             }
             self.workload.read += 1;
-            self.workload.next = Some(vector);
+            self.workload.next = Some(Classed { vector, class });
             self.network.events.push(start.before(MAX_LEAD), Event::Reach);
             break;
         }
@@ -238,9 +273,10 @@ impl<W, R: Recorder, V: Iterator<Item = Result<ConnectionVector, W>>> Simulation
         let covered = if self.summary.interrupted { end } else { end.max(window_end) };
         self.network.finish(end, covered).map_err(RunError::Recorder)?;
         self.summary.end = end;
+        self.summary.links = self.network.other_links();
         self.summary.directions = std::mem::take(&mut self.network.directions);
         for (from, direction) in ["left", "right"].into_iter().zip(&self.summary.directions) {
-            let gone = direction.dropped.total() + direction.lost.total();
+            let gone = direction.dropped.total() + direction.lost.total() + direction.lost_elsewhere;
             let (sent, accounted) =
                 (direction.sent + direction.duplicated, direction.delivered + gone + direction.in_flight);
             if accounted != sent {

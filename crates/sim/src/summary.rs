@@ -11,8 +11,10 @@ use crate::config::ConfigError;
 pub struct Summary {
     /// Connections by how they ended.
     pub connections: ConnectionCounts,
-    /// The link from left to right and from right to left.
+    /// The bottleneck from left to right and from right to left.
     pub directions: [Direction; 2],
+    /// The other links, in the order of [`Config::links`](crate::Config::links).
+    pub links: Vec<LinkCounts>,
     /// Events taken from the event queue.
     pub events: u64,
     /// When the last event happened, or the run was cut.
@@ -54,7 +56,18 @@ impl ConnectionCounts {
     }
 }
 
-/// One direction of the link.
+/// What a link beside the bottleneck did.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct LinkCounts {
+    /// Packets that reached its queue.
+    pub offered: PacketCounts,
+    /// Of them, packets dropped at the queue.
+    pub dropped: PacketCounts,
+    /// The queue over the window, from exact times.
+    pub link: LinkStatistics,
+}
+
+/// One direction of the bottleneck, and of the packets that come from its side.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Direction {
     /// Packets that reached the queue.
@@ -73,6 +86,8 @@ pub struct Direction {
     pub lost: PacketCounts,
     /// Packets that arrived at the other end.
     pub delivered: u64,
+    /// Packets that links beside the bottleneck dropped.
+    pub lost_elsewhere: u64,
     /// Packets anywhere between the ends when the run was cut.
     pub in_flight: u64,
     /// The queue over the window, from exact times.

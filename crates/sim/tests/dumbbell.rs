@@ -13,7 +13,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
 use flowloom_core::wire::Flags;
 use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Pattern, Protocol, Side};
-use flowloom_sim::{Bottleneck, Config, ConfigError, RunError, Summary, run};
+use flowloom_sim::{Config, ConfigError, LinkConfig, RunError, Summary, run};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -223,7 +223,7 @@ fn adds_up(queue: Discipline) {
         })
         .collect();
     let mut config = Config::new("10mbit".parse().unwrap(), ms(2_000));
-    config.bottleneck = Bottleneck { delay: ms(3), queue, ..Bottleneck::new(config.bottleneck.rate) };
+    config.bottleneck = LinkConfig { delay: ms(3), queue, ..LinkConfig::new(config.bottleneck.rate) };
     config.drain = ms(1_000);
     let (summary, log) = simulate(&vectors, &config);
     assert!(summary.connections.unfinished > 0 && summary.connections.completed > 0, "{:?}", summary.connections);

@@ -89,25 +89,48 @@ impl Leg {
     }
 }
 
-/// The delays of a connection on either side of a link with propagation.
+/// What the links between two ends take by themselves, without queueing or transmission, on either side of the monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Propagation {
+    /// Between the left end and the monitor.
+    pub left: Leg,
+    /// Between the right end and the monitor.
+    pub right: Leg,
+}
+
+impl Propagation {
+    /// Of a single link, `one_way` each way, with the monitor at its left end.
+    pub fn of_link(one_way: Duration) -> Propagation {
+        Propagation { left: Leg::default(), right: Leg { to_link: one_way, from_link: one_way } }
+    }
+
+    fn of(&self, side: LinkSide) -> Leg {
+        match side {
+            LinkSide::Left => self.left,
+            LinkSide::Right => self.right,
+        }
+    }
+}
+
+/// The delays of a connection on either side of links with propagation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathDelays {
     legs: PerSide<Leg>,
-    propagation: Duration,
+    propagation: Propagation,
 }
 
 impl PathDelays {
-    /// Lays out `vector`'s round-trip time around a monitor at the left end of a link of `propagation` each way.
+    /// Lays out `vector`'s round-trip time around the monitor, beside the `propagation` of the links.
     ///
-    /// A transit time is halved, half each way; the right side's includes the link. If one side's transit time is not
+    /// A transit time is halved, half each way, and includes the links on that side. If one side's transit time is not
     /// known the known one is the whole round trip (methods A.6) and stays on its side, so that the waits it was measured
     /// with keep their meaning. If none is known the round-trip time that the source states, or else `unknown_rtt`, is
     /// split half and half.
-    /// A right side nearer than the link is long gets no delay beyond the link: [`Self::rtt`] tells what came of it.
+    /// A side nearer than its links are long gets no delay beyond them: [`Self::rtt`] tells what came of it.
     pub fn new(
         vector: &ConnectionVector,
         placement: Placement,
-        propagation: Duration,
+        propagation: Propagation,
         unknown_rtt: Duration,
     ) -> PathDelays {
         let measured =
@@ -122,12 +145,12 @@ impl PathDelays {
             }
         };
         let mut legs = transits.map(|transit| Leg { from_link: transit / 2, to_link: transit - transit / 2 });
-        let right = match vector.initiator_side {
-            LinkSide::Left => &mut legs.acceptor,
-            LinkSide::Right => &mut legs.initiator,
-        };
-        right.from_link = right.from_link.saturating_sub(propagation);
-        right.to_link = right.to_link.saturating_sub(propagation);
+        for (side, from) in [(Side::Initiator, vector.initiator_side), (Side::Acceptor, vector.initiator_side.other())]
+        {
+            let links = propagation.of(from);
+            legs[side].to_link = legs[side].to_link.saturating_sub(links.to_link);
+            legs[side].from_link = legs[side].from_link.saturating_sub(links.from_link);
+        }
         PathDelays { legs, propagation }
     }
 
@@ -149,17 +172,15 @@ impl PathDelays {
         self.legs[side]
     }
 
-    /// From `side`, which is on the side `from` of the link, to the monitor at the link's left end.
+    /// From `side`, which is on the side `from` of the link, to the monitor.
     pub fn to_monitor(&self, side: Side, from: LinkSide) -> Duration {
-        match from {
-            LinkSide::Left => self.legs[side].to_link,
-            LinkSide::Right => self.legs[side].to_link + self.propagation,
-        }
+        self.legs[side].to_link + self.propagation.of(from).to_link
     }
 
     /// The round-trip time without any queueing or transmission.
     pub fn rtt(&self) -> Duration {
-        self.legs.initiator.round_trip() + self.legs.acceptor.round_trip() + self.propagation * 2
+        let Propagation { left, right } = self.propagation;
+        self.legs.initiator.round_trip() + self.legs.acceptor.round_trip() + left.round_trip() + right.round_trip()
     }
 }
 
@@ -191,7 +212,12 @@ mod tests {
     }
 
     fn delays(vector: &ConnectionVector, propagation: u64) -> PathDelays {
-        PathDelays::new(vector, Placement::Measured, Duration::from_nanos(propagation), Duration::from_nanos(101))
+        PathDelays::new(
+            vector,
+            Placement::Measured,
+            Propagation::of_link(Duration::from_nanos(propagation)),
+            Duration::from_nanos(101),
+        )
     }
 
     fn leg(to_link: u64, from_link: u64) -> Leg {
@@ -257,7 +283,7 @@ mod tests {
         let stated =
             ConnectionVector { stated_rtt: Some(Duration::from_nanos(41)), ..vector(None, None, LinkSide::Left) };
         for placement in [Placement::Measured, Placement::Middle] {
-            let delays = PathDelays::new(&stated, placement, Duration::ZERO, Duration::from_nanos(101));
+            let delays = PathDelays::new(&stated, placement, Propagation::default(), Duration::from_nanos(101));
             assert_eq!(delays.rtt(), Duration::from_nanos(41), "{placement:?}");
             assert_eq!((delays.leg(Side::Initiator), delays.leg(Side::Acceptor)), (leg(10, 10), leg(11, 10)));
         }
@@ -313,7 +339,7 @@ mod tests {
     #[test]
     fn in_the_middle_keeps_the_round_trip_time() {
         let vector = vector(Some(11), Some(22), LinkSide::Left);
-        let path = PathDelays::new(&vector, Placement::Middle, Duration::ZERO, Duration::ZERO);
+        let path = PathDelays::new(&vector, Placement::Middle, Propagation::default(), Duration::ZERO);
         assert_eq!((path.leg(Side::Initiator), path.leg(Side::Acceptor)), (leg(8, 8), leg(9, 8)));
         assert_eq!(path.rtt(), Duration::from_nanos(33));
     }

@@ -10,7 +10,7 @@ pub mod schedule;
 pub mod token_bucket;
 pub mod transmitter;
 
-pub use delay_box::{DelayBox, PathDelays, Placement};
+pub use delay_box::{DelayBox, Leg, PathDelays, Placement, Propagation};
 pub use impairments::{Fate, Impaired, Impairments, Jitter, Reorder, Reordering};
 pub use link::{Link, LinkEvent, Offered, Passage};
 pub use link_statistics::LinkStatistics;
