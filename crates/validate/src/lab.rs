@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use flowloom_core::path::{Link, LinkEvent, Loss, LossModel, Offered, Passage};
 use flowloom_core::queue::Packet;
 use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::tcp::congestion::Setup;
 use flowloom_core::tcp::{Config, Endpoint, Limits, Segment};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::Ecn;
@@ -135,8 +136,8 @@ impl Lab {
             Pair {
                 flow: flow.clone(),
                 ends: [
-                    end(Endpoint::connect(&flow.tcp, limits).with_stream(id, &flow.tcp)),
-                    end(Endpoint::listen(&flow.tcp, limits).with_stream(id, &flow.tcp)),
+                    end(Endpoint::connect(&flow.tcp, limits).with_stream(Setup { seed, stream: id }, &flow.tcp)),
+                    end(Endpoint::listen(&flow.tcp, limits).with_stream(Setup { seed, stream: id }, &flow.tcp)),
                 ],
                 loss: Loss::new(&self.loss, Stream::new(seed, Purpose::Loss, id)),
             }
