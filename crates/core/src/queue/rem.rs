@@ -48,6 +48,8 @@ pub struct Rem {
     stream: Stream,
     timer: Periodic,
     price: f64,
+    /// What the price makes of it; kept, as the price changes more seldom than packets come.
+    probability: f64,
     /// Packets at the last update.
     last: u64,
 }
@@ -66,7 +68,7 @@ impl Rem {
         if !(params.phi > 1.0 && params.phi.is_finite()) {
             return Err(ParameterError::new("phi", format!("of {} must be above 1", params.phi)));
         }
-        Ok(Rem { params, stream, timer: Periodic::new(params.interval), price: 0.0, last: 0 })
+        Ok(Rem { params, stream, timer: Periodic::new(params.interval), price: 0.0, probability: 0.0, last: 0 })
     }
 
     /// The price.
@@ -75,8 +77,8 @@ impl Rem {
     }
 
     /// The probability with which an arriving packet is marked or dropped.
-    pub fn probability(&self) -> f64 {
-        1.0 - libm::pow(self.params.phi, -self.price)
+    pub const fn probability(&self) -> f64 {
+        self.probability
     }
 }
 
@@ -84,7 +86,7 @@ impl Admit for Rem {
     fn arrive(&mut self, packet: &Packet, arrival: &Arrival) -> Verdict {
         if !arrival.has_room(self.params.limit, packet) {
             Verdict::Drop(DropReason::QueueFull)
-        } else if self.price > 0.0 && self.stream.uniform() < self.probability() {
+        } else if self.probability > 0.0 && self.stream.uniform() < self.probability {
             Verdict::signal(packet, self.params.ecn)
         } else {
             Verdict::Take
@@ -92,7 +94,8 @@ impl Admit for Rem {
     }
 
     fn advance(&mut self, until: Time, waiting: Backlog) {
-        let Rem { params, timer, price, last, .. } = self;
+        let Rem { params, timer, price, probability, last, .. } = self;
+        let before = *price;
         timer.run(until, || {
             let (queue, before) = (waiting.packets as f64, *last as f64);
             let mismatch = queue - (1.0 - params.alpha) * before - params.alpha * params.target as f64;
@@ -101,6 +104,9 @@ impl Admit for Rem {
             (*price, *last) = (next, waiting.packets);
             changed
         });
+        if *price != before {
+            *probability = 1.0 - libm::pow(params.phi, -*price);
+        }
     }
 }
 
