@@ -20,9 +20,12 @@ mod drawn;
 mod path;
 #[path = "experiment/queue.rs"]
 mod queue;
+#[path = "experiment/tcp.rs"]
+mod tcp;
 
 pub use path::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use queue::Queue;
+pub use tcp::Tcp;
 
 /// A quantity kept with the words the user chose, so that the resolved experiment reads as it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -295,40 +298,6 @@ impl Default for Bottleneck {
     }
 }
 
-/// `[tcp]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Tcp {
-    /// Congestion control.
-    pub congestion: Congestion,
-    /// Initial window in segments (RFC 6928: 10); 0 takes RFC 5681's 2 to 4.
-    pub initial_window: u16,
-    /// Delayed acknowledgement timer, or "off".
-    pub delayed_ack: Quantity<Optional<Duration>>,
-    /// Smallest retransmission timeout, and smallest margin of it over the smoothed round-trip time (Linux: 200 ms).
-    pub rto_min: Quantity<Duration>,
-}
-
-impl Default for Tcp {
-    fn default() -> Tcp {
-        Tcp {
-            congestion: Congestion::Reno,
-            initial_window: 10,
-            delayed_ack: Quantity::of("40ms"),
-            rto_min: Quantity::of("200ms"),
-        }
-    }
-}
-
-/// Congestion controls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Congestion {
-    /// RFC 5681 with NewReno recovery, RFC 6582.
-    #[default]
-    Reno,
-}
-
 /// `[measure]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -408,6 +377,7 @@ impl Experiment {
             ("measure.queue-every", self.measure.queue_every.value),
             ("measure.throughput-every", self.measure.throughput_every.value),
             ("tcp.rto-min", self.tcp.rto_min.value),
+            ("tcp.rto-initial", self.tcp.rto_initial.value),
         ];
         if let Some((key, _)) = positive.iter().find(|(_, value)| value.is_zero()) {
             return Err(format!("{key} must be above zero"));
@@ -437,6 +407,7 @@ impl Experiment {
         if self.tcp.initial_window > 1_000 {
             return Err(format!("tcp.initial-window of {} segments is above 1000", self.tcp.initial_window));
         }
+        self.tcp.check()?;
         if self.run.seeds.is_empty() {
             return Err("run.seeds is empty: nothing to run".to_owned());
         }
@@ -551,6 +522,11 @@ mod tests {
             ("[tcp]\ninitial-window = -1\n", "x.toml:2"),
             ("[tcp]\ninitial-window = 5000\n", "tcp.initial-window of 5000 segments"),
             ("[tcp]\nrto-min = \"0ms\"\n", "tcp.rto-min must be above zero"),
+            ("[tcp]\nrto-initial = \"0ms\"\n", "tcp.rto-initial must be above zero"),
+            ("[tcp]\nrecovery = \"rack\"\n", "tcp.recovery = \"rack\" needs SACK"),
+            ("[tcp]\nprofile = \"linux\"\ncongestion = \"cubik\"\n", "did you mean \"cubic\"?"),
+            ("[tcp]\nprofile = \"freebsd\"\n", "known: plain, rfc, bsd-2008, linux"),
+            ("[tcp]\nsak = \"on\"\n", "did you mean \"sack\"?"),
             ("[measure]\nduration = \"0s\"\n", "measure.duration must be above zero"),
             ("[measure]\nwindow = [\"50min\", \"10min\"]\n", "measure.window ends at 10min, before"),
             ("[run]\nseeds = []\n", "run.seeds is empty"),

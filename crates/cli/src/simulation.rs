@@ -6,7 +6,6 @@ use std::sync::Arc;
 use flowloom_core::extract::TrafficSeries;
 use flowloom_core::model::{Correction, ReplayModel, Waits};
 use flowloom_core::path::{Placement, Rules, Trace};
-use flowloom_core::tcp;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
@@ -48,11 +47,6 @@ pub fn config(
             experiment::Correction::Ostt => Correction::Ostt,
         },
     };
-    let initial_window = match experiment.tcp.initial_window {
-        0 => tcp::InitialWindow::Rfc5681,
-        segments => tcp::InitialWindow::Segments(segments),
-    };
-    let defaults = tcp::Config::default();
     if let Some([start, end]) = &experiment.measure.window
         && end.value > window
     {
@@ -80,12 +74,7 @@ pub fn config(
         },
         path: experiment.network.path.impairments(),
         rules: Rules::new(experiment.network.delay_box.iter().map(DelayBox::rule).collect()),
-        tcp: tcp::Config {
-            initial_window,
-            delayed_ack: experiment.tcp.delayed_ack.value.0,
-            rto: tcp::RtoConfig::with_margin(experiment.tcp.rto_min.value),
-            ..defaults
-        },
+        tcp: experiment.tcp.config(),
         replay: ReplayModel { waits, lead_in: experiment.workload.lead_in, t_close: experiment.workload.t_close },
         placement: Placement::Measured,
         unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),

@@ -1,6 +1,6 @@
 //! What connections share, and the little that is one connection's own.
 
-use super::congestion::Algorithm;
+use super::congestion::{Algorithm, CubicParameters};
 use crate::time::Duration;
 
 /// The parameters of TCP that connections of a run share. Immutable; passed into every call. A run may have several,
@@ -32,6 +32,16 @@ pub struct Config {
     pub timestamps: bool,
     /// Offer selective acknowledgements, and which to send. Default off.
     pub sack: Sack,
+    /// Where SACK is agreed, tell losses by time (RACK-TLP, RFC 8985), not by what was acknowledged above them (RFC 6675).
+    /// Default off.
+    pub rack: bool,
+    /// Where SACK is agreed, spread what recovery sends over a round trip (RFC 6937). Default on.
+    pub prr: bool,
+    /// Send a new segment for each of the first two duplicate acknowledgements (RFC 3042). Default off.
+    pub limited_transmit: bool,
+    /// Pace algorithms that have no rate of their own as Linux does, at 200 % of the window a round trip in slow start and
+    /// 120 % after. Default off.
+    pub pacing: bool,
     /// Offer ECN (RFC 3168), and how marks are echoed. Default off.
     pub ecn: EcnEcho,
     /// Timeouts in a row after which a connection that never was established gives up. Default 6.
@@ -53,9 +63,83 @@ impl Default for Config {
             window_scaling: true,
             timestamps: false,
             sack: Sack::Off,
+            rack: false,
+            prr: true,
+            limited_transmit: false,
+            pacing: false,
             ecn: EcnEcho::Off,
             syn_retries: 6,
             data_retries: 15,
+        }
+    }
+}
+
+/// Sets of values that belong together. Both ends of a connection have the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// What Flowloom does unless told otherwise: NewReno without options but window scaling, initial window 10,
+    /// acknowledgements delayed by 40 ms, timeouts at least 200 ms above the round-trip time.
+    #[default]
+    Plain,
+    /// The standards track, without what is experimental: NewReno (RFC 5681, 6582) with SACK (RFC 2018, 2883, 6675),
+    /// limited transmit (RFC 3042), timestamps and window scaling (RFC 7323), timeouts of RFC 6298 (1 s at least), initial
+    /// window of RFC 5681 (2 to 4 segments, not the 10 of the experimental RFC 6928), proportional rate reduction (RFC 6937),
+    /// acknowledgements of every second segment delayed by 200 ms (RFC 1122 wants less than 500 ms).
+    Rfc,
+    /// FreeBSD 6, on which the published usernet experiments ran: NewReno with SACK, no D-SACK, initial window of RFC
+    /// 3390, limited transmit, timestamps, acknowledgements delayed by 100 ms (`net.inet.tcp.delacktime`), timeouts at least
+    /// 30 ms (`rexmit_min`) and 200 ms more than estimated (`rexmit_slop`), 3 s before the first sample.
+    Bsd2008,
+    /// Linux as it comes: CUBIC with HyStart++, initial window 10, slow start by all that is acknowledged, SACK with D-SACK,
+    /// RACK-TLP, PRR, timestamps (of 1 ms), 16 quick acknowledgements, then delayed by 40 ms (TCP_DELACK_MIN), timeouts at
+    /// least 200 ms above the round-trip time (TCP_RTO_MIN), 120 s at most (TCP_RTO_MAX). ECN is granted but not asked for,
+    /// so it is off where both ends are alike. No pacing without the fq discipline; BBR paces itself.
+    Linux,
+}
+
+impl Config {
+    /// The values of `profile`.
+    pub fn of(profile: Profile) -> Config {
+        let plain = Config {
+            initial_window: InitialWindow::Segments(10),
+            delayed_ack: Some(Duration::from_millis(40)),
+            rto: RtoConfig::with_margin(Duration::from_millis(200)),
+            ..Config::default()
+        };
+        let rfc = Config {
+            delayed_ack: Some(Duration::from_millis(200)),
+            timestamps: true,
+            sack: Sack::WithDuplicates,
+            limited_transmit: true,
+            ..Config::default()
+        };
+        match profile {
+            Profile::Plain => plain,
+            Profile::Rfc => rfc,
+            Profile::Bsd2008 => Config {
+                delayed_ack: Some(Duration::from_millis(100)),
+                sack: Sack::On,
+                prr: false,
+                rto: RtoConfig {
+                    initial: Duration::from_secs(3),
+                    min: Duration::from_millis(30),
+                    max: Duration::from_secs(64),
+                    slop: Duration::from_millis(200),
+                    ..RtoConfig::default()
+                },
+                ..rfc
+            },
+            Profile::Linux => Config {
+                congestion: Algorithm::Cubic(CubicParameters::default()),
+                slow_start_limit: None,
+                quick_acks: 16,
+                timestamps: true,
+                sack: Sack::WithDuplicates,
+                rack: true,
+                limited_transmit: true,
+                rto: RtoConfig { max: Duration::from_secs(120), ..plain.rto },
+                ..plain
+            },
         }
     }
 }
@@ -117,6 +201,8 @@ pub struct RtoConfig {
     pub max: Duration,
     /// Clock granularity G, the least margin over the smoothed round-trip time.
     pub granularity: Duration,
+    /// Added to every timeout that follows a sample (FreeBSD: 200 ms, `net.inet.tcp.rexmit_slop`). Default 0.
+    pub slop: Duration,
 }
 
 impl RtoConfig {
@@ -135,6 +221,7 @@ impl Default for RtoConfig {
             min: Duration::from_secs(1),
             max: Duration::from_secs(60),
             granularity: Duration::from_millis(1),
+            slop: Duration::ZERO,
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroU16;
 
-use super::config::{Config, EcnEcho, Limits, Sack};
+use super::agreed::Agreed;
+use super::config::{Config, Limits};
 use super::congestion::WindowCause;
 use super::receiver::Receiver;
 use super::segment::{SackBlocks, Segment, Timestamps};
@@ -58,34 +59,6 @@ pub struct Endpoint {
     reset_due: bool,
     reset_received: bool,
     own_mss: NonZeroU16,
-}
-
-/// What this end offers; once the SYNs have met, what both do.
-#[derive(Clone, Copy, Debug)]
-struct Agreed {
-    window_scaling: bool,
-    timestamps: bool,
-    sack: bool,
-    ecn: bool,
-}
-
-impl Agreed {
-    fn offer(config: &Config) -> Agreed {
-        Agreed {
-            window_scaling: config.window_scaling,
-            timestamps: config.timestamps,
-            sack: config.sack != Sack::Off,
-            ecn: config.ecn != EcnEcho::Off,
-        }
-    }
-
-    /// What is left of it with this SYN or SYN/ACK. RFC 3168 section 6.1.1: ECE and CWR ask for ECN, ECE alone grants it.
-    fn restrict(&mut self, syn: &Segment) {
-        self.window_scaling &= syn.window_scale.is_some();
-        self.timestamps &= syn.timestamps.is_some();
-        self.sack &= syn.sack_permitted;
-        self.ecn &= syn.flags.ece() && syn.flags.cwr() != syn.flags.ack();
-    }
 }
 
 impl Endpoint {
@@ -200,7 +173,7 @@ impl Endpoint {
         }
         self.take_syn(segment, config);
         if acceptable {
-            self.sender.handle_ack(now, 1, false, config);
+            self.sender.handle_ack(now, segment, false, self.agreed, config);
             self.establish(config);
             self.receiver.ack_at_once();
         } else {
@@ -246,7 +219,7 @@ impl Endpoint {
         if ack >= self.sender.unacknowledged() && !flags.syn() {
             self.sender.set_peer_window(segment.window);
         }
-        self.sender.handle_ack(now, ack, duplicate, config);
+        self.sender.handle_ack(now, segment, duplicate, self.agreed, config);
         if self.state == State::SynReceived && self.sender.syn_acknowledged() {
             self.establish(config);
         }
@@ -266,7 +239,7 @@ impl Endpoint {
     /// Serves the timers that are due.
     pub fn handle_timeout(&mut self, now: Time, config: &Config) {
         self.receiver.handle_timeout(now);
-        if self.sender.handle_timeout(now, config) {
+        if self.sender.handle_timeout(now, self.agreed, config) {
             self.die();
         }
     }
@@ -290,7 +263,7 @@ impl Endpoint {
             return Some(self.segment(now, self.sender.highest(), 0, flags, up_to));
         }
         let may_send_data = self.state == State::Synchronised;
-        let piece = self.sender.poll(now, may_send_data, self.receiver.sack_bytes(), config);
+        let piece = self.sender.poll(now, may_send_data, self.receiver.sack_bytes(), self.agreed, config);
         let Some(piece) = piece else {
             return self.receiver.ack_is_due().then(|| {
                 let echo = if self.receiver.echoes() { Flags::ECE } else { 0 };
@@ -311,11 +284,18 @@ impl Endpoint {
         } else if self.receiver.echoes() {
             flags |= Flags::ECE;
         }
+        let mut ecn = Ecn::NotEct;
         if piece.payload_bytes > 0 {
             self.receiver.payload_sent(now, config);
+            // RFC 3168 sections 6.1.2 and 6.1.5: only data that is new is ECN-capable, and tells of a reduction.
+            if piece.new && self.agreed.ecn {
+                ecn = Ecn::Ect0;
+                flags |= if self.sender.take_reduction() { Flags::CWR } else { 0 };
+            }
         }
         let acknowledgement = if self.state == State::SynSent { 0 } else { self.receiver.acknowledge() };
-        Some(self.segment(now, piece.start, piece.payload_bytes, flags, acknowledgement))
+        let segment = self.segment(now, piece.start, piece.payload_bytes, flags, acknowledgement);
+        Some(Segment { ecn, ..segment })
     }
 
     fn segment(&mut self, now: Time, sequence: u64, payload_bytes: u32, flags: u8, acknowledgement: u64) -> Segment {

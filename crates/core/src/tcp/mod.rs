@@ -10,23 +10,33 @@
 //! | file | holds |
 //! |---|---|
 //! | `endpoint` | states of RFC 9293, the calls |
-//! | `sender` | what is sent when: windows, loss recovery, retransmission timer |
-//! | `receiver` | reassembly, acknowledgements, the advertised window |
-//! | `snapshot` | what a sender tells of itself |
+//! | `agreed` | what the SYNs settle |
+//! | `sender` | what is sent when: windows, recovery without SACK, retransmission timer, pacing |
+//! | `sender/repair` | recovery over SACK (RFC 6675), RACK-TLP (RFC 8985) |
+//! | `scoreboard` | what became of everything outstanding |
+//! | `prr` | how much recovery sends (RFC 6937) |
+//! | `rack` | reordering window and probes |
+//! | `rate` | delivery rate samples |
+//! | `receiver` | reassembly, acknowledgements and what they carry, the advertised window |
 //! | `rto` | round-trip time and retransmission timeout of RFC 6298 |
 //! | `congestion` | one file per congestion control |
 
 pub mod congestion;
 
+mod agreed;
 mod config;
 mod endpoint;
+mod prr;
+mod rack;
+mod rate;
 mod receiver;
 mod rto;
+mod scoreboard;
 mod segment;
 mod sender;
 mod snapshot;
 
-pub use config::{Config, EcnEcho, InitialWindow, Limits, RtoConfig, Sack};
+pub use config::{Config, EcnEcho, InitialWindow, Limits, Profile, RtoConfig, Sack};
 pub use endpoint::Endpoint;
 pub use segment::{SackBlocks, Segment, Timestamps};
 pub use snapshot::{Phase, Snapshot};

@@ -85,17 +85,14 @@ impl OutOfOrder {
 pub(super) struct Receiver {
     /// RCV.NXT: the next offset expected.
     next: u64,
-    /// The acknowledgement number last sent.
-    acknowledged: u64,
     out_of_order: Option<Box<OutOfOrder>>,
     delayed: Deadline,
-    /// Everything before this offset is to be acknowledged apart, with the opposite echo (RFC 8257 section 3.2); 0 if
-    /// nothing is.
-    apart: u64,
     /// When payload last arrived.
     last_arrival: Time,
     /// TS.Recent of RFC 7323.
     pub(super) recent_timestamp: u32,
+    /// Bytes of the stream, SYN and FIN counted, not acknowledged yet; never more than a window.
+    owed: u32,
     /// What this end would advertise if any value could be expressed.
     max_window: u32,
     /// Full-sized segments of this connection.
@@ -108,6 +105,8 @@ pub(super) struct Receiver {
     interactive: bool,
     ack_now: bool,
     fin_received: bool,
+    /// What was acknowledged last is to be told apart from what follows, with the opposite echo (RFC 8257 section 3.2).
+    apart: bool,
     /// Marks are to be told.
     echo: bool,
     /// SACK is agreed.
@@ -123,12 +122,11 @@ impl Receiver {
     pub(super) fn new(limits: Limits) -> Receiver {
         Receiver {
             next: 0,
-            acknowledged: 0,
             out_of_order: None,
             delayed: Deadline::NONE,
-            apart: 0,
             last_arrival: Time::ZERO,
             recent_timestamp: 0,
+            owed: 0,
             max_window: limits.max_window,
             mss: limits.mss,
             shift: 0,
@@ -136,6 +134,7 @@ impl Receiver {
             interactive: false,
             ack_now: false,
             fin_received: false,
+            apart: false,
             echo: false,
             sack: false,
         }
@@ -163,6 +162,7 @@ impl Receiver {
     /// The peer's SYN arrived.
     pub(super) fn take_syn(&mut self) {
         self.next = 1;
+        self.owed = 1;
     }
 
     /// The shift in effect.
@@ -188,6 +188,11 @@ impl Receiver {
         self.next.saturating_sub(1 + u64::from(self.fin_received))
     }
 
+    /// The acknowledgement number last sent.
+    fn acknowledged(&self) -> u64 {
+        self.next - u64::from(self.owed)
+    }
+
     pub(super) fn ack_at_once(&mut self) {
         self.ack_now = true;
     }
@@ -198,8 +203,7 @@ impl Receiver {
 
     /// The acknowledgement that is owed apart, and its echo.
     pub(super) fn take_apart(&mut self) -> Option<(u64, bool)> {
-        let apart = std::mem::take(&mut self.apart);
-        (apart != 0).then_some((apart, !self.echo))
+        std::mem::take(&mut self.apart).then_some((self.acknowledged(), !self.echo))
     }
 
     /// Whether acknowledgements carry the ECN echo.
@@ -246,12 +250,12 @@ impl Receiver {
 
     /// A segment carrying RCV.NXT goes out: whatever acknowledgement was owed is paid.
     pub(super) fn acknowledge(&mut self) -> u64 {
-        if self.acknowledged < self.next && self.next > 1 {
+        if self.owed > 0 && self.next > 1 {
             self.quick_acks = self.quick_acks.saturating_sub(1);
         }
         self.ack_now = false;
         self.delayed = Deadline::NONE;
-        self.acknowledged = self.next;
+        self.owed = 0;
         self.next
     }
 
@@ -270,8 +274,9 @@ impl Receiver {
             EcnEcho::EachMark => {
                 if marked != self.echo {
                     // What arrived before is acknowledged as it was, unless that was done already.
-                    if self.acknowledged < self.next {
-                        self.apart = self.acknowledge();
+                    if self.owed > 0 {
+                        self.acknowledge();
+                        self.apart = true;
                     }
                     self.echo = marked;
                 }
@@ -288,7 +293,7 @@ impl Receiver {
     pub(super) fn take_timestamp(&mut self, segment: &Segment) {
         if let Some(timestamps) = segment.timestamps {
             let later = timestamps.value.get().wrapping_sub(self.recent_timestamp) as i32 >= 0;
-            if segment.sequence <= self.acknowledged && (later || self.recent_timestamp == 0) {
+            if segment.sequence <= self.acknowledged() && (later || self.recent_timestamp == 0) {
                 self.recent_timestamp = timestamps.value.get();
             }
         }
@@ -342,6 +347,7 @@ impl Receiver {
             self.ack_now = true;
             return;
         }
+        let before = self.next;
         self.next = self.next.max(end);
         let mut fin = fin;
         if let Some(ahead) = &mut self.out_of_order {
@@ -365,7 +371,8 @@ impl Receiver {
         }
         // RFC 5681 section 4.2: at least every second full-sized segment; and never so late that a sender whose
         // whole window is less than two segments waits for the timer.
-        let owed = self.next - self.acknowledged;
+        self.owed = self.owed.saturating_add((self.next - before) as u32);
+        let owed = u64::from(self.owed);
         match config.delayed_ack {
             Some(delay)
                 if owed <= u64::from(self.mss)

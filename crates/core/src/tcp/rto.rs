@@ -43,7 +43,7 @@ impl Rto {
             self.variation = (self.variation * 3 + deviation) / 4;
             self.smoothed = (self.smoothed * 7 + sample) / 8;
         }
-        let timeout = self.smoothed + config.granularity.max(self.variation * 4);
+        let timeout = self.smoothed + config.granularity.max(self.variation * 4) + config.slop;
         self.timeout = timeout.max(config.min).min(config.max);
     }
 

@@ -1,11 +1,25 @@
 //! The sending half: what goes out when, loss recovery, and the retransmission timer.
 
+mod repair;
+
+use repair::{Repair, take_blocks};
+
+use super::agreed::Agreed;
 use super::config::{Config, Limits};
 use super::congestion::{Ack, Cause, Congestion, Recovery, Setup, Window, WindowCause};
+use super::rack::Rack;
+use super::rate::RateSampler;
 use super::rto::Rto;
-use super::segment::Timestamps;
+use super::scoreboard::{Delivery, Scoreboard, Stamp};
+use super::segment::{Segment, Timestamps};
 use super::snapshot::{Phase, Snapshot};
 use crate::time::{Duration, Time};
+
+/// Duplicate acknowledgements that are a loss (RFC 5681 section 3.2).
+const DUPLICATE_THRESHOLD: u8 = 3;
+
+/// Segments that leave before pacing begins, as in Linux (TCP_INIT_CWND).
+const UNPACED: u64 = 10;
 
 /// An optional point in time in eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +64,8 @@ pub(super) struct Sender {
     recovery_window: u32,
     /// The peer's advertised window, in bytes.
     peer_window: u32,
+    /// What few connections need at any time.
+    repair: Option<Box<Repair>>,
     rto: Rto,
     /// The offset whose acknowledgement ends the round-trip measurement under way; 0 if none is.
     timed_end: u64,
@@ -68,6 +84,9 @@ pub(super) struct Sender {
     /// A partial acknowledgement has arrived in this recovery.
     partial_ack_seen: bool,
     fin_wanted: bool,
+    /// Bytes of new data sent for the first two duplicates: no part of the flight that a loss is measured by (RFC 5681
+    /// section 3.2).
+    limited: u32,
 }
 
 /// A piece of the stream to put into a segment.
@@ -79,6 +98,10 @@ pub(super) struct Piece {
     pub(super) fin: bool,
     /// It empties what was written.
     pub(super) push: bool,
+    /// It goes out for the first time.
+    pub(super) new: bool,
+    /// It is the rescue retransmission.
+    rescue: bool,
 }
 
 fn initial_window(mss: u16, config: &Config) -> Window {
@@ -97,6 +120,7 @@ impl Sender {
             congestion: Congestion::new(&config.congestion, initial_window(mss, config), &Setup { seed: 0, stream: 0 }),
             recovery_window: 0,
             peer_window: 0,
+            repair: None,
             rto: Rto::new(&config.rto),
             timed_end: 0,
             timed_at: Time::ZERO,
@@ -111,6 +135,7 @@ impl Sender {
             retransmit_hole: false,
             partial_ack_seen: false,
             fin_wanted: false,
+            limited: 0,
         }
     }
 
@@ -155,11 +180,20 @@ impl Sender {
         self.peer_window
     }
 
+    /// What is sent until the next call was due at `time`; [`Time::MAX`] if it is not late. Only notes need to know.
+    fn date_by(&mut self, time: Time) {
+        if let Some(repair) = &mut self.repair {
+            repair.as_of = time;
+        }
+    }
+
     pub(super) fn write(&mut self, bytes: u64) {
+        self.date_by(Time::MAX);
         self.end += bytes;
     }
 
     pub(super) fn close(&mut self) {
+        self.date_by(Time::MAX);
         self.fin_wanted = true;
     }
 
@@ -221,6 +255,8 @@ impl Sender {
             Phase::Recovery
         } else if self.unacknowledged < self.recover {
             Phase::Loss
+        } else if self.unacknowledged < self.reduced_until() {
+            Phase::Reduced
         } else if self.duplicate_acks > 0 {
             Phase::Disorder
         } else {
@@ -229,7 +265,8 @@ impl Sender {
         Snapshot {
             mss: self.mss,
             in_flight: self.flight(),
-            sacked: 0,
+            sacked: self.repair.as_ref().map_or(0, |repair| repair.board.sacked()),
+            pipe: self.in_flight(),
             threshold: self.congestion.threshold(),
             timeout: self.rto.timeout(),
             phase,
@@ -237,11 +274,22 @@ impl Sender {
     }
 
     pub(super) fn deadline(&self) -> Deadline {
-        self.deadline
+        let Some(repair) = &self.repair else { return self.deadline };
+        let release = if repair.held { Deadline::at(repair.release) } else { Deadline::NONE };
+        self.deadline.min(repair.early).min(release)
     }
 
     pub(super) fn stop(&mut self) {
         self.deadline = Deadline::NONE;
+        self.repair = None;
+    }
+
+    /// Bytes taken to be in the network.
+    pub(super) fn in_flight(&self) -> u64 {
+        match &self.repair {
+            Some(repair) => repair.board.pipe(),
+            None => self.flight(),
+        }
     }
 
     /// The SYN is to be sent again because the peer repeated its own.
@@ -253,70 +301,202 @@ impl Sender {
         self.highest - self.unacknowledged
     }
 
-    /// An acknowledgement up to `ack` (at most `highest`). `duplicate` says that it may count as a duplicate by
-    /// RFC 5681 section 2 as far as the segment itself tells: no data, no SYN, no FIN, same window.
-    pub(super) fn handle_ack(&mut self, now: Time, ack: u64, duplicate: bool, config: &Config) {
-        let mss = u32::from(self.mss);
-        if ack <= self.unacknowledged {
-            if ack == self.unacknowledged && duplicate && self.flight() > 0 {
-                self.handle_duplicate_ack(now, mss);
-            }
+    /// Each transmission is noted.
+    fn notes(&self, agreed: Agreed, config: &Config) -> bool {
+        (agreed.sack && config.rack) || self.congestion.wants_rate() || self.congestion.wants_rtt()
+    }
+
+    /// There is more to keep than a scoreboard.
+    fn keeps(&self, agreed: Agreed, config: &Config) -> bool {
+        agreed.ecn || config.pacing || self.notes(agreed, config)
+    }
+
+    /// The reduction after a mark lasts until this is acknowledged.
+    fn reduced_until(&self) -> u64 {
+        self.repair.as_ref().map_or(0, |repair| repair.reduced_until)
+    }
+
+    /// Bytes that the window is compared with.
+    fn used(&self, agreed: Agreed) -> u64 {
+        match &self.repair {
+            Some(repair) if agreed.sack => repair.board.pipe(),
+            _ => self.next - self.unacknowledged,
+        }
+    }
+
+    /// An acknowledgement, of at most what was sent. `duplicate` says that it may count as a duplicate by RFC 5681 section
+    /// 2 as far as the segment itself tells: no data, no SYN, no FIN, same window.
+    pub(super) fn handle_ack(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        duplicate: bool,
+        agreed: Agreed,
+        config: &Config,
+    ) {
+        self.date_by(Time::MAX);
+        let ack = segment.acknowledgement;
+        let advanced = ack > self.unacknowledged;
+        let blocks = agreed.sack && !segment.sack.is_empty() && self.flight() > 0;
+        let duplicate = duplicate && !advanced && self.flight() > 0;
+        let marked = agreed.ecn && segment.flags.ece() && !segment.flags.syn();
+        if ack < self.unacknowledged || !(advanced || blocks || duplicate || marked) {
             return;
         }
-        let acked = ack - self.unacknowledged;
-        let used = self.next - self.unacknowledged;
+        let mss = u32::from(self.mss);
+        let used = self.used(agreed);
         let window_limited = used + u64::from(mss) > u64::from(self.congestion.window());
-        let mut rtt = None;
+        let acked = ack - self.unacknowledged;
+        let mut delivery = Delivery { bytes: acked, ..Delivery::default() };
+        let mut duplicated = false;
+        if blocks && self.repair.is_none() {
+            let board = Scoreboard::new(self.unacknowledged, self.highest, false, false);
+            self.repair = Some(Box::new(Repair::new(board)));
+        }
+        if let Some(repair) = &mut self.repair {
+            delivery.bytes = 0;
+            delivery.since = repair.rack.as_ref().map_or(now, |rack| rack.since(now));
+            repair.board.acknowledge(ack, &mut delivery);
+            if blocks {
+                duplicated = take_blocks(&mut repair.board, segment, &mut delivery);
+            }
+        }
         self.unacknowledged = ack;
         self.next = self.next.max(ack);
-        self.expiries = 0;
-        self.duplicate_acks = 0;
-        if self.timed_end != 0 && ack >= self.timed_end {
-            rtt = Some(now.since(self.timed_at));
-            self.rto.sample(now.since(self.timed_at), &config.rto);
-            self.timed_end = 0;
+        if advanced {
+            self.expiries = 0;
+            self.duplicate_acks = 0;
+            self.limited = 0;
+        } else if blocks && delivery.bytes > 0 {
+            self.duplicate_acks = self.duplicate_acks.saturating_add(1);
         }
+        let rtt = self.sample(now, advanced, segment, &delivery, agreed, config);
+        let (lost, probe_repaired) = self.note_arrivals(now, &delivery, duplicated, duplicate && !blocks, agreed);
+        let reducing = ack < self.reduced_until();
         // The SYN's acknowledgement says nothing about the window.
-        if ack > 1 {
+        if ack > 1 && delivery.bytes > 0 {
+            let rate = self.repair.as_mut().and_then(|repair| repair.rate.as_mut()?.on_delivery(now, &delivery));
             self.congestion.on_ack(&Ack {
                 now,
                 acked,
-                delivered: acked,
-                lost: 0,
+                delivered: delivery.bytes,
+                lost,
                 flight_before: used,
-                flight: self.flight(),
+                flight: self.in_flight(),
                 unacknowledged: ack,
                 next: self.next,
                 rtt,
                 smoothed: self.rto.smoothed(),
                 window_limited,
-                marked: false,
-                in_recovery: self.in_recovery,
-                rate: None,
+                marked,
+                in_recovery: self.in_recovery || reducing,
+                rate,
             });
         }
-        let mut restart_timer = true;
-        if self.in_recovery {
-            if ack >= self.recover || self.congestion.recovery() == Recovery::First {
-                self.in_recovery = false;
-                // RFC 6582 section 3.2 step 3, full acknowledgements, option 1: no burst of what the window would allow.
-                let room = self.flight().min(u64::from(Window::MAX)) as u32;
-                self.congestion.on_recovered(now, self.congestion.threshold().min(room.max(mss) + mss));
-            } else {
-                // RFC 6582 section 3.2 step 3; the "Impatient" variant: only the first partial acknowledgement
-                // restarts the timer, so that many losses in one window end in a timeout and not in one hole per
-                // round trip.
-                self.deflate(acked, mss);
-                self.retransmit_hole = true;
-                restart_timer = !self.partial_ack_seen;
-                self.partial_ack_seen = true;
+        let restart_timer = match &self.repair {
+            Some(_) if agreed.sack => {
+                self.recover_by_sack(now, &delivery, config);
+                true
+            }
+            _ if advanced => self.recover_without_sack(now, acked, mss),
+            _ => {
+                // Where SACK is agreed a duplicate without blocks tells of no loss (RFC 6675 section 2).
+                if duplicate && !agreed.sack {
+                    self.handle_duplicate_ack(now, mss);
+                }
+                false
+            }
+        };
+        if probe_repaired && !self.in_recovery {
+            // RFC 8985 section 7.4.2: one reduction, and nothing to repair.
+            self.congestion.on_congestion(now, used, Cause::Loss);
+            self.congestion.on_recovered(now, self.congestion.threshold());
+        }
+        if marked && !self.in_recovery && !reducing && self.flight() > 0 {
+            self.congestion.on_congestion(now, used, Cause::Mark);
+            if let Some(repair) = &mut self.repair {
+                (repair.reduced_until, repair.reduction_due) = (self.highest, true);
             }
         }
         if self.flight() == 0 {
             self.deadline = Deadline::NONE;
-        } else if restart_timer {
+            self.retransmit_hole = false;
+        } else if advanced && restart_timer {
             self.deadline = Deadline::at(now + self.rto.timeout());
         }
+        self.arm_probe(now);
+        self.tidy(agreed, config);
+    }
+
+    /// Gives up the scoreboard when nothing is left to keep on it.
+    fn tidy(&mut self, agreed: Agreed, config: &Config) {
+        let flight = self.flight();
+        if let Some(repair) = self.repair.as_mut().filter(|_| flight == 0) {
+            repair.board.rest();
+        }
+        if let Some(repair) = &self.repair
+            && !self.in_recovery
+            && self.unacknowledged >= self.recover
+            && repair.board.is_clean()
+            && !self.keeps(agreed, config)
+        {
+            self.repair = None;
+        }
+    }
+
+    /// The round-trip time that this acknowledgement tells, if any, taken into the retransmission timeout: of what was sent
+    /// once, by the note of its sending; by the timestamp (RFC 7323 section 4); by the one segment that is timed (Karn).
+    fn sample(
+        &mut self,
+        now: Time,
+        advanced: bool,
+        segment: &Segment,
+        delivery: &Delivery,
+        agreed: Agreed,
+        config: &Config,
+    ) -> Option<Duration> {
+        let noted = self.repair.as_ref().is_some_and(|repair| repair.board.is_timed());
+        if let (true, Some((first, last)), false) = (noted, delivery.unambiguous, delivery.resent) {
+            self.rto.sample(now.since(first), &config.rto);
+            self.timed_end = 0;
+            return Some(now.since(last));
+        }
+        if !advanced {
+            return None;
+        }
+        if let (true, Some(timestamps)) = (agreed.timestamps, segment.timestamps) {
+            self.timed_end = 0;
+            let ticks = Timestamps::clock(now).get().wrapping_sub(timestamps.echo);
+            let sample = Duration::from_millis(u64::from(ticks));
+            self.rto.sample(sample, &config.rto);
+            return (!delivery.resent).then_some(sample);
+        }
+        if self.timed_end == 0 || self.unacknowledged < self.timed_end {
+            return None;
+        }
+        self.timed_end = 0;
+        let sample = now.since(self.timed_at);
+        self.rto.sample(sample, &config.rto);
+        Some(sample)
+    }
+
+    /// An acknowledgement of `acked` bytes, without SACK. Returns whether it restarts the retransmission timer.
+    fn recover_without_sack(&mut self, now: Time, acked: u64, mss: u32) -> bool {
+        if !self.in_recovery {
+            return true;
+        }
+        if self.unacknowledged >= self.recover || self.congestion.recovery() == Recovery::First {
+            self.in_recovery = false;
+            // RFC 6582 section 3.2 step 3, full acknowledgements, option 1: no burst of what the window would allow.
+            let room = self.flight().min(u64::from(Window::MAX)) as u32;
+            self.congestion.on_recovered(now, self.congestion.threshold().min(room.max(mss) + mss));
+            return true;
+        }
+        // RFC 6582 section 3.2 step 3; the "Impatient" variant: only the first partial acknowledgement restarts the
+        // timer, so that many losses in one window end in a timeout and not in one hole per round trip.
+        self.deflate(acked, mss);
+        self.retransmit_hole = true;
+        !std::mem::replace(&mut self.partial_ack_seen, true)
     }
 
     /// RFC 6582 section 3.2 step 3, partial acknowledgements: deflate by what was acknowledged, and add back one segment
@@ -336,9 +516,12 @@ impl Sender {
         }
         self.duplicate_acks = self.duplicate_acks.saturating_add(1);
         // RFC 6582 section 3.2 step 2: not for what was sent before the last recovery or timeout began.
-        if self.duplicate_acks == 3 && self.unacknowledged > self.recover {
+        if self.duplicate_acks == DUPLICATE_THRESHOLD && self.unacknowledged > self.recover {
             self.recover = self.highest;
-            self.congestion.on_congestion(now, self.flight(), Cause::Loss);
+            let flight = self.flight().saturating_sub(u64::from(self.limited));
+            if self.unacknowledged >= self.reduced_until() {
+                self.congestion.on_congestion(now, flight, Cause::Loss);
+            }
             if self.congestion.recovery() == Recovery::Restart {
                 self.duplicate_acks = 0;
                 self.timed_end = 0;
@@ -349,13 +532,15 @@ impl Sender {
             self.partial_ack_seen = false;
             self.retransmit_hole = true;
             // RFC 5681 section 3.2 step 3: the segments that caused the duplicates have left the network.
-            self.recovery_window = self.congestion.threshold() + 3 * mss;
+            self.recovery_window = self.congestion.threshold() + u32::from(DUPLICATE_THRESHOLD) * mss;
         }
     }
 
     /// Serves the retransmission timer (RFC 6298 section 5). Returns whether the connection gives up. A late
     /// call restarts the timer from when it was due.
-    pub(super) fn handle_timeout(&mut self, now: Time, config: &Config) -> bool {
+    pub(super) fn handle_timeout(&mut self, now: Time, agreed: Agreed, config: &Config) -> bool {
+        self.date_by(Time::MAX);
+        self.serve_early(now);
         while let Some(due) = self.deadline.get().filter(|&due| due <= now) {
             let retries = if self.syn_acknowledged() { config.data_retries } else { config.syn_retries };
             if self.expiries >= retries {
@@ -365,6 +550,7 @@ impl Sender {
             // A timeout that ends a recovery is about the loss that began it, for which the threshold is set already (as
             // in Linux). What is outstanding by then is no measure: recovery sends new data beyond many holes.
             let again = self.expiries > 0 || self.in_recovery;
+            self.date_by(due);
             self.congestion.on_timeout(due, self.flight(), again);
             self.expiries += 1;
             self.timeouts += 1;
@@ -376,37 +562,124 @@ impl Sender {
             self.retransmit_hole = false;
             self.duplicate_acks = 0;
             self.timed_end = 0;
-            self.next = self.unacknowledged;
+            self.limited = 0;
+            if agreed.sack && self.unacknowledged > 0 {
+                self.lose_all(due);
+            } else {
+                self.next = self.unacknowledged;
+            }
         }
         false
     }
 
     /// What to send now, if anything. `may_send_data` is false until the handshake is done. The segment will carry
     /// `sack_bytes` of options beside those that all segments carry.
-    pub(super) fn poll(&mut self, now: Time, may_send_data: bool, sack_bytes: u32, config: &Config) -> Option<Piece> {
-        let most = u64::from(u32::from(self.mss).saturating_sub(sack_bytes).max(1));
-        if self.retransmit_hole {
-            self.retransmit_hole = false;
-            let start = self.unacknowledged;
-            let sent_before = self.highest.min(self.end).saturating_sub(start);
-            let piece = self.piece(start, sent_before.min(most));
-            return Some(self.sent(now, piece));
-        }
+    pub(super) fn poll(
+        &mut self,
+        now: Time,
+        may_send_data: bool,
+        sack_bytes: u32,
+        agreed: Agreed,
+        config: &Config,
+    ) -> Option<Piece> {
+        let (woken, now) = (now, self.repair.as_ref().map_or(now, |repair| now.min(repair.as_of)));
         if self.next == 0 {
-            let syn = Piece { start: 0, payload_bytes: 0, syn: true, fin: false, push: false };
-            return Some(self.sent(now, syn));
+            let syn =
+                Piece { start: 0, payload_bytes: 0, syn: true, fin: false, push: false, new: false, rescue: false };
+            return Some(self.sent(now, syn, agreed, config));
         }
         if !may_send_data {
             return None;
         }
+        let most = u64::from(u32::from(self.mss).saturating_sub(sack_bytes).max(1));
+        let interval = self.pace(config);
+        let release = self.repair.as_ref().map_or(Time::ZERO, |repair| repair.release);
+        let waits = interval.is_some() && release > woken;
+        if waits && self.flight() == 0 {
+            self.hold(self.next < self.end);
+            return None;
+        }
+        let Some(piece) = self.choose(now, most, agreed, config) else {
+            self.hold(false);
+            return None;
+        };
+        if waits {
+            self.hold(true);
+            return None;
+        }
+        let mut at = now;
+        if let (Some(interval), Some(repair)) = (interval, &mut self.repair) {
+            // Whoever comes late finds segments that were due before, one after the other.
+            at = if repair.held { release } else { now.max(release) };
+            repair.release = at + interval * u64::from(piece.payload_bytes) / u64::from(self.mss);
+        }
+        self.retransmit_hole &= piece.new;
+        if let Some(repair) = self.repair.as_mut().filter(|repair| repair.probe_due) {
+            repair.probe_due = false;
+            let end = self.highest.max(piece.start + piece.sequence_length());
+            if let Some(rack) = &mut repair.rack {
+                rack.on_probe(end, !piece.new);
+            }
+        }
+        Some(self.sent(at, piece, agreed, config))
+    }
+
+    /// Whether something waits for its time to leave.
+    fn hold(&mut self, held: bool) {
+        if let Some(repair) = &mut self.repair {
+            repair.held = held;
+        }
+    }
+
+    /// How long a full segment keeps others waiting, where sending is paced: by the rate of the algorithm, or as Linux does
+    /// it for those that have none, by twice the window a round trip in slow start and 1.2 times the window after.
+    fn pace(&self, config: &Config) -> Option<Duration> {
+        if self.highest <= UNPACED * u64::from(self.mss) {
+            return None;
+        }
+        if let Some(rate) = self.congestion.pacing_rate() {
+            let bits = rate.bits_per_second()?;
+            return Some(Duration::from_nanos(u64::from(self.mss) * 8 * 1_000_000_000 / bits.max(1)));
+        }
+        let smoothed = self.rto.smoothed().filter(|_| config.pacing)?;
+        let window = u64::from(self.congestion.window());
+        let percent = if window < u64::from(self.congestion.threshold() / 2) { 200 } else { 120 };
+        Some(Duration::from_nanos(smoothed.as_nanos() * u64::from(self.mss) / window.max(1) * 100 / percent))
+    }
+
+    /// What the windows allow to be sent next.
+    fn choose(&mut self, now: Time, most: u64, agreed: Agreed, config: &Config) -> Option<Piece> {
+        if agreed.sack && self.repair.is_some() {
+            return self.choose_by_board(now, most, config);
+        }
+        if self.retransmit_hole {
+            let start = self.unacknowledged;
+            let sent_before = self.highest.min(self.end).saturating_sub(start);
+            return Some(self.piece(start, sent_before.min(most)));
+        }
+        let mut window = u64::from(self.congestion_window());
+        if config.limited_transmit && !self.in_recovery {
+            // RFC 3042: one segment for each of the first two duplicates.
+            window += u64::from(self.duplicate_acks.min(2)) * u64::from(self.mss);
+        }
+        let room = (self.unacknowledged + window).saturating_sub(self.next);
+        self.choose_next(now, most, room, config)
+    }
+
+    /// What SND.NXT points at, if `room` and the peer's window allow it.
+    fn choose_next(&mut self, now: Time, most: u64, room: u64, config: &Config) -> Option<Piece> {
         let unsent = self.end.saturating_sub(self.next);
         if unsent == 0 {
             // A FIN takes no window: it must get out even when the peer's is full.
             let fin_due = self.fin_wanted && self.next == self.end;
-            return fin_due.then(|| {
-                let piece = self.piece(self.end, 0);
-                self.sent(now, piece)
-            });
+            if !fin_due
+                && room >= u64::from(self.mss)
+                && let Some(repair) = &mut self.repair
+                && let Some(rate) = &mut repair.rate
+            {
+                rate.on_idle(repair.board.pipe());
+            }
+            return fin_due.then(|| self.piece(self.end, 0));
         }
         // The receiver's window is used to the byte (no Nagle, so a short segment may fill it); the congestion
         // window, which moves in fractions of a segment, never cuts one.
@@ -415,18 +688,20 @@ impl Sender {
         if bytes == 0 {
             return None;
         }
+        let mut room = room;
         if self.flight() == 0 {
             let idle = now.since(self.last_sent);
             let restart = config.restart_after_idle && idle > self.rto.timeout();
             let restart = restart.then(|| config.initial_window.bytes(u32::from(self.mss)));
             self.congestion.on_restart(now, idle, restart);
+            room = u64::from(self.congestion_window());
         }
-        let allowed = (self.unacknowledged + u64::from(self.congestion_window())).saturating_sub(self.next);
-        if bytes > allowed {
-            return None;
-        }
-        let piece = self.piece(self.next, bytes);
-        Some(self.sent(now, piece))
+        (bytes <= room).then(|| self.piece(self.next, bytes))
+    }
+
+    /// The piece that was sent as `[start, end)`; a FIN at its end counts.
+    fn resend_piece(&self, start: u64, end: u64) -> Piece {
+        self.piece(start, end.min(self.end) - start)
     }
 
     fn piece(&self, start: u64, bytes: u64) -> Piece {
@@ -437,18 +712,48 @@ impl Sender {
             syn: false,
             fin: self.fin_wanted && end == self.end,
             push: bytes > 0 && end == self.end,
+            new: start >= self.highest,
+            rescue: false,
         }
     }
 
-    fn sent(&mut self, now: Time, piece: Piece) -> Piece {
-        let end = piece.start + u64::from(piece.payload_bytes) + u64::from(piece.syn) + u64::from(piece.fin);
+    fn sent(&mut self, now: Time, piece: Piece, agreed: Agreed, config: &Config) -> Piece {
+        let end = piece.start + piece.sequence_length();
+        if self.repair.is_none() && piece.new && self.flight() == 0 && self.keeps(agreed, config) {
+            self.take_notes(agreed, config);
+        }
+        if let Some(repair) = &mut self.repair {
+            let pipe = repair.board.pipe();
+            let stamp = repair.rate.as_mut().map_or(Stamp::default(), |rate| rate.on_sent(now, pipe));
+            if piece.start < self.highest {
+                repair.board.resend(piece.start, end.min(self.highest), now, stamp);
+                if piece.rescue {
+                    repair.rescued = true;
+                } else {
+                    repair.highest_resent = repair.highest_resent.max(end.min(self.highest));
+                }
+            }
+            if end > self.highest {
+                repair.board.push(end, now, stamp);
+            }
+            repair.prr.on_sent(end - piece.start);
+            // As in Linux: the timer is about the first copy that can still arrive.
+            if repair.rack.is_some() && piece.start == self.unacknowledged && !piece.new {
+                self.deadline = Deadline::at(now + self.rto.timeout());
+            }
+        }
         if piece.start < self.highest {
             self.retransmissions += 1;
             // Karn's algorithm: an acknowledgement may now be of either copy.
             self.timed_end = 0;
-        } else if self.timed_end == 0 && !self.in_recovery {
-            self.timed_end = end;
-            self.timed_at = now;
+        } else {
+            if self.timed_end == 0 && !self.in_recovery {
+                self.timed_end = end;
+                self.timed_at = now;
+            }
+            if self.duplicate_acks > 0 && !self.in_recovery {
+                self.limited = self.limited.saturating_add(piece.payload_bytes);
+            }
         }
         self.next = self.next.max(end);
         self.highest = self.highest.max(end);
@@ -456,6 +761,29 @@ impl Sender {
         if self.deadline == Deadline::NONE {
             self.deadline = Deadline::at(now + self.rto.timeout());
         }
+        if piece.new {
+            self.arm_probe(now);
+        }
         piece
+    }
+
+    /// From here on more is kept than a scoreboard needs.
+    fn take_notes(&mut self, agreed: Agreed, config: &Config) {
+        let (rate, notes) = (self.congestion.wants_rate(), self.notes(agreed, config));
+        let mut repair = Repair::new(Scoreboard::new(self.highest, self.highest, notes, rate));
+        repair.rate = rate.then(RateSampler::default);
+        repair.rack = (agreed.sack && config.rack).then(Rack::new);
+        self.repair = Some(Box::new(repair));
+    }
+
+    /// Whether the next new data tells that the window was reduced; it is told once.
+    pub(super) fn take_reduction(&mut self) -> bool {
+        self.repair.as_mut().is_some_and(|repair| std::mem::take(&mut repair.reduction_due))
+    }
+}
+
+impl Piece {
+    fn sequence_length(&self) -> u64 {
+        u64::from(self.payload_bytes) + u64::from(self.syn) + u64::from(self.fin)
     }
 }

@@ -11,6 +11,8 @@ pub struct Snapshot {
     pub in_flight: u64,
     /// Bytes of those that the peer reported to have (RFC 2018).
     pub sacked: u64,
+    /// Bytes taken to be in the network (RFC 6675 section 4): in flight, neither reported nor taken for lost, and sent again.
+    pub pipe: u64,
     /// Slow start threshold, in bytes.
     pub threshold: u32,
     /// Retransmission timeout, backed off where it was.

@@ -3,7 +3,8 @@
 use super::pair::Pair;
 use crate::contract::{Machine, check};
 use crate::rng::{Purpose, Stream};
-use crate::tcp::{Config, Endpoint, Limits, Segment};
+use crate::tcp::congestion::Algorithm;
+use crate::tcp::{Config, Endpoint, Limits, Sack, Segment};
 use crate::time::{Duration, Time};
 
 enum Input {
@@ -36,7 +37,9 @@ impl Machine for Driven {
     }
 
     fn poll(&mut self, now: Time) -> Option<Segment> {
-        self.endpoint.poll_transmit(now, &self.config)
+        // A timestamp is the time of sending, late as it may be.
+        let segment = self.endpoint.poll_transmit(now, &self.config)?;
+        Some(Segment { timestamps: None, ..segment })
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -45,8 +48,8 @@ impl Machine for Driven {
 }
 
 /// What arrives at `end` of a connection with data both ways over a path that loses 5 %.
-fn arrivals(end: usize, seed: u64) -> Vec<(Time, Input)> {
-    let mut pair = Pair::new(Config::default(), [Limits::default(); 2], Duration::from_millis(30));
+fn arrivals(end: usize, seed: u64, config: &Config) -> Vec<(Time, Input)> {
+    let mut pair = Pair::new(config.clone(), [Limits::default(); 2], Duration::from_millis(30));
     let mut stream = Stream::new(seed, Purpose::Loss, 0);
     pair.pipe = Some(Box::new(move |_, _| if stream.below(100) < 5 { Vec::new() } else { vec![Duration::ZERO] }));
     pair.ends[0].write(50_000);
@@ -58,29 +61,39 @@ fn arrivals(end: usize, seed: u64) -> Vec<(Time, Input)> {
     arrived.map(|&(time, _, segment)| (time, Input::Segment(segment))).collect()
 }
 
-fn drive(end: usize, extra: Input, at: Time, seed: u64) {
+fn drive(end: usize, extra: Input, at: Time, seed: u64, config: &Config, patience: Duration) {
     let mut inputs = vec![(Time::ZERO, Input::Write([50_000, 200_000][end]))];
-    inputs.extend(arrivals(end, seed));
+    inputs.extend(arrivals(end, seed, config));
     let place = inputs.partition_point(|input| input.0 <= at);
     inputs.insert(place, (at, extra));
     let make = || {
-        let config = Config::default();
+        let config = config.clone();
         let endpoint = match end {
             0 => Endpoint::connect(&config, Limits::default()),
             _ => Endpoint::listen(&config, Limits::default()),
         };
         Driven { endpoint, config }
     };
-    // Less than the shortest time from a timeout to the next, 1 s, and from there to a delayed acknowledgement.
-    check(make, &inputs, Duration::from_millis(50));
+    check(make, &inputs, patience);
 }
 
 #[test]
 fn endpoint_keeps_the_contract() {
-    for seed in 0..10 {
-        for end in 0..2 {
-            drive(end, Input::Close, Time::ZERO + Duration::from_millis(1), seed);
-            drive(end, Input::Abort, Time::ZERO + Duration::from_millis(700), seed);
+    let plain = Config::default();
+    let sack = Config { sack: Sack::WithDuplicates, limited_transmit: true, ..plain.clone() };
+    let rack = Config { rack: true, timestamps: true, quick_acks: 16, ..sack.clone() };
+    let paced = Config { pacing: true, ..rack.clone() };
+    let rated = Config { congestion: Algorithm::Bbr, ..rack.clone() };
+    // Less than the shortest time from a timeout to the next, 1 s, and from there to a delayed acknowledgement or a probe.
+    let long = Duration::from_millis(50);
+    // Less than from a paced segment to the delayed acknowledgement that it would carry if it left late.
+    let short = Duration::from_micros(20);
+    for (config, patience) in [(plain, long), (sack, long), (rack, long), (paced, short), (rated, short)] {
+        for seed in 0..10 {
+            for end in 0..2 {
+                drive(end, Input::Close, Time::ZERO + Duration::from_millis(1), seed, &config, patience);
+                drive(end, Input::Abort, Time::ZERO + Duration::from_millis(700), seed, &config, patience);
+            }
         }
     }
 }

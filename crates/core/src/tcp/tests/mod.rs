@@ -11,5 +11,6 @@ mod options;
 pub(crate) mod pair;
 mod properties;
 mod rounds;
+mod sack;
 mod sending;
 mod transcript;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::tcp::{Config, Endpoint, Limits, Segment};
 use crate::time::{Duration, Time};
 
-/// What the pipe does to a segment: the extra delay of each copy that arrives. None: it is lost.
-pub type Pipe = Box<dyn FnMut(usize, &Segment) -> Vec<Duration>>;
+/// What the pipe does to a segment, which it may mark: the extra delay of each copy that arrives. None: it is lost.
+pub type Pipe = Box<dyn FnMut(usize, &mut Segment) -> Vec<Duration>>;
 
 /// End 0 connects, end 1 listens.
 pub struct Pair {
@@ -50,10 +50,10 @@ impl Pair {
     }
 
     fn drain(&mut self, end: usize) {
-        while let Some(segment) = self.ends[end].poll_transmit(self.now, &self.config) {
+        while let Some(mut segment) = self.ends[end].poll_transmit(self.now, &self.config) {
             self.sent.push((self.now, end, segment));
             let copies = match &mut self.pipe {
-                Some(pipe) => pipe(end, &segment),
+                Some(pipe) => pipe(end, &mut segment),
                 None => vec![Duration::ZERO],
             };
             for extra in copies {

@@ -5,8 +5,10 @@ use proptest::test_runner::RngSeed;
 
 use super::pair::Pair;
 use crate::rng::{Purpose, Stream};
-use crate::tcp::{Config, InitialWindow, Limits, RtoConfig};
+use crate::tcp::congestion::Algorithm;
+use crate::tcp::{Config, EcnEcho, InitialWindow, Limits, RtoConfig, Sack};
 use crate::time::{Duration, Time};
+use crate::wire::Ecn;
 
 #[derive(Clone, Debug)]
 struct Scenario {
@@ -18,6 +20,44 @@ struct Scenario {
     delayed_ack: Option<Duration>,
     initial_window: u16,
     scaling: bool,
+    mode: Mode,
+}
+
+/// What differs between stacks.
+#[derive(Clone, Debug)]
+struct Mode {
+    algorithm: Algorithm,
+    sack: Sack,
+    ecn: EcnEcho,
+    quick_acks: u8,
+    /// Share in 1/1000 of capable packets that are marked.
+    marks: u64,
+    timestamps: bool,
+    rack: bool,
+    prr: bool,
+    limited_transmit: bool,
+    pacing: bool,
+}
+
+fn mode() -> impl Strategy<Value = Mode> {
+    let sack = prop_oneof![Just(Sack::Off), Just(Sack::On), Just(Sack::WithDuplicates)];
+    let ecn = prop_oneof![Just(EcnEcho::Off), Just(EcnEcho::UntilAnswered), Just(EcnEcho::EachMark)];
+    let algorithms = Algorithm::all().to_vec();
+    let switches = any::<[bool; 5]>();
+    (prop::sample::select(algorithms), sack, ecn, 0u8..20, 0u64..300, switches).prop_map(
+        |(algorithm, sack, ecn, quick_acks, marks, [timestamps, rack, prr, limited_transmit, pacing])| Mode {
+            algorithm,
+            sack,
+            ecn,
+            quick_acks,
+            marks,
+            timestamps,
+            rack,
+            prr,
+            limited_transmit,
+            pacing,
+        },
+    )
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
@@ -32,8 +72,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     let faults = [0u64..300, 0u64..300, 0u64..500];
     // Shorter than the least retransmission timeout less the round trip: a delayed acknowledgement is no loss.
     let delayed = prop_oneof![Just(None), (1u64..150).prop_map(|ms| Some(Duration::from_millis(ms)))];
-    (any::<u64>(), faults, [limits(), limits()], [writes(), writes()], delayed, 1u16..11, any::<bool>()).prop_map(
-        |(seed, faults, limits, writes, delayed_ack, initial_window, scaling)| Scenario {
+    (any::<u64>(), faults, [limits(), limits()], [writes(), writes()], delayed, 1u16..11, any::<bool>(), mode())
+        .prop_map(|(seed, faults, limits, writes, delayed_ack, initial_window, scaling, mode)| Scenario {
             seed,
             faults,
             limits,
@@ -41,12 +81,22 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             delayed_ack,
             initial_window,
             scaling,
-        },
-    )
+            mode,
+        })
 }
 
 fn build(scenario: &Scenario) -> Pair {
+    let mode = scenario.mode.clone();
     let config = Config {
+        congestion: mode.algorithm,
+        sack: mode.sack,
+        ecn: mode.ecn,
+        quick_acks: mode.quick_acks,
+        timestamps: mode.timestamps,
+        rack: mode.rack,
+        prr: mode.prr,
+        limited_transmit: mode.limited_transmit,
+        pacing: mode.pacing,
         delayed_ack: scenario.delayed_ack,
         initial_window: InitialWindow::Segments(scenario.initial_window),
         window_scaling: scenario.scaling,
@@ -59,7 +109,10 @@ fn build(scenario: &Scenario) -> Pair {
     let mut pair = Pair::new(config, scenario.limits, Duration::from_millis(10));
     let mut stream = Stream::new(scenario.seed, Purpose::Loss, 0);
     let [loss, duplication, holding] = scenario.faults;
-    pair.pipe = Some(Box::new(move |_, _| {
+    pair.pipe = Some(Box::new(move |_, segment| {
+        if segment.ecn.is_capable() && stream.below(1000) < mode.marks {
+            segment.ecn = Ecn::Ce;
+        }
         if stream.below(1000) < loss {
             return Vec::new();
         }
@@ -112,7 +165,7 @@ proptest! {
             if segment.flags.ack() {
                 edge[1 - end] = edge[1 - end].max(segment.acknowledgement + u64::from(segment.window));
             }
-            prop_assert!(segment.payload_bytes <= mss);
+            prop_assert!(segment.payload_bytes + segment.option_bytes() <= mss || segment.payload_bytes <= 1);
             prop_assert!(segment.payload_bytes == 0 || segment.sequence + u64::from(segment.payload_bytes) <= edge[*end]);
             prop_assert!(segment.window <= scenario.limits[*end].max_window);
             prop_assert_eq!(u32::from(segment.window_field()) << segment.window_shift, segment.window);

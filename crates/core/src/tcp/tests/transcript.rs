@@ -16,7 +16,7 @@
 use std::collections::VecDeque;
 use std::num::{NonZeroU16, NonZeroU32};
 
-use crate::tcp::{Config, Endpoint, Limits, SackBlocks, Segment, Timestamps};
+use crate::tcp::{Config, EcnEcho, Endpoint, Limits, Sack, SackBlocks, Segment, Timestamps};
 use crate::time::{Duration, Time};
 use crate::wire::{Ecn, Flags};
 
@@ -44,12 +44,16 @@ impl Transcript {
         transcript
     }
 
-    /// A connection that is open since 0.1 s over a round trip of 100 ms, as its initiator.
+    /// A connection that is open since 0.1 s over a round trip of 100 ms, as its initiator; the peer agrees to all options.
     pub fn established(config: Config, limits: Limits) -> Transcript {
         let mut transcript = Transcript::connect(config, limits);
         transcript.now = Time::ZERO;
         transcript.sent.clear();
-        let answer = segment("S. 0:1 ack 1 win 65535 mss 1460 ws 7".split_whitespace());
+        let flags = if transcript.config.ecn == EcnEcho::Off { "S." } else { "SE." };
+        let sack = if transcript.config.sack == Sack::Off { "" } else { "sok" };
+        let timestamps = if transcript.config.timestamps { "ts 5,1" } else { "" };
+        let answer = format!("{flags} 0:1 ack 1 win 65535 mss 1460 ws 7 {sack} {timestamps}");
+        let answer = segment(answer.split_whitespace());
         transcript.now = Time::ZERO + Duration::from_millis(100);
         transcript.endpoint.handle_segment(transcript.now, &answer, &transcript.config);
         transcript.drain();

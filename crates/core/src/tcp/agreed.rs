@@ -1,0 +1,33 @@
+//! What two ends agree on in their SYNs.
+
+use super::config::{Config, EcnEcho, Sack};
+use super::segment::Segment;
+
+/// What this end offers; once the SYNs have met, what both do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Agreed {
+    pub(super) window_scaling: bool,
+    pub(super) timestamps: bool,
+    pub(super) sack: bool,
+    pub(super) ecn: bool,
+}
+
+impl Agreed {
+    /// What `config` offers.
+    pub(super) fn offer(config: &Config) -> Agreed {
+        Agreed {
+            window_scaling: config.window_scaling,
+            timestamps: config.timestamps,
+            sack: config.sack != Sack::Off,
+            ecn: config.ecn != EcnEcho::Off,
+        }
+    }
+
+    /// What is left of it with this SYN or SYN/ACK. RFC 3168 section 6.1.1: ECE and CWR ask for ECN, ECE alone grants it.
+    pub(super) fn restrict(&mut self, syn: &Segment) {
+        self.window_scaling &= syn.window_scale.is_some();
+        self.timestamps &= syn.timestamps.is_some();
+        self.sack &= syn.sack_permitted;
+        self.ecn &= syn.flags.ece() && syn.flags.cwr() != syn.flags.ack();
+    }
+}

@@ -1,0 +1,276 @@
+//! Recovery over SACK: the rules of RFC 6675 and RFC 8985 on a scoreboard, and what few connections need beside.
+
+use super::{DUPLICATE_THRESHOLD, Deadline, Piece, Sender};
+use crate::tcp::agreed::Agreed;
+use crate::tcp::config::Config;
+use crate::tcp::congestion::{Cause, Recovery};
+use crate::tcp::prr::Prr;
+use crate::tcp::rack::Rack;
+use crate::tcp::rate::RateSampler;
+use crate::tcp::scoreboard::{Delivery, Scoreboard};
+use crate::tcp::segment::Segment;
+use crate::time::{Duration, Time};
+
+/// The scoreboard, and what few connections need beside. Made with the first loss; or with the first data, where the
+/// algorithm or RACK wants each transmission noted, ECN is agreed, or sending is paced.
+#[derive(Clone, Debug)]
+pub(super) struct Repair {
+    pub(super) board: Scoreboard,
+    pub(super) prr: Prr,
+    pub(super) rack: Option<Rack>,
+    pub(super) rate: Option<RateSampler>,
+    pub(super) early: Deadline,
+    pub(super) early_is_probe: bool,
+    /// A probe is to be sent.
+    pub(super) probe_due: bool,
+    /// What is sent now was due at this time, if a timer was served late; else the end of time.
+    pub(super) as_of: Time,
+    /// The reduction after a mark ends when this is acknowledged.
+    pub(super) reduced_until: u64,
+    /// The next new data carries CWR (RFC 3168 section 6.1.2).
+    pub(super) reduction_due: bool,
+    /// When the next segment may leave, where sending is paced, and whether one waits for it.
+    pub(super) release: Time,
+    pub(super) held: bool,
+    /// The rescue retransmission of this recovery was made (RFC 6675 section 4, `NextSeg` rule 4).
+    pub(super) rescued: bool,
+    /// One past the highest retransmission of this recovery ("HighRxt").
+    pub(super) highest_resent: u64,
+}
+
+impl Repair {
+    pub(super) fn new(board: Scoreboard) -> Repair {
+        Repair {
+            board,
+            prr: Prr::default(),
+            rack: None,
+            rate: None,
+            early: Deadline::NONE,
+            early_is_probe: false,
+            probe_due: false,
+            as_of: Time::MAX,
+            reduced_until: 0,
+            reduction_due: false,
+            release: Time::ZERO,
+            held: false,
+            rescued: false,
+            highest_resent: 0,
+        }
+    }
+}
+
+impl Sender {
+    /// Marks what is lost by what has arrived. Returns the bytes newly lost, and whether a probe has repaired a loss.
+    pub(super) fn note_arrivals(
+        &mut self,
+        now: Time,
+        delivery: &Delivery,
+        duplicated: bool,
+        bare_duplicate: bool,
+        agreed: Agreed,
+    ) -> (u64, bool) {
+        let (unacknowledged, next) = (self.unacknowledged, self.highest);
+        let Some(repair) = self.repair.as_mut().filter(|_| agreed.sack) else { return (0, false) };
+        let Some(rack) = &mut repair.rack else {
+            return (repair.board.mark_lost_by_sacks(u64::from(self.mss)), false);
+        };
+        rack.take(now, delivery);
+        if duplicated {
+            rack.on_duplicate(unacknowledged, next);
+        }
+        let repaired = rack.probe_answered(unacknowledged, duplicated, bare_duplicate);
+        (self.mark_lost_by_time(now), repaired)
+    }
+
+    /// Marks what RACK takes for lost by `now`, and sets its timer for what may still arrive. Returns the bytes newly lost.
+    pub(super) fn mark_lost_by_time(&mut self, now: Time) -> u64 {
+        let recovering = self.in_recovery || self.unacknowledged < self.recover;
+        let Some(repair) = &mut self.repair else { return 0 };
+        let enough = repair.board.sacked() >= u64::from(DUPLICATE_THRESHOLD) * u64::from(self.mss);
+        let certain = recovering || enough || self.duplicate_acks >= DUPLICATE_THRESHOLD;
+        let horizon = repair.rack.as_ref().and_then(|rack| rack.horizon(certain, self.rto.smoothed()));
+        let Some((newest, patience)) = horizon else { return 0 };
+        let (bytes, waiting) = repair.board.mark_lost_by_time(newest, now.before(patience));
+        repair.early_is_probe = false;
+        repair.early = waiting.map_or(Deadline::NONE, |sent| Deadline::at(sent + patience));
+        bytes
+    }
+
+    /// Sets the timer of the tail loss probe (RFC 8985 section 7.2), where nothing is known to be missing.
+    pub(super) fn arm_probe(&mut self, now: Time) {
+        let (flight, recovering) = (self.flight(), self.in_recovery || self.unacknowledged < self.recover);
+        let Some(repair) = &mut self.repair else { return };
+        let Some(rack) = &repair.rack else { return };
+        if flight > 0 && !recovering && repair.board.is_clean() && !rack.probe_is_out() && !repair.probe_due {
+            let after = rack.probe_after(self.rto.smoothed(), flight <= u64::from(self.mss));
+            repair.early = Deadline::at(now + after).min(self.deadline);
+            repair.early_is_probe = true;
+        } else if repair.early_is_probe {
+            repair.early = Deadline::NONE;
+        }
+    }
+
+    /// Begins, continues or ends recovery by what the scoreboard says (RFC 6675 section 5, RFC 8985 section 6.2).
+    pub(super) fn recover_by_sack(&mut self, now: Time, delivery: &Delivery, config: &Config) {
+        if self.in_recovery {
+            if self.unacknowledged >= self.recover {
+                self.end_recovery(now);
+                return;
+            }
+        } else {
+            self.begin_recovery(now);
+        }
+        let threshold = u64::from(self.congestion.threshold());
+        if let Some(repair) = self.repair.as_mut().filter(|_| self.in_recovery && config.prr) {
+            repair.prr.on_ack(delivery.bytes, repair.board.pipe(), threshold, u64::from(self.mss));
+        }
+    }
+
+    pub(super) fn end_recovery(&mut self, now: Time) {
+        self.in_recovery = false;
+        self.retransmit_hole = false;
+        self.congestion.on_recovered(now, self.congestion.threshold());
+        if let Some(rack) = self.repair.as_mut().and_then(|repair| repair.rack.as_mut()) {
+            rack.on_recovered();
+        }
+    }
+
+    /// Begins recovery over SACK if something is lost.
+    pub(super) fn begin_recovery(&mut self, now: Time) {
+        if self.unacknowledged < self.recover {
+            return;
+        }
+        let Some(repair) = &mut self.repair else { return };
+        if repair.board.lost() == 0 && (self.duplicate_acks < DUPLICATE_THRESHOLD || repair.rack.is_some()) {
+            return;
+        }
+        if repair.board.lost() == 0 {
+            repair.board.mark_first_lost(u64::from(self.mss));
+        }
+        repair.rescued = false;
+        repair.highest_resent = self.unacknowledged;
+        let flight = (self.highest - self.unacknowledged).saturating_sub(u64::from(self.limited));
+        repair.prr = Prr::begin(flight);
+        repair.probe_due = false;
+        if let Some(rack) = &mut repair.rack {
+            rack.forget_probe();
+        }
+        self.recover = self.highest;
+        if self.unacknowledged >= self.reduced_until() {
+            self.congestion.on_congestion(now, flight, Cause::Loss);
+        }
+        self.retransmit_hole = true;
+        if self.congestion.recovery() == Recovery::Restart {
+            if let Some(repair) = &mut self.repair {
+                repair.board.mark_lost_by_timeout(Time::MAX);
+            }
+            return;
+        }
+        self.in_recovery = true;
+        self.recovery_window = self.congestion.threshold();
+    }
+
+    /// Serves the reordering timer and the probe timer, unless the retransmission timer was due before them.
+    pub(super) fn serve_early(&mut self, now: Time) {
+        let before_timeout =
+            |early: &Time, deadline: Deadline| deadline.get().is_none_or(|deadline| *early <= deadline);
+        while let Some(repair) = &mut self.repair
+            && let Some(due) = repair.early.get().filter(|due| *due <= now && before_timeout(due, self.deadline))
+        {
+            repair.early = Deadline::NONE;
+            repair.as_of = due;
+            if repair.early_is_probe {
+                // RFC 8985 section 7.3: the retransmission timer starts over.
+                repair.probe_due = true;
+                self.deadline = Deadline::at(due + self.rto.timeout());
+            } else if self.mark_lost_by_time(due) > 0 && !self.in_recovery {
+                self.begin_recovery(due);
+            }
+            if let (Some(repair), true) = (&mut self.repair, self.in_recovery) {
+                // Nothing was delivered, but a segment is to be sent again.
+                repair.prr.on_ack(0, repair.board.pipe(), u64::from(self.congestion.threshold()), u64::from(self.mss));
+            }
+        }
+    }
+
+    /// The retransmission timer has expired: what is outstanding is lost.
+    pub(super) fn lose_all(&mut self, due: Time) {
+        let (start, end) = (self.unacknowledged, self.highest);
+        let repair =
+            self.repair.get_or_insert_with(|| Box::new(Repair::new(Scoreboard::new(start, end, false, false))));
+        repair.early = Deadline::NONE;
+        repair.probe_due = false;
+        let mut lost_before = Time::MAX;
+        if let Some(rack) = &mut repair.rack {
+            rack.forget_probe();
+            let horizon = rack.horizon(true, self.rto.smoothed());
+            lost_before = due.before(horizon.map_or(Duration::ZERO, |(_, patience)| patience));
+        }
+        repair.board.mark_lost_by_timeout(lost_before);
+        // The first of it goes out whatever is left in flight.
+        self.retransmit_hole = true;
+    }
+
+    /// RFC 6675 section 5, step C: what is lost, then new data, then what may be lost. A probe goes before all.
+    pub(super) fn choose_by_board(&mut self, now: Time, most: u64, config: &Config) -> Option<Piece> {
+        let own = self.congestion.recovery() == Recovery::Own;
+        let (recovering, forced) = (self.in_recovery, self.retransmit_hole);
+        let (window, threshold) = (u64::from(self.congestion.window()), u64::from(self.congestion.threshold()));
+        let repair = self.repair.as_mut()?;
+        let pipe = repair.board.pipe();
+        let room = match recovering && !own {
+            true if config.prr => repair.prr.room(),
+            true => threshold.saturating_sub(pipe),
+            // Without limited transmit what was SACKed makes no room before recovery.
+            false if !config.limited_transmit && self.unacknowledged >= self.recover && !own => {
+                window.saturating_sub(pipe + repair.board.sacked())
+            }
+            false => window.saturating_sub(pipe),
+        };
+        if repair.probe_due {
+            return Some(self.choose_probe(now, most, config));
+        }
+        if let Some((start, end)) = repair.board.next_lost() {
+            let bytes = (end - start).min(most);
+            return (forced || bytes <= room).then(|| self.resend_piece(start, start + bytes));
+        }
+        if let Some(piece) = self.choose_next(now, most, room, config) {
+            return Some(piece);
+        }
+        let repair = self.repair.as_mut().filter(|repair| recovering && repair.rack.is_none() && room >= most)?;
+        if let Some((start, end)) = repair.board.next_doubtful(repair.highest_resent) {
+            return Some(self.resend_piece(start, end.min(start + most)));
+        }
+        if !repair.rescued
+            && let Some((start, end)) = repair.board.last_unsacked(most)
+            && start >= repair.highest_resent
+        {
+            return Some(Piece { rescue: true, ..self.resend_piece(start, end) });
+        }
+        None
+    }
+
+    /// RFC 8985 section 7.3: new data if there is any and the peer takes it, else the last segment again.
+    pub(super) fn choose_probe(&mut self, now: Time, most: u64, config: &Config) -> Piece {
+        if let Some(piece) = self.choose_next(now, most, u64::MAX, config) {
+            return piece;
+        }
+        let last = self.repair.as_ref().and_then(|repair| repair.board.last_unsacked(most));
+        let (start, end) = last.unwrap_or((self.unacknowledged, self.highest));
+        self.resend_piece(start, end)
+    }
+}
+
+/// Takes the SACK blocks of `segment`. Returns whether the first of them tells of a duplicate (RFC 2883 section 4).
+pub(super) fn take_blocks(board: &mut Scoreboard, segment: &Segment, delivery: &mut Delivery) -> bool {
+    let mut blocks = segment.sack_blocks();
+    let Some(first) = blocks.next() else { return false };
+    let second = segment.sack_blocks().nth(1);
+    let duplicate =
+        first.1 <= segment.acknowledgement || second.is_some_and(|second| second.0 <= first.0 && first.1 <= second.1);
+    if !duplicate {
+        board.sack(first.0, first.1, delivery);
+    }
+    blocks.for_each(|(start, end)| board.sack(start, end, delivery));
+    duplicate
+}
