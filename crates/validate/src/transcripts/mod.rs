@@ -15,8 +15,8 @@
 //! - system calls with what they return: `socket`, `bind`, `listen`, `accept`, `connect`, `read`, `recv`, `recvfrom`,
 //!   `write`, `send`, `sendto`, `shutdown`, `close`, `setsockopt`, `getsockopt`, `fcntl`; `...0.2 read(4, ..., 100) = 100`
 //!   blocks until 0.2;
-//! - `` `sysctl -q net.ipv4.tcp_sack=1` `` and `--define=NAME=VALUE` set the stack up; `INITIAL_WINDOW`,
-//!   `DELAYED_ACK`, `QUICK_ACKS`, `RTO_INITIAL`, `RTO_MIN`, `RTO_MAX`, `RECEIVE_WINDOW` and `MSS` are what no sysctl says;
+//! - `` `sysctl -q net.ipv4.tcp_sack=1` `` and `--define=NAME=VALUE` set the stack up; `PROFILE`,
+//!   `INITIAL_WINDOW`, `LIMITED_TRANSMIT`, `PRR`, `PACING`, `DELAYED_ACK`, `QUICK_ACKS`, `RTO_INITIAL`, `RTO_MIN`, `RTO_MAX`, `RECEIVE_WINDOW` and `MSS` are what no sysctl says;
 //!   `--tolerance_usecs=N` is how far from its time a packet may be sent (4,000);
 //! - `%{ assert tcpi_snd_cwnd == 10 }%` compares fields of `tcp_info` ([`Field`]).
 //!

@@ -1,7 +1,7 @@
 //! What a script says about the stack it runs on: options of the script, sysctls, socket options.
 
 use flowloom_core::tcp::congestion::UnknownAlgorithm;
-use flowloom_core::tcp::{Config, EcnEcho, InitialWindow, Limits, Sack};
+use flowloom_core::tcp::{Config, EcnEcho, InitialWindow, Limits, Profile, Sack};
 use flowloom_core::time::Duration;
 
 use super::script::Setting;
@@ -78,6 +78,7 @@ impl Settings {
                 self.tcp.ecn = if switch(value)? { EcnEcho::UntilAnswered } else { EcnEcho::Off };
             }
             "net.ipv4.tcp_congestion_control" => self.congestion(value)?,
+            "net.ipv4.tcp_recovery" => self.tcp.rack = switch(value)?,
             "net.ipv4.tcp_slow_start_after_idle" => self.tcp.restart_after_idle = switch(value)?,
             "net.ipv4.tcp_syn_retries" => self.tcp.syn_retries = small(value)?,
             "net.ipv4.tcp_retries2" => self.tcp.data_retries = small(value)?,
@@ -91,6 +92,11 @@ impl Settings {
     fn define(&mut self, name: &str, value: &str) -> Result<(), String> {
         let time = || value.parse::<Duration>().map_err(|error| error.to_string());
         match name {
+            // Settings of a profile replace all that were made before.
+            "PROFILE" => self.tcp = Config::of(profile(value)?),
+            "LIMITED_TRANSMIT" => self.tcp.limited_transmit = on_or_off(value)?,
+            "PRR" => self.tcp.prr = on_or_off(value)?,
+            "PACING" => self.tcp.pacing = on_or_off(value)?,
             "INITIAL_WINDOW" => self.tcp.initial_window = InitialWindow::Segments(small(value)?.into()),
             "DELAYED_ACK" => self.tcp.delayed_ack = if value == "off" { None } else { Some(time()?) },
             "QUICK_ACKS" => self.tcp.quick_acks = small(value)?,
@@ -103,7 +109,7 @@ impl Settings {
             "MSS" => self.maximum_segment_size(number(value)?)?,
             _ => {
                 return Err(format!(
-                    "{name} is not defined by anybody; INITIAL_WINDOW, DELAYED_ACK, QUICK_ACKS, RTO_INITIAL, RTO_MIN, \
+                    "{name} is not defined by anybody; PROFILE, LIMITED_TRANSMIT, PRR, PACING, INITIAL_WINDOW, DELAYED_ACK, QUICK_ACKS, RTO_INITIAL, RTO_MIN, \
                      RTO_MAX, RECEIVE_WINDOW, MSS are"
                 ));
             }
@@ -130,6 +136,24 @@ fn number(text: &str) -> Result<u64, String> {
 
 fn small(text: &str) -> Result<u8, String> {
     text.parse().map_err(|_| format!("\"{text}\" is not a number of 0 to 255"))
+}
+
+fn profile(name: &str) -> Result<Profile, String> {
+    match name {
+        "plain" => Ok(Profile::Plain),
+        "rfc" => Ok(Profile::Rfc),
+        "bsd-2008" => Ok(Profile::Bsd2008),
+        "linux" => Ok(Profile::Linux),
+        _ => Err(format!("\"{name}\" is no profile; they are plain, rfc, bsd-2008, linux")),
+    }
+}
+
+fn on_or_off(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("\"{text}\" is neither on nor off")),
+    }
 }
 
 /// 0 is off; every other number is on in some way.
