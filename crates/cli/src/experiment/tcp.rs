@@ -32,6 +32,8 @@ pub struct Tcp {
     pub window_scaling: bool,
     /// Initial window in segments (RFC 6928: 10); 0 takes RFC 5681's 2 to 4.
     pub initial_window: u16,
+    /// Whether acknowledgements count for what they acknowledge (RFC 3465), or for a segment at most.
+    pub byte_counting: bool,
     /// Delayed acknowledgement timer, or "off".
     pub delayed_ack: Quantity<Optional<Duration>>,
     /// Segments acknowledged at once at the start (Linux: 16).
@@ -59,6 +61,7 @@ struct TcpKeys {
     timestamps: Option<bool>,
     window_scaling: Option<bool>,
     initial_window: Option<u16>,
+    byte_counting: Option<bool>,
     delayed_ack: Option<Quantity<Optional<Duration>>>,
     quick_acks: Option<u8>,
     rto_min: Option<Quantity<Duration>>,
@@ -102,6 +105,7 @@ impl From<TcpKeys> for Tcp {
                 tcp::InitialWindow::Segments(segments) => segments,
                 tcp::InitialWindow::Rfc5681 | tcp::InitialWindow::Rfc6928 => 0,
             }),
+            byte_counting: keys.byte_counting.unwrap_or(profile.byte_counting),
             delayed_ack: keys.delayed_ack.unwrap_or_else(|| Quantity::of(delayed_ack)),
             quick_acks: keys.quick_acks.unwrap_or(profile.quick_acks),
             rto_min: keys.rto_min.unwrap_or_else(|| Quantity::of(rto_min)),
@@ -153,6 +157,7 @@ impl Tcp {
                 0 => tcp::InitialWindow::Rfc5681,
                 segments => tcp::InitialWindow::Segments(segments),
             },
+            byte_counting: self.byte_counting,
             delayed_ack: self.delayed_ack.value.0,
             quick_acks: self.quick_acks,
             rto: tcp::RtoConfig {

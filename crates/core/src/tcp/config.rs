@@ -14,6 +14,9 @@ pub struct Config {
     /// L of RFC 3465: segments by which one acknowledgement may widen the window in slow start; `None` for as much as it
     /// acknowledges (as Linux does). Default 1 (RFC 5681 equation 2).
     pub slow_start_limit: Option<u8>,
+    /// An acknowledgement counts for what it acknowledges (RFC 3465); else for a segment at most (RFC 5681 equation 3), so
+    /// that delayed acknowledgements halve the growth in congestion avoidance, as in stacks before RFC 3465. Default on.
+    pub byte_counting: bool,
     /// How long an acknowledgement may be delayed (RFC 9293 section 3.8.6.3 wants less than 500 ms); `None`
     /// acknowledges every segment at once. Default 100 ms.
     pub delayed_ack: Option<Duration>,
@@ -56,6 +59,7 @@ impl Default for Config {
             congestion: Algorithm::NewReno,
             initial_window: InitialWindow::Rfc5681,
             slow_start_limit: Some(1),
+            byte_counting: true,
             delayed_ack: Some(Duration::from_millis(100)),
             quick_acks: 0,
             rto: RtoConfig::default(),
@@ -87,7 +91,7 @@ pub enum Profile {
     /// acknowledgements of every second segment delayed by 200 ms (RFC 1122 wants less than 500 ms).
     Rfc,
     /// FreeBSD 6, on which the published usernet experiments ran: NewReno with SACK, no D-SACK, initial window of RFC
-    /// 3390, limited transmit, timestamps, acknowledgements delayed by 100 ms (`net.inet.tcp.delacktime`), timeouts at least
+    /// 3390, limited transmit, timestamps, acknowledgements counted and not what they acknowledge, acknowledgements delayed by 100 ms (`net.inet.tcp.delacktime`), timeouts at least
     /// 30 ms (`rexmit_min`) and 200 ms more than estimated (`rexmit_slop`), 3 s before the first sample.
     Bsd2008,
     /// Linux as it comes: CUBIC with HyStart++, initial window 10, slow start by all that is acknowledged, SACK with D-SACK,
@@ -117,6 +121,7 @@ impl Config {
             Profile::Plain => plain,
             Profile::Rfc => rfc,
             Profile::Bsd2008 => Config {
+                byte_counting: false,
                 delayed_ack: Some(Duration::from_millis(100)),
                 sack: Sack::On,
                 prr: false,

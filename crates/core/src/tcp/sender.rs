@@ -378,7 +378,7 @@ impl Sender {
             let rate = self.repair.as_mut().and_then(|repair| repair.rate.as_mut()?.on_delivery(now, &delivery));
             self.congestion.on_ack(&Ack {
                 now,
-                acked,
+                acked: if config.byte_counting { acked } else { acked.min(u64::from(self.mss)) },
                 delivered: delivery.bytes,
                 lost,
                 flight_before: used,

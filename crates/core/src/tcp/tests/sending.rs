@@ -144,3 +144,26 @@ fn a_write_ends_a_segment_and_waiting_writes_share_one() {
              0.300 > P. 2601:2801 ack 1",
     );
 }
+
+/// Without byte counting an acknowledgement of two segments widens the window as one of a single segment does.
+#[test]
+fn delayed_acknowledgements_halve_the_growth_where_acknowledgements_are_counted() {
+    for (byte_counting, wider, last) in [(true, 3000, "1.400 > . 6001:7001 ack 1"), (false, 2000, "")] {
+        let config = Config { byte_counting, ..config(InitialWindow::Segments(2)) };
+        Transcript::established(config, KILO).play(&format!(
+            "0.200 ! write 20000
+             0.200 > .  1:1001 ack 1
+             0.200 > .  1001:2001 ack 1
+             1.200 > .  1:1001 ack 1
+             1.300 < .  1:1 ack 2001
+             1.300 = cwnd 2000
+             1.300 > .  2001:3001 ack 1
+             1.300 > .  3001:4001 ack 1
+             1.400 < .  1:1 ack 4001
+             1.400 = cwnd {wider}
+             1.400 > .  4001:5001 ack 1
+             1.400 > .  5001:6001 ack 1
+             {last}"
+        ));
+    }
+}
