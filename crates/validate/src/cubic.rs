@@ -45,7 +45,7 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     // make too many packets; with fast convergence a few suffice, but the cycle is a little lower.
     let source = "RFC 9438 5.1 and 5.2, tables 1 and 2";
     let mut push = |p: f64, fast_convergence, cycles, value, share| {
-        let ours = mean_window(tcp(fast_convergence), Pattern::Periodic, p, cycles).0;
+        let ours = mean_window(tcp(fast_convergence), Pattern::Periodic, p, cycles);
         let how = if fast_convergence { "" } else { ", no fast convergence" };
         let name = format!("100 ms, one packet lost in {:.0}{how}: mean window, segments", 1.0 / p);
         rows.push(Row::new(GROUP, name, source, Expected::Near { value, share }, ours));
