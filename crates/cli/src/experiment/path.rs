@@ -436,8 +436,11 @@ mod tests {
 
     fn read(text: &str) -> Experiment {
         let experiment = Experiment::parse(text, "x.toml").unwrap_or_else(|failure| panic!("{text}: {failure}"));
+        // What is written is resolved: it names defaults that were left out.
         let again = Experiment::parse(&experiment.to_toml(), "again.toml").unwrap();
-        assert_eq!(again, experiment, "{}", experiment.to_toml());
+        assert_eq!(again.to_toml(), experiment.to_toml());
+        assert_eq!(again.network.path, experiment.network.path);
+        assert_eq!(again.network.delay_box, experiment.network.delay_box);
         experiment
     }
 

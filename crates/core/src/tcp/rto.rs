@@ -52,9 +52,10 @@ impl Rto {
         self.timeout = (self.timeout * 2).min(config.max);
     }
 
-    /// After a lost SYN, data starts with 3 s unless a sample says more (5.7).
+    /// After a lost SYN, data starts with 3 s, however far the timer of the SYN was backed off, unless a sample says more (5.7).
     pub(super) fn restart_after_lost_syn(&mut self) {
-        self.timeout = self.timeout.max(Duration::from_secs(3));
+        let least = Duration::from_secs(3);
+        self.timeout = if self.timeout_is_initial() { least } else { self.timeout.max(least) };
     }
 }
 

@@ -412,7 +412,7 @@ impl Sender {
             self.congestion.on_congestion(now, used, Cause::Loss);
             self.congestion.on_recovered(now, self.congestion.threshold());
         }
-        if marked && !self.in_recovery && !reducing && self.flight() > 0 {
+        if marked && !self.in_recovery && !reducing && used > 0 {
             self.congestion.on_congestion(now, used, Cause::Mark);
             if let Some(repair) = &mut self.repair {
                 (repair.reduced_until, repair.reduction_due) = (self.highest, true);
