@@ -22,10 +22,13 @@ mod path;
 mod queue;
 #[path = "experiment/tcp.rs"]
 mod tcp;
+#[path = "experiment/topology.rs"]
+mod topology;
 
 pub use path::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use queue::Queue;
 pub use tcp::Tcp;
+pub use topology::{Ends, Link, Part, Route, Shape, Topology};
 
 /// A quantity kept with the words the user chose, so that the resolved experiment reads as it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -221,8 +224,20 @@ pub enum Correction {
 pub struct Network {
     /// Its shape.
     pub topology: Topology,
+    /// Of a parking lot: how many links there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hops: Option<u16>,
     /// The shared link.
     pub bottleneck: Bottleneck,
+    /// Of a graph: where the two sides of the workload are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ends: Option<Ends>,
+    /// Of a graph: the other links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+    /// Of a graph: ways that are taken instead of those over the fewest links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
     /// What happens to packets on the way to it.
     #[serde(skip_serializing_if = "PathKeys::is_default")]
     pub path: PathKeys,
@@ -235,6 +250,15 @@ impl Network {
     /// Whether paths are drawn, so that seeds differ.
     pub fn draws(&self) -> bool {
         !self.path.is_default() || !self.delay_box.is_empty()
+    }
+
+    /// Its shape, to be read before what its bottleneck is.
+    pub fn kind(&self) -> String {
+        match self.topology {
+            Topology::Dumbbell => "dumbbell".to_owned(),
+            Topology::ParkingLot => format!("parking lot of {} links", self.hops()),
+            Topology::Graph => format!("graph of {} links, the bottleneck", 1 + self.links.len()),
+        }
     }
 
     /// What it has beside a link with a queue, to be read behind those.
@@ -253,15 +277,6 @@ impl Network {
         ];
         said.into_iter().flatten().map(|addition| format!(", {addition}")).collect()
     }
-}
-
-/// Shapes of the network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Topology {
-    /// One shared link, hosts on both sides, each connection with its own path delay.
-    #[default]
-    Dumbbell,
 }
 
 /// `[network.bottleneck]`
@@ -283,6 +298,12 @@ pub struct Bottleneck {
     /// What comes faster than this is dropped before the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policer: Option<Bucket>,
+    /// Of a graph: the node on its left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Of a graph: the node on its right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
 }
 
 impl Default for Bottleneck {
@@ -294,6 +315,8 @@ impl Default for Bottleneck {
             trace: None,
             shaper: None,
             policer: None,
+            from: None,
+            to: None,
         }
     }
 }
@@ -404,6 +427,7 @@ impl Experiment {
             let number = index + 1;
             return Err(format!("network.delay-box rule {number} changes nothing: give it a delay, a loss or a rate"));
         }
+        self.network.shape()?;
         if self.tcp.initial_window > 1_000 {
             return Err(format!("tcp.initial-window of {} segments is above 1000", self.tcp.initial_window));
         }
@@ -427,20 +451,38 @@ impl Experiment {
     pub fn to_toml(&self) -> String {
         let mut resolved = self.clone();
         resolved.network.bottleneck.queue = self.network.bottleneck.queue.resolved();
+        for link in &mut resolved.network.links {
+            link.queue = link.queue.resolved();
+        }
         toml::to_string(&resolved).unwrap_or_else(|error| unreachable!("an experiment is plain data: {error}"))
     }
 }
 
-/// The line on which the key of a dotted path stands, or the last part of the path that is there.
+/// The line on which the key of a dotted path stands, or the last part of the path that is there. Of tables in a list a part
+/// is the name, or the number from 1 on.
 fn line_of(text: &str, path: &str) -> Option<usize> {
     use toml::de::{DeTable, DeValue};
     let document = DeTable::parse(text).ok()?;
+    let mut parts = path.trim_end_matches(':').split('.');
     let (mut table, mut place) = (document.get_ref(), None);
-    for part in path.split('.') {
-        let Some((key, value)) = table.iter().find(|(key, _)| key.get_ref() == part) else { break };
+    while let Some((key, value)) = parts.next().and_then(|part| table.iter().find(|(key, _)| key.get_ref() == part)) {
         place = Some(key.span().start);
-        let DeValue::Table(inner) = value.get_ref() else { break };
-        table = inner;
+        table = match value.get_ref() {
+            DeValue::Table(inner) => inner,
+            DeValue::Array(list) => {
+                let Some(part) = parts.next() else { break };
+                let is_meant = |number: usize, item: &DeValue<'_>| {
+                    let name = item.get("name").and_then(|name| name.get_ref().as_str());
+                    name == Some(part) || part.parse() == Ok(number + 1)
+                };
+                let found = list.iter().enumerate().find(|(number, item)| is_meant(*number, item.get_ref()));
+                let Some((_, item)) = found else { break };
+                place = Some(item.span().start);
+                let DeValue::Table(inner) = item.get_ref() else { break };
+                inner
+            }
+            _ => break,
+        };
     }
     place.map(|start| 1 + text[..start].matches('\n').count())
 }

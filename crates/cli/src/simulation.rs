@@ -9,11 +9,12 @@ use flowloom_core::path::{Placement, Rules, Trace};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
-use flowloom_sim::{Config, LinkConfig};
+use flowloom_report::facts::{LinkFacts, Topology};
+use flowloom_sim::{Config, LinkConfig, LinkNumber, Summary};
 use flowloom_store::mahimahi;
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
-use crate::experiment::{self, Bucket, DelayBox, Experiment, RateChoice};
+use crate::experiment::{self, Bucket, DelayBox, Experiment, Network, Part, Queue, RateChoice, Shape};
 use crate::failure::Failure;
 
 /// The traces of the bottleneck, if it has any: of the packets from the left and from the right.
@@ -31,9 +32,10 @@ pub fn traces(experiment: &Experiment) -> Result<Option<[Arc<Trace>; 2]>, Failur
     Ok(Some([of_left, of_right]))
 }
 
-/// The simulator's numbers.
+/// The simulator's numbers of an experiment whose network has this shape.
 pub fn config(
     experiment: &Experiment,
+    shape: &Shape,
     facts: &WorkloadFacts,
     traces: Option<[Arc<Trace>; 2]>,
 ) -> Result<Config, Failure> {
@@ -56,22 +58,48 @@ pub fn config(
         .hint("connections start for measure.duration; without it, for the length of the capture"));
     }
     let bottleneck = &experiment.network.bottleneck;
-    let config = Config {
-        bottleneck: LinkConfig {
-            // What is told of a link with a trace, and what its queue takes its parameters from.
-            rate: match &traces {
-                Some([left, right]) => left.mean_rate().max(right.mean_rate()),
-                None => rate(bottleneck.rate.value, facts, length)?,
-            },
-            delay: bottleneck.delay.value,
-            queue: bottleneck
-                .queue
-                .discipline()
-                .map_err(|problem| Failure::usage(format_args!("network.bottleneck.queue.{problem}")))?,
-            trace: traces,
-            shaper: bottleneck.shaper.as_ref().map(Bucket::config),
-            policer: bottleneck.policer.as_ref().map(Bucket::config),
+    let discipline = |key: &str, queue: &Queue| {
+        queue.discipline().map_err(|problem| Failure::usage(format!("{key}.queue.{problem}")))
+    };
+    let monitored = LinkConfig {
+        // What is told of a link with a trace, and what its queue takes its parameters from.
+        rate: match &traces {
+            Some([left, right]) => left.mean_rate().max(right.mean_rate()),
+            None => rate(bottleneck.rate.value, facts, length)?,
         },
+        delay: bottleneck.delay.value,
+        queue: discipline("network.bottleneck", &bottleneck.queue)?,
+        trace: traces,
+        shaper: bottleneck.shaper.as_ref().map(Bucket::config),
+        policer: bottleneck.policer.as_ref().map(Bucket::config),
+    };
+    let other = |part: Part| {
+        Ok::<_, Failure>(match part {
+            Part::Alike(LinkSide::Left) => monitored.clone(),
+            Part::Alike(LinkSide::Right) => {
+                // Every other link sends what comes from its left.
+                let trace = monitored.trace.clone().map(|[left, right]| [right, left]);
+                LinkConfig { trace, ..monitored.clone() }
+            }
+            Part::Link(place) => {
+                let link = &experiment.network.links[place];
+                LinkConfig {
+                    rate: rate(link.rate.value, facts, length)?,
+                    delay: link.delay.value,
+                    queue: discipline(&format!("network.links.{}", link.name), &link.queue)?,
+                    trace: None,
+                    shaper: link.shaper.as_ref().map(Bucket::config),
+                    policer: link.policer.as_ref().map(Bucket::config),
+                }
+            }
+        })
+    };
+    // The first two are the bottleneck's.
+    let others = shape.graph.links().iter().skip(LinkNumber::other(0).index());
+    let config = Config {
+        links: others.map(|joined| other(joined.link)).collect::<Result<_, _>>()?,
+        ways: vec![shape.workload_way().map_err(|error| Failure::usage(format_args!("network.ends: {error}")))?],
+        bottleneck: monitored,
         path: experiment.network.path.impairments(),
         rules: Rules::new(experiment.network.delay_box.iter().map(DelayBox::rule).collect()),
         tcp: experiment.tcp.config(),
@@ -85,6 +113,48 @@ pub fn config(
     };
     config.validate().map_err(Failure::usage)?;
     Ok(config)
+}
+
+/// What a report says of the network and its links.
+pub fn topology(network: &Network, shape: &Shape, config: &Config, summary: &Summary) -> Topology {
+    let bottleneck = |side: LinkSide| {
+        let direction = &summary.directions[side as usize];
+        (&config.bottleneck, &network.bottleneck.queue, direction.offered, direction.dropped, direction.link)
+    };
+    let links = shape.graph.links().iter().enumerate().map(|(number, joined)| {
+        let (link, queue, offered, dropped, measured) = match number.checked_sub(LinkNumber::other(0).index()) {
+            None => bottleneck(if number == 0 { LinkSide::Left } else { LinkSide::Right }),
+            Some(place) => {
+                let queue = match joined.link {
+                    Part::Alike(_) => &network.bottleneck.queue,
+                    Part::Link(place) => &network.links[place].queue,
+                };
+                let counts = &summary.links[place];
+                (&config.links[place], queue, counts.offered, counts.dropped, counts.link)
+            }
+        };
+        LinkFacts {
+            name: joined.name.clone(),
+            from: shape.graph.name(joined.from).to_owned(),
+            to: shape.graph.name(joined.to).to_owned(),
+            monitored: number < LinkNumber::other(0).index(),
+            rate_bits_per_second: link.rate.bits_per_second(),
+            delay_ns: link.delay.as_nanos(),
+            queue: queue.to_string(),
+            offered_packets: offered.total(),
+            offered_bytes: offered.bytes,
+            dropped_packets: dropped.total(),
+            dropped_bytes: dropped.bytes,
+            utilisation: measured.utilisation(),
+            queue_mean_packets: measured.mean_packets(),
+            queue_max_packets: measured.max().packets,
+        }
+    });
+    Topology {
+        nodes: shape.graph.nodes().to_vec(),
+        ends: shape.ends.map(|node| shape.graph.name(node).to_owned()),
+        links: links.collect(),
+    }
 }
 
 /// Round-trip time of connections in a workload without a single sample.

@@ -106,6 +106,9 @@ pub struct DropRecord {
     pub bytes: u32,
     /// Why.
     pub reason: DropReason,
+    /// At which link, by its number: 0 and 1 are the monitored one for packets from the left and from the right. `None`:
+    /// before the first link.
+    pub link: Option<u16>,
 }
 
 /// Queue length at a sampling instant (methods C.5). Instants with an empty queue are implied.

@@ -39,6 +39,54 @@ pub struct Facts {
     pub original: Option<Original>,
     /// Events served; null where there is no simulator.
     pub events: Option<u64>,
+    /// The nodes and links of the simulated network, and what became of packets there; null where there is no simulator.
+    pub topology: Option<Topology>,
+}
+
+/// A simulated network.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Topology {
+    /// Nodes by name.
+    pub nodes: Vec<String>,
+    /// The nodes where the left and the right side of the workload are.
+    pub ends: [String; 2],
+    /// Links, each in one direction, the monitored one's two first.
+    pub links: Vec<LinkFacts>,
+}
+
+/// A link in one direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LinkFacts {
+    /// Its name.
+    pub name: String,
+    /// The node that its packets come from.
+    pub from: String,
+    /// The node that they go to.
+    pub to: String,
+    /// Whether the results are measured here.
+    pub monitored: bool,
+    /// Its rate; null: no limit.
+    pub rate_bits_per_second: Option<u64>,
+    /// Its propagation delay.
+    pub delay_ns: u64,
+    /// Its queue, in words: `drop-tail 200p`.
+    pub queue: String,
+    /// Packets that reached the queue, drain included.
+    pub offered_packets: u64,
+    /// Their bytes.
+    pub offered_bytes: u64,
+    /// Of them, packets dropped there.
+    pub dropped_packets: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
+    /// Share of the window in which the line was sending.
+    pub utilisation: f64,
+    /// Mean over time of the packets that wait, the one in transmission not counted.
+    pub queue_mean_packets: f64,
+    /// The most that waited.
+    pub queue_max_packets: u64,
 }
 
 /// What a replay's original was.

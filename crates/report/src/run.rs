@@ -166,8 +166,10 @@ pub struct Measurements {
     pub traffic: BTreeMap<(TrafficPoint, LinkSide), Vec<Traffic>>,
     /// Queues by the side packets come from: left, right.
     pub queues: [Queue; 2],
-    /// Dropped packets.
+    /// Packets dropped at the monitored link, or lost before the first.
     pub drops: BTreeMap<(DropReason, PacketKind, LinkSide), u64>,
+    /// Packets dropped at other links.
+    pub dropped_elsewhere: u64,
     /// Whether the run replays an original that was measured.
     pub has_original: bool,
     /// (id, class), ascending by id.
@@ -219,6 +221,7 @@ impl Measurements {
             traffic: BTreeMap::new(),
             queues: [Queue::default(), Queue::default()],
             drops: BTreeMap::new(),
+            dropped_elsewhere: 0,
             has_original: false,
             classes: Vec::new(),
         }
@@ -349,6 +352,10 @@ impl Measurements {
 
     /// Takes a drop.
     pub fn drop(&mut self, record: &DropRecord) {
+        if record.link.is_some_and(|link| link > 1) {
+            self.dropped_elsewhere += 1;
+            return;
+        }
         *self.drops.entry((record.reason, record.kind, record.from)).or_default() += 1;
     }
 
@@ -471,7 +478,7 @@ impl Measurements {
 
     /// Dropped packets in all.
     pub fn dropped(&self) -> u64 {
-        self.drops.values().sum()
+        self.drops.values().sum::<u64>() + self.dropped_elsewhere
     }
 }
 

@@ -52,6 +52,7 @@ pub fn run_text(run: &Run, colour: bool) -> String {
     let answer = Answer::of(std::slice::from_ref(run));
     table(&mut text, &answer, colour);
     text.push('\n');
+    links(&mut text, run);
     let summary = run.summary();
     verdict(&mut text, summary.verdict, &verdict_reason(&summary.gates), colour);
     warnings(&mut text, &summary.warnings, colour);
@@ -193,6 +194,33 @@ fn table(text: &mut String, answer: &Answer, colour: bool) {
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }
+}
+
+/// Links shown, at most.
+const MOST_LINKS: usize = 16;
+
+/// What became of packets at the links, if there are others beside the monitored one.
+fn links(text: &mut String, run: &Run) {
+    let links = run.facts.topology.as_ref().map_or(&[][..], |topology| &topology.links);
+    if links.iter().all(|link| link.monitored) {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "{:32}{:>16}{:>12}{:>12}{:>24}",
+        "link", "packets offered", "dropped", "utilised", "waiting mean / max"
+    );
+    for link in &links[..links.len().min(MOST_LINKS)] {
+        let name: String = link.name.chars().take(31).collect();
+        let waiting = format!("{} / {}", three_digits(link.queue_mean_packets), thousands(link.queue_max_packets));
+        let utilised = format!("{} %", three_digits(100.0 * link.utilisation));
+        let (offered, dropped) = (thousands(link.offered_packets), thousands(link.dropped_packets));
+        let _ = writeln!(text, "{name:32}{offered:>16}{dropped:>12}{utilised:>12}{waiting:>24}");
+    }
+    if links.len() > MOST_LINKS {
+        let _ = writeln!(text, "and {} more: report.html and run.json have all", links.len() - MOST_LINKS);
+    }
+    text.push('\n');
 }
 
 fn judged(judgement: Judgement, colour: bool) -> String {

@@ -361,14 +361,22 @@ impl<'a, R: Recorder> Network<'a, R> {
             self.hops[link.index()].counts.dropped.add(kind, bytes);
         }
         self.packets.remove(handle);
-        self.recorder.dropped(DropRecord { time, connection: connection.id(), from, kind, bytes, reason })
+        self.recorder.dropped(DropRecord {
+            time,
+            connection: connection.id(),
+            from,
+            kind,
+            bytes,
+            reason,
+            link: Some(link.0),
+        })
     }
 
     /// A loss model took `segment`, which was sent by `connection` at `now` and has never been on its way.
     pub fn lose(&mut self, time: Time, connection: u64, from: LinkSide, segment: &Segment) {
         let (bytes, kind) = (link_bytes(segment), kind(segment));
         self.directions[from as usize].lost.add(kind, bytes);
-        self.lost.push(DropRecord { time, connection, from, kind, bytes, reason: DropReason::Loss });
+        self.lost.push(DropRecord { time, connection, from, kind, bytes, reason: DropReason::Loss, link: None });
     }
 
     /// Records what loss models took. To be called after every event.

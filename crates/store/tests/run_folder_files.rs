@@ -230,14 +230,15 @@ fn sample() -> impl Strategy<Value = QueueSample> {
 fn dropped() -> impl Strategy<Value = DropRecord> {
     let kind = prop::sample::select(vec![PacketKind::Data, PacketKind::Ack, PacketKind::Control]);
     let reason = prop::sample::select(vec![DropReason::QueueFull, DropReason::Loss]);
-    (any::<u64>(), any::<u64>(), support::link_side(), kind, any::<u32>(), reason).prop_map(
-        |(time, connection, from, kind, bytes, reason)| DropRecord {
+    (any::<u64>(), any::<u64>(), support::link_side(), kind, any::<u32>(), reason, any::<Option<u16>>()).prop_map(
+        |(time, connection, from, kind, bytes, reason, link)| DropRecord {
             time: Time::from_nanos(time),
             connection,
             from,
             kind,
             bytes,
             reason,
+            link,
         },
     )
 }

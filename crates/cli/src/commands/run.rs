@@ -21,7 +21,7 @@ use flowloom_store::workload::{WorkloadError, WorkloadFacts, WorkloadReader, Wor
 use crate::args;
 use crate::clock::{self, Stopwatch};
 use crate::commands::extract;
-use crate::experiment::{self, Experiment};
+use crate::experiment::{self, Experiment, Shape};
 use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
@@ -76,8 +76,9 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
             "one seed is enough",
         );
     }
-    let config = config(&plan.experiment, &source.facts, plan.traces.clone())?;
-    let job = Job { plan: &plan, args, source: &source, config };
+    let shape = plan.experiment.network.shape().map_err(Failure::usage)?;
+    let config = config(&plan.experiment, &shape, &source.facts, plan.traces.clone())?;
+    let job = Job { plan: &plan, args, source: &source, shape: &shape, config };
     let exit = match seeds[..] {
         [seed] => job.single(seed, manner)?,
         _ => job.several(manner)?,
@@ -232,6 +233,7 @@ struct Job<'a> {
     plan: &'a Plan,
     args: &'a args::Run,
     source: &'a Source,
+    shape: &'a Shape,
     config: Config,
 }
 
@@ -368,7 +370,8 @@ impl Job<'_> {
                 }
             ),
             network: format!(
-                "dumbbell, {}, {} propagation, {}{}",
+                "{}, {}, {} propagation, {}{}",
+                self.plan.experiment.network.kind(),
                 config.bottleneck.rate,
                 config.bottleneck.delay,
                 self.plan.experiment.network.bottleneck.queue,
@@ -389,6 +392,7 @@ impl Job<'_> {
                 set_aside: set_aside(&source.facts),
             }),
             events: Some(summary.events),
+            topology: Some(simulation::topology(&experiment.network, self.shape, config, summary)),
         }
     }
 

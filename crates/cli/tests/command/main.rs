@@ -13,3 +13,4 @@ mod path;
 mod round_trip;
 mod support;
 mod threads;
+mod topology;

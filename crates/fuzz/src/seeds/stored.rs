@@ -109,6 +109,7 @@ fn run() -> &'static [(String, Vec<u8>)] {
             kind: PacketKind::Data,
             bytes: 1_514,
             reason: DropReason::QueueFull,
+            link: Some(0),
         });
         dropped.expect("a run folder");
         writer.finish(&json!({}), &json!({})).expect("a run folder");

@@ -6,6 +6,7 @@
 
 mod description;
 mod figure;
+mod network;
 mod page;
 mod still;
 

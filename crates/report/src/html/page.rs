@@ -38,6 +38,7 @@ pub(super) fn page(runs: &[Run], answer: &Answer, figures: &[Figure], options: &
         trust_section(html, runs, answer, &summaries);
         pictures_section(html, answer, figures);
         breakdown_section(html, runs, answer);
+        super::network::section(html, runs);
         making_section(html, runs);
         html.push_str("</main>\n");
     })
@@ -129,13 +130,18 @@ fn header(html: &mut String, title: &str, runs: &[Run], answer: &Answer, summari
     fact("window", list(runs.iter().map(window).collect::<Vec<_>>().iter().map(String::as_str)));
     fact("date", list(runs.iter().map(|run| run.host.date.as_str())));
     html.push_str("</ul>\n<nav aria-label=\"Sections\">\n");
+    let network = runs.iter().any(|run| run.facts.topology.is_some());
     for (anchor, name) in [
         ("answer", "Answer"),
         ("trust", "Can I trust it"),
         ("pictures", "Pictures"),
         ("breakdowns", "Breakdowns"),
+        ("network", "Network"),
         ("making", "How it was made"),
-    ] {
+    ]
+    .into_iter()
+    .filter(|(anchor, _)| network || *anchor != "network")
+    {
         let _ = writeln!(html, "<a href=\"#{anchor}\">{name}</a>");
     }
     html.push_str("</nav>\n</header>\n");

@@ -218,8 +218,9 @@ impl MadeUp {
                     if carried.packets > 400 {
                         offered.packets += 1;
                         let (kind, reason) = (PacketKind::Data, DropReason::QueueFull);
+                        let link = Some(from as u16);
                         writer
-                            .dropped(DropRecord { time: start, connection: 0, from, kind, bytes: 1_514, reason })
+                            .dropped(DropRecord { time: start, connection: 0, from, kind, bytes: 1_514, reason, link })
                             .unwrap();
                     }
                 }

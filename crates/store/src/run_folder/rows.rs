@@ -379,6 +379,7 @@ impl Row for DropRecord {
             kind: PacketKind::Data,
             bytes: 0,
             reason: DropReason::QueueFull,
+            link: None,
         }
     }
 
@@ -390,6 +391,7 @@ impl Row for DropRecord {
             column("kind", |r: &Self| r.kind, |r, v| r.kind = v),
             column("bytes", |r: &Self| r.bytes, |r, v| r.bytes = v),
             column("reason", |r: &Self| r.reason, |r, v| r.reason = v),
+            column("link", |r: &Self| r.link, |r, v| r.link = v),
         ]
     }
 }

@@ -1,0 +1,327 @@
+//! The simulated network: a picture of nodes and links, and what became of packets at each link.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use flowloom_core::units::{Rate, three_digits};
+
+use super::escaped;
+use super::figure::run_role;
+use super::page::{swatch, value};
+use crate::facts::{LinkFacts, Topology};
+use crate::run::Run;
+use crate::text::thousands;
+
+/// Between layers of nodes, and between nodes of a layer, in pixels.
+const STEP: i64 = 200;
+const ROW: i64 = 110;
+/// Around the nodes: room for names and labels.
+const MARGIN: [i64; 2] = [80, 64];
+/// Between the middles of wires that join the same nodes.
+const APART: i64 = 88;
+const LINE: i64 = 14;
+/// Networks with more wires than this get no labels, with more nodes no picture: the table tells the same.
+const MOST_LABELS: usize = 60;
+const MOST_NODES: usize = 200;
+
+/// A link, and the one back that is drawn with it.
+struct Wire<'a> {
+    link: &'a LinkFacts,
+    two_way: bool,
+    /// Places of its nodes.
+    ends: [usize; 2],
+}
+
+/// The section: each network once, and the links of every run. Empty if no run has a network.
+pub(super) fn section(html: &mut String, runs: &[Run]) {
+    let with: Vec<(usize, &Run, &Topology)> = runs
+        .iter()
+        .enumerate()
+        .filter_map(|(index, run)| Some((index, run, run.facts.topology.as_ref()?)))
+        .filter(|(.., topology)| !topology.links.is_empty())
+        .collect();
+    if with.is_empty() {
+        return;
+    }
+    html.push_str("<section id=\"network\">\n<h2>Network</h2>\n");
+    let mut drawn: Vec<&Topology> = Vec::new();
+    for (index, run, topology) in &with {
+        if with.len() > 1 {
+            let _ = writeln!(html, "<h3>{}{}</h3>", swatch(&run_role(*index)), escaped(&run.name));
+        }
+        if !drawn.iter().any(|one| same_network(one, topology)) {
+            drawn.push(topology);
+            picture(html, topology);
+        }
+        table(html, &topology.links);
+    }
+    html.push_str("</section>\n");
+}
+
+/// Whether two networks look the same, whatever happened in them.
+fn same_network(one: &Topology, other: &Topology) -> bool {
+    let made_of = |link: &LinkFacts| {
+        (
+            link.name.clone(),
+            link.from.clone(),
+            link.to.clone(),
+            link.rate_bits_per_second,
+            link.delay_ns,
+            link.queue.clone(),
+        )
+    };
+    one.nodes == other.nodes
+        && one.ends == other.ends
+        && one.links.iter().map(made_of).eq(other.links.iter().map(made_of))
+}
+
+/// Links that are there in both directions are one wire.
+fn wires(topology: &Topology) -> Vec<Wire<'_>> {
+    let place = |name: &String| topology.nodes.iter().position(|node| node == name);
+    let is_back = |link: &LinkFacts, of: &LinkFacts| {
+        link.name.strip_suffix("-back") == Some(&of.name) && (&link.from, &link.to) == (&of.to, &of.from)
+    };
+    let links = &topology.links;
+    links
+        .iter()
+        .filter(|link| !links.iter().any(|of| is_back(link, of)))
+        .filter_map(|link| {
+            let two_way = links.iter().any(|back| is_back(back, link));
+            Some(Wire { link, two_way, ends: [place(&link.from)?, place(&link.to)?] })
+        })
+        .collect()
+}
+
+/// The nodes by how many wires they are from the left end.
+fn layers(topology: &Topology, wires: &[Wire<'_>]) -> Vec<Vec<usize>> {
+    let mut layer = vec![None; topology.nodes.len()];
+    let left = topology.nodes.iter().position(|node| *node == topology.ends[0]).unwrap_or(0);
+    let mut reached = VecDeque::from([(left, 0)]);
+    let mut deepest = 0;
+    while let Some((node, depth)) = reached.pop_front() {
+        let Some(place @ None) = layer.get_mut(node) else { continue };
+        *place = Some(depth);
+        deepest = depth;
+        let others = wires.iter().filter_map(|wire| match wire.ends {
+            [one, other] if one == node => Some(other),
+            [one, other] if other == node => Some(one),
+            _ => None,
+        });
+        reached.extend(others.map(|other| (other, depth + 1)));
+    }
+    let mut layers = vec![Vec::new(); deepest + 2];
+    for (node, depth) in layer.into_iter().enumerate() {
+        layers[depth.unwrap_or(deepest + 1)].push(node);
+    }
+    layers.retain(|layer| !layer.is_empty());
+    layers
+}
+
+fn picture(html: &mut String, topology: &Topology) {
+    if topology.nodes.len() > MOST_NODES {
+        return;
+    }
+    let wires = wires(topology);
+    let layers = layers(topology, &wires);
+    let rows = layers.iter().map(Vec::len).max().unwrap_or(1) as i64;
+    let mut at = vec![[0, 0]; topology.nodes.len()];
+    for (depth, layer) in (0..).zip(&layers) {
+        // Layers are centred on each other.
+        let top = MARGIN[1] + (rows - layer.len() as i64) * ROW / 2;
+        for (row, node) in (0..).zip(layer) {
+            at[*node] = [MARGIN[0] + depth * STEP, top + row * ROW];
+        }
+    }
+    // Wires side by side, and those within a layer, bend out.
+    let bends: Vec<i64> = wires
+        .iter()
+        .enumerate()
+        .map(|(place, wire)| bend(&wires, place, at[wire.ends[0]][0] == at[wire.ends[1]][0]))
+        .collect();
+    let spare = bends.iter().map(|bend| bend.abs() / 2).max().unwrap_or(0);
+    let (width, height) =
+        (2 * MARGIN[0] + (layers.len() as i64 - 1) * STEP + spare, 2 * MARGIN[1] + (rows - 1) * ROW + 2 * spare);
+    at.iter_mut().for_each(|place| place[1] += spare);
+    let _ = write!(
+        html,
+        "<div class=\"scroll\"><svg class=\"network\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+         aria-label=\"{} nodes from {} to {}, joined by {}\">\n",
+        topology.nodes.len(),
+        escaped(&topology.ends[0]),
+        escaped(&topology.ends[1]),
+        escaped(&wires.iter().map(|wire| wire.link.name.as_str()).collect::<Vec<_>>().join(", ")),
+    );
+    for (wire, bend) in wires.iter().zip(&bends) {
+        draw(html, wire, wire.ends.map(|end| at[end]), *bend, wires.len() <= MOST_LABELS);
+    }
+    for (name, [x, y]) in topology.nodes.iter().zip(&at) {
+        let side = ["left side", "right side"].into_iter().zip(&topology.ends).find(|(_, end)| *end == name);
+        let class = if side.is_some() { " class=\"end\"" } else { "" };
+        let _ = write!(
+            html,
+            "<circle cx=\"{x}\" cy=\"{y}\" r=\"9\"{class}/><text x=\"{x}\" y=\"{}\">{}</text>",
+            y + 25,
+            escaped(name)
+        );
+        if let Some((side, _)) = side {
+            let _ = write!(html, "<text class=\"quiet\" x=\"{x}\" y=\"{}\">{side}</text>", y + 25 + LINE);
+        }
+        html.push('\n');
+    }
+    html.push_str("</svg></div>\n");
+}
+
+/// How far the middle of a wire is from the straight line between its ends, twice.
+fn bend(wires: &[Wire<'_>], place: usize, within_layer: bool) -> i64 {
+    let joins = |wire: &Wire<'_>| {
+        let [one, other] = wire.ends;
+        (one.min(other), one.max(other))
+    };
+    let alike: Vec<usize> = (0..wires.len()).filter(|other| joins(&wires[*other]) == joins(&wires[place])).collect();
+    let rank = alike.iter().position(|other| *other == place).unwrap_or(0) as i64;
+    if within_layer { (rank + 1) * APART } else { (2 * rank - (alike.len() as i64 - 1)) * APART }
+}
+
+fn draw(html: &mut String, wire: &Wire<'_>, [[x0, y0], [x1, y1]]: [[i64; 2]; 2], bend: i64, labelled: bool) {
+    let link = wire.link;
+    let class = if link.monitored { "wire monitored" } else { "wire" };
+    // The control point: to the right of wires within a layer, below the others.
+    let (middle_x, middle_y) = ((x0 + x1) / 2, (y0 + y1) / 2);
+    let (control_x, control_y) = if x0 == x1 { (middle_x + bend, middle_y) } else { (middle_x, middle_y + bend) };
+    let _ = write!(
+        html,
+        "<path class=\"{class}\" d=\"M{x0} {y0}Q{control_x} {control_y} {x1} {y1}\"><title>{}: {}, {}, {}</title></path>",
+        escaped(&link.name),
+        rate(link),
+        delay(link),
+        escaped(&link.queue)
+    );
+    if labelled {
+        let (x, y) = ((middle_x + control_x) / 2, (middle_y + control_y) / 2);
+        let direction = if wire.two_way { String::new() } else { format!(" ({} \u{2192} {})", link.from, link.to) };
+        // The first parameter of a queue is its limit.
+        let queue = link.queue.split(',').next().unwrap_or_default();
+        let lines = [format!("{}{direction}", link.name), format!("{}, {}", rate(link), delay(link)), queue.to_owned()];
+        for (row, text) in (0..).zip(&lines) {
+            let class = if row == 0 { "name" } else { "quiet" };
+            let _ = write!(
+                html,
+                "<text class=\"{class}\" x=\"{x}\" y=\"{}\">{}</text>",
+                y - 8 - (2 - row) * LINE,
+                escaped(text)
+            );
+        }
+        if link.monitored {
+            let _ = write!(html, "<text class=\"mark\" x=\"{x}\" y=\"{}\">monitored</text>", y + LINE + 2);
+        }
+    }
+    html.push('\n');
+}
+
+fn rate(link: &LinkFacts) -> String {
+    link.rate_bits_per_second.and_then(Rate::from_bits_per_second).unwrap_or(Rate::UNLIMITED).to_string()
+}
+
+fn delay(link: &LinkFacts) -> String {
+    flowloom_core::time::Duration::from_nanos(link.delay_ns).to_string()
+}
+
+fn table(html: &mut String, links: &[LinkFacts]) {
+    html.push_str(
+        "<div class=\"scroll\"><table class=\"numbers\">\n<thead><tr><th scope=\"col\">link</th><th scope=\"col\">from</th>\
+         <th scope=\"col\">to</th><th scope=\"col\">rate</th><th scope=\"col\">delay</th><th scope=\"col\">queue</th>\
+         <th scope=\"col\">packets offered</th><th scope=\"col\">dropped</th><th scope=\"col\">utilisation</th>\
+         <th scope=\"col\">waiting, mean</th><th scope=\"col\">max</th></tr></thead>\n<tbody>\n",
+    );
+    for link in links {
+        let _ = write!(html, "<tr><th scope=\"row\">{}", escaped(&link.name));
+        if link.monitored {
+            html.push_str(" <span class=\"quiet\">monitored</span>");
+        }
+        html.push_str("</th>");
+        for cell in [
+            escaped(&link.from),
+            escaped(&link.to),
+            value(&rate(link)),
+            value(&delay(link)),
+            escaped(&link.queue),
+            thousands(link.offered_packets),
+            thousands(link.dropped_packets),
+            value(&format!("{} %", three_digits(100.0 * link.utilisation))),
+            three_digits(link.queue_mean_packets),
+            thousands(link.queue_max_packets),
+        ] {
+            let _ = write!(html, "<td>{cell}</td>");
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody>\n</table></div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(nodes: &[&str], links: &[(&str, &str, &str)]) -> Topology {
+        let link = |&(name, from, to): &(&str, &str, &str)| LinkFacts {
+            name: name.into(),
+            from: from.into(),
+            to: to.into(),
+            rate_bits_per_second: Some(10_000_000),
+            queue: "red 100p, max 15p".into(),
+            monitored: name.starts_with("bottleneck"),
+            ..LinkFacts::default()
+        };
+        Topology {
+            nodes: nodes.iter().map(|&name| name.into()).collect(),
+            ends: [nodes[0].into(), nodes[nodes.len() - 1].into()],
+            links: links.iter().map(link).collect(),
+        }
+    }
+
+    fn drawn(topology: &Topology) -> String {
+        let mut html = String::new();
+        picture(&mut html, topology);
+        html
+    }
+
+    #[test]
+    fn both_directions_are_one_wire_and_the_monitored_one_is_marked() {
+        let topology =
+            network(&["a", "b"], &[("bottleneck", "a", "b"), ("bottleneck-back", "b", "a"), ("x", "b", "a")]);
+        let html = drawn(&topology);
+        assert_eq!(html.matches("<path").count(), 2);
+        assert_eq!(html.matches("class=\"wire monitored\"").count(), 1);
+        assert!(
+            html.contains(">x (b → a)<") && html.contains(">10.0 Mbit/s, 0 s<") && html.contains(">red 100p<"),
+            "{html}"
+        );
+        assert!(html.contains("left side") && html.contains("right side"));
+        assert!(!html.contains("d=\"M80 108Q180 108"), "wires side by side bend apart: {html}");
+    }
+
+    #[test]
+    fn nodes_stand_by_their_distance_from_the_left_end_and_none_upon_another() {
+        let links = [("bottleneck", "a", "b"), ("l1", "b", "d"), ("l2", "a", "c"), ("l3", "c", "d"), ("l4", "c", "b")];
+        let topology = network(&["a", "b", "c", "lonely", "d"], &links);
+        let found = layers(&topology, &wires(&topology));
+        assert_eq!(found, [vec![0], vec![1, 2], vec![4], vec![3]]);
+        let html = drawn(&topology);
+        let mut places: Vec<&str> =
+            html.split("<circle ").skip(1).map(|rest| rest.split(" r=").next().unwrap()).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), 5, "{html}");
+    }
+
+    #[test]
+    fn names_cannot_become_markup_and_large_networks_have_no_labels() {
+        let html = drawn(&network(&["<a>", "b"], &[("bottleneck\"<", "<a>", "b")]));
+        assert!(!html.contains("<a>") && !html.contains("\"<"), "{html}");
+        let names: Vec<String> = (0..100).map(|number| format!("n{number}")).collect();
+        let nodes: Vec<&str> = names.iter().map(String::as_str).collect();
+        let links: Vec<_> = nodes.windows(2).map(|pair| (pair[0], pair[0], pair[1])).collect();
+        let html = drawn(&network(&nodes, &links));
+        assert!(html.matches("<path").count() == 99 && !html.contains("class=\"name\""));
+    }
+}
