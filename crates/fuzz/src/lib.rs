@@ -11,7 +11,7 @@ use std::sync::Once;
 
 mod capture;
 // The command is a program without a library; its experiment files are foreign bytes like others.
-#[allow(dead_code, reason = "only reading is tried here")]
+#[allow(dead_code, unused_imports, reason = "only reading is tried here")]
 #[path = "../../cli/src/experiment.rs"]
 mod experiment;
 #[allow(dead_code, reason = "only reading is tried here")]

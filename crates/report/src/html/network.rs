@@ -13,8 +13,8 @@ use crate::run::Run;
 use crate::text::thousands;
 
 /// Between layers of nodes, and between nodes of a layer, in pixels.
-const STEP: i64 = 200;
-const ROW: i64 = 110;
+const STEP: i64 = 220;
+const ROW: i64 = 170;
 /// Around the nodes: room for names and labels.
 const MARGIN: [i64; 2] = [80, 64];
 /// Between the middles of wires that join the same nodes.
@@ -138,14 +138,19 @@ fn picture(html: &mut String, topology: &Topology) {
         .enumerate()
         .map(|(place, wire)| bend(&wires, place, at[wire.ends[0]][0] == at[wire.ends[1]][0]))
         .collect();
-    let spare = bends.iter().map(|bend| bend.abs() / 2).max().unwrap_or(0);
+    let most = |within: bool| {
+        let bent = wires.iter().zip(&bends).filter(|(wire, _)| within == (at[wire.ends[0]][0] == at[wire.ends[1]][0]));
+        bent.map(|(_, bend)| bend.abs() / 2).max().unwrap_or(0)
+    };
+    // Labels of wires within a layer stand to the right of it.
+    let (right, spare) = (2 * most(true), most(false));
     let (width, height) =
-        (2 * MARGIN[0] + (layers.len() as i64 - 1) * STEP + spare, 2 * MARGIN[1] + (rows - 1) * ROW + 2 * spare);
+        (2 * MARGIN[0] + (layers.len() as i64 - 1) * STEP + right, 2 * MARGIN[1] + (rows - 1) * ROW + 2 * spare);
     at.iter_mut().for_each(|place| place[1] += spare);
-    let _ = write!(
+    let _ = writeln!(
         html,
         "<div class=\"scroll\"><svg class=\"network\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
-         aria-label=\"{} nodes from {} to {}, joined by {}\">\n",
+         aria-label=\"{} nodes from {} to {}, joined by {}\">",
         topology.nodes.len(),
         escaped(&topology.ends[0]),
         escaped(&topology.ends[1]),
@@ -197,22 +202,29 @@ fn draw(html: &mut String, wire: &Wire<'_>, [[x0, y0], [x1, y1]]: [[i64; 2]; 2],
         escaped(&link.queue)
     );
     if labelled {
+        let within_layer = x0 == x1;
         let (x, y) = ((middle_x + control_x) / 2, (middle_y + control_y) / 2);
+        // Those within a layer stand below each other.
+        let (x, y, anchor) =
+            if within_layer { (x + 8, y + bend / APART * 3 * LINE - LINE, "start") } else { (x, y, "middle") };
         let direction = if wire.two_way { String::new() } else { format!(" ({} \u{2192} {})", link.from, link.to) };
+        let mark = if link.monitored { ", monitored" } else { "" };
         // The first parameter of a queue is its limit.
         let queue = link.queue.split(',').next().unwrap_or_default();
-        let lines = [format!("{}{direction}", link.name), format!("{}, {}", rate(link), delay(link)), queue.to_owned()];
+        let lines =
+            [format!("{}{direction}{mark}", link.name), format!("{}, {}", rate(link), delay(link)), queue.to_owned()];
         for (row, text) in (0..).zip(&lines) {
-            let class = if row == 0 { "name" } else { "quiet" };
+            let class = match (row, link.monitored) {
+                (0, true) => "name mark",
+                (0, false) => "name",
+                _ => "quiet",
+            };
             let _ = write!(
                 html,
-                "<text class=\"{class}\" x=\"{x}\" y=\"{}\">{}</text>",
+                "<text class=\"{class}\" style=\"text-anchor:{anchor}\" x=\"{x}\" y=\"{}\">{}</text>",
                 y - 8 - (2 - row) * LINE,
                 escaped(text)
             );
-        }
-        if link.monitored {
-            let _ = write!(html, "<text class=\"mark\" x=\"{x}\" y=\"{}\">monitored</text>", y + LINE + 2);
         }
     }
     html.push('\n');
