@@ -2,8 +2,8 @@
 # Extraction beside the tools people use for similar jobs, on the same made captures, in the same run: CPU time, memory,
 # and whether they found the same connections and bytes. Then the simulator beside ns-3 and ns-2 on the same loads.
 # `make bench-peers` builds first. Exits with 1 if a floor is not met or an answer differs. PACKETS and RUNS change the
-# size of the captures (2.5 million) and how often each tool runs (5), SIM_SECONDS the simulated time of the longer loads
-# (20), NS3_PYTHON names an interpreter that has PyPI's ns3 (else one is made for the run), ONLY=simulator or
+# size of the captures (2.5 million) and how often each tool runs (5), SIM_SECONDS the simulated time of the longest load
+# (20, from 10 to 30), NS3_PYTHON names an interpreter that has PyPI's ns3 (else one is made for the run), ONLY=simulator or
 # ONLY=extraction leaves the other part out.
 set -euo pipefail
 cd "$(dirname "$0")/.."

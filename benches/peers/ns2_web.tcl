@@ -1,6 +1,6 @@
 # Tmix vectors through a dumbbell in ns-2, the path of each connection in a Tmix_DelayBox.
-# ns ns2_web.tcl VECTORS RATE QUEUE SECONDS DRAIN SEGMENTS_PER_ACK TRACE   (TRACE may be empty)
-foreach {name at} {vectors 0 rate 1 queue 2 seconds 3 drain 4 segments_per_ack 5 trace 6} { set $name [lindex $argv $at] }
+# ns ns2_web.tcl VECTORS RATE QUEUE SECONDS SEGMENTS_PER_ACK TRACE   (TRACE may be empty)
+foreach {name at} {vectors 0 rate 1 queue 2 seconds 3 segments_per_ack 4 trace 5} { set $name [lindex $argv $at] }
 
 remove-all-packet-headers
 add-packet-header IP TCP
@@ -60,19 +60,13 @@ proc every_second {} {
   count
   if {[$ns now] < $seconds - 0.5} { $ns at [expr {[$ns now] + 1}] every_second }
 }
-proc measured {} {
-  global payload seconds goodput
-  count
-  set goodput [expr {8.0 * $payload / $seconds}]
-}
 proc done {} {
-  global ns goodput packets dropped
+  global ns seconds payload packets dropped
   count
-  puts "{\"goodput\": $goodput, \"packets\": $packets, \"dropped\": $dropped}"
+  puts "{\"goodput\": [expr {8.0 * $payload / $seconds}], \"packets\": $packets, \"dropped\": $dropped}"
   $ns halt
 }
 $ns at 0.0 "$tmix start"
 $ns at 1.0 every_second
-$ns at $seconds measured
-$ns at [expr {$seconds + $drain}] done
+$ns at $seconds done
 $ns run

@@ -17,7 +17,6 @@ using namespace ns3;
 
 struct Load {
   uint32_t request = 0, response = 0;
-  double until = 0;
   uint64_t delivered = 0, sent = 0, dropped = 0;
   std::vector<double> responses;
   Ptr<Node> server;
@@ -63,13 +62,9 @@ struct Load {
     return bytes;
   }
 
-  void Count(uint64_t bytes) {
-    if (Simulator::Now().GetSeconds() <= until) delivered += bytes;
-  }
-
   void Asked(Ptr<Socket> socket) {
     uint64_t bytes = Take(socket);
-    Count(bytes);
+    delivered += bytes;
     auto found = asking.find(socket);
     if (found == asking.end() || (found->second += bytes) < request) return;
     asking.erase(found);
@@ -95,7 +90,7 @@ struct Load {
 
   void Answered(Ptr<Socket> socket) {
     uint64_t bytes = Take(socket);
-    Count(bytes);
+    delivered += bytes;
     auto found = clients.find(socket);
     if (found == clients.end() || (found->second.got += bytes) < response) return;
     responses.push_back(Simulator::Now().GetSeconds() - found->second.asked);
@@ -160,8 +155,7 @@ def main():
     parser.add_argument("vectors")
     parser.add_argument("--rate", required=True, type=int, help="bits per second of the bottleneck")
     parser.add_argument("--queue", required=True, type=int, help="packets in front of it")
-    parser.add_argument("--seconds", required=True, type=float, help="over which goodput is counted")
-    parser.add_argument("--drain", type=float, default=0.0, help="seconds more for what is under way")
+    parser.add_argument("--seconds", required=True, type=float, help="simulated time")
     parser.add_argument("--window", required=True, type=int, help="receive buffer in bytes")
     parser.add_argument("--initial-window", type=int, default=3)
     parser.add_argument("--segments-per-ack", type=int, default=2)
@@ -204,7 +198,7 @@ def main():
     ns.Ipv4GlobalRoutingHelper.PopulateRoutingTables()
 
     load = cppyy.gbl.Load()
-    load.request, load.response, load.until = request, response, arguments.seconds
+    load.request, load.response = request, response
     load.server = server.Get(0)
     load.Listen()
     for end in range(2):
@@ -213,7 +207,7 @@ def main():
         load.ConnectAt(start, clients.Get(branches[round_trip]), interfaces.GetAddress(1))
 
     begin = time.process_time()
-    ns.Simulator.Stop(ns.Seconds(arguments.seconds + arguments.drain))
+    ns.Simulator.Stop(ns.Seconds(arguments.seconds))
     ns.Simulator.Run()
     cpu = time.process_time() - begin
     print(json.dumps({
