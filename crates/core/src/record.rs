@@ -2,6 +2,7 @@
 
 use crate::path::Flow;
 use crate::time::{Duration, Time};
+use crate::wire::Ecn;
 use crate::workload::{ConnectionVector, LinkSide, Side};
 
 /// How a replayed connection ended.
@@ -289,6 +290,14 @@ pub struct PacketRecord {
     pub mss: Option<u16>,
     /// Window scale option, on SYNs.
     pub window_scale: Option<u8>,
+    /// SACK-permitted option, on SYNs.
+    pub sack_permitted: bool,
+    /// Timestamps option: TSval and TSecr.
+    pub timestamps: Option<(u32, u32)>,
+    /// SACK blocks as sequence numbers on the wire, `[start, end)`; unused ones are empty.
+    pub sack: [(u32, u32); 3],
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
 }
 
 /// Where a driver leaves what it measured, as it happens. An error stops the run.

@@ -205,6 +205,16 @@ impl Connection {
         segment.wire_numbers(numbers[sender], numbers[sender.other()])
     }
 
+    /// SACK blocks of a segment of `sender` in its header.
+    pub fn wire_sack(&self, sender: Side, segment: &Segment) -> [(u32, u32); 3] {
+        let isn = self.sequence_numbers[sender.other()];
+        let mut blocks = [(0, 0); 3];
+        for (place, (start, end)) in blocks.iter_mut().zip(segment.sack_blocks()) {
+            *place = (isn.wrapping_add(start as u32), isn.wrapping_add(end as u32));
+        }
+        blocks
+    }
+
     /// The first packet of `sender` on its way to its first link reaches it, and those sent together with it.
     ///
     /// # Errors

@@ -288,6 +288,10 @@ mod tests {
             payload_bytes: 0,
             mss: None,
             window_scale: None,
+            sack_permitted: false,
+            timestamps: None,
+            sack: [(0, 0); 3],
+            ecn: flowloom_core::wire::Ecn::NotEct,
         }
     }
 

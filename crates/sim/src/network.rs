@@ -326,6 +326,10 @@ impl<'a, R: Recorder> Network<'a, R> {
                 payload_bytes: segment.payload_bytes,
                 mss: segment.mss.map(NonZeroU16::get),
                 window_scale: segment.window_scale,
+                sack_permitted: segment.sack_permitted,
+                timestamps: segment.timestamps.map(|stamps| (stamps.value.get(), stamps.echo)),
+                sack: connection.wire_sack(sender, segment),
+                ecn: segment.ecn,
             };
             tap.add(self.accepted, record);
         }

@@ -205,6 +205,10 @@ fn make(path: &Path, at_once: u64) -> Result<(), Box<dyn Error>> {
             payload_bytes,
             mss: syn.then_some(1_460),
             window_scale: syn.then_some(7),
+            sack_permitted: false,
+            timestamps: None,
+            sack: [(0, 0); 3],
+            ecn: flowloom_core::wire::Ecn::NotEct,
         })?;
         state.next[own] += payload_bytes + u32::from(flags != 0);
         state.step += 1;

@@ -44,6 +44,10 @@ fn packet() -> PacketRecord {
         payload_bytes: 1_460,
         mss: None,
         window_scale: None,
+        sack_permitted: false,
+        timestamps: None,
+        sack: [(0, 0); 3],
+        ecn: flowloom_core::wire::Ecn::NotEct,
     }
 }
 
@@ -193,7 +197,7 @@ proptest! {
             connection: u64::from(connection),
             sender: if initiator { Side::Initiator } else { Side::Acceptor },
             from: if left { LinkSide::Left } else { LinkSide::Right },
-            sequence, acknowledgement, flags, window, payload_bytes, mss, window_scale,
+            sequence, acknowledgement, flags, window, payload_bytes, mss, window_scale, sack_permitted: false, timestamps: None, sack: [(0, 0); 3], ecn: flowloom_core::wire::Ecn::NotEct,
         };
         let found = segments(&write(&[packet]));
         let (time, segment) = found[0];
@@ -217,4 +221,32 @@ proptest! {
         };
         prop_assert_ne!(pair(one, LinkSide::Left), pair(other, from));
     }
+}
+
+/// The layout of Linux: what is written takes the bytes that a segment's options are said to take.
+#[test]
+fn options_stand_as_common_stacks_lay_them_out() {
+    let bytes = |packet: PacketRecord| {
+        let file = write(&[packet]);
+        let frame = file[24 + 16..].to_vec();
+        assert_eq!(usize::from(frame[14 + 20 + 12] >> 4) * 4, frame.len() - 34, "the data offset counts the options");
+        assert_eq!(usize::from(u16::from_be_bytes([frame[16], frame[17]])), frame.len() - 14);
+        (frame[15], frame[54..].to_vec())
+    };
+    let ecn = flowloom_core::wire::Ecn::Ce;
+    let syn =
+        PacketRecord { flags: Flags::SYN, mss: Some(1_460), window_scale: Some(7), payload_bytes: 0, ecn, ..packet() };
+    let stamps = Some((0x0102_0304, 0x0506_0708));
+    let full = PacketRecord { sack_permitted: true, timestamps: stamps, ..syn };
+    let stamped = [8, 10, 1, 2, 3, 4, 5, 6, 7, 8];
+    assert_eq!(bytes(full), (3, [&[2, 4, 5, 180, 4, 2][..], &stamped, &[1, 3, 3, 7]].concat()));
+    let plain = PacketRecord { sack_permitted: true, ..syn };
+    assert_eq!(bytes(plain).1, [2, 4, 5, 180, 4, 2, 1, 1, 1, 3, 3, 7]);
+    let sack = [(1, 2), (3, 4), (5, 6)];
+    let repair = PacketRecord { payload_bytes: 0, timestamps: stamps, sack, ..packet() };
+    let blocks = [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 6];
+    assert_eq!(bytes(repair), (0, [&[1, 1][..], &stamped, &[1, 1, 5, 26], &blocks].concat()));
+    let sack = [(1, 2), (0, 0), (0, 0)];
+    let alone = PacketRecord { payload_bytes: 0, sack, ..packet() };
+    assert_eq!(bytes(alone).1, [&[1, 1, 5, 10][..], &blocks[..8]].concat());
 }

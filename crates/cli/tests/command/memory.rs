@@ -32,6 +32,10 @@ fn scan(path: &Path) {
             payload_bytes: 0,
             mss: Some(1_460),
             window_scale: None,
+            sack_permitted: false,
+            timestamps: None,
+            sack: [(0, 0); 3],
+            ecn: flowloom_core::wire::Ecn::NotEct,
         };
         writer.write(&syn).unwrap();
     }

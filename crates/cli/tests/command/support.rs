@@ -115,6 +115,10 @@ impl Traffic {
                     payload_bytes,
                     mss: syn.then_some(1460),
                     window_scale: syn.then_some(0),
+                    sack_permitted: false,
+                    timestamps: None,
+                    sack: [(0, 0); 3],
+                    ecn: flowloom_core::wire::Ecn::NotEct,
                 });
             };
         push(Side::Initiator, 0, Flags::SYN, i, 0, 0);

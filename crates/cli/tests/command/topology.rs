@@ -106,6 +106,34 @@ fn a_parking_lot_has_links_like_its_bottleneck() {
     assert!(run["network"].as_str().unwrap().starts_with("parking lot of 7 links, 10.0 Mbit/s, 1"), "{run}");
 }
 
+/// Lengths on the wire are those that the link carried, options included; tshark, if it is there, finds nothing wrong.
+#[test]
+fn the_capture_of_a_run_has_the_options_that_its_ends_sent() {
+    let bench = bench(&format!("{GRAPH}\n[tcp]\nprofile = \"linux\"\n"));
+    bench.flowloom(&["run", "e.toml", "-o", "r", "--pcap"]).succeeded();
+    let bytes = std::fs::read(bench.path("r/link.pcap")).unwrap();
+    let (mut rest, mut wire) = (&bytes[24..], 0);
+    while rest.len() >= 16 {
+        let length = |at: usize| u64::from(u32::from_le_bytes(rest[at..at + 4].try_into().unwrap()));
+        wire += length(12);
+        rest = &rest[16 + length(8) as usize..];
+    }
+    let run = facts(&bench, "r");
+    let monitored = &run["topology"]["links"].as_array().unwrap()[..2];
+    let bytes_of = |key: &str| monitored.iter().map(|link| link[key].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(wire, bytes_of("offered_bytes") - bytes_of("dropped_bytes"));
+    let fields =
+        ["-T", "fields", "-e", "tcp.options.sack_le", "-e", "tcp.options.timestamp.tsval", "-e", "_ws.malformed"];
+    let tshark = std::process::Command::new("tshark").arg("-r").arg(bench.path("r/link.pcap")).args(fields).output();
+    let Ok(told) = tshark.map(|output| String::from_utf8(output.stdout).unwrap()) else {
+        eprintln!("skipped: no tshark");
+        return;
+    };
+    let column = |line: &str, at: usize| !line.split('\t').nth(at).unwrap_or_default().is_empty();
+    assert!(told.lines().all(|line| column(line, 1) && !column(line, 2)), "every segment has a time stamp");
+    assert!(told.lines().any(|line| column(line, 0)), "losses behind the monitor are told of by SACK");
+}
+
 #[test]
 fn a_network_that_cannot_be_is_refused_before_anything_is_read() {
     let bench = bench(&GRAPH.replace("right = \"server\"", "right = \"severe\""));

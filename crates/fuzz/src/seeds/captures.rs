@@ -206,6 +206,10 @@ fn conversations(count: u64, microseconds: u64) -> Vec<u8> {
                 payload_bytes,
                 mss: syn.then_some(1_460),
                 window_scale: syn.then_some(7),
+                sack_permitted: false,
+                timestamps: None,
+                sack: [(0, 0); 3],
+                ecn: flowloom_core::wire::Ecn::NotEct,
             });
             written.expect("a vector takes bytes");
         }

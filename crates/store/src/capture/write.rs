@@ -12,8 +12,8 @@ use super::detect::PCAP_NANOSECONDS;
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
 const TCP: usize = 20;
-/// Longest options written: MSS, padding, window scale.
-const MOST_OPTIONS: usize = 8;
+/// The longest options that a header has room for.
+const MOST_OPTIONS: usize = 40;
 const SNAP_LENGTH: usize = ETHERNET + IPV4 + TCP + MOST_OPTIONS;
 
 /// The port of every acceptor: reserved by IANA, so that no tool takes the traffic for a known application.
@@ -112,6 +112,7 @@ fn frame(packet: &PacketRecord, out: &mut [u8]) -> (usize, u32) {
     // A packet above 64 KiB, as segmentation offload makes them, has no length of its own.
     let total_length = u16::try_from(ip_length).unwrap_or(0);
     ip[0] = 0x45;
+    ip[1] = packet.ecn as u8;
     ip[2..4].copy_from_slice(&total_length.to_be_bytes());
     ip[6] = 0x40; // don't fragment
     ip[8] = 64; // time to live
@@ -140,20 +141,42 @@ fn frame(packet: &PacketRecord, out: &mut [u8]) -> (usize, u32) {
     (ETHERNET + headers, ip_length)
 }
 
-/// TCP options, present on SYNs only, padded to whole words.
+/// TCP options, padded to whole words as common stacks lay them out; as many bytes as
+/// [`Segment::option_bytes`](flowloom_core::tcp::Segment::option_bytes) says.
 fn options(packet: &PacketRecord) -> ([u8; MOST_OPTIONS], usize) {
     let (mut bytes, mut length) = ([0; MOST_OPTIONS], 0);
-    if packet.flags & Flags::SYN == 0 {
-        return (bytes, length);
-    }
-    if let Some(mss) = packet.mss {
+    let mut push = |option: &[u8]| {
+        if let Some(place) = bytes.get_mut(length..length + option.len()) {
+            place.copy_from_slice(option);
+            length += option.len();
+        }
+    };
+    let syn = packet.flags & Flags::SYN != 0;
+    if let Some(mss) = packet.mss.filter(|_| syn) {
         let [high, low] = mss.to_be_bytes();
-        bytes[..4].copy_from_slice(&[2, 4, high, low]);
-        length += 4;
+        push(&[2, 4, high, low]);
     }
-    if let Some(shift) = packet.window_scale {
-        bytes[length..length + 4].copy_from_slice(&[1, 3, 3, shift]);
-        length += 4;
+    match (packet.timestamps, packet.sack_permitted && syn) {
+        (None, false) => {}
+        (None, true) => push(&[4, 2, 1, 1]),
+        (Some((value, echo)), permitted) => {
+            push(if permitted { &[4, 2] } else { &[1, 1] });
+            push(&[8, 10]);
+            push(&value.to_be_bytes());
+            push(&echo.to_be_bytes());
+        }
+    }
+    if let Some(shift) = packet.window_scale.filter(|_| syn) {
+        push(&[1, 3, 3, shift]);
+    }
+    let blocks = packet.sack.iter().take_while(|(start, end)| start != end);
+    let count = blocks.clone().count() as u8;
+    if count > 0 {
+        push(&[1, 1, 5, 2 + 8 * count]);
+        for (start, end) in blocks {
+            push(&start.to_be_bytes());
+            push(&end.to_be_bytes());
+        }
     }
     (bytes, length)
 }
