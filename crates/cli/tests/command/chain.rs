@@ -13,6 +13,18 @@ fn has(value: &Value, paths: &[&str]) {
     }
 }
 
+/// The first command of the README, in a folder where nothing was run before.
+#[test]
+fn folders_above_a_run_are_made_when_there_is_a_run() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(4).pcap());
+    bench.flowloom(&["run", "c.pcap", "-o", "runs/deep/demo"]).succeeded();
+    assert!(bench.path("runs/deep/demo/run.json").exists());
+    bench.file("nothing.pcap", &Traffic::many(0).pcap());
+    bench.flowloom(&["run", "nothing.pcap", "-o", "others/demo"]);
+    assert!(!bench.path("others").exists());
+}
+
 #[test]
 fn extract_counts_what_the_design_promises() {
     let bench = Bench::new();

@@ -114,8 +114,11 @@ impl RunWriter {
 
     fn create_with(target: &Path, options: RunOptions, open: Open) -> Result<RunWriter, RunFolderError> {
         check_target(target, RUN_FILE, options.replace)?;
-        let folder =
-            StagedFolder::create(target).map_err(|source| FileError::Write { path: target.to_owned(), source })?;
+        let error = |source| FileError::Write { path: target.to_owned(), source };
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent).map_err(error)?;
+        }
+        let folder = StagedFolder::create(target).map_err(error)?;
         let path = folder.path();
         let tables = Tables {
             connections: Table::create(path, open)?,
