@@ -464,8 +464,17 @@ fn a_name_taken_while_the_run_went_on_is_not_taken_over() {
 #[test]
 fn an_unwritable_place_is_named_before_the_run() {
     let folder = Folder::new();
-    let error = RunWriter::create(&folder.run().join("deeper/run"), RunOptions::default()).err().unwrap().to_string();
-    assert!(error.contains("deeper/run") && error.contains("No such file"), "{error}");
+    let deeper = folder.run().join("deeper/run");
+    fs::write(folder.run(), "a file").unwrap();
+    let error = RunWriter::create(&deeper, RunOptions::default()).err().unwrap().to_string();
+    assert!(error.contains("deeper/run") && error.contains("Not a directory"), "{error}");
+    fs::remove_file(folder.run()).unwrap();
+    drop(RunWriter::create(&deeper, RunOptions::default()).unwrap());
+    assert_eq!(
+        fs::read_dir(deeper.parent().unwrap()).unwrap().count(),
+        0,
+        "the folders above are made, and nothing is left in them"
+    );
 }
 
 #[test]
