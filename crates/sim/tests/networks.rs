@@ -5,9 +5,10 @@ mod common;
 use std::ops::ControlFlow;
 
 use common::*;
+use flowloom_core::path::LossModel;
 use flowloom_core::queue::Discipline;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::units::{Limit, Rate};
+use flowloom_core::units::{Limit, Probability, Rate};
 use flowloom_core::workload::Side::Initiator;
 use flowloom_core::workload::*;
 use flowloom_sim::{Classed, Config, ConfigError, LinkConfig, LinkNumber, RunError, Summary, Way, run};
@@ -144,4 +145,22 @@ fn ways_that_lead_nowhere_are_refused() {
         ControlFlow::Continue(())
     });
     assert!(matches!(outcome, Err(RunError::Config(ConfigError::Way { class: 1 }))));
+}
+
+/// Goodput at the bottleneck counts each byte once, also those whose first copy was lost before it.
+#[test]
+fn every_byte_passes_the_bottleneck_once_whatever_was_lost_before() {
+    let slow = link("3mbit", ms(1), 12);
+    let mut config = tandem(&slow, &link("50mbit", ms(1), 1_000), &link("50mbit", ms(1), 1_000));
+    config.links[3] = link("50mbit", ms(1), 1_000);
+    config.path[0].loss = LossModel::Bernoulli(Probability::new(0.02).unwrap());
+    let vectors: Vec<_> = (0..20).map(|id| exchange(id, at(300 * id), 60_000, 60_000)).collect();
+    let (summary, log) = simulate(&vectors, &config);
+    assert_eq!(summary.connections.completed, 20);
+    assert!(summary.directions[0].lost_elsewhere > 20 && summary.directions[0].lost.total() > 20);
+    for from in [LinkSide::Left, LinkSide::Right] {
+        let bins = || log.bins.iter().filter(|bin| bin.from == from);
+        assert_eq!(bins().map(|bin| bin.carried.payload_bytes).sum::<u64>(), 20 * 60_000, "{from:?}");
+        assert_eq!(bins().map(|bin| bin.offered.payload_bytes).sum::<u64>(), 20 * 60_000, "{from:?}");
+    }
 }
