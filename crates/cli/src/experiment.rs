@@ -22,6 +22,8 @@ mod path;
 mod queue;
 #[path = "experiment/tcp.rs"]
 mod tcp;
+#[path = "experiment/text_or_table.rs"]
+mod text_or_table;
 #[path = "experiment/topology.rs"]
 mod topology;
 

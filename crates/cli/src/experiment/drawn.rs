@@ -1,11 +1,7 @@
 //! Quantities that are constant or drawn: `"20ms"`, or `{ kind = "lognormal", median = "64ms", mean = "101ms" }`.
 
-use std::fmt;
-use std::marker::PhantomData;
 use std::str::FromStr;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use flowloom_core::model::{self, Distribution, DistributionError};
@@ -13,6 +9,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::{ParseQuantityError, Probability, Rate};
 
 use super::Quantity;
+use super::text_or_table::{self, TextOrTable};
 
 /// A quantity that a distribution can be of.
 pub trait Number: FromStr<Err = ParseQuantityError> + Clone {
@@ -114,39 +111,35 @@ impl<T: Number> Drawn<T> {
         self.distribution().unwrap_or_else(|error| unreachable!("checked when it was read: {error}"))
     }
 
-    fn check<E: Error>(self) -> Result<Self, E> {
+    fn check(self) -> Result<Self, String> {
         match self.distribution() {
             Ok(_) => Ok(self),
             // In the file the number has a unit; the key is enough.
             Err(DistributionError::Parameter { name, expected, .. }) => {
-                Err(E::custom(format_args!("{name} of a distribution must be {expected}")))
+                Err(format!("{name} of a distribution must be {expected}"))
             }
-            Err(error) => Err(E::custom(error)),
+            Err(error) => Err(error.to_string()),
         }
+    }
+}
+
+impl<T: Number> TextOrTable for Drawn<T> {
+    const EXPECTED: &'static str =
+        "a value in quotes, or a distribution as { kind = \"uniform\", min = ..., max = ... }";
+    type Table = Law<T>;
+
+    fn of_text(text: &str) -> Result<Self, String> {
+        text.parse().map(Drawn::Constant).map_err(|error: ParseQuantityError| error.to_string())?.check()
+    }
+
+    fn of_table(law: Law<T>) -> Result<Self, String> {
+        Drawn::Law(law).check()
     }
 }
 
 impl<'de, T: Number> Deserialize<'de> for Drawn<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either<T>(PhantomData<T>);
-
-        impl<'de, T: Number> Visitor<'de> for Either<T> {
-            type Value = Drawn<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value in quotes, or a distribution as { kind = \"uniform\", min = ..., max = ... }")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Drawn<T>, E> {
-                text.parse().map(Drawn::Constant).map_err(E::custom)?.check()
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Drawn<T>, A::Error> {
-                Drawn::Law(Law::deserialize(MapAccessDeserializer::new(map))?).check()
-            }
-        }
-
-        deserializer.deserialize_any(Either(PhantomData))
+        text_or_table::read(deserializer)
     }
 }
 

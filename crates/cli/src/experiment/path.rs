@@ -1,12 +1,10 @@
 //! The keys of what happens to packets on their way: `[network.path]`, `[[network.delay-box]]`, and what sends the packets of
 //! the bottleneck (`docs/path.md`).
 
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use flowloom_core::path::{
@@ -19,6 +17,7 @@ use flowloom_core::workload::{LinkSide, Side};
 
 use super::Quantity;
 use super::drawn::{Drawn, Share};
+use super::text_or_table::{self, TextOrTable};
 
 /// `[network.path]`: what happens to the packets of both directions, unless a direction says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -160,27 +159,23 @@ impl LossKeys {
     }
 }
 
+impl TextOrTable for LossKeys {
+    const EXPECTED: &'static str =
+        "a share as \"1%\", or a model as { kind = \"gilbert-elliott\", p = \"1%\", r = \"25%\" }";
+    type Table = LossTable;
+
+    fn of_text(text: &str) -> Result<LossKeys, String> {
+        text.parse().map(LossKeys::Share).map_err(|error: ParseQuantityError| error.to_string())
+    }
+
+    fn of_table(table: LossTable) -> Result<LossKeys, String> {
+        Ok(LossKeys::Model(table))
+    }
+}
+
 impl<'de> Deserialize<'de> for Loss {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-
-        impl<'de> Visitor<'de> for Either {
-            type Value = LossKeys;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a share as \"1%\", or a model as { kind = \"gilbert-elliott\", p = \"1%\", r = \"25%\" }")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<LossKeys, E> {
-                text.parse().map(LossKeys::Share).map_err(E::custom)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LossKeys, A::Error> {
-                LossTable::deserialize(MapAccessDeserializer::new(map)).map(LossKeys::Model)
-            }
-        }
-
-        let keys = deserializer.deserialize_any(Either)?;
+        let keys: LossKeys = text_or_table::read(deserializer)?;
         let model = keys.model().map_err(D::Error::custom)?;
         Ok(Loss(Written { keys, model }))
     }
@@ -270,30 +265,25 @@ enum FlowLoss {
 
 const MEASURED: &str = "measured";
 
+impl TextOrTable for FlowLoss {
+    const EXPECTED: &'static str = "a share as \"1%\", a distribution of shares, or \"measured\"";
+    type Table = Drawn<Share>;
+
+    fn of_text(text: &str) -> Result<FlowLoss, String> {
+        if text == MEASURED {
+            return Ok(FlowLoss::Measured);
+        }
+        Drawn::of_text(text).map(FlowLoss::Drawn)
+    }
+
+    fn of_table(drawn: Drawn<Share>) -> Result<FlowLoss, String> {
+        Ok(FlowLoss::Drawn(drawn))
+    }
+}
+
 impl<'de> Deserialize<'de> for FlowLoss {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-
-        impl<'de> Visitor<'de> for Either {
-            type Value = FlowLoss;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a share as \"1%\", a distribution of shares, or \"measured\"")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<FlowLoss, E> {
-                if text == MEASURED {
-                    return Ok(FlowLoss::Measured);
-                }
-                text.parse().map(|share| FlowLoss::Drawn(Drawn::Constant(share))).map_err(E::custom)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FlowLoss, A::Error> {
-                Drawn::deserialize(MapAccessDeserializer::new(map)).map(FlowLoss::Drawn)
-            }
-        }
-
-        deserializer.deserialize_any(Either)
+        text_or_table::read(deserializer)
     }
 }
 
