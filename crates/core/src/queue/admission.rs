@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use super::{AdaptiveRed, Backlog, Blue, DropTail, Packet, Pi, Pie, Red, Rem};
 use crate::record::DropReason;
+use crate::rng::Stream;
 use crate::time::{Duration, Time};
 use crate::units::Limit;
 
@@ -53,6 +54,12 @@ impl Verdict {
     /// an early drop.
     pub const fn signal(packet: &Packet, ecn: bool) -> Verdict {
         if ecn && packet.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop(DropReason::Early) }
+    }
+
+    /// [`Verdict::signal`] with a probability, for which a number is drawn unless it is zero; else the packet is taken.
+    pub fn signal_with(probability: f64, stream: &mut Stream, packet: &Packet, ecn: bool) -> Verdict {
+        let signalled = probability > 0.0 && stream.uniform() < probability;
+        if signalled { Verdict::signal(packet, ecn) } else { Verdict::Take }
     }
 }
 

@@ -86,10 +86,8 @@ impl Admit for Blue {
         }
         if lost {
             Verdict::Drop(DropReason::QueueFull)
-        } else if self.probability > 0.0 && self.stream.uniform() < self.probability {
-            Verdict::signal(packet, self.params.ecn)
         } else {
-            Verdict::Take
+            Verdict::signal_with(self.probability, &mut self.stream, packet, self.params.ecn)
         }
     }
 }

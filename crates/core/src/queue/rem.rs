@@ -86,10 +86,8 @@ impl Admit for Rem {
     fn arrive(&mut self, packet: &Packet, arrival: &Arrival) -> Verdict {
         if !arrival.has_room(self.params.limit, packet) {
             Verdict::Drop(DropReason::QueueFull)
-        } else if self.probability > 0.0 && self.stream.uniform() < self.probability {
-            Verdict::signal(packet, self.params.ecn)
         } else {
-            Verdict::Take
+            Verdict::signal_with(self.probability, &mut self.stream, packet, self.params.ecn)
         }
     }
 
