@@ -264,7 +264,7 @@ pub enum ConfigError {
         class: usize,
     },
     /// A parameter of the queue discipline is wrong.
-    #[error("bottleneck queue: {0}")]
+    #[error("queue of a link: {0}")]
     Queue(#[from] ParameterError),
     /// The link is too slow for TCP.
     #[error("a link of {rate} is too slow (at least 100 bit/s)")]

@@ -11,7 +11,6 @@ pub struct Coverage {
     /// Not passed: disjoint, in order.
     holes: Holes,
     /// Of these, never offered. Apart, since few paths lose packets before the queue.
-    #[expect(clippy::box_collection, reason = "absent on most paths, and this is held twice per connection")]
     skipped: Option<Box<Holes>>,
 }
 
