@@ -11,7 +11,8 @@
 //! |---|---|
 //! | `events` | the event queue |
 //! | `flight` | packets on their way |
-//! | `connection` | one connection: two ends, its path |
+//! | `flow` | the packets of two ends, what the monitor makes of them |
+//! | `connection` | one connection: its two ends |
 //! | `topology` | nodes, links, routes |
 //! | `network` | the links |
 //! | `meters` | queue samples, throughput, packets past the monitor |
@@ -27,6 +28,7 @@ mod config;
 mod connection;
 mod coverage;
 mod flight;
+mod flow;
 mod meters;
 mod network;
 mod run;

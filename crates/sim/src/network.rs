@@ -14,9 +14,9 @@ use flowloom_core::wire::Ecn;
 use flowloom_core::workload::{LinkSide, Side};
 
 use crate::config::{Config, ConfigError, LinkNumber};
-use crate::connection::Connection;
 use crate::events::EventQueue;
 use crate::flight::{Handle, Packets};
+use crate::flow::Flow;
 use crate::meters::{QueueSampler, Tap, ThroughputMeter};
 use crate::summary::{Direction, LinkCounts, PacketCounts};
 
@@ -206,23 +206,17 @@ impl<'a, R: Recorder> Network<'a, R> {
     ///
     /// # Errors
     /// The recorder's.
-    pub fn offer(
-        &mut self,
-        now: Time,
-        link: LinkNumber,
-        leaving: Leaving,
-        connection: &mut Connection,
-    ) -> Result<Fate, R::Error> {
+    pub fn offer(&mut self, now: Time, link: LinkNumber, leaving: Leaving, flow: &mut Flow) -> Result<Fate, R::Error> {
         self.bring_up_to(now)?;
         let Leaving { handle, connection: slot, sender } = leaving;
         let segment = self.packets.get(handle).segment;
-        let from = connection.link_side(sender);
+        let from = flow.link_side(sender);
         let (bytes, kind) = (link_bytes(&segment), kind(&segment));
         let packet = queue::Packet {
             bytes,
             class: class(kind),
             ecn: segment.ecn,
-            flow: connection.id(),
+            flow: flow.id(),
             tag: u64::from(slot) << 32 | u64::from(handle.index()),
         };
         let hop = &mut self.hops[link.index()];
@@ -232,7 +226,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         if link.is_bottleneck() {
             let mut offered = 0;
             if segment.payload_bytes > 0 {
-                let coverage = connection.coverage_mut(sender);
+                let coverage = flow.coverage_mut(sender);
                 if let Ok(Offered::Queued) = outcome {
                     offered = coverage.queue(segment.sequence, segment.payload_bytes);
                 } else {
@@ -247,7 +241,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         }
         match outcome {
             Ok(Offered::Passes(passage)) => {
-                self.pass(link, handle, sender, connection, &passage, carried);
+                self.pass(link, handle, sender, flow, &passage, carried);
                 Ok(Fate::Passes { arrived: passage.arrived })
             }
             Ok(Offered::Queued) => {
@@ -255,28 +249,19 @@ impl<'a, R: Recorder> Network<'a, R> {
                 self.polling = true;
                 Ok(Fate::Queued)
             }
-            Err(reason) => self.drop(now, link, handle, from, connection, reason).map(|()| Fate::Dropped),
+            Err(reason) => self.drop(now, link, handle, from, flow, reason).map(|()| Fate::Dropped),
         }
     }
 
     /// A link has started to transmit a packet that it had queued. When the packet's last bit will be at the far end is
     /// in `passage`.
-    pub fn start(
-        &mut self,
-        link: LinkNumber,
-        handle: Handle,
-        sender: Side,
-        connection: &mut Connection,
-        passage: &Passage,
-    ) {
+    pub fn start(&mut self, link: LinkNumber, handle: Handle, sender: Side, flow: &mut Flow, passage: &Passage) {
         let segment = self.packets.get(handle).segment;
         let carried = match segment.payload_bytes {
-            length if length > 0 && link.is_bottleneck() => {
-                connection.coverage_mut(sender).carry(segment.sequence, length)
-            }
+            length if length > 0 && link.is_bottleneck() => flow.coverage_mut(sender).carry(segment.sequence, length),
             _ => 0,
         };
-        self.pass(link, handle, sender, connection, passage, carried);
+        self.pass(link, handle, sender, flow, passage, carried);
     }
 
     /// A link lets a packet through, which carries `carried` payload bytes that none carried before it.
@@ -285,7 +270,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         link: LinkNumber,
         handle: Handle,
         sender: Side,
-        connection: &mut Connection,
+        flow: &mut Flow,
         passage: &Passage,
         carried: u32,
     ) {
@@ -293,7 +278,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             self.packets.get_mut(handle).segment.ecn = Ecn::Ce;
         }
         if link.is_bottleneck() {
-            self.accept(handle, sender, connection, passage, carried);
+            self.accept(handle, sender, flow, passage, carried);
         }
     }
 
@@ -302,8 +287,8 @@ impl<'a, R: Recorder> Network<'a, R> {
     ///
     /// The monitor stands at the left end of the link: packets to the right pass when their last bit leaves the line,
     /// packets to the left when it has crossed the link.
-    fn accept(&mut self, handle: Handle, sender: Side, connection: &mut Connection, passage: &Passage, carried: u32) {
-        let from = connection.link_side(sender);
+    fn accept(&mut self, handle: Handle, sender: Side, flow: &mut Flow, passage: &Passage, carried: u32) {
+        let from = flow.link_side(sender);
         let passed = match from {
             LinkSide::Left => passage.departed,
             LinkSide::Right => passage.arrived,
@@ -313,10 +298,10 @@ impl<'a, R: Recorder> Network<'a, R> {
         let segment = &packet.segment;
         self.throughput.carried(from, passed, traffic(link_bytes(segment), carried));
         if let Some(tap) = &mut self.tap {
-            let (sequence, acknowledgement) = connection.wire_numbers(sender, segment);
+            let (sequence, acknowledgement) = flow.wire_numbers(sender, segment);
             let record = PacketRecord {
                 time: passed,
-                connection: connection.id(),
+                connection: flow.id(),
                 sender,
                 from,
                 sequence,
@@ -328,14 +313,14 @@ impl<'a, R: Recorder> Network<'a, R> {
                 window_scale: segment.window_scale,
                 sack_permitted: segment.sack_permitted,
                 timestamps: segment.timestamps.map(|stamps| (stamps.value.get(), stamps.echo)),
-                sack: connection.wire_sack(sender, segment),
+                sack: flow.wire_sack(sender, segment),
                 ecn: segment.ecn,
             };
             tap.add(self.accepted, record);
         }
         self.accepted += 1;
         if self.config.monitor {
-            self.packets.push_passing(connection.passing_mut(sender), handle);
+            self.packets.push_passing(flow.passing_mut(sender), handle);
         }
     }
 
@@ -349,12 +334,12 @@ impl<'a, R: Recorder> Network<'a, R> {
         link: LinkNumber,
         handle: Handle,
         from: LinkSide,
-        connection: &mut Connection,
+        flow: &mut Flow,
         reason: DropReason,
     ) -> Result<(), R::Error> {
         if !link.is_bottleneck() && self.config.monitor {
             // It may have passed the monitor before.
-            connection.observe(time, self);
+            flow.observe(time, self);
         }
         let segment = &self.packets.get(handle).segment;
         let (bytes, kind) = (link_bytes(segment), kind(segment));
@@ -365,15 +350,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             self.hops[link.index()].counts.dropped.add(kind, bytes);
         }
         self.packets.remove(handle);
-        self.recorder.dropped(DropRecord {
-            time,
-            connection: connection.id(),
-            from,
-            kind,
-            bytes,
-            reason,
-            link: Some(link.0),
-        })
+        self.recorder.dropped(DropRecord { time, connection: flow.id(), from, kind, bytes, reason, link: Some(link.0) })
     }
 
     /// A loss model took `segment`, which was sent by `connection` at `now` and has never been on its way.

@@ -112,8 +112,11 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         self.network.report_losses().map_err(RunError::Recorder)?;
         while let Some((slot, handle, link, event)) = self.network.poll() {
             let Some(connection) = &mut self.connections[slot as usize] else { continue };
-            connection.leave_queue(slot, handle, link, &event, &mut self.network).map_err(RunError::Recorder)?;
-            if connection.is_over() {
+            connection
+                .flow_mut()
+                .leave_queue(slot, handle, link, &event, &mut self.network)
+                .map_err(RunError::Recorder)?;
+            if connection.flow().is_over() {
                 self.remove(slot)?;
             }
         }
@@ -135,15 +138,15 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         match event {
             Event::Reach | Event::Start | Event::Departure { .. } | Event::Hop { .. } => {}
             Event::Arrival { sender, .. } => {
-                connection.arrive(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
+                connection.flow_mut().arrive(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
             }
             Event::Overtaking { sender, .. } => {
-                connection.arrive_early(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
+                connection.flow_mut().arrive_early(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
             }
             Event::Delivery { sender, .. } => connection.deliver(slot, sender, now, &mut self.network),
             Event::Timer { side, .. } => connection.wake(slot, side, now, &mut self.network),
         }
-        if connection.is_over() {
+        if connection.flow().is_over() {
             self.remove(slot)?;
         }
         Ok(())
@@ -154,8 +157,8 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         while let Some(packet) = self.network.arrived(now, link) {
             let slot = packet.connection;
             let Some(connection) = &mut self.connections[slot as usize] else { continue };
-            connection.hop(link, packet, now, &mut self.network).map_err(RunError::Recorder)?;
-            if connection.is_over() {
+            connection.flow_mut().hop(link, packet, now, &mut self.network).map_err(RunError::Recorder)?;
+            if connection.flow().is_over() {
                 self.remove(slot)?;
             }
         }
@@ -233,7 +236,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
     fn remove(&mut self, slot: u32) -> Result<(), RunError<W, R::Error>> {
         if let Some(connection) = self.connections[slot as usize].take() {
             if let Some(flows) = &mut self.network.flows {
-                flows.remove(connection.id());
+                flows.remove(connection.flow().id());
             }
             let outcome = connection.finish(self.network.recorder).map_err(RunError::Recorder)?;
             self.count(outcome);
@@ -261,10 +264,10 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         let end = self.now;
         let mut open: Vec<u32> =
             (0..).zip(&self.connections).filter(|(_, c)| c.is_some()).map(|(slot, _)| slot).collect();
-        open.sort_unstable_by_key(|&slot| self.connections[slot as usize].as_ref().map(Connection::id));
+        open.sort_unstable_by_key(|&slot| self.connections[slot as usize].as_ref().map(|c| c.flow().id()));
         for slot in open {
             if let Some(connection) = &mut self.connections[slot as usize] {
-                connection.cut(end, &mut self.network);
+                connection.flow_mut().cut(end, &mut self.network);
             }
             self.remove(slot)?;
         }

@@ -1,0 +1,538 @@
+//! The packets of two ends: their way through the network, and what the monitor makes of them.
+
+use std::num::NonZeroU16;
+
+use flowloom_core::extract::{Identity, Observer, Seen};
+use flowloom_core::path::{self, DelayBox, FlowValues, Impaired, LinkEvent, PathDelays};
+use flowloom_core::record::Recorder;
+use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::tcp::Segment;
+use flowloom_core::time::Time;
+use flowloom_core::units::{LINK_HEADER_BYTES, Rate};
+use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
+
+use crate::config::{Config, LinkNumber};
+use crate::coverage::Coverage;
+use crate::flight::{Fifo, Handle};
+use crate::network::{Event, Fate, Leaving, Network, link_bytes};
+
+/// What two ends have between them. What the ends are is no business of this.
+///
+/// With tens of thousands of them open each event finds its flow in memory, not in a cache: what every event needs
+/// stands together at the front, and the rest is ordered by how many events need it.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Flow {
+    routes: PerSide<Route>,
+    id: u64,
+    /// Packets anywhere between the ends.
+    in_flight: u32,
+    sequence_numbers: PerSide<u32>,
+    class: u16,
+    initiator_side: LinkSide,
+    paths: PerSide<Path>,
+    /// What the monitor saw, once it saw something.
+    seen: Option<Box<Monitored>>,
+}
+
+/// The packets that one end sent, and its wake-up.
+#[derive(Debug)]
+struct Route {
+    /// Packets on the way from the end to its first link, and from the last link to the other end.
+    to_link: Fifo,
+    from_link: Fifo,
+    /// Packets that pass the monitor, which has not taken note of them.
+    passing: Fifo,
+    timer: Timer,
+    /// When the end or the program at it wants to be woken, `Time::MAX` for never.
+    deadline: Time,
+}
+
+/// What the packets that one end sent cross beside the link.
+#[derive(Debug)]
+struct Path {
+    to_link: DelayBox,
+    /// The other end's part of the path.
+    from_link: DelayBox,
+    coverage: Coverage,
+    /// Apart, since few paths are.
+    rough: Option<Box<Rough>>,
+}
+
+/// A part of the path where packets may be lost, doubled or overtaken.
+#[derive(Debug)]
+struct Rough {
+    impaired: Box<Impaired>,
+    /// Packets on the way to the link that overtook others, by when they reach it: each has an event of its own.
+    overtaking: Vec<Handle>,
+}
+
+/// Which flow it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Identifiers {
+    /// What it is called in results, and what its random numbers are drawn by.
+    pub id: u64,
+    /// The side of the bottleneck that its initiator is on.
+    pub initiator_side: LinkSide,
+    /// Its class.
+    pub class: u16,
+}
+
+/// A connection at the monitor.
+#[derive(Debug)]
+struct Monitored {
+    observer: Observer,
+    /// When its first packet passed.
+    since: Time,
+}
+
+impl Flow {
+    /// A flow of the connection `id` whose initiator is on `initiator_side`, of a class, before its first packet. The end `side`
+    /// is `delays.leg(side)` from its first link, and has what rules drew for its packets.
+    pub fn new(
+        Identifiers { id, initiator_side, class }: Identifiers,
+        config: &Config,
+        delays: &PathDelays,
+        values: &PerSide<FlowValues>,
+    ) -> Flow {
+        let path = |side: Side| Path {
+            to_link: DelayBox::new(delays.leg(side).to_link, values[side].rate),
+            from_link: DelayBox::new(delays.leg(side.other()).from_link, Rate::UNLIMITED),
+            coverage: Coverage::default(),
+            rough: {
+                let from = if side == Side::Initiator { initiator_side } else { initiator_side.other() };
+                let impairments = &config.path[from as usize];
+                Impaired::new(impairments, values[side].loss, config.seed, id, side)
+                    .map(|impaired| Box::new(Rough { impaired, overtaking: Vec::new() }))
+            },
+        };
+        let route = || Route {
+            to_link: Fifo::default(),
+            from_link: Fifo::default(),
+            passing: Fifo::default(),
+            timer: Timer::default(),
+            deadline: Time::MAX,
+        };
+        let mut numbers = Stream::new(config.seed, Purpose::SequenceNumbers, id);
+        Flow {
+            routes: PerSide { initiator: route(), acceptor: route() },
+            id,
+            in_flight: 0,
+            sequence_numbers: PerSide { initiator: numbers.bits32(), acceptor: numbers.bits32() },
+            class,
+            initiator_side,
+            paths: PerSide { initiator: path(Side::Initiator), acceptor: path(Side::Acceptor) },
+            seen: None,
+        }
+    }
+
+    /// What it is called in results, and what its random numbers are drawn by.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The side of the link `side` is on.
+    pub fn link_side(&self, side: Side) -> LinkSide {
+        match side {
+            Side::Initiator => self.initiator_side,
+            Side::Acceptor => self.initiator_side.other(),
+        }
+    }
+
+    /// Which of `side`'s bytes have passed.
+    pub fn coverage_mut(&mut self, side: Side) -> &mut Coverage {
+        &mut self.paths[side].coverage
+    }
+
+    /// Packets of `sender` that pass the monitor, which has not taken note of them.
+    pub fn passing_mut(&mut self, sender: Side) -> &mut Fifo {
+        &mut self.routes[sender].passing
+    }
+
+    /// The links that packets of `sender` cross.
+    fn way<'a>(&self, sender: Side, config: &'a Config) -> &'a [LinkNumber] {
+        config.ways[usize::from(self.class)].from(self.link_side(sender))
+    }
+
+    /// Sequence and acknowledgement number of a segment of `sender` in its header.
+    pub fn wire_numbers(&self, sender: Side, segment: &Segment) -> (u32, u32) {
+        let numbers = self.sequence_numbers;
+        segment.wire_numbers(numbers[sender], numbers[sender.other()])
+    }
+
+    /// SACK blocks of a segment of `sender` in its header.
+    pub fn wire_sack(&self, sender: Side, segment: &Segment) -> [(u32, u32); 3] {
+        let isn = self.sequence_numbers[sender.other()];
+        let mut blocks = [(0, 0); 3];
+        for (place, (start, end)) in blocks.iter_mut().zip(segment.sack_blocks()) {
+            *place = (isn.wrapping_add(start as u32), isn.wrapping_add(end as u32));
+        }
+        blocks
+    }
+
+    /// `side` sends a segment at `now`.
+    #[inline]
+    pub fn send<R: Recorder>(
+        &mut self,
+        slot: u32,
+        side: Side,
+        segment: Segment,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) {
+        let from = self.link_side(side);
+        network.directions[from as usize].sent += 1;
+        if let Some(flows) = &mut network.flows
+            && segment.flags.fin()
+        {
+            flows.finish(self.id, side);
+        }
+        let Path { to_link, rough, .. } = &mut self.paths[side];
+        let bytes = link_bytes(&segment);
+        let (due, mut copy) = match rough {
+            None => (to_link.pass(now, bytes), None),
+            Some(rough) => match rough.impaired.pass(&network.config.path[from as usize], to_link, now, bytes) {
+                path::Fate::Passed { due, copy } => (due, copy),
+                path::Fate::Lost => return network.lose(now, self.id, from, &segment),
+            },
+        };
+        network.directions[from as usize].duplicated += u64::from(copy.is_some());
+        let mut next = Some(due);
+        while let Some(due) = next {
+            next = copy.take();
+            let handle = network.packets.insert(segment, due, from);
+            self.in_flight += 1;
+            let line = &mut self.routes[side].to_link;
+            if let Some(rough) = rough
+                && line.tail().is_some_and(|last| network.packets.get(last).due > due)
+            {
+                let place = rough.overtaking.partition_point(|&other| network.packets.get(other).due <= due);
+                rough.overtaking.insert(place, handle);
+                network.events.push(due, Event::Overtaking { connection: slot, sender: side });
+            } else if network.packets.push(line, handle) {
+                network.events.push(due, Event::Arrival { connection: slot, sender: side });
+            }
+        }
+    }
+
+    /// The first packet of `sender` on its way from its last link reaches the other end: what it carries.
+    #[inline]
+    pub fn receive<R: Recorder>(
+        &mut self,
+        slot: u32,
+        sender: Side,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) -> Option<Segment> {
+        if network.config.monitor {
+            self.observe(now, network);
+        }
+        let handle = network.packets.pop(&mut self.routes[sender].from_link)?;
+        self.in_flight -= 1;
+        if let Some(next) = self.routes[sender].from_link.head() {
+            network.events.push(network.packets.get(next).due, Event::Delivery { connection: slot, sender });
+        }
+        let segment = network.packets.get(handle).segment;
+        network.packets.remove(handle);
+        network.directions[self.link_side(sender) as usize].delivered += 1;
+        Some(segment)
+    }
+
+    /// Makes sure that `side` is woken at `deadline`, and not only then.
+    pub fn set_timer<R: Recorder>(
+        &mut self,
+        slot: u32,
+        side: Side,
+        deadline: Option<Time>,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) {
+        let route = &mut self.routes[side];
+        route.deadline = deadline.unwrap_or(Time::MAX);
+        if let Some(deadline) = deadline
+            && let Some(at) = route.timer.set(deadline.max(now))
+        {
+            network.events.push(at, Event::Timer { connection: slot, side });
+        }
+    }
+
+    /// A wake-up of `side` comes at `now`; whether it is one that is wanted.
+    pub fn rings(&mut self, side: Side, now: Time) -> bool {
+        self.routes[side].timer.rings(now)
+    }
+
+    /// The first packet of `sender` on its way to its first link reaches it, and those sent together with it.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn arrive<R: Recorder>(
+        &mut self,
+        slot: u32,
+        sender: Side,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) -> Result<(), R::Error> {
+        let link = self.way(sender, network.config)[0];
+        while let Some(handle) = self.routes[sender].to_link.head() {
+            let due = network.packets.get(handle).due;
+            if due > now {
+                network.events.push(due, Event::Arrival { connection: slot, sender });
+                break;
+            }
+            network.packets.pop(&mut self.routes[sender].to_link);
+            self.enter(link, Leaving { handle, connection: slot, sender }, now, network)?;
+        }
+        Ok(())
+    }
+
+    /// A packet of `sender` that overtook others on its way to its first link reaches it.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn arrive_early<R: Recorder>(
+        &mut self,
+        slot: u32,
+        sender: Side,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) -> Result<(), R::Error> {
+        let link = self.way(sender, network.config)[0];
+        // Events and packets are in the same order: the first packet is the one whose event this is.
+        let rough = self.paths[sender].rough.as_mut().filter(|rough| !rough.overtaking.is_empty());
+        if let Some(handle) = rough.map(|rough| rough.overtaking.remove(0)) {
+            self.enter(link, Leaving { handle, connection: slot, sender }, now, network)?;
+        }
+        Ok(())
+    }
+
+    /// A packet that has crossed `link` reaches the next one.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn hop<R: Recorder>(
+        &mut self,
+        link: LinkNumber,
+        packet: Leaving,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) -> Result<(), R::Error> {
+        match self.behind(link, packet.sender, network.config) {
+            Some(next) => self.enter(next, packet, now, network),
+            None => Ok(()),
+        }
+    }
+
+    /// The link that packets of `sender` cross behind `link`.
+    fn behind(&self, link: LinkNumber, sender: Side, config: &Config) -> Option<LinkNumber> {
+        let way = self.way(sender, config);
+        let at = way.iter().position(|one| *one == link)?;
+        way.get(at + 1).copied()
+    }
+
+    /// A packet reaches `link`.
+    fn enter<R: Recorder>(
+        &mut self,
+        link: LinkNumber,
+        packet: Leaving,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) -> Result<(), R::Error> {
+        match network.offer(now, link, packet, self)? {
+            Fate::Passes { arrived } => self.cross(link, packet, arrived, network),
+            Fate::Queued => {}
+            Fate::Dropped => self.in_flight -= 1,
+        }
+        Ok(())
+    }
+
+    /// A link has told what becomes of a packet that waited in its queue.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn leave_queue<R: Recorder>(
+        &mut self,
+        slot: u32,
+        handle: Handle,
+        link: LinkNumber,
+        event: &LinkEvent,
+        network: &mut Network<'_, R>,
+    ) -> Result<(), R::Error> {
+        let from = network.packets.get(handle).from;
+        match event {
+            LinkEvent::Started { passage, .. } => {
+                let sender = if from == self.initiator_side { Side::Initiator } else { Side::Acceptor };
+                network.start(link, handle, sender, self, passage);
+                self.cross(link, Leaving { handle, connection: slot, sender }, passage.arrived, network);
+                Ok(())
+            }
+            LinkEvent::Dropped { time, reason, .. } => {
+                self.in_flight -= 1;
+                network.drop(*time, link, handle, from, self, *reason)
+            }
+        }
+    }
+
+    /// The last bit of a packet will be at the far end of `link` at `arrived`: there it enters the next link, or goes on to
+    /// the other end.
+    fn cross<R: Recorder>(&mut self, link: LinkNumber, packet: Leaving, arrived: Time, network: &mut Network<'_, R>) {
+        if self.behind(link, packet.sender, network.config).is_some() {
+            network.leave(link, arrived, packet);
+        } else {
+            self.send_on(packet.connection, packet.sender, packet.handle, arrived, network);
+        }
+    }
+
+    /// The last bit of a packet of `sender` will be at the far end of its last link at `arrived`.
+    fn send_on<R: Recorder>(
+        &mut self,
+        slot: u32,
+        sender: Side,
+        handle: Handle,
+        arrived: Time,
+        network: &mut Network<'_, R>,
+    ) {
+        let route = &mut self.routes[sender];
+        let packet = network.packets.get_mut(handle);
+        packet.due = self.paths[sender].from_link.pass(arrived, link_bytes(&packet.segment));
+        let due = packet.due;
+        if network.packets.push(&mut route.from_link, handle) {
+            network.events.push(due, Event::Delivery { connection: slot, sender });
+        }
+    }
+
+    /// Lets the monitor take note of the packets that pass by `now`, in the order they pass.
+    ///
+    /// It may come late to a packet, but not later than the packet's delivery; every packet that passes before then has
+    /// been accepted by the link, and left its queue, by then, so the order is the true one.
+    pub fn observe<R: Recorder>(&mut self, now: Time, network: &Network<'_, R>) {
+        loop {
+            let key = |side: Side| {
+                let packet = network.packets.get(self.routes[side].passing.head()?);
+                Some((packet.passed, packet.order)).filter(|key| key.0 <= now)
+            };
+            let side = match (key(Side::Initiator), key(Side::Acceptor)) {
+                (None, None) => return,
+                (Some(_), None) => Side::Initiator,
+                (None, Some(_)) => Side::Acceptor,
+                (Some(initiator), Some(acceptor)) if initiator < acceptor => Side::Initiator,
+                (Some(_), Some(_)) => Side::Acceptor,
+            };
+            let Some(handle) = network.packets.pop_passing(&mut self.routes[side].passing) else { return };
+            let packet = network.packets.get(handle);
+            let segment = &packet.segment;
+            let (sequence, acknowledgement) = self.wire_numbers(side, segment);
+            let seen = Seen {
+                sequence,
+                acknowledgement,
+                flags: segment.flags,
+                window: segment.window_field(),
+                payload_bytes: segment.payload_bytes,
+                ip_bytes: link_bytes(segment) - LINK_HEADER_BYTES,
+                ip_id: None,
+                mss: segment.mss.map(NonZeroU16::get),
+                window_scale: segment.window_scale,
+            };
+            let since = packet.passed;
+            let quiet = network.config.quiet;
+            let seen_so_far =
+                self.seen.get_or_insert_with(|| Box::new(Monitored { observer: Observer::new(since, quiet), since }));
+            seen_so_far.observer.handle_segment(packet.passed, side, &seen);
+        }
+    }
+
+    /// Whether nothing can happen to it any more: no packet is on its way and no end waits for a time.
+    ///
+    /// This is how every connection ends, also one that its vector leaves open, and one whose other end never learns
+    /// that it was reset.
+    pub fn is_over(&self) -> bool {
+        self.in_flight == 0 && Side::BOTH.iter().all(|&side| self.routes[side].deadline == Time::MAX)
+    }
+
+    /// Takes the packets still on their way out of the network when the run is cut at `end`.
+    pub fn cut<R: Recorder>(&mut self, end: Time, network: &mut Network<'_, R>) {
+        if network.config.monitor {
+            self.observe(end, network);
+        }
+        for Path { rough, .. } in [&mut self.paths.initiator, &mut self.paths.acceptor] {
+            let early = rough.as_mut().map(|rough| std::mem::take(&mut rough.overtaking));
+            early.into_iter().flatten().for_each(|handle| network.cut(end, handle));
+        }
+        for Route { to_link, from_link, .. } in [&mut self.routes.initiator, &mut self.routes.acceptor] {
+            for fifo in [to_link, from_link] {
+                while let Some(handle) = network.packets.pop(fifo) {
+                    network.cut(end, handle);
+                }
+            }
+        }
+    }
+
+    /// The vector of what the monitor saw, of the connection that `vector` is.
+    pub fn at_monitor(&mut self, vector: &ConnectionVector) -> Option<ConnectionVector> {
+        let Monitored { mut observer, since } = *self.seen.take()?;
+        let identity = Identity {
+            id: self.id,
+            start: since,
+            initiator_side: self.initiator_side,
+            initiator_rule: vector.initiator_rule,
+            near: None,
+        };
+        Some(observer.finish(identity).1)
+    }
+}
+
+/// The pending wake-ups of an end. Nothing is ever taken out of the event queue: a deadline that moves back is noticed
+/// when the wake-up comes too early, one that moves forward gets a second wake-up, of which one is remembered.
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    next: Time,
+    after_next: Time,
+}
+
+impl Default for Timer {
+    fn default() -> Timer {
+        Timer { next: Time::MAX, after_next: Time::MAX }
+    }
+}
+
+impl Timer {
+    /// Wants a wake-up by `deadline`; when to put it into the event queue, if none comes early enough.
+    fn set(&mut self, deadline: Time) -> Option<Time> {
+        if deadline >= self.next {
+            return None;
+        }
+        self.after_next = self.next;
+        self.next = deadline;
+        Some(deadline)
+    }
+
+    /// A wake-up comes at `now`; whether it is one that is remembered.
+    fn rings(&mut self, now: Time) -> bool {
+        if self.next != now {
+            return false;
+        }
+        self.next = std::mem::replace(&mut self.after_next, Time::MAX);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wake_ups_do_not_pile_up() {
+        let at = Time::from_nanos;
+        let mut timer = Timer::default();
+        assert_eq!(timer.set(at(1_000)), Some(at(1_000)));
+        assert_eq!(timer.set(at(5_000)), None, "it will be woken in time to ask again");
+        // A short deadline that comes again and again while a long one is pending.
+        for short in [100, 200, 300] {
+            assert_eq!(timer.set(at(short)), Some(at(short)));
+            assert!(timer.rings(at(short)));
+            assert_eq!(timer.set(at(1_500)), None, "the first long one is still pending");
+        }
+        assert!(timer.rings(at(1_000)));
+        assert!(!timer.rings(at(1_000)));
+        assert_eq!(timer.set(at(5_000)), Some(at(5_000)));
+    }
+}
