@@ -10,7 +10,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::{LinkFacts, Topology};
-use flowloom_sim::{Config, LinkConfig, LinkNumber, Summary};
+use flowloom_sim::{Class, Config, LinkConfig, LinkNumber, Summary};
 use flowloom_store::mahimahi;
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
@@ -96,13 +96,13 @@ pub fn config(
     };
     // The first two are the bottleneck's.
     let others = shape.graph.links().iter().skip(LinkNumber::other(0).index());
+    let way = shape.workload_way().map_err(|error| Failure::usage(format_args!("network.ends: {error}")))?;
     let config = Config {
         links: others.map(|joined| other(joined.link)).collect::<Result<_, _>>()?,
-        ways: vec![shape.workload_way().map_err(|error| Failure::usage(format_args!("network.ends: {error}")))?],
+        classes: vec![Class { way, tcp: experiment.tcp.config() }],
         bottleneck: monitored,
         path: experiment.network.path.impairments(),
         rules: Rules::new(experiment.network.delay_box.iter().map(DelayBox::rule).collect()),
-        tcp: experiment.tcp.config(),
         replay: ReplayModel { waits, lead_in: experiment.workload.lead_in, t_close: experiment.workload.t_close },
         placement: Placement::Measured,
         unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),

@@ -157,18 +157,18 @@ fn measure(scenario: &Scenario, seed: u64) -> Measured {
     config.links = vec![link; 2 * (LINKS - 1)];
     let behind = || (0..LINKS - 1).map(LinkNumber::other);
     let before = || (LINKS - 1..2 * (LINKS - 1)).map(LinkNumber::other);
-    config.ways = vec![Way {
+    config.classes[0].way = Way {
         there: [LinkNumber::bottleneck(LinkSide::Left)].into_iter().chain(behind()).collect(),
         back: before().chain([LinkNumber::bottleneck(LinkSide::Right)]).collect(),
-    }];
+    };
     config.drain = Duration::ZERO;
     config.monitor = false;
     config.seed = seed;
-    config.tcp.congestion = Algorithm::Reno;
-    config.tcp.initial_window = InitialWindow::Segments(2);
-    config.tcp.delayed_ack = scenario.delayed_ack.then_some(Duration::from_millis(100));
-    config.tcp.rto = RtoConfig::with_margin(Duration::from_millis(200));
-    config.tcp.byte_counting = false;
+    config.classes[0].tcp.congestion = Algorithm::Reno;
+    config.classes[0].tcp.initial_window = InitialWindow::Segments(2);
+    config.classes[0].tcp.delayed_ack = scenario.delayed_ack.then_some(Duration::from_millis(100));
+    config.classes[0].tcp.rto = RtoConfig::with_margin(Duration::from_millis(200));
+    config.classes[0].tcp.byte_counting = false;
     let access = Distribution::constant(1e8).expect("a rate");
     config.rules = Rules::new(vec![Rule { rate: Some(access), ..Rule::default() }]);
     let mut starts = Stream::new(seed, Purpose::Arrivals, 0);

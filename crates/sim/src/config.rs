@@ -20,15 +20,13 @@ pub struct Config {
     pub bottleneck: LinkConfig,
     /// The other links, each in one direction.
     pub links: Vec<LinkConfig>,
-    /// What connections cross, by their class: one at least.
-    pub ways: Vec<Way>,
+    /// What connections of each class have in common: one class at least.
+    pub classes: Vec<Class>,
     /// What happens to the packets from the left and from the right before the link: at the end that sends them, as with
     /// netem there.
     pub path: [Impairments; 2],
     /// From what the delays, losses and bottlenecks of single flows are drawn (methods F.6).
     pub rules: Rules,
-    /// What all TCP endpoints have in common.
-    pub tcp: tcp::Config,
     /// Which waits of a vector are replayed (methods A.5.9-10, M.3).
     pub replay: ReplayModel,
     /// Where the monitor stands between the ends.
@@ -151,6 +149,22 @@ impl Way {
     }
 }
 
+/// What connections have in common.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// The links they cross.
+    pub way: Way,
+    /// The parameters of both ends.
+    pub tcp: tcp::Config,
+}
+
+impl Default for Class {
+    /// Across the bottleneck alone, with TCP as it comes.
+    fn default() -> Class {
+        Class { way: Way::across_bottleneck(), tcp: tcp::Config::default() }
+    }
+}
+
 impl Config {
     /// Longest drain (methods M.4).
     pub const MAX_DRAIN: Duration = Duration::from_secs(60);
@@ -167,10 +181,9 @@ impl Config {
         Config {
             bottleneck: LinkConfig::new(rate),
             links: Vec::new(),
-            ways: vec![Way::across_bottleneck()],
+            classes: vec![Class::default()],
             path: Default::default(),
             rules: Rules::default(),
-            tcp: tcp::Config::default(),
             replay: ReplayModel::with_waits(Waits::CORRECTED),
             placement: Placement::Measured,
             unknown_rtt: Duration::from_millis(100),
@@ -212,10 +225,15 @@ impl Config {
             let distinct = way.iter().enumerate().all(|(at, link)| !way[..at].contains(link));
             !way.is_empty() && distinct && way.iter().all(|link| link.index() < links)
         };
-        match self.ways.iter().position(|way| !is_way(&way.there) || !is_way(&way.back)) {
-            None if !self.ways.is_empty() => Ok(()),
+        match self.classes.iter().position(|Class { way, .. }| !is_way(&way.there) || !is_way(&way.back)) {
+            None if !self.classes.is_empty() => Ok(()),
             wrong => Err(ConfigError::Way { class: wrong.unwrap_or(0) }),
         }
+    }
+
+    /// The parameters of TCP in a class.
+    pub(crate) fn tcp(&self, class: u16) -> &tcp::Config {
+        &self.classes[usize::from(class)].tcp
     }
 
     /// The link of a number.
@@ -226,7 +244,7 @@ impl Config {
     /// What the links between the ends of a class take, before and behind the monitor, which stands at the left end of the
     /// bottleneck; for a class that does not cross it, at the left end of its way.
     pub(crate) fn propagation(&self, class: u16) -> Propagation {
-        let way = &self.ways[usize::from(class)];
+        let way = &self.classes[usize::from(class)].way;
         let sum = |links: &[LinkNumber]| links.iter().fold(Duration::ZERO, |sum, link| sum + self.link(*link).delay);
         let place = |from: LinkSide| way.from(from).iter().position(|link| *link == LinkNumber::bottleneck(from));
         let (before, behind) = way.there.split_at(place(LinkSide::Left).unwrap_or(0));

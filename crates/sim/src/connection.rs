@@ -72,13 +72,14 @@ impl Connection {
                 .unwrap_or(u32::MAX),
             }
         };
+        let tcp = config.tcp(class);
         let end = |side: Side| {
             let (endpoint, parity) = match side {
-                Side::Initiator => (Endpoint::connect(&config.tcp, limits(side)), 0),
-                Side::Acceptor => (Endpoint::listen(&config.tcp, limits(side)), 1),
+                Side::Initiator => (Endpoint::connect(tcp, limits(side)), 0),
+                Side::Acceptor => (Endpoint::listen(tcp, limits(side)), 1),
             };
             let setup = Setup { seed: config.seed, stream: vector.id.wrapping_mul(2) + parity };
-            End { endpoint: endpoint.with_stream(setup, &config.tcp), player: Player::new(side) }
+            End { endpoint: endpoint.with_stream(setup, tcp), player: Player::new(side) }
         };
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class };
         Connection {
@@ -109,7 +110,7 @@ impl Connection {
         let side = sender.other();
         let endpoint = &mut self.ends[side].endpoint;
         let before = (endpoint.is_established(), endpoint.bytes_received(), endpoint.is_peer_closed());
-        endpoint.handle_segment(now, &segment, &network.config.tcp);
+        endpoint.handle_segment(now, &segment, network.config.tcp(self.flow.class()));
         self.transmit(slot, side, now, network);
         self.act(slot, side, now, network);
         let endpoint = &self.ends[side].endpoint;
@@ -142,7 +143,7 @@ impl Connection {
             return;
         }
         let end = &mut self.ends[side];
-        end.endpoint.handle_timeout(now, &network.config.tcp);
+        end.endpoint.handle_timeout(now, network.config.tcp(self.flow.class()));
         self.transmit(slot, side, now, network);
         self.act(slot, side, now, network);
         self.ends[side].player.handle_timeout(now);
@@ -179,7 +180,7 @@ impl Connection {
     fn transmit<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
         let end = &mut self.ends[side];
         let before = end.endpoint.bytes_transmitted();
-        while let Some(segment) = end.endpoint.poll_transmit(now, &network.config.tcp) {
+        while let Some(segment) = end.endpoint.poll_transmit(now, network.config.tcp(self.flow.class())) {
             if segment.payload_bytes > 0 && self.first_data.is_none() {
                 self.first_data = Some(now);
             }

@@ -131,6 +131,11 @@ impl Flow {
         self.id
     }
 
+    /// Its class.
+    pub fn class(&self) -> u16 {
+        self.class
+    }
+
     /// The side of the link `side` is on.
     pub fn link_side(&self, side: Side) -> LinkSide {
         match side {
@@ -151,7 +156,7 @@ impl Flow {
 
     /// The links that packets of `sender` cross.
     fn way<'a>(&self, sender: Side, config: &'a Config) -> &'a [LinkNumber] {
-        config.ways[usize::from(self.class)].from(self.link_side(sender))
+        config.classes[usize::from(self.class)].way.from(self.link_side(sender))
     }
 
     /// Sequence and acknowledgement number of a segment of `sender` in its header.

@@ -34,6 +34,6 @@ mod network;
 mod run;
 mod summary;
 
-pub use config::{Config, ConfigError, LinkConfig, LinkNumber, Way};
+pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Way};
 pub use run::{Classed, run};
 pub use summary::{ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Summary};

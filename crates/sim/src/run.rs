@@ -20,7 +20,7 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 /// SYNs do not come in order of their starts.
 const MAX_LEAD: Duration = Duration::from_secs(1);
 
-/// A vector and the class of connections it belongs to, which says what they cross: a place in [`Config::ways`].
+/// A vector and the class of connections it belongs to, which says what they cross: a place in [`Config::classes`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classed {
     /// The vector.
@@ -209,7 +209,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
     fn advance_workload(&mut self) -> Result<(), RunError<W, R::Error>> {
         while let Some(next) = self.workload.vectors.next().transpose().map_err(RunError::Workload)? {
             let Classed { vector, class } = next.into();
-            if usize::from(class) >= self.network.config.ways.len() {
+            if usize::from(class) >= self.network.config.classes.len() {
                 return Err(ConfigError::Way { class: class.into() }.into());
             }
             let (start, previous) = (vector.start, self.workload.last_start);

@@ -81,7 +81,7 @@ fn single_packet_delay_is_size_over_rate_plus_propagation() {
     for (bits, propagation) in [(56_000, ms(0)), (1_000_000, ms(5)), (10_000_000, ms(29)), (999_999_937, ms(1))] {
         let mut config = Config::new(Rate::from_bits_per_second(bits).unwrap(), ms(100_000));
         config.bottleneck.delay = propagation;
-        config.tcp.delayed_ack = None;
+        config.classes[0].tcp.delayed_ack = None;
         let line = |bytes: u64| Duration::from_nanos(bytes * 8_000_000_000 / bits);
         for request in [1, 100, 1_460] {
             let (_, log) = simulate(&[exchange(1, at(0), request, 1)], &config);
@@ -183,7 +183,7 @@ fn every_way_to_end_is_told_apart() {
 #[test]
 fn a_connection_that_gives_up_is_reset() {
     let mut config = Config::new(Rate::from_bits_per_second(100).unwrap(), ms(4_000_000));
-    config.tcp.syn_retries = 1;
+    config.classes[0].tcp.syn_retries = 1;
     let (summary, log) = simulate(&[exchange(1, at(0), 100_000, 1)], &config);
     assert_eq!(summary.connections.reset, 1);
     let record = &log.connections[0].1;

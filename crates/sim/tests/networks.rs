@@ -11,7 +11,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Probability, Rate};
 use flowloom_core::workload::Side::Initiator;
 use flowloom_core::workload::*;
-use flowloom_sim::{Classed, Config, ConfigError, LinkConfig, LinkNumber, RunError, Summary, Way, run};
+use flowloom_sim::{Class, Classed, Config, ConfigError, LinkConfig, LinkNumber, RunError, Summary, Way, run};
 
 fn link(rate: &str, delay: Duration, packets: u64) -> LinkConfig {
     let queue = Discipline::DropTail(Limit::Packets(packets));
@@ -30,7 +30,8 @@ fn tandem(before: &LinkConfig, bottleneck: &LinkConfig, behind: &LinkConfig) -> 
     let mut config = Config::new(bottleneck.rate, ms(20_000));
     config.bottleneck = bottleneck.clone();
     config.links = vec![before.clone(), behind.clone(), behind.clone(), before.clone()];
-    config.ways = vec![Way { there: [number(0), THERE, number(1)].into(), back: [number(2), BACK, number(3)].into() }];
+    config.classes[0].way =
+        Way { there: [number(0), THERE, number(1)].into(), back: [number(2), BACK, number(3)].into() };
     config
 }
 
@@ -44,7 +45,7 @@ fn simulate_classed(vectors: &[(ConnectionVector, u16)], config: &Config) -> (Su
 #[test]
 fn a_packet_takes_the_sum_of_its_links() {
     let mut config = tandem(&link("1mbit", ms(3), 10), &link("2mbit", ms(5), 10), &link("4mbit", ms(7), 10));
-    config.tcp.delayed_ack = None;
+    config.classes[0].tcp.delayed_ack = None;
     let (summary, log) = simulate(&[exchange(1, at(0), 100, 1)], &config);
     // The path stays 80 ms long: 20 ms to the left end, 60 ms to the right, links included.
     let lines = |bytes: u64| Duration::from_nanos(bytes * 8 * (1_000 + 500 + 250));
@@ -85,10 +86,11 @@ fn what_other_links_drop_is_recorded_and_seen_by_the_monitor_before() {
     let mut config = Config::new("50mbit".parse().unwrap(), ms(20_000));
     config.bottleneck = link("50mbit", ms(1), 1_000);
     config.links = vec![link("4mbit", ms(1), 15), link("50mbit", ms(1), 1_000)];
-    config.ways = vec![
+    let ways = [
         Way { there: [THERE, number(0)].into(), back: [BACK].into() },
         Way { there: [number(0)].into(), back: [number(1)].into() },
     ];
+    config.classes = ways.map(|way| Class { way, ..Class::default() }).into();
     let vectors: Vec<_> = (0..30).map(|id| (exchange(id, at(20 * id), 100_000, 100), (id % 2) as u16)).collect();
     let (summary, log) = simulate_classed(&vectors, &config);
     assert_eq!(summary.connections.completed, 30);
@@ -131,7 +133,8 @@ fn packets_come_through_queues_of_either_kind() {
 #[test]
 fn ways_that_lead_nowhere_are_refused() {
     let refused = |ways: Vec<Way>| {
-        let config = Config { ways, ..Config::new(Rate::UNLIMITED, ms(1)) };
+        let classes = ways.into_iter().map(|way| Class { way, ..Class::default() }).collect();
+        let config = Config { classes, ..Config::new(Rate::UNLIMITED, ms(1)) };
         matches!(config.validate(), Err(ConfigError::Way { .. }))
     };
     let way = |there: &[LinkNumber]| Way { there: there.into(), back: [BACK].into() };

@@ -32,10 +32,10 @@ fn rounds(segments: u64, initial: u16, delayed: bool) -> u64 {
     let rtt = Duration::from_secs(10);
     let rate = Rate::from_bits_per_second(1_514 * 8 * 1_000).unwrap();
     let mut config = Config::new(rate, Duration::from_secs(10_000));
-    config.tcp.initial_window = InitialWindow::Segments(initial);
-    config.tcp.delayed_ack = delayed.then_some(Duration::from_micros(1_500));
-    config.tcp.rto.initial = Duration::from_secs(60);
-    config.tcp.rto.min = Duration::from_secs(60);
+    config.classes[0].tcp.initial_window = InitialWindow::Segments(initial);
+    config.classes[0].tcp.delayed_ack = delayed.then_some(Duration::from_micros(1_500));
+    config.classes[0].tcp.rto.initial = Duration::from_secs(60);
+    config.classes[0].tcp.rto.min = Duration::from_secs(60);
     let (_, log) = simulate(&[transfer(rtt, segments * MSS)], &config);
     let record = &log.connections[0].1;
     assert_eq!((record.outcome, record.retransmissions), (Outcome::Completed, 0));
@@ -71,7 +71,7 @@ fn utilisation_of_one_flow_by_buffer() {
     for (buffer, expected) in [(5, 0.768), (20, 0.818), (50, 0.893), (100, 0.964), (200, 1.0)] {
         let mut config = Config::new(rate, Duration::from_secs(600));
         config.bottleneck.queue = Discipline::DropTail(Limit::Packets(buffer));
-        config.tcp.delayed_ack = None;
+        config.classes[0].tcp.delayed_ack = None;
         config.drain = Duration::ZERO;
         let (summary, log) = simulate(&[transfer(rtt, 10_000_000_000)], &config);
         let losses: Vec<Time> = log.drops.iter().map(|drop| drop.time).collect();
@@ -109,11 +109,11 @@ fn a_path_without_loss_sees_no_timeout() {
             vector.ends.initiator.min_transit = Some(ms(rtt / 4));
             vector.ends.acceptor.min_transit = Some(ms(rtt - rtt / 4));
             let mut config = Config::new("1gbit".parse().unwrap(), Duration::from_secs(1_000));
-            config.tcp.initial_window = InitialWindow::Segments(10);
-            config.tcp.delayed_ack = Some(ms(delayed_ack));
+            config.classes[0].tcp.initial_window = InitialWindow::Segments(10);
+            config.classes[0].tcp.delayed_ack = Some(ms(delayed_ack));
             let seen = |rto| {
                 let mut config = config.clone();
-                config.tcp.rto = rto;
+                config.classes[0].tcp.rto = rto;
                 let (_, log) = simulate(std::slice::from_ref(&vector), &config);
                 let record = &log.connections[0].1;
                 assert_eq!(record.outcome, Outcome::Completed);
