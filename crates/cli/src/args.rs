@@ -450,7 +450,7 @@ pub struct Run {
     /// Seed; may be repeated for several runs
     #[arg(long = "seed", value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
-    /// Threads for runs with several seeds [default: all cores]
+    /// Threads: seeds run side by side, and a run reads and writes beside its own if one is left [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub jobs: Option<u16>,
     /// Also write the packets that pass the monitor to link.pcap in the run folder

@@ -13,6 +13,7 @@ mod input;
 mod interrupt;
 mod load;
 mod output;
+mod pipeline;
 mod progress;
 mod recording;
 mod results;

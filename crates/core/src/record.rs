@@ -340,6 +340,45 @@ pub trait Recorder {
     fn wants_packets(&self) -> bool;
 }
 
+/// A recorder that somebody else keeps.
+impl<R: Recorder + ?Sized> Recorder for &mut R {
+    type Error = R::Error;
+
+    fn connection(
+        &mut self,
+        original: &ConnectionVector,
+        record: &ConnectionRecord,
+        epochs: &[EpochRecord],
+        monitor: Option<&ConnectionVector>,
+    ) -> Result<(), R::Error> {
+        (**self).connection(original, record, epochs, monitor)
+    }
+
+    fn queue(&mut self, sample: QueueSample) -> Result<(), R::Error> {
+        (**self).queue(sample)
+    }
+
+    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), R::Error> {
+        (**self).throughput(bin)
+    }
+
+    fn dropped(&mut self, record: DropRecord) -> Result<(), R::Error> {
+        (**self).dropped(record)
+    }
+
+    fn flow(&mut self, connection: u64, flow: &Flow) -> Result<(), R::Error> {
+        (**self).flow(connection, flow)
+    }
+
+    fn packet(&mut self, packet: &PacketRecord) -> Result<(), R::Error> {
+        (**self).packet(packet)
+    }
+
+    fn wants_packets(&self) -> bool {
+        (**self).wants_packets()
+    }
+}
+
 /// Traffic of one direction of the link in one bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThroughputBin {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use flowloom_core::path::Trace;
+use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide};
 use flowloom_report::facts::set_aside_text;
@@ -28,6 +29,7 @@ use crate::input::{self, Kind};
 use crate::interrupt;
 use crate::load;
 use crate::output::Manner;
+use crate::pipeline::{self, Read};
 use crate::progress::Progress;
 use crate::recording::{LinkCapture, Recording, Unrecorded};
 use crate::results::{REPORT_FILE, answer, load, write_own_report};
@@ -240,29 +242,35 @@ struct Job<'a> {
 impl Job<'_> {
     fn single(&self, seed: u64, manner: Manner) -> Result<Exit, Failure> {
         let progress = self.progress(1, manner);
-        let run = self.simulate(seed, &self.plan.target, &progress)?;
+        let run = self.simulate(seed, &self.plan.target, &progress, self.jobs() > 1)?;
         drop(progress);
         self.answer(std::slice::from_ref(&run), manner)
+    }
+
+    /// How many threads may be busy at once.
+    fn jobs(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.args.jobs.map_or_else(cores, usize::from)
     }
 
     /// One run folder per seed, side by side on all cores, and an index above them.
     fn several(&self, manner: Manner) -> Result<Exit, Failure> {
         RunIndex::prepare(&self.plan.target, self.args.force).map_err(Failure::new)?;
         let seeds = &self.plan.experiment.run.seeds;
-        let jobs = self.args.jobs.map(usize::from);
-        let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
+        let side_by_side = self.jobs().min(seeds.len());
+        let beside = self.jobs() > side_by_side;
         let progress = self.progress(seeds.len() as u64, manner);
         let next = AtomicUsize::new(0);
         let done: Mutex<Vec<(usize, Result<Run, Failure>)>> = Mutex::default();
         std::thread::scope(|scope| {
-            for _ in 0..jobs.min(seeds.len()) {
+            for _ in 0..side_by_side {
                 scope.spawn(|| {
                     while let Some((index, &seed)) = {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         seeds.get(index).map(|seed| (index, seed))
                     } {
                         let folder = RunIndex::seed_folder(&self.plan.target, seed);
-                        let run = self.simulate(seed, &folder, &progress);
+                        let run = self.simulate(seed, &folder, &progress, beside);
                         done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, run));
                     }
                 });
@@ -281,8 +289,9 @@ impl Job<'_> {
         Progress::simulated("simulating", millis(self.config.window) * runs, manner)
     }
 
-    /// One run, from the workload file to a complete run folder with its report.
-    fn simulate(&self, seed: u64, target: &Path, progress: &Progress) -> Result<Run, Failure> {
+    /// One run, from the workload file to a complete run folder with its report; `beside` other threads that read and
+    /// write, or all on this one.
+    fn simulate(&self, seed: u64, target: &Path, progress: &Progress, beside: bool) -> Result<Run, Failure> {
         let stopwatch = Stopwatch::start();
         let config = Config { seed, ..self.config.clone() };
         let length = Duration::from_nanos(self.source.facts.capture.duration_ns);
@@ -300,24 +309,31 @@ impl Job<'_> {
                 writer.original_traffic(point, from, series.from(from)).map_err(Failure::new)?;
             }
         }
-        let reader = WorkloadReader::open(&self.source.path).map_err(Failure::new)?;
+        let mut reader = WorkloadReader::open(&self.source.path).map_err(Failure::new)?;
         let pcap = self.args.pcap.then(|| LinkCapture::create(&writer)).transpose()?;
         let mut recorder = Recording { writer, pcap };
         let window = self.window(&config);
         let mut totals_only = 0;
-        let vectors = reader.inspect(|vector| {
-            let counts = |vector: &ConnectionVector| {
-                load::is_of_totals(vector) && window.contains(&vector.start.since(Time::ZERO).as_nanos())
-            };
-            totals_only += u64::from(vector.as_ref().is_ok_and(counts));
-        });
         let mut reached = 0;
-        let summary = flowloom_sim::run(vectors, &config, &mut recorder, |at: SimProgress| {
-            let now = millis(at.now.since(Time::ZERO).min(config.window));
-            progress.advance(now - reached);
-            reached = now;
-            if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
+        let mut simulate = |vectors: &mut dyn Iterator<Item = Read>,
+                            mut recorder: &mut dyn Recorder<Error = Unrecorded>| {
+            let vectors = vectors.inspect(|vector| {
+                let counts = |vector: &ConnectionVector| {
+                    load::is_of_totals(vector) && window.contains(&vector.start.since(Time::ZERO).as_nanos())
+                };
+                totals_only += u64::from(vector.as_ref().is_ok_and(counts));
+            });
+            flowloom_sim::run(vectors, &config, &mut recorder, |at: SimProgress| {
+                let now = millis(at.now.since(Time::ZERO).min(config.window));
+                progress.advance(now - reached);
+                reached = now;
+                if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+        };
+        let summary = match beside {
+            true => pipeline::run(reader, &mut recorder, simulate),
+            false => simulate(&mut reader, &mut recorder),
+        }
         .map_err(stopped)?;
         let mut writer = recorder.finish()?;
         let facts = self.facts(seed, &config, &summary, totals_only);
