@@ -414,6 +414,16 @@ pub enum Driver {
     Sim,
 }
 
+/// What the event queue is made of: the second is there to check the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EventQueue {
+    /// The timing wheel
+    #[default]
+    Wheel,
+    /// A binary heap
+    Heap,
+}
+
 /// `flowloom run`
 #[derive(Debug, Args)]
 pub struct Run {
@@ -453,6 +463,9 @@ pub struct Run {
     /// Threads: seeds run side by side, and a run reads and writes beside its own if one is left [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub jobs: Option<u16>,
+    /// The simulator's event queue; results are the same with either
+    #[arg(long, value_enum, default_value_t, hide = true)]
+    pub event_queue: EventQueue,
     /// Also write the packets that pass the monitor to link.pcap in the run folder
     #[arg(long)]
     pub pcap: bool,

@@ -1,9 +1,11 @@
 //! How far work is: one line on standard error, gone at the end, nothing when that is no terminal; or JSON lines on
 //! standard output.
 
+use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use flowloom_core::units::three_digits;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::json;
 
 use crate::clock::Stopwatch;
@@ -36,15 +38,26 @@ impl Progress {
         Progress::new(step, "bytes", total, template, manner)
     }
 
-    /// That of a step over `total` milliseconds of simulated time.
+    /// That of a step over `total` milliseconds of simulated time, of all runs together.
     pub fn simulated(step: &'static str, total: u64, manner: Manner) -> Progress {
-        Progress::new(step, "simulated_ms", Some(total), "{msg}  {percent} %  {eta} left", manner)
+        let template = "{msg}  {percent} %  {simulated}  {simulated_per_second}  {eta} left";
+        Progress::new(step, "simulated_ms", Some(total), template, manner)
     }
 
     fn new(step: &'static str, unit: &'static str, total: Option<u64>, template: &str, manner: Manner) -> Progress {
         let hidden = manner.quiet || manner.form.json_stream;
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let seconds = |millis: f64| three_digits(millis / 1e3);
+        // A terminal that cannot be written to is no reason to stop.
+        let style = style
+            .with_key("simulated", move |state: &ProgressState, line: &mut dyn Write| {
+                let [now, end] = [state.pos(), state.len().unwrap_or(0)].map(|millis| seconds(millis as f64));
+                let _ = write!(line, "{now} of {end} s");
+            })
+            .with_key("simulated_per_second", move |state: &ProgressState, line: &mut dyn Write| {
+                let _ = write!(line, "{} s/s", seconds(state.per_sec()));
+            });
         let bar = ProgressBar::with_draw_target(total, target).with_style(style).with_message(step);
         let lines = Lines { step, unit, clock: Stopwatch::start(), next: AtomicU64::new(0) };
         let progress = Progress { bar, lines: manner.form.json_stream.then_some(lines) };
@@ -71,8 +84,12 @@ impl Progress {
             return;
         }
         next.store(now + EVERY_NANOS, Ordering::Relaxed);
+        let per_second = self.bar.per_sec();
+        let left = self.bar.length().filter(|_| per_second > 0.0);
+        let left = left.map(|total| total.saturating_sub(self.bar.position()) as f64 / per_second);
         let line = json!({
             "event": "progress", "step": step, "unit": unit, "done": self.bar.position(), "total": self.bar.length(),
+            "per_second": per_second, "left_seconds": left,
         });
         // Progress that cannot be said stops nothing; the answer will fail in the same way and say why.
         let _ = output::event(&line);

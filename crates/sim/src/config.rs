@@ -13,6 +13,8 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Rate};
 use flowloom_core::workload::LinkSide;
 
+use crate::events::Implementation;
+
 /// Connections on both sides of a link, each with its own delay to it; other links may stand before and behind it.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -47,6 +49,8 @@ pub struct Config {
     pub monitor: bool,
     /// Longest silence within an ADU at the monitor (methods A.5.2); that of the extraction to compare with.
     pub quiet: Duration,
+    /// What the event queue is made of; nothing depends on it but time.
+    pub events: Implementation,
 }
 
 /// A link in one direction.
@@ -194,6 +198,7 @@ impl Config {
             seed: 1,
             monitor: true,
             quiet: Duration::from_millis(500),
+            events: Implementation::Wheel,
         }
     }
 

@@ -4,6 +4,8 @@
 //! levels (Varghese and Lauck 1987): network events are nearly all near in time, so putting one in is a store into an
 //! array, and bitmaps find the next one without looking at empty slots. Events beyond the wheel, years away after a
 //! jump of a capture's clock, wait in a heap.
+//!
+//! A heap alone is the oracle: whole runs with either must come to the same bytes.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -20,7 +22,27 @@ const WORDS: usize = SLOTS / 64;
 
 /// Pending events with a small payload held in place.
 #[derive(Debug)]
-pub struct EventQueue<T> {
+#[expect(clippy::large_enum_variant, reason = "there is one per run, and a box would be a load per event")]
+pub enum EventQueue<T> {
+    /// See [`Implementation::Wheel`].
+    Wheel(Wheel<T>),
+    /// See [`Implementation::Heap`].
+    Heap(Heap<T>),
+}
+
+/// What an event queue is made of. No result depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Implementation {
+    /// The timing wheel.
+    #[default]
+    Wheel,
+    /// A binary heap, slower: to check the wheel.
+    Heap,
+}
+
+/// The timing wheel.
+#[derive(Debug)]
+pub struct Wheel<T> {
     /// Events of the slot being served, last one first.
     current: Vec<Event<T>>,
     /// Number of that slot, counted from the origin. Everything up to its end is in `current`.
@@ -114,7 +136,73 @@ impl<T> Default for EventQueue<T> {
 impl<T> EventQueue<T> {
     /// An empty queue at the origin of time.
     pub fn new() -> EventQueue<T> {
-        EventQueue {
+        EventQueue::made_of(Implementation::Wheel)
+    }
+
+    /// An empty queue of this kind.
+    pub fn made_of(implementation: Implementation) -> EventQueue<T> {
+        match implementation {
+            Implementation::Wheel => EventQueue::Wheel(Wheel::new()),
+            Implementation::Heap => EventQueue::Heap(Heap { events: BinaryHeap::new(), inserted: 0 }),
+        }
+    }
+
+    /// Number of pending events.
+    pub fn len(&self) -> usize {
+        match self {
+            EventQueue::Wheel(wheel) => wheel.pending,
+            EventQueue::Heap(heap) => heap.events.len(),
+        }
+    }
+
+    /// Whether nothing is pending.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Puts in an event at `time`, which must not be before the event served last.
+    #[inline]
+    pub fn push(&mut self, time: Time, payload: T) {
+        match self {
+            EventQueue::Wheel(wheel) => wheel.push(time, payload),
+            EventQueue::Heap(heap) => heap.push(time, payload),
+        }
+    }
+
+    /// Takes out the next event if it is due by `until`.
+    #[inline]
+    pub fn pop_until(&mut self, until: Time) -> Option<(Time, T)> {
+        match self {
+            EventQueue::Wheel(wheel) => wheel.pop_until(until),
+            EventQueue::Heap(heap) => heap.pop_until(until),
+        }
+    }
+}
+
+/// All events in one heap.
+#[derive(Debug)]
+pub struct Heap<T> {
+    events: BinaryHeap<Event<T>>,
+    inserted: u64,
+}
+
+impl<T> Heap<T> {
+    fn push(&mut self, time: Time, payload: T) {
+        self.events.push(Event { time, order: self.inserted, payload });
+        self.inserted += 1;
+    }
+
+    fn pop_until(&mut self, until: Time) -> Option<(Time, T)> {
+        if self.events.peek()?.time > until {
+            return None;
+        }
+        self.events.pop().map(|event| (event.time, event.payload))
+    }
+}
+
+impl<T> Wheel<T> {
+    fn new() -> Wheel<T> {
+        Wheel {
             current: Vec::new(),
             position: 0,
             levels: std::array::from_fn(|_| Level::new()),
@@ -124,26 +212,14 @@ impl<T> EventQueue<T> {
         }
     }
 
-    /// Number of pending events.
-    pub fn len(&self) -> usize {
-        self.pending
-    }
-
-    /// Whether nothing is pending.
-    pub fn is_empty(&self) -> bool {
-        self.pending == 0
-    }
-
-    /// Puts in an event at `time`, which must not be before the event served last.
-    pub fn push(&mut self, time: Time, payload: T) {
+    fn push(&mut self, time: Time, payload: T) {
         let event = Event { time, order: self.inserted, payload };
         self.inserted += 1;
         self.pending += 1;
         self.place(event);
     }
 
-    /// Takes out the next event if it is due by `until`.
-    pub fn pop_until(&mut self, until: Time) -> Option<(Time, T)> {
+    fn pop_until(&mut self, until: Time) -> Option<(Time, T)> {
         if self.current.is_empty() && !self.turn() {
             return None;
         }
@@ -232,27 +308,6 @@ mod tests {
 
     use super::*;
 
-    /// The same queue without a wheel, to compare with.
-    #[derive(Default)]
-    struct Oracle {
-        heap: BinaryHeap<Event<u32>>,
-        inserted: u64,
-    }
-
-    impl Oracle {
-        fn push(&mut self, time: Time, payload: u32) {
-            self.heap.push(Event { time, order: self.inserted, payload });
-            self.inserted += 1;
-        }
-
-        fn pop_until(&mut self, until: Time) -> Option<(Time, u32)> {
-            if self.heap.peek()?.time > until {
-                return None;
-            }
-            self.heap.pop().map(|event| (event.time, event.payload))
-        }
-    }
-
     /// How long after the present an event is put in: at once, within a slot, and on every level's scale and beyond.
     fn ahead() -> impl Strategy<Value = u64> {
         prop_oneof![
@@ -271,7 +326,7 @@ mod tests {
 
         #[test]
         fn serves_what_a_heap_would(steps in prop::collection::vec((ahead(), prop::option::of(ahead())), 1..400)) {
-            let (mut wheel, mut oracle) = (EventQueue::new(), Oracle::default());
+            let [mut wheel, mut oracle] = [Implementation::Wheel, Implementation::Heap].map(EventQueue::made_of);
             let mut now = Time::ZERO;
             for (payload, (ahead, until)) in (0u32..).zip(&steps) {
                 let time = Time::from_nanos(now.as_nanos().saturating_add(*ahead));
@@ -283,7 +338,7 @@ mod tests {
                     prop_assert_eq!(wheel.pop_until(until), expected);
                     now = expected.map_or(now, |event| event.0);
                 }
-                prop_assert_eq!(wheel.len(), oracle.heap.len());
+                prop_assert_eq!(wheel.len(), oracle.len());
             }
             while let Some(expected) = oracle.pop_until(Time::MAX) {
                 prop_assert_eq!(wheel.pop_until(Time::MAX), Some(expected));

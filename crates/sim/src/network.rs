@@ -188,7 +188,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         Ok(Network {
             config,
             recorder,
-            events: EventQueue::new(),
+            events: EventQueue::made_of(config.events),
             packets: Packets::new(),
             directions: Default::default(),
             hops: (0..2 + config.links.len() as u16).map(hop).collect::<Result<_, _>>()?,

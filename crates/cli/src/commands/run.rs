@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use flowloom_core::path::Trace;
@@ -13,6 +13,7 @@ use flowloom_core::workload::{ConnectionVector, LinkSide};
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::text::{counted, thousands};
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
+use flowloom_sim::events::Implementation;
 use flowloom_sim::{Config, Progress as SimProgress, RunError, Summary};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::run_folder::{RunFolder, RunIndex, RunOptions, RunWriter, TrafficPoint};
@@ -79,7 +80,11 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
         );
     }
     let shape = plan.experiment.network.shape().map_err(Failure::usage)?;
-    let config = config(&plan.experiment, &shape, &source.facts, plan.traces.clone())?;
+    let events = match args.event_queue {
+        args::EventQueue::Wheel => Implementation::Wheel,
+        args::EventQueue::Heap => Implementation::Heap,
+    };
+    let config = Config { events, ..config(&plan.experiment, &shape, &source.facts, plan.traces.clone())? };
     let job = Job { plan: &plan, args, source: &source, shape: &shape, config };
     let exit = match seeds[..] {
         [seed] => job.single(seed, manner)?,
@@ -261,16 +266,20 @@ impl Job<'_> {
         let beside = self.jobs() > side_by_side;
         let progress = self.progress(seeds.len() as u64, manner);
         let next = AtomicUsize::new(0);
+        let failed = AtomicBool::new(false);
         let done: Mutex<Vec<(usize, Result<Run, Failure>)>> = Mutex::default();
+        // The first is run in any case: what was asked to stop still leaves something.
+        let goes_on = |index| index == 0 || !(interrupt::requested() || failed.load(Ordering::Relaxed));
         std::thread::scope(|scope| {
             for _ in 0..side_by_side {
                 scope.spawn(|| {
                     while let Some((index, &seed)) = {
                         let index = next.fetch_add(1, Ordering::Relaxed);
-                        seeds.get(index).map(|seed| (index, seed))
+                        seeds.get(index).filter(|_| goes_on(index)).map(|seed| (index, seed))
                     } {
                         let folder = RunIndex::seed_folder(&self.plan.target, seed);
                         let run = self.simulate(seed, &folder, &progress, beside);
+                        failed.fetch_or(run.is_err(), Ordering::Relaxed);
                         done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, run));
                     }
                 });
@@ -280,9 +289,15 @@ impl Job<'_> {
         let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         done.sort_by_key(|(index, _)| *index);
         let mut runs = done.into_iter().map(|(_, run)| run).collect::<Result<Vec<_>, _>>()?;
-        RunIndex::of_seeds(seeds.iter().copied()).write(&self.plan.target).map_err(Failure::new)?;
+        let not_begun = seeds.len() - runs.len();
+        if not_begun > 0 {
+            let cause = format!("interrupted: of {} seeds {not_begun} were not begun", seeds.len());
+            manner.warn(&cause, "run them with --seed into a folder of their own");
+        }
+        RunIndex::of_seeds(runs.iter().map(|run| run.facts.seed)).write(&self.plan.target).map_err(Failure::new)?;
         write_own_report(&mut runs, &self.plan.target)?;
-        self.answer(&runs, manner)
+        let exit = self.answer(&runs, manner)?;
+        Ok(if not_begun > 0 { Exit::Invalid } else { exit })
     }
 
     fn progress(&self, runs: u64, manner: Manner) -> Progress {

@@ -419,14 +419,12 @@ fn a_window_beyond_the_run_is_refused() {
     assert!(!bench.path("r").exists());
 }
 
-#[test]
-fn an_interrupt_keeps_what_was_simulated() {
-    let bench = Bench::new();
-    bench.file("c.pcap", &Traffic::many(30_000).pcap());
-    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+/// Runs `w.parquet` of `bench` and interrupts it when a simulation has begun: the result of its last line.
+fn interrupt_a_run(bench: &Bench, options: &[&str]) -> serde_json::Value {
     let mut child = Command::new(env!("CARGO_BIN_EXE_flowloom"))
         .current_dir(bench.folder.path())
         .args(["run", "w.parquet", "-o", "r", "--json-stream"])
+        .args(options)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
@@ -440,9 +438,56 @@ fn an_interrupt_keeps_what_was_simulated() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
     let end: serde_json::Value = serde_json::from_str(&last).unwrap();
-    assert!(end["result"]["connections"]["started"].as_u64().unwrap() < 30_000, "{end}");
-    let run: serde_json::Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
-    assert_eq!((&run["complete"], &run["interrupted"]), (&false.into(), &true.into()));
+    assert_eq!(end["event"], "end");
+    end["result"].clone()
+}
+
+/// A workload that takes longer to simulate than a signal to arrive.
+fn long_workload() -> Bench {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(30_000).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    bench
+}
+
+fn run_json(bench: &Bench, folder: &str) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(bench.path(&format!("{folder}/run.json"))).unwrap()).unwrap()
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_simulated() {
+    let bench = long_workload();
+    for jobs in ["1", "2"] {
+        let result = interrupt_a_run(&bench, &["--jobs", jobs, "--pcap", "--force"]);
+        let started = result["connections"]["started"].as_u64().unwrap();
+        assert!((1..30_000).contains(&started), "{result}");
+        let run = run_json(&bench, "r");
+        assert_eq!((&run["complete"], &run["interrupted"]), (&false.into(), &true.into()));
+        let described = bench.json(&["describe", "r", "--json"]);
+        assert_eq!(described["connections"], result["connections"], "what was recorded is what was simulated");
+        let capture = bench.json(&["describe", "r/link.pcap", "--json"]);
+        assert!(capture["workload"]["connections"]["total"].as_u64().unwrap() > 0);
+        assert!(bench.path("r/report.html").exists());
+    }
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_simulated_of_every_seed_that_was_begun() {
+    let bench = long_workload();
+    let result = interrupt_a_run(&bench, &["--jobs", "2", "--seed", "4", "--seed", "5", "--seed", "6"]);
+    // If there was time for one only, its result is the answer.
+    let runs = result["runs"].as_array().cloned().unwrap_or_else(|| vec![result]);
+    let index: serde_json::Value = serde_json::from_slice(&std::fs::read(bench.path("r/index.json")).unwrap()).unwrap();
+    let listed: Vec<&str> =
+        index["runs"].as_array().unwrap().iter().map(|run| run["folder"].as_str().unwrap()).collect();
+    assert!(listed.len() == runs.len() && listed.first() == Some(&"seed-4"), "{index}");
+    assert!(listed.len() < 3, "the third was never begun");
+    for (folder, result) in listed.iter().zip(&runs) {
+        let run = run_json(&bench, &format!("r/{folder}"));
+        assert_eq!((&run["complete"], &run["interrupted"]), (&false.into(), &true.into()), "{folder}");
+        assert!(result["connections"]["started"].as_u64().unwrap() < 30_000, "{result}");
+    }
+    assert!(bench.path("r/report.html").exists());
     bench.flowloom(&["describe", "r"]).succeeded();
 }
 

@@ -1,5 +1,7 @@
 //! The main job through the command line: extract, describe, run, compare, report.
 
+use std::process::Command;
+
 use crate::support::{Bench, Traffic, contents};
 use flowloom_core::time::Duration;
 use serde_json::Value;
@@ -294,6 +296,25 @@ fn progress_comes_as_lines() {
         let end = lines.last().unwrap();
         assert_eq!(end["event"], "end");
         assert!(end["result"].is_object());
+    }
+}
+
+#[test]
+fn a_terminal_shows_how_far_a_run_is() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(8_000).pcap());
+    let command = format!("{} run c.pcap -o r", env!("CARGO_BIN_EXE_flowloom"));
+    let words = ["-qec", &command, "/dev/null"];
+    let script = Command::new("script").args(words).env("TERM", "xterm").current_dir(bench.folder.path()).output();
+    let Ok(output) = script else {
+        eprintln!("skipped: script is not installed");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    let shown = said.split(['\r', '\n']).find(|line| line.contains("simulating")).unwrap_or_else(|| panic!("{said}"));
+    // Simulated time, rate, time left.
+    for word in [" %  ", " of 400 s  ", " s/s  ", " left"] {
+        assert!(shown.contains(word), "{word} is missing in {shown}");
     }
 }
 

@@ -5,6 +5,7 @@ mod chain;
 mod convert;
 mod datagrams;
 mod describe;
+mod determinism;
 mod documented;
 mod flows;
 mod hosts;

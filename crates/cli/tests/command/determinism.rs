@@ -1,0 +1,69 @@
+//! A run folder depends on inputs, options and seed: not on threads, nor on what the event queue is made of.
+
+use crate::support::{Bench, Traffic, contents};
+
+/// Networks and senders of which each does something that others do not.
+const EXPERIMENTS: [(&str, &str); 6] = [
+    ("dumbbell", "[network]\nbottleneck = { rate = \"1mbit\", delay = \"3ms\", queue = { limit = \"8p\" } }\n"),
+    (
+        "parking lot",
+        "[network]\ntopology = \"parking-lot\"\nhops = 4\n\
+         bottleneck = { rate = \"1500kbit\", delay = \"1ms\", queue = { limit = \"12p\" } }\n",
+    ),
+    (
+        "graph",
+        "[network]\ntopology = \"graph\"\nends = { left = \"a\", right = \"c\" }\n\
+         bottleneck = { from = \"a\", to = \"b\", rate = \"5mbit\", queue = { kind = \"drr\" } }\n\
+         [[network.links]]\nname = \"tail\"\nfrom = \"b\"\nto = \"c\"\nrate = \"1mbit\"\ndelay = \"2ms\"\n\
+         queue = { kind = \"red\", min = \"5p\", max = \"15p\", limit = \"20p\" }\n[tcp]\nprofile = \"linux\"\n",
+    ),
+    (
+        "AQM that decides at arrival",
+        "[network]\nbottleneck = { rate = \"1mbit\", queue = { kind = \"pie\" } }\n[tcp]\ncongestion = \"reno\"\n",
+    ),
+    (
+        "AQM that decides at departure",
+        "[network]\nbottleneck = { rate = \"1mbit\", queue = { kind = \"fq-codel\" } }\n[tcp]\ncongestion = \"bbr\"\n",
+    ),
+    (
+        "impaired path",
+        "[network]\nbottleneck = { rate = \"2mbit\" }\n\
+         [network.path]\nloss = \"1%\"\nduplicate = \"0.5%\"\nreorder = { share = \"2%\", late = \"3ms\" }\n\
+         jitter = { kind = \"exponential\", mean = \"1ms\" }\n\
+         [[network.delay-box]]\nfrom = \"left\"\ndelay = { kind = \"uniform\", min = \"1ms\", max = \"40ms\" }\n",
+    ),
+];
+
+#[test]
+fn run_folders_are_the_same_whatever_the_threads_and_the_event_queue() {
+    let bench = Bench::new();
+    bench.file(
+        "c.pcap",
+        &Traffic::many(400).connection(400, flowloom_core::time::Duration::from_secs(1), 300, 400_000).pcap(),
+    );
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    for (name, experiment) in EXPERIMENTS {
+        let text = format!("[workload]\nsource = \"w.parquet\"\n{experiment}[run]\nseeds = [1, 2, 3]\n");
+        bench.file("e.toml", text.as_bytes());
+        let run = |options: &[&str]| {
+            let said = bench.flowloom(&[&["run", "e.toml", "--pcap", "--force", "-o", "r"], options].concat());
+            assert!([0, 3].contains(&said.code), "{name}: {}", said.err);
+            let found = contents(&bench.path("r"));
+            assert!(found.iter().any(|(path, bytes)| path.ends_with("drops.parquet") && bytes.len() > 1_000), "{name}");
+            found
+        };
+        let usual = run(&["--jobs", "1"]);
+        assert_eq!(usual.len(), 32, "three folders of ten files, index.json and report.html");
+        // Two and four threads: seeds side by side; a thread is left for reading and writing with four.
+        for options in [
+            &["--jobs", "2"][..],
+            &["--jobs", "4"],
+            &["--jobs", "1", "--event-queue", "heap"],
+            &["--jobs", "4", "--event-queue", "heap"],
+        ] {
+            for ((path, bytes), (other, others)) in usual.iter().zip(run(options)) {
+                assert!(*path == other && *bytes == others, "{name}: {} differs with {options:?}", path.display());
+            }
+        }
+    }
+}
