@@ -1,4 +1,4 @@
-//! What two ends agree on in their SYNs.
+//! What two ends agree on in their SYNs, and what the peer is seen to have.
 
 use super::config::{Config, EcnEcho, Sack};
 use super::segment::Segment;
@@ -10,6 +10,8 @@ pub(super) struct Agreed {
     pub(super) timestamps: bool,
     pub(super) sack: bool,
     pub(super) ecn: bool,
+    /// Max(SND.WND): the largest window that the peer has offered, in bytes.
+    pub(super) largest_window: u32,
 }
 
 impl Agreed {
@@ -20,6 +22,7 @@ impl Agreed {
             timestamps: config.timestamps,
             sack: config.sack != Sack::Off,
             ecn: config.ecn != EcnEcho::Off,
+            largest_window: 0,
         }
     }
 

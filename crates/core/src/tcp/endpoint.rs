@@ -42,7 +42,8 @@ const DEFAULT_MSS: u16 = 536;
 /// - Nagle's algorithm is off. Bytes of several writes that wait for a window may share a segment, as in kernels;
 ///   PSH marks a segment that empties what was written (as BSD does), so also the end of each write that is not
 ///   overtaken by the next.
-/// - The peer's window is used to the byte; the congestion window never cuts a segment short.
+/// - No window cuts a segment short, unless the peer's never was two segments wide or nothing else has moved for a
+///   retransmission timeout (RFC 9293 section 3.8.6.2.1).
 /// - TIME-WAIT lasts as long as the endpoint is kept: it acknowledges a repeated FIN and holds no timer. No port is
 ///   reused in a simulation, so nothing has to be waited out; a driver frees both ends when both are
 ///   [`Self::is_closed`].
@@ -52,11 +53,10 @@ const DEFAULT_MSS: u16 = 536;
 pub struct Endpoint {
     sender: Sender,
     receiver: Receiver,
-    /// The acknowledged offset that a pending RST claims as its own sequence number.
-    reset_sequence: u64,
+    /// A RST that is due.
+    reset: Option<Box<Segment>>,
     state: State,
     agreed: Agreed,
-    reset_due: bool,
     reset_received: bool,
     own_mss: NonZeroU16,
 }
@@ -68,10 +68,9 @@ impl Endpoint {
         Endpoint {
             sender: Sender::new(limits, config),
             receiver: Receiver::new(limits),
-            reset_sequence: 0,
+            reset: None,
             state,
             agreed: Agreed::offer(config),
-            reset_due: false,
             reset_received: false,
             own_mss,
         }
@@ -114,8 +113,12 @@ impl Endpoint {
     pub fn abort(&mut self) {
         let synchronised = matches!(self.state, State::SynReceived | State::Synchronised);
         if synchronised && !self.is_closed() {
-            self.reset_sequence = self.sender.highest();
-            self.reset_due = true;
+            self.reset = Some(Box::new(Segment {
+                sequence: self.sender.highest(),
+                acknowledgement: self.receiver.acknowledge(),
+                flags: Flags(Flags::RST | Flags::ACK),
+                ..Segment::default()
+            }));
         }
         self.die();
     }
@@ -129,6 +132,7 @@ impl Endpoint {
     /// Takes a segment from the peer.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, config: &Config) {
         match self.state {
+            State::Dead if self.reset_received => {}
             State::Dead => self.answer_with_reset(segment),
             State::Listen => {
                 if segment.flags.syn() && !segment.flags.ack() && !segment.flags.rst() {
@@ -141,11 +145,19 @@ impl Endpoint {
         }
     }
 
+    /// RFC 9293 section 3.10.7.1: a RST that the peer cannot take for an old one.
+    #[cold]
     fn answer_with_reset(&mut self, segment: &Segment) {
-        if !self.reset_received && !segment.flags.rst() && segment.flags.ack() {
-            self.reset_sequence = segment.acknowledgement;
-            self.reset_due = true;
+        if segment.flags.rst() {
+            return;
         }
+        let reset = match segment.flags.ack() {
+            true => Segment { sequence: segment.acknowledgement, flags: Flags(Flags::RST), ..Segment::default() },
+            false => {
+                Segment { acknowledgement: segment.end(), flags: Flags(Flags::RST | Flags::ACK), ..Segment::default() }
+            }
+        };
+        self.reset = Some(Box::new(reset));
     }
 
     fn take_syn(&mut self, segment: &Segment, config: &Config) {
@@ -155,7 +167,14 @@ impl Endpoint {
         let Agreed { window_scaling, timestamps, sack, .. } = self.agreed;
         self.sender.negotiated(segment.mss.map_or(DEFAULT_MSS, NonZeroU16::get), timestamps, config);
         self.receiver.negotiated(self.sender.mss(), window_scaling, sack, config);
-        self.sender.set_peer_window(segment.window);
+        self.take_window(segment, config);
+    }
+
+    /// Takes the window that the peer allows, which is another than before.
+    #[cold]
+    fn take_window(&mut self, segment: &Segment, config: &Config) {
+        self.agreed.largest_window = self.agreed.largest_window.max(segment.window);
+        self.sender.set_peer_window(segment.window, self.agreed, config);
     }
 
     fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment, config: &Config) {
@@ -168,7 +187,10 @@ impl Endpoint {
             }
             return;
         }
-        if !flags.syn() || (flags.ack() && !acceptable) {
+        if flags.ack() && !acceptable {
+            return self.answer_with_reset(segment);
+        }
+        if !flags.syn() {
             return;
         }
         self.take_syn(segment, config);
@@ -189,35 +211,23 @@ impl Endpoint {
     }
 
     fn handle_synchronised(&mut self, now: Time, segment: &Segment, config: &Config) {
-        let flags = segment.flags;
-        if flags.rst() {
-            let window = u64::from(self.receiver.window(self.receiver.shift()));
-            let next = self.receiver.next();
-            if !self.is_closed() && (next..next + window).contains(&segment.sequence) {
-                self.reset_received = true;
-                self.die();
-            }
+        let (flags, ack) = (segment.flags, segment.acknowledgement);
+        let usual = flags.0 & (Flags::SYN | Flags::RST | Flags::ACK) == Flags::ACK
+            && segment.sequence == self.receiver.next()
+            && ack <= self.sender.highest()
+            && self.state == State::Synchronised
+            && (!self.agreed.timestamps || self.receiver.is_recent(segment));
+        if !usual && !self.is_acceptable(now, segment, config) {
             return;
-        }
-        if flags.syn() {
-            // A repeated SYN or SYN/ACK: what answered it was lost.
-            match self.state {
-                State::SynReceived if !flags.ack() => return self.sender.repeat_syn(),
-                State::SynReceived => {}
-                _ => return self.receiver.ack_at_once(),
-            }
-        }
-        if !flags.ack() {
-            return;
-        }
-        let ack = segment.acknowledgement;
-        if ack > self.sender.highest() {
-            return self.receiver.ack_at_once();
         }
         let same_window = self.sender.peer_window() == segment.window;
         let duplicate = segment.payload_bytes == 0 && !flags.syn() && !flags.fin() && same_window;
-        if ack >= self.sender.unacknowledged() && !flags.syn() {
-            self.sender.set_peer_window(segment.window);
+        if ack >= self.sender.unacknowledged()
+            && !flags.syn()
+            && self.sender.gives_window(segment.sequence)
+            && !same_window
+        {
+            self.take_window(segment, config);
         }
         self.sender.handle_ack(now, segment, duplicate, self.agreed, config);
         if self.state == State::SynReceived && self.sender.syn_acknowledged() {
@@ -236,6 +246,74 @@ impl Endpoint {
         }
     }
 
+    /// Looks at a segment that is not the next in order and beyond doubt (RFC 9293 section 3.10.7.4, RFC 5961, RFC 7323). What
+    /// is not to be taken is answered here.
+    #[cold]
+    fn is_acceptable(&mut self, now: Time, segment: &Segment, config: &Config) -> bool {
+        let flags = segment.flags;
+        if flags.rst() {
+            self.take_reset(segment.sequence);
+            return false;
+        }
+        if flags.syn() {
+            // A repeated SYN or SYN/ACK: what answered it was lost. On an open connection it is challenged (RFC 5961 section 4).
+            match self.state {
+                State::SynReceived if flags.ack() => {}
+                State::SynReceived => {
+                    self.sender.repeat_syn();
+                    return false;
+                }
+                _ => {
+                    self.receiver.ack_at_once();
+                    return false;
+                }
+            }
+        }
+        if !flags.ack() || (self.agreed.timestamps && segment.timestamps.is_none()) {
+            return false;
+        }
+        let ack = segment.acknowledgement;
+        if self.agreed.timestamps && !self.receiver.is_recent(segment) && !self.receiver.rested(now) {
+            // PAWS, RFC 7323 section 5.3. An acknowledgement that another overtook is old, too, and has nothing to say.
+            let overtaken = segment.sequence_length() == 0 && ack <= self.sender.unacknowledged();
+            if !overtaken || segment.sequence != self.receiver.next() {
+                self.receiver.ack_at_once();
+                return false;
+            }
+        }
+        if !flags.syn() && !self.receiver.accepts(segment) {
+            self.receiver.ack_at_once();
+            let pause = self.sender.retransmission_timeout();
+            let end = segment.sequence + u64::from(segment.payload_bytes);
+            self.receiver.receive(now, segment.sequence, end, flags.fin(), pause, config);
+            return false;
+        }
+        if self.state == State::SynReceived && (ack == 0 || ack > self.sender.highest()) {
+            self.answer_with_reset(segment);
+            return false;
+        }
+        if ack > self.sender.highest() {
+            self.receiver.ack_at_once();
+            return false;
+        }
+        true
+    }
+
+    /// RFC 5961 section 3.2: only the RST that comes with the next sequence number is beyond doubt; another in the window is
+    /// challenged, and its sender answers that with one.
+    fn take_reset(&mut self, sequence: u64) {
+        let next = self.receiver.next();
+        let window = u64::from(self.receiver.window(self.receiver.shift()));
+        if self.is_closed() || !(next..next + window).contains(&sequence) {
+            return;
+        }
+        if sequence > next {
+            return self.receiver.ack_at_once();
+        }
+        self.reset_received = true;
+        self.die();
+    }
+
     /// Serves the timers that are due.
     pub fn handle_timeout(&mut self, now: Time, config: &Config) {
         self.receiver.handle_timeout(now);
@@ -249,11 +327,15 @@ impl Endpoint {
         self.sender.deadline().min(self.receiver.deadline()).get()
     }
 
+    #[cold]
+    fn take_due_reset(&mut self) -> Option<Segment> {
+        self.reset.take().map(|reset| *reset)
+    }
+
     /// The next segment to send, if any. Every one returned counts as sent at `now`.
     pub fn poll_transmit(&mut self, now: Time, config: &Config) -> Option<Segment> {
-        if self.reset_due {
-            self.reset_due = false;
-            return Some(self.reset());
+        if self.reset.is_some() {
+            return self.take_due_reset();
         }
         if matches!(self.state, State::Listen | State::Dead) {
             return None;
@@ -318,15 +400,6 @@ impl Endpoint {
             sack: if syn { SackBlocks::default() } else { self.receiver.sack_blocks() },
             sack_permitted: syn && self.agreed.sack,
             ecn: Ecn::NotEct,
-        }
-    }
-
-    fn reset(&mut self) -> Segment {
-        Segment {
-            sequence: self.reset_sequence,
-            acknowledgement: self.receiver.acknowledge(),
-            flags: Flags(Flags::RST | Flags::ACK),
-            ..Segment::default()
         }
     }
 

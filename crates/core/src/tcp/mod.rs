@@ -12,6 +12,7 @@
 //! | `endpoint` | states of RFC 9293, the calls |
 //! | `agreed` | what the SYNs settle |
 //! | `sender` | what is sent when: windows, recovery without SACK, retransmission timer, pacing |
+//! | `sender/persist` | windows of the peer that are small or closed |
 //! | `sender/repair` | recovery over SACK (RFC 6675), RACK-TLP (RFC 8985) |
 //! | `scoreboard` | what became of everything outstanding |
 //! | `prr` | how much recovery sends (RFC 6937) |

@@ -20,11 +20,13 @@ impl Prr {
         Prr { flight: flight.max(1), ..Prr::default() }
     }
 
-    /// An acknowledgement delivered `bytes` and left `pipe` in flight.
+    /// An acknowledgement delivered `bytes` and left `pipe` in flight. What is in proportion is rounded up to whole segments
+    /// of `mss`, as where segments are counted (the examples of section 3, Linux): nothing less is ever sent, and rounded to
+    /// bytes every segment would wait for one acknowledgement more.
     pub(super) fn on_ack(&mut self, bytes: u64, pipe: u64, threshold: u64, mss: u64) {
         self.delivered += bytes;
         self.room = if pipe > threshold {
-            (self.delivered * threshold).div_ceil(self.flight).saturating_sub(self.out)
+            (self.delivered * threshold).div_ceil(self.flight).next_multiple_of(mss).saturating_sub(self.out)
         } else {
             let limit = self.delivered.saturating_sub(self.out).max(bytes) + mss;
             (threshold - pipe).min(limit)

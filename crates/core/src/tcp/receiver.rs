@@ -5,6 +5,9 @@ use super::segment::{SackBlocks, Segment};
 use super::sender::Deadline;
 use crate::time::{Duration, Time};
 
+/// For how long a timestamp is good with a clock of 1 ms (RFC 7323 section 5.5: 24 days).
+const TIMESTAMP_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
+
 /// Data and FIN that arrived ahead of a hole, and what was received twice. Rare, so it lives apart from the hot state.
 #[derive(Clone, Debug, Default)]
 struct OutOfOrder {
@@ -177,6 +180,28 @@ impl Receiver {
 
     pub(super) fn next(&self) -> u64 {
         self.next
+    }
+
+    /// Whether any of the segment lies in the window (RFC 9293 section 3.10.7.4, first check). An empty one may also stand at
+    /// its end: that is where a sender that has filled the window acknowledges from.
+    pub(super) fn accepts(&self, segment: &Segment) -> bool {
+        let edge = self.next + u64::from(self.window(self.shift));
+        match segment.sequence_length() {
+            0 => (self.next..=edge).contains(&segment.sequence),
+            length => segment.sequence < edge && segment.sequence + length > self.next,
+        }
+    }
+
+    /// The segment has a timestamp, and none before the latest of what was acknowledged (RFC 7323 section 5.3).
+    pub(super) fn is_recent(&self, segment: &Segment) -> bool {
+        segment.timestamps.is_some_and(|timestamps| {
+            self.recent_timestamp == 0 || timestamps.value.get().wrapping_sub(self.recent_timestamp) as i32 >= 0
+        })
+    }
+
+    /// Nothing has arrived for so long that timestamps tell nothing (RFC 7323 section 5.5).
+    pub(super) fn rested(&self, now: Time) -> bool {
+        now.since(self.last_arrival) > TIMESTAMP_LIFE
     }
 
     pub(super) fn fin_received(&self) -> bool {

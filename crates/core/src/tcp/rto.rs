@@ -43,8 +43,20 @@ impl Rto {
             self.variation = (self.variation * 3 + deviation) / 4;
             self.smoothed = (self.smoothed * 7 + sample) / 8;
         }
+        self.set_timeout(config);
+    }
+
+    fn set_timeout(&mut self, config: &RtoConfig) {
         let timeout = self.smoothed + config.granularity.max(self.variation * 4) + config.slop;
         self.timeout = timeout.max(config.min).min(config.max);
+    }
+
+    /// The timeout before it was backed off.
+    pub(super) fn forget_back_off(&mut self, config: &RtoConfig) {
+        match self.timeout_is_initial() {
+            true => self.timeout = config.initial,
+            false => self.set_timeout(config),
+        }
     }
 
     /// Doubles the timeout (5.5).

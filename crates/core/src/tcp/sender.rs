@@ -1,5 +1,6 @@
 //! The sending half: what goes out when, loss recovery, and the retransmission timer.
 
+mod persist;
 mod repair;
 
 use repair::{Repair, take_blocks};
@@ -79,14 +80,26 @@ pub(super) struct Sender {
     /// Timeouts since the last acknowledgement of new data.
     expiries: u8,
     in_recovery: bool,
-    /// The first hole is to be sent again whatever the windows say.
-    retransmit_hole: bool,
+    forced: Forced,
     /// A partial acknowledgement has arrived in this recovery.
     partial_ack_seen: bool,
     fin_wanted: bool,
     /// Bytes of new data sent for the first two duplicates: no part of the flight that a loss is measured by (RFC 5681
     /// section 3.2).
     limited: u32,
+    /// SND.WL1: the low bits of the sequence number of the segment that gave `peer_window`.
+    window_from: u32,
+}
+
+/// What goes out next whatever the windows say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Forced {
+    Nothing,
+    /// The first hole.
+    Hole,
+    /// What fits in the peer's window, a byte at least.
+    Probe,
 }
 
 /// A piece of the stream to put into a segment.
@@ -132,10 +145,11 @@ impl Sender {
             duplicate_acks: 0,
             expiries: 0,
             in_recovery: false,
-            retransmit_hole: false,
+            forced: Forced::Nothing,
             partial_ack_seen: false,
             fin_wanted: false,
             limited: 0,
+            window_from: 0,
         }
     }
 
@@ -172,12 +186,18 @@ impl Sender {
         self.mss
     }
 
-    pub(super) fn set_peer_window(&mut self, window: u32) {
-        self.peer_window = window;
-    }
-
     pub(super) fn peer_window(&self) -> u32 {
         self.peer_window
+    }
+
+    /// Whether the window of a segment at `sequence` is to be taken (SND.WL1; that it acknowledges no less than SND.WL2 is the
+    /// caller's to see), in which case it is the one that gave the window.
+    pub(super) fn gives_window(&mut self, sequence: u64) -> bool {
+        let later = (sequence as u32).wrapping_sub(self.window_from) as i32 >= 0;
+        if later {
+            self.window_from = sequence as u32;
+        }
+        later
     }
 
     /// What is sent until the next call was due at `time`; [`Time::MAX`] if it is not late. Only notes need to know.
@@ -338,7 +358,7 @@ impl Sender {
         let ack = segment.acknowledgement;
         let advanced = ack > self.unacknowledged;
         let blocks = agreed.sack && !segment.sack.is_empty() && self.flight() > 0;
-        let duplicate = duplicate && !advanced && self.flight() > 0;
+        let duplicate = duplicate && !advanced && self.flight() > 0 && !self.is_answer_to_probe();
         let marked = agreed.ecn && segment.flags.ece() && !segment.flags.syn();
         if ack < self.unacknowledged || !(advanced || blocks || duplicate || marked) {
             return;
@@ -420,7 +440,7 @@ impl Sender {
         }
         if self.flight() == 0 {
             self.deadline = Deadline::NONE;
-            self.retransmit_hole = false;
+            self.forced = Forced::Nothing;
         } else if advanced && restart_timer {
             self.deadline = Deadline::at(now + self.rto.timeout());
         }
@@ -495,7 +515,7 @@ impl Sender {
         // RFC 6582 section 3.2 step 3; the "Impatient" variant: only the first partial acknowledgement restarts the
         // timer, so that many losses in one window end in a timeout and not in one hole per round trip.
         self.deflate(acked, mss);
-        self.retransmit_hole = true;
+        self.forced = Forced::Hole;
         !std::mem::replace(&mut self.partial_ack_seen, true)
     }
 
@@ -530,7 +550,7 @@ impl Sender {
             }
             self.in_recovery = true;
             self.partial_ack_seen = false;
-            self.retransmit_hole = true;
+            self.forced = Forced::Hole;
             // RFC 5681 section 3.2 step 3: the segments that caused the duplicates have left the network.
             self.recovery_window = self.congestion.threshold() + u32::from(DUPLICATE_THRESHOLD) * mss;
         }
@@ -547,6 +567,10 @@ impl Sender {
                 self.deadline = Deadline::NONE;
                 return true;
             }
+            if self.flight() == 0 || self.is_shut_out() {
+                self.probe_window(due, agreed, config);
+                continue;
+            }
             // A timeout that ends a recovery is about the loss that began it, for which the threshold is set already (as
             // in Linux). What is outstanding by then is no measure: recovery sends new data beyond many holes.
             let again = self.expiries > 0 || self.in_recovery;
@@ -559,7 +583,7 @@ impl Sender {
             // RFC 6582 section 4: no fast retransmit for what is outstanding now.
             self.recover = self.highest;
             self.in_recovery = false;
-            self.retransmit_hole = false;
+            self.forced = Forced::Nothing;
             self.duplicate_acks = 0;
             self.timed_end = 0;
             self.limited = 0;
@@ -613,7 +637,9 @@ impl Sender {
             at = if repair.held { release } else { now.max(release) };
             repair.release = at + interval * u64::from(piece.payload_bytes) / u64::from(self.mss);
         }
-        self.retransmit_hole &= piece.new;
+        if self.forced != Forced::Nothing && (!piece.new || self.forced == Forced::Probe) {
+            self.forced = Forced::Nothing;
+        }
         if let Some(repair) = self.repair.as_mut().filter(|repair| repair.probe_due) {
             repair.probe_due = false;
             let end = self.highest.max(piece.start + piece.sequence_length());
@@ -650,9 +676,9 @@ impl Sender {
     /// What the windows allow to be sent next.
     fn choose(&mut self, now: Time, most: u64, agreed: Agreed, config: &Config) -> Option<Piece> {
         if agreed.sack && self.repair.is_some() {
-            return self.choose_by_board(now, most, config);
+            return self.choose_by_board(now, most, agreed, config);
         }
-        if self.retransmit_hole {
+        if self.forced == Forced::Hole {
             let start = self.unacknowledged;
             let sent_before = self.highest.min(self.end).saturating_sub(start);
             return Some(self.piece(start, sent_before.min(most)));
@@ -663,11 +689,11 @@ impl Sender {
             window += u64::from(self.duplicate_acks.min(2)) * u64::from(self.mss);
         }
         let room = (self.unacknowledged + window).saturating_sub(self.next);
-        self.choose_next(now, most, room, config)
+        self.choose_next(now, most, room, agreed, config)
     }
 
     /// What SND.NXT points at, if `room` and the peer's window allow it.
-    fn choose_next(&mut self, now: Time, most: u64, room: u64, config: &Config) -> Option<Piece> {
+    fn choose_next(&mut self, now: Time, most: u64, room: u64, agreed: Agreed, config: &Config) -> Option<Piece> {
         let unsent = self.end.saturating_sub(self.next);
         if unsent == 0 {
             // A FIN takes no window: it must get out even when the peer's is full.
@@ -681,12 +707,10 @@ impl Sender {
             }
             return fin_due.then(|| self.piece(self.end, 0));
         }
-        // The receiver's window is used to the byte (no Nagle, so a short segment may fill it); the congestion
-        // window, which moves in fractions of a segment, never cuts one.
         let advertised = (self.unacknowledged + u64::from(self.peer_window)).saturating_sub(self.next);
-        let bytes = unsent.min(most).min(advertised);
-        if bytes == 0 {
-            return None;
+        let mut bytes = unsent.min(most);
+        if advertised < bytes {
+            bytes = self.cut_to_window(now, advertised, agreed)?;
         }
         let mut room = room;
         if self.flight() == 0 {

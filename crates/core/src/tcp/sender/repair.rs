@@ -1,6 +1,6 @@
 //! Recovery over SACK: the rules of RFC 6675 and RFC 8985 on a scoreboard, and what few connections need beside.
 
-use super::{DUPLICATE_THRESHOLD, Deadline, Piece, Sender};
+use super::{DUPLICATE_THRESHOLD, Deadline, Forced, Piece, Sender};
 use crate::tcp::agreed::Agreed;
 use crate::tcp::config::Config;
 use crate::tcp::congestion::{Cause, Recovery};
@@ -128,7 +128,7 @@ impl Sender {
 
     pub(super) fn end_recovery(&mut self, now: Time) {
         self.in_recovery = false;
-        self.retransmit_hole = false;
+        self.forced = Forced::Nothing;
         self.congestion.on_recovered(now, self.congestion.threshold());
         if let Some(rack) = self.repair.as_mut().and_then(|repair| repair.rack.as_mut()) {
             rack.on_recovered();
@@ -159,7 +159,7 @@ impl Sender {
         if self.unacknowledged >= self.reduced_until() {
             self.congestion.on_congestion(now, flight, Cause::Loss);
         }
-        self.retransmit_hole = true;
+        self.forced = Forced::Hole;
         if self.congestion.recovery() == Recovery::Restart {
             if let Some(repair) = &mut self.repair {
                 repair.board.mark_lost_by_timeout(Time::MAX);
@@ -208,13 +208,13 @@ impl Sender {
         }
         repair.board.mark_lost_by_timeout(lost_before);
         // The first of it goes out whatever is left in flight.
-        self.retransmit_hole = true;
+        self.forced = Forced::Hole;
     }
 
     /// RFC 6675 section 5, step C: what is lost, then new data, then what may be lost. A probe goes before all.
-    pub(super) fn choose_by_board(&mut self, now: Time, most: u64, config: &Config) -> Option<Piece> {
+    pub(super) fn choose_by_board(&mut self, now: Time, most: u64, agreed: Agreed, config: &Config) -> Option<Piece> {
         let own = self.congestion.recovery() == Recovery::Own;
-        let (recovering, forced) = (self.in_recovery, self.retransmit_hole);
+        let (recovering, forced) = (self.in_recovery, self.forced == Forced::Hole);
         let (window, threshold) = (u64::from(self.congestion.window()), u64::from(self.congestion.threshold()));
         let repair = self.repair.as_mut()?;
         let pipe = repair.board.pipe();
@@ -228,13 +228,13 @@ impl Sender {
             false => window.saturating_sub(pipe),
         };
         if repair.probe_due {
-            return Some(self.choose_probe(now, most, config));
+            return Some(self.choose_probe(now, most, agreed, config));
         }
         if let Some((start, end)) = repair.board.next_lost() {
             let bytes = (end - start).min(most);
             return (forced || bytes <= room).then(|| self.resend_piece(start, start + bytes));
         }
-        if let Some(piece) = self.choose_next(now, most, room, config) {
+        if let Some(piece) = self.choose_next(now, most, room, agreed, config) {
             return Some(piece);
         }
         let repair = self.repair.as_mut().filter(|repair| recovering && repair.rack.is_none() && room >= most)?;
@@ -251,8 +251,8 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.3: new data if there is any and the peer takes it, else the last segment again.
-    pub(super) fn choose_probe(&mut self, now: Time, most: u64, config: &Config) -> Piece {
-        if let Some(piece) = self.choose_next(now, most, u64::MAX, config) {
+    pub(super) fn choose_probe(&mut self, now: Time, most: u64, agreed: Agreed, config: &Config) -> Piece {
+        if let Some(piece) = self.choose_next(now, most, u64::MAX, agreed, config) {
             return piece;
         }
         let last = self.repair.as_ref().and_then(|repair| repair.board.last_unsacked(most));

@@ -36,9 +36,9 @@ fn slow_start_takes_the_known_number_of_rounds() {
 }
 
 /// Bits per second once the window is full (methods B.4).
-fn throughput(max_window: u32, rtt: Duration) -> f64 {
+fn throughput(max_window: u32, mss: u16, rtt: Duration) -> f64 {
     let config = Config { delayed_ack: None, ..Config::default() };
-    let limits = Limits { mss: 1460, max_window };
+    let limits = Limits { mss, max_window };
     let mut pair = Pair::new(config, [limits; 2], rtt / 2);
     pair.ends[0].write(1 << 40);
     pair.run_until(Time::ZERO + rtt * 100);
@@ -50,7 +50,8 @@ fn throughput(max_window: u32, rtt: Duration) -> f64 {
 #[test]
 fn a_fixed_window_gives_window_over_round_trip() {
     let rtt = Duration::from_millis(80);
-    assert_eq!(throughput(8 * 1024, rtt), 819_200.0);
-    assert_eq!(throughput(64 * 1024, rtt), 65_536.0 * 8.0 / 0.08);
-    assert_eq!(throughput(1000, rtt), 1000.0 * 8.0 / 0.08, "less than a segment");
+    assert_eq!(throughput(8 * 1024, 1024, rtt), 819_200.0);
+    assert_eq!(throughput(64 * 1024, 1024, rtt), 65_536.0 * 8.0 / 0.08);
+    assert_eq!(throughput(8 * 1024, 1460, rtt), 5.0 * 1460.0 * 8.0 / 0.08, "whole segments");
+    assert_eq!(throughput(1000, 1460, rtt), 1000.0 * 8.0 / 0.08, "less than a segment");
 }

@@ -179,6 +179,7 @@ fn three_duplicates_are_a_loss_where_nothing_was_reordered() {
     Transcript::established(rack(), KILO).play(TEN).play(
         "0.300 < .  1:1 ack 1 sack 1001:4001
          0.300 > .  1:1001 ack 1
+         0.300 > .  10001:11001 ack 1
          0.300 = cwnd 5000",
     );
 }

@@ -1,7 +1,7 @@
 //! Sending without loss: slow start, windows, idle restart, push.
 
 use super::transcript::Transcript;
-use crate::tcp::{Config, InitialWindow, Limits};
+use crate::tcp::{Config, InitialWindow, Limits, Sack};
 
 fn config(initial_window: InitialWindow) -> Config {
     Config { initial_window, ..Config::default() }
@@ -51,19 +51,80 @@ fn initial_windows() {
 }
 
 #[test]
-fn the_peers_window_is_used_to_the_byte() {
+fn the_peers_window_is_filled_with_whole_segments() {
     Transcript::connect(config(InitialWindow::Rfc6928), Limits::default()).play(
         "0.000 > S  0:1 mss 1460 ws 0
              0.000 ! write 20000
              0.080 < S. 0:1 ack 1 win 4096 mss 1460
              0.080 > .  1:1461 ack 1
              0.080 > .  1461:2921 ack 1
-             0.080 > .  2921:4097 ack 1
              0.160 < .  1:1 ack 2921 win 4096
-             0.160 > .  4097:5557 ack 1
-             0.160 > .  5557:7017 ack 1
-             0.161 < .  1:1 ack 4097 win 4096
-             0.161 > .  7017:8193 ack 1",
+             0.160 > .  2921:4381 ack 1
+             0.160 > .  4381:5841 ack 1",
+    );
+}
+
+/// RFC 9293 section 3.8.6.2.1, (3): a peer whose whole window is less than two segments gets half of it at once.
+#[test]
+fn half_of_the_largest_window_is_worth_a_segment() {
+    Transcript::connect(config(InitialWindow::Rfc6928), Limits::default()).play(
+        "0.000 > S  0:1 mss 1460 ws 0
+         0.000 ! write 5000
+         0.080 < S. 0:1 ack 1 win 2000 mss 1460
+         0.080 > .  1:1461 ack 1
+         0.160 < .  1:1 ack 1461 win 1000
+         0.160 > .  1461:2461 ack 1
+         0.240 < .  1:1 ack 2461 win 999
+         0.300 -
+         0.320 < .  1:1 ack 2461 win 2000
+         0.320 > .  2461:3921 ack 1",
+    );
+}
+
+/// (4): what is less waits for the timer.
+#[test]
+fn a_small_window_is_filled_after_a_timeout() {
+    let config = Config { sack: Sack::On, ..config(InitialWindow::Rfc6928) };
+    Transcript::connect(config, Limits::default()).play(
+        "0.000 > S  0:1 mss 1460 ws 0 sok
+         0.000 ! write 5000
+         0.080 < S. 0:1 ack 1 win 4000 mss 1460 sok
+         0.080 > .  1:1461 ack 1
+         0.080 > .  1461:2921 ack 1
+         0.160 < .  1:1 ack 2921 win 700
+         1.160 > .  2921:3621 ack 1
+         1.240 < .  1:1 ack 3621 win 0
+         2.240 > .  3621:3622 ack 1
+         2.320 < .  1:1 ack 3621 win 0
+         4.240 > .  3621:3622 ack 1
+         4.320 < .  1:1 ack 3621 win 0
+         4.330 < .  1:1 ack 3621 win 0
+         4.340 < .  1:1 ack 3621 win 0
+         4.400 < .  1:1 ack 3621 win 4000
+         4.400 > .  3621:3622 ack 1
+         4.400 > P. 3622:5001 ack 1
+         4.400 = timeouts 0
+         4.400 = cwnd 14600
+         4.500 < .  1:1 ack 5001 win 4000",
+    );
+}
+
+/// RFC 9293 section 3.8.6.1: a connection whose probes are answered stays open.
+#[test]
+fn probes_that_nobody_answers_end_the_connection() {
+    let config = Config { data_retries: 3, ..config(InitialWindow::Rfc6928) };
+    Transcript::connect(config, Limits::default()).play(
+        "0.000 > S  0:1 mss 1460 ws 0
+         0.000 ! write 5000
+         0.080 < S. 0:1 ack 1 win 0 mss 1460
+         0.080 > .  1:1 ack 1
+         1.080 > .  1:2 ack 1
+         3.080 > .  1:2 ack 1
+         3.100 < .  1:1 ack 1 win 0
+         7.080 > .  1:2 ack 1
+         15.08 > .  1:2 ack 1
+         31.08 -
+         31.08 = reset true",
     );
 }
 
