@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use flowloom_core::model::Prefill;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{ParseQuantityError, Rate};
 
@@ -147,10 +148,21 @@ pub struct Workload {
     pub window: WindowModel,
     /// Which part of the measured waits is replayed (methods A.5.9-10).
     pub waits: Waits,
+    /// The run begins when the workload has gone on for so long, with the connections in progress that are active then
+    /// (methods M.4).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefill: Option<Quantity<Duration>>,
     /// Whether the time from handshake to first data is replayed (methods M.3).
     pub lead_in: bool,
     /// Whether the time from last data to close is replayed (methods M.3).
     pub t_close: bool,
+}
+
+impl Workload {
+    /// Where the run begins in the workload.
+    pub fn prefill(&self) -> Prefill {
+        Prefill::new(self.prefill.as_ref().map_or(Duration::ZERO, |prefill| prefill.value))
+    }
 }
 
 impl Default for Workload {
@@ -161,6 +173,7 @@ impl Default for Workload {
             rtt: RttModel::default(),
             window: WindowModel::default(),
             waits: Waits::default(),
+            prefill: None,
             lead_in: true,
             t_close: true,
         }

@@ -41,7 +41,16 @@ pub fn config(
 ) -> Result<Config, Failure> {
     let length = Duration::from_nanos(facts.capture.duration_ns);
     // A capture of one instant still has connections that start in it.
-    let window = experiment.measure.duration.as_ref().map_or(length + Duration::from_nanos(1), |given| given.value);
+    if let Some(prefill) = &experiment.workload.prefill
+        && prefill.value > length
+    {
+        return Err(Failure::usage(format_args!(
+            "workload.prefill of {prefill} is longer than the workload: {length}"
+        ))
+        .hint("the run begins where the connections of so long a beginning are in progress"));
+    }
+    let rest = length.saturating_sub(experiment.workload.prefill().shift()) + Duration::from_nanos(1);
+    let window = experiment.measure.duration.as_ref().map_or(rest, |given| given.value);
     let waits = Waits {
         min: experiment.workload.waits.min.value,
         correct: match experiment.workload.waits.correct {

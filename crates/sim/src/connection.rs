@@ -52,7 +52,7 @@ struct Cold {
 impl Connection {
     /// The connection of `vector`, about to start at `now`, with the values that rules drew for it.
     pub fn new(
-        Classed { vector, class }: Classed,
+        Classed { vector, class, in_progress }: Classed,
         now: Time,
         config: &Config,
         values: &PerSide<FlowValues>,
@@ -85,7 +85,7 @@ impl Connection {
         Connection {
             flow: Flow::new(identifiers, config, &delays, values),
             ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
-            script: Script::new(&vector, &config.replay),
+            script: Script::new(&vector, &if in_progress { config.replay.in_progress() } else { config.replay }),
             established: None,
             first_data: None,
             last_data: None,

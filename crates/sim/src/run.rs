@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use flowloom_core::model::Placed;
 use flowloom_core::path::PathDelays;
 use flowloom_core::record::{Outcome, Recorder};
 use flowloom_core::time::{Duration, Time};
@@ -27,12 +28,21 @@ pub struct Classed {
     pub vector: ConnectionVector,
     /// Its class.
     pub class: u16,
+    /// It was in progress when the run began (methods M.4).
+    pub in_progress: bool,
 }
 
 /// The first class.
 impl From<ConnectionVector> for Classed {
     fn from(vector: ConnectionVector) -> Classed {
-        Classed { vector, class: 0 }
+        Classed { vector, class: 0, in_progress: false }
+    }
+}
+
+/// The first class.
+impl From<Placed> for Classed {
+    fn from(Placed { vector, in_progress }: Placed) -> Classed {
+        Classed { vector, class: 0, in_progress }
     }
 }
 
@@ -167,14 +177,15 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
 
     /// Schedules the SYN of the vector that is within reach, and reads the next.
     fn reach(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
-        let Some(Classed { vector, class }) = self.workload.next.take() else { return Ok(()) };
+        let Some(classed) = self.workload.next.take() else { return Ok(()) };
+        let (vector, class) = (&classed.vector, classed.class);
         let config = self.network.config;
-        let delays = PathDelays::new(&vector, config.placement, config.propagation(class), config.unknown_rtt)
-            .with(&config.rules.values(config.seed, &vector));
+        let delays = PathDelays::new(vector, config.placement, config.propagation(class), config.unknown_rtt)
+            .with(&config.rules.values(config.seed, vector));
         let lead = delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD);
         let syn = vector.start.before(lead).max(now);
         self.network.events.push(syn, Event::Start);
-        self.within_reach.insert((syn, self.workload.read), Classed { vector, class });
+        self.within_reach.insert((syn, self.workload.read), classed);
         self.advance_workload()
     }
 
@@ -208,7 +219,8 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
     /// Reads the next vector and schedules its turn, if it starts in the window.
     fn advance_workload(&mut self) -> Result<(), RunError<W, R::Error>> {
         while let Some(next) = self.workload.vectors.next().transpose().map_err(RunError::Workload)? {
-            let Classed { vector, class } = next.into();
+            let classed: Classed = next.into();
+            let (vector, class) = (&classed.vector, classed.class);
             if usize::from(class) >= self.network.config.classes.len() {
                 return Err(ConfigError::Way { class: class.into() }.into());
             }
@@ -225,7 +237,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
                 continue;
             }
             self.workload.read += 1;
-            self.workload.next = Some(Classed { vector, class });
+            self.workload.next = Some(classed);
             self.network.events.push(start.before(MAX_LEAD), Event::Reach);
             break;
         }

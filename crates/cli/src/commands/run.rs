@@ -1,15 +1,17 @@
 //! `flowloom run`: replay a capture, a workload or an experiment, measure, compare with the original, report.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use flowloom_core::model::Placed;
 use flowloom_core::path::Trace;
-use flowloom_core::record::Recorder;
+use flowloom_core::record::{Recorder, Series};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide};
+use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::text::{counted, thousands};
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
@@ -309,11 +311,12 @@ impl Job<'_> {
     fn simulate(&self, seed: u64, target: &Path, progress: &Progress, beside: bool) -> Result<Run, Failure> {
         let stopwatch = Stopwatch::start();
         let config = Config { seed, ..self.config.clone() };
+        let prefill = self.plan.experiment.workload.prefill();
         let length = Duration::from_nanos(self.source.facts.capture.duration_ns);
         let options = RunOptions {
             replace: self.args.force,
             queue_interval: config.queue_every,
-            original_duration: Some(length),
+            original_duration: Some(length.saturating_sub(prefill.shift())),
         };
         let mut writer = RunWriter::create(target, options).map_err(Failure::new)?;
         let traffic = &self.source.facts.traffic;
@@ -321,7 +324,9 @@ impl Job<'_> {
             for (point, series) in
                 [(TrafficPoint::Original, &traffic.replayed), (TrafficPoint::SetAside, &traffic.set_aside)]
             {
-                writer.original_traffic(point, from, series.from(from)).map_err(Failure::new)?;
+                writer
+                    .original_traffic(point, from, &later(series.from(from), prefill.shift()))
+                    .map_err(Failure::new)?;
             }
         }
         let mut reader = WorkloadReader::open(&self.source.path).map_err(Failure::new)?;
@@ -332,11 +337,15 @@ impl Job<'_> {
         let mut reached = 0;
         let mut simulate = |vectors: &mut dyn Iterator<Item = Read>,
                             mut recorder: &mut dyn Recorder<Error = Unrecorded>| {
-            let vectors = vectors.inspect(|vector| {
-                let counts = |vector: &ConnectionVector| {
+            let placed = vectors.filter_map(|vector| match vector {
+                Ok(vector) => prefill.place(vector, config.unknown_rtt).map(Ok),
+                Err(error) => Some(Err(error)),
+            });
+            let vectors = placed.inspect(|placed| {
+                let counts = |Placed { vector, .. }: &Placed| {
                     load::is_of_totals(vector) && window.contains(&vector.start.since(Time::ZERO).as_nanos())
                 };
-                totals_only += u64::from(vector.as_ref().is_ok_and(counts));
+                totals_only += u64::from(placed.as_ref().is_ok_and(counts));
             });
             flowloom_sim::run(vectors, &config, &mut recorder, |at: SimProgress| {
                 let now = millis(at.now.since(Time::ZERO).min(config.window));
@@ -393,11 +402,15 @@ impl Job<'_> {
             source: source.name.clone(),
             driver: "sim".to_owned(),
             model: format!(
-                "a-t-b-t, usernet, measured windows, waits from {} corrected by {}",
+                "a-t-b-t, usernet, measured windows, waits from {} corrected by {}{}",
                 waits.min,
                 match waits.correct {
                     experiment::Correction::None => "nothing",
                     experiment::Correction::Ostt => "the transit they contain",
+                },
+                match &experiment.workload.prefill {
+                    Some(length) => format!(", beginning after {length} with what was active then"),
+                    None => String::new(),
                 }
             ),
             network: format!(
@@ -568,6 +581,21 @@ fn stopped(error: RunError<WorkloadError, Unrecorded>) -> Failure {
         RunError::Config(error) => Failure::usage(error),
         other => Failure::new(other),
     }
+}
+
+/// What of `series` is not before `shift`, counted from there.
+fn later(series: &Series, shift: Duration) -> Cow<'_, Series> {
+    if shift.is_zero() {
+        return Cow::Borrowed(series);
+    }
+    let mut rest = Series::new(series.width());
+    for &(index, traffic) in series.bins() {
+        let start = Time::ZERO + series.width() * index;
+        if start >= Time::ZERO + shift {
+            rest.add(start.before(shift), traffic);
+        }
+    }
+    Cow::Owned(rest)
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -214,6 +214,26 @@ fn a_window_leaves_out_what_starts_outside() {
 }
 
 #[test]
+fn a_run_can_begin_in_the_middle_with_connections_in_progress() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(60).pcap());
+    let experiment = |prefill: &str| format!("[workload]\nsource = \"c.pcap\"\nprefill = \"{prefill}\"\n");
+    bench.file("e.toml", experiment("300ms").as_bytes());
+    bench.file("long.toml", experiment("10h").as_bytes());
+    let all = bench.json(&["run", "c.pcap", "-o", "all", "--json"]);
+    let rest = bench.json(&["run", "e.toml", "-o", "rest", "--json"]);
+    let number = |run: &Value, key: &str| run["connections"][key].as_u64().unwrap();
+    assert_eq!(rest["verdict"], "VALID");
+    assert_eq!(number(&rest, "completed"), number(&rest, "started"));
+    assert!(number(&rest, "started") < number(&all, "started"), "those that were over are left out");
+    let said: Value = serde_json::from_slice(&std::fs::read(bench.path("rest/run.json")).unwrap()).unwrap();
+    assert!(said["model"].as_str().unwrap().contains("beginning after 300ms"), "{}", said["model"]);
+    let refused = bench.flowloom(&["run", "long.toml", "-o", "none"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("workload.prefill of 10h is longer than the workload"), "{}", refused.err);
+}
+
+#[test]
 fn a_run_says_how_to_repeat_it_and_a_report_when_it_was_made_but_not_where() {
     let bench = Bench::new();
     let capture = bench.file("c.pcap", &Traffic::many(20).pcap());

@@ -1,0 +1,241 @@
+//! Runs that begin in the middle of a workload, with the connections in progress that are active then (methods M.4).
+
+use crate::time::{Duration, Time};
+use crate::workload::{Adu, Close, ConnectionVector, Pattern, PerSide, Side};
+
+/// A run that begins when its workload has gone on for a while.
+///
+/// What began before and is active then is opened anew as the run begins, with what is left of it: the data that has not
+/// passed yet, and the rest of the wait it is in. So that not all handshakes come at once they are spread over the first
+/// [`Self::SPREAD`] of the run, in the order of the original starts (as ns-2's Tmix has it); the workload goes on after that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Prefill {
+    length: Duration,
+}
+
+/// A vector as a run that begins later has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its start is counted from the beginning of the run.
+    pub vector: ConnectionVector,
+    /// It was in progress then: each end's first wait, in [`lead_in`](crate::workload::Endpoint::lead_in), is the rest of
+    /// one between data, and is replayed whatever the model says of times before data.
+    pub in_progress: bool,
+}
+
+impl Prefill {
+    /// The longest time over which the handshakes of connections in progress are spread.
+    pub const SPREAD: Duration = Duration::from_secs(1);
+
+    /// A run in which the workload goes on after its first `length`; of what is before only what is still active then is
+    /// in it.
+    pub const fn new(length: Duration) -> Prefill {
+        Prefill { length }
+    }
+
+    fn spread(self) -> Duration {
+        Prefill::SPREAD.min(self.length)
+    }
+
+    /// By how much times of the run are less than those of the workload.
+    pub fn shift(self) -> Duration {
+        self.length - self.spread()
+    }
+
+    /// `vector` as the run has it; `None` if it is over before.
+    ///
+    /// Starts keep their order. Where no monitor saw when data passed it is estimated from the waits, the round-trip time
+    /// (`unknown_rtt` where none is known) and the windows.
+    pub fn place(self, mut vector: ConnectionVector, unknown_rtt: Duration) -> Option<Placed> {
+        let begin = Time::ZERO + self.length;
+        if vector.start >= begin {
+            vector.start = vector.start.before(self.shift());
+            return Some(Placed { vector, in_progress: false });
+        }
+        let elapsed = begin.since(vector.start);
+        let spans = spans(&vector, unknown_rtt);
+        // Spans are told from the start, which moves.
+        let start = Time::ZERO + scaled(vector.start.since(Time::ZERO), self.spread(), self.length);
+        let moved = |at: Duration| (vector.start + at).before(self.shift()).since(start);
+        let closes = spans.iter().map(|span| span.1).max().unwrap_or_default() + vector.t_close.unwrap_or_default();
+        let mut first_wait: PerSide<Option<Duration>> = PerSide::default();
+        let mut adus = Vec::with_capacity(vector.adus.len());
+        for (adu, (first, last)) in vector.adus.iter().zip(spans).filter(|(_, (_, last))| *last > elapsed) {
+            let rest = scaled_bytes(adu.bytes, last - elapsed.max(first), last - first);
+            first_wait[adu.side].get_or_insert(first.saturating_sub(elapsed));
+            let seen = adu
+                .seen
+                .map(|span| crate::workload::Span { first: moved(span.first.max(elapsed)), last: moved(span.last) });
+            adus.push(Adu { bytes: rest, seen, ..*adu });
+        }
+        if adus.is_empty() && (vector.close == Close::NotSeen || closes <= elapsed) {
+            return None;
+        }
+        if adus.is_empty() {
+            vector.t_close = Some(closes - elapsed);
+        }
+        // Of ends that take turns only the one whose turn it is waits.
+        let turn = adus.first().map(|adu| adu.side).filter(|_| vector.pattern == Pattern::Sequential);
+        for side in Side::BOTH {
+            let waits = turn.is_none_or(|turn| turn == side);
+            vector.ends[side].lead_in = first_wait[side].filter(|_| waits);
+        }
+        (vector.start, vector.adus) = (start, adus);
+        Some(Placed { vector, in_progress: true })
+    }
+}
+
+/// When each ADU's first and last byte pass, from the start of the connection.
+fn spans(vector: &ConnectionVector, unknown_rtt: Duration) -> Vec<(Duration, Duration)> {
+    let rtt = vector.min_rtt().unwrap_or(unknown_rtt);
+    let sequential = vector.pattern == Pattern::Sequential;
+    // Where the next ADU of each side can begin: after the handshake.
+    let mut free = PerSide { initiator: rtt, acceptor: rtt };
+    let estimated = |adu: &Adu| {
+        let first = free[adu.side];
+        // Half a round trip, and another whole one for each window beyond the first.
+        let window = vector.window(adu.side.other()).unwrap_or(1 << 16);
+        let last = first + rtt / 2 + rtt * (adu.bytes.saturating_sub(1) / window);
+        let next = last + adu.wait.unwrap_or_default();
+        free[adu.side] = next;
+        if sequential {
+            free[adu.side.other()] = next;
+        }
+        (first, last)
+    };
+    if vector.adus.iter().all(|adu| adu.seen.is_some()) {
+        return vector.adus.iter().filter_map(|adu| adu.seen).map(|span| (span.first, span.last)).collect();
+    }
+    vector.adus.iter().map(estimated).collect()
+}
+
+/// `value * part / whole`, rounded down.
+fn scaled(value: Duration, part: Duration, whole: Duration) -> Duration {
+    let product = u128::from(value.as_nanos()) * u128::from(part.as_nanos());
+    Duration::from_nanos((product / u128::from(whole.as_nanos().max(1))) as u64)
+}
+
+/// The share of `bytes`, at least one, that passes in the last `part` of `whole`; all in no time.
+fn scaled_bytes(bytes: u64, part: Duration, whole: Duration) -> u64 {
+    if whole.is_zero() {
+        return bytes;
+    }
+    let product = u128::from(bytes) * u128::from(part.as_nanos());
+    (product.div_ceil(u128::from(whole.as_nanos()))) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Evidence, Span};
+
+    const SECS: fn(u64) -> Duration = Duration::from_secs;
+    const UNKNOWN: Duration = Duration::from_millis(100);
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + SECS(seconds)
+    }
+
+    /// A request at 1 to 2 s, its response at 11 to 21 s, another request at 51 s; closed at 60 s.
+    fn seen() -> ConnectionVector {
+        let adu = |side, bytes, first, last, wait| Adu {
+            side,
+            bytes,
+            wait,
+            waiter: Side::Acceptor,
+            seen: Some(Span { first: SECS(first), last: SECS(last) }),
+            packets: None,
+        };
+        ConnectionVector {
+            start: at(100),
+            adus: vec![
+                adu(Side::Initiator, 500, 1, 2, Some(SECS(9))),
+                adu(Side::Acceptor, 10_000, 11, 21, Some(SECS(30))),
+                adu(Side::Initiator, 300, 51, 51, None),
+            ],
+            close: Close::Fin(Side::Initiator),
+            t_close: Some(SECS(9)),
+            ..ConnectionVector::default()
+        }
+    }
+
+    fn placed(length: u64, vector: ConnectionVector) -> Option<Placed> {
+        Prefill::new(SECS(length)).place(vector, UNKNOWN)
+    }
+
+    #[test]
+    fn what_begins_later_only_moves() {
+        let later = placed(100, seen()).unwrap();
+        assert!(!later.in_progress);
+        assert_eq!(later.vector, ConnectionVector { start: at(1), ..seen() });
+        assert_eq!(placed(0, seen()).unwrap().vector, seen(), "no prefill, no change");
+    }
+
+    #[test]
+    fn a_wait_that_is_under_way_has_its_rest() {
+        let Placed { vector, in_progress } = placed(105, seen()).unwrap();
+        assert!(in_progress);
+        assert_eq!(vector.adus.len(), 2, "the request is over");
+        assert_eq!((vector.ends.initiator.lead_in, vector.ends.acceptor.lead_in), (None, Some(SECS(6))));
+        assert_eq!(vector.start, Time::from_nanos(100_000_000_000 / 105));
+        let data = vector.start + vector.adus[0].seen.unwrap().first;
+        assert_eq!(data, at(111).before(SECS(104)), "data pass when they did");
+        assert_eq!(vector.end(), Some(at(160).before(SECS(104))));
+    }
+
+    #[test]
+    fn data_under_way_are_what_is_left_of_them() {
+        let vector = placed(118, seen()).unwrap().vector;
+        assert_eq!(vector.adus.iter().map(|adu| adu.bytes).collect::<Vec<_>>(), [3_000, 300]);
+        assert_eq!(vector.ends.acceptor.lead_in, Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_connection_that_only_closes_does_that() {
+        let vector = placed(157, seen()).unwrap().vector;
+        assert_eq!((vector.adus.len(), vector.t_close), (0, Some(SECS(3))));
+        assert_eq!(placed(160, seen()), None, "it is closed");
+        assert_eq!(placed(157, ConnectionVector { close: Close::NotSeen, ..seen() }), None, "nothing is left of it");
+    }
+
+    #[test]
+    fn without_a_monitor_times_are_estimated() {
+        let mut vector = seen();
+        vector.evidence = Evidence::VectorFile;
+        vector.adus.iter_mut().for_each(|adu| adu.seen = None);
+        // 100 ms of handshake, 50 of the request, 9 s, 50 of the response, 30 s, 50 of the request.
+        let vector = placed(120, vector).unwrap().vector;
+        assert_eq!(vector.adus.len(), 1);
+        assert_eq!(vector.ends.initiator.lead_in, Some(Duration::from_millis(19_200)));
+        assert!(vector.adus[0].seen.is_none());
+    }
+
+    #[test]
+    fn ends_that_do_not_take_turns_each_have_their_own_rest() {
+        let adu = |side, wait| Adu { side, bytes: 9, wait, waiter: side, seen: None, packets: None };
+        let vector = ConnectionVector {
+            pattern: Pattern::Concurrent,
+            stated_rtt: Some(SECS(2)),
+            adus: vec![
+                adu(Side::Initiator, Some(SECS(20))),
+                adu(Side::Acceptor, Some(SECS(30))),
+                adu(Side::Initiator, None),
+                adu(Side::Acceptor, None),
+            ],
+            ..ConnectionVector::default()
+        };
+        let vector = placed(10, vector).unwrap().vector;
+        assert_eq!(vector.adus.len(), 2);
+        assert_eq!(vector.ends.initiator.lead_in, Some(SECS(13)), "2 + 1 + 20 - 10");
+        assert_eq!(vector.ends.acceptor.lead_in, Some(SECS(23)));
+    }
+
+    #[test]
+    fn starts_keep_their_order() {
+        let starts = [0, 1, 50, 99, 100, 101].map(|start| {
+            placed(100, ConnectionVector { start: at(start), adus: seen().adus, ..seen() }).map(|it| it.vector.start)
+        });
+        assert!(starts.iter().flatten().is_sorted(), "{starts:?}");
+        assert_eq!(starts.iter().flatten().last(), Some(&at(2)));
+    }
+}
