@@ -22,6 +22,10 @@ pub struct Tcp {
     pub recovery: Recovery,
     /// Proportional rate reduction (RFC 6937) where SACK is agreed.
     pub prr: bool,
+    /// Reductions without cause are taken back (RFC 3522, 3708, 4015).
+    pub undo: bool,
+    /// F-RTO (RFC 5682).
+    pub f_rto: bool,
     /// A new segment for each of the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
     /// Explicit congestion notification.
@@ -56,6 +60,8 @@ struct TcpKeys {
     sack: Option<Sack>,
     recovery: Option<Recovery>,
     prr: Option<bool>,
+    undo: Option<bool>,
+    f_rto: Option<bool>,
     limited_transmit: Option<bool>,
     ecn: Option<Ecn>,
     timestamps: Option<bool>,
@@ -96,6 +102,8 @@ impl From<TcpKeys> for Tcp {
                 Recovery::Sack
             }),
             prr: keys.prr.unwrap_or(profile.prr),
+            undo: keys.undo.unwrap_or(profile.undo),
+            f_rto: keys.f_rto.unwrap_or(profile.f_rto),
             limited_transmit: keys.limited_transmit.unwrap_or(profile.limited_transmit),
             // DCTCP is nothing without marks.
             ecn: keys.ecn.unwrap_or(if congestion == Congestion::Dctcp { Ecn::On } else { Ecn::Off }),
@@ -145,6 +153,8 @@ impl Tcp {
             },
             rack: self.recovery == Recovery::Rack,
             prr: self.prr,
+            undo: self.undo,
+            f_rto: self.f_rto,
             limited_transmit: self.limited_transmit,
             ecn: match (self.ecn, self.congestion) {
                 (Ecn::Off, _) => tcp::EcnEcho::Off,

@@ -40,6 +40,11 @@ pub struct Config {
     pub rack: bool,
     /// Where SACK is agreed, spread what recovery sends over a round trip (RFC 6937). Default on.
     pub prr: bool,
+    /// Take reductions back that had no cause, as timestamps (RFC 3522, 4015) or reported duplicates (RFC 3708) tell. Default
+    /// off.
+    pub undo: bool,
+    /// After a timeout, see from the first acknowledgements whether it had a cause (RFC 5682). Default off.
+    pub f_rto: bool,
     /// Send a new segment for each of the first two duplicate acknowledgements (RFC 3042). Default off.
     pub limited_transmit: bool,
     /// Pace algorithms that have no rate of their own as Linux does, at 200 % of the window a round trip in slow start and
@@ -69,6 +74,8 @@ impl Default for Config {
             sack: Sack::Off,
             rack: false,
             prr: true,
+            undo: false,
+            f_rto: false,
             limited_transmit: false,
             pacing: false,
             ecn: EcnEcho::Off,
@@ -86,7 +93,7 @@ pub enum Profile {
     #[default]
     Plain,
     /// The standards track, without what is experimental: NewReno (RFC 5681, 6582) with SACK (RFC 2018, 2883, 6675),
-    /// limited transmit (RFC 3042), timestamps and window scaling (RFC 7323), timeouts of RFC 6298 (1 s at least), initial
+    /// F-RTO (RFC 5682; what else tells of reductions without cause is experimental), limited transmit (RFC 3042), timestamps and window scaling (RFC 7323), timeouts of RFC 6298 (1 s at least), initial
     /// window of RFC 5681 (2 to 4 segments, not the 10 of the experimental RFC 6928), proportional rate reduction (RFC 6937),
     /// acknowledgements of every second segment delayed by 200 ms (RFC 1122 wants less than 500 ms).
     Rfc,
@@ -95,7 +102,7 @@ pub enum Profile {
     /// 30 ms (`rexmit_min`) and 200 ms more than estimated (`rexmit_slop`), 3 s before the first sample.
     Bsd2008,
     /// Linux as it comes: CUBIC with HyStart++, initial window 10, slow start by all that is acknowledged, SACK with D-SACK,
-    /// RACK-TLP, PRR, timestamps (of 1 ms), 16 quick acknowledgements, then delayed by 40 ms (TCP_DELACK_MIN), timeouts at
+    /// RACK-TLP, PRR, reductions without cause taken back, F-RTO, timestamps (of 1 ms), 16 quick acknowledgements, then delayed by 40 ms (TCP_DELACK_MIN), timeouts at
     /// least 200 ms above the round-trip time (TCP_RTO_MIN), 120 s at most (TCP_RTO_MAX). ECN is granted but not asked for,
     /// so it is off where both ends are alike. No pacing without the fq discipline; BBR paces itself.
     Linux,
@@ -114,6 +121,7 @@ impl Config {
             delayed_ack: Some(Duration::from_millis(200)),
             timestamps: true,
             sack: Sack::WithDuplicates,
+            f_rto: true,
             limited_transmit: true,
             ..Config::default()
         };
@@ -125,6 +133,7 @@ impl Config {
                 delayed_ack: Some(Duration::from_millis(100)),
                 sack: Sack::On,
                 prr: false,
+                f_rto: false,
                 rto: RtoConfig {
                     initial: Duration::from_secs(3),
                     min: Duration::from_millis(30),
@@ -141,6 +150,8 @@ impl Config {
                 timestamps: true,
                 sack: Sack::WithDuplicates,
                 rack: true,
+                undo: true,
+                f_rto: true,
                 limited_transmit: true,
                 rto: RtoConfig { max: Duration::from_secs(120), ..plain.rto },
                 ..plain

@@ -13,6 +13,7 @@
 //! | `agreed` | what the SYNs settle |
 //! | `sender` | what is sent when: windows, recovery without SACK, retransmission timer, pacing |
 //! | `sender/persist` | windows of the peer that are small or closed |
+//! | `sender/undo` | reductions that had no cause: Eifel, D-SACK, F-RTO (RFC 5682) |
 //! | `sender/repair` | recovery over SACK (RFC 6675), RACK-TLP (RFC 8985) |
 //! | `scoreboard` | what became of everything outstanding |
 //! | `prr` | how much recovery sends (RFC 6937) |

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use super::segment::Segment;
 use crate::time::Time;
 
 /// Bits of [`Run::fate`].
@@ -409,6 +410,26 @@ impl Scoreboard {
             }
         }
         self.retransmit_from = self.start;
+    }
+
+    /// Nothing is lost after all.
+    pub(super) fn forgive(&mut self) {
+        for run in &mut self.runs {
+            run.fate &= !LOST;
+        }
+        self.lost = 0;
+        self.retransmit_from = self.start;
+        self.lost_below = self.start;
+    }
+
+    /// Whether `segment`, not taken yet, tells that something below `until` has arrived that was sent once.
+    pub(super) fn tells_of_first_copy(&self, segment: &Segment, until: u64) -> bool {
+        let blocks = || std::iter::once((self.start, segment.acknowledgement)).chain(segment.sack_blocks());
+        (0..self.runs.len()).any(|index| {
+            let (start, run) = (self.start_of(index), self.runs[index]);
+            let end = run.end.min(until);
+            run.fate & (SACKED | AMBIGUOUS) == 0 && blocks().any(|block| block.0.max(start) < block.1.min(end))
+        })
     }
 
     /// The first stretch that is lost and was not sent again.

@@ -64,8 +64,8 @@ impl Segment {
         unpadded.iter().sum()
     }
 
-    /// The SACK blocks as offsets, in the order of the option. The first is a duplicate (RFC 2883) if it ends at or
-    /// before the acknowledgement, or lies within the second.
+    /// The SACK blocks as offsets, in the order of the option. The first may be a duplicate
+    /// ([`Self::duplicate_block`]).
     pub fn sack_blocks(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
         let (blocks, near) = (self.sack, self.acknowledgement);
         blocks
@@ -73,6 +73,15 @@ impl Segment {
             .into_iter()
             .take_while(|block| block.0 != block.1)
             .map(move |(start, end)| (widen(start, near), widen(end, near)))
+    }
+
+    /// The block that reports what arrived twice, if one does (RFC 2883 section 4): the first, if it ends at or before the
+    /// acknowledgement, or lies within the second.
+    pub fn duplicate_block(&self) -> Option<(u64, u64)> {
+        let mut blocks = self.sack_blocks();
+        let (first, second) = (blocks.next()?, blocks.next());
+        let within = second.is_some_and(|second| second.0 <= first.0 && first.1 <= second.1);
+        (first.1 <= self.acknowledgement || within).then_some(first)
     }
 
     /// Sequence space it takes: payload, SYN and FIN.

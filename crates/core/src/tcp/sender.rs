@@ -2,8 +2,10 @@
 
 mod persist;
 mod repair;
+mod undo;
 
 use repair::{Repair, take_blocks};
+use undo::Undo;
 
 use super::agreed::Agreed;
 use super::config::{Config, Limits};
@@ -67,6 +69,8 @@ pub(super) struct Sender {
     peer_window: u32,
     /// What few connections need at any time.
     repair: Option<Box<Repair>>,
+    /// The last reduction, while it may turn out to have had no cause.
+    undo: Option<Box<Undo>>,
     rto: Rto,
     /// The offset whose acknowledgement ends the round-trip measurement under way; 0 if none is.
     timed_end: u64,
@@ -100,6 +104,9 @@ enum Forced {
     Hole,
     /// What fits in the peer's window, a byte at least.
     Probe,
+    /// Two segments of new data (RFC 5682 section 2.1, step 2b), or one more.
+    TwoNew,
+    OneNew,
 }
 
 /// A piece of the stream to put into a segment.
@@ -115,6 +122,21 @@ pub(super) struct Piece {
     pub(super) new: bool,
     /// It is the rescue retransmission.
     rescue: bool,
+}
+
+impl Forced {
+    /// What is left of it once `piece` was sent.
+    fn after(self, piece: Piece) -> Forced {
+        match self {
+            Forced::Hole if piece.new => Forced::Hole,
+            Forced::TwoNew => Forced::OneNew,
+            _ => Forced::Nothing,
+        }
+    }
+
+    fn is_new(self) -> bool {
+        matches!(self, Forced::TwoNew | Forced::OneNew)
+    }
 }
 
 fn initial_window(mss: u16, config: &Config) -> Window {
@@ -134,6 +156,7 @@ impl Sender {
             recovery_window: 0,
             peer_window: 0,
             repair: None,
+            undo: None,
             rto: Rto::new(&config.rto),
             timed_end: 0,
             timed_at: Time::ZERO,
@@ -302,6 +325,7 @@ impl Sender {
     pub(super) fn stop(&mut self) {
         self.deadline = Deadline::NONE;
         self.repair = None;
+        self.undo = None;
     }
 
     /// Bytes taken to be in the network.
@@ -355,6 +379,9 @@ impl Sender {
         config: &Config,
     ) {
         self.date_by(Time::MAX);
+        if self.undo.is_some() {
+            self.reconsider(now, segment, duplicate, agreed, config);
+        }
         let ack = segment.acknowledgement;
         let advanced = ack > self.unacknowledged;
         let blocks = agreed.sack && !segment.sack.is_empty() && self.flight() > 0;
@@ -422,17 +449,19 @@ impl Sender {
             _ => {
                 // Where SACK is agreed a duplicate without blocks tells of no loss (RFC 6675 section 2).
                 if duplicate && !agreed.sack {
-                    self.handle_duplicate_ack(now, mss);
+                    self.handle_duplicate_ack(now, mss, config);
                 }
                 false
             }
         };
         if probe_repaired && !self.in_recovery {
             // RFC 8985 section 7.4.2: one reduction, and nothing to repair.
+            self.undo = None;
             self.congestion.on_congestion(now, used, Cause::Loss);
             self.congestion.on_recovered(now, self.congestion.threshold());
         }
         if marked && !self.in_recovery && !reducing && used > 0 {
+            self.undo = None;
             self.congestion.on_congestion(now, used, Cause::Mark);
             if let Some(repair) = &mut self.repair {
                 (repair.reduced_until, repair.reduction_due) = (self.highest, true);
@@ -528,7 +557,7 @@ impl Sender {
         self.recovery_window = deflated.saturating_add(back).max(mss);
     }
 
-    fn handle_duplicate_ack(&mut self, now: Time, mss: u32) {
+    fn handle_duplicate_ack(&mut self, now: Time, mss: u32, config: &Config) {
         if self.in_recovery {
             // RFC 5681 section 3.2 step 4.
             self.recovery_window = self.recovery_window.saturating_add(mss);
@@ -540,6 +569,7 @@ impl Sender {
             self.recover = self.highest;
             let flight = self.flight().saturating_sub(u64::from(self.limited));
             if self.unacknowledged >= self.reduced_until() {
+                self.note_reduction(config);
                 self.congestion.on_congestion(now, flight, Cause::Loss);
             }
             if self.congestion.recovery() == Recovery::Restart {
@@ -560,7 +590,7 @@ impl Sender {
     /// call restarts the timer from when it was due.
     pub(super) fn handle_timeout(&mut self, now: Time, agreed: Agreed, config: &Config) -> bool {
         self.date_by(Time::MAX);
-        self.serve_early(now);
+        self.serve_early(now, config);
         while let Some(due) = self.deadline.get().filter(|&due| due <= now) {
             let retries = if self.syn_acknowledged() { config.data_retries } else { config.syn_retries };
             if self.expiries >= retries {
@@ -575,6 +605,7 @@ impl Sender {
             // in Linux). What is outstanding by then is no measure: recovery sends new data beyond many holes.
             let again = self.expiries > 0 || self.in_recovery;
             self.date_by(due);
+            self.note_timeout(again, config);
             self.congestion.on_timeout(due, self.flight(), again);
             self.expiries += 1;
             self.timeouts += 1;
@@ -637,8 +668,8 @@ impl Sender {
             at = if repair.held { release } else { now.max(release) };
             repair.release = at + interval * u64::from(piece.payload_bytes) / u64::from(self.mss);
         }
-        if self.forced != Forced::Nothing && (!piece.new || self.forced == Forced::Probe) {
-            self.forced = Forced::Nothing;
+        if self.forced != Forced::Nothing {
+            self.forced = self.forced.after(piece);
         }
         if let Some(repair) = self.repair.as_mut().filter(|repair| repair.probe_due) {
             repair.probe_due = false;
@@ -677,6 +708,12 @@ impl Sender {
     fn choose(&mut self, now: Time, most: u64, agreed: Agreed, config: &Config) -> Option<Piece> {
         if agreed.sack && self.repair.is_some() {
             return self.choose_by_board(now, most, agreed, config);
+        }
+        if self.forced.is_new() {
+            if let Some(piece) = self.choose_next(now, most, u64::MAX, agreed, config) {
+                return Some(piece);
+            }
+            self.forced = Forced::Nothing;
         }
         if self.forced == Forced::Hole {
             let start = self.unacknowledged;
@@ -768,6 +805,9 @@ impl Sender {
         }
         if piece.start < self.highest {
             self.retransmissions += 1;
+            if let Some(undo) = &mut self.undo {
+                undo.on_resend(now, u64::from(piece.payload_bytes));
+            }
             // Karn's algorithm: an acknowledgement may now be of either copy.
             self.timed_end = 0;
         } else {

@@ -78,6 +78,7 @@ impl Settings {
                 self.tcp.ecn = if switch(value)? { EcnEcho::UntilAnswered } else { EcnEcho::Off };
             }
             "net.ipv4.tcp_congestion_control" => self.congestion(value)?,
+            "net.ipv4.tcp_frto" => self.tcp.f_rto = switch(value)?,
             "net.ipv4.tcp_recovery" => self.tcp.rack = switch(value)?,
             "net.ipv4.tcp_slow_start_after_idle" => self.tcp.restart_after_idle = switch(value)?,
             "net.ipv4.tcp_syn_retries" => self.tcp.syn_retries = small(value)?,
@@ -96,6 +97,7 @@ impl Settings {
             "PROFILE" => self.tcp = Config::of(profile(value)?),
             "LIMITED_TRANSMIT" => self.tcp.limited_transmit = on_or_off(value)?,
             "PRR" => self.tcp.prr = on_or_off(value)?,
+            "UNDO" => self.tcp.undo = on_or_off(value)?,
             "PACING" => self.tcp.pacing = on_or_off(value)?,
             "INITIAL_WINDOW" => self.tcp.initial_window = InitialWindow::Segments(small(value)?.into()),
             "DELAYED_ACK" => self.tcp.delayed_ack = if value == "off" { None } else { Some(time()?) },
@@ -109,7 +111,7 @@ impl Settings {
             "MSS" => self.maximum_segment_size(number(value)?)?,
             _ => {
                 return Err(format!(
-                    "{name} is not defined by anybody; PROFILE, LIMITED_TRANSMIT, PRR, PACING, INITIAL_WINDOW, DELAYED_ACK, QUICK_ACKS, RTO_INITIAL, RTO_MIN, \
+                    "{name} is not defined by anybody; PROFILE, LIMITED_TRANSMIT, PRR, UNDO, PACING, INITIAL_WINDOW, DELAYED_ACK, QUICK_ACKS, RTO_INITIAL, RTO_MIN, \
                      RTO_MAX, RECEIVE_WINDOW, MSS are"
                 ));
             }

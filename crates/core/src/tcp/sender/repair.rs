@@ -118,7 +118,7 @@ impl Sender {
                 return;
             }
         } else {
-            self.begin_recovery(now);
+            self.begin_recovery(now, config);
         }
         let threshold = u64::from(self.congestion.threshold());
         if let Some(repair) = self.repair.as_mut().filter(|_| self.in_recovery && config.prr) {
@@ -136,7 +136,7 @@ impl Sender {
     }
 
     /// Begins recovery over SACK if something is lost.
-    pub(super) fn begin_recovery(&mut self, now: Time) {
+    pub(super) fn begin_recovery(&mut self, now: Time, config: &Config) {
         if self.unacknowledged < self.recover {
             return;
         }
@@ -157,6 +157,7 @@ impl Sender {
         }
         self.recover = self.highest;
         if self.unacknowledged >= self.reduced_until() {
+            self.note_reduction(config);
             self.congestion.on_congestion(now, flight, Cause::Loss);
         }
         self.forced = Forced::Hole;
@@ -171,7 +172,7 @@ impl Sender {
     }
 
     /// Serves the reordering timer and the probe timer, unless the retransmission timer was due before them.
-    pub(super) fn serve_early(&mut self, now: Time) {
+    pub(super) fn serve_early(&mut self, now: Time, config: &Config) {
         let before_timeout =
             |early: &Time, deadline: Deadline| deadline.get().is_none_or(|deadline| *early <= deadline);
         while let Some(repair) = &mut self.repair
@@ -184,7 +185,7 @@ impl Sender {
                 repair.probe_due = true;
                 self.deadline = Deadline::at(due + self.rto.timeout());
             } else if self.mark_lost_by_time(due) > 0 && !self.in_recovery {
-                self.begin_recovery(due);
+                self.begin_recovery(due, config);
             }
             if let (Some(repair), true) = (&mut self.repair, self.in_recovery) {
                 // Nothing was delivered, but a segment is to be sent again.
@@ -230,7 +231,12 @@ impl Sender {
         if repair.probe_due {
             return Some(self.choose_probe(now, most, agreed, config));
         }
-        if let Some((start, end)) = repair.board.next_lost() {
+        if self.forced.is_new()
+            && let Some(piece) = self.choose_next(now, most, u64::MAX, agreed, config)
+        {
+            return Some(piece);
+        }
+        if let Some((start, end)) = self.repair.as_mut()?.board.next_lost() {
             let bytes = (end - start).min(most);
             return (forced || bytes <= room).then(|| self.resend_piece(start, start + bytes));
         }
@@ -263,14 +269,8 @@ impl Sender {
 
 /// Takes the SACK blocks of `segment`. Returns whether the first of them tells of a duplicate (RFC 2883 section 4).
 pub(super) fn take_blocks(board: &mut Scoreboard, segment: &Segment, delivery: &mut Delivery) -> bool {
-    let mut blocks = segment.sack_blocks();
-    let Some(first) = blocks.next() else { return false };
-    let second = segment.sack_blocks().nth(1);
-    let duplicate =
-        first.1 <= segment.acknowledgement || second.is_some_and(|second| second.0 <= first.0 && first.1 <= second.1);
-    if !duplicate {
-        board.sack(first.0, first.1, delivery);
-    }
+    let duplicate = segment.duplicate_block().is_some();
+    let blocks = segment.sack_blocks().skip(usize::from(duplicate));
     blocks.for_each(|(start, end)| board.sack(start, end, delivery));
     duplicate
 }

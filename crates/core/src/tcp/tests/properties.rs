@@ -37,25 +37,31 @@ struct Mode {
     prr: bool,
     limited_transmit: bool,
     pacing: bool,
+    undo: bool,
+    f_rto: bool,
 }
 
 fn mode() -> impl Strategy<Value = Mode> {
     let sack = prop_oneof![Just(Sack::Off), Just(Sack::On), Just(Sack::WithDuplicates)];
     let ecn = prop_oneof![Just(EcnEcho::Off), Just(EcnEcho::UntilAnswered), Just(EcnEcho::EachMark)];
     let algorithms = Algorithm::all().to_vec();
-    let switches = any::<[bool; 5]>();
+    let switches = any::<[bool; 7]>();
     (prop::sample::select(algorithms), sack, ecn, 0u8..20, 0u64..300, switches).prop_map(
-        |(algorithm, sack, ecn, quick_acks, marks, [timestamps, rack, prr, limited_transmit, pacing])| Mode {
-            algorithm,
-            sack,
-            ecn,
-            quick_acks,
-            marks,
-            timestamps,
-            rack,
-            prr,
-            limited_transmit,
-            pacing,
+        |(algorithm, sack, ecn, quick_acks, marks, [timestamps, rack, prr, limited_transmit, pacing, undo, f_rto])| {
+            Mode {
+                algorithm,
+                sack,
+                ecn,
+                quick_acks,
+                marks,
+                timestamps,
+                rack,
+                prr,
+                limited_transmit,
+                pacing,
+                undo,
+                f_rto,
+            }
         },
     )
 }
@@ -97,6 +103,8 @@ fn build(scenario: &Scenario) -> Pair {
         prr: mode.prr,
         limited_transmit: mode.limited_transmit,
         pacing: mode.pacing,
+        undo: mode.undo,
+        f_rto: mode.f_rto,
         delayed_ack: scenario.delayed_ack,
         initial_window: InitialWindow::Segments(scenario.initial_window),
         window_scaling: scenario.scaling,

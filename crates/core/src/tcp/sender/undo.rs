@@ -1,0 +1,185 @@
+//! Reductions of the window that turn out to have had no cause: noticed by timestamps (Eifel, RFC 3522), by duplicates that the
+//! peer reports (RFC 3708), after a timeout by what arrives first (F-RTO, RFC 5682); taken back as RFC 4015 and Linux do.
+//! Only after a loss is there anything to do here.
+
+use std::num::NonZeroU32;
+
+use super::{Forced, Sender};
+use crate::tcp::agreed::Agreed;
+use crate::tcp::config::{Config, Sack};
+use crate::tcp::segment::{Segment, Timestamps};
+use crate::time::Time;
+
+/// The last reduction, while it can still be taken back.
+#[derive(Clone, Debug)]
+pub(super) struct Undo {
+    /// Window and threshold before it.
+    window: u32,
+    threshold: u32,
+    /// What was outstanding then is `[from, until)`.
+    from: u64,
+    until: u64,
+    /// Bytes sent again since, of which no second arrival is reported ("undo_retrans" in Linux).
+    resent: u64,
+    /// The clock at the first retransmission ("RetransmitTS" of RFC 3522).
+    resent_at: Option<NonZeroU32>,
+    /// When this is acknowledged, no report of a duplicate can come any more; 0 before `until` is.
+    over: u64,
+    step: Step,
+}
+
+/// Where F-RTO stands (RFC 5682 sections 2.1 and 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Not begun, or decided.
+    Off,
+    /// The first segment was sent again after a timeout.
+    Resent,
+    /// New data was sent instead of more of the old.
+    Probing,
+}
+
+impl Undo {
+    /// `bytes` are sent again.
+    pub(super) fn on_resend(&mut self, now: Time, bytes: u64) {
+        self.resent += bytes;
+        self.resent_at.get_or_insert(Timestamps::clock(now));
+    }
+}
+
+impl Sender {
+    /// The window is about to be reduced for a loss that was noticed without a timeout.
+    pub(super) fn note_reduction(&mut self, config: &Config) {
+        self.undo = config.undo.then(|| Box::new(self.new_undo(Step::Off)));
+    }
+
+    /// The retransmission timer has expired; `again` if the window was reduced already for what it is about.
+    pub(super) fn note_timeout(&mut self, again: bool, config: &Config) {
+        // RFC 5682 section 2.1, step 1: not where an earlier loss is still repaired; as in Linux, but for repeated timeouts.
+        let repairing = self.in_recovery || (self.unacknowledged < self.recover && self.expiries == 0);
+        let step = if config.f_rto && !repairing { Step::Resent } else { Step::Off };
+        match &mut self.undo {
+            Some(undo) if again => undo.step = step,
+            _ if again || self.unacknowledged == 0 => {}
+            _ if config.undo || config.f_rto => self.undo = Some(Box::new(self.new_undo(step))),
+            _ => {}
+        }
+    }
+
+    fn new_undo(&self, step: Step) -> Undo {
+        Undo {
+            window: self.congestion.window(),
+            threshold: self.congestion.threshold(),
+            from: self.unacknowledged,
+            until: self.highest,
+            resent: 0,
+            resent_at: None,
+            over: 0,
+            step,
+        }
+    }
+
+    /// Asks whether the acknowledgement that is about to be taken shows that the last reduction had no cause, and takes it
+    /// back if so. `duplicate` as in [`Sender::handle_ack`].
+    #[cold]
+    pub(super) fn reconsider(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        duplicate: bool,
+        agreed: Agreed,
+        config: &Config,
+    ) {
+        let Some(mut undo) = self.undo.take() else { return };
+        let ack = segment.acknowledgement;
+        if ack < self.unacknowledged {
+            self.undo = Some(undo);
+            return;
+        }
+        let spurious = config.undo
+            && (self.is_all_duplicate(&mut undo, segment, agreed) || self.is_of_the_first_copy(&undo, segment, agreed));
+        if spurious || self.step_of_f_rto(&mut undo, segment, duplicate, agreed) {
+            return self.take_back(now, &undo);
+        }
+        // Only duplicates are reported later than this.
+        let reports = config.undo && agreed.sack && config.sack == Sack::WithDuplicates;
+        if undo.over == 0 && ack >= undo.until {
+            undo.over = if reports { self.highest + 1 } else { ack };
+        }
+        if undo.over == 0 || ack < undo.over {
+            self.undo = Some(undo);
+        }
+    }
+
+    /// All that was sent again has arrived twice (RFC 3708 section 3; `tcp_try_undo_dsack` in Linux).
+    fn is_all_duplicate(&self, undo: &mut Undo, segment: &Segment, agreed: Agreed) -> bool {
+        let duplicate = segment.duplicate_block().filter(|_| agreed.sack && undo.resent > 0);
+        let Some((start, end)) = duplicate.filter(|(start, end)| *start >= undo.from && *end <= undo.until) else {
+            return false;
+        };
+        undo.resent = undo.resent.saturating_sub(end - start);
+        undo.resent == 0
+    }
+
+    /// The acknowledgement of new data echoes a clock from before the first retransmission (RFC 3522 section 3.2, steps 4 and 5).
+    fn is_of_the_first_copy(&self, undo: &Undo, segment: &Segment, agreed: Agreed) -> bool {
+        let ack = segment.acknowledgement;
+        let (Some(timestamps), Some(resent_at)) = (segment.timestamps.filter(|_| agreed.timestamps), undo.resent_at)
+        else {
+            return false;
+        };
+        // Where SACK says what is lost (RFC 6675), one hole that was late does not clear the others.
+        let others = self.in_recovery
+            && ack < self.recover
+            && self.repair.as_ref().is_some_and(|repair| agreed.sack && repair.rack.is_none());
+        ack > self.unacknowledged
+            && self.unacknowledged < undo.until
+            && (timestamps.echo.wrapping_sub(resent_at.get()) as i32) < 0
+            && !others
+    }
+
+    /// Whether what arrives after a timeout was sent before it. If that is not clear yet, new data goes out instead of old: the
+    /// answers to it will tell.
+    fn step_of_f_rto(&mut self, undo: &mut Undo, segment: &Segment, duplicate: bool, agreed: Agreed) -> bool {
+        if undo.step == Step::Off {
+            return false;
+        }
+        let (ack, advanced) = (segment.acknowledgement, segment.acknowledgement > self.unacknowledged);
+        let answers = advanced || duplicate || (agreed.sack && !segment.sack.is_empty());
+        let spurious = match &self.repair {
+            Some(repair) if agreed.sack => repair.board.tells_of_first_copy(segment, undo.until),
+            _ => undo.step == Step::Probing && advanced,
+        };
+        if spurious || !answers {
+            return spurious;
+        }
+        let unsent = self.end.saturating_sub(self.highest).min(u64::from(self.mss));
+        let allowed = ack + u64::from(self.peer_window) >= self.highest + unsent;
+        if undo.step == Step::Resent && advanced && ack < undo.until && unsent > 0 && allowed {
+            undo.step = Step::Probing;
+            self.forced = Forced::TwoNew;
+            self.next = self.highest;
+            return false;
+        }
+        // The loss was real, or cannot be told from one.
+        if undo.step == Step::Probing && !agreed.sack {
+            self.next = self.unacknowledged;
+        }
+        undo.step = Step::Off;
+        false
+    }
+
+    /// Everything is as if the loss had not been (RFC 4015 section 3.2; `tcp_undo_cwnd_reduction` in Linux).
+    fn take_back(&mut self, now: Time, undo: &Undo) {
+        self.congestion.on_spurious(now, undo.window, undo.threshold);
+        self.in_recovery = false;
+        self.forced = Forced::Nothing;
+        self.duplicate_acks = 0;
+        self.limited = 0;
+        self.recover = self.unacknowledged;
+        self.next = self.highest;
+        if let Some(repair) = &mut self.repair {
+            repair.board.forgive();
+        }
+    }
+}
