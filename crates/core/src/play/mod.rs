@@ -1,8 +1,10 @@
-//! Playing a connection vector: who writes how much when, on any transport.
+//! Playing a connection vector: who writes how much when, on any transport; and sources of datagrams.
 
+mod datagrams;
 mod player;
 mod script;
 
+pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing};
 pub use player::{Action, EpochTimes, Player};
 pub use script::{Script, Step};
 

@@ -137,3 +137,25 @@ proptest! {
         prop_assert_eq!(played.epochs.len(), full.epochs().filter(|epoch| epoch.response_time().is_some()).count());
     }
 }
+
+/// 65,535 bytes in flight over 0.1 s.
+#[test]
+fn bulk_transfer_stops_when_its_time_is_over_and_loses_nothing() {
+    let until = at(5.0);
+    let nothing = vector(Pattern::Sequential, &[], Close::Fin(Side::Initiator));
+    let script = Script::new(&nothing, &ReplayModel::AIKAT_2010).then_endless(Side::Initiator, until);
+    let played = play(&script, pair());
+    let [sender, receiver] = &played.pair.ends;
+    assert_eq!(receiver.bytes_received(), sender.bytes_transmitted());
+    assert!((2_900_000..3_400_000).contains(&receiver.bytes_received()), "{}", receiver.bytes_received());
+    assert!(played.pair.ends.iter().all(|end| end.is_closed() && !end.is_reset()));
+    let last = played.last_data.unwrap();
+    assert!(last > until && last < at(5.4), "what was written went out: {last:?}");
+    // One that never began, since its time was over before, and one behind an exchange.
+    let late = Script::new(&nothing, &ReplayModel::AIKAT_2010).then_endless(Side::Initiator, at(0.05));
+    let played = play(&late, pair());
+    assert!(played.last_data.is_none() && played.pair.ends.iter().all(|end| end.is_closed()));
+    let asked = vector(Pattern::Sequential, &[(Side::Initiator, 100, 0.0)], Close::Fin(Side::Acceptor));
+    let played = play(&Script::new(&asked, &ReplayModel::AIKAT_2010).then_endless(Side::Acceptor, until), pair());
+    assert!(played.pair.ends[0].bytes_received() > 2_900_000 && played.pair.ends.iter().all(|end| end.is_closed()));
+}

@@ -39,6 +39,8 @@ enum Phase {
     Writing,
     /// The own ADU `next` is written but not all transmitted for the first time.
     Transmitting,
+    /// The own step `next` has no end of its own; it is over when `due` comes.
+    Streaming,
     /// All own ADUs are transmitted; data of the peer may be missing.
     Draining,
     /// The close is made when `due` comes.
@@ -48,6 +50,10 @@ enum Phase {
     /// Nothing more to do.
     Done,
 }
+
+/// How much a program that sends without end keeps written ahead of what was transmitted: as a socket with so low a mark for
+/// what is not sent (TCP_NOTSENT_LOWAT) lets it.
+const AHEAD: u64 = 128 << 10;
 
 /// Plays one end of a connection vector over a transport.
 ///
@@ -68,7 +74,7 @@ pub struct Player {
     written: u64,
     /// The peer's bytes received in order.
     received: u64,
-    /// When the wait is over; meaningful in `Waiting` and `Closing`, and for what a wake-up just made of them.
+    /// When the wait is over; meaningful in `Waiting`, `Streaming` and `Closing`, and for what a wake-up just made of them.
     due: Time,
     /// The `now` of the wake-up that served `due`.
     woken: Time,
@@ -122,8 +128,15 @@ impl Player {
 
     /// The first `total` own bytes have been transmitted at least once.
     pub fn handle_transmitted(&mut self, now: Time, total: u64, script: &Script) {
-        if self.phase != Phase::Transmitting {
-            return;
+        match self.phase {
+            Phase::Transmitting => {}
+            Phase::Streaming => {
+                if self.written.saturating_sub(total) < AHEAD / 2 {
+                    self.phase = Phase::Writing;
+                }
+                return;
+            }
+            _ => return,
         }
         if !self.request_started && total > script.start_of(self.next as usize) {
             self.request_started = true;
@@ -139,7 +152,10 @@ impl Player {
     /// The peer has closed its sending direction, and all it sent has arrived.
     pub fn handle_peer_closed(&mut self, now: Time, script: &Script) {
         self.peer_closed = true;
-        if self.phase == Phase::Draining {
+        if self.phase == Phase::Receiving && script.endless_until(self.next as usize).is_some() {
+            self.next += 1;
+            self.go_on(now, now, script);
+        } else if self.phase == Phase::Draining {
             self.drain(now, now, script);
         }
     }
@@ -148,18 +164,33 @@ impl Player {
     pub fn handle_timeout(&mut self, now: Time) {
         if self.next_timeout().is_some_and(|due| due <= now) {
             self.woken = now;
-            self.phase = if self.phase == Phase::Waiting { Phase::Writing } else { Phase::CloseDue };
+            self.phase = match self.phase {
+                Phase::Waiting => Phase::Writing,
+                // What is written goes out, and that is the end of it. There is some: see `AHEAD`.
+                Phase::Streaming => Phase::Transmitting,
+                _ => Phase::CloseDue,
+            };
         }
     }
 
     /// When [`Self::handle_timeout`] has something to do.
     pub fn next_timeout(&self) -> Option<Time> {
-        matches!(self.phase, Phase::Waiting | Phase::Closing).then_some(self.due)
+        match self.phase {
+            Phase::Waiting | Phase::Closing => Some(self.due),
+            Phase::Streaming => Some(self.due).filter(|due| *due < Time::MAX),
+            _ => None,
+        }
     }
 
     /// The next thing to do, if any.
     pub fn poll_action(&mut self, script: &Script) -> Option<Action> {
         match self.phase {
+            Phase::Writing if let Some(until) = script.endless_until(self.next as usize) => {
+                self.written += AHEAD;
+                self.due = until;
+                self.phase = Phase::Streaming;
+                Some(Action::Write(AHEAD))
+            }
             Phase::Writing => {
                 let end = script.steps()[self.next as usize].end;
                 let bytes = end - self.written;
@@ -186,12 +217,12 @@ impl Player {
     fn go_on(&mut self, at: Time, now: Time, script: &Script) -> Option<EpochTimes> {
         let mut completed = None;
         while let Some(step) = script.steps().get(self.next as usize) {
-            if step.side == self.side {
+            if step.side == self.side && script.endless_until(self.next as usize).is_none_or(|until| until > now) {
                 self.due = at + step.wait;
                 self.phase = self.when_due(now, Phase::Waiting, Phase::Writing);
                 return completed;
             }
-            if script.pattern() == Pattern::Sequential {
+            if script.pattern() == Pattern::Sequential && step.side != self.side {
                 if self.received < step.end {
                     self.phase = Phase::Receiving;
                     return completed;

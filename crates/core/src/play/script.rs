@@ -1,7 +1,7 @@
 //! What is replayed of one connection vector.
 
 use crate::model::ReplayModel;
-use crate::time::Duration;
+use crate::time::{Duration, Time};
 use crate::workload::{Close, ConnectionVector, Pattern, PerSide, Side};
 
 /// One ADU to send, and the wait before it.
@@ -26,6 +26,8 @@ pub struct Script {
     steps: Box<[Step]>,
     totals: PerSide<u64>,
     close_wait: Duration,
+    /// When the last step, which has no end of its own, is over; `None` if it has one.
+    until: Option<Time>,
     close: Close,
     pattern: Pattern,
 }
@@ -79,7 +81,23 @@ impl Script {
             }
             None => Duration::ZERO,
         };
-        Script { steps: steps.into(), totals, close_wait, close: vector.close, pattern: vector.pattern }
+        Script { steps: steps.into(), totals, close_wait, until: None, close: vector.close, pattern: vector.pattern }
+    }
+
+    /// The same, and then `sender` sends without end until `until`: bulk transfer as of a file that is never over
+    /// ([`Time::MAX`]: until the connection is cut). The ends must take turns.
+    #[must_use]
+    pub fn then_endless(self, sender: Side, until: Time) -> Script {
+        debug_assert_eq!(self.pattern, Pattern::Sequential);
+        let epoch = self.steps.last().map_or(0, |step| step.epoch + 1);
+        let step = Step { end: u64::MAX, wait: Duration::ZERO, epoch, side: sender, is_response: false };
+        let steps = self.steps.iter().copied().chain([step]).collect();
+        Script { steps, until: Some(until), ..self }
+    }
+
+    /// If step `index` has no end of its own: when it is over.
+    pub fn endless_until(&self, index: usize) -> Option<Time> {
+        self.until.filter(|_| index + 1 == self.steps.len())
     }
 
     /// The ADUs in order: all in turn when sequential, each side's own order when concurrent.
@@ -93,7 +111,7 @@ impl Script {
         self.steps[..index].iter().rev().find(|step| step.side == side).map_or(0, |step| step.end)
     }
 
-    /// Payload bytes `side` sends.
+    /// Payload bytes `side` sends, not counting what it sends without end.
     pub fn total(&self, side: Side) -> u64 {
         self.totals[side]
     }

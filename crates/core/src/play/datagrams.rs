@@ -1,0 +1,306 @@
+//! Programs that send datagrams whatever becomes of them, and those that take note of what arrives: the UDP sources of classic
+//! evaluations.
+
+use crate::model::Distribution;
+use crate::rng::{Purpose, Stream};
+use crate::time::{Duration, Time};
+
+/// When a program sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pacing {
+    /// A datagram every [`Datagrams::gap`], the first at once.
+    Constant,
+    /// Exponential gaps with the mean [`Datagrams::gap`], one before the first.
+    Poisson,
+    /// Silent for a drawn time, then busy for one, and so on, as ns-2's Exponential and Pareto sources are: a busy time of `on` is
+    /// max(1, round(on / gap)) datagrams, a gap after each.
+    OnOff {
+        /// Busy times, in nanoseconds.
+        on: Distribution,
+        /// Silent times, in nanoseconds.
+        off: Distribution,
+    },
+}
+
+/// What a program sends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Datagrams {
+    /// When.
+    pub pacing: Pacing,
+    /// Between two datagrams, or between their means. Not zero.
+    pub gap: Duration,
+    /// Their payload in bytes, rounded; at least 1 and at most [`Datagrams::MOST_BYTES`], whatever is drawn.
+    pub payload: Distribution,
+    /// When it begins.
+    pub start: Time,
+    /// When it stops: nothing is sent from then on.
+    pub stop: Time,
+}
+
+impl Datagrams {
+    /// What fits into one packet of Ethernet's 1,500 bytes: larger ones would go in fragments.
+    pub const MOST_BYTES: u32 = 1_472;
+}
+
+/// A datagram, with what programs of this kind write into it for the other end (as iperf3 does).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Its number, from 0 on.
+    pub number: u64,
+    /// When it was due to be sent.
+    pub sent: Time,
+    /// Its payload.
+    pub bytes: u32,
+}
+
+/// Sends datagrams. After each [`Self::handle_timeout`] take every [`Self::poll`].
+#[derive(Clone, Debug)]
+pub struct DatagramSource {
+    params: Datagrams,
+    gaps: Stream,
+    sizes: Stream,
+    /// When the next datagram is due; from [`Datagrams::stop`] on none is.
+    next: Time,
+    /// Datagrams left of the busy time.
+    left: u64,
+    now: Time,
+    sent: u64,
+    bytes: u64,
+}
+
+impl DatagramSource {
+    /// The source `id` of a run with this seed.
+    pub fn new(params: Datagrams, seed: u64, id: u64) -> DatagramSource {
+        let [gaps, sizes] = [Purpose::Arrivals, Purpose::Sizes].map(|purpose| Stream::new(seed, purpose, id));
+        let next = params.start;
+        let mut source = DatagramSource { params, gaps, sizes, next, left: 0, now: Time::ZERO, sent: 0, bytes: 0 };
+        match source.params.pacing {
+            Pacing::Constant => {}
+            Pacing::Poisson | Pacing::OnOff { .. } => source.step(),
+        }
+        source
+    }
+
+    /// Lets what is due by `now` be sent.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.now = now;
+    }
+
+    /// The next datagram that is due.
+    pub fn poll(&mut self) -> Option<Datagram> {
+        let sent = self.next_timeout().filter(|due| *due <= self.now)?;
+        let drawn = self.params.payload.sample(&mut self.sizes).round();
+        let bytes = (drawn as u32).clamp(1, Datagrams::MOST_BYTES);
+        let datagram = Datagram { number: self.sent, sent, bytes };
+        self.sent += 1;
+        self.bytes += u64::from(bytes);
+        self.step();
+        Some(datagram)
+    }
+
+    /// When the next datagram is due.
+    pub fn next_timeout(&self) -> Option<Time> {
+        Some(self.next).filter(|next| *next < self.params.stop)
+    }
+
+    /// Datagrams sent, and their payload bytes.
+    pub fn sent(&self) -> (u64, u64) {
+        (self.sent, self.bytes)
+    }
+
+    /// Moves on to the next datagram.
+    fn step(&mut self) {
+        let gap = self.params.gap;
+        self.next = match &self.params.pacing {
+            Pacing::Constant => self.next + gap,
+            Pacing::Poisson => self.next + Duration::from_secs_f64(self.gaps.exponential(gap.as_secs_f64())),
+            Pacing::OnOff { .. } if self.left > 1 => {
+                self.left -= 1;
+                self.next + gap
+            }
+            Pacing::OnOff { on, off } => {
+                let busy = if self.sent == 0 { Duration::ZERO } else { gap };
+                let silent = Duration::from_nanos(off.sample(&mut self.gaps).round() as u64);
+                self.left = ((on.sample(&mut self.gaps) / gap.as_nanos() as f64).round() as u64).max(1);
+                self.next + busy + silent
+            }
+        };
+    }
+}
+
+/// Takes note of the datagrams that arrive.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DatagramSink {
+    /// How many.
+    pub packets: u64,
+    /// Their payload bytes.
+    pub bytes: u64,
+    /// Of them, those that came after one with a higher number, or twice.
+    pub late: u64,
+    /// How long they took.
+    pub delays: Option<Delays>,
+    /// The number that is expected next.
+    expected: u64,
+    last: Duration,
+    sum_nanos: u128,
+}
+
+/// One-way delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delays {
+    /// The shortest.
+    pub min: Duration,
+    /// Their mean.
+    pub mean: Duration,
+    /// The longest.
+    pub max: Duration,
+    /// The interarrival jitter of RFC 3550 section 6.4.1, after the last one, in the order in which they arrived.
+    pub jitter: Duration,
+}
+
+impl DatagramSink {
+    /// A datagram arrives.
+    pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
+        let delay = now.since(datagram.sent);
+        self.packets += 1;
+        self.bytes += u64::from(datagram.bytes);
+        if datagram.number < self.expected {
+            self.late += 1;
+        } else {
+            self.expected = datagram.number + 1;
+        }
+        self.sum_nanos += u128::from(delay.as_nanos());
+        let mean = Duration::from_nanos((self.sum_nanos / u128::from(self.packets)) as u64);
+        self.delays = Some(match self.delays {
+            None => Delays { min: delay, mean, max: delay, jitter: Duration::ZERO },
+            Some(delays) => {
+                let change = delay.as_nanos().abs_diff(self.last.as_nanos());
+                let jitter = delays.jitter.as_nanos();
+                // J + (|D| - J) / 16
+                let jitter = jitter - jitter / 16 + change / 16;
+                Delays {
+                    min: delays.min.min(delay),
+                    mean,
+                    max: delays.max.max(delay),
+                    jitter: Duration::from_nanos(jitter),
+                }
+            }
+        });
+        self.last = delay;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{self, Machine};
+    use crate::model::Law;
+
+    fn ms(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    fn params(pacing: Pacing) -> Datagrams {
+        let payload = Distribution::constant(100.0).unwrap();
+        Datagrams { pacing, gap: Duration::from_millis(10), payload, start: ms(5), stop: ms(1_000) }
+    }
+
+    fn all(params: Datagrams, seed: u64) -> Vec<Datagram> {
+        let mut source = DatagramSource::new(params, seed, 7);
+        std::iter::from_fn(|| {
+            let due = source.next_timeout()?;
+            source.handle_timeout(due);
+            source.poll()
+        })
+        .collect()
+    }
+
+    #[test]
+    fn a_constant_rate_has_constant_gaps_from_start_to_stop() {
+        let sent = all(params(Pacing::Constant), 1);
+        assert!(sent.iter().map(|one| one.sent).eq((0..100).map(|n| ms(5 + 10 * n))), "the last at 995 ms");
+        assert!(sent.iter().zip(0..).all(|(one, number)| one.number == number && one.bytes == 100));
+    }
+
+    /// Mean and coefficient of variation 1 of 200,000 exponential gaps.
+    #[test]
+    fn poisson_gaps_are_exponential() {
+        let params = Datagrams { stop: Time::ZERO + Duration::from_secs(2_000), ..params(Pacing::Poisson) };
+        let sent = all(params, 3);
+        let gaps: Vec<f64> = sent.windows(2).map(|pair| pair[1].sent.since(pair[0].sent).as_secs_f64()).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((0.00995..0.01005).contains(&mean), "{mean}");
+        assert!((0.99..1.01).contains(&(variance.sqrt() / mean)), "{}", variance.sqrt() / mean);
+    }
+
+    #[test]
+    fn busy_and_silent_times_take_turns() {
+        let constant = |millis: f64| Distribution::constant(millis * 1e6).unwrap();
+        let pacing = Pacing::OnOff { on: constant(31.0), off: constant(200.0) };
+        // 200 silent, three datagrams in 30 ms, 200 silent, ...
+        let expected = [205, 215, 225, 435, 445, 455, 665, 675, 685, 895, 905, 915];
+        assert!(all(params(pacing), 1).iter().map(|one| one.sent).eq(expected.map(ms)));
+        // Shares of time as drawn: busy a third of it.
+        let exponential = |millis: f64| Distribution::new(Law::Exponential { mean: millis * 1e6 }).unwrap();
+        let pacing = Pacing::OnOff { on: exponential(500.0), off: exponential(1_000.0) };
+        let long = Datagrams { stop: Time::ZERO + Duration::from_secs(30_000), ..params(pacing) };
+        let share = all(long, 5).len() as f64 / 3_000_000.0;
+        assert!((0.32..0.35).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn payloads_fit_into_packets() {
+        let payload = Distribution::new(Law::Exponential { mean: 700.0 }).unwrap();
+        let sent = all(Datagrams { payload, stop: ms(20_000), ..params(Pacing::Constant) }, 2);
+        assert!(sent.iter().all(|one| (1..=1_472).contains(&one.bytes)));
+        assert!(sent.iter().any(|one| one.bytes == 1_472) && sent.iter().any(|one| one.bytes < 100));
+    }
+
+    impl Machine for DatagramSource {
+        type Input = ();
+        type Output = Datagram;
+
+        fn input(&mut self, _: Time, (): &()) {}
+
+        fn handle_timeout(&mut self, now: Time) {
+            DatagramSource::handle_timeout(self, now);
+        }
+
+        fn poll(&mut self, _: Time) -> Option<Datagram> {
+            DatagramSource::poll(self)
+        }
+
+        fn next_timeout(&self) -> Option<Time> {
+            DatagramSource::next_timeout(self)
+        }
+    }
+
+    #[test]
+    fn keeps_the_calling_contract() {
+        let exponential = |millis: f64| Distribution::new(Law::Exponential { mean: millis * 1e6 }).unwrap();
+        for pacing in [
+            Pacing::Constant,
+            Pacing::Poisson,
+            Pacing::OnOff { on: exponential(30.0), off: exponential(50.0) },
+        ] {
+            let once = [(Time::ZERO, ())];
+            contract::check(|| DatagramSource::new(params(pacing.clone()), 1, 1), &once, Duration::from_secs(2));
+        }
+    }
+
+    #[test]
+    fn delays_and_jitter_are_those_of_rfc_3550() {
+        let mut sink = DatagramSink::default();
+        // Sent every 20 ms; delays of 50, 50, 66, 34 ms; the third overtakes the second.
+        for (number, sent, arrives) in [(0, 0, 50), (2, 40, 90), (1, 20, 86), (3, 60, 94)] {
+            sink.handle_datagram(ms(arrives), Datagram { number, sent: ms(sent), bytes: 100 });
+        }
+        let delays = sink.delays.unwrap();
+        let millis = Duration::from_millis;
+        assert_eq!((delays.min, delays.mean, delays.max), (millis(34), millis(50), millis(66)));
+        // 0; then 16 / 16 = 1; then 1 - 1/16 + 32 / 16 ms.
+        assert_eq!(delays.jitter.as_nanos(), 1_000_000 - 62_500 + 2_000_000);
+        assert_eq!((sink.packets, sink.bytes, sink.late), (4, 400, 1));
+    }
+}
