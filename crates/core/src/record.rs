@@ -1,9 +1,10 @@
 //! What a run records about itself. The drivers fill these; the store writes them; the report reads them.
 
 use crate::path::Flow;
+use crate::play::Delays;
 use crate::time::{Duration, Time};
 use crate::wire::Ecn;
-use crate::workload::{ConnectionVector, LinkSide, Side};
+use crate::workload::{ConnectionVector, LinkSide, Protocol, Side};
 
 /// How a replayed connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +55,43 @@ pub struct EpochRecord {
     pub start: Time,
     /// Last byte of the response received.
     pub end: Time,
+}
+
+/// What became of a flow of a source beside the workload: a bulk transfer, or a flow of datagrams. Its initiator sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceRecord {
+    /// Its number.
+    pub id: u64,
+    /// Its class of connections, which is its source.
+    pub class: u16,
+    /// TCP or UDP.
+    pub protocol: Protocol,
+    /// The side of the bottleneck that its sender is on.
+    pub from: LinkSide,
+    /// When it began: when the SYN was sent, or the source of datagrams was switched on.
+    pub start: Time,
+    /// When the last data arrived.
+    pub last: Option<Time>,
+    /// How it ended; of datagrams: whether the source got to its end.
+    pub outcome: Outcome,
+    /// The base round-trip time its path was given.
+    pub rtt: Duration,
+    /// Payload bytes sent, each once.
+    pub sent_bytes: u64,
+    /// Payload bytes that arrived; of TCP each once and in order.
+    pub received_bytes: u64,
+    /// Datagrams sent.
+    pub sent_packets: Option<u64>,
+    /// Datagrams that arrived.
+    pub received_packets: Option<u64>,
+    /// Of them, those that came after one sent later, or twice.
+    pub late_packets: Option<u64>,
+    /// Their one-way delays, if any arrived.
+    pub delays: Option<Delays>,
+    /// TCP segments sent again, both ends.
+    pub retransmissions: Option<u64>,
+    /// TCP retransmission timeouts, both ends.
+    pub timeouts: Option<u64>,
 }
 
 /// Why a packet disappeared. Nothing disappears without one of these.
@@ -280,7 +318,7 @@ pub struct PacketRecord {
     pub sequence: u32,
     /// Acknowledgement number on the wire.
     pub acknowledgement: u32,
-    /// TCP flag bits as in the header.
+    /// TCP flag bits as in the header; none, if it is a datagram of UDP.
     pub flags: u8,
     /// Window field, unscaled.
     pub window: u16,
@@ -333,6 +371,14 @@ pub trait Recorder {
         Ok(())
     }
 
+    /// A flow of a source beside the workload ended, or the run did.
+    ///
+    /// # Errors
+    /// The recorder's.
+    fn source(&mut self, _record: &SourceRecord) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// A packet passed the monitor; called only if [`Self::wants_packets`].
     fn packet(&mut self, packet: &PacketRecord) -> Result<(), Self::Error>;
 
@@ -368,6 +414,10 @@ impl<R: Recorder + ?Sized> Recorder for &mut R {
 
     fn flow(&mut self, connection: u64, flow: &Flow) -> Result<(), R::Error> {
         (**self).flow(connection, flow)
+    }
+
+    fn source(&mut self, record: &SourceRecord) -> Result<(), R::Error> {
+        (**self).source(record)
     }
 
     fn packet(&mut self, packet: &PacketRecord) -> Result<(), R::Error> {

@@ -13,6 +13,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Rate};
 use flowloom_core::workload::LinkSide;
 
+use crate::datagrams::DatagramFlow;
 use crate::events::Implementation;
 
 /// Connections on both sides of a link, each with its own delay to it; other links may stand before and behind it.
@@ -24,6 +25,8 @@ pub struct Config {
     pub links: Vec<LinkConfig>,
     /// What connections of each class have in common: one class at least.
     pub classes: Vec<Class>,
+    /// Flows of datagrams beside the workload.
+    pub datagrams: Vec<DatagramFlow>,
     /// What happens to the packets from the left and from the right before the link: at the end that sends them, as with
     /// netem there.
     pub path: [Impairments; 2],
@@ -186,6 +189,7 @@ impl Config {
             bottleneck: LinkConfig::new(rate),
             links: Vec::new(),
             classes: vec![Class::default()],
+            datagrams: Vec::new(),
             path: Default::default(),
             rules: Rules::default(),
             replay: ReplayModel::with_waits(Waits::CORRECTED),
@@ -226,11 +230,14 @@ impl Config {
             }
         }
         let links = self.links.len() + 2;
-        let is_way = |way: &[LinkNumber]| {
+        let is_way = |way: &Way, from: LinkSide| {
+            let way = way.from(from);
             let distinct = way.iter().enumerate().all(|(at, link)| !way[..at].contains(link));
-            !way.is_empty() && distinct && way.iter().all(|link| link.index() < links)
+            let wrong = LinkNumber::bottleneck(from.other());
+            !way.is_empty() && distinct && way.iter().all(|link| link.index() < links && *link != wrong)
         };
-        match self.classes.iter().position(|Class { way, .. }| !is_way(&way.there) || !is_way(&way.back)) {
+        let is_good = |way: &Way| is_way(way, LinkSide::Left) && is_way(way, LinkSide::Right);
+        match self.classes.iter().position(|class| !is_good(&class.way)) {
             None if !self.classes.is_empty() => Ok(()),
             wrong => Err(ConfigError::Way { class: wrong.unwrap_or(0) }),
         }
@@ -280,8 +287,12 @@ pub enum ConfigError {
         /// What is possible.
         most: Duration,
     },
-    /// A way leads over no link, over one that is not there, or over one twice; or there is none.
-    #[error("the way of class {class} leads over no link, over one that is not there, or over one twice")]
+    /// A way leads over no link, over one that is not there, over one twice, or over the bottleneck in the wrong direction; or
+    /// there is none.
+    #[error(
+        "the way of class {class} leads over no link, over one that is not there, over one twice, or over the bottleneck in the \
+         wrong direction"
+    )]
     Way {
         /// The class.
         class: usize,

@@ -2,16 +2,17 @@
 
 use flowloom_core::path::{FlowValues, PathDelays};
 use flowloom_core::play::{Action, EpochTimes, Player, Script};
-use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder};
+use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder, SourceRecord};
 use flowloom_core::tcp::congestion::Setup;
 use flowloom_core::tcp::{Endpoint, Limits};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, PerSide, Side};
+use flowloom_core::workload::{ConnectionVector, PerSide, Protocol, Side};
 
 use crate::config::Config;
 use crate::flow::{Flow, Identifiers};
 use crate::network::Network;
-use crate::run::Classed;
+use crate::run::{Classed, Origin};
+use crate::summary::ClassCounts;
 
 /// Smallest MSS played, as Linux has it (TCP_MIN_SND_MSS): captures hold SYNs with an MSS of 0.
 const MIN_MSS: u16 = 48;
@@ -47,12 +48,13 @@ struct Cold {
     epochs: Vec<EpochRecord>,
     started: Time,
     rtt: Duration,
+    origin: Origin,
 }
 
 impl Connection {
     /// The connection of `vector`, about to start at `now`, with the values that rules drew for it.
     pub fn new(
-        Classed { vector, class, in_progress }: Classed,
+        Classed { vector, class, origin }: Classed,
         now: Time,
         config: &Config,
         values: &PerSide<FlowValues>,
@@ -83,14 +85,25 @@ impl Connection {
         };
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class };
         Connection {
-            flow: Flow::new(identifiers, config, &delays, values),
+            flow: match origin {
+                Origin::Workload { .. } => Flow::new(identifiers, config, &delays, values),
+                Origin::Source { .. } => Flow::new(identifiers, config, &delays, values).unobserved(),
+            },
             ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
-            script: Script::new(&vector, &if in_progress { config.replay.in_progress() } else { config.replay }),
+            script: match origin {
+                Origin::Source { endless_until: Some(until) } => {
+                    Script::new(&vector, &config.replay).then_endless(Side::Initiator, until)
+                }
+                Origin::Workload { in_progress: true } => Script::new(&vector, &config.replay.in_progress()),
+                Origin::Workload { in_progress: false } | Origin::Source { endless_until: None } => {
+                    Script::new(&vector, &config.replay)
+                }
+            },
             established: None,
             first_data: None,
             last_data: None,
             closed: None,
-            cold: Box::new(Cold { epochs: Vec::new(), started: now, rtt: delays.rtt(), vector }),
+            cold: Box::new(Cold { epochs: Vec::new(), started: now, rtt: delays.rtt(), vector, origin }),
         }
     }
 
@@ -195,11 +208,15 @@ impl Connection {
         }
     }
 
-    /// Hands what it was to the recorder; how it ended.
+    /// Hands what it was to the recorder, and counts it; where it came from, and how it ended.
     ///
     /// # Errors
     /// The recorder's.
-    pub fn finish<R: Recorder>(mut self, recorder: &mut R) -> Result<Outcome, R::Error> {
+    pub fn finish<R: Recorder>(
+        mut self,
+        counts: &mut ClassCounts,
+        recorder: &mut R,
+    ) -> Result<(Origin, Outcome), R::Error> {
         let sum =
             |count: fn(&Endpoint) -> u32| Side::BOTH.iter().map(|&s| u64::from(count(&self.ends[s].endpoint))).sum();
         let record = ConnectionRecord {
@@ -215,9 +232,40 @@ impl Connection {
             timeouts: sum(Endpoint::timeouts),
             delivered_bytes: [self.received(Side::Acceptor), self.received(Side::Initiator)],
         };
-        let monitor = self.flow.at_monitor(&self.cold.vector);
-        recorder.connection(&self.cold.vector, &record, &self.cold.epochs, monitor.as_ref())?;
-        Ok(record.outcome)
+        match self.cold.origin {
+            Origin::Workload { .. } => {
+                counts.add_connection(&record);
+                let monitor = self.flow.at_monitor(&self.cold.vector);
+                recorder.connection(&self.cold.vector, &record, &self.cold.epochs, monitor.as_ref())?;
+            }
+            Origin::Source { .. } => {
+                let record = self.source_record(&record);
+                counts.add(&record);
+                recorder.source(&record)?;
+            }
+        }
+        Ok((self.cold.origin, record.outcome))
+    }
+
+    fn source_record(&self, record: &ConnectionRecord) -> SourceRecord {
+        SourceRecord {
+            id: record.id,
+            class: self.flow.class(),
+            protocol: Protocol::Tcp,
+            from: self.flow.link_side(Side::Initiator),
+            start: record.start,
+            last: record.last_data,
+            outcome: record.outcome,
+            rtt: record.rtt,
+            sent_bytes: self.ends.initiator.endpoint.bytes_transmitted(),
+            received_bytes: record.delivered_bytes[0],
+            sent_packets: None,
+            received_packets: None,
+            late_packets: None,
+            delays: None,
+            retransmissions: Some(record.retransmissions),
+            timeouts: Some(record.timeouts),
+        }
     }
 
     fn received(&self, side: Side) -> u64 {

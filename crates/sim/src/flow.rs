@@ -13,6 +13,7 @@ use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
 use crate::config::{Config, LinkNumber};
 use crate::coverage::Coverage;
+use crate::datagrams::is_datagram;
 use crate::flight::{Fifo, Handle};
 use crate::network::{Event, Fate, Leaving, Network, link_bytes};
 
@@ -30,6 +31,8 @@ pub struct Flow {
     sequence_numbers: PerSide<u32>,
     class: u16,
     initiator_side: LinkSide,
+    /// Whether the monitor makes a vector of it.
+    observed: bool,
     paths: PerSide<Path>,
     /// What the monitor saw, once it saw something.
     seen: Option<Box<Monitored>>,
@@ -121,9 +124,22 @@ impl Flow {
             sequence_numbers: PerSide { initiator: numbers.bits32(), acceptor: numbers.bits32() },
             class,
             initiator_side,
+            observed: config.monitor,
             paths: PerSide { initiator: path(Side::Initiator), acceptor: path(Side::Acceptor) },
             seen: None,
         }
+    }
+
+    /// The same; the monitor takes no note of it.
+    #[must_use]
+    pub fn unobserved(mut self) -> Flow {
+        self.observed = false;
+        self
+    }
+
+    /// Whether the monitor makes a vector of it.
+    pub fn is_observed(&self) -> bool {
+        self.observed
     }
 
     /// What it is called in results, and what its random numbers are drawn by.
@@ -144,9 +160,33 @@ impl Flow {
         }
     }
 
-    /// Which of `side`'s bytes have passed.
-    pub fn coverage_mut(&mut self, side: Side) -> &mut Coverage {
-        &mut self.paths[side].coverage
+    /// A packet of `sender` reached the bottleneck, which took it or not: payload bytes that never reached it before, and that
+    /// never passed it before. Datagrams are never sent again.
+    pub fn fresh_at_link(&mut self, sender: Side, segment: &Segment, taken: bool) -> (u32, u32) {
+        match segment.payload_bytes {
+            0 => (0, 0),
+            bytes if is_datagram(segment) => (bytes, if taken { bytes } else { 0 }),
+            bytes => {
+                let fresh = self.paths[sender].coverage.offer(segment.sequence, bytes, taken);
+                (fresh.offered, fresh.carried)
+            }
+        }
+    }
+
+    /// The same of a packet that waits there: payload bytes that never reached it before.
+    pub fn fresh_in_queue(&mut self, sender: Side, segment: &Segment) -> u32 {
+        match segment.payload_bytes {
+            bytes if bytes == 0 || is_datagram(segment) => bytes,
+            bytes => self.paths[sender].coverage.queue(segment.sequence, bytes),
+        }
+    }
+
+    /// A packet that waited goes on: payload bytes that never passed before.
+    pub fn fresh_behind_queue(&mut self, sender: Side, segment: &Segment) -> u32 {
+        match segment.payload_bytes {
+            bytes if bytes == 0 || is_datagram(segment) => bytes,
+            bytes => self.paths[sender].coverage.carry(segment.sequence, bytes),
+        }
     }
 
     /// Packets of `sender` that pass the monitor, which has not taken note of them.
@@ -229,7 +269,7 @@ impl Flow {
         now: Time,
         network: &mut Network<'_, R>,
     ) -> Option<Segment> {
-        if network.config.monitor {
+        if self.observed {
             self.observe(now, network);
         }
         let handle = network.packets.pop(&mut self.routes[sender].from_link)?;
@@ -455,7 +495,7 @@ impl Flow {
 
     /// Takes the packets still on their way out of the network when the run is cut at `end`.
     pub fn cut<R: Recorder>(&mut self, end: Time, network: &mut Network<'_, R>) {
-        if network.config.monitor {
+        if self.observed {
             self.observe(end, network);
         }
         for Path { rough, .. } in [&mut self.paths.initiator, &mut self.paths.acceptor] {

@@ -13,6 +13,7 @@
 //! | `flight` | packets on their way |
 //! | `flow` | the packets of two ends, what the monitor makes of them |
 //! | `connection` | one connection: its two ends |
+//! | `datagrams` | a flow of datagrams: its sender, its receiver |
 //! | `topology` | nodes, links, routes |
 //! | `network` | the links |
 //! | `meters` | queue samples, throughput, packets past the monitor |
@@ -27,6 +28,7 @@ pub mod topology;
 mod config;
 mod connection;
 mod coverage;
+mod datagrams;
 mod flight;
 mod flow;
 mod meters;
@@ -35,5 +37,6 @@ mod run;
 mod summary;
 
 pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Way};
-pub use run::{Classed, run};
-pub use summary::{ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Summary};
+pub use datagrams::DatagramFlow;
+pub use run::{Classed, Origin, run};
+pub use summary::{ClassCounts, ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Summary};

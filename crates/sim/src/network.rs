@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 
-use flowloom_core::path::{FlowTable, Link, LinkEvent, Offered, Passage, Policer};
+use flowloom_core::path::{FlowTable, FlowValues, Link, LinkEvent, Offered, Passage, Policer};
 use flowloom_core::queue;
 use flowloom_core::record::{DropReason, DropRecord, PacketKind, PacketRecord, Recorder, Traffic};
 use flowloom_core::rng::{Purpose, Stream};
@@ -11,9 +11,10 @@ use flowloom_core::tcp::Segment;
 use flowloom_core::time::Time;
 use flowloom_core::units::LINK_HEADER_BYTES;
 use flowloom_core::wire::Ecn;
-use flowloom_core::workload::{LinkSide, Side};
+use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
 use crate::config::{Config, ConfigError, LinkNumber};
+use crate::datagrams::is_datagram;
 use crate::events::EventQueue;
 use crate::flight::{Handle, Packets};
 use crate::flow::Flow;
@@ -121,12 +122,14 @@ pub struct Leaving {
     pub sender: Side,
 }
 
-/// Bytes of a segment on the link: payload, TCP options, 20 of TCP, 20 of IPv4 and 14 of Ethernet (methods C.6).
+/// Bytes of a packet on the link: payload, 20 of IPv4 and 14 of Ethernet (methods C.6); of a segment also 20 of TCP and its
+/// options, of a datagram 8 of UDP.
 ///
 /// Options are those of [`Segment::option_bytes`]: with window scaling alone a SYN takes 62 bytes, an acknowledgement 54, a
 /// full segment 1,514; with SACK and timestamps a SYN takes 74 and an acknowledgement 66.
 pub fn link_bytes(segment: &Segment) -> u32 {
-    segment.payload_bytes + segment.option_bytes() + 20 + 20 + LINK_HEADER_BYTES
+    let transport = if is_datagram(segment) { 8 } else { 20 + segment.option_bytes() };
+    segment.payload_bytes + transport + 20 + LINK_HEADER_BYTES
 }
 
 /// What becomes of a packet that reaches a link.
@@ -202,6 +205,20 @@ impl<'a, R: Recorder> Network<'a, R> {
         })
     }
 
+    /// The connection of `vector` is going to send its first packet at `now`: what rules drew for it, which is kept in the
+    /// flow table, if there is one.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn open(&mut self, now: Time, vector: &ConnectionVector) -> Result<PerSide<FlowValues>, R::Error> {
+        let values = self.config.rules.values(self.config.seed, vector);
+        if let Some(flows) = &mut self.flows {
+            let flow = flows.open(now, vector.id, values);
+            self.recorder.flow(vector.id, flow)?;
+        }
+        Ok(values)
+    }
+
     /// A packet of `connection` reaches a link at `now`. If the link drops it, it is recorded and forgotten.
     ///
     /// # Errors
@@ -224,16 +241,11 @@ impl<'a, R: Recorder> Network<'a, R> {
         let outcome = conforms.and_then(|()| hop.link.offer(now, packet));
         let mut carried = 0;
         if link.is_bottleneck() {
-            let mut offered = 0;
-            if segment.payload_bytes > 0 {
-                let coverage = flow.coverage_mut(sender);
-                if let Ok(Offered::Queued) = outcome {
-                    offered = coverage.queue(segment.sequence, segment.payload_bytes);
-                } else {
-                    let fresh = coverage.offer(segment.sequence, segment.payload_bytes, outcome.is_ok());
-                    (offered, carried) = (fresh.offered, fresh.carried);
-                }
-            }
+            let offered;
+            (offered, carried) = match outcome {
+                Ok(Offered::Queued) => (flow.fresh_in_queue(sender, &segment), 0),
+                _ => flow.fresh_at_link(sender, &segment, outcome.is_ok()),
+            };
             self.directions[from as usize].offered.add(kind, bytes);
             self.throughput.offered(from, now, traffic(bytes, offered));
         } else {
@@ -257,10 +269,7 @@ impl<'a, R: Recorder> Network<'a, R> {
     /// in `passage`.
     pub fn start(&mut self, link: LinkNumber, handle: Handle, sender: Side, flow: &mut Flow, passage: &Passage) {
         let segment = self.packets.get(handle).segment;
-        let carried = match segment.payload_bytes {
-            length if length > 0 && link.is_bottleneck() => flow.coverage_mut(sender).carry(segment.sequence, length),
-            _ => 0,
-        };
+        let carried = if link.is_bottleneck() { flow.fresh_behind_queue(sender, &segment) } else { 0 };
         self.pass(link, handle, sender, flow, passage, carried);
     }
 
@@ -319,7 +328,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             tap.add(self.accepted, record);
         }
         self.accepted += 1;
-        if self.config.monitor {
+        if flow.is_observed() {
             self.packets.push_passing(flow.passing_mut(sender), handle);
         }
     }
@@ -337,7 +346,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         flow: &mut Flow,
         reason: DropReason,
     ) -> Result<(), R::Error> {
-        if !link.is_bottleneck() && self.config.monitor {
+        if !link.is_bottleneck() && flow.is_observed() {
             // It may have passed the monitor before.
             flow.observe(time, self);
         }

@@ -5,14 +5,16 @@ use std::ops::ControlFlow;
 
 use flowloom_core::model::Placed;
 use flowloom_core::path::PathDelays;
-use flowloom_core::record::{Outcome, Recorder};
+use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Protocol, Side};
 
 use crate::config::{Config, ConfigError, LinkNumber};
 use crate::connection::Connection;
+use crate::datagrams::Stream;
+use crate::flow::Flow;
 use crate::network::{Event, Network};
-use crate::summary::{Progress, RunError, Summary};
+use crate::summary::{ClassCounts, Progress, RunError, Summary};
 
 /// Events between two reports of progress: some tens of milliseconds.
 const PROGRESS_EVERY: u64 = 1 << 16;
@@ -28,21 +30,43 @@ pub struct Classed {
     pub vector: ConnectionVector,
     /// Its class.
     pub class: u16,
-    /// It was in progress when the run began (methods M.4).
-    pub in_progress: bool,
+    /// Where it comes from.
+    pub origin: Origin,
 }
 
-/// The first class.
-impl From<ConnectionVector> for Classed {
-    fn from(vector: ConnectionVector) -> Classed {
-        Classed { vector, class: 0, in_progress: false }
+/// Where a connection comes from, which decides what is recorded of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The workload: a [`ConnectionRecord`](flowloom_core::record::ConnectionRecord), its epochs, and what the monitor made
+    /// of it.
+    Workload {
+        /// It was in progress when the run began (methods M.4).
+        in_progress: bool,
+    },
+    /// A source beside it: a [`SourceRecord`](flowloom_core::record::SourceRecord).
+    Source {
+        /// When its initiator stops that sends without end, after what its vector says.
+        endless_until: Option<Time>,
+    },
+}
+
+impl Origin {
+    pub(crate) fn is_workload(self) -> bool {
+        matches!(self, Origin::Workload { .. })
     }
 }
 
-/// The first class.
+/// Of the workload, in the first class.
+impl From<ConnectionVector> for Classed {
+    fn from(vector: ConnectionVector) -> Classed {
+        Placed { vector, in_progress: false }.into()
+    }
+}
+
+/// Of the workload, in the first class.
 impl From<Placed> for Classed {
     fn from(Placed { vector, in_progress }: Placed) -> Classed {
-        Classed { vector, class: 0, in_progress }
+        Classed { vector, class: 0, origin: Origin::Workload { in_progress } }
     }
 }
 
@@ -72,9 +96,10 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
         connections: Vec::new(),
         vacant: Vec::new(),
         active: 0,
-        summary: Summary::default(),
+        summary: Summary { classes: vec![ClassCounts::default(); config.classes.len()], ..Summary::default() },
         now: Time::ZERO,
     };
+    simulation.start_datagrams()?;
     simulation.advance_workload()?;
     let cut = Time::ZERO + config.window + config.drain;
     while !simulation.is_over() {
@@ -98,13 +123,35 @@ struct Simulation<'a, V, R> {
     workload: Workload<V>,
     /// Vectors whose [`Event::Start`] is pending, in the order of these: by the time of the SYN and in order of reading.
     within_reach: BTreeMap<(Time, u64), Classed>,
-    /// Connections by slot. An event of a slot whose connection ended is a wake-up that nobody needs any more; what
+    /// Connections and flows of datagrams by slot. An event of a slot whose connection ended is a wake-up that nobody needs any more; what
     /// finds another connection there wakes it early, which changes nothing.
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<Occupant>>,
     vacant: Vec<u32>,
     active: u64,
     summary: Summary,
     now: Time,
+}
+
+/// What is in a slot.
+enum Occupant {
+    Connection(Connection),
+    Datagrams(Box<Stream>),
+}
+
+impl Occupant {
+    fn flow(&self) -> &Flow {
+        match self {
+            Occupant::Connection(connection) => connection.flow(),
+            Occupant::Datagrams(stream) => stream.flow(),
+        }
+    }
+
+    fn flow_mut(&mut self) -> &mut Flow {
+        match self {
+            Occupant::Connection(connection) => connection.flow_mut(),
+            Occupant::Datagrams(stream) => stream.flow_mut(),
+        }
+    }
 }
 
 struct Workload<V> {
@@ -153,8 +200,14 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
             Event::Overtaking { sender, .. } => {
                 connection.flow_mut().arrive_early(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
             }
-            Event::Delivery { sender, .. } => connection.deliver(slot, sender, now, &mut self.network),
-            Event::Timer { side, .. } => connection.wake(slot, side, now, &mut self.network),
+            Event::Delivery { sender, .. } => match connection {
+                Occupant::Connection(connection) => connection.deliver(slot, sender, now, &mut self.network),
+                Occupant::Datagrams(stream) => stream.deliver(slot, sender, now, &mut self.network),
+            },
+            Event::Timer { side, .. } => match connection {
+                Occupant::Connection(connection) => connection.wake(slot, side, now, &mut self.network),
+                Occupant::Datagrams(stream) => stream.wake(slot, side, now, &mut self.network),
+            },
         }
         if connection.flow().is_over() {
             self.remove(slot)?;
@@ -178,9 +231,9 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
     /// Schedules the SYN of the vector that is within reach, and reads the next.
     fn reach(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
         let Some(classed) = self.workload.next.take() else { return Ok(()) };
-        let (vector, class) = (&classed.vector, classed.class);
+        let Classed { vector, class, .. } = &classed;
         let config = self.network.config;
-        let delays = PathDelays::new(vector, config.placement, config.propagation(class), config.unknown_rtt)
+        let delays = PathDelays::new(vector, config.placement, config.propagation(*class), config.unknown_rtt)
             .with(&config.rules.values(config.seed, vector));
         let lead = delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD);
         let syn = vector.start.before(lead).max(now);
@@ -193,22 +246,40 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
     fn start(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
         let Some((_, classed)) = self.within_reach.pop_first() else { return Ok(()) };
         let config = self.network.config;
-        let (vector, id) = (&classed.vector, classed.vector.id);
-        let values = config.rules.values(config.seed, vector);
-        if let Some(flows) = &mut self.network.flows {
-            let flow = flows.open(now, id, values);
-            self.network.recorder.flow(id, flow).map_err(RunError::Recorder)?;
-        }
+        let values = self.network.open(now, &classed.vector).map_err(RunError::Recorder)?;
+        self.summary.classes[usize::from(classed.class)].flows.started += 1;
+        self.summary.connections.started += u64::from(classed.origin.is_workload());
         let mut connection = Connection::new(classed, now, config, &values);
-        let slot = self.vacant.pop().unwrap_or_else(|| {
+        let slot = self.slot();
+        connection.start(slot, now, &mut self.network);
+        self.connections[slot as usize] = Some(Occupant::Connection(connection));
+        Ok(())
+    }
+
+    /// Lets the flows of datagrams wait for their first.
+    fn start_datagrams(&mut self) -> Result<(), RunError<W, R::Error>> {
+        for params in &self.network.config.datagrams {
+            let class = usize::from(params.class);
+            let Some(counts) = self.summary.classes.get_mut(class) else {
+                return Err(ConfigError::Way { class }.into());
+            };
+            counts.flows.started += 1;
+            let values = self.network.open(Time::ZERO, &params.vector()).map_err(RunError::Recorder)?;
+            let mut stream = Stream::new(params, self.network.config, &values);
+            let slot = self.slot();
+            stream.start(slot, Time::ZERO, &mut self.network);
+            self.connections[slot as usize] = Some(Occupant::Datagrams(Box::new(stream)));
+        }
+        Ok(())
+    }
+
+    /// A slot for one more.
+    fn slot(&mut self) -> u32 {
+        self.active += 1;
+        self.vacant.pop().unwrap_or_else(|| {
             self.connections.push(None);
             u32::try_from(self.connections.len() - 1).expect("fewer than 2^32 connections at once")
-        });
-        connection.start(slot, now, &mut self.network);
-        self.connections[slot as usize] = Some(connection);
-        self.active += 1;
-        self.summary.connections.started += 1;
-        Ok(())
+        })
     }
 
     /// Whether nothing is left to happen.
@@ -246,20 +317,25 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
 
     /// Records a connection that ended and frees its slot.
     fn remove(&mut self, slot: u32) -> Result<(), RunError<W, R::Error>> {
-        if let Some(connection) = self.connections[slot as usize].take() {
+        if let Some(occupant) = self.connections[slot as usize].take() {
             if let Some(flows) = &mut self.network.flows {
-                flows.remove(connection.flow().id());
+                flows.remove(occupant.flow().id());
             }
-            let outcome = connection.finish(self.network.recorder).map_err(RunError::Recorder)?;
-            self.count(outcome);
+            let counts = &mut self.summary.classes[usize::from(occupant.flow().class())];
+            let recorder = &mut *self.network.recorder;
+            match occupant {
+                Occupant::Connection(connection) => {
+                    let (origin, outcome) = connection.finish(counts, recorder).map_err(RunError::Recorder)?;
+                    if origin.is_workload() {
+                        self.summary.connections.add(outcome);
+                    }
+                }
+                Occupant::Datagrams(stream) => stream.finish(counts, recorder).map_err(RunError::Recorder)?,
+            }
             self.vacant.push(slot);
             self.active -= 1;
         }
         Ok(())
-    }
-
-    fn count(&mut self, outcome: Outcome) {
-        self.summary.connections.add(outcome);
     }
 
     fn progress(&self) -> Progress {

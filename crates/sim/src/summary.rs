@@ -1,7 +1,7 @@
 //! What a run came to, and why one could not.
 
 use flowloom_core::path::LinkStatistics;
-use flowloom_core::record::{Outcome, PacketKind};
+use flowloom_core::record::{ConnectionRecord, Outcome, PacketKind, SourceRecord};
 use flowloom_core::time::Time;
 
 use crate::config::ConfigError;
@@ -11,6 +11,8 @@ use crate::config::ConfigError;
 pub struct Summary {
     /// Connections by how they ended.
     pub connections: ConnectionCounts,
+    /// The same and more by class, in the order of [`Config::classes`](crate::Config::classes), flows of sources too.
+    pub classes: Vec<ClassCounts>,
     /// The bottleneck from left to right and from right to left.
     pub directions: [Direction; 2],
     /// The other links, in the order of [`Config::links`](crate::Config::links).
@@ -53,6 +55,47 @@ impl ConnectionCounts {
             Outcome::Reset => self.reset += 1,
             Outcome::Unfinished => self.unfinished += 1,
         }
+    }
+}
+
+/// What the connections and flows of a class came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ClassCounts {
+    /// By how they ended; of datagrams: whether the source got to its end.
+    pub flows: ConnectionCounts,
+    /// Payload bytes that arrived at acceptors; of TCP each once and in order.
+    pub to_acceptors_bytes: u64,
+    /// The same at initiators.
+    pub to_initiators_bytes: u64,
+    /// TCP segments sent again.
+    pub retransmissions: u64,
+    /// TCP retransmission timeouts.
+    pub timeouts: u64,
+    /// Datagrams sent.
+    pub sent_datagrams: u64,
+    /// Datagrams that arrived.
+    pub received_datagrams: u64,
+}
+
+impl ClassCounts {
+    /// Counts a flow of a source that ended.
+    pub(crate) fn add(&mut self, record: &SourceRecord) {
+        self.flows.add(record.outcome);
+        self.to_acceptors_bytes += record.received_bytes;
+        self.retransmissions += record.retransmissions.unwrap_or(0);
+        self.timeouts += record.timeouts.unwrap_or(0);
+        self.sent_datagrams += record.sent_packets.unwrap_or(0);
+        self.received_datagrams += record.received_packets.unwrap_or(0);
+    }
+
+    /// Counts a connection that ended.
+    pub(crate) fn add_connection(&mut self, record: &ConnectionRecord) {
+        let [to_acceptor, to_initiator] = record.delivered_bytes;
+        self.flows.add(record.outcome);
+        self.to_acceptors_bytes += to_acceptor;
+        self.to_initiators_bytes += to_initiator;
+        self.retransmissions += record.retransmissions;
+        self.timeouts += record.timeouts;
     }
 }
 

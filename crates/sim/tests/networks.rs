@@ -37,8 +37,7 @@ fn tandem(before: &LinkConfig, bottleneck: &LinkConfig, behind: &LinkConfig) -> 
 
 fn simulate_classed(vectors: &[(ConnectionVector, u16)], config: &Config) -> (Summary, Log) {
     let mut log = Log::default();
-    let vectors =
-        vectors.iter().cloned().map(|(vector, class)| Ok::<_, ()>(Classed { vector, class, in_progress: false }));
+    let vectors = vectors.iter().cloned().map(|(vector, class)| Ok::<_, ()>(Classed { class, ..vector.into() }));
     let summary = run(vectors, config, &mut log, |_| ControlFlow::Continue(())).unwrap();
     (summary, log)
 }
@@ -143,8 +142,9 @@ fn ways_that_lead_nowhere_are_refused() {
     assert!(refused(vec![way(&[])]));
     assert!(refused(vec![way(&[THERE, number(0)])]), "there is no such link");
     assert!(refused(vec![way(&[THERE, THERE])]));
+    assert!(refused(vec![way(&[BACK])]), "packets from the left would count as from the right");
     assert!(!refused(vec![way(&[THERE])]));
-    let classed = Classed { vector: exchange(1, at(0), 1, 1), class: 1, in_progress: false };
+    let classed = Classed { class: 1, ..exchange(1, at(0), 1, 1).into() };
     let outcome = run([Ok::<_, ()>(classed)], &Config::new(Rate::UNLIMITED, ms(1)), &mut Log::default(), |_| {
         ControlFlow::Continue(())
     });

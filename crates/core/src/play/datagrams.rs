@@ -279,11 +279,9 @@ mod tests {
     #[test]
     fn keeps_the_calling_contract() {
         let exponential = |millis: f64| Distribution::new(Law::Exponential { mean: millis * 1e6 }).unwrap();
-        for pacing in [
-            Pacing::Constant,
-            Pacing::Poisson,
-            Pacing::OnOff { on: exponential(30.0), off: exponential(50.0) },
-        ] {
+        for pacing in
+            [Pacing::Constant, Pacing::Poisson, Pacing::OnOff { on: exponential(30.0), off: exponential(50.0) }]
+        {
             let once = [(Time::ZERO, ())];
             contract::check(|| DatagramSource::new(params(pacing.clone()), 1, 1), &once, Duration::from_secs(2));
         }

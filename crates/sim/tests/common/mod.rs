@@ -18,6 +18,7 @@ pub struct Log {
     pub bins: Vec<ThroughputBin>,
     pub drops: Vec<DropRecord>,
     pub packets: Vec<PacketRecord>,
+    pub sources: Vec<SourceRecord>,
     pub without_packets: bool,
 }
 
@@ -47,6 +48,11 @@ impl Recorder for Log {
 
     fn dropped(&mut self, record: DropRecord) -> Result<(), Infallible> {
         self.drops.push(record);
+        Ok(())
+    }
+
+    fn source(&mut self, record: &SourceRecord) -> Result<(), Infallible> {
+        self.sources.push(record.clone());
         Ok(())
     }
 

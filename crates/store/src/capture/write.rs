@@ -12,6 +12,10 @@ use super::detect::PCAP_NANOSECONDS;
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
 const TCP: usize = 20;
+const UDP: usize = 8;
+/// Protocol numbers in IP headers.
+const TCP_NUMBER: u8 = 6;
+const UDP_NUMBER: u8 = 17;
 /// The longest options that a header has room for.
 const MOST_OPTIONS: usize = 40;
 const SNAP_LENGTH: usize = ETHERNET + IPV4 + TCP + MOST_OPTIONS;
@@ -30,7 +34,8 @@ const HOST_BITS: u32 = 17;
 const MOST_CONNECTIONS: u64 = 1 << 32;
 
 /// Writes packets as a pcap file with nanosecond time stamps that any analyser opens: Ethernet, IPv4 and TCP headers
-/// without payload (each record is cut behind its headers and states the full length).
+/// without payload (each record is cut behind its headers and states the full length); a packet without any TCP flag is a
+/// datagram of UDP.
 ///
 /// Connection `c` runs between host `c mod 2^17` on the left, numbered from 10.0.0.1, and the host of the same number
 /// on the right, numbered from 172.16.0.1; the initiator's port is 32,768 + `c` / 2^17 and the acceptor's is 1,023. So
@@ -38,7 +43,7 @@ const MOST_CONNECTIONS: u64 = 1 << 32;
 /// ends, 02:00:00:00:00:01 left and 02:00:00:00:00:02 right.
 ///
 /// IP checksums are valid. The TCP checksum covers the payload, which does not exist: it is 0 in packets that have
-/// one and valid in those without.
+/// one and valid in those without. That of UDP is 0: there is none (RFC 768).
 ///
 /// The writer does not buffer: give it a [`std::io::BufWriter`]. [`PcapWriter::finish`] flushes it.
 pub struct PcapWriter<W: Write> {
@@ -101,14 +106,15 @@ fn frame(packet: &PacketRecord, out: &mut [u8]) -> (usize, u32) {
         Side::Initiator => (initiator_port, ACCEPTOR_PORT),
         Side::Acceptor => (ACCEPTOR_PORT, initiator_port),
     };
+    let is_datagram = packet.flags == 0;
     let (options, option_bytes) = options(packet);
-    let headers = IPV4 + TCP + option_bytes;
+    let headers = IPV4 + if is_datagram { UDP } else { TCP + option_bytes };
     let ip_length = (headers as u32).saturating_add(packet.payload_bytes);
 
     let (ethernet, rest) = out.split_at_mut(ETHERNET);
     ethernet.copy_from_slice(&[2, 0, 0, 0, 0, macs[0], 2, 0, 0, 0, 0, macs[1], 0x08, 0x00]);
 
-    let (ip, tcp) = rest.split_at_mut(IPV4);
+    let (ip, transport) = rest.split_at_mut(IPV4);
     // A packet above 64 KiB, as segmentation offload makes them, has no length of its own.
     let total_length = u16::try_from(ip_length).unwrap_or(0);
     ip[0] = 0x45;
@@ -116,16 +122,21 @@ fn frame(packet: &PacketRecord, out: &mut [u8]) -> (usize, u32) {
     ip[2..4].copy_from_slice(&total_length.to_be_bytes());
     ip[6] = 0x40; // don't fragment
     ip[8] = 64; // time to live
-    ip[9] = 6; // TCP
+    ip[9] = if is_datagram { UDP_NUMBER } else { TCP_NUMBER };
     ip[12..16].copy_from_slice(&source.to_be_bytes());
     ip[16..20].copy_from_slice(&destination.to_be_bytes());
     let checksum = !sum(0, ip);
     ip[10..12].copy_from_slice(&checksum.to_be_bytes());
 
+    transport[..2].copy_from_slice(&source_port.to_be_bytes());
+    transport[2..4].copy_from_slice(&destination_port.to_be_bytes());
+    if is_datagram {
+        let length = u16::try_from(ip_length.saturating_sub(IPV4 as u32)).unwrap_or(0);
+        transport[4..6].copy_from_slice(&length.to_be_bytes());
+        return (ETHERNET + headers, ip_length);
+    }
     let tcp_bytes = TCP + option_bytes;
-    let tcp = &mut tcp[..tcp_bytes];
-    tcp[..2].copy_from_slice(&source_port.to_be_bytes());
-    tcp[2..4].copy_from_slice(&destination_port.to_be_bytes());
+    let tcp = &mut transport[..tcp_bytes];
     tcp[4..8].copy_from_slice(&packet.sequence.to_be_bytes());
     tcp[8..12].copy_from_slice(&packet.acknowledgement.to_be_bytes());
     tcp[12] = ((tcp_bytes / 4) as u8) << 4;
@@ -134,7 +145,7 @@ fn frame(packet: &PacketRecord, out: &mut [u8]) -> (usize, u32) {
     tcp[TCP..].copy_from_slice(&options[..option_bytes]);
     if packet.payload_bytes == 0 {
         // The pseudo header (RFC 9293 section 3.1): addresses, protocol, length.
-        let pseudo = sum(sum(0, &ip[12..20]), &[0, 6, 0, tcp_bytes as u8]);
+        let pseudo = sum(sum(0, &ip[12..20]), &[0, TCP_NUMBER, 0, tcp_bytes as u8]);
         let checksum = !sum(pseudo, tcp);
         tcp[16..18].copy_from_slice(&checksum.to_be_bytes());
     }

@@ -1,0 +1,157 @@
+//! Flows of datagrams beside the workload: one end sends whatever becomes of them, the other takes note of what arrives.
+
+use flowloom_core::path::{FlowValues, PathDelays};
+use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams};
+use flowloom_core::record::{Outcome, Recorder, SourceRecord};
+use flowloom_core::tcp::Segment;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Protocol, Side};
+
+use crate::config::Config;
+use crate::flow::{Flow, Identifiers};
+use crate::network::Network;
+use crate::summary::ClassCounts;
+
+/// A flow of datagrams of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatagramFlow {
+    /// Its number, which no connection has and no other flow.
+    pub id: u64,
+    /// Its class: a place in [`Config::classes`].
+    pub class: u16,
+    /// The side of the bottleneck that its sender is on.
+    pub from: LinkSide,
+    /// What the way to the other end and back would take without any waiting; half of it each way.
+    pub rtt: Duration,
+    /// What is sent when.
+    pub datagrams: Datagrams,
+}
+
+impl DatagramFlow {
+    /// As rules and paths take it.
+    pub(crate) fn vector(&self) -> ConnectionVector {
+        ConnectionVector {
+            id: self.id,
+            protocol: Protocol::Udp,
+            start: self.datagrams.start,
+            initiator_side: self.from,
+            stated_rtt: Some(self.rtt),
+            ..ConnectionVector::default()
+        }
+    }
+}
+
+/// The packet that carries a datagram: a segment without any flag, which TCP has none of.
+fn packed(datagram: Datagram) -> Segment {
+    Segment {
+        sequence: datagram.number,
+        acknowledgement: datagram.sent.as_nanos(),
+        payload_bytes: datagram.bytes,
+        ..Segment::default()
+    }
+}
+
+/// Whether a packet carries a datagram.
+pub fn is_datagram(segment: &Segment) -> bool {
+    segment.flags.0 == 0
+}
+
+fn unpacked(segment: &Segment) -> Datagram {
+    Datagram { number: segment.sequence, sent: Time::from_nanos(segment.acknowledgement), bytes: segment.payload_bytes }
+}
+
+/// A flow of datagrams under way.
+#[derive(Debug)]
+pub struct Stream {
+    flow: Flow,
+    source: DatagramSource,
+    sink: DatagramSink,
+    began: Time,
+    rtt: Duration,
+    last: Option<Time>,
+}
+
+impl Stream {
+    /// The flow, with the values that rules drew for it; it has to be [started](Self::start).
+    pub fn new(params: &DatagramFlow, config: &Config, values: &PerSide<FlowValues>) -> Stream {
+        let &DatagramFlow { id, class, from, rtt, ref datagrams } = params;
+        let delays = PathDelays::new(&params.vector(), config.placement, config.propagation(class), rtt).with(values);
+        let identifiers = Identifiers { id, initiator_side: from, class };
+        let stop = datagrams.stop.min(Time::ZERO + config.window);
+        Stream {
+            flow: Flow::new(identifiers, config, &delays, values).unobserved(),
+            source: DatagramSource::new(Datagrams { stop, ..datagrams.clone() }, config.seed, id),
+            sink: DatagramSink::default(),
+            began: datagrams.start,
+            rtt: delays.rtt(),
+            last: None,
+        }
+    }
+
+    /// Its packets.
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    /// Its packets, to be moved.
+    pub fn flow_mut(&mut self) -> &mut Flow {
+        &mut self.flow
+    }
+
+    /// Waits for the first datagram.
+    pub fn start<R: Recorder>(&mut self, slot: u32, now: Time, network: &mut Network<'_, R>) {
+        self.flow.set_timer(slot, Side::Initiator, self.source.next_timeout(), now, network);
+    }
+
+    /// The sender's wake-up rings.
+    pub fn wake<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
+        if !self.flow.rings(side, now) {
+            return;
+        }
+        self.source.handle_timeout(now);
+        while let Some(datagram) = self.source.poll() {
+            self.flow.send(slot, side, packed(datagram), now, network);
+        }
+        self.flow.set_timer(slot, side, self.source.next_timeout(), now, network);
+    }
+
+    /// The first packet on its way from its last link reaches the other end.
+    pub fn deliver<R: Recorder>(&mut self, slot: u32, sender: Side, now: Time, network: &mut Network<'_, R>) {
+        if let Some(segment) = self.flow.receive(slot, sender, now, network) {
+            self.sink.handle_datagram(now, unpacked(&segment));
+            self.last = Some(now);
+        }
+    }
+
+    /// Hands what it was to the recorder, and counts it.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn finish<R: Recorder>(self, counts: &mut ClassCounts, recorder: &mut R) -> Result<(), R::Error> {
+        let (sent_packets, sent_bytes) = self.source.sent();
+        let outcome = match self.source.next_timeout() {
+            None => Outcome::Completed,
+            Some(_) => Outcome::Unfinished,
+        };
+        let record = SourceRecord {
+            id: self.flow.id(),
+            class: self.flow.class(),
+            protocol: Protocol::Udp,
+            from: self.flow.link_side(Side::Initiator),
+            start: self.began,
+            last: self.last,
+            outcome,
+            rtt: self.rtt,
+            sent_bytes,
+            received_bytes: self.sink.bytes,
+            sent_packets: Some(sent_packets),
+            received_packets: Some(self.sink.packets),
+            late_packets: Some(self.sink.late),
+            delays: self.sink.delays,
+            retransmissions: None,
+            timeouts: None,
+        };
+        counts.add(&record);
+        recorder.source(&record)
+    }
+}

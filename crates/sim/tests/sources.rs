@@ -1,0 +1,209 @@
+//! Sources beside the workload: exact times, laws, and what is recorded of them.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::*;
+use flowloom_core::model::Distribution;
+use flowloom_core::path::{Impairments, LinkStatistics, LossModel, Reorder, Reordering};
+use flowloom_core::play::{Datagrams, Pacing};
+use flowloom_core::queue::Discipline;
+use flowloom_core::record::*;
+use flowloom_core::tcp::congestion::{Algorithm, CubicParameters};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::{Limit, Probability};
+use flowloom_core::workload::*;
+use flowloom_sim::*;
+
+/// `payload` bytes every `gap`, for ten seconds.
+fn datagrams(pacing: Pacing, gap: Duration, payload: u32) -> Datagrams {
+    let payload = Distribution::constant(payload.into()).unwrap();
+    Datagrams { pacing, gap, payload, start: at(0), stop: at(10_000) }
+}
+
+fn flow(id: u64, from: LinkSide, datagrams: Datagrams) -> DatagramFlow {
+    DatagramFlow { id, class: 0, from, rtt: ms(30), datagrams }
+}
+
+fn network(rate: &str, packets: u64, datagrams: Vec<DatagramFlow>) -> Config {
+    let mut config = Config::new(rate.parse().unwrap(), ms(20_000));
+    config.bottleneck.queue = Discipline::DropTail(Limit::Packets(packets));
+    config.datagrams = datagrams;
+    config
+}
+
+/// A bulk transfer from the left, of so many bytes or until then.
+fn bulk(id: u64, start: Time, class: u16, bytes: Option<u64>, until: Time) -> Classed {
+    let adus: Vec<_> = bytes.iter().map(|bytes| (Side::Initiator, *bytes, Duration::ZERO)).collect();
+    let vector = match bytes {
+        Some(_) => vector(id, start, Pattern::Sequential, &adus),
+        None => ConnectionVector { adus: Vec::new(), ..exchange(id, start, 1, 1) },
+    };
+    let origin = Origin::Source { endless_until: bytes.is_none().then_some(until) };
+    Classed { vector, class, origin }
+}
+
+fn simulate_all(classed: Vec<Classed>, config: &Config) -> (Summary, Log) {
+    let mut log = Log::default();
+    let summary = run(classed.into_iter().map(Ok::<_, ()>), config, &mut log, |_| ControlFlow::Continue(()));
+    (summary.unwrap(), log)
+}
+
+/// 1,000 bytes every 10 ms over 1 Mbit/s: 1,042 bytes on the link take 8.336 ms, and half of the round trip is 15 ms.
+#[test]
+fn datagrams_at_a_constant_rate_below_the_links_take_the_same_time_each() {
+    let config = network("1mbit", 10, vec![flow(7, LinkSide::Left, datagrams(Pacing::Constant, ms(10), 1_000))]);
+    let (summary, log) = simulate(&[], &config);
+    let delay = ms(15) + Duration::from_micros(8_336);
+    let [record] = &log.sources[..] else { panic!("{:?}", log.sources) };
+    let delays = record.delays.unwrap();
+    assert_eq!((delays.min, delays.mean, delays.max, delays.jitter), (delay, delay, delay, Duration::ZERO));
+    assert_eq!(
+        (record.sent_packets, record.received_packets, record.late_packets),
+        (Some(1_000), Some(1_000), Some(0))
+    );
+    assert_eq!((record.sent_bytes, record.received_bytes), (1_000_000, 1_000_000));
+    assert_eq!((record.outcome, record.last), (Outcome::Completed, Some(at(9_990) + delay)));
+    assert_eq!(
+        summary.directions[0].carried,
+        PacketCounts { data: 1_000, bytes: 1_042_000, ..PacketCounts::default() }
+    );
+    assert_eq!(summary.directions[1].offered.total(), 0);
+    let carried: u64 = log.bins.iter().map(|bin| bin.carried.payload_bytes).sum();
+    assert_eq!(carried, 1_000_000, "goodput");
+    assert!(log.connections.is_empty() && summary.connections.started == 0);
+    let class = summary.classes[0];
+    assert_eq!((class.flows.completed, class.to_acceptors_bytes, class.sent_datagrams), (1, 1_000_000, 1_000));
+    let packet = log.packets[0];
+    assert_eq!((packet.flags, packet.payload_bytes, packet.connection), (0, 1_000, 7));
+}
+
+/// Twice what the link carries: it is busy from the first packet to the last, and what is not delivered was dropped.
+#[test]
+fn what_a_link_cannot_carry_is_dropped_and_counted() {
+    for (queue, name) in [
+        (Discipline::DropTail(Limit::Packets(5)), "at arrival"),
+        (Discipline::HeadDrop(Limit::Packets(5)), "at departure"),
+    ] {
+        let flows = vec![flow(7, LinkSide::Right, datagrams(Pacing::Constant, Duration::from_micros(4_168), 1_000))];
+        let mut config = network("1mbit", 5, flows);
+        config.bottleneck.queue = queue;
+        let (summary, log) = simulate(&[], &config);
+        let record = &log.sources[0];
+        let dropped = log.drops.len() as u64;
+        let (sent, received) = (record.sent_packets.unwrap(), record.received_packets.unwrap());
+        assert_eq!((sent, sent), (2_400, received + dropped), "{name}");
+        // One leaves each 8.336 ms, from the first arrival at 15 ms to 10 s.
+        assert!((1_199..=1_206).contains(&received), "{name}: {received}");
+        assert!(log.drops.iter().all(|drop| drop.kind == PacketKind::Data && drop.connection == 7), "{name}");
+        let carried: u64 = log.bins.iter().map(|bin| bin.carried.payload_bytes).sum();
+        assert_eq!(carried, 1_000 * received, "{name}");
+        assert_eq!(summary.directions[1].offered.total(), sent, "{name}");
+    }
+}
+
+/// M/D/1 at four fifths of the link: packets wait two service times on average, 1.6 of them at a time.
+#[test]
+fn poisson_datagrams_make_the_queue_of_theory() {
+    let service = Duration::from_micros(8_336);
+    let gap = Duration::from_micros(10_420);
+    let mut config = network("1mbit", 100_000, Vec::new());
+    config.window = Duration::from_secs(30_000);
+    let poisson = Datagrams { stop: Time::ZERO + config.window, ..datagrams(Pacing::Poisson, gap, 1_000) };
+    config.datagrams = vec![flow(1, LinkSide::Left, poisson)];
+    (config.queue_every, config.throughput_every) = (ms(10_000), ms(1_000));
+    let mut log = Log { without_packets: true, ..Log::default() };
+    let none: [Result<ConnectionVector, ()>; 0] = [];
+    let summary = run(none, &config, &mut log, |_| ControlFlow::Continue(())).unwrap();
+    let wait = log.sources[0].delays.unwrap().mean - ms(15) - service;
+    let ratio = wait.as_secs_f64() / service.as_secs_f64();
+    assert!((1.96..2.04).contains(&ratio), "{ratio}");
+    let statistics: &LinkStatistics = &summary.directions[0].link;
+    assert!((1.57..1.63).contains(&statistics.mean_packets()), "{}", statistics.mean_packets());
+}
+
+#[test]
+fn bulk_transfers_share_a_link_and_end() {
+    let config = network("10mbit", 60, Vec::new());
+    let until = at(15_000);
+    let flows =
+        vec![bulk(1, at(0), 0, None, until), bulk(2, at(0), 0, None, until), bulk(3, at(100), 0, Some(50_000), until)];
+    let (summary, log) = simulate_all(flows, &config);
+    assert!(log.connections.is_empty() && summary.connections.started == 0);
+    assert_eq!((summary.classes[0].flows.started, summary.classes[0].flows.completed), (3, 3));
+    let received = |id| log.sources.iter().find(|record| record.id == id).unwrap().received_bytes;
+    assert_eq!(received(3), 50_000);
+    let both = received(1) + received(2);
+    // 1,460 of 1,514 bytes are payload; slow start overshoots, which takes some of 15 s.
+    let most = 15.2 * 10e6 / 8.0 * 1_460.0 / 1_514.0;
+    assert!((0.85 * most..most).contains(&(both as f64)), "{both} of {most}");
+    let last = log.sources.iter().filter_map(|record| record.last).max().unwrap();
+    assert!(last > until && last < until + ms(400), "what was written goes out: {last:?}");
+    assert!(
+        log.sources.iter().all(|record| record.protocol == Protocol::Tcp && record.sent_bytes == record.received_bytes)
+    );
+}
+
+/// A CUBIC class beside a NewReno one on a long path, where they differ; and the workload is recorded apart.
+#[test]
+fn each_class_has_its_own_congestion_control() {
+    let mut config = network("100mbit", 100, Vec::new());
+    config.window = ms(60_000);
+    config.classes.push(config.classes[0].clone());
+    config.classes[1].tcp.congestion = Algorithm::Cubic(CubicParameters::default());
+    let until = at(60_000);
+    let alone = |class| {
+        let (summary, _) = simulate_all(vec![bulk(9, at(0), class, None, until)], &config);
+        (summary.classes[0].to_acceptors_bytes, summary.classes[1].to_acceptors_bytes)
+    };
+    let (reno, cubic) = (alone(0), alone(1));
+    assert!(reno.1 == 0 && cubic.0 == 0);
+    assert!(cubic.1 as f64 > 1.15 * reno.0 as f64, "{cubic:?} {reno:?}");
+    let mixed = vec![Classed::from(exchange(1, at(0), 100, 10_000)), bulk(9, at(0), 1, None, until)];
+    let (summary, log) = simulate_all(mixed, &config);
+    assert_eq!((log.connections.len(), log.sources.len()), (1, 1));
+    assert_eq!((summary.connections.started, summary.connections.completed), (1, 1));
+    assert_eq!(summary.classes[0].to_initiators_bytes, 10_000);
+    assert_eq!(log.sources[0].class, 1);
+}
+
+#[test]
+fn what_the_path_loses_doubles_or_moves_shows_at_the_receiver() {
+    let mut config = network("10mbit", 100, vec![flow(5, LinkSide::Left, datagrams(Pacing::Constant, ms(1), 100))]);
+    let share = |share| Probability::new(share).unwrap();
+    config.path[0] = Impairments {
+        loss: LossModel::Bernoulli(share(0.1)),
+        duplicate: share(0.05),
+        reorder: Some(Reorder { share: share(0.02), gap: 1, manner: Reordering::Late(ms(3)) }),
+        ..Impairments::default()
+    };
+    let (summary, log) = simulate(&[], &config);
+    let record = &log.sources[0];
+    let (sent, received) = (record.sent_packets.unwrap(), record.received_packets.unwrap());
+    assert_eq!(sent, 10_000);
+    assert_eq!(received + log.drops.len() as u64, sent + summary.directions[0].duplicated);
+    assert!((900..1_100).contains(&log.drops.len()));
+    // A copy, a packet that was held back; not one in between that was lost.
+    assert!((480..720).contains(&record.late_packets.unwrap()), "{:?}", record.late_packets);
+}
+
+/// Cut in the middle: nothing is lost from the accounts, which the run itself checks.
+#[test]
+fn sources_that_are_cut_say_so() {
+    let onoff = Pacing::OnOff { on: Distribution::constant(3e8).unwrap(), off: Distribution::constant(1e8).unwrap() };
+    let mut config = network("1mbit", 20, vec![flow(5, LinkSide::Left, datagrams(onoff, ms(2), 500))]);
+    config.window = ms(2_000);
+    config.drain = Duration::ZERO;
+    let (summary, log) = simulate_all(vec![bulk(9, at(0), 0, None, Time::MAX)], &config);
+    assert_eq!(
+        log.sources.iter().filter(|record| record.outcome == Outcome::Unfinished).count(),
+        1,
+        "the bulk transfer"
+    );
+    assert_eq!(summary.classes[0].flows, ConnectionCounts { started: 2, completed: 1, unfinished: 1, reset: 0 });
+    assert!(summary.directions[0].in_flight > 0);
+    let record = log.sources.iter().find(|record| record.id == 5).unwrap();
+    // 150 datagrams in each 400 ms.
+    assert_eq!(record.sent_packets, Some(750));
+}
