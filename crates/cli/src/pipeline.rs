@@ -9,7 +9,8 @@ use std::thread::ScopedJoinHandle;
 
 use flowloom_core::path::Flow;
 use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin,
+    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, SourceRecord, ThroughputBin,
+    WindowRecord,
 };
 use flowloom_core::workload::ConnectionVector;
 use flowloom_sim::{RunError, Summary};
@@ -135,6 +136,8 @@ struct Batch {
     throughput: Vec<ThroughputBin>,
     drops: Vec<DropRecord>,
     flows: Vec<(u64, Flow)>,
+    sources: Vec<SourceRecord>,
+    windows: Vec<WindowRecord>,
     packets: Vec<PacketRecord>,
     weight: usize,
 }
@@ -157,6 +160,8 @@ impl Batch {
         self.throughput.drain(..).try_for_each(|bin| recorder.throughput(bin))?;
         self.drops.drain(..).try_for_each(|record| recorder.dropped(record))?;
         self.flows.drain(..).try_for_each(|(connection, flow)| recorder.flow(connection, &flow))?;
+        self.sources.drain(..).try_for_each(|record| recorder.source(&record))?;
+        self.windows.drain(..).try_for_each(|record| recorder.window(&record))?;
         self.packets.drain(..).try_for_each(|packet| recorder.packet(&packet))?;
         self.weight = 0;
         Ok(())
@@ -215,6 +220,16 @@ impl Recorder for Behind {
 
     fn flow(&mut self, connection: u64, flow: &Flow) -> Result<(), Unrecorded> {
         self.batch.flows.push((connection, *flow));
+        self.added(1)
+    }
+
+    fn source(&mut self, record: &SourceRecord) -> Result<(), Unrecorded> {
+        self.batch.sources.push(record.clone());
+        self.added(1)
+    }
+
+    fn window(&mut self, record: &WindowRecord) -> Result<(), Unrecorded> {
+        self.batch.windows.push(*record);
         self.added(1)
     }
 

@@ -5,7 +5,8 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin,
+    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, SourceRecord, ThroughputBin,
+    WindowRecord,
 };
 use flowloom_core::workload::ConnectionVector;
 use flowloom_store::capture::PcapWriter;
@@ -80,6 +81,14 @@ impl Recorder for Recording {
 
     fn dropped(&mut self, record: DropRecord) -> Result<(), Unrecorded> {
         self.writer.dropped(record).map_err(Unrecorded::from)
+    }
+
+    fn source(&mut self, record: &SourceRecord) -> Result<(), Unrecorded> {
+        self.writer.source(record).map_err(Unrecorded::from)
+    }
+
+    fn window(&mut self, record: &WindowRecord) -> Result<(), Unrecorded> {
+        self.writer.window(record).map_err(Unrecorded::from)
     }
 
     fn packet(&mut self, packet: &PacketRecord) -> Result<(), Unrecorded> {

@@ -2,6 +2,8 @@
 
 use crate::path::Flow;
 use crate::play::Delays;
+use crate::tcp::Phase;
+use crate::tcp::congestion::WindowCause;
 use crate::time::{Duration, Time};
 use crate::wire::Ecn;
 use crate::workload::{ConnectionVector, LinkSide, Protocol, Side};
@@ -22,6 +24,8 @@ pub enum Outcome {
 pub struct ConnectionRecord {
     /// The vector's id.
     pub id: u64,
+    /// Its class of connections.
+    pub class: u16,
     /// When the SYN was sent.
     pub start: Time,
     /// How it ended.
@@ -92,6 +96,31 @@ pub struct SourceRecord {
     pub retransmissions: Option<u64>,
     /// TCP retransmission timeouts, both ends.
     pub timeouts: Option<u64>,
+}
+
+/// A change of what a TCP sender lets itself have in flight, and why. Changes within one event are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowRecord {
+    /// When.
+    pub time: Time,
+    /// Whose.
+    pub connection: u64,
+    /// The sending end.
+    pub side: Side,
+    /// What changed the window last.
+    pub cause: WindowCause,
+    /// What loss recovery is doing.
+    pub phase: Phase,
+    /// The congestion window, in bytes.
+    pub window_bytes: u32,
+    /// The slow start threshold, in bytes; `None` before there is one.
+    pub threshold_bytes: Option<u32>,
+    /// Bytes sent and not acknowledged.
+    pub in_flight_bytes: u64,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub smoothed_rtt: Option<Duration>,
+    /// Retransmission timeout, backed off where it was.
+    pub timeout: Duration,
 }
 
 /// Why a packet disappeared. Nothing disappears without one of these.
@@ -379,6 +408,14 @@ pub trait Recorder {
         Ok(())
     }
 
+    /// A sender's window changed; called for connections that are traced.
+    ///
+    /// # Errors
+    /// The recorder's.
+    fn window(&mut self, _record: &WindowRecord) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// A packet passed the monitor; called only if [`Self::wants_packets`].
     fn packet(&mut self, packet: &PacketRecord) -> Result<(), Self::Error>;
 
@@ -418,6 +455,10 @@ impl<R: Recorder + ?Sized> Recorder for &mut R {
 
     fn source(&mut self, record: &SourceRecord) -> Result<(), R::Error> {
         (**self).source(record)
+    }
+
+    fn window(&mut self, record: &WindowRecord) -> Result<(), R::Error> {
+        (**self).window(record)
     }
 
     fn packet(&mut self, packet: &PacketRecord) -> Result<(), R::Error> {

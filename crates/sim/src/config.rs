@@ -1,5 +1,6 @@
 //! What a simulated experiment is.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use flowloom_core::model::{ReplayModel, Waits};
@@ -15,6 +16,7 @@ use flowloom_core::workload::LinkSide;
 
 use crate::datagrams::DatagramFlow;
 use crate::events::Implementation;
+use crate::run::Origin;
 
 /// Connections on both sides of a link, each with its own delay to it; other links may stand before and behind it.
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub struct Config {
     pub seed: u64,
     /// Whether the packets at the monitor are made into vectors again (methods M.1). Costs time and memory.
     pub monitor: bool,
+    /// Which senders' windows are traced.
+    pub traced: Traced,
     /// Longest silence within an ADU at the monitor (methods A.5.2); that of the extraction to compare with.
     pub quiet: Duration,
     /// What the event queue is made of; nothing depends on it but time.
@@ -156,6 +160,31 @@ impl Way {
     }
 }
 
+/// Connections whose congestion windows are traced, both ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Traced {
+    /// None.
+    #[default]
+    None,
+    /// Those of sources beside the workload.
+    Sources,
+    /// These.
+    Connections(BTreeSet<u64>),
+    /// All.
+    All,
+}
+
+impl Traced {
+    pub(crate) fn includes(&self, id: u64, origin: Origin) -> bool {
+        match self {
+            Traced::None => false,
+            Traced::Sources => !origin.is_workload(),
+            Traced::Connections(ids) => ids.contains(&id),
+            Traced::All => true,
+        }
+    }
+}
+
 /// What connections have in common.
 #[derive(Clone, Debug)]
 pub struct Class {
@@ -201,6 +230,7 @@ impl Config {
             throughput_every: Duration::from_millis(1),
             seed: 1,
             monitor: true,
+            traced: Traced::None,
             quiet: Duration::from_millis(500),
             events: Implementation::Wheel,
         }

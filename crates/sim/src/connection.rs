@@ -2,13 +2,13 @@
 
 use flowloom_core::path::{FlowValues, PathDelays};
 use flowloom_core::play::{Action, EpochTimes, Player, Script};
-use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder, SourceRecord};
-use flowloom_core::tcp::congestion::Setup;
-use flowloom_core::tcp::{Endpoint, Limits};
+use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder, SourceRecord, WindowRecord};
+use flowloom_core::tcp::congestion::{Setup, Window};
+use flowloom_core::tcp::{Endpoint, Limits, Phase, Snapshot};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, PerSide, Protocol, Side};
 
-use crate::config::Config;
+use crate::config::{Config, Traced};
 use crate::flow::{Flow, Identifiers};
 use crate::network::Network;
 use crate::run::{Classed, Origin};
@@ -49,6 +49,9 @@ struct Cold {
     started: Time,
     rtt: Duration,
     origin: Origin,
+    is_traced: bool,
+    /// The window, the threshold and the phase of each end that were traced last.
+    traced: PerSide<Option<(u32, u32, Phase)>>,
 }
 
 impl Connection {
@@ -103,7 +106,15 @@ impl Connection {
             first_data: None,
             last_data: None,
             closed: None,
-            cold: Box::new(Cold { epochs: Vec::new(), started: now, rtt: delays.rtt(), vector, origin }),
+            cold: Box::new(Cold {
+                epochs: Vec::new(),
+                started: now,
+                rtt: delays.rtt(),
+                is_traced: config.traced.includes(vector.id, origin),
+                traced: PerSide::default(),
+                vector,
+                origin,
+            }),
         }
     }
 
@@ -147,7 +158,7 @@ impl Connection {
             self.ends[side].player.handle_peer_closed(now, &self.script);
             self.act(slot, side, now, network);
         }
-        self.set_timer(slot, side, now, network);
+        self.settle(slot, side, now, network);
     }
 
     /// `side`'s wake-up rings.
@@ -161,13 +172,46 @@ impl Connection {
         self.act(slot, side, now, network);
         self.ends[side].player.handle_timeout(now);
         self.act(slot, side, now, network);
-        self.set_timer(slot, side, now, network);
+        self.settle(slot, side, now, network);
+    }
+
+    /// Makes sure `side` is woken in time, after something happened to it.
+    fn settle<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
+        // Mostly nothing is traced, and then what is cold is not looked at.
+        if network.config.traced != Traced::None && self.cold.is_traced {
+            self.trace(side, now, network);
+        }
+        self.flow.set_timer(slot, side, self.ends[side].deadline(), now, network);
+    }
+
+    /// Takes note of the window of `side` if it has changed.
+    #[cold]
+    fn trace<R: Recorder>(&mut self, side: Side, now: Time, network: &mut Network<'_, R>) {
+        let endpoint = &self.ends[side].endpoint;
+        let Snapshot { in_flight, threshold, timeout, phase, .. } = endpoint.snapshot();
+        let window_bytes = endpoint.congestion_window();
+        let state = Some((window_bytes, threshold, phase));
+        if !endpoint.is_established() || std::mem::replace(&mut self.cold.traced[side], state) == state {
+            return;
+        }
+        network.windows.push(WindowRecord {
+            time: now,
+            connection: self.flow.id(),
+            side,
+            cause: endpoint.window_cause(),
+            phase,
+            window_bytes,
+            threshold_bytes: Some(threshold).filter(|threshold| *threshold < Window::MAX),
+            in_flight_bytes: in_flight,
+            smoothed_rtt: endpoint.smoothed_rtt(),
+            timeout,
+        });
     }
 
     /// Sends the SYN.
     pub fn start<R: Recorder>(&mut self, slot: u32, now: Time, network: &mut Network<'_, R>) {
         self.transmit(slot, Side::Initiator, now, network);
-        self.set_timer(slot, Side::Initiator, now, network);
+        self.settle(slot, Side::Initiator, now, network);
     }
 
     /// Does what the program at `side` wants, until it wants nothing.
@@ -182,11 +226,6 @@ impl Connection {
             }
             self.transmit(slot, side, now, network);
         }
-    }
-
-    /// Makes sure `side` is woken in time.
-    fn set_timer<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
-        self.flow.set_timer(slot, side, self.ends[side].deadline(), now, network);
     }
 
     /// Sends what `side` has to send, and tells the program at it of new data that went out; [`Self::act`] must follow.
@@ -220,6 +259,7 @@ impl Connection {
         let sum =
             |count: fn(&Endpoint) -> u32| Side::BOTH.iter().map(|&s| u64::from(count(&self.ends[s].endpoint))).sum();
         let record = ConnectionRecord {
+            class: self.flow.class(),
             id: self.flow.id(),
             start: self.cold.started,
             outcome: self.outcome(),

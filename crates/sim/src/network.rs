@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 
 use flowloom_core::path::{FlowTable, FlowValues, Link, LinkEvent, Offered, Passage, Policer};
 use flowloom_core::queue;
-use flowloom_core::record::{DropReason, DropRecord, PacketKind, PacketRecord, Recorder, Traffic};
+use flowloom_core::record::{DropReason, DropRecord, PacketKind, PacketRecord, Recorder, Traffic, WindowRecord};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::Time;
@@ -83,8 +83,10 @@ pub struct Network<'a, R> {
     pub directions: [Direction; 2],
     /// Present if there are rules.
     pub flows: Option<FlowTable>,
-    /// Packets that a loss model took since [`Network::report_losses`].
+    /// Packets that a loss model took since [`Network::report`].
     lost: Vec<DropRecord>,
+    /// Windows that changed since then.
+    pub windows: Vec<WindowRecord>,
     /// By number, the two directions of the bottleneck first.
     hops: Vec<Hop>,
     /// A link that decides at departure may have something to say.
@@ -197,6 +199,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             hops: (0..2 + config.links.len() as u16).map(hop).collect::<Result<_, _>>()?,
             flows: (!config.rules.is_empty()).then(FlowTable::default),
             lost: Vec::new(),
+            windows: Vec::new(),
             polling: false,
             sampler: QueueSampler::new(config.queue_every),
             throughput: ThroughputMeter::new(config.throughput_every),
@@ -369,11 +372,12 @@ impl<'a, R: Recorder> Network<'a, R> {
         self.lost.push(DropRecord { time, connection, from, kind, bytes, reason: DropReason::Loss, link: None });
     }
 
-    /// Records what loss models took. To be called after every event.
+    /// Records what loss models took, and windows that changed. To be called after every event.
     ///
     /// # Errors
     /// The recorder's.
-    pub fn report_losses(&mut self) -> Result<(), R::Error> {
+    pub fn report(&mut self) -> Result<(), R::Error> {
+        self.windows.drain(..).try_for_each(|record| self.recorder.window(&record))?;
         self.lost.drain(..).try_for_each(|record| self.recorder.dropped(record))
     }
 

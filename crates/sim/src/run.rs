@@ -133,6 +133,7 @@ struct Simulation<'a, V, R> {
 }
 
 /// What is in a slot.
+#[expect(clippy::large_enum_variant, reason = "nearly all are connections, which every event reads")]
 enum Occupant {
     Connection(Connection),
     Datagrams(Box<Stream>),
@@ -166,7 +167,7 @@ struct Workload<V> {
 impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulation<'_, V, R> {
     fn serve(&mut self, now: Time, event: Event) -> Result<(), RunError<W, R::Error>> {
         self.happen(now, event)?;
-        self.network.report_losses().map_err(RunError::Recorder)?;
+        self.network.report().map_err(RunError::Recorder)?;
         while let Some((slot, handle, link, event)) = self.network.poll() {
             let Some(connection) = &mut self.connections[slot as usize] else { continue };
             connection

@@ -10,7 +10,8 @@ use flowloom_core::path::{Impairments, LinkStatistics, LossModel, Reorder, Reord
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::queue::Discipline;
 use flowloom_core::record::*;
-use flowloom_core::tcp::congestion::{Algorithm, CubicParameters};
+use flowloom_core::tcp::Phase;
+use flowloom_core::tcp::congestion::{Algorithm, CubicParameters, WindowCause};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Probability};
 use flowloom_core::workload::*;
@@ -206,4 +207,39 @@ fn sources_that_are_cut_say_so() {
     let record = log.sources.iter().find(|record| record.id == 5).unwrap();
     // 150 datagrams in each 400 ms.
     assert_eq!(record.sent_packets, Some(750));
+}
+
+/// A bulk transfer from slow start over a loss to the end of recovery; the workload beside it is not traced.
+#[test]
+fn windows_are_traced_with_their_causes() {
+    let mut config = network("10mbit", 30, Vec::new());
+    config.classes[0].tcp.delayed_ack = None;
+    let until = at(5_000);
+    let mixed = || vec![Classed::from(exchange(1, at(0), 100, 200_000)), bulk(9, at(0), 0, None, until)];
+    let (untraced, log) = simulate_all(mixed(), &config);
+    assert!(log.windows.is_empty());
+    config.traced = Traced::Sources;
+    let (summary, log) = simulate_all(mixed(), &config);
+    assert_eq!(summary, untraced, "looking changes nothing");
+    assert!(
+        log.windows.iter().all(|record| record.connection == 9) && log.windows.is_sorted_by_key(|record| record.time)
+    );
+    let sender: Vec<&WindowRecord> = log.windows.iter().filter(|record| record.side == Side::Initiator).collect();
+    let mut causes: Vec<WindowCause> = sender.iter().map(|record| record.cause).collect();
+    causes.dedup();
+    assert_eq!(causes[..3], [WindowCause::Initial, WindowCause::SlowStart, WindowCause::Loss], "{causes:?}");
+    assert!(causes.contains(&WindowCause::Avoidance));
+    let initial = sender[0];
+    assert_eq!((initial.window_bytes, initial.threshold_bytes, initial.phase), (3 * 1_460, None, Phase::Open));
+    // Slow start: each acknowledgement of a segment opens the window by one.
+    let slow: Vec<u32> = sender.iter().skip(1).take(20).map(|record| record.window_bytes).collect();
+    assert!(slow.iter().zip(4..).all(|(bytes, segments)| *bytes == segments * 1_460), "{slow:?}");
+    let lost = sender.iter().position(|record| record.cause == WindowCause::Loss).unwrap();
+    assert_eq!(sender[lost].phase, Phase::Recovery);
+    let half = sender[lost].threshold_bytes.unwrap();
+    assert!((sender[lost - 1].in_flight_bytes / 2).abs_diff(half.into()) < 3 * 1_460);
+    config.traced = Traced::Connections([1].into());
+    let (_, log) = simulate_all(mixed(), &config);
+    assert!(!log.windows.is_empty() && log.windows.iter().all(|record| record.connection == 1));
+    assert!(log.windows.iter().any(|record| record.side == Side::Acceptor));
 }

@@ -186,12 +186,17 @@ fn loopback_shows_every_packet_once() {
         let server = thread::spawn(move || serve(&listener, CONNECTIONS));
         ask(address, CONNECTIONS);
         server.join().expect("the server");
+        let counted = || {
+            let sent = std::fs::read_to_string("/proc/thread-self/net/dev").expect("counters");
+            let line = sent.lines().find_map(|line| line.trim().strip_prefix("lo:")).expect("lo");
+            line.split_whitespace().nth(1).expect("received packets").parse::<usize>().expect("a number")
+        };
+        // The kernel may still be closing connections.
+        let before = counted();
         let (kept, finished, facts) = running.end();
         check(&finished, &facts);
-        let sent = std::fs::read_to_string("/proc/thread-self/net/dev").expect("counters");
-        let line = sent.lines().find_map(|line| line.trim().strip_prefix("lo:")).expect("lo");
-        let packets = line.split_whitespace().nth(1).expect("received packets");
-        assert_eq!(kept.len().to_string(), packets, "what the interface counted");
+        let after = counted();
+        assert!((before..=after).contains(&kept.len()), "{} kept, {before} to {after} counted", kept.len());
         assert!(kept.iter().all(|packet| packet.from.is_none()), "both ends are here");
         assert!(kept.iter().all(|packet| packet.bytes.len() <= 256 && packet.bytes.len() as u32 <= packet.length));
         assert!(kept.iter().any(|packet| packet.length > 1_000), "the length on the wire, not that captured");

@@ -104,6 +104,16 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
+fn a_packet_without_flags_is_a_datagram() {
+    let bytes = write(&[PacketRecord { flags: 0, sequence: 7, payload_bytes: 1_000, ..packet() }]);
+    let mut captures = open(&[&bytes[..]], Options::default()).expect("opens");
+    let packet = captures.next_packet().expect("reads").expect("a packet");
+    let Ok(Parsed::Datagram(datagram)) = packet.decode(&mut Decoder::default()) else { panic!("{packet:?}") };
+    assert_eq!((datagram.payload_bytes, datagram.link_bytes, packet.wire_length), (1_000, 1_042, 1_042));
+    assert_eq!((datagram.source.port, datagram.destination.port), (32_768, 1_023));
+}
+
+#[test]
 fn addresses_are_those_documented() {
     let with = |connection| segments(&write(&[PacketRecord { connection, ..packet() }]))[0].1;
     for (connection, left, right, port) in [
@@ -187,7 +197,7 @@ proptest! {
     #[test]
     fn any_packet_is_read_back(
         seconds in any::<u32>(), nanos in 0..1_000_000_000u64, connection in any::<u32>(), initiator in any::<bool>(),
-        left in any::<bool>(), sequence in any::<u32>(), acknowledgement in any::<u32>(), flags in 0..64u8,
+        left in any::<bool>(), sequence in any::<u32>(), acknowledgement in any::<u32>(), flags in 1..64u8,
         window in any::<u16>(), payload_bytes in 0..10_000_000u32, mss in any::<Option<u16>>(),
         window_scale in proptest::option::of(0..=14u8),
     ) {

@@ -37,6 +37,7 @@ fn vector() -> ConnectionVector {
 
 fn record(vector: &ConnectionVector, outcome: Outcome) -> ConnectionRecord {
     ConnectionRecord {
+        class: 0,
         id: vector.id,
         start: vector.start,
         outcome,
@@ -271,6 +272,7 @@ fn connection() -> impl Strategy<Value = (ConnectionVector, ConnectionRecord, Op
                 }
             }
             let record = ConnectionRecord {
+                class: 0,
                 id,
                 start,
                 outcome,

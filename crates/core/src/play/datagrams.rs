@@ -146,7 +146,7 @@ pub struct DatagramSink {
 }
 
 /// One-way delays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delays {
     /// The shortest.
     pub min: Duration,

@@ -62,7 +62,7 @@ pub fn workloads() -> Vec<Vec<u8>> {
 }
 
 /// The files of a run folder.
-pub const RUN_FILES: [&str; 10] = [
+pub const RUN_FILES: [&str; 12] = [
     "run.json",
     "host.json",
     "index.json",
@@ -73,6 +73,8 @@ pub const RUN_FILES: [&str; 10] = [
     "throughput.parquet",
     "active.parquet",
     "drops.parquet",
+    "sources.parquet",
+    "tcp_trace.parquet",
 ];
 
 /// The files of a run of one connection, made once.
@@ -85,6 +87,7 @@ fn run() -> &'static [(String, Vec<u8>)] {
         let mut writer = RunWriter::create(&path, options).expect("a run folder");
         let (vector, at) = (vectors().remove(0), |ms| Time::ZERO + Duration::from_millis(ms));
         let record = ConnectionRecord {
+            class: 0,
             id: vector.id,
             start: vector.start,
             outcome: Outcome::Completed,

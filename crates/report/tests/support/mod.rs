@@ -123,6 +123,7 @@ impl MadeUp {
         let last = monitor.data_span().unwrap().last;
         let bytes = [monitor.bytes(Side::Initiator), monitor.bytes(Side::Acceptor)];
         let record = ConnectionRecord {
+            class: 0,
             id,
             start,
             outcome: if unfinished { Outcome::Unfinished } else { Outcome::Completed },

@@ -19,6 +19,7 @@ pub struct Log {
     pub drops: Vec<DropRecord>,
     pub packets: Vec<PacketRecord>,
     pub sources: Vec<SourceRecord>,
+    pub windows: Vec<WindowRecord>,
     pub without_packets: bool,
 }
 
@@ -53,6 +54,11 @@ impl Recorder for Log {
 
     fn source(&mut self, record: &SourceRecord) -> Result<(), Infallible> {
         self.sources.push(record.clone());
+        Ok(())
+    }
+
+    fn window(&mut self, record: &WindowRecord) -> Result<(), Infallible> {
+        self.windows.push(*record);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use flowloom_core::record::{DropRecord, QueueSample};
+use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord};
 use flowloom_core::time::Duration;
 use serde_json::{Map, Value};
 
@@ -113,6 +113,10 @@ impl RunFolder {
         active: ActiveRow;
         /// Dropped packets, by time.
         drops: DropRecord;
+        /// Flows of sources beside the workload, in the order they ended.
+        sources: SourceRecord;
+        /// Changes of congestion windows, by time.
+        tcp_trace: WindowRecord;
     }
 
     fn table<R: Row>(&self) -> Result<TableReader<R>, FileError> {

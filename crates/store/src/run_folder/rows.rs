@@ -3,9 +3,14 @@
 //! Column names carry the unit (`start_ns`); the structs hold the unit in the type. Times count from the start
 //! of the run, which is the first packet of the original.
 
-use flowloom_core::record::{DropReason, DropRecord, Outcome, PacketKind, QueueSample, Traffic};
+use flowloom_core::play::Delays;
+use flowloom_core::record::{
+    DropReason, DropRecord, Outcome, PacketKind, QueueSample, SourceRecord, Traffic, WindowRecord,
+};
+use flowloom_core::tcp::Phase;
+use flowloom_core::tcp::congestion::WindowCause;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{LinkSide, Pattern, Side};
+use flowloom_core::workload::{LinkSide, Pattern, Protocol, Side};
 
 use crate::table::{Column, Row, Text, column};
 
@@ -69,6 +74,8 @@ impl Text for ActivePoint {
 pub struct ConnectionRow {
     /// The vector's id.
     pub id: u64,
+    /// Its class of connections: its place in `classes` of `run.json`.
+    pub class: u16,
     /// Start in the original, at which the replay schedules it.
     pub start: Time,
     /// Sequential or concurrent.
@@ -127,6 +134,7 @@ impl Row for ConnectionRow {
     fn blank() -> ConnectionRow {
         ConnectionRow {
             id: 0,
+            class: 0,
             start: Time::ZERO,
             pattern: Pattern::Sequential,
             complete: false,
@@ -158,6 +166,7 @@ impl Row for ConnectionRow {
     fn columns() -> Vec<Column<ConnectionRow>> {
         vec![
             column("id", |r: &Self| r.id, |r, v| r.id = v),
+            column("class", |r: &Self| r.class, |r, v| r.class = v),
             column("start_ns", |r: &Self| r.start, |r, v| r.start = v),
             column("pattern", |r: &Self| r.pattern, |r, v| r.pattern = v),
             column("complete", |r: &Self| r.complete, |r, v| r.complete = v),
@@ -392,6 +401,101 @@ impl Row for DropRecord {
             column("bytes", |r: &Self| r.bytes, |r, v| r.bytes = v),
             column("reason", |r: &Self| r.reason, |r, v| r.reason = v),
             column("link", |r: &Self| r.link, |r, v| r.link = v),
+        ]
+    }
+}
+
+/// Flows of sources beside the workload: `sources.parquet`.
+impl Row for SourceRecord {
+    const TABLE: &'static str = "sources";
+
+    fn blank() -> SourceRecord {
+        SourceRecord {
+            id: 0,
+            class: 0,
+            protocol: Protocol::Tcp,
+            from: LinkSide::Left,
+            start: Time::ZERO,
+            last: None,
+            outcome: Outcome::Unfinished,
+            rtt: Duration::ZERO,
+            sent_bytes: 0,
+            received_bytes: 0,
+            sent_packets: None,
+            received_packets: None,
+            late_packets: None,
+            delays: None,
+            retransmissions: None,
+            timeouts: None,
+        }
+    }
+
+    fn columns() -> Vec<Column<SourceRecord>> {
+        fn delays(row: &mut SourceRecord) -> &mut Delays {
+            row.delays.get_or_insert_default()
+        }
+        vec![
+            column("id", |r: &Self| r.id, |r, v| r.id = v),
+            column("class", |r: &Self| r.class, |r, v| r.class = v),
+            column("protocol", |r: &Self| r.protocol, |r, v| r.protocol = v),
+            column("from_side", |r: &Self| r.from, |r, v| r.from = v),
+            column("start_ns", |r: &Self| r.start, |r, v| r.start = v),
+            column("last_data_ns", |r: &Self| r.last, |r, v| r.last = v),
+            column("outcome", |r: &Self| r.outcome, |r, v| r.outcome = v),
+            column("path_rtt_ns", |r: &Self| r.rtt, |r, v| r.rtt = v),
+            column("sent_bytes", |r: &Self| r.sent_bytes, |r, v| r.sent_bytes = v),
+            column("received_bytes", |r: &Self| r.received_bytes, |r, v| r.received_bytes = v),
+            column("sent_packets", |r: &Self| r.sent_packets, |r, v| r.sent_packets = v),
+            column("received_packets", |r: &Self| r.received_packets, |r, v| r.received_packets = v),
+            column("late_packets", |r: &Self| r.late_packets, |r, v| r.late_packets = v),
+            column("delay_min_ns", |r: &Self| r.delays.map(|d| d.min), |r, v| set(v, |v| delays(r).min = v)),
+            column("delay_mean_ns", |r: &Self| r.delays.map(|d| d.mean), |r, v| set(v, |v| delays(r).mean = v)),
+            column("delay_max_ns", |r: &Self| r.delays.map(|d| d.max), |r, v| set(v, |v| delays(r).max = v)),
+            column("jitter_ns", |r: &Self| r.delays.map(|d| d.jitter), |r, v| set(v, |v| delays(r).jitter = v)),
+            column("retransmissions", |r: &Self| r.retransmissions, |r, v| r.retransmissions = v),
+            column("timeouts", |r: &Self| r.timeouts, |r, v| r.timeouts = v),
+        ]
+    }
+}
+
+/// Does something with a value that is not missing.
+fn set<T>(value: Option<T>, with: impl FnOnce(T)) {
+    if let Some(value) = value {
+        with(value);
+    }
+}
+
+/// Changes of congestion windows: `tcp_trace.parquet`.
+impl Row for WindowRecord {
+    const TABLE: &'static str = "tcp_trace";
+
+    fn blank() -> WindowRecord {
+        WindowRecord {
+            time: Time::ZERO,
+            connection: 0,
+            side: Side::Initiator,
+            cause: WindowCause::Initial,
+            phase: Phase::Open,
+            window_bytes: 0,
+            threshold_bytes: None,
+            in_flight_bytes: 0,
+            smoothed_rtt: None,
+            timeout: Duration::ZERO,
+        }
+    }
+
+    fn columns() -> Vec<Column<WindowRecord>> {
+        vec![
+            column("time_ns", |r: &Self| r.time, |r, v| r.time = v),
+            column("connection_id", |r: &Self| r.connection, |r, v| r.connection = v),
+            column("side", |r: &Self| r.side, |r, v| r.side = v),
+            column("cause", |r: &Self| r.cause, |r, v| r.cause = v),
+            column("phase", |r: &Self| r.phase, |r, v| r.phase = v),
+            column("window_bytes", |r: &Self| r.window_bytes, |r, v| r.window_bytes = v),
+            column("threshold_bytes", |r: &Self| r.threshold_bytes, |r, v| r.threshold_bytes = v),
+            column("in_flight_bytes", |r: &Self| r.in_flight_bytes, |r, v| r.in_flight_bytes = v),
+            column("smoothed_rtt_ns", |r: &Self| r.smoothed_rtt, |r, v| r.smoothed_rtt = v),
+            column("timeout_ns", |r: &Self| r.timeout, |r, v| r.timeout = v),
         ]
     }
 }

@@ -5,8 +5,8 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, Outcome, PacketRecord, QueueSample, Recorder, Series, ThroughputBin,
-    Traffic,
+    ConnectionRecord, DropRecord, EpochRecord, Outcome, PacketRecord, QueueSample, Recorder, Series, SourceRecord,
+    ThroughputBin, Traffic, WindowRecord,
 };
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Side, sum_of_known};
@@ -66,6 +66,8 @@ struct Tables {
     throughput: Table<ThroughputRow>,
     active: Table<ActiveRow>,
     drops: Table<DropRecord>,
+    sources: Table<SourceRecord>,
+    tcp_trace: Table<WindowRecord>,
 }
 
 /// An open table and its name for errors.
@@ -128,6 +130,8 @@ impl RunWriter {
             throughput: Table::create(path, open)?,
             active: Table::create(path, open)?,
             drops: Table::create(path, open)?,
+            sources: Table::create(path, open)?,
+            tcp_trace: Table::create(path, open)?,
         };
         Ok(RunWriter {
             target: target.to_owned(),
@@ -301,7 +305,7 @@ impl Drop for RunWriter {
 impl Tables {
     fn has_data(&self) -> bool {
         self.connections.writer.written() + self.queue.writer.written() + self.throughput.writer.written() > 0
-            || self.drops.writer.written() > 0
+            || self.drops.writer.written() + self.sources.writer.written() + self.tcp_trace.writer.written() > 0
     }
 
     fn finish(self, queue_interval: Duration) -> Result<(), FileError> {
@@ -311,7 +315,9 @@ impl Tables {
         self.queue.finish(&[(QUEUE_INTERVAL_KEY, queue_interval.as_nanos().to_string())])?;
         self.throughput.finish(&[])?;
         self.active.finish(&[])?;
-        self.drops.finish(&[])
+        self.drops.finish(&[])?;
+        self.sources.finish(&[])?;
+        self.tcp_trace.finish(&[])
     }
 
     /// Records epochs and ADUs of `vector` as seen at `point`. `cut` says whether the record ended inside the last one.
@@ -419,6 +425,14 @@ impl Recorder for RunWriter {
         self.record(|tables| tables.drops.write(record))
     }
 
+    fn source(&mut self, record: &SourceRecord) -> Result<(), RunFolderError> {
+        self.record(|tables| tables.sources.write(record.clone()))
+    }
+
+    fn window(&mut self, record: &WindowRecord) -> Result<(), RunFolderError> {
+        self.record(|tables| tables.tcp_trace.write(*record))
+    }
+
     fn packet(&mut self, _: &PacketRecord) -> Result<(), RunFolderError> {
         Ok(())
     }
@@ -439,6 +453,7 @@ fn connection_row(
         |side: Side| original.ends[side].segments.map(|seen| seen.lost_before.saturating_add(seen.repeated.lost()));
     ConnectionRow {
         id: original.id,
+        class: record.class,
         start: original.start,
         pattern: original.pattern,
         complete: original.complete,

@@ -7,6 +7,8 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use flowloom_core::record::{DropReason, Outcome, PacketKind};
+use flowloom_core::tcp::Phase;
+use flowloom_core::tcp::congestion::{BbrState, WindowCause};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, Evidence, InitiatorRule, LinkSide, Pattern, Protocol, Side};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -221,6 +223,74 @@ impl Text for PacketKind {
         &[("data", PacketKind::Data), ("ack", PacketKind::Ack), ("control", PacketKind::Control)];
 }
 
+impl Text for Phase {
+    const NAMES: &'static [(&'static str, Phase)] = &[
+        ("open", Phase::Open),
+        ("disorder", Phase::Disorder),
+        ("reduced", Phase::Reduced),
+        ("recovery", Phase::Recovery),
+        ("loss", Phase::Loss),
+    ];
+}
+
+/// The reasons of a user's own algorithm have one name, by which their numbers are lost.
+impl Value for WindowCause {
+    type Physical = ByteArrayType;
+    const TEXT: bool = true;
+
+    fn store(self) -> ByteArray {
+        ByteArray::from(Bytes::from_static(window_cause(self).as_bytes()))
+    }
+
+    fn load(stored: &ByteArray) -> Option<WindowCause> {
+        WINDOW_CAUSES.into_iter().find(|cause| window_cause(*cause).as_bytes() == stored.data())
+    }
+}
+
+const WINDOW_CAUSES: [WindowCause; 18] = [
+    WindowCause::Initial,
+    WindowCause::SlowStart,
+    WindowCause::Avoidance,
+    WindowCause::HyStart,
+    WindowCause::HyStartExit,
+    WindowCause::RenoFriendly,
+    WindowCause::Delay,
+    WindowCause::Loss,
+    WindowCause::Mark,
+    WindowCause::Timeout,
+    WindowCause::Recovered,
+    WindowCause::Restart,
+    WindowCause::Undone,
+    WindowCause::Bbr(BbrState::Startup),
+    WindowCause::Bbr(BbrState::Drain),
+    WindowCause::Bbr(BbrState::ProbeBandwidth),
+    WindowCause::Bbr(BbrState::ProbeRtt),
+    WindowCause::Custom(0),
+];
+
+fn window_cause(cause: WindowCause) -> &'static str {
+    match cause {
+        WindowCause::Initial => "initial",
+        WindowCause::SlowStart => "slow-start",
+        WindowCause::Avoidance => "avoidance",
+        WindowCause::HyStart => "hystart",
+        WindowCause::HyStartExit => "hystart-exit",
+        WindowCause::RenoFriendly => "reno-friendly",
+        WindowCause::Delay => "delay",
+        WindowCause::Loss => "loss",
+        WindowCause::Mark => "mark",
+        WindowCause::Timeout => "timeout",
+        WindowCause::Recovered => "recovered",
+        WindowCause::Restart => "restart",
+        WindowCause::Undone => "undone",
+        WindowCause::Bbr(BbrState::Startup) => "bbr-startup",
+        WindowCause::Bbr(BbrState::Drain) => "bbr-drain",
+        WindowCause::Bbr(BbrState::ProbeBandwidth) => "bbr-probe-bandwidth",
+        WindowCause::Bbr(BbrState::ProbeRtt) => "bbr-probe-rtt",
+        WindowCause::Custom(_) => "custom",
+    }
+}
+
 impl Text for DropReason {
     const NAMES: &'static [(&'static str, DropReason)] = &[
         ("queue-full", DropReason::QueueFull),
@@ -229,4 +299,18 @@ impl Text for DropReason {
         ("early", DropReason::Early),
         ("overflow", DropReason::Overflow),
     ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_come_back_by_their_names() {
+        for cause in WINDOW_CAUSES {
+            assert_eq!(WindowCause::load(&cause.store()), Some(cause));
+        }
+        assert_eq!(WindowCause::load(&WindowCause::Custom(7).store()), Some(WindowCause::Custom(0)));
+        assert_eq!(WindowCause::load(&ByteArray::from("none")), None);
+    }
 }
