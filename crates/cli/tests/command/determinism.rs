@@ -53,7 +53,7 @@ fn run_folders_are_the_same_whatever_the_threads_and_the_event_queue() {
             found
         };
         let usual = run(&["--jobs", "1"]);
-        assert_eq!(usual.len(), 32, "three folders of ten files, index.json and report.html");
+        assert_eq!(usual.len(), 38, "three folders of twelve files, index.json and report.html");
         // Two and four threads: seeds side by side; a thread is left for reading and writing with four.
         for options in [
             &["--jobs", "2"][..],
