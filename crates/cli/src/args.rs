@@ -466,9 +466,9 @@ pub struct Run {
     /// The simulator's event queue; results are the same with either
     #[arg(long, value_enum, default_value_t, hide = true)]
     pub event_queue: EventQueue,
-    /// Also write the packets that pass the monitor to link.pcap in the run folder
-    #[arg(long)]
-    pub pcap: bool,
+    /// Also write the packets at the bottleneck to link.pcap in the run folder, or those at the links named to link-NAME.pcap
+    #[arg(long, value_name = "LINK,...", num_args = 0.., require_equals = true, value_delimiter = ',')]
+    pub pcap: Option<Vec<String>>,
     /// How to read captures
     #[command(flatten)]
     pub capture: Capture,

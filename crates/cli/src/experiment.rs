@@ -31,7 +31,7 @@ mod topology;
 pub use path::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use queue::Queue;
 pub use tcp::Tcp;
-pub use topology::{Ends, Link, Part, Route, Shape, Topology};
+pub use topology::{Ends, Link, Pair, Part, Route, Shape, Topology};
 
 /// A quantity kept with the words the user chose, so that the resolved experiment reads as it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -352,6 +352,9 @@ pub struct Measure {
     pub queue_every: Quantity<Duration>,
     /// Width of throughput bins.
     pub throughput_every: Quantity<Duration>,
+    /// Links whose queues and throughput are measured beside the bottleneck's, by name; each with the link back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub monitor: Vec<String>,
 }
 
 impl Default for Measure {
@@ -362,6 +365,7 @@ impl Default for Measure {
             drain: Quantity::of("60s"),
             queue_every: Quantity::of("10ms"),
             throughput_every: Quantity::of("1ms"),
+            monitor: Vec::new(),
         }
     }
 }
@@ -442,7 +446,11 @@ impl Experiment {
             let number = index + 1;
             return Err(format!("network.delay-box rule {number} changes nothing: give it a delay, a loss or a rate"));
         }
-        self.network.shape()?;
+        let shape = self.network.shape()?;
+        self.measure.monitor.iter().try_for_each(|name| match shape.pair(name) {
+            Ok(_) => Ok(()),
+            Err(problem) => Err(format!("measure.monitor: {problem}")),
+        })?;
         if self.tcp.initial_window > 1_000 {
             return Err(format!("tcp.initial-window of {} segments is above 1000", self.tcp.initial_window));
         }

@@ -138,7 +138,7 @@ struct Batch {
     flows: Vec<(u64, Flow)>,
     sources: Vec<SourceRecord>,
     windows: Vec<WindowRecord>,
-    packets: Vec<PacketRecord>,
+    packets: Vec<(u16, PacketRecord)>,
     weight: usize,
 }
 
@@ -162,7 +162,7 @@ impl Batch {
         self.flows.drain(..).try_for_each(|(connection, flow)| recorder.flow(connection, &flow))?;
         self.sources.drain(..).try_for_each(|record| recorder.source(&record))?;
         self.windows.drain(..).try_for_each(|record| recorder.window(&record))?;
-        self.packets.drain(..).try_for_each(|packet| recorder.packet(&packet))?;
+        self.packets.drain(..).try_for_each(|(link, packet)| recorder.packet(link, &packet))?;
         self.weight = 0;
         Ok(())
     }
@@ -233,8 +233,8 @@ impl Recorder for Behind {
         self.added(1)
     }
 
-    fn packet(&mut self, packet: &PacketRecord) -> Result<(), Unrecorded> {
-        self.batch.packets.push(*packet);
+    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Unrecorded> {
+        self.batch.packets.push((link, *packet));
         self.added(1)
     }
 
@@ -290,7 +290,7 @@ mod tests {
             Ok(())
         }
 
-        fn packet(&mut self, _: &PacketRecord) -> Result<(), Unrecorded> {
+        fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), Unrecorded> {
             Ok(())
         }
 
@@ -300,7 +300,7 @@ mod tests {
     }
 
     fn sample(packets: u64) -> QueueSample {
-        QueueSample { time: Time::from_nanos(packets), from: LinkSide::Left, packets, bytes: packets }
+        QueueSample { time: Time::from_nanos(packets), link: 0, from: LinkSide::Left, packets, bytes: packets }
     }
 
     /// Vectors without an end.

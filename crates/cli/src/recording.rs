@@ -9,21 +9,25 @@ use flowloom_core::record::{
     WindowRecord,
 };
 use flowloom_core::workload::ConnectionVector;
+use flowloom_sim::LinkNumber;
 use flowloom_store::capture::PcapWriter;
 use flowloom_store::run_folder::{RunFolderError, RunWriter};
 
+use crate::experiment::Pair;
 use crate::failure::Failure;
 
-/// Records into the run folder and, if asked for, the packets at the monitor into a capture beside the tables.
+/// Records into the run folder and, if asked for, the packets at links into captures beside the tables.
 pub struct Recording {
     /// The run folder.
     pub writer: RunWriter,
-    /// The capture.
-    pub pcap: Option<LinkCapture>,
+    /// The captures.
+    pub captures: Vec<LinkCapture>,
 }
 
-/// A capture of the packets at the monitor.
+/// A capture of the packets at a link.
 pub struct LinkCapture {
+    /// Its numbers.
+    pair: Pair,
     path: PathBuf,
     writer: PcapWriter<BufWriter<File>>,
 }
@@ -33,13 +37,17 @@ pub struct LinkCapture {
 pub struct Unrecorded(pub Failure);
 
 impl LinkCapture {
-    /// Starts `link.pcap` in `folder`.
-    pub fn create(folder: &RunWriter) -> Result<LinkCapture, Failure> {
-        let path = folder.folder().join("link.pcap");
+    /// Starts the capture of a link in `folder`: `link.pcap` of the bottleneck, `link-NAME.pcap` of others.
+    pub fn create(folder: &RunWriter, pair: &Pair) -> Result<LinkCapture, Failure> {
+        let name = match pair.is_bottleneck() {
+            true => "link.pcap".to_owned(),
+            false => format!("link-{}.pcap", pair.name),
+        };
+        let path = folder.folder().join(name);
         let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", path.display()));
         let file = File::create_new(&path).map_err(cannot)?;
         let writer = PcapWriter::new(BufWriter::with_capacity(1 << 20, file)).map_err(cannot)?;
-        Ok(LinkCapture { path: path.clone(), writer })
+        Ok(LinkCapture { pair: pair.clone(), path, writer })
     }
 
     fn failure(&self, error: std::io::Error) -> Unrecorded {
@@ -48,11 +56,11 @@ impl LinkCapture {
 }
 
 impl Recording {
-    /// Completes the capture; the folder is still open.
+    /// Completes the captures; the folder is still open.
     pub fn finish(self) -> Result<RunWriter, Failure> {
-        if let Some(pcap) = self.pcap {
-            let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", pcap.path.display()));
-            pcap.writer.finish().and_then(|mut out| out.flush()).map_err(cannot)?;
+        for capture in self.captures {
+            let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", capture.path.display()));
+            capture.writer.finish().and_then(|mut out| out.flush()).map_err(cannot)?;
         }
         Ok(self.writer)
     }
@@ -91,18 +99,18 @@ impl Recorder for Recording {
         self.writer.window(record).map_err(Unrecorded::from)
     }
 
-    fn packet(&mut self, packet: &PacketRecord) -> Result<(), Unrecorded> {
-        match &mut self.pcap {
-            Some(pcap) => {
-                let written = pcap.writer.write(packet);
-                written.map_err(|error| pcap.failure(error))
+    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Unrecorded> {
+        match self.captures.iter_mut().find(|capture| capture.pair.holds(LinkNumber(link))) {
+            Some(capture) => {
+                let written = capture.writer.write(packet);
+                written.map_err(|error| capture.failure(error))
             }
             None => Ok(()),
         }
     }
 
     fn wants_packets(&self) -> bool {
-        self.pcap.is_some()
+        !self.captures.is_empty()
     }
 }
 

@@ -116,6 +116,7 @@ pub fn config(
         placement: Placement::Measured,
         unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),
         drain: experiment.measure.drain.value,
+        monitored: shape.monitored(&experiment.measure.monitor).map_err(Failure::usage)?,
         queue_every: experiment.measure.queue_every.value,
         throughput_every: experiment.measure.throughput_every.value,
         ..Config::new(Rate::UNLIMITED, window)

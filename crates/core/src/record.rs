@@ -184,7 +184,9 @@ pub struct DropRecord {
 pub struct QueueSample {
     /// When.
     pub time: Time,
-    /// The direction: the side packets come from.
+    /// The link, by its number: 0 and 1 are the bottleneck's.
+    pub link: u16,
+    /// The direction: the side packets come from; of other links left, or right for the link back.
     pub from: LinkSide,
     /// Packets waiting, the one in transmission not counted.
     pub packets: u64,
@@ -382,10 +384,10 @@ pub trait Recorder {
         monitor: Option<&ConnectionVector>,
     ) -> Result<(), Self::Error>;
 
-    /// The queue of one direction, at a sampling instant when it was not empty.
+    /// The queue of one direction of a monitored link, at a sampling instant when it was not empty.
     fn queue(&mut self, sample: QueueSample) -> Result<(), Self::Error>;
 
-    /// One bin of one direction, once it is over: what was offered to the queue and what the link carried past
+    /// One bin of one direction of a monitored link, once it is over: what was offered to the queue and what the link carried past
     /// the monitor. Bins without traffic are not reported.
     fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Self::Error>;
 
@@ -416,8 +418,9 @@ pub trait Recorder {
         Ok(())
     }
 
-    /// A packet passed the monitor; called only if [`Self::wants_packets`].
-    fn packet(&mut self, packet: &PacketRecord) -> Result<(), Self::Error>;
+    /// A packet passed the monitor at the link of this number (0 and 1 are the bottleneck's); called only if
+    /// [`Self::wants_packets`].
+    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Self::Error>;
 
     /// Whether [`Self::packet`] is to be called.
     fn wants_packets(&self) -> bool;
@@ -461,8 +464,8 @@ impl<R: Recorder + ?Sized> Recorder for &mut R {
         (**self).window(record)
     }
 
-    fn packet(&mut self, packet: &PacketRecord) -> Result<(), R::Error> {
-        (**self).packet(packet)
+    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), R::Error> {
+        (**self).packet(link, packet)
     }
 
     fn wants_packets(&self) -> bool {
@@ -477,7 +480,10 @@ pub struct ThroughputBin {
     pub start: Time,
     /// Its width.
     pub width: Duration,
-    /// The side packets came from.
+    /// The link, by its number: 0 and 1 are the bottleneck's. Of others the payload is all that packets carried, whether it
+    /// had passed before or not.
+    pub link: u16,
+    /// The side packets came from; of other links left, or right for the link back.
     pub from: LinkSide,
     /// Packets that reached the queue, dropped ones included (*throughput*, methods C.6).
     pub offered: Traffic,

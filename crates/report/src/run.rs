@@ -121,6 +121,14 @@ pub struct Queue {
     pub samples: Vec<(Time, u64)>,
 }
 
+/// What was measured at a link beside the bottleneck.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkSeries {
+    /// Bytes that it carried in each bin of the window.
+    carried: Vec<u64>,
+    queue: Queue,
+}
+
 /// What the tables of a run folder say, as numbers.
 #[derive(Clone, Debug)]
 pub struct Measurements {
@@ -170,6 +178,8 @@ pub struct Measurements {
     pub drops: BTreeMap<(DropReason, PacketKind, LinkSide), u64>,
     /// Packets dropped at other links.
     pub dropped_elsewhere: u64,
+    /// What was measured at other links, by their numbers.
+    pub links: BTreeMap<u16, LinkSeries>,
     /// Whether the run replays an original that was measured.
     pub has_original: bool,
     /// (id, class), ascending by id.
@@ -222,6 +232,7 @@ impl Measurements {
             queues: [Queue::default(), Queue::default()],
             drops: BTreeMap::new(),
             dropped_elsewhere: 0,
+            links: BTreeMap::new(),
             has_original: false,
             classes: Vec::new(),
         }
@@ -312,13 +323,21 @@ impl Measurements {
 
     /// Takes a queue sample.
     pub fn queue(&mut self, sample: &QueueSample) {
-        if self.holds(sample.time) {
-            self.queues[sample.from as usize].samples.push((sample.time, sample.packets));
+        if !self.holds(sample.time) {
+            return;
         }
+        let queue = match sample.link {
+            0 | 1 => &mut self.queues[sample.from as usize],
+            link => &mut self.links.entry(link).or_default().queue,
+        };
+        queue.samples.push((sample.time, sample.packets));
     }
 
     /// Takes a throughput bin. A bin wider than [`Self::bin`] counts where it starts.
     pub fn throughput(&mut self, row: &ThroughputRow) {
+        if row.link > 1 {
+            return self.throughput_elsewhere(row);
+        }
         match row.point {
             TrafficPoint::ReplayOffered => self.offered_packets[row.from as usize] += row.traffic.packets,
             TrafficPoint::ReplayCarried => self.carried_packets[row.from as usize] += row.traffic.packets,
@@ -327,12 +346,27 @@ impl Measurements {
         if !self.holds(row.start) {
             return;
         }
-        let index = (row.start.since(self.window.0).as_nanos() / self.bin.as_nanos()) as usize;
+        let index = self.bin_of(row.start);
         let bins = self.traffic.entry((row.point, row.from)).or_default();
         if bins.len() <= index {
             bins.resize(index + 1, Traffic::default());
         }
         bins[index].add(row.traffic);
+    }
+
+    /// The bin that holds an instant of the window.
+    fn bin_of(&self, time: Time) -> usize {
+        (time.since(self.window.0).as_nanos() / self.bin.as_nanos()) as usize
+    }
+
+    fn throughput_elsewhere(&mut self, row: &ThroughputRow) {
+        if row.point != TrafficPoint::ReplayCarried || !self.holds(row.start) {
+            return;
+        }
+        let index = self.bin_of(row.start);
+        let bins = &mut self.links.entry(row.link).or_default().carried;
+        bins.resize(bins.len().max(index + 1), 0);
+        bins[index] += row.traffic.bytes;
     }
 
     /// Takes the connections active from a whole second on; rows of a point come in order.
@@ -365,6 +399,7 @@ impl Measurements {
         let bins = (length.as_nanos() / self.bin.as_nanos()).max(1) as usize;
         // Cuts a last, partial bin: it would look like a breakdown.
         self.traffic.values_mut().for_each(|series| series.resize(bins, Traffic::default()));
+        self.links.values_mut().for_each(|link| link.carried.resize(bins, 0));
         let instants = self.active_instants(self.window.1);
         for (series, held) in self.active.iter_mut().zip(self.active_held) {
             series.resize(instants, held);
@@ -442,10 +477,27 @@ impl Measurements {
     /// Packets waiting at every sampling instant of the window. Where there are more instants than anybody looks at
     /// (beyond eleven hours at the usual 10 ms), each value is the largest of as many as [`Self::series_bin`] spans.
     pub fn queue_series(&self, from: LinkSide) -> Vec<f64> {
+        self.lengths(&self.queues[from as usize])
+    }
+
+    /// [`Self::queue_series`] of a link beside the bottleneck.
+    pub fn link_queue(&self, link: u16) -> Vec<f64> {
+        self.links.get(&link).map_or(Vec::new(), |link| self.lengths(&link.queue))
+    }
+
+    /// What a link beside the bottleneck carried in each bin, in bit/s.
+    pub fn link_throughput(&self, link: u16) -> Vec<f64> {
+        let per_second = 8e9 / self.bin.as_nanos() as f64;
+        self.links
+            .get(&link)
+            .map_or(Vec::new(), |link| link.carried.iter().map(|bytes| *bytes as f64 * per_second).collect())
+    }
+
+    fn lengths(&self, queue: &Queue) -> Vec<f64> {
         let width = self.series_bin(Metric::QueueFromLeft).as_nanos().max(1);
         let values = self.window.1.since(self.window.0).as_nanos() / width;
         let mut series = vec![0.0_f64; values as usize];
-        for &(time, packets) in &self.queues[from as usize].samples {
+        for &(time, packets) in &queue.samples {
             if let Some(slot) = series.get_mut((time.since(self.window.0).as_nanos() / width) as usize) {
                 *slot = slot.max(packets as f64);
             }

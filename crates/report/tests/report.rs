@@ -127,6 +127,7 @@ fn a_folder_that_was_cut_off_is_read_and_says_so() {
     let bin = flowloom_core::record::ThroughputBin {
         start: Default::default(),
         width: flowloom_core::time::Duration::from_millis(1),
+        link: 0,
         from: Default::default(),
         offered: flowloom_core::record::Traffic { packets: 1, bytes: 100, payload_bytes: 0 },
         carried: Default::default(),

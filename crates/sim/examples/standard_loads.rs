@@ -191,7 +191,7 @@ impl Recorder for Counter {
         Ok(())
     }
 
-    fn packet(&mut self, _: &PacketRecord) -> Result<(), Infallible> {
+    fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), Infallible> {
         Ok(())
     }
 

@@ -264,7 +264,7 @@ impl Recorder for Nothing {
         Ok(())
     }
 
-    fn packet(&mut self, _: &PacketRecord) -> Result<(), Self::Error> {
+    fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), Self::Error> {
         Ok(())
     }
 

@@ -44,6 +44,8 @@ pub struct Config {
     pub window: Duration,
     /// How much longer the run may go on for connections to end; at most [`Config::MAX_DRAIN`].
     pub drain: Duration,
+    /// Links beside the bottleneck that are measured as it is.
+    pub monitored: Vec<Monitored>,
     /// Spacing of queue samples.
     pub queue_every: Duration,
     /// Width of throughput bins.
@@ -133,6 +135,16 @@ impl LinkNumber {
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
+}
+
+/// A link beside the bottleneck at which queue, throughput and packets are measured: at its beginning, as the bottleneck's
+/// are at its left end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Monitored {
+    /// The link.
+    pub there: LinkNumber,
+    /// The link back, if there is one, measured at its end.
+    pub back: Option<LinkNumber>,
 }
 
 /// The links that the packets of a class of connections cross, in this order.
@@ -226,6 +238,7 @@ impl Config {
             unknown_rtt: Duration::from_millis(100),
             window,
             drain: Config::MAX_DRAIN,
+            monitored: Vec::new(),
             queue_every: Duration::from_millis(10),
             throughput_every: Duration::from_millis(1),
             seed: 1,
@@ -260,6 +273,13 @@ impl Config {
             }
         }
         let links = self.links.len() + 2;
+        let measured: Vec<LinkNumber> =
+            self.monitored.iter().flat_map(|one| [Some(one.there), one.back]).flatten().collect();
+        for (at, link) in measured.iter().enumerate() {
+            if link.is_bottleneck() || link.index() >= links || measured[..at].contains(link) {
+                return Err(ConfigError::Monitored { link: *link });
+            }
+        }
         let is_way = |way: &Way, from: LinkSide| {
             let way = way.from(from);
             let distinct = way.iter().enumerate().all(|(at, link)| !way[..at].contains(link));
@@ -326,6 +346,12 @@ pub enum ConfigError {
     Way {
         /// The class.
         class: usize,
+    },
+    /// A monitored link is the bottleneck, is not there, or is monitored twice.
+    #[error("link {} cannot be monitored: it is the bottleneck, is not there, or is monitored twice", .link.index())]
+    Monitored {
+        /// Which.
+        link: LinkNumber,
     },
     /// A parameter of the queue discipline is wrong.
     #[error("queue of a link: {0}")]

@@ -36,7 +36,7 @@ mod network;
 mod run;
 mod summary;
 
-pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Traced, Way};
+pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Monitored, Traced, Way};
 pub use datagrams::DatagramFlow;
 pub use run::{Classed, Origin, run};
 pub use summary::{ClassCounts, ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Summary};

@@ -10,6 +10,8 @@ use flowloom_core::record::{PacketRecord, QueueSample, Recorder, ThroughputBin, 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
 
+use crate::config::{Config, Monitored};
+
 const SIDES: [LinkSide; 2] = [LinkSide::Left, LinkSide::Right];
 
 /// Reads the queues at whole multiples of an interval, where a packet waits.
@@ -32,18 +34,18 @@ impl QueueSampler {
         self.next <= now
     }
 
-    /// Takes the samples up to and including `now`. To be called before a packet is offered, or a link woken, at `now`.
+    /// Takes the samples of `links`, which have these numbers and are a link and that back, up to and including `now`. To be called before a packet is offered, or a link woken, at `now`.
     ///
     /// # Errors
     /// The recorder's.
-    pub fn advance<R: Recorder>(
+    pub fn advance<R: Recorder, const N: usize>(
         &mut self,
         now: Time,
-        mut links: [&mut Link; 2],
+        mut links: [(u16, &mut Link); N],
         recorder: &mut R,
     ) -> Result<(), R::Error> {
         while self.next <= now {
-            let busy_until = links.iter().filter_map(|link| link.empty_at()).max();
+            let busy_until = links.iter().filter_map(|(_, link)| link.empty_at()).max();
             let Some(busy_until) = busy_until.filter(|&until| until > self.next) else {
                 // Nothing waits from here to now, however long that is.
                 self.next = Time::from_nanos(
@@ -53,12 +55,13 @@ impl QueueSampler {
             };
             let last = busy_until.min(now);
             while self.next <= last {
-                for (from, link) in SIDES.into_iter().zip(links.iter_mut()) {
+                for (from, (number, link)) in SIDES.into_iter().zip(links.iter_mut()) {
                     link.handle_timeout(self.next);
                     let backlog = link.backlog();
                     if backlog.packets > 0 {
                         recorder.queue(QueueSample {
                             time: self.next,
+                            link: *number,
                             from,
                             packets: backlog.packets,
                             bytes: backlog.bytes,
@@ -76,6 +79,8 @@ impl QueueSampler {
 #[derive(Debug)]
 pub struct ThroughputMeter {
     width: Duration,
+    /// The numbers of the link and of that back.
+    links: [u16; 2],
     /// Bins that are not over, by index, one list per direction.
     open: [VecDeque<Bin>; 2],
     /// When the first open bin is over.
@@ -90,9 +95,9 @@ struct Bin {
 }
 
 impl ThroughputMeter {
-    /// A meter of bins of `width`, above zero.
-    pub fn new(width: Duration) -> ThroughputMeter {
-        ThroughputMeter { width, open: Default::default(), over: Time::MAX }
+    /// A meter of bins of `width`, above zero, at these links.
+    pub fn new(width: Duration, links: [u16; 2]) -> ThroughputMeter {
+        ThroughputMeter { width, links, open: Default::default(), over: Time::MAX }
     }
 
     /// Whether a bin is over at `now`.
@@ -171,6 +176,7 @@ impl ThroughputMeter {
                 recorder.throughput(ThroughputBin {
                     start,
                     width: self.width,
+                    link: self.links[from as usize],
                     from,
                     offered: bin.offered,
                     carried: bin.carried,
@@ -183,16 +189,23 @@ impl ThroughputMeter {
 }
 
 /// Hands packets to the recorder in the order they pass the monitor, for captures of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tap {
+    /// The numbers of the link and of that back.
+    links: [u16; 2],
     /// Accepted packets that have not passed yet, by direction, with their order of acceptance.
     coming: [VecDeque<(u64, PacketRecord)>; 2],
 }
 
 impl Tap {
-    /// A packet was accepted, and will pass at its time.
-    pub fn add(&mut self, order: u64, packet: PacketRecord) {
-        self.coming[packet.from as usize].push_back((order, packet));
+    /// A tap of these links.
+    pub fn new(links: [u16; 2]) -> Tap {
+        Tap { links, coming: Default::default() }
+    }
+
+    /// A packet of one direction was accepted, and will pass at its time.
+    pub fn add(&mut self, from: LinkSide, order: u64, packet: PacketRecord) {
+        self.coming[from as usize].push_back((order, packet));
     }
 
     /// Reports the packets that pass by `now`.
@@ -208,11 +221,82 @@ impl Tap {
                 (None, _) => 1,
             };
             match self.coming[side].front() {
-                Some((_, packet)) if packet.time <= now => recorder.packet(packet)?,
+                Some((_, packet)) if packet.time <= now => recorder.packet(self.links[side], packet)?,
                 _ => return Ok(()),
             }
             self.coming[side].pop_front();
         }
+    }
+}
+
+/// What is measured at a link beside the bottleneck and at the link back, if there is one.
+#[derive(Debug)]
+pub struct Monitor {
+    /// The two directions.
+    pub links: Monitored,
+    /// Their queues.
+    pub sampler: QueueSampler,
+    throughput: ThroughputMeter,
+    /// Present if the recorder wants packets.
+    tap: Option<Tap>,
+    /// Accepted packets that have not passed yet, by direction: when they will.
+    coming: [VecDeque<(Time, Traffic)>; 2],
+    accepted: u64,
+}
+
+impl Monitor {
+    /// Nothing measured yet.
+    pub fn new(links: Monitored, config: &Config, wants_packets: bool) -> Monitor {
+        let numbers = [links.there.0, links.back.unwrap_or(links.there).0];
+        Monitor {
+            links,
+            sampler: QueueSampler::new(config.queue_every),
+            throughput: ThroughputMeter::new(config.throughput_every, numbers),
+            tap: wants_packets.then(|| Tap::new(numbers)),
+            coming: Default::default(),
+            accepted: 0,
+        }
+    }
+
+    /// Whether packets are to be recorded.
+    pub fn wants_packets(&self) -> bool {
+        self.tap.is_some()
+    }
+
+    /// A packet reached the queue at `now`.
+    pub fn offered(&mut self, from: LinkSide, now: Time, traffic: Traffic) {
+        self.throughput.offered(from, now, traffic);
+    }
+
+    /// A packet is going to pass at `time`. Those of a direction come in order.
+    pub fn accepted(&mut self, from: LinkSide, time: Time, traffic: Traffic, packet: Option<PacketRecord>) {
+        self.coming[from as usize].push_back((time, traffic));
+        if let (Some(tap), Some(packet)) = (&mut self.tap, packet) {
+            tap.add(from, self.accepted, packet);
+        }
+        self.accepted += 1;
+    }
+
+    /// Reports what has passed by `now`.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn advance<R: Recorder>(&mut self, now: Time, recorder: &mut R) -> Result<(), R::Error> {
+        for (from, coming) in SIDES.into_iter().zip(&mut self.coming) {
+            while let Some((time, traffic)) = coming.pop_front_if(|(time, _)| *time <= now) {
+                self.throughput.carried(from, time, traffic);
+            }
+        }
+        self.throughput.advance(now, recorder)?;
+        self.tap.as_mut().map_or(Ok(()), |tap| tap.advance(now, recorder))
+    }
+
+    /// Reports every open bin: the run is over, and what has not passed will not.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn finish<R: Recorder>(&mut self, recorder: &mut R) -> Result<(), R::Error> {
+        self.throughput.finish(recorder)
     }
 }
 
@@ -265,7 +349,7 @@ mod tests {
             unreachable!("meters drop nothing")
         }
 
-        fn packet(&mut self, packet: &PacketRecord) -> Result<(), Infallible> {
+        fn packet(&mut self, _: u16, packet: &PacketRecord) -> Result<(), Infallible> {
             self.packets.push(*packet);
             Ok(())
         }
@@ -295,6 +379,11 @@ mod tests {
         }
     }
 
+    fn numbered(links: &mut [Link; 2]) -> [(u16, &mut Link); 2] {
+        let [there, back] = links;
+        [(4, there), (5, back)]
+    }
+
     /// Packets at a link: gap before, size, direction. Gaps reach far beyond any queue, so that the link also rests.
     fn offers() -> impl Strategy<Value = Vec<(u64, u32, bool)>> {
         let gap = prop_oneof![6 => 0..2_000_000u64, 1 => 0..50_000_000u64, 1 => Just(1_000_000_000_000u64)];
@@ -315,14 +404,14 @@ mod tests {
             };
             let (every, width) = (Duration::from_nanos(every), Duration::from_nanos(width));
             let mut links = [make(), make()];
-            let (mut sampler, mut meter, mut tap) = (QueueSampler::new(every), ThroughputMeter::new(width), Tap::default());
+            let (mut sampler, mut meter, mut tap) = (QueueSampler::new(every), ThroughputMeter::new(width, [4, 5]), Tap::new([4, 5]));
             let mut kept = Kept::default();
             let mut now = Time::ZERO;
             let mut seen = Vec::new();
             for (order, &(gap, bytes, left)) in (0..).zip(&offers) {
                 now += Duration::from_nanos(gap);
                 let from = if left { LinkSide::Left } else { LinkSide::Right };
-                let Ok(()) = sampler.advance(now, links.each_mut(), &mut kept);
+                let Ok(()) = sampler.advance(now, numbered(&mut links), &mut kept);
                 let Ok(()) = meter.advance(now, &mut kept);
                 let Ok(()) = tap.advance(now, &mut kept);
                 let traffic = Traffic { packets: 1, bytes: u64::from(bytes), payload_bytes: 0 };
@@ -334,12 +423,12 @@ mod tests {
                 };
                 if let Some(passage) = passage {
                     meter.carried(from, passage.departed, traffic);
-                    tap.add(order, packet(passage.departed, from, order));
+                    tap.add(from, order, packet(passage.departed, from, order));
                 }
                 seen.push((now, from, traffic, passage));
             }
             let end = now + Duration::from_secs(1);
-            let Ok(()) = sampler.advance(end, links.each_mut(), &mut kept);
+            let Ok(()) = sampler.advance(end, numbered(&mut links), &mut kept);
             let Ok(()) = tap.advance(end, &mut kept);
             let Ok(()) = meter.finish(&mut kept);
 
@@ -359,7 +448,7 @@ mod tests {
                     });
                     let (packets, bytes) = waiting.fold((0, 0), |sum, packet| (sum.0 + 1, sum.1 + packet.2.bytes));
                     if packets > 0 {
-                        samples.push(QueueSample { time, from, packets, bytes });
+                        samples.push(QueueSample { time, link: 4 + from as u16, from, packets, bytes });
                     }
                 }
             }
@@ -375,7 +464,8 @@ mod tests {
             let bins: Vec<_> = bins
                 .into_iter()
                 .map(|((index, from), [offered, carried])| {
-                    ThroughputBin { start: Time::ZERO + width * index, width, from, offered, carried }
+                    let link = 4 + from as u16;
+                    ThroughputBin { start: Time::ZERO + width * index, width, link, from, offered, carried }
                 })
                 .collect();
             prop_assert_eq!(kept.bins, bins);
@@ -391,7 +481,7 @@ mod tests {
 
     #[test]
     fn a_cut_packet_is_taken_back_and_leaves_no_empty_bin() {
-        let mut meter = ThroughputMeter::new(Duration::from_millis(1));
+        let mut meter = ThroughputMeter::new(Duration::from_millis(1), [0, 1]);
         let mut kept = Kept::default();
         let traffic = Traffic { packets: 1, bytes: 100, payload_bytes: 46 };
         let late = Time::from_nanos(5_000_000);

@@ -13,12 +13,12 @@ use flowloom_core::units::LINK_HEADER_BYTES;
 use flowloom_core::wire::Ecn;
 use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
-use crate::config::{Config, ConfigError, LinkNumber};
+use crate::config::{Config, ConfigError, LinkNumber, Monitored};
 use crate::datagrams::is_datagram;
 use crate::events::EventQueue;
 use crate::flight::{Handle, Packets};
 use crate::flow::Flow;
-use crate::meters::{QueueSampler, Tap, ThroughputMeter};
+use crate::meters::{Monitor, QueueSampler, Tap, ThroughputMeter};
 use crate::summary::{Direction, LinkCounts, PacketCounts};
 
 /// Something that happens to a connection, or before there is one.
@@ -96,6 +96,8 @@ pub struct Network<'a, R> {
     /// Present if the recorder wants packets.
     tap: Option<Tap>,
     accepted: u64,
+    /// At links beside the bottleneck.
+    monitors: Vec<Monitor>,
 }
 
 /// A link and what is on it.
@@ -111,6 +113,8 @@ struct Hop {
     leaving: VecDeque<(Time, Leaving)>,
     /// Of links beside the bottleneck.
     counts: LinkCounts,
+    /// Of a monitored link beside the bottleneck: by which monitor, and in which of its directions.
+    monitor: Option<(usize, LinkSide)>,
 }
 
 /// A packet that has crossed a link on its way to the next.
@@ -171,6 +175,36 @@ fn kind(segment: &Segment) -> PacketKind {
     }
 }
 
+/// When a packet passes a monitor at the left end of a link, where it comes from `side`.
+fn at_left_end(side: LinkSide, passage: &Passage) -> Time {
+    match side {
+        LinkSide::Left => passage.departed,
+        LinkSide::Right => passage.arrived,
+    }
+}
+
+/// A packet of `sender` as captures have it, past a monitor at `time`.
+fn packet_record(flow: &Flow, sender: Side, segment: &Segment, time: Time) -> PacketRecord {
+    let (sequence, acknowledgement) = flow.wire_numbers(sender, segment);
+    PacketRecord {
+        time,
+        connection: flow.id(),
+        sender,
+        from: flow.link_side(sender),
+        sequence,
+        acknowledgement,
+        flags: segment.flags.0,
+        window: segment.window_field(),
+        payload_bytes: segment.payload_bytes,
+        mss: segment.mss.map(NonZeroU16::get),
+        window_scale: segment.window_scale,
+        sack_permitted: segment.sack_permitted,
+        timestamps: segment.timestamps.map(|stamps| (stamps.value.get(), stamps.echo)),
+        sack: flow.wire_sack(sender, segment),
+        ecn: segment.ecn,
+    }
+}
+
 impl<'a, R: Recorder> Network<'a, R> {
     /// An idle network.
     ///
@@ -187,9 +221,14 @@ impl<'a, R: Recorder> Network<'a, R> {
                 queued: Default::default(),
                 leaving: VecDeque::new(),
                 counts: LinkCounts::default(),
+                monitor: config.monitored.iter().enumerate().find_map(|(at, Monitored { there, back })| {
+                    let sides = [(Some(*there), LinkSide::Left), (*back, LinkSide::Right)];
+                    sides.into_iter().find(|(link, _)| *link == Some(LinkNumber(number))).map(|(_, side)| (at, side))
+                }),
             })
         };
-        let tap = recorder.wants_packets().then(Tap::default);
+        let wants_packets = recorder.wants_packets();
+        let monitors = config.monitored.iter().map(|links| Monitor::new(*links, config, wants_packets)).collect();
         Ok(Network {
             config,
             recorder,
@@ -202,9 +241,10 @@ impl<'a, R: Recorder> Network<'a, R> {
             windows: Vec::new(),
             polling: false,
             sampler: QueueSampler::new(config.queue_every),
-            throughput: ThroughputMeter::new(config.throughput_every),
-            tap,
+            throughput: ThroughputMeter::new(config.throughput_every, [0, 1]),
+            tap: wants_packets.then(|| Tap::new([0, 1])),
             accepted: 0,
+            monitors,
         })
     }
 
@@ -252,7 +292,11 @@ impl<'a, R: Recorder> Network<'a, R> {
             self.directions[from as usize].offered.add(kind, bytes);
             self.throughput.offered(from, now, traffic(bytes, offered));
         } else {
-            self.hops[link.index()].counts.offered.add(kind, bytes);
+            let hop = &mut self.hops[link.index()];
+            hop.counts.offered.add(kind, bytes);
+            if let Some((at, side)) = hop.monitor {
+                self.monitors[at].offered(side, now, traffic(bytes, segment.payload_bytes));
+            }
         }
         match outcome {
             Ok(Offered::Passes(passage)) => {
@@ -291,6 +335,11 @@ impl<'a, R: Recorder> Network<'a, R> {
         }
         if link.is_bottleneck() {
             self.accept(handle, sender, flow, passage, carried);
+        } else if let Some((at, side)) = self.hops[link.index()].monitor {
+            let (monitor, segment) = (&mut self.monitors[at], &self.packets.get(handle).segment);
+            let passed = at_left_end(side, passage);
+            let record = monitor.wants_packets().then(|| packet_record(flow, sender, segment, passed));
+            monitor.accepted(side, passed, traffic(link_bytes(segment), segment.payload_bytes), record);
         }
     }
 
@@ -301,34 +350,13 @@ impl<'a, R: Recorder> Network<'a, R> {
     /// packets to the left when it has crossed the link.
     fn accept(&mut self, handle: Handle, sender: Side, flow: &mut Flow, passage: &Passage, carried: u32) {
         let from = flow.link_side(sender);
-        let passed = match from {
-            LinkSide::Left => passage.departed,
-            LinkSide::Right => passage.arrived,
-        };
+        let passed = at_left_end(from, passage);
         let packet = self.packets.get_mut(handle);
         (packet.passed, packet.order, packet.fresh) = (passed, self.accepted, carried);
         let segment = &packet.segment;
         self.throughput.carried(from, passed, traffic(link_bytes(segment), carried));
         if let Some(tap) = &mut self.tap {
-            let (sequence, acknowledgement) = flow.wire_numbers(sender, segment);
-            let record = PacketRecord {
-                time: passed,
-                connection: flow.id(),
-                sender,
-                from,
-                sequence,
-                acknowledgement,
-                flags: segment.flags.0,
-                window: segment.window_field(),
-                payload_bytes: segment.payload_bytes,
-                mss: segment.mss.map(NonZeroU16::get),
-                window_scale: segment.window_scale,
-                sack_permitted: segment.sack_permitted,
-                timestamps: segment.timestamps.map(|stamps| (stamps.value.get(), stamps.echo)),
-                sack: flow.wire_sack(sender, segment),
-                ecn: segment.ecn,
-            };
-            tap.add(self.accepted, record);
+            tap.add(from, self.accepted, packet_record(flow, sender, segment, passed));
         }
         self.accepted += 1;
         if flow.is_observed() {
@@ -445,10 +473,25 @@ impl<'a, R: Recorder> Network<'a, R> {
     fn bring_up_to(&mut self, now: Time) -> Result<(), R::Error> {
         if self.sampler.is_due(now) {
             let [left, right] = self.hops.get_disjoint_mut([0, 1]).expect("every network has a bottleneck");
-            self.sampler.advance(now, [&mut left.link, &mut right.link], self.recorder)?;
+            self.sampler.advance(now, [(0, &mut left.link), (1, &mut right.link)], self.recorder)?;
         }
         if self.throughput.is_due(now) {
             self.throughput.advance(now, self.recorder)?;
+        }
+        for monitor in &mut self.monitors {
+            if monitor.sampler.is_due(now) {
+                let Monitored { there, back } = monitor.links;
+                if let Some(back) = back {
+                    let pair = self.hops.get_disjoint_mut([there.index(), back.index()]);
+                    let [one, other] = pair.expect("links are monitored once");
+                    let links = [(there.0, &mut one.link), (back.0, &mut other.link)];
+                    monitor.sampler.advance(now, links, self.recorder)?;
+                } else {
+                    let link = &mut self.hops[there.index()].link;
+                    monitor.sampler.advance(now, [(there.0, link)], self.recorder)?;
+                }
+            }
+            monitor.advance(now, self.recorder)?;
         }
         match &mut self.tap {
             Some(tap) => tap.advance(now, self.recorder),
@@ -488,6 +531,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             }
         }
         self.throughput.finish(self.recorder)?;
+        self.monitors.iter_mut().try_for_each(|monitor| monitor.finish(self.recorder))?;
         for (hop, number) in self.hops.iter_mut().zip(0..) {
             for (direction, queued) in self.directions.iter_mut().zip(&hop.queued) {
                 direction.in_flight += queued.total();

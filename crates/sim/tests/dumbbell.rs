@@ -380,7 +380,7 @@ fn a_full_disk_stops_the_run() {
         fn dropped(&mut self, _: flowloom_core::record::DropRecord) -> Result<(), Self::Error> {
             Ok(())
         }
-        fn packet(&mut self, _: &flowloom_core::record::PacketRecord) -> Result<(), Self::Error> {
+        fn packet(&mut self, _: u16, _: &flowloom_core::record::PacketRecord) -> Result<(), Self::Error> {
             Ok(())
         }
         fn wants_packets(&self) -> bool {

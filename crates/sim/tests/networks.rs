@@ -6,12 +6,15 @@ use std::ops::ControlFlow;
 
 use common::*;
 use flowloom_core::path::LossModel;
-use flowloom_core::queue::Discipline;
+use flowloom_core::queue::{CodelParams, Discipline};
+use flowloom_core::record::{PacketRecord, QueueSample, ThroughputBin, Traffic};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Probability, Rate};
 use flowloom_core::workload::Side::Initiator;
 use flowloom_core::workload::*;
-use flowloom_sim::{Class, Classed, Config, ConfigError, LinkConfig, LinkNumber, RunError, Summary, Way, run};
+use flowloom_sim::{
+    Class, Classed, Config, ConfigError, LinkConfig, LinkNumber, Monitored, RunError, Summary, Way, run,
+};
 
 fn link(rate: &str, delay: Duration, packets: u64) -> LinkConfig {
     let queue = Discipline::DropTail(Limit::Packets(packets));
@@ -128,6 +131,81 @@ fn packets_come_through_queues_of_either_kind() {
         assert!(summary.directions.iter().all(|direction| direction.lost_elsewhere > 0), "{slow}");
         assert!(summary.directions.iter().any(|direction| direction.in_flight > 0), "{slow}");
     }
+}
+
+/// What a monitored link says of itself, as if it were the bottleneck.
+fn at_monitored(log: &Log, first: u16) -> (Vec<QueueSample>, Vec<ThroughputBin>, Vec<PacketRecord>) {
+    let samples = log.queue.iter().filter(|sample| sample.link >= first);
+    let bins = log.bins.iter().filter(|bin| bin.link >= first);
+    // Of other links all payload counts, repeated or not.
+    let whole = |traffic| Traffic { payload_bytes: 0, ..traffic };
+    let bin = |bin: &ThroughputBin| ThroughputBin {
+        link: bin.link - first,
+        offered: whole(bin.offered),
+        carried: whole(bin.carried),
+        ..*bin
+    };
+    let packets = match first {
+        0 => log.packets.clone(),
+        _ => log.elsewhere.iter().map(|(_, packet)| *packet).collect(),
+    };
+    (
+        samples.map(|sample| QueueSample { link: sample.link - first, ..*sample }).collect(),
+        bins.map(bin).collect(),
+        packets,
+    )
+}
+
+/// The same two links, one of which takes no time, with either as the bottleneck, for runs to the end and runs that are cut.
+#[test]
+fn a_monitored_link_says_what_it_would_say_as_the_bottleneck() {
+    let vectors: Vec<_> = (0..40).map(|id| exchange(id, at(37 * id), 2_000 + 300 * id, 90_000)).collect();
+    let free = LinkConfig { rate: Rate::UNLIMITED, ..link("1mbit", Duration::ZERO, 1_000) };
+    let codel = Discipline::Codel(CodelParams::default());
+    for (queue, drain) in [(None, 20_000), (None, 0), (Some(codel), 0)] {
+        let mut slow = link("6mbit", ms(4), 20);
+        slow.queue = queue.unwrap_or(slow.queue);
+        let two = |bottleneck: &LinkConfig, other: &LinkConfig, there: [LinkNumber; 2]| {
+            let mut config = Config::new(bottleneck.rate, ms(1_500));
+            config.drain = ms(drain);
+            config.bottleneck = bottleneck.clone();
+            config.links = vec![other.clone(), other.clone()];
+            let back = there.map(|link| if link == THERE { BACK } else { number(1) });
+            config.classes[0].way = Way { there: there.into(), back: [back[1], back[0]].into() };
+            config
+        };
+        let mut watched = two(&free, &slow, [THERE, number(0)]);
+        watched.monitored = vec![Monitored { there: number(0), back: Some(number(1)) }];
+        let (elsewhere, log) = simulate(&vectors, &watched);
+        let (bottleneck, expected) = simulate(&vectors, &two(&slow, &free, [number(0), THERE]));
+        assert_eq!(elsewhere.links[1].dropped, bottleneck.directions[1].dropped);
+        assert!(bottleneck.directions[1].dropped.total() > 20, "{drain}");
+        let (found, wanted) = (at_monitored(&log, 2), at_monitored(&expected, 0));
+        assert!(wanted.0.len() > 50 && wanted.1.len() > 500 && wanted.2.len() > 500, "{drain}");
+        assert!(found == wanted, "{drain}");
+    }
+}
+
+#[test]
+fn a_link_without_a_link_back_is_monitored_in_its_direction() {
+    let mut config = tandem(&link("2mbit", ms(1), 9), &link("9mbit", ms(1), 99), &link("9mbit", ms(1), 99));
+    config.monitored = vec![Monitored { there: number(0), back: None }];
+    let vectors: Vec<_> = (0..20).map(|id| exchange(id, at(50 * id), 60_000, 1_000)).collect();
+    let (summary, log) = simulate(&vectors, &config);
+    let packets = |of: fn(&ThroughputBin) -> u64| log.bins.iter().filter(|bin| bin.link == 2).map(of).sum::<u64>();
+    assert_eq!(packets(|bin| bin.offered.packets), summary.links[0].offered.total());
+    let carried = summary.links[0].offered.total() - summary.links[0].dropped.total();
+    assert!(summary.links[0].dropped.total() > 0);
+    assert_eq!((packets(|bin| bin.carried.packets), log.elsewhere.len() as u64), (carried, carried));
+    assert_eq!(log.queue.iter().filter(|sample| sample.link == 2).map(|sample| sample.packets).max(), Some(9));
+    assert!(log.bins.iter().all(|bin| bin.link <= 2));
+    let refused = |monitored: Vec<Monitored>| {
+        matches!(Config { monitored, ..config.clone() }.validate(), Err(ConfigError::Monitored { .. }))
+    };
+    let one = |there| Monitored { there, back: None };
+    assert!(
+        refused(vec![one(THERE)]) && refused(vec![one(number(4))]) && refused(vec![one(number(1)), one(number(1))])
+    );
 }
 
 #[test]

@@ -195,14 +195,16 @@ fn throughput_comes_from_the_original_and_the_replay() {
     let bin = ThroughputBin {
         start: at(8),
         width: ms(1),
+        link: 5,
         from: LinkSide::Left,
         offered: traffic(3),
         carried: Traffic::default(),
     };
     writer.throughput(bin).unwrap();
     writer.finish(&json!({}), &json!({})).unwrap();
-    let row = |point, from, start, packets| ThroughputRow {
+    let row = |point, from, link, start, packets| ThroughputRow {
         point,
+        link,
         from,
         start: at(start),
         width: ms(1),
@@ -211,17 +213,19 @@ fn throughput_comes_from_the_original_and_the_replay() {
     assert_eq!(
         rows(RunFolder::open(&folder.run()).unwrap().throughput()),
         [
-            row(TrafficPoint::Original, LinkSide::Left, 7, 2),
-            row(TrafficPoint::SetAside, LinkSide::Right, 7, 2),
-            row(TrafficPoint::ReplayOffered, LinkSide::Left, 8, 3),
+            row(TrafficPoint::Original, LinkSide::Left, 0, 7, 2),
+            row(TrafficPoint::SetAside, LinkSide::Right, 1, 7, 2),
+            row(TrafficPoint::ReplayOffered, LinkSide::Left, 5, 8, 3),
         ],
         "nothing was carried in the bin, so no row says so"
     );
 }
 
 fn sample() -> impl Strategy<Value = QueueSample> {
-    (any::<u64>(), support::link_side(), 1u64.., any::<u64>()).prop_map(|(time, from, packets, bytes)| QueueSample {
+    let fields = (any::<u64>(), any::<u16>(), support::link_side(), 1u64.., any::<u64>());
+    fields.prop_map(|(time, link, from, packets, bytes)| QueueSample {
         time: Time::from_nanos(time),
+        link,
         from,
         packets,
         bytes,
@@ -370,7 +374,7 @@ fn a_writer_dropped_before_it_recorded_anything_leaves_nothing() {
 fn a_cut_run_can_be_read_and_says_so() {
     let folder = Folder::new();
     let mut writer = create(&folder.run());
-    writer.queue(QueueSample { time: at(10), from: LinkSide::Left, packets: 1, bytes: 1_514 }).unwrap();
+    writer.queue(QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 1, bytes: 1_514 }).unwrap();
     drop(writer);
     let names = folder.names();
     assert!(names.len() == 1 && names[0].starts_with("run.partial-"), "{names:?}");
@@ -384,7 +388,7 @@ fn a_cut_run_can_be_read_and_says_so() {
 #[test]
 fn a_closed_run_can_be_read_before_it_is_finished() {
     let folder = Folder::new();
-    let sample = QueueSample { time: at(10), from: LinkSide::Left, packets: 1, bytes: 1_514 };
+    let sample = QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 1, bytes: 1_514 };
     let close = || {
         let mut writer = create(&folder.run());
         writer.queue(sample).unwrap();

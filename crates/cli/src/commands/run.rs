@@ -25,7 +25,7 @@ use flowloom_store::workload::{WorkloadError, WorkloadFacts, WorkloadReader, Wor
 use crate::args;
 use crate::clock::{self, Stopwatch};
 use crate::commands::extract;
-use crate::experiment::{self, Experiment, Shape};
+use crate::experiment::{self, Experiment, Pair, Shape};
 use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
@@ -47,6 +47,8 @@ struct Plan {
     target: PathBuf,
     /// Of its bottleneck, from the left and from the right.
     traces: Option<[Arc<Trace>; 2]>,
+    /// Links whose packets are captured.
+    captured: Vec<Pair>,
 }
 
 /// A workload on disk, ready to be read once per seed.
@@ -120,6 +122,7 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
     input::refuse_idle_options(&args.capture, kind, &sources[0])?;
     override_from(args, &mut experiment);
     experiment.check().map_err(Failure::usage)?;
+    let captured = captured(args, &mut experiment)?;
     let traces = simulation::traces(&experiment)?;
     let stem = if args.capture.anonymize { "run".to_owned() } else { stem(first) };
     // As resolved it names its source, unless names are to be left out.
@@ -128,7 +131,25 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
         _ => None,
     };
     let target = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("runs/{stem}-{}", clock::stamp())));
-    Ok(Plan { experiment, sources, kind, target, traces })
+    Ok(Plan { experiment, sources, kind, target, traces, captured })
+}
+
+/// The links whose packets are captured. What is captured is measured, too.
+fn captured(args: &args::Run, experiment: &mut Experiment) -> Result<Vec<Pair>, Failure> {
+    let Some(names) = &args.pcap else { return Ok(Vec::new()) };
+    let shape = experiment.network.shape().map_err(Failure::usage)?;
+    let bottleneck = [shape.graph.links()[0].name.clone()];
+    let names = if names.is_empty() { &bottleneck[..] } else { names };
+    let mut captured: Vec<Pair> = Vec::new();
+    for name in names {
+        let pair = shape.pair(name).map_err(|problem| Failure::usage(format_args!("--pcap: {problem}")))?;
+        if !captured.contains(&pair) {
+            captured.push(pair);
+        }
+    }
+    let monitor = &mut experiment.measure.monitor;
+    monitor.extend(captured.iter().filter(|pair| !pair.is_bottleneck()).map(|pair| pair.name.clone()));
+    Ok(captured)
 }
 
 fn override_from(args: &args::Run, experiment: &mut Experiment) {
@@ -330,8 +351,9 @@ impl Job<'_> {
             }
         }
         let mut reader = WorkloadReader::open(&self.source.path).map_err(Failure::new)?;
-        let pcap = self.args.pcap.then(|| LinkCapture::create(&writer)).transpose()?;
-        let mut recorder = Recording { writer, pcap };
+        let captures = self.plan.captured.iter().map(|pair| LinkCapture::create(&writer, pair));
+        let captures = captures.collect::<Result<_, _>>()?;
+        let mut recorder = Recording { writer, captures };
         let window = self.window(&config);
         let mut totals_only = 0;
         let mut reached = 0;
@@ -509,6 +531,11 @@ impl Job<'_> {
             ("--allow-sampled", capture.allow_sampled),
         ] {
             words.extend(given.then(|| option.to_owned()));
+        }
+        match self.args.pcap.as_deref() {
+            None => {}
+            Some([]) => words.push("--pcap".to_owned()),
+            Some(links) => words.push(format!("--pcap={}", links.join(","))),
         }
         words.extend(["--seed".to_owned(), seed.to_string()]);
         words.join(" ")

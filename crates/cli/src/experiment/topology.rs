@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
 use flowloom_sim::topology::{LinkId, Node, Topology as Graph, TopologyError};
-use flowloom_sim::{Config, LinkNumber, Way};
+use flowloom_sim::{Config, LinkNumber, Monitored, Way};
 
 use super::{Bucket, Network, Quantity, Queue, RateChoice};
 
@@ -90,6 +90,32 @@ pub struct Shape {
     pub ends: [Node; 2],
 }
 
+/// A link and the link back, by the name of the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Its name.
+    pub name: String,
+    there: LinkNumber,
+    back: Option<LinkNumber>,
+}
+
+impl Pair {
+    /// Whether it is what the results are about.
+    pub fn is_bottleneck(&self) -> bool {
+        self.there.is_bottleneck()
+    }
+
+    /// Whether the link of this number is one of the two.
+    pub fn holds(&self, link: LinkNumber) -> bool {
+        link == self.there || Some(link) == self.back
+    }
+
+    /// As the simulator measures it.
+    pub fn monitored(&self) -> Monitored {
+        Monitored { there: self.there, back: self.back }
+    }
+}
+
 /// Links of a parking lot, at most.
 const MOST_HOPS: u16 = 1_000;
 /// Links of a parking lot that says nothing: the bottlenecks of Weigle's (2003) are six.
@@ -114,6 +140,45 @@ impl Shape {
     /// See [`Self::way`].
     pub fn workload_way(&self) -> Result<Way, TopologyError> {
         self.way(self.ends[0], self.ends[1])
+    }
+
+    /// The link of this name, or back from the one of this name, with its other direction.
+    ///
+    /// # Errors
+    /// There is none; which there are.
+    pub fn pair(&self, name: &str) -> Result<Pair, String> {
+        let links = self.graph.links();
+        let named = |name: &str| links.iter().zip(0..).find(|(link, _)| link.name == name);
+        // What joins the same nodes in the other direction, under the name that this has with "-back" behind.
+        let back = |name: &str| {
+            let (there, _) = named(name)?;
+            named(&format!("{name}-back")).filter(|(back, _)| (back.from, back.to) == (there.to, there.from))
+        };
+        let there = name.strip_suffix("-back").filter(|there| back(there).is_some()).unwrap_or(name);
+        let Some((_, number)) = named(there) else {
+            let known = links
+                .iter()
+                .map(|link| link.name.as_str())
+                .filter(|name| name.strip_suffix("-back").is_none_or(|there| back(there).is_none()));
+            return Err(format!("there is no link {name} (known: {})", known.collect::<Vec<_>>().join(", ")));
+        };
+        let back = back(there).map(|(_, number)| LinkNumber(number));
+        Ok(Pair { name: there.to_owned(), there: LinkNumber(number), back })
+    }
+
+    /// The links beside the bottleneck that are named here, once each.
+    ///
+    /// # Errors
+    /// See [`Self::pair`].
+    pub fn monitored(&self, names: &[String]) -> Result<Vec<Monitored>, String> {
+        let mut monitored = Vec::new();
+        for name in names {
+            let pair = self.pair(name)?;
+            if !pair.is_bottleneck() && !monitored.contains(&pair.monitored()) {
+                monitored.push(pair.monitored());
+            }
+        }
+        Ok(monitored)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Networks of several links: as an experiment writes them, as results tell of them.
 
+use flowloom_store::run_folder::{RunFolder, TrafficPoint};
 use serde_json::Value;
 
 use crate::support::{Bench, Traffic};
@@ -112,12 +113,7 @@ fn the_capture_of_a_run_has_the_options_that_its_ends_sent() {
     let bench = bench(&format!("{GRAPH}\n[tcp]\nprofile = \"linux\"\n"));
     bench.flowloom(&["run", "e.toml", "-o", "r", "--pcap"]).succeeded();
     let bytes = std::fs::read(bench.path("r/link.pcap")).unwrap();
-    let (mut rest, mut wire) = (&bytes[24..], 0);
-    while rest.len() >= 16 {
-        let length = |at: usize| u64::from(u32::from_le_bytes(rest[at..at + 4].try_into().unwrap()));
-        wire += length(12);
-        rest = &rest[16 + length(8) as usize..];
-    }
+    let wire = bytes_in(&bytes);
     let run = facts(&bench, "r");
     let monitored = &run["topology"]["links"].as_array().unwrap()[..2];
     let bytes_of = |key: &str| monitored.iter().map(|link| link[key].as_u64().unwrap()).sum::<u64>();
@@ -132,6 +128,75 @@ fn the_capture_of_a_run_has_the_options_that_its_ends_sent() {
     let column = |line: &str, at: usize| !line.split('\t').nth(at).unwrap_or_default().is_empty();
     assert!(told.lines().all(|line| column(line, 1) && !column(line, 2)), "every segment has a time stamp");
     assert!(told.lines().any(|line| column(line, 0)), "losses behind the monitor are told of by SACK");
+}
+
+/// Length on the wire of all packets in a pcap file.
+fn bytes_in(pcap: &[u8]) -> u64 {
+    let (mut rest, mut wire) = (&pcap[24..], 0);
+    while rest.len() >= 16 {
+        let length = |at: usize| u64::from(u32::from_le_bytes(rest[at..at + 4].try_into().unwrap()));
+        wire += length(12);
+        rest = &rest[16 + length(8) as usize..];
+    }
+    wire
+}
+
+#[test]
+fn any_link_can_be_monitored_and_captured() {
+    let bench = bench(&format!("{GRAPH}\n[measure]\nmonitor = [\"tail\"]\n"));
+    bench.flowloom(&["run", "e.toml", "-o", "r", "--pcap=tail-back,bottleneck"]).succeeded();
+    let run = facts(&bench, "r");
+    let links = run["topology"]["links"].as_array().unwrap();
+    let carried = |number: usize, what: &str| {
+        let count = |key: &str| links[number][format!("{key}_{what}")].as_u64().unwrap();
+        count("offered") - count("dropped")
+    };
+    let folder = RunFolder::open(&bench.path("r")).unwrap();
+    let bins: Vec<_> = folder.throughput().unwrap().map(Result::unwrap).collect();
+    let sum = |link: u16, point| {
+        let bins = bins.iter().filter(|bin| bin.link == link && bin.point == point);
+        bins.map(|bin| bin.traffic.bytes).sum::<u64>()
+    };
+    assert!(links[3]["dropped_bytes"].as_u64().unwrap() > 0);
+    for (number, link) in (0..4u16).zip(links) {
+        assert_eq!(sum(number, TrafficPoint::ReplayOffered), link["offered_bytes"].as_u64().unwrap(), "{link}");
+        assert_eq!(sum(number, TrafficPoint::ReplayCarried), carried(number.into(), "bytes"), "{link}");
+    }
+    assert!(bins.iter().all(|bin| bin.link < 4), "spare is not monitored");
+    let samples: Vec<_> = folder.queue().unwrap().map(Result::unwrap).collect();
+    assert_eq!(samples.iter().filter(|sample| sample.link == 3).map(|sample| sample.packets).max(), Some(8));
+    // One capture for a link and the link back.
+    for (file, there) in [("link.pcap", 0), ("link-tail.pcap", 2)] {
+        let path = bench.path("r").join(file);
+        assert_eq!(bytes_in(&std::fs::read(&path).unwrap()), carried(there, "bytes") + carried(there + 1, "bytes"));
+        let words = ["-T", "fields", "-e", "tcp.flags.syn", "-e", "_ws.malformed"];
+        match std::process::Command::new("tshark").arg("-r").arg(&path).args(words).output() {
+            Ok(told) => {
+                let lines = String::from_utf8(told.stdout).unwrap();
+                assert_eq!(lines.lines().count() as u64, carried(there, "packets") + carried(there + 1, "packets"));
+                assert!(lines.lines().all(|line| ["0\t", "1\t", "False\t", "True\t"].contains(&line)), "{file}");
+            }
+            Err(_) => eprintln!("skipped: no tshark"),
+        }
+    }
+    let report = std::fs::read_to_string(bench.path("r/report.html")).unwrap();
+    for title in ["Throughput at tail (middle → server)", "Queue length at tail-back (server → middle)"] {
+        assert!(report.contains(title), "{title}");
+    }
+    assert!(!report.contains("at spare"));
+    // The series of other links change no result of the bottleneck.
+    bench.file("plain.toml", GRAPH.as_bytes());
+    bench.flowloom(&["run", "plain.toml", "-o", "plain"]).succeeded();
+    assert_eq!(facts(&bench, "plain")["summary"], run["summary"]);
+    let command = run["command"].as_str().unwrap();
+    assert!(command.ends_with("--pcap=tail-back,bottleneck --seed 1"), "{command}");
+    bench
+        .flowloom(&["run", "e.toml", "-o", "x", "--pcap=tial"])
+        .failed(2, &["--pcap: there is no link tial (known: bottleneck, tail, spare)"]);
+    bench.file("e.toml", format!("{GRAPH}\n[measure]\nmonitor = [\"tial\"]\n").as_bytes());
+    bench
+        .flowloom(&["run", "e.toml", "-o", "x"])
+        .failed(2, &["e.toml:31: measure.monitor: there is no link tial (known: bottleneck, tail, spare)"]);
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn run() -> &'static [(String, Vec<u8>)] {
         let epoch = EpochRecord { connection: vector.id, epoch: 0, start: at(45), end: at(160) };
         writer.connection(&vector, &record, &[epoch], Some(&vector)).expect("a run folder");
         writer
-            .queue(QueueSample { time: at(10), from: LinkSide::Left, packets: 3, bytes: 4_542 })
+            .queue(QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 3, bytes: 4_542 })
             .expect("a run folder");
         let dropped = writer.dropped(DropRecord {
             time: at(11),

@@ -320,7 +320,7 @@ fn figure(&(id, title, place, variable): &Kind, described: &[Described], names: 
     }
     let axis = Axis { label: variable.words(), unit: unit_word(variable.unit()), log: variable.unit() != Unit::Share };
     Some(Figure {
-        id,
+        id: id.to_owned(),
         kind: "distribution",
         title: title.to_owned(),
         view: "cdf",

@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::Point;
@@ -73,7 +74,7 @@ pub(super) enum Points {
 /// A picture, its words and its table.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Figure {
-    pub id: &'static str,
+    pub id: String,
     /// `distribution` or `series`.
     pub kind: &'static str,
     pub title: String,
@@ -194,7 +195,81 @@ pub(super) fn figures(runs: &[Run], answer: &Answer) -> Vec<Figure> {
         let name = answer.columns[index + usize::from(answer.with_original)].clone();
         sources.push(Source { name, role: run_role(index), measured: &run.measurements, point });
     }
-    KINDS.iter().filter_map(|kind| figure(kind, &sources, answer)).collect()
+    let names: Vec<&str> = answer.columns[usize::from(answer.with_original)..].iter().map(String::as_str).collect();
+    KINDS.iter().filter_map(|kind| figure(kind, &sources, answer)).chain(link_figures(runs, &names)).collect()
+}
+
+/// What was measured at links beside the bottleneck: throughput and queue of each, where there was any. Runs share a
+/// figure if they have a link of one name.
+fn link_figures(runs: &[Run], names: &[&str]) -> Vec<Figure> {
+    let measured = |run: &Run| -> Vec<(u16, String)> {
+        let links = run.facts.topology.iter().flat_map(|topology| &topology.links).zip(0..);
+        let links = links.filter(|(_, number)| run.measurements.links.contains_key(number));
+        links.map(|(link, number)| (number, format!("{} ({} \u{2192} {})", link.name, link.from, link.to))).collect()
+    };
+    let of_runs: Vec<Vec<(u16, String)>> = runs.iter().map(measured).collect();
+    let mut links: Vec<&String> = Vec::new();
+    for (_, link) in of_runs.iter().flatten() {
+        if !links.contains(&link) {
+            links.push(link);
+        }
+    }
+    let figures = links.iter().enumerate().flat_map(|(place, link)| {
+        [Metric::ThroughputFromLeft, Metric::QueueFromLeft].map(|metric| {
+            let series = runs.iter().zip(&of_runs).enumerate().filter_map(|(index, (run, measured))| {
+                let (number, _) = measured.iter().find(|(_, name)| name == *link)?;
+                let measured = &run.measurements;
+                let values = match metric {
+                    Metric::QueueFromLeft => measured.link_queue(*number),
+                    _ => measured.link_throughput(*number),
+                };
+                Some(Series {
+                    name: names[index].to_owned(),
+                    role: run_role(index),
+                    start: measured.window.0.as_secs_f64(),
+                    width: measured.series_bin(metric).as_secs_f64(),
+                    values,
+                })
+            });
+            link_figure(place, link, metric, &series.collect::<Vec<_>>(), runs[0].measurements.series_bin(metric))
+        })
+    });
+    figures.flatten().collect()
+}
+
+/// The throughput or the queue of a link beside the bottleneck; `None` if there was none.
+fn link_figure(place: usize, link: &str, metric: Metric, series: &[Series], bin: Duration) -> Option<Figure> {
+    let samples: Vec<Sample> = series.iter().map(|one| Sample::new(one.values.clone())).collect();
+    if samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0) {
+        return None;
+    }
+    let (what, title, column) = match metric {
+        Metric::QueueFromLeft => ("queue", format!("Queue length at {link}"), "packets"),
+        _ => {
+            let bin = plain(&bin.to_string());
+            ("throughput", format!("Throughput at {link} in bins of {bin}"), "bits_per_second")
+        }
+    };
+    let label = if what == "queue" { "packets" } else { "throughput" };
+    let mut figure = Figure {
+        id: format!("link-{place}-{what}"),
+        kind: "series",
+        title,
+        view: "cdf",
+        finding: finding(metric, &[], &samples),
+        plural: metric.plural(),
+        column,
+        x: Axis { label: "time", unit: "clock", log: false },
+        y: Axis { label, unit: unit_word(metric.unit()), log: false },
+        start: Number(0.0),
+        step: Number(1.0),
+        lines: Vec::new(),
+        distances: Vec::new(),
+        table: Table::default(),
+        unit: metric.unit(),
+    };
+    draw_series(&mut figure, series, 0.5);
+    (figure.table.rows.len() > 1).then_some(figure)
 }
 
 fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure> {
@@ -223,7 +298,7 @@ fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure
     let value_axis = Axis { label: kind.label, unit: unit_word(metric.unit()), log: kind.log };
     let clock = Axis { label: "time", unit: "clock", log: false };
     let mut figure = Figure {
-        id: kind.id,
+        id: kind.id.to_owned(),
         kind: if kind.distribution { "distribution" } else { "series" },
         title: title(kind, &sources),
         // Queues are empty most of the time: all there is to see is in the tail.
@@ -338,20 +413,27 @@ fn quantile_table(metric: Metric, sources: &[&Source<'_>], samples: &[Sample]) -
     Table { head, rows }
 }
 
-/// (start of the first bin and width of all in seconds, values) of a metric over time.
-fn series_of(metric: Metric, source: &Source<'_>) -> (f64, f64, Vec<f64>) {
+/// A metric over time, to be drawn as one line.
+struct Series {
+    name: String,
+    role: String,
+    /// Start of the first bin and width of all, in seconds.
+    start: f64,
+    width: f64,
+    values: Vec<f64>,
+}
+
+fn series_of(metric: Metric, source: &Source<'_>) -> Series {
     let measured = source.measured;
-    let start = measured.window.0.as_secs_f64();
-    match metric {
-        Metric::QueueFromLeft => {
-            (start, measured.series_bin(metric).as_secs_f64(), measured.queue_series(LinkSide::Left))
-        }
-        Metric::QueueFromRight => {
-            (start, measured.series_bin(metric).as_secs_f64(), measured.queue_series(LinkSide::Right))
-        }
-        Metric::ActiveConnections => (start.ceil(), 1.0, measured.series(metric, source.point)),
-        _ => (start, measured.series_bin(metric).as_secs_f64(), measured.series(metric, source.point)),
-    }
+    let (start, width) = (measured.window.0.as_secs_f64(), measured.series_bin(metric).as_secs_f64());
+    let (start, values) = match metric {
+        Metric::QueueFromLeft => (start, measured.queue_series(LinkSide::Left)),
+        Metric::QueueFromRight => (start, measured.queue_series(LinkSide::Right)),
+        Metric::ActiveConnections => (start.ceil(), measured.series(metric, source.point)),
+        _ => (start, measured.series(metric, source.point)),
+    };
+    let width = if metric == Metric::ActiveConnections { 1.0 } else { width };
+    Series { name: source.name.clone(), role: source.role.clone(), start, width, values }
 }
 
 /// Bins joined `factor` by `factor`.
@@ -375,30 +457,34 @@ fn numbers(values: &[f64]) -> Vec<Number> {
 }
 
 fn add_series(figure: &mut Figure, metric: Metric, sources: &[&Source<'_>]) {
-    let all: Vec<(f64, f64, Vec<f64>)> = sources.iter().map(|source| series_of(metric, source)).collect();
-    let bins = all.iter().map(|(_, _, values)| values.len()).max().unwrap_or(0);
-    let (start, width) = all.first().map_or((0.0, 1.0), |&(start, width, _)| (start, width));
-    let factor = bins.div_ceil(MAX_BINS).max(1);
+    let all: Vec<Series> = sources.iter().map(|source| series_of(metric, source)).collect();
     // A count holds at its instant; a bin is drawn at its middle.
-    let middle = if metric == Metric::ActiveConnections { 0.0 } else { 0.5 };
-    figure.start = Number(start + middle * width * factor as f64);
+    let factor = draw_series(figure, &all, if metric == Metric::ActiveConnections { 0.0 } else { 0.5 });
+    if let (Some(original), Some(first)) = (sources.iter().find(|source| source.point == Point::Original), all.first())
+    {
+        figure.lines.extend(set_aside(metric, original.measured, &first.values, factor));
+    }
+}
+
+/// Lines and table of series, whose values stand at the share `at` of their bins; how many bins were joined.
+fn draw_series(figure: &mut Figure, all: &[Series], at: f64) -> usize {
+    let bins = all.iter().map(|series| series.values.len()).max().unwrap_or(0);
+    let (start, width) = all.first().map_or((0.0, 1.0), |series| (series.start, series.width));
+    let factor = bins.div_ceil(MAX_BINS).max(1);
+    figure.start = Number(start + at * width * factor as f64);
     figure.step = Number(width * factor as f64);
-    for (source, (_, _, values)) in sources.iter().zip(&all).filter(|(_, (_, _, values))| !values.is_empty()) {
-        let joined = join(values, factor);
+    for series in all.iter().filter(|series| !series.values.is_empty()) {
+        let joined = join(&series.values, factor);
         let spread = factor > 1;
         let points = Points::Series {
             y: numbers(&joined.mean),
             low: spread.then(|| numbers(&joined.low)),
             high: spread.then(|| numbers(&joined.high)),
         };
-        figure.lines.push(Line { name: source.name.clone(), role: source.role.clone(), points });
+        figure.lines.push(Line { name: series.name.clone(), role: series.role.clone(), points });
     }
-    if let (Some(original), Some((_, _, values))) =
-        (sources.iter().find(|source| source.point == Point::Original), all.first())
-    {
-        figure.lines.extend(set_aside(metric, original.measured, values, factor));
-    }
-    figure.table = series_table(figure, metric, start, width, &all, sources);
+    figure.table = series_table(figure, start, width, all);
+    factor
 }
 
 /// The band of what the original carried and nothing replays, on top of the original (methods M.8).
@@ -421,28 +507,20 @@ fn set_aside(metric: Metric, measured: &Measurements, original: &[f64], factor: 
     Some(Line { name: "set aside".to_owned(), role: "aside".to_owned(), points })
 }
 
-fn series_table(
-    figure: &Figure,
-    metric: Metric,
-    start: f64,
-    width: f64,
-    all: &[(f64, f64, Vec<f64>)],
-    sources: &[&Source<'_>],
-) -> Table {
-    let bins = all.iter().map(|(_, _, values)| values.len()).max().unwrap_or(0);
+fn series_table(figure: &Figure, start: f64, width: f64, all: &[Series]) -> Table {
+    let bins = all.iter().map(|series| series.values.len()).max().unwrap_or(0);
     let factor = bins.div_ceil(MAX_ROWS).max(1);
-    let means: Vec<Vec<f64>> = all.iter().map(|(_, _, values)| join(values, factor).mean).collect();
+    let means: Vec<Vec<f64>> = all.iter().map(|series| join(&series.values, factor).mean).collect();
     let head_of_time = if factor > 1 {
         format!("time, mean over {} s", trimmed(width * factor as f64))
     } else {
         format!("{} (s)", figure.x.label)
     };
-    let head = std::iter::once(head_of_time).chain(sources.iter().map(|source| source.name.clone())).collect();
+    let head = std::iter::once(head_of_time).chain(all.iter().map(|series| series.name.clone())).collect();
     let rows = (0..bins.div_ceil(factor))
         .map(|row| {
             let time = format!("{} s", trimmed(start + (row * factor) as f64 * width));
-            let value =
-                |values: &Vec<f64>| values.get(row).map_or("–".to_owned(), |&value| metric.unit().show(value));
+            let value = |values: &Vec<f64>| values.get(row).map_or("–".to_owned(), |&value| figure.unit.show(value));
             std::iter::once(time).chain(means.iter().map(value)).collect()
         })
         .collect();

@@ -215,7 +215,9 @@ impl MadeUp {
                 let start = Time::ZERO + BIN * bin;
                 if self.queues && from == LinkSide::Right && carried.packets > 12 {
                     let packets = carried.packets / 3;
-                    writer.queue(QueueSample { time: start, from, packets, bytes: packets * 1_400 }).unwrap();
+                    writer
+                        .queue(QueueSample { time: start, link: from as u16, from, packets, bytes: packets * 1_400 })
+                        .unwrap();
                     if carried.packets > 400 {
                         offered.packets += 1;
                         let (kind, reason) = (PacketKind::Data, DropReason::QueueFull);
@@ -225,7 +227,9 @@ impl MadeUp {
                             .unwrap();
                     }
                 }
-                writer.throughput(ThroughputBin { start, width: BIN, from, offered, carried }).unwrap();
+                writer
+                    .throughput(ThroughputBin { start, width: BIN, link: from as u16, from, offered, carried })
+                    .unwrap();
             }
         }
     }

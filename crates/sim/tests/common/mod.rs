@@ -18,6 +18,8 @@ pub struct Log {
     pub bins: Vec<ThroughputBin>,
     pub drops: Vec<DropRecord>,
     pub packets: Vec<PacketRecord>,
+    /// At links beside the bottleneck, with their numbers.
+    pub elsewhere: Vec<(u16, PacketRecord)>,
     pub sources: Vec<SourceRecord>,
     pub windows: Vec<WindowRecord>,
     pub without_packets: bool,
@@ -62,8 +64,11 @@ impl Recorder for Log {
         Ok(())
     }
 
-    fn packet(&mut self, packet: &PacketRecord) -> Result<(), Infallible> {
-        self.packets.push(*packet);
+    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Infallible> {
+        match link {
+            0 | 1 => self.packets.push(*packet),
+            link => self.elsewhere.push((link, *packet)),
+        }
         Ok(())
     }
 

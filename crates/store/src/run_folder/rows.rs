@@ -300,7 +300,7 @@ impl Row for QueueSample {
     const TABLE: &'static str = "queue";
 
     fn blank() -> QueueSample {
-        QueueSample { time: Time::ZERO, from: LinkSide::Left, packets: 0, bytes: 0 }
+        QueueSample { time: Time::ZERO, link: 0, from: LinkSide::Left, packets: 0, bytes: 0 }
     }
 
     fn columns() -> Vec<Column<QueueSample>> {
@@ -309,6 +309,7 @@ impl Row for QueueSample {
             column("time_ns", |r: &Self| r.time, |r, v| r.time = v),
             column("packets", |r: &Self| r.packets, |r, v| r.packets = v),
             column("bytes", |r: &Self| r.bytes, |r, v| r.bytes = v),
+            column("link", |r: &Self| r.link, |r, v| r.link = v),
         ]
     }
 }
@@ -318,7 +319,9 @@ impl Row for QueueSample {
 pub struct ThroughputRow {
     /// Which traffic.
     pub point: TrafficPoint,
-    /// The side packets came from.
+    /// The link, by its number: 0 and 1 are the monitored one's, for packets from the left and from the right.
+    pub link: u16,
+    /// The side packets came from; of other links left, or right for the link back.
     pub from: LinkSide,
     /// Start of the bin.
     pub start: Time,
@@ -344,6 +347,7 @@ impl Row for ThroughputRow {
             column("packets", |r: &Self| r.traffic.packets, |r, v| r.traffic.packets = v),
             column("bytes", |r: &Self| r.traffic.bytes, |r, v| r.traffic.bytes = v),
             column("payload_bytes", |r: &Self| r.traffic.payload_bytes, |r, v| r.traffic.payload_bytes = v),
+            column("link", |r: &Self| r.link, |r, v| r.link = v),
         ]
     }
 }

@@ -190,7 +190,8 @@ impl RunWriter {
         self.record(|tables| {
             series.bins().try_for_each(|&(index, traffic)| {
                 let start = Time::ZERO + width * index;
-                tables.throughput.write(ThroughputRow { point, from, start, width, traffic })
+                let link = from as u16;
+                tables.throughput.write(ThroughputRow { point, link, from, start, width, traffic })
             })
         })
     }
@@ -410,11 +411,11 @@ impl Recorder for RunWriter {
     }
 
     fn throughput(&mut self, bin: ThroughputBin) -> Result<(), RunFolderError> {
-        let ThroughputBin { start, width, from, offered, carried } = bin;
+        let ThroughputBin { start, width, link, from, offered, carried } = bin;
         self.record(|tables| {
             for (point, traffic) in [(TrafficPoint::ReplayOffered, offered), (TrafficPoint::ReplayCarried, carried)] {
                 if traffic != Traffic::default() {
-                    tables.throughput.write(ThroughputRow { point, from, start, width, traffic })?;
+                    tables.throughput.write(ThroughputRow { point, link, from, start, width, traffic })?;
                 }
             }
             Ok(())
@@ -433,7 +434,7 @@ impl Recorder for RunWriter {
         self.record(|tables| tables.tcp_trace.write(*record))
     }
 
-    fn packet(&mut self, _: &PacketRecord) -> Result<(), RunFolderError> {
+    fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), RunFolderError> {
         Ok(())
     }
 
@@ -527,7 +528,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("run");
         let mut writer = RunWriter::create_with(&target, RunOptions::default(), open_full).unwrap();
-        let sample = QueueSample { time: Time::ZERO, from: LinkSide::Left, packets: 1, bytes: 1 };
+        let sample = QueueSample { time: Time::ZERO, link: 0, from: LinkSide::Left, packets: 1, bytes: 1 };
         // Enough for a row group, so that the error comes while the run goes on.
         let error = (0..1_000_000).find_map(|_| writer.queue(sample).err());
         let text = error.expect("a row group of samples is more than a buffer holds").to_string();
