@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use flowloom_core::model::Prefill;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{ParseQuantityError, Rate};
+use flowloom_sim::Config;
 
 use crate::failure::{Failure, nearest};
 
@@ -27,6 +28,8 @@ mod tcp;
 mod text_or_table;
 #[path = "experiment/topology.rs"]
 mod topology;
+
+use topology::check_link;
 
 pub use path::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use queue::Queue;
@@ -85,6 +88,9 @@ pub enum RateChoice {
     OfLoad(f64),
 }
 
+/// Of the offered load; more is a slip of the keyboard.
+const MOST_PERCENT: f64 = 1e6;
+
 impl FromStr for RateChoice {
     type Err = ParseQuantityError;
 
@@ -94,7 +100,7 @@ impl FromStr for RateChoice {
         }
         let Some(percent) = text.strip_suffix('%') else { return text.parse().map(RateChoice::Fixed) };
         match percent.trim_end().parse::<f64>() {
-            Ok(percent) if percent > 0.0 && percent.is_finite() => Ok(RateChoice::OfLoad(percent / 100.0)),
+            Ok(percent) if percent > 0.0 && percent <= MOST_PERCENT => Ok(RateChoice::OfLoad(percent / 100.0)),
             _ => Err(ParseQuantityError {
                 text: text.to_owned(),
                 expected: "a rate or a share of the offered load",
@@ -262,9 +268,10 @@ pub struct Network {
 }
 
 impl Network {
-    /// Whether paths are drawn, so that seeds differ.
+    /// Whether paths or queues draw, so that seeds differ.
     pub fn draws(&self) -> bool {
-        !self.path.is_default() || !self.delay_box.is_empty()
+        let mut queues = self.links.iter().map(|link| &link.queue).chain([&self.bottleneck.queue]);
+        !self.path.is_default() || !self.delay_box.is_empty() || queues.any(|queue| queue.kind.draws())
     }
 
     /// Its shape, to be read before what its bottleneck is.
@@ -384,6 +391,9 @@ impl Default for Run {
     }
 }
 
+/// Shortest time between queue samples, and width of throughput bins: below it the tables would be larger than any capture.
+const LEAST_EVERY: Duration = Duration::from_micros(1);
+
 impl Experiment {
     /// Reads an experiment file; the paths in it are relative to it.
     pub fn read(path: &Path) -> Result<Experiment, Failure> {
@@ -424,6 +434,23 @@ impl Experiment {
         if let Some((key, _)) = positive.iter().find(|(_, value)| value.is_zero()) {
             return Err(format!("{key} must be above zero"));
         }
+        for (key, every) in [
+            ("measure.queue-every", &self.measure.queue_every),
+            ("measure.throughput-every", &self.measure.throughput_every),
+        ] {
+            if every.value < LEAST_EVERY {
+                return Err(format!("{key} of {every} is too short (at least {LEAST_EVERY})"));
+            }
+        }
+        let most = [
+            ("measure.drain", Some(&self.measure.drain), Config::MAX_DRAIN),
+            ("measure.duration", self.measure.duration.as_ref(), Config::MAX_WINDOW),
+        ];
+        for (key, value, most) in most {
+            if let Some(value) = value.filter(|value| value.value > most) {
+                return Err(format!("{key} of {value} is too long (at most {most})"));
+            }
+        }
         if self.measure.duration.as_ref().is_some_and(|duration| duration.value.is_zero()) {
             return Err("measure.duration must be above zero".to_owned());
         }
@@ -432,8 +459,9 @@ impl Experiment {
         {
             return Err(format!("measure.window ends at {end}, before it starts at {start}"));
         }
-        self.network.bottleneck.queue.discipline().map_err(|problem| format!("network.bottleneck.queue.{problem}"))?;
         let bottleneck = &self.network.bottleneck;
+        check_link(&bottleneck.rate, &bottleneck.delay, &bottleneck.queue)
+            .map_err(|problem| format!("network.bottleneck.{problem}"))?;
         if bottleneck.trace.is_some() && bottleneck.rate.value != RateChoice::Auto {
             return Err("network.bottleneck has a trace, which is its rate: leave out rate or trace".to_owned());
         }
@@ -444,7 +472,7 @@ impl Experiment {
         }
         if let Some(index) = self.network.delay_box.iter().position(DelayBox::does_nothing) {
             let number = index + 1;
-            return Err(format!("network.delay-box rule {number} changes nothing: give it a delay, a loss or a rate"));
+            return Err(format!("network.delay-box.{number} changes nothing: give it a delay, a loss or a rate"));
         }
         let shape = self.network.shape()?;
         self.measure.monitor.iter().try_for_each(|name| match shape.pair(name) {
@@ -468,6 +496,11 @@ impl Experiment {
             return Err(format!("run.seeds holds {seed} twice: each seed has a folder of its own"));
         }
         Ok(())
+    }
+
+    /// Whether anything is drawn, so that seeds differ.
+    pub fn draws(&self) -> bool {
+        self.network.draws() || self.tcp.draws()
     }
 
     /// The experiment as a file that would repeat it.
@@ -510,24 +543,47 @@ fn line_of(text: &str, path: &str) -> Option<usize> {
     place.map(|start| 1 + text[..start].matches('\n').count())
 }
 
-/// Turns a TOML or value error into file, line, what is known and what was probably meant.
+/// The dotted path of the key whose value stands at `place`, tables of a list by their names or numbers from 1 on.
+fn key_at(text: &str, place: usize) -> Option<String> {
+    use toml::de::{DeTable, DeValue};
+    fn within(table: &DeTable<'_>, place: usize) -> Option<Vec<String>> {
+        table.iter().find_map(|(key, value)| {
+            let deeper = match value.get_ref() {
+                DeValue::Table(inner) => within(inner, place),
+                DeValue::Array(list) => list.iter().zip(1..).find_map(|(item, number)| {
+                    let inner = item.get_ref().as_table()?;
+                    let path = within(inner, place).or_else(|| item.span().contains(&place).then(Vec::new))?;
+                    let name = item.get_ref().get("name").and_then(|name| name.get_ref().as_str().map(str::to_owned));
+                    Some([vec![name.unwrap_or_else(|| number.to_string())], path].concat())
+                }),
+                _ => None,
+            };
+            let here = || (key.span().contains(&place) || value.span().contains(&place)).then(Vec::new);
+            Some([vec![key.get_ref().to_string()], deeper.or_else(here)?].concat())
+        })
+    }
+    Some(within(DeTable::parse(text).ok()?.get_ref(), place)?.join("."))
+}
+
+/// Turns a TOML or value error into file, line, key, what is known and what was probably meant.
 fn explain(error: &toml::de::Error, text: &str, name: &str) -> Failure {
     let place = match error.span() {
         Some(span) => format!("{name}:{}", 1 + text[..span.start.min(text.len())].matches('\n').count()),
         None => name.to_owned(),
     };
+    let key = || error.span().and_then(|span| key_at(text, span.start)).map_or(String::new(), |key| format!("{key}: "));
     let message = error.message().lines().next().unwrap_or("not readable").trim_end_matches('.');
     // serde words this error the same for keys and for variants: the word first, then what it knows, all in backquotes.
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let what = if message.starts_with("unknown field") {
-        "key"
+        "unknown key".to_owned()
     } else if message.starts_with("unknown variant") {
-        "word"
+        format!("{}unknown word", key())
     } else {
-        return Failure::usage(format_args!("{place}: {message}"));
+        return Failure::usage(format_args!("{place}: {}{message}", key()));
     };
     let (typed, known) = (words[0], &words[1..]);
-    Failure::usage(format_args!("{place}: unknown {what} \"{typed}\""))
+    Failure::usage(format_args!("{place}: {what} \"{typed}\""))
         .note(format_args!("known: {}", known.join(", ")))
         .hint_if(nearest(typed, known).map(|meant| format!("did you mean \"{meant}\"?")))
 }
@@ -572,19 +628,29 @@ mod tests {
         assert!(text.contains("x.toml:3: unknown key \"qeue\""), "{text}");
         assert!(text.contains("did you mean \"queue\"?"), "{text}");
         let text = failure("[network.bottleneck.queue]\nkind = \"droptail\"\n");
-        assert!(text.contains("x.toml:2: unknown word \"droptail\"") && text.contains("\"drop-tail\""), "{text}");
+        assert!(
+            text.contains("x.toml:2: network.bottleneck.queue.kind: unknown word \"droptail\"")
+                && text.contains("\"drop-tail\""),
+            "{text}"
+        );
     }
 
     #[test]
     fn impossible_numbers_are_refused_with_their_line() {
         for (text, wanted) in [
-            ("[network.bottleneck]\nrate = \"-5mbit\"\n", "x.toml:2: \"-5mbit\" is not a rate"),
-            ("[network.bottleneck]\nrate = \"0mbit\"\n", "x.toml:2: \"0mbit\" is not a rate above zero"),
-            ("[network.bottleneck]\nrate = \"0%\"\n", "x.toml:2: \"0%\" is not"),
-            ("[network.bottleneck]\ndelay = \"20\"\n", "x.toml:2: \"20\" is not a time"),
+            (
+                "[network.bottleneck]\nrate = \"-5mbit\"\n",
+                "x.toml:2: network.bottleneck.rate: \"-5mbit\" is not a rate",
+            ),
+            (
+                "[network.bottleneck]\nrate = \"0mbit\"\n",
+                "x.toml:2: network.bottleneck.rate: \"0mbit\" is not a rate above zero",
+            ),
+            ("[network.bottleneck]\nrate = \"0%\"\n", "x.toml:2: network.bottleneck.rate: \"0%\" is not"),
+            ("[network.bottleneck]\ndelay = \"20\"\n", "x.toml:2: network.bottleneck.delay: \"20\" is not a time"),
             ("[network.bottleneck.queue]\nlimit = \"0p\"\n", "limit must hold at least one packet"),
             ("[network.bottleneck.queue]\nlimit = \"100b\"\n", "limit must hold at least one packet"),
-            ("[tcp]\ninitial-window = -1\n", "x.toml:2"),
+            ("[tcp]\ninitial-window = -1\n", "x.toml:2: tcp.initial-window: "),
             ("[tcp]\ninitial-window = 5000\n", "tcp.initial-window of 5000 segments"),
             ("[tcp]\nrto-min = \"0ms\"\n", "tcp.rto-min must be above zero"),
             ("[tcp]\nrto-initial = \"0ms\"\n", "tcp.rto-initial must be above zero"),

@@ -283,7 +283,8 @@ impl Monitor {
     /// The recorder's.
     pub fn advance<R: Recorder>(&mut self, now: Time, recorder: &mut R) -> Result<(), R::Error> {
         for (from, coming) in SIDES.into_iter().zip(&mut self.coming) {
-            while let Some((time, traffic)) = coming.pop_front_if(|(time, _)| *time <= now) {
+            while let Some(&(time, traffic)) = coming.front().filter(|(time, _)| *time <= now) {
+                coming.pop_front();
                 self.throughput.carried(from, time, traffic);
             }
         }

@@ -77,7 +77,7 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
         };
         return Err(failure.hint("`flowloom describe -v` says what the input holds and why it was set aside"));
     }
-    if seeds.len() > 1 && !plan.experiment.network.draws() {
+    if seeds.len() > 1 && !plan.experiment.draws() {
         manner.warn(
             "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike",
             "one seed is enough",

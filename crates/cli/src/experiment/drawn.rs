@@ -5,6 +5,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use flowloom_core::model::{self, Distribution, DistributionError};
+use flowloom_core::path::Rules;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{ParseQuantityError, Probability, Rate};
 
@@ -15,11 +16,18 @@ use super::text_or_table::{self, TextOrTable};
 pub trait Number: FromStr<Err = ParseQuantityError> + Clone {
     /// It in its smallest unit: nanoseconds, bit/s, a share of one.
     fn number(&self) -> f64;
+
+    /// Why it cannot be that of a path, if it cannot.
+    fn impossible(&self) -> Option<String>;
 }
 
 impl Number for Duration {
     fn number(&self) -> f64 {
         self.as_nanos() as f64
+    }
+
+    fn impossible(&self) -> Option<String> {
+        (*self > Rules::MAX_DELAY).then(|| format!("too long (at most {})", Rules::MAX_DELAY))
     }
 }
 
@@ -27,11 +35,20 @@ impl Number for Rate {
     fn number(&self) -> f64 {
         self.bits_per_second().map_or(f64::INFINITY, |bits| bits as f64)
     }
+
+    fn impossible(&self) -> Option<String> {
+        let slow = self.bits_per_second().is_some_and(|bits| bits < Rules::MIN_BITS_PER_SECOND);
+        slow.then(|| format!("too slow (at least {} bit/s)", Rules::MIN_BITS_PER_SECOND))
+    }
 }
 
 impl Number for Share {
     fn number(&self) -> f64 {
         self.0.get()
+    }
+
+    fn impossible(&self) -> Option<String> {
+        None
     }
 }
 
@@ -112,6 +129,12 @@ impl<T: Number> Drawn<T> {
     }
 
     fn check(self) -> Result<Self, String> {
+        // Of a law, what is drawn beyond is taken as the bound.
+        if let Drawn::Constant(value) = &self
+            && let Some(problem) = value.value.impossible()
+        {
+            return Err(format!("{value} is {problem}"));
+        }
         match self.distribution() {
             Ok(_) => Ok(self),
             // In the file the number has a unit; the key is enough.

@@ -14,6 +14,7 @@ use flowloom_core::path::{
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError, Probability, Rate};
 use flowloom_core::workload::{LinkSide, Side};
+use flowloom_sim::Config;
 
 use super::Quantity;
 use super::drawn::{Drawn, Share};
@@ -349,6 +350,10 @@ impl Bucket {
 impl<'de> Deserialize<'de> for Bucket {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let keys = BucketKeys::deserialize(deserializer)?;
+        if keys.rate.value.bits_per_second().is_some_and(|bits| bits < Config::MIN_BITS_PER_SECOND) {
+            let (rate, least) = (&keys.rate, Config::MIN_BITS_PER_SECOND);
+            return Err(D::Error::custom(format_args!("rate of {rate} is too slow (at least {least} bit/s)")));
+        }
         let model = BucketConfig::new(keys.rate.value, keys.burst.value.0).map_err(D::Error::custom)?;
         Ok(Bucket(Written { keys, model }))
     }
@@ -510,46 +515,61 @@ mod tests {
     #[test]
     fn impossible_values_are_refused_with_their_line() {
         for (text, wanted) in [
-            ("[network.path]\nloss = \"101%\"", "x.toml:2: \"101%\" is not a share of 0% to 100%"),
-            ("[network.path]\nloss = \"-1%\"", "x.toml:2: \"-1%\" is not a share"),
+            ("[network.path]\nloss = \"101%\"", "x.toml:2: network.path.loss: \"101%\" is not a share of 0% to 100%"),
+            ("[network.path]\nloss = \"-1%\"", "x.toml:2: network.path.loss: \"-1%\" is not a share"),
             (
                 "[network.path]\nloss = 0.01",
-                "x.toml:2: invalid type: floating point `0.01`, expected a share as \"1%\"",
+                "x.toml:2: network.path.loss: invalid type: floating point `0.01`, expected a share as \"1%\"",
             ),
-            ("[network.path]\n\nloss = { kind = \"gilbert\", p = \"1%\" }", "x.toml:3: unknown word \"gilbert\""),
-            ("[network.path]\nloss = { kind = \"gilbert-elliott\", p = \"1%\" }", "x.toml:2: missing field `r`"),
+            (
+                "[network.path]\n\nloss = { kind = \"gilbert\", p = \"1%\" }",
+                "x.toml:3: network.path.loss.kind: unknown word \"gilbert\"",
+            ),
+            (
+                "[network.path]\nloss = { kind = \"gilbert-elliott\", p = \"1%\" }",
+                "x.toml:2: network.path.loss: missing field `r`",
+            ),
             ("[network.path]\nloss = { kind = \"bernoulli\", p = \"1%\", q = 1 }", "x.toml:2: unknown key \"q\""),
             (
                 "[network.path]\nloss = { kind = \"list\", packets = [\"x\"] }",
-                "x.toml:2: \"x\" is no packet and no interval",
+                "x.toml:2: network.path.loss: \"x\" is no packet and no interval",
             ),
             (
                 "[network.path]\nloss = { kind = \"list\", packets = [\"8-5\"] }",
-                "x.toml:2: 8-5 is no interval of packets",
+                "x.toml:2: network.path.loss: 8-5 is no interval of packets",
             ),
-            ("[network.path]\njitter = { kind = \"normal\", mean = \"1ms\" }", "x.toml:2: missing field `sd`"),
+            (
+                "[network.path]\njitter = { kind = \"normal\", mean = \"1ms\" }",
+                "x.toml:2: network.path.jitter: missing field `sd`",
+            ),
             (
                 "[network.path]\njitter = { kind = \"uniform\", min = \"2ms\", max = \"1ms\" }",
-                "x.toml:2: max of a distribution must be not below min",
+                "x.toml:2: network.path.jitter: max of a distribution must be not below min",
             ),
-            ("[network.path]\njitter = \"-1ms\"", "x.toml:2: \"-1ms\" is not a time"),
-            ("[network.path]\nreorder = { gap = 5 }", "x.toml:2: missing field `share`"),
+            ("[network.path]\njitter = \"-1ms\"", "x.toml:2: network.path.jitter: \"-1ms\" is not a time"),
+            ("[network.path]\nreorder = { gap = 5 }", "x.toml:2: network.path.reorder: missing field `share`"),
             ("[network.path]\nlos = \"1%\"", "x.toml:2: unknown key \"los\""),
             (
                 "[[network.delay-box]]\ndelay = { kind = \"empirical\", values = [[\"1ms\", 0.4]] }",
-                "x.toml:2: the probabilities add up to 0.4, not to 1",
+                "x.toml:2: network.delay-box.1.delay: the probabilities add up to 0.4, not to 1",
             ),
-            ("[[network.delay-box]]\nrate = \"unlimited\"", "x.toml:2: a value of a distribution must be"),
-            ("[[network.delay-box]]\nrate = \"0mbit\"", "x.toml:2: \"0mbit\" is not a rate above zero"),
-            ("[[network.delay-box]]\nfrom = \"middle\"", "x.toml:2: unknown word \"middle\""),
-            ("[[network.delay-box]]\nport = 80\n", "network.delay-box rule 1 changes nothing"),
+            (
+                "[[network.delay-box]]\nrate = \"unlimited\"",
+                "x.toml:2: network.delay-box.1.rate: a value of a distribution must be",
+            ),
+            (
+                "[[network.delay-box]]\nrate = \"0mbit\"",
+                "x.toml:2: network.delay-box.1.rate: \"0mbit\" is not a rate above zero",
+            ),
+            ("[[network.delay-box]]\nfrom = \"middle\"", "x.toml:2: network.delay-box.1.from: unknown word \"middle\""),
+            ("[[network.delay-box]]\nport = 80\n", "network.delay-box.1 changes nothing"),
             (
                 "[network.bottleneck]\nshaper = { rate = \"1mbit\", burst = \"100b\" }",
-                "x.toml:2: a burst of 100 bytes lets no packet of 1514 bytes pass",
+                "x.toml:2: network.bottleneck.shaper: a burst of 100 bytes lets no packet of 1514 bytes pass",
             ),
             (
                 "[network.bottleneck]\npolicer = { rate = \"1mbit\", burst = \"10p\" }",
-                "x.toml:2: \"10p\" is not a number of bytes",
+                "x.toml:2: network.bottleneck.policer.burst: \"10p\" is not a number of bytes",
             ),
             (
                 "[network.bottleneck]\nrate = \"1mbit\"\ntrace = \"a.up\"",

@@ -154,6 +154,26 @@ impl FromStr for Target {
 }
 
 impl QueueKind {
+    /// Whether it decides by chance, so that seeds differ.
+    pub const fn draws(self) -> bool {
+        match self {
+            QueueKind::Red
+            | QueueKind::AdaptiveRed
+            | QueueKind::Blue
+            | QueueKind::Pi
+            | QueueKind::Rem
+            | QueueKind::Pie
+            // The hash of flows.
+            | QueueKind::FqCodel => true,
+            QueueKind::DropTail
+            | QueueKind::HeadDrop
+            | QueueKind::Codel
+            | QueueKind::Drr
+            | QueueKind::RoundRobin
+            | QueueKind::Priority => false,
+        }
+    }
+
     /// As it is written.
     const fn name(self) -> &'static str {
         match self {
@@ -380,6 +400,16 @@ impl Queue {
         {
             return Err(format!("limit must hold at least one packet of {FULL_PACKET_BYTES} bytes"));
         }
+        if let Discipline::Red(RedParams { max, .. }) = &discipline {
+            let below = match (limit.value, max) {
+                (Limit::Packets(limit), Limit::Packets(max)) => limit < *max,
+                (Limit::Bytes(limit), Limit::Bytes(max)) => limit < *max,
+                _ => false,
+            };
+            if below {
+                return Err(format!("limit of {limit} is below max, which is {max}: the queue is full before that"));
+            }
+        }
         // What depends on the rate is checked when that is known.
         let rate = Rate::from_bits_per_second(1_000_000_000).unwrap_or(Rate::UNLIMITED);
         discipline.build(rate, Stream::new(0, Purpose::Queue, 0)).map_err(|error: ParameterError| error.to_string())?;
@@ -546,9 +576,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_key_and_line() {
         for (keys, wanted) in [
-            ("kind = \"rde\"", "x.toml:5: unknown word \"rde\""),
+            ("kind = \"rde\"", "x.toml:5: network.bottleneck.queue.kind: unknown word \"rde\""),
             ("kind = \"red\"\nmni = \"5p\"", "x.toml:6: unknown key \"mni\""),
-            ("kind = \"red\"\nmin = \"5\"", "x.toml:6: \"5\" is not a queue limit"),
+            ("kind = \"red\"\nmin = \"5\"", "x.toml:6: network.bottleneck.queue.min: \"5\" is not a queue limit"),
             (
                 "kind = \"red\"\nmax = \"50p\"\nmin = \"150p\"",
                 "x.toml:7: network.bottleneck.queue.min of 150p must be below max of 50p",
@@ -583,7 +613,10 @@ mod tests {
                 "kind = \"pie\"\ntarget = \"5p\"",
                 "x.toml:6: network.bottleneck.queue.target of pie is a delay, like 15ms",
             ),
-            ("kind = \"pie\"\ntarget = \"soon\"", "x.toml:6: \"soon\" is not a delay or a number of packets"),
+            (
+                "kind = \"pie\"\ntarget = \"soon\"",
+                "x.toml:6: network.bottleneck.queue.target: \"soon\" is not a delay or a number of packets",
+            ),
             (
                 "kind = \"codel\"\ntarget = \"1s\"",
                 "x.toml:6: network.bottleneck.queue.target of 1.00 s must be below interval",
@@ -592,6 +625,10 @@ mod tests {
             ("kind = \"fq-codel\"\nflows = 0", "x.toml:6: network.bottleneck.queue.flows of 0"),
             ("kind = \"drr\"\nquantum = -1", "x.toml:6"),
             ("kind = \"priority\"\nbands = 0", "x.toml:6: network.bottleneck.queue.bands must be above zero"),
+            (
+                "kind = \"red\"\nlimit = \"12p\"",
+                "x.toml:6: network.bottleneck.queue.limit of 12p is below max, which is 15p",
+            ),
         ] {
             let message = queue(keys).unwrap_err();
             assert!(message.contains(wanted), "{keys:?} gave {message}");

@@ -124,6 +124,9 @@ impl From<TcpKeys> for Tcp {
     }
 }
 
+/// An acknowledgement must not be held back for longer (RFC 9293, 3.8.6.3).
+const MOST_DELAYED_ACK: Duration = Duration::from_millis(500);
+
 impl Default for Tcp {
     fn default() -> Tcp {
         TcpKeys::default().into()
@@ -136,7 +139,26 @@ impl Tcp {
         if self.recovery == Recovery::Rack && self.sack == Sack::Off {
             return Err("tcp.recovery = \"rack\" needs SACK: set tcp.sack to \"on\" or \"with-duplicates\"".to_owned());
         }
+        let most = tcp::Config::of(self.profile.into()).rto.max;
+        for (key, value) in [("rto-min", &self.rto_min), ("rto-initial", &self.rto_initial)] {
+            if value.value > most {
+                return Err(format!("tcp.{key} of {value} is above the longest timeout, {most}"));
+            }
+        }
+        if let Some(delay) = self.delayed_ack.value.0
+            && delay > MOST_DELAYED_ACK
+        {
+            let delay = &self.delayed_ack;
+            return Err(format!(
+                "tcp.delayed-ack of {delay} is too long (at most {MOST_DELAYED_ACK}, RFC 9293 3.8.6.3)"
+            ));
+        }
         Ok(())
+    }
+
+    /// Whether its congestion control draws, so that seeds differ.
+    pub fn draws(&self) -> bool {
+        self.congestion == Congestion::Bbr
     }
 
     /// As the endpoints take it.

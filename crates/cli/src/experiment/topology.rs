@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
 use flowloom_sim::topology::{LinkId, Node, Topology as Graph, TopologyError};
@@ -140,6 +141,16 @@ impl Shape {
     /// See [`Self::way`].
     pub fn workload_way(&self) -> Result<Way, TopologyError> {
         self.way(self.ends[0], self.ends[1])
+    }
+
+    /// A link that hangs together with the ends over no others, and a node of it.
+    fn apart(&self) -> Option<(&str, &str)> {
+        let (links, mut joined) = (self.graph.links(), vec![self.ends[0]]);
+        while let Some(link) = links.iter().find(|link| joined.contains(&link.from) != joined.contains(&link.to)) {
+            joined.push(if joined.contains(&link.from) { link.to } else { link.from });
+        }
+        let link = links.iter().find(|link| !joined.contains(&link.from))?;
+        Some((&link.name, self.graph.name(link.from)))
     }
 
     /// The link of this name, or back from the one of this name, with its other direction.
@@ -301,6 +312,9 @@ impl Network {
         }
         let shape = Shape { graph, ends };
         let way = at("network.ends", shape.workload_way())?;
+        if let Some((link, node)) = shape.apart() {
+            return Err(format!("network.links.{link}: no link joins {node} to the rest of the network"));
+        }
         for (side, links, from, to) in
             [(LinkSide::Left, &way.there, left, right), (LinkSide::Right, &way.back, right, left)]
         {
@@ -328,17 +342,24 @@ impl Network {
 impl Link {
     /// What no type can refuse: the key and what is wrong with it.
     fn check(&self) -> Result<(), String> {
-        self.queue.discipline().map_err(|problem| format!("queue.{problem}"))?;
-        if let RateChoice::Fixed(rate) = self.rate.value
-            && rate.bits_per_second().is_some_and(|bits| bits < Config::MIN_BITS_PER_SECOND)
-        {
-            return Err(format!("rate of {} is too slow (at least {} bit/s)", self.rate, Config::MIN_BITS_PER_SECOND));
-        }
-        if self.delay.value > Config::MAX_DELAY {
-            return Err(format!("delay of {} is too long (at most {})", self.delay, Config::MAX_DELAY));
-        }
-        Ok(())
+        check_link(&self.rate, &self.delay, &self.queue)
     }
+}
+
+/// What no type can refuse of a link: the key and what is wrong with it.
+pub fn check_link(rate: &Quantity<RateChoice>, delay: &Quantity<Duration>, queue: &Queue) -> Result<(), String> {
+    let discipline = queue.discipline().map_err(|problem| format!("queue.{problem}"))?;
+    if let RateChoice::Fixed(bits) = rate.value {
+        if bits.bits_per_second().is_some_and(|bits| bits < Config::MIN_BITS_PER_SECOND) {
+            return Err(format!("rate of {rate} is too slow (at least {} bit/s)", Config::MIN_BITS_PER_SECOND));
+        }
+        let built = discipline.build(bits, Stream::new(0, Purpose::Queue, 0));
+        built.map_err(|error| format!("queue.{error} (at {rate})"))?;
+    }
+    if delay.value > Config::MAX_DELAY {
+        return Err(format!("delay of {delay} is too long (at most {})", Config::MAX_DELAY));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -423,7 +444,7 @@ mod tests {
                 link("x", "c", "d", "rate = \"1mbit\"\nqueue = { limit = \"100b\" }"),
                 "x.toml:23: network.links.x.queue.limit must hold at least one packet",
             ),
-            (link("x", "c", "d", ""), "x.toml:18: missing field `rate`"),
+            (link("x", "c", "d", ""), "x.toml:18: network.links.x: missing field `rate`"),
             (link("x", "c", "d", "rate = \"1mbit\"\nqeue = 1"), "did you mean \"queue\"?"),
             (link("a b", "c", "d", "rate = \"1mbit\""), "x.toml:18: network.links.3: a link is named \"a b\""),
             (route("z", ""), "x.toml:18: network.routes.1: there is no node z (known: b, d, a, c)"),

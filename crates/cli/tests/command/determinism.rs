@@ -67,3 +67,46 @@ fn run_folders_are_the_same_whatever_the_threads_and_the_event_queue() {
         }
     }
 }
+
+/// Seeds are told to be alike where they are, and nowhere else.
+#[test]
+fn several_seeds_are_advised_against_where_nothing_is_drawn() {
+    let bench = Bench::new();
+    let big = flowloom_core::time::Duration::from_secs(1);
+    bench.file("c.pcap", &Traffic::many(100).connection(100, big, 300, 200_000).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    let kinds = [
+        "drop-tail",
+        "head-drop",
+        "red",
+        "adaptive-red",
+        "blue",
+        "pi",
+        "rem",
+        "pie",
+        "codel",
+        "fq-codel",
+        "drr",
+        "round-robin",
+        "priority",
+    ];
+    let queues = kinds.map(|kind| ("", format!("queue = {{ kind = \"{kind}\" }}")));
+    let senders = ["bbr", "cubic", "vegas"].map(|name| ("", format!("[tcp]\ncongestion = \"{name}\"")));
+    let paths = [("jitter = \"1ms\"", String::new()), ("loss = \"2%\"", String::new())];
+    let mut told = Vec::new();
+    for (path, rest) in queues.into_iter().chain(senders).chain(paths) {
+        let text = format!(
+            "[workload]\nsource = \"w.parquet\"\n[network.path]\n{path}\n[network.bottleneck]\nrate = \"700kbit\"\n\
+             {rest}\n[run]\nseeds = [1, 2]\n"
+        );
+        bench.file("e.toml", text.as_bytes());
+        let said = bench.flowloom(&["run", "e.toml", "-o", "r", "--force"]);
+        assert!([0, 3].contains(&said.code), "{}", said.err);
+        let alike = said.err.contains("runs with other seeds are alike");
+        let [one, two] =
+            [1, 2].map(|seed| std::fs::read(bench.path(&format!("r/seed-{seed}/connections.parquet"))).unwrap());
+        assert!(!alike || one == two, "said to be alike and not: {text}");
+        told.push(alike);
+    }
+    assert!(told.contains(&true) && told.contains(&false));
+}
