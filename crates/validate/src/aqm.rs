@@ -13,13 +13,13 @@ use flowloom_sim::open_loop::{self, Gaps, Sizes, Source};
 use crate::check::{Effort, Expected, Row};
 use crate::lab::{Flow, Lab};
 
-const GROUP: &str = "Active queue management";
+pub(crate) const GROUP: &str = "Active queue management";
 
-fn stream() -> Stream {
+pub(crate) fn stream() -> Stream {
     Stream::new(1, Purpose::Loss, 77)
 }
 
-fn link(queue: Queue, bits: u64) -> Link {
+pub(crate) fn link(queue: Queue, bits: u64) -> Link {
     let rate = Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED);
     Link::new(queue, rate, Duration::ZERO, Duration::from_secs(1_000_000))
 }
@@ -60,7 +60,7 @@ fn waits(queue: Queue, seconds: f64) -> Vec<(Time, f64)> {
     settled.map(|(time, wait)| (*time, wait.as_secs_f64() * 1e3)).collect()
 }
 
-fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     let (sum, count) = values.into_iter().fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
     sum / count
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use flowloom_core::path::{Link, LinkEvent, Loss, LossModel, Offered, Passage};
 use flowloom_core::queue::Packet;
 use flowloom_core::rng::{Purpose, Stream};
-use flowloom_core::tcp::congestion::Setup;
+use flowloom_core::tcp::congestion::{Setup, WindowCause};
 use flowloom_core::tcp::{Config, Endpoint, Limits, Segment};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::Ecn;
@@ -73,6 +73,12 @@ pub(crate) struct Outcome {
     pub departures: Vec<(Time, u32)>,
     /// Congestion window of the first flow in bytes, after each of its acknowledgements.
     pub windows: Vec<(Time, u32)>,
+    /// Why that window changed last, after each of the same acknowledgements.
+    pub causes: Vec<WindowCause>,
+    /// Segments that the link marked.
+    pub marked: u64,
+    /// When the first flow sent a segment that tells of a reduction (CWR).
+    pub told: Vec<Time>,
     /// When each flow had delivered everything.
     pub finished: Vec<Option<Time>>,
     /// When data was sent on the link, and how long it had waited.
@@ -214,7 +220,9 @@ impl Running {
         }
         self.drain(now, flow, which);
         if self.lab.trace && !at_receiver && flow == 0 {
-            self.outcome.windows.push((now, self.pairs[flow].ends[which].endpoint.congestion_window()));
+            let endpoint = &self.pairs[flow].ends[which].endpoint;
+            self.outcome.windows.push((now, endpoint.congestion_window()));
+            self.outcome.causes.push(endpoint.window_cause());
         }
     }
 
@@ -228,6 +236,9 @@ impl Running {
                 continue;
             }
             self.outcome.sent += 1;
+            if flow == 0 && segment.flags.cwr() && !segment.flags.syn() {
+                self.outcome.told.push(now);
+            }
             if pair.loss.takes(&self.lab.loss) {
                 self.outcome.lost += 1;
                 continue;
@@ -269,6 +280,7 @@ impl Running {
 
     fn carry(&mut self, arrived: Time, bytes: u32, passage: Passage, flow: usize, mut segment: Segment) {
         if passage.marked {
+            self.outcome.marked += 1;
             segment.ecn = Ecn::Ce;
         }
         if self.lab.trace {

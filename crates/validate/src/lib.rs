@@ -8,17 +8,22 @@
 //! | `queueing` | one link under open load |
 //! | `lab` | flows over one link, without the rest of the simulator |
 //! | `slow_start`, `buffers`, `loss_response`, `cubic` | laws of flows |
-//! | `aqm` | laws of queue disciplines |
+//! | `aqm`, `control`, `sharing` | laws of queue disciplines |
+//! | `marks`, `delay` | laws of flows that heed marks, or delay and rate: ECN, DCTCP; Vegas, BBR |
 //! | `metamorphic` | what must not change |
 
 mod aqm;
 mod buffers;
 mod conformance;
+mod control;
 mod cubic;
+mod delay;
 mod lab;
 mod loss_response;
+mod marks;
 mod metamorphic;
 mod queueing;
+mod sharing;
 mod slow_start;
 
 pub mod check;
@@ -28,8 +33,18 @@ pub mod transcripts;
 use check::{Effort, Row};
 
 /// The names of all groups of checks, for selecting some.
-pub const GROUPS: [&str; 8] =
-    ["transcripts", "queueing", "slow-start", "buffers", "loss-response", "cubic", "aqm", "metamorphic"];
+pub const GROUPS: [&str; 10] = [
+    "transcripts",
+    "queueing",
+    "slow-start",
+    "buffers",
+    "loss-response",
+    "cubic",
+    "marks",
+    "delay",
+    "aqm",
+    "metamorphic",
+];
 
 /// The rows of one of [`GROUPS`]; none of another name.
 pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
@@ -40,7 +55,9 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "buffers" => buffers::rows(effort),
         "loss-response" => loss_response::rows(effort),
         "cubic" => cubic::rows(effort),
-        "aqm" => aqm::rows(effort),
+        "marks" => marks::rows(effort),
+        "delay" => delay::rows(effort),
+        "aqm" => [aqm::rows(effort), control::rows(effort), sharing::rows()].concat(),
         "metamorphic" => metamorphic::rows(effort),
         _ => Vec::new(),
     }

@@ -70,6 +70,7 @@ pub struct Queue {
     estimator: Option<Estimator>,
     #[serde(skip_serializing_if = "Option::is_none")]
     derandomise: Option<bool>,
+    rest: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mtu: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -212,6 +213,7 @@ impl QueueKind {
                 "max-burst",
                 "estimator",
                 "derandomise",
+                "rest",
                 "ecn",
                 "ecn-threshold",
             ],
@@ -344,6 +346,7 @@ impl Queue {
                         Some(Estimator::DepartureRate) => flowloom_core::queue::Estimator::DepartureRate,
                     },
                     derandomise: self.derandomise.unwrap_or(default.derandomise),
+                    rest: self.rest.unwrap_or(default.rest),
                     ecn: self.ecn.unwrap_or(default.ecn),
                     ecn_threshold: self.ecn_threshold.unwrap_or(default.ecn_threshold),
                 })
@@ -482,6 +485,7 @@ impl Queue {
                     flowloom_core::queue::Estimator::DepartureRate => Estimator::DepartureRate,
                 });
                 queue.derandomise = Some(pie.derandomise);
+                queue.rest = Some(pie.rest);
                 queue.ecn = Some(pie.ecn);
                 queue.ecn_threshold = Some(pie.ecn_threshold);
             }

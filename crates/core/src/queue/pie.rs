@@ -1,7 +1,7 @@
 //! PIE, the proportional-integral controller enhanced (RFC 8033).
 //!
 //! Of the optional parts there are ECN (section 5.1), both ways to know the delay (5.2), the cap on the probability's steps
-//! (5.5) and de-randomisation (5.4). PIE is always on: turning it off at light load (5.3) is left out.
+//! (5.5), de-randomisation (5.4), and, if asked for, rest at light load (5.3).
 
 use std::collections::VecDeque;
 
@@ -36,6 +36,10 @@ pub struct PieParams {
     pub ecn: bool,
     /// See `ecn`: mark_ecnth.
     pub ecn_threshold: f64,
+    /// Whether it does nothing from when all is quiet until the queue has filled a third of `limit` (section 5.3, an option
+    /// there). Only for limits that are no more than a few times the target: a third of the default limit is more than a
+    /// thousand targets at most rates.
+    pub rest: bool,
 }
 
 /// How [`Pie`] knows the delay of its queue (RFC 8033, section 5.2).
@@ -60,6 +64,7 @@ impl Default for PieParams {
             derandomise: true,
             ecn: false,
             ecn_threshold: 0.1,
+            rest: false,
         }
     }
 }
@@ -80,6 +85,8 @@ pub struct Pie {
     /// The sum of the probabilities since the last signal.
     accumulated: f64,
     burst_left: Duration,
+    /// It rests ("PIE->active_" is false).
+    rests: bool,
     /// Seconds, at the last update and at the one before.
     delay: f64,
     last_delay: f64,
@@ -125,6 +132,7 @@ impl Pie {
             probability: 0.0,
             accumulated: 0.0,
             burst_left: params.max_burst,
+            rests: params.rest,
             delay: 0.0,
             last_delay: 0.0,
             gauge,
@@ -134,6 +142,24 @@ impl Pie {
     /// The probability with which an arriving packet is marked or dropped.
     pub const fn probability(&self) -> f64 {
         self.probability
+    }
+
+    /// Section 5.3: from now on it is at work, if the queue fills a third of its limit with `packet`.
+    fn wake(&mut self, packet: &Packet, waiting: Backlog) {
+        let is_third = match self.params.limit {
+            Limit::Packets(limit) => 3 * (waiting.packets + 1) >= limit,
+            Limit::Bytes(limit) => 3 * (waiting.bytes + u64::from(packet.bytes)) >= limit,
+        };
+        if !is_third {
+            return;
+        }
+        self.rests = false;
+        (self.probability, self.accumulated) = (0.0, 0.0);
+        (self.delay, self.last_delay) = (0.0, 0.0);
+        self.burst_left = self.params.max_burst;
+        if let Gauge::DepartureRate { measuring, mean } = &mut self.gauge {
+            (*measuring, *mean) = (None, None);
+        }
     }
 
     /// Section 4.1, and 5.4 for the accumulated probability.
@@ -181,8 +207,11 @@ impl Admit for Pie {
         if self.probability == 0.0 && self.delay < half_target && self.last_delay < half_target {
             self.burst_left = self.params.max_burst;
         }
+        if self.rests {
+            self.wake(packet, arrival.waiting);
+        }
         let mut verdict = Verdict::Take;
-        if self.burst_left.is_zero() && self.strikes(arrival.waiting) {
+        if !self.rests && self.burst_left.is_zero() && self.strikes(arrival.waiting) {
             self.accumulated = 0.0;
             verdict = Verdict::signal(packet, self.params.ecn && self.probability < self.params.ecn_threshold);
         }
@@ -198,8 +227,11 @@ impl Admit for Pie {
 
     /// Section 4.2.
     fn advance(&mut self, until: Time, waiting: Backlog) {
-        let Pie { params, timer, probability, burst_left, delay, last_delay, gauge, .. } = self;
+        let Pie { params, timer, probability, burst_left, rests, delay, last_delay, gauge, .. } = self;
         timer.run(until, || {
+            if *rests {
+                return false;
+            }
             let before = (*probability, *delay, *last_delay, *burst_left);
             let current = match gauge {
                 Gauge::Timestamp { wait, .. } => {
@@ -225,6 +257,8 @@ impl Admit for Pie {
             *last_delay = *delay;
             *delay = current;
             *burst_left = burst_left.saturating_sub(params.interval);
+            let half_target = params.target.as_secs_f64() / 2.0;
+            *rests = params.rest && *probability == 0.0 && *delay < half_target && *last_delay < half_target;
             before != (*probability, *delay, *last_delay, *burst_left)
         });
     }
@@ -339,6 +373,28 @@ mod tests {
         (12..20).for_each(|n| update(&mut queue, n, 0));
         assert_eq!(queue.arrive(&Packet::new(1_000), &arrival(at(285), 100)), Verdict::Take);
         assert_eq!(queue.burst_left, Duration::from_millis(150));
+    }
+
+    /// RFC 8033 section 5.3: on at a third of the limit, off when probability and delay are gone.
+    #[test]
+    fn it_rests_until_a_third_of_the_limit_waits() {
+        let limits = [(Limit::Packets(300), 98, 99), (Limit::Bytes(300_000), 98, 99)];
+        for (limit, below, third) in limits {
+            let mut queue = pie(PieParams { limit, rest: true, derandomise: false, ..PieParams::default() });
+            let struck = |queue: &mut Pie, n: u64, packets: u64| {
+                update(queue, n, 1_000);
+                (0..200).any(|_| queue.arrive(&Packet::new(1_000), &arrival(at(15 * n), packets)) != Verdict::Take)
+            };
+            assert!((1..40).all(|n| !struck(&mut queue, n, below)), "{limit:?}");
+            assert_eq!(queue.probability, 0.0);
+            let first = (40..80).find(|n| struck(&mut queue, *n, third)).expect("it works from 40 on");
+            assert!(first >= 50, "the burst allowance counts from then: {first}");
+            assert!(struck(&mut queue, first + 1, below), "it works on below a third");
+            (first + 2..first + 2_000).for_each(|n| update(&mut queue, n, 0));
+            assert_eq!(queue.probability, 0.0);
+            assert!((first + 2_001..first + 2_040).all(|n| !struck(&mut queue, n, below)), "it rests again");
+        }
+        assert!(!pie(PieParams::default()).rests);
     }
 
     /// A queue without burst allowance at a given probability and delay.

@@ -298,7 +298,7 @@ impl Sender {
             Phase::Recovery
         } else if self.unacknowledged < self.recover {
             Phase::Loss
-        } else if self.unacknowledged < self.reduced_until() {
+        } else if self.unacknowledged > 0 && self.unacknowledged <= self.reduced_until() {
             Phase::Reduced
         } else if self.duplicate_acks > 0 {
             Phase::Disorder
@@ -419,7 +419,8 @@ impl Sender {
         }
         let rtt = self.sample(now, advanced, segment, &delivery, agreed, config);
         let (lost, probe_repaired) = self.note_arrivals(now, &delivery, duplicated, duplicate && !blocks, agreed);
-        let reducing = ack < self.reduced_until();
+        // What was in flight at a reduction says nothing new, to its last byte (RFC 3168 section 6.1.2).
+        let reducing = ack <= self.reduced_until();
         // The SYN's acknowledgement says nothing about the window.
         if ack > 1 && delivery.bytes > 0 {
             let rate = self.repair.as_mut().and_then(|repair| repair.rate.as_mut()?.on_delivery(now, &delivery));

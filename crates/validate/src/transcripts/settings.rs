@@ -1,6 +1,6 @@
 //! What a script says about the stack it runs on: options of the script, sysctls, socket options.
 
-use flowloom_core::tcp::congestion::UnknownAlgorithm;
+use flowloom_core::tcp::congestion::{Algorithm, UnknownAlgorithm};
 use flowloom_core::tcp::{Config, EcnEcho, InitialWindow, Limits, Profile, Sack};
 use flowloom_core::time::Duration;
 
@@ -76,6 +76,7 @@ impl Settings {
             "net.ipv4.tcp_window_scaling" => self.tcp.window_scaling = switch(value)?,
             "net.ipv4.tcp_ecn" => {
                 self.tcp.ecn = if switch(value)? { EcnEcho::UntilAnswered } else { EcnEcho::Off };
+                self.echo_as_wanted();
             }
             "net.ipv4.tcp_congestion_control" => self.congestion(value)?,
             "net.ipv4.tcp_frto" => self.tcp.f_rto = switch(value)?,
@@ -122,7 +123,16 @@ impl Settings {
     /// Chooses the congestion control by its name.
     pub(super) fn congestion(&mut self, name: &str) -> Result<(), String> {
         self.tcp.congestion = name.parse().map_err(|error: UnknownAlgorithm| error.to_string())?;
+        self.echo_as_wanted();
         Ok(())
+    }
+
+    /// Where there is ECN, DCTCP has its own echo.
+    fn echo_as_wanted(&mut self) {
+        if self.tcp.ecn != EcnEcho::Off {
+            let each = matches!(self.tcp.congestion, Algorithm::Dctcp(_));
+            self.tcp.ecn = if each { EcnEcho::EachMark } else { EcnEcho::UntilAnswered };
+        }
     }
 
     /// `TCP_MAXSEG`.
