@@ -464,8 +464,8 @@ impl Endpoint {
         self.sender.congestion_window()
     }
 
-    /// Why the congestion window last changed. In fast recovery [`Self::congestion_window`] moves by the rules of recovery,
-    /// and this still names what began it.
+    /// Why [`Self::congestion_window`] or the threshold of [`Self::snapshot`] changed last. Whoever asks after each call and its
+    /// drain misses no change but one that the same call superseded.
     pub fn window_cause(&self) -> WindowCause {
         self.sender.window_cause()
     }

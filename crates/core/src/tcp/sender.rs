@@ -285,8 +285,15 @@ impl Sender {
         }
     }
 
+    /// Why [`Self::congestion_window`] or the threshold changed last.
     pub(super) fn window_cause(&self) -> WindowCause {
-        self.congestion.why()
+        let why = self.congestion.why();
+        if !self.in_recovery || self.congestion.recovery() == Recovery::Own {
+            return why;
+        }
+        let least = self.congestion.threshold() + u32::from(DUPLICATE_THRESHOLD) * u32::from(self.mss);
+        let moved = self.partial_ack_seen || self.recovery_window > least;
+        if why == WindowCause::Loss && !moved { why } else { WindowCause::Recovery }
     }
 
     pub(super) fn smoothed_rtt(&self) -> Option<Duration> {
@@ -456,10 +463,8 @@ impl Sender {
             }
         };
         if probe_repaired && !self.in_recovery {
-            // RFC 8985 section 7.4.2: one reduction, and nothing to repair.
             self.undo = None;
-            self.congestion.on_congestion(now, used, Cause::Loss);
-            self.congestion.on_recovered(now, self.congestion.threshold());
+            self.congestion.on_repaired_loss(now, used);
         }
         if marked && !self.in_recovery && !reducing && used > 0 {
             self.undo = None;

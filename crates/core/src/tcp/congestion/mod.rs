@@ -40,8 +40,10 @@
 //!
 //! # Why
 //!
-//! [`Congestion::why`] is the cause of the last change of the window. A recorder that wants the story of a window asks
-//! for both after each call; nobody else pays more than the store of two bytes.
+//! [`Congestion::why`] is the cause of the last change of window or threshold; whoever moves the threshold alone sets the
+//! window to what it was. A recorder that wants the story of a window asks for them after each call
+//! ([`crate::tcp::Endpoint::window_cause`] has what the sender does in recovery, too); nobody else pays more than the store of two
+//! bytes.
 //!
 //! # A user's own
 //!
@@ -504,6 +506,18 @@ impl Congestion {
     /// Recovery is over and arrived at `target` bytes.
     pub fn on_recovered(&mut self, now: Time, target: u32) {
         law!(&mut self.law, law => law.on_recovered(&mut self.window, now, target));
+    }
+
+    /// A loss was repaired before it was known, by a probe: one reduction, and no recovery (RFC 8985 section 7.4.2).
+    pub fn on_repaired_loss(&mut self, now: Time, flight: u64) {
+        let before = (self.window(), self.threshold());
+        let why = self.why();
+        self.on_congestion(now, flight, Cause::Loss);
+        self.on_recovered(now, self.threshold());
+        // After a timeout the window may be below what a loss leaves.
+        self.window.set(self.window().min(before.0), WindowCause::Loss);
+        let changed = before != (self.window(), self.threshold());
+        self.window.explain(if changed { WindowCause::Loss } else { why });
     }
 
     /// The retransmission timer expired; `again` if the threshold is already set for this loss.

@@ -41,6 +41,9 @@ pub enum WindowCause {
     Mark,
     /// The retransmission timer.
     Timeout,
+    /// Fast recovery, which the sender conducts: it begins on top of a reduction that was made already, or moves what may be
+    /// outstanding (RFC 5681 section 3.2, RFC 6582).
+    Recovery,
     /// The end of recovery.
     Recovered,
     /// A time without sending.
@@ -66,6 +69,7 @@ impl fmt::Display for WindowCause {
             WindowCause::Loss => "loss",
             WindowCause::Mark => "congestion mark",
             WindowCause::Timeout => "retransmission timeout",
+            WindowCause::Recovery => "fast recovery",
             WindowCause::Recovered => "end of recovery",
             WindowCause::Restart => "restart after idle",
             WindowCause::Undone => "reduction undone",
@@ -122,6 +126,11 @@ impl Window {
     /// Sets the window, within its bounds.
     pub fn set(&mut self, bytes: u32, why: WindowCause) {
         self.bytes = bytes.clamp(1, Window::MAX);
+        self.cause = why;
+    }
+
+    /// Names another cause for what was just set.
+    pub(super) fn explain(&mut self, why: WindowCause) {
         self.cause = why;
     }
 

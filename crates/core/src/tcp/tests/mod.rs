@@ -2,6 +2,7 @@
 
 mod acknowledgement;
 mod algorithms;
+mod causes;
 mod close;
 mod contract;
 mod handshake;

@@ -11,12 +11,12 @@ use crate::time::{Duration, Time};
 use crate::wire::Ecn;
 
 #[derive(Clone, Debug)]
-struct Scenario {
+pub(super) struct Scenario {
     seed: u64,
     /// Shares in 1/1000 of segments lost, duplicated and held back.
     faults: [u64; 3],
     limits: [Limits; 2],
-    writes: [Vec<u64>; 2],
+    pub(super) writes: [Vec<u64>; 2],
     delayed_ack: Option<Duration>,
     initial_window: u16,
     scaling: bool,
@@ -73,7 +73,7 @@ fn limits() -> impl Strategy<Value = Limits> {
     })
 }
 
-fn scenario() -> impl Strategy<Value = Scenario> {
+pub(super) fn scenario() -> impl Strategy<Value = Scenario> {
     let writes = || prop::collection::vec(prop_oneof![Just(0), 1u64..100, 1u64..60_000], 0..4);
     let faults = [0u64..300, 0u64..300, 0u64..500];
     // Shorter than the least retransmission timeout less the round trip: a delayed acknowledgement is no loss.
@@ -91,7 +91,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         })
 }
 
-fn build(scenario: &Scenario) -> Pair {
+pub(super) fn build(scenario: &Scenario) -> Pair {
     let mode = scenario.mode.clone();
     let config = Config {
         congestion: mode.algorithm,
