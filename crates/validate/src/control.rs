@@ -108,7 +108,7 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         push("PI with marks, the same: share lost".to_owned(), "Hollot et al. 2001", Expected::AtMost(0.0), lost);
     }
     // REM's claim is that the queue does not depend on the number of flows.
-    for flows in if full { &[20, 40, 80][..] } else { &[20, 40] } {
+    for flows in [20, 40, 80].into_iter().take(if full { 3 } else { 2 }) {
         let Ok(rem) = Rem::new(RemParams { ecn: true, ..RemParams::default() }, stream()) else { continue };
         // 40 Mbit/s in packets of 1,000 bytes.
         let link = link(Queue::Arrival(Admission::Rem(Box::new(rem))), 40_000_000);

@@ -247,7 +247,7 @@ impl Value for WindowCause {
     }
 }
 
-const WINDOW_CAUSES: [WindowCause; 18] = [
+const WINDOW_CAUSES: [WindowCause; 19] = [
     WindowCause::Initial,
     WindowCause::SlowStart,
     WindowCause::Avoidance,
@@ -258,6 +258,7 @@ const WINDOW_CAUSES: [WindowCause; 18] = [
     WindowCause::Loss,
     WindowCause::Mark,
     WindowCause::Timeout,
+    WindowCause::Recovery,
     WindowCause::Recovered,
     WindowCause::Restart,
     WindowCause::Undone,
@@ -280,6 +281,7 @@ fn window_cause(cause: WindowCause) -> &'static str {
         WindowCause::Loss => "loss",
         WindowCause::Mark => "mark",
         WindowCause::Timeout => "timeout",
+        WindowCause::Recovery => "recovery",
         WindowCause::Recovered => "recovered",
         WindowCause::Restart => "restart",
         WindowCause::Undone => "undone",

@@ -86,8 +86,8 @@ proptest! {
         while pair.next_event().is_some_and(|next| next <= Time::ZERO + Duration::from_secs(1_000_000)) {
             let arrivals = pair.arrived.len();
             pair.step();
-            for end in 0..2 {
-                let (before, after) = (seen[end], look(&pair.ends[end]));
+            for (end, seen) in seen.iter_mut().enumerate() {
+                let (before, after) = (*seen, look(&pair.ends[end]));
                 let arrived = pair.arrived.get(arrivals).filter(|arrived| arrived.1 == end).map(|(_, _, segment)| segment);
                 if (before.window, before.threshold) != (after.window, after.threshold) {
                     let explained = explains(before, after, arrived);
@@ -96,7 +96,7 @@ proptest! {
                 if after.timeouts > before.timeouts {
                     prop_assert_eq!(after.why, WindowCause::Timeout);
                 }
-                seen[end] = after;
+                *seen = after;
             }
         }
     }
