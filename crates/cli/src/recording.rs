@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
+use flowloom_core::path::Flow;
 use flowloom_core::record::{
     ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, SourceRecord, ThroughputBin,
     WindowRecord,
@@ -89,6 +90,10 @@ impl Recorder for Recording {
 
     fn dropped(&mut self, record: DropRecord) -> Result<(), Unrecorded> {
         self.writer.dropped(record).map_err(Unrecorded::from)
+    }
+
+    fn flow(&mut self, connection: u64, flow: &Flow) -> Result<(), Unrecorded> {
+        self.writer.flow(connection, flow).map_err(Unrecorded::from)
     }
 
     fn source(&mut self, record: &SourceRecord) -> Result<(), Unrecorded> {

@@ -78,6 +78,7 @@ fn read_run(path: &Path) {
     let _ = run.queue().map(|rows| rows.take_while(Result::is_ok).count());
     let _ = run.throughput().map(|rows| rows.take_while(Result::is_ok).count());
     let _ = run.active().map(|rows| rows.take_while(Result::is_ok).count());
+    let _ = run.flows().map(|rows| rows.take_while(Result::is_ok).count());
     let _ = run.sources().map(|rows| rows.take_while(Result::is_ok).count());
     let _ = run.tcp_trace().map(|rows| rows.take_while(Result::is_ok).count());
     let _ = run.drops().map(|rows| rows.take_while(Result::is_ok).count());

@@ -15,7 +15,8 @@ const EXPERIMENTS: [(&str, &str); 6] = [
         "[network]\ntopology = \"graph\"\nends = { left = \"a\", right = \"c\" }\n\
          bottleneck = { from = \"a\", to = \"b\", rate = \"5mbit\", queue = { kind = \"drr\" } }\n\
          [[network.links]]\nname = \"tail\"\nfrom = \"b\"\nto = \"c\"\nrate = \"1mbit\"\ndelay = \"2ms\"\n\
-         queue = { kind = \"red\", min = \"5p\", max = \"15p\", limit = \"20p\" }\n[tcp]\nprofile = \"linux\"\n",
+         queue = { kind = \"red\", min = \"5p\", max = \"15p\", limit = \"20p\" }\n[tcp]\nprofile = \"linux\"\n\
+         [measure]\nmonitor = [\"tail\"]\n",
     ),
     (
         "AQM that decides at arrival",
@@ -53,7 +54,7 @@ fn run_folders_are_the_same_whatever_the_threads_and_the_event_queue() {
             found
         };
         let usual = run(&["--jobs", "1"]);
-        assert_eq!(usual.len(), 38, "three folders of twelve files, index.json and report.html");
+        assert_eq!(usual.len(), 41, "three folders of thirteen files, index.json and report.html");
         // Two and four threads: seeds side by side; a thread is left for reading and writing with four.
         for options in [
             &["--jobs", "2"][..],

@@ -62,7 +62,7 @@ pub fn workloads() -> Vec<Vec<u8>> {
 }
 
 /// The files of a run folder.
-pub const RUN_FILES: [&str; 12] = [
+pub const RUN_FILES: [&str; 13] = [
     "run.json",
     "host.json",
     "index.json",
@@ -73,6 +73,7 @@ pub const RUN_FILES: [&str; 12] = [
     "throughput.parquet",
     "active.parquet",
     "drops.parquet",
+    "flows.parquet",
     "sources.parquet",
     "tcp_trace.parquet",
 ];

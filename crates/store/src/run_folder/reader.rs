@@ -8,7 +8,7 @@ use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord}
 use flowloom_core::time::Duration;
 use serde_json::{Map, Value};
 
-use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, ThroughputRow};
+use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, ThroughputRow};
 use super::{HOST_FILE, INDEX_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, RunIndex, VERSION, json};
 use crate::table::{FileError, Row, TableReader};
 
@@ -113,6 +113,8 @@ impl RunFolder {
         active: ActiveRow;
         /// Dropped packets, by time.
         drops: DropRecord;
+        /// What DelayBox drew, in the order in which connections began; of each, its initiator's packets first.
+        flows: FlowRow;
         /// Flows of sources beside the workload, in the order they ended.
         sources: SourceRecord;
         /// Changes of congestion windows, by time.

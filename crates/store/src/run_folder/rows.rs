@@ -3,6 +3,7 @@
 //! Column names carry the unit (`start_ns`); the structs hold the unit in the type. Times count from the start
 //! of the run, which is the first packet of the original.
 
+use flowloom_core::path::Flow;
 use flowloom_core::play::Delays;
 use flowloom_core::record::{
     DropReason, DropRecord, Outcome, PacketKind, QueueSample, SourceRecord, Traffic, WindowRecord,
@@ -405,6 +406,69 @@ impl Row for DropRecord {
             column("bytes", |r: &Self| r.bytes, |r, v| r.bytes = v),
             column("reason", |r: &Self| r.reason, |r, v| r.reason = v),
             column("link", |r: &Self| r.link, |r, v| r.link = v),
+        ]
+    }
+}
+
+/// What DelayBox drew for the packets of one end of a connection (methods F.6): `flows.parquet`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowRow {
+    /// When the first SYN was sent.
+    pub opened: Time,
+    /// The connection.
+    pub connection: u64,
+    /// The end that sends them.
+    pub sender: Side,
+    /// The rule, from 1 on; `None` if none matched.
+    pub rule: Option<u16>,
+    /// Its delay; `None` for that of the vector.
+    pub delay: Option<Duration>,
+    /// Its loss rate, in 10^-9.
+    pub loss_ppb: u64,
+    /// Its bottleneck in bit/s; `None` for none.
+    pub rate: Option<u64>,
+}
+
+impl FlowRow {
+    /// The entry of one direction of `flow`.
+    pub(super) fn new(connection: u64, flow: &Flow, sender: Side) -> FlowRow {
+        let values = &flow.values[sender];
+        FlowRow {
+            opened: flow.opened,
+            connection,
+            sender,
+            rule: values.rule.and_then(|place| u16::try_from(place + 1).ok()),
+            delay: values.delay,
+            loss_ppb: (values.loss.get() * 1e9).round() as u64,
+            rate: values.rate.bits_per_second(),
+        }
+    }
+}
+
+impl Row for FlowRow {
+    const TABLE: &'static str = "flows";
+
+    fn blank() -> FlowRow {
+        FlowRow {
+            opened: Time::ZERO,
+            connection: 0,
+            sender: Side::Initiator,
+            rule: None,
+            delay: None,
+            loss_ppb: 0,
+            rate: None,
+        }
+    }
+
+    fn columns() -> Vec<Column<FlowRow>> {
+        vec![
+            column("time_ns", |r: &Self| r.opened, |r, v| r.opened = v),
+            column("connection_id", |r: &Self| r.connection, |r, v| r.connection = v),
+            column("sender", |r: &Self| r.sender, |r, v| r.sender = v),
+            column("rule", |r: &Self| r.rule, |r, v| r.rule = v),
+            column("delay_ns", |r: &Self| r.delay, |r, v| r.delay = v),
+            column("loss_ppb", |r: &Self| r.loss_ppb, |r, v| r.loss_ppb = v),
+            column("rate_bits_per_second", |r: &Self| r.rate, |r, v| r.rate = v),
         ]
     }
 }

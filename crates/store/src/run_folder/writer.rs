@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
+use flowloom_core::path::Flow;
 use flowloom_core::record::{
     ConnectionRecord, DropRecord, EpochRecord, Outcome, PacketRecord, QueueSample, Recorder, Series, SourceRecord,
     ThroughputBin, Traffic, WindowRecord,
@@ -15,7 +16,9 @@ use serde_json::{Map, Value, json};
 
 use super::active::ActiveCount;
 use super::reader::table_path;
-use super::rows::{ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
+use super::rows::{
+    ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, Point, ThroughputRow, TrafficPoint,
+};
 use super::{HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, json as json_file};
 use crate::staged::StagedFolder;
 use crate::table::{FileError, Row, TableWriter};
@@ -66,6 +69,7 @@ struct Tables {
     throughput: Table<ThroughputRow>,
     active: Table<ActiveRow>,
     drops: Table<DropRecord>,
+    flows: Table<FlowRow>,
     sources: Table<SourceRecord>,
     tcp_trace: Table<WindowRecord>,
 }
@@ -130,6 +134,7 @@ impl RunWriter {
             throughput: Table::create(path, open)?,
             active: Table::create(path, open)?,
             drops: Table::create(path, open)?,
+            flows: Table::create(path, open)?,
             sources: Table::create(path, open)?,
             tcp_trace: Table::create(path, open)?,
         };
@@ -317,6 +322,7 @@ impl Tables {
         self.throughput.finish(&[])?;
         self.active.finish(&[])?;
         self.drops.finish(&[])?;
+        self.flows.finish(&[])?;
         self.sources.finish(&[])?;
         self.tcp_trace.finish(&[])
     }
@@ -424,6 +430,12 @@ impl Recorder for RunWriter {
 
     fn dropped(&mut self, record: DropRecord) -> Result<(), RunFolderError> {
         self.record(|tables| tables.drops.write(record))
+    }
+
+    fn flow(&mut self, connection: u64, flow: &Flow) -> Result<(), RunFolderError> {
+        self.record(|tables| {
+            Side::BOTH.into_iter().try_for_each(|sender| tables.flows.write(FlowRow::new(connection, flow, sender)))
+        })
     }
 
     fn source(&mut self, record: &SourceRecord) -> Result<(), RunFolderError> {

@@ -6,7 +6,7 @@ use parquet::basic::{Repetition, Type as Physical};
 use parquet::schema::types::Type;
 
 use super::{Row, schema};
-use crate::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, ThroughputRow};
+use crate::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, ThroughputRow};
 
 const DOCUMENT: &str = include_str!("../../../../docs/schemas.md");
 
@@ -56,6 +56,7 @@ fn every_column_is_documented() {
     check::<ThroughputRow>("throughput.parquet");
     check::<ActiveRow>("active.parquet");
     check::<DropRecord>("drops.parquet");
+    check::<FlowRow>("flows.parquet");
     check::<SourceRecord>("sources.parquet");
     check::<WindowRecord>("tcp_trace.parquet");
 }
