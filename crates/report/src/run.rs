@@ -43,13 +43,39 @@ pub struct Class {
     pub lost_in_original: bool,
 }
 
-/// One value and the kind of connection it comes from.
+/// One value, in the smallest unit of its metric, and the kind of connection it comes from. An hour of a busy link has a
+/// hundred million of them, so both share 64 bits: values of 2^60 (36 years in nanoseconds) and more count as the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Value {
-    /// In the smallest unit of its metric.
-    pub value: u64,
+pub struct Value(u64);
+
+impl Value {
+    const CLASS_BITS: u32 = 4;
+
+    /// `value`, of a connection of `class`.
+    pub fn new(value: u64, class: Class) -> Value {
+        let size = match class.size {
+            Size::Small => 0,
+            Size::Medium => 1,
+            Size::Large => 2,
+        };
+        let pattern = u64::from(class.pattern == Pattern::Concurrent);
+        let class = size << 2 | pattern << 1 | u64::from(class.lost_in_original);
+        Value(value.min(u64::MAX >> Value::CLASS_BITS) << Value::CLASS_BITS | class)
+    }
+
+    /// The value.
+    pub fn value(self) -> u64 {
+        self.0 >> Value::CLASS_BITS
+    }
+
     /// Of its connection.
-    pub class: Class,
+    pub fn class(self) -> Class {
+        Class {
+            pattern: if self.0 & 2 == 0 { Pattern::Sequential } else { Pattern::Concurrent },
+            size: [Size::Small, Size::Medium, Size::Large, Size::Large][(self.0 >> 2 & 3) as usize],
+            lost_in_original: self.0 & 1 == 1,
+        }
+    }
 }
 
 /// Where a value was seen. Original and monitor may be compared with each other, endpoints only between runs
@@ -267,7 +293,7 @@ impl Measurements {
         self.retransmissions += row.retransmissions;
         self.timeouts += row.timeouts;
 
-        let value = |duration: Duration| Value { value: duration.as_nanos(), class };
+        let value = |duration: Duration| Value::new(duration.as_nanos(), class);
         self.has_original |= row.original_duration.is_some();
         match (row.original_end.is_some(), row.monitor_end.is_some()) {
             (true, true) => {
@@ -310,14 +336,14 @@ impl Measurements {
         }
         // Concurrent connections have no response times (methods C.3); their replay may by chance look as if it had.
         if let Some(class) = self.class(row.connection).filter(|class| class.pattern == Pattern::Sequential) {
-            self.response_times.at_mut(row.point).push(Value { value: response.as_nanos(), class });
+            self.response_times.at_mut(row.point).push(Value::new(response.as_nanos(), class));
         }
     }
 
     /// Takes an ADU.
     pub fn adu(&mut self, row: &AduRow) {
         if let Some(class) = self.class(row.connection).filter(|_| row.first.is_none_or(|first| self.holds(first))) {
-            self.adu_sizes.at_mut(row.point).push(Value { value: row.bytes, class });
+            self.adu_sizes.at_mut(row.point).push(Value::new(row.bytes, class));
         }
     }
 
@@ -421,7 +447,7 @@ impl Measurements {
             Metric::QueueFromLeft => return Sample::new(self.queue_series(LinkSide::Left)),
             Metric::QueueFromRight => return Sample::new(self.queue_series(LinkSide::Right)),
         };
-        values.at(point).iter().filter(|value| of(value.class)).map(|value| value.value as f64).collect()
+        values.at(point).iter().filter(|value| of(value.class())).map(|value| value.value() as f64).collect()
     }
 
     /// A metric over time: one value per bin ([`Self::series_bin`]); empty for metrics that are none and for queues.
@@ -545,4 +571,26 @@ pub struct Run {
     pub host: HostFacts,
     /// What it measured.
     pub measurements: Measurements,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_keeps_its_class() {
+        assert_eq!(size_of::<Value>(), 8);
+        for pattern in [Pattern::Sequential, Pattern::Concurrent] {
+            for size in [Size::Small, Size::Medium, Size::Large] {
+                for lost_in_original in [false, true] {
+                    let class = Class { pattern, size, lost_in_original };
+                    for number in [0, 1, (1 << 60) - 1] {
+                        let value = Value::new(number, class);
+                        assert_eq!((value.value(), value.class()), (number, class));
+                    }
+                    assert_eq!(Value::new(u64::MAX, class).value(), (1 << 60) - 1, "the largest there is");
+                }
+            }
+        }
+    }
 }

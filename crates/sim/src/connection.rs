@@ -1,7 +1,7 @@
 //! One connection of a run: its two ends, and what it leaves behind.
 
 use flowloom_core::path::{FlowValues, PathDelays};
-use flowloom_core::play::{Action, EpochTimes, Player, Script};
+use flowloom_core::play::{Action, EpochTimes, Player, PutAway, Script};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder, SourceRecord, WindowRecord};
 use flowloom_core::tcp::congestion::{Setup, Window};
 use flowloom_core::tcp::{Endpoint, Limits, Phase, Snapshot};
@@ -45,6 +45,7 @@ struct End {
 #[derive(Debug)]
 struct Cold {
     vector: ConnectionVector,
+    adus: PutAway,
     epochs: Vec<EpochRecord>,
     started: Time,
     rtt: Duration,
@@ -57,7 +58,7 @@ struct Cold {
 impl Connection {
     /// The connection of `vector`, about to start at `now`, with the values that rules drew for it.
     pub fn new(
-        Classed { vector, class, origin }: Classed,
+        Classed { mut vector, class, origin }: Classed,
         now: Time,
         config: &Config,
         values: &PerSide<FlowValues>,
@@ -86,14 +87,7 @@ impl Connection {
             let setup = Setup { seed: config.seed, stream: vector.id.wrapping_mul(2) + parity };
             End { endpoint: endpoint.with_stream(setup, tcp), player: Player::new(side) }
         };
-        let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class };
-        Connection {
-            flow: match origin {
-                Origin::Workload { .. } => Flow::new(identifiers, config, &delays, values),
-                Origin::Source { .. } => Flow::new(identifiers, config, &delays, values).unobserved(),
-            },
-            ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
-            script: match origin {
+        let script = match origin {
                 Origin::Source { endless_until: Some(until) } => {
                     Script::new(&vector, &config.replay).then_endless(Side::Initiator, until)
                 }
@@ -101,12 +95,21 @@ impl Connection {
                 Origin::Workload { in_progress: false } | Origin::Source { endless_until: None } => {
                     Script::new(&vector, &config.replay)
                 }
+            };
+        let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class };
+        Connection {
+            flow: match origin {
+                Origin::Workload { .. } => Flow::new(identifiers, config, &delays, values),
+                Origin::Source { .. } => Flow::new(identifiers, config, &delays, values).unobserved(),
             },
+            ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
+            script,
             established: None,
             first_data: None,
             last_data: None,
             closed: None,
             cold: Box::new(Cold {
+                adus: PutAway::new(&mut vector),
                 epochs: Vec::new(),
                 started: now,
                 rtt: delays.rtt(),
@@ -275,6 +278,7 @@ impl Connection {
         match self.cold.origin {
             Origin::Workload { .. } => {
                 counts.add_connection(&record);
+                self.cold.adus.give_back(&mut self.cold.vector);
                 let monitor = self.flow.at_monitor(&self.cold.vector);
                 recorder.connection(&self.cold.vector, &record, &self.cold.epochs, monitor.as_ref())?;
             }

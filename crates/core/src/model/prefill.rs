@@ -80,6 +80,8 @@ impl Prefill {
             let waits = turn.is_none_or(|turn| turn == side);
             vector.ends[side].lead_in = first_wait[side].filter(|_| waits);
         }
+        // Of long connections little may be left.
+        adus.shrink_to_fit();
         (vector.start, vector.adus) = (start, adus);
         Some(Placed { vector, in_progress: true })
     }

@@ -2,10 +2,12 @@
 
 mod datagrams;
 mod player;
+mod put_away;
 mod script;
 
 pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing};
 pub use player::{Action, EpochTimes, Player};
+pub use put_away::PutAway;
 pub use script::{Script, Step};
 
 #[cfg(test)]

@@ -1,0 +1,78 @@
+//! The data of a vector while it is played: nobody needs it but its script, until the connection is recorded.
+
+use crate::workload::{Adu, ConnectionVector};
+
+/// Vectors with more ADUs are put away. Few have, and they are open for longest: of the memory that open connections of a
+/// busy link take, nearly all is theirs.
+const LONG: usize = 16;
+/// The most bytes that an ADU takes in postcard: numbers take what they need, 64 bits at most ten.
+const MOST_BYTES: usize = 52;
+
+/// The ADUs of a vector in a fifth of the memory, if there are many; otherwise they stay with it.
+#[derive(Clone, Debug, Default)]
+pub struct PutAway(Option<Box<[u8]>>);
+
+impl PutAway {
+    /// Takes the ADUs out of `vector`.
+    pub fn new(vector: &mut ConnectionVector) -> PutAway {
+        if vector.adus.len() <= LONG {
+            return PutAway(None);
+        }
+        let mut room = vec![0; MOST_BYTES * (1 + vector.adus.len())];
+        let packed = postcard::to_slice(&vector.adus, &mut room).ok().map(|bytes| Box::from(&*bytes));
+        if packed.is_some() {
+            vector.adus = Vec::new();
+        }
+        PutAway(packed)
+    }
+
+    /// Gives `vector` back its ADUs.
+    pub fn give_back(&mut self, vector: &mut ConnectionVector) {
+        if let Some(bytes) = self.0.take() {
+            vector.adus = postcard::from_bytes::<Vec<Adu>>(&bytes).expect("what was packed can be unpacked");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Duration;
+    use crate::workload::{Side, Span};
+
+    #[test]
+    fn what_is_put_away_comes_back() {
+        let most = Duration::MAX;
+        let adu = |n: usize| Adu {
+            side: Side::BOTH[n % 2],
+            bytes: if n == 3 { u64::MAX } else { 1_000 },
+            wait: [None, Some(most), Some(Duration::from_millis(20))][n % 3],
+            waiter: Side::BOTH[n % 2],
+            seen: (n % 5 > 0).then_some(Span { first: Duration::from_secs(1), last: most }),
+            packets: [None, Some(u32::MAX)][n % 2],
+        };
+        for many in [0, LONG, LONG + 1, 5_000] {
+            let whole = ConnectionVector { adus: (0..many).map(adu).collect(), ..ConnectionVector::default() };
+            let mut vector = whole.clone();
+            let mut put_away = PutAway::new(&mut vector);
+            assert_eq!(vector.adus.is_empty(), many == 0 || many > LONG);
+            put_away.give_back(&mut vector);
+            assert_eq!(vector, whole);
+        }
+    }
+
+    #[test]
+    fn it_takes_a_fifth() {
+        let adu = Adu {
+            side: Side::Acceptor,
+            bytes: 12_000,
+            wait: Some(Duration::from_secs(2)),
+            waiter: Side::Initiator,
+            seen: None,
+            packets: None,
+        };
+        let mut vector = ConnectionVector { adus: vec![adu; 1_000], ..ConnectionVector::default() };
+        let packed = PutAway::new(&mut vector).0.unwrap();
+        assert!(5 * packed.len() < 1_000 * size_of::<Adu>(), "{} bytes", packed.len());
+    }
+}
