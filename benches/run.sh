@@ -15,6 +15,18 @@ echo
 echo "== simulation: three standard loads (floor 1 M bottleneck packets per CPU second and 200 MB on the third)"
 "$examples/standard_loads" || status=1
 echo
+echo "== simulation with everything recorded (floor 2 M bottleneck packets per CPU second, and 150 MB on the web load)"
+"$examples/recorded_loads" || status=1
+echo
+echo "== scaling: ratios of costs in one run"
+"$examples/scaling" || status=1
+echo
+echo "== instructions of a tenth of each load, against benches/instructions.txt (renew: benches/instructions.sh renew)"
+benches/instructions.sh || status=1
+echo
+echo "== queues: CPU nanoseconds a packet at a link"
+"$examples/queue_cost" || status=1
+echo
 echo "== queueing: M/M/1, M/D/1, M/M/1/10 against their known answers, 1e7 packets each"
 "$examples/queueing_truth" || status=1
 echo

@@ -272,7 +272,11 @@ impl<T> Wheel<T> {
                 let mut events = std::mem::take(&mut wheel.slots[slot]);
                 self.position = with_digit(self.position, level, slot);
                 events.drain(..).for_each(|event| self.place(event));
-                self.levels[level as usize].slots[slot] = events;
+                // The top level's slots are not filled again for an hour. With room for all timers of a busy link in each of
+                // them they would take gigabytes.
+                if level < LEVELS as u32 - 1 {
+                    self.levels[level as usize].slots[slot] = events;
+                }
                 return true;
             }
         }
