@@ -413,14 +413,16 @@ impl Experiment {
     /// Reads the text of an experiment file called `name`.
     pub fn parse(text: &str, name: &str) -> Result<Experiment, Failure> {
         let experiment: Experiment = toml::from_str(text).map_err(|error| explain(&error, text, name))?;
-        experiment.check().map_err(|message| {
-            // Messages begin with the key.
-            match message.split(' ').next().and_then(|key| line_of(text, key)) {
-                Some(line) => Failure::usage(format_args!("{name}:{line}: {message}")),
-                None => Failure::usage(format_args!("{name}: {message}")),
-            }
-        })?;
+        experiment.check().map_err(|message| located(Failure::usage(message), text, name))?;
         Ok(experiment)
+    }
+
+    /// `failure`, whose message begins with a key, with the line of that in the experiment file at `path`.
+    pub fn locate(failure: Failure, path: &Path) -> Failure {
+        match std::fs::read_to_string(path) {
+            Ok(text) => located(failure, &text, &path.display().to_string()),
+            Err(_) => failure,
+        }
     }
 
     /// What no type can refuse: numbers that are well formed and impossible.
@@ -541,6 +543,15 @@ fn line_of(text: &str, path: &str) -> Option<usize> {
         };
     }
     place.map(|start| 1 + text[..start].matches('\n').count())
+}
+
+/// `failure`, whose message begins with a key of `text`, with the place of that.
+fn located(failure: Failure, text: &str, name: &str) -> Failure {
+    let place = match failure.message.split(' ').next().and_then(|key| line_of(text, key)) {
+        Some(line) => format!("{name}:{line}"),
+        None => name.to_owned(),
+    };
+    Failure { message: format!("{place}: {}", failure.message), ..failure }
 }
 
 /// The dotted path of the key whose value stands at `place`, tables of a list by their names or numbers from 1 on.

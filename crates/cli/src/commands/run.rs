@@ -41,6 +41,8 @@ use crate::simulation::{self, config};
 /// What is to be run: everything resolved but the workload's own facts.
 struct Plan {
     experiment: Experiment,
+    /// The file it was read from.
+    file: Option<PathBuf>,
     sources: Vec<PathBuf>,
     /// What all of them are.
     kind: Kind,
@@ -88,7 +90,8 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
         args::EventQueue::Wheel => Implementation::Wheel,
         args::EventQueue::Heap => Implementation::Heap,
     };
-    let config = Config { events, ..config(&plan.experiment, &shape, &source.facts, plan.traces.clone())? };
+    let config = config(&plan.experiment, &shape, &source.facts, plan.traces.clone());
+    let config = Config { events, ..config.map_err(|failure| located(failure, plan.file.as_deref()))? };
     let job = Job { plan: &plan, args, source: &source, shape: &shape, config };
     let exit = match seeds[..] {
         [seed] => job.single(seed, manner)?,
@@ -123,7 +126,8 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
     override_from(args, &mut experiment);
     experiment.check().map_err(Failure::usage)?;
     let captured = captured(args, &mut experiment)?;
-    let traces = simulation::traces(&experiment)?;
+    let file = (experiments == 1).then(|| first.clone());
+    let traces = simulation::traces(&experiment).map_err(|failure| located(failure, file.as_deref()))?;
     let stem = if args.capture.anonymize { "run".to_owned() } else { stem(first) };
     // As resolved it names its source, unless names are to be left out.
     experiment.workload.source = match &sources[..] {
@@ -131,7 +135,15 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
         _ => None,
     };
     let target = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("runs/{stem}-{}", clock::stamp())));
-    Ok(Plan { experiment, sources, kind, target, traces, captured })
+    Ok(Plan { experiment, file, sources, kind, target, traces, captured })
+}
+
+/// `failure`, with the line of its key in the experiment file, if there is one.
+fn located(failure: Failure, file: Option<&Path>) -> Failure {
+    match file {
+        Some(file) => Experiment::locate(failure, file),
+        None => failure,
+    }
 }
 
 /// The links whose packets are captured. What is captured is measured, too.

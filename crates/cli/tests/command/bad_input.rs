@@ -413,9 +413,10 @@ fn a_window_beyond_the_run_is_refused() {
     let bench = Bench::new();
     bench.file("c.pcap", &Traffic::many(20).pcap());
     bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\n[measure]\nwindow = [\"1s\", \"10h\"]\n");
-    bench
-        .flowloom(&["run", "e.toml", "-o", "r"])
-        .failed(2, &["measure.window [1s, 10h] ends after the run", "hint: connections start for measure.duration"]);
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(
+        2,
+        &["e.toml:4: measure.window [1s, 10h] ends after the run", "hint: connections start for measure.duration"],
+    );
     assert!(!bench.path("r").exists());
 }
 

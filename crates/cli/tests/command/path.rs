@@ -61,6 +61,6 @@ fn a_trace_that_is_none_is_refused_with_its_line() {
     let bench = bench();
     bench.file("link.up", b"1\n2\nthree\n");
     let said = bench.flowloom(&["run", "e.toml", "-o", "a"]);
-    said.failed(2, &["network.bottleneck.trace", "link.up:3: not a delivery opportunity: \"three\""]);
+    said.failed(2, &["error: e.toml:4: network.bottleneck.trace", "link.up:3: not a delivery opportunity: \"three\""]);
     assert!(!bench.path("a").exists());
 }
