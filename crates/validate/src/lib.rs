@@ -8,6 +8,7 @@
 //! | `queueing` | one link under open load |
 //! | `lab` | flows over one link, without the rest of the simulator |
 //! | `slow_start`, `buffers`, `loss_response`, `cubic` | laws of flows |
+//! | `spurious` | timeouts without a loss |
 //! | `aqm`, `control`, `sharing` | laws of queue disciplines |
 //! | `marks`, `delay` | laws of flows that heed marks, or delay and rate: ECN, DCTCP; Vegas, BBR |
 //! | `metamorphic` | what must not change |
@@ -25,6 +26,7 @@ mod metamorphic;
 mod queueing;
 mod sharing;
 mod slow_start;
+mod spurious;
 
 pub mod check;
 pub mod table;
@@ -33,13 +35,14 @@ pub mod transcripts;
 use check::{Effort, Row};
 
 /// The names of all groups of checks, for selecting some.
-pub const GROUPS: [&str; 10] = [
+pub const GROUPS: [&str; 11] = [
     "transcripts",
     "queueing",
     "slow-start",
     "buffers",
     "loss-response",
     "cubic",
+    "spurious",
     "marks",
     "delay",
     "aqm",
@@ -55,6 +58,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "buffers" => buffers::rows(effort),
         "loss-response" => loss_response::rows(effort),
         "cubic" => cubic::rows(effort),
+        "spurious" => spurious::rows(effort),
         "marks" => marks::rows(effort),
         "delay" => delay::rows(effort),
         "aqm" => [aqm::rows(effort), control::rows(effort), sharing::rows()].concat(),

@@ -149,6 +149,10 @@ impl Scoreboard {
         self.lost
     }
 
+    pub(super) fn resent(&self) -> u64 {
+        self.resent
+    }
+
     /// Nothing is SACKED, lost or sent again.
     pub(super) fn is_clean(&self) -> bool {
         self.sacked + self.lost + self.resent == 0

@@ -84,6 +84,15 @@ impl Segment {
         (first.1 <= self.acknowledgement || within).then_some(first)
     }
 
+    /// The last instant of the tick that its timestamp echoes, as of `now`; `now` without one. What this acknowledges was sent
+    /// by then (RFC 8985 section 6.2, step 2, first condition).
+    pub fn echoes_until(&self, now: Time) -> Time {
+        let Some(timestamps) = self.timestamps else { return now };
+        let age = u64::from(Timestamps::clock(now).get().wrapping_sub(timestamps.echo));
+        let tick = (now.as_nanos() / Timestamps::TICK_NANOS + 1).saturating_sub(age);
+        now.min(Time::from_nanos((tick * Timestamps::TICK_NANOS).saturating_sub(1)))
+    }
+
     /// Sequence space it takes: payload, SYN and FIN.
     pub fn sequence_length(&self) -> u64 {
         u64::from(self.payload_bytes) + u64::from(self.flags.syn()) + u64::from(self.flags.fin())
@@ -113,9 +122,12 @@ impl Timestamps {
     /// What the option takes in a header, with its two NOPs.
     pub const OPTION_BYTES: u32 = 12;
 
+    /// Nanoseconds of a tick.
+    const TICK_NANOS: u64 = 1_000_000;
+
     /// The clock of every endpoint: 1 ms a tick, as Linux and FreeBSD have it, and never 0.
     pub fn clock(now: Time) -> NonZeroU32 {
-        let ticks = now.as_nanos() / 1_000_000 % u64::from(u32::MAX);
+        let ticks = now.as_nanos() / Self::TICK_NANOS % u64::from(u32::MAX);
         NonZeroU32::MIN.saturating_add(ticks as u32)
     }
 }
@@ -217,6 +229,17 @@ mod tests {
         assert_eq!(Timestamps::clock(Time::ZERO).get(), 1);
         assert_eq!(Timestamps::clock(Time::from_nanos(1_999_999)).get(), 2);
         assert_eq!(Timestamps::clock(Time::from_nanos(u64::from(u32::MAX) * 1_000_000)).get(), 1, "after 49 days");
+    }
+
+    #[test]
+    fn an_echo_tells_by_when_its_segment_was_sent() {
+        let at = Time::from_nanos;
+        let echo = |sent: Time| Some(Timestamps { value: NonZeroU32::MIN, echo: Timestamps::clock(sent).get() });
+        let until = |sent, now| Segment { timestamps: echo(sent), ..Segment::default() }.echoes_until(now);
+        assert_eq!(until(at(3_000_000), at(5_500_000)), at(3_999_999));
+        assert_eq!(until(at(3_999_999), at(5_500_000)), at(3_999_999));
+        assert_eq!(until(at(5_000_000), at(5_500_000)), at(5_500_000), "never later than now");
+        assert_eq!(Segment::default().echoes_until(at(7)), at(7));
     }
 
     /// Timestamps and three SACK blocks double it; a box for the blocks would save 24 bytes of each packet and cost an

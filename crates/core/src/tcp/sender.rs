@@ -410,6 +410,9 @@ impl Sender {
         if let Some(repair) = &mut self.repair {
             delivery.bytes = 0;
             delivery.since = repair.rack.as_ref().map_or(now, |rack| rack.since(now));
+            if agreed.timestamps && !repair.board.is_clean() {
+                delivery.since = delivery.since.min(segment.echoes_until(now));
+            }
             repair.board.acknowledge(ack, &mut delivery);
             if blocks {
                 duplicated = take_blocks(&mut repair.board, segment, &mut delivery);
@@ -812,7 +815,7 @@ impl Sender {
         if piece.start < self.highest {
             self.retransmissions += 1;
             if let Some(undo) = &mut self.undo {
-                undo.on_resend(now, u64::from(piece.payload_bytes));
+                undo.on_resend(now, piece.start, end);
             }
             // Karn's algorithm: an acknowledgement may now be of either copy.
             self.timed_end = 0;

@@ -19,10 +19,12 @@ pub(super) struct Undo {
     /// What was outstanding then is `[from, until)`.
     from: u64,
     until: u64,
-    /// Bytes sent again since, of which no second arrival is reported ("undo_retrans" in Linux).
+    /// Bytes sent again since, or under way again then, of which no second arrival is reported ("undo_retrans" in Linux).
     resent: u64,
-    /// The clock at the first retransmission ("RetransmitTS" of RFC 3522).
+    /// The clock at the first retransmission since ("RetransmitTS" of RFC 3522).
     resent_at: Option<NonZeroU32>,
+    /// Where that retransmission ends. It is the lowest, but what was sent again before may be under way below it.
+    resent_end: u64,
     /// When this is acknowledged, no report of a duplicate can come any more; 0 before `until` is.
     over: u64,
     step: Step,
@@ -40,10 +42,12 @@ enum Step {
 }
 
 impl Undo {
-    /// `bytes` are sent again.
-    pub(super) fn on_resend(&mut self, now: Time, bytes: u64) {
-        self.resent += bytes;
-        self.resent_at.get_or_insert(Timestamps::clock(now));
+    /// `[start, end)` is sent again.
+    pub(super) fn on_resend(&mut self, now: Time, start: u64, end: u64) {
+        self.resent += end - start;
+        if self.resent_at.is_none() {
+            (self.resent_at, self.resent_end) = (Some(Timestamps::clock(now)), end);
+        }
     }
 }
 
@@ -72,8 +76,9 @@ impl Sender {
             threshold: self.congestion.threshold(),
             from: self.unacknowledged,
             until: self.highest,
-            resent: 0,
+            resent: self.repair.as_ref().map_or(0, |repair| repair.board.resent()),
             resent_at: None,
+            resent_end: 0,
             over: 0,
             step,
         }
@@ -121,7 +126,7 @@ impl Sender {
         undo.resent == 0
     }
 
-    /// The acknowledgement of new data echoes a clock from before the first retransmission (RFC 3522 section 3.2, steps 4 and 5).
+    /// The acknowledgement of what was sent again first echoes a clock from before that (RFC 3522 section 3.2, steps 4 and 5).
     fn is_of_the_first_copy(&self, undo: &Undo, segment: &Segment, agreed: Agreed) -> bool {
         let ack = segment.acknowledgement;
         let (Some(timestamps), Some(resent_at)) = (segment.timestamps.filter(|_| agreed.timestamps), undo.resent_at)
@@ -133,6 +138,7 @@ impl Sender {
             && ack < self.recover
             && self.repair.as_ref().is_some_and(|repair| agreed.sack && repair.rack.is_none());
         ack > self.unacknowledged
+            && ack >= undo.resent_end
             && self.unacknowledged < undo.until
             && (timestamps.echo.wrapping_sub(resent_at.get()) as i32) < 0
             && !others
