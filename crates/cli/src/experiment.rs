@@ -22,6 +22,8 @@ mod drawn;
 mod path;
 #[path = "experiment/queue.rs"]
 mod queue;
+#[path = "experiment/sources.rs"]
+mod sources;
 #[path = "experiment/tcp.rs"]
 mod tcp;
 #[path = "experiment/text_or_table.rs"]
@@ -33,7 +35,8 @@ use topology::check_link;
 
 pub use path::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use queue::Queue;
-pub use tcp::Tcp;
+pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
+pub use tcp::{Tcp, TcpClass};
 pub use topology::{Ends, Link, Pair, Part, Route, Shape, Topology};
 
 /// A quantity kept with the words the user chose, so that the resolved experiment reads as it was written.
@@ -134,6 +137,9 @@ pub struct Experiment {
     pub network: Network,
     /// With which TCP.
     pub tcp: Tcp,
+    /// What sends beside the workload, or without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
     /// Measured how.
     pub measure: Measure,
     /// Repeated how.
@@ -362,6 +368,9 @@ pub struct Measure {
     /// Links whose queues and throughput are measured beside the bottleneck's, by name; each with the link back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub monitor: Vec<String>,
+    /// Whose congestion windows are traced.
+    #[serde(skip_serializing_if = "TcpTrace::is_off")]
+    pub tcp_trace: TcpTrace,
 }
 
 impl Default for Measure {
@@ -373,6 +382,7 @@ impl Default for Measure {
             queue_every: Quantity::of("10ms"),
             throughput_every: Quantity::of("1ms"),
             monitor: Vec::new(),
+            tcp_trace: TcpTrace::default(),
         }
     }
 }
@@ -430,8 +440,6 @@ impl Experiment {
         let positive = [
             ("measure.queue-every", self.measure.queue_every.value),
             ("measure.throughput-every", self.measure.throughput_every.value),
-            ("tcp.rto-min", self.tcp.rto_min.value),
-            ("tcp.rto-initial", self.tcp.rto_initial.value),
         ];
         if let Some((key, _)) = positive.iter().find(|(_, value)| value.is_zero()) {
             return Err(format!("{key} must be above zero"));
@@ -481,10 +489,8 @@ impl Experiment {
             Ok(_) => Ok(()),
             Err(problem) => Err(format!("measure.monitor: {problem}")),
         })?;
-        if self.tcp.initial_window > 1_000 {
-            return Err(format!("tcp.initial-window of {} segments is above 1000", self.tcp.initial_window));
-        }
-        self.tcp.check()?;
+        self.tcp.check("tcp")?;
+        self.check_sources(&shape)?;
         if self.run.seeds.is_empty() {
             return Err("run.seeds is empty: nothing to run".to_owned());
         }
@@ -502,7 +508,7 @@ impl Experiment {
 
     /// Whether anything is drawn, so that seeds differ.
     pub fn draws(&self) -> bool {
-        self.network.draws() || self.tcp.draws()
+        self.network.draws() || self.tcp.draws() || self.sources_draw()
     }
 
     /// The experiment as a file that would repeat it.

@@ -17,6 +17,7 @@ mod pipeline;
 mod progress;
 mod recording;
 mod results;
+mod senders;
 mod simulation;
 
 use std::process::ExitCode;

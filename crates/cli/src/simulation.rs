@@ -10,12 +10,13 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::{LinkFacts, Topology};
-use flowloom_sim::{Class, Config, LinkConfig, LinkNumber, Summary};
+use flowloom_sim::{Config, LinkConfig, LinkNumber, Summary};
 use flowloom_store::mahimahi;
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
 use crate::experiment::{self, Bucket, DelayBox, Experiment, Network, Part, Queue, RateChoice, Shape};
 use crate::failure::Failure;
+use crate::senders::Senders;
 
 /// The traces of the bottleneck, if it has any: of the packets from the left and from the right.
 pub fn traces(experiment: &Experiment) -> Result<Option<[Arc<Trace>; 2]>, Failure> {
@@ -36,6 +37,7 @@ pub fn traces(experiment: &Experiment) -> Result<Option<[Arc<Trace>; 2]>, Failur
 pub fn config(
     experiment: &Experiment,
     shape: &Shape,
+    senders: &Senders<'_>,
     facts: &WorkloadFacts,
     traces: Option<[Arc<Trace>; 2]>,
 ) -> Result<Config, Failure> {
@@ -105,10 +107,10 @@ pub fn config(
     };
     // The first two are the bottleneck's.
     let others = shape.graph.links().iter().skip(LinkNumber::other(0).index());
-    let way = shape.workload_way().map_err(|error| Failure::usage(format_args!("network.ends: {error}")))?;
     let config = Config {
         links: others.map(|joined| other(joined.link)).collect::<Result<_, _>>()?,
-        classes: vec![Class { way, tcp: experiment.tcp.config() }],
+        classes: senders.classes(),
+        traced: experiment.measure.tcp_trace.traced(),
         bottleneck: monitored,
         path: experiment.network.path.impairments(),
         rules: Rules::new(experiment.network.delay_box.iter().map(DelayBox::rule).collect()),
@@ -122,6 +124,7 @@ pub fn config(
         ..Config::new(Rate::UNLIMITED, window)
     };
     config.validate().map_err(Failure::usage)?;
+    senders.check(&config)?;
     Ok(config)
 }
 

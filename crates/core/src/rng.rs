@@ -32,6 +32,10 @@ pub enum Purpose {
     LossRates = 24,
     /// A flow's own bottleneck.
     Bottlenecks = 25,
+    /// When flows of sources begin.
+    Starts = 26,
+    /// Which class a connection is in.
+    Classes = 27,
     /// What a congestion control draws.
     CongestionControl = 7,
     /// Decisions of a queue.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use flowloom_core::units::three_digits;
+
 use crate::text::thousands;
 
 /// The fields of `run.json`. A driver fills it and passes [`Facts::to_json`] to
@@ -39,6 +41,8 @@ pub struct Facts {
     pub original: Option<Original>,
     /// Events served; null where there is no simulator.
     pub events: Option<u64>,
+    /// Classes of connections and sources beside the workload; empty if there is only the workload.
+    pub classes: Vec<ClassFacts>,
     /// The nodes and links of the simulated network, and what became of packets there; null where there is no simulator.
     pub topology: Option<Topology>,
 }
@@ -53,6 +57,38 @@ pub struct Topology {
     pub ends: [String; 2],
     /// Links, each in one direction, the monitored one's two first.
     pub links: Vec<LinkFacts>,
+}
+
+/// A class of connections of the workload, or a source beside it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClassFacts {
+    /// Its name.
+    pub name: String,
+    /// `workload`, or what the source is, in words.
+    pub kind: String,
+    /// The congestion control of its TCP; empty of datagrams.
+    pub congestion: String,
+    /// Connections and flows that began.
+    pub started: u64,
+    /// Of them, those that came to their end.
+    pub completed: u64,
+    /// Reset before.
+    pub reset: u64,
+    /// Cut by the end of the run.
+    pub unfinished: u64,
+    /// Payload bytes that arrived at acceptors, of TCP each once.
+    pub to_acceptors_bytes: u64,
+    /// The same at initiators.
+    pub to_initiators_bytes: u64,
+    /// TCP segments sent again.
+    pub retransmissions: u64,
+    /// TCP retransmission timeouts.
+    pub timeouts: u64,
+    /// Datagrams sent.
+    pub sent_datagrams: u64,
+    /// Datagrams that arrived.
+    pub received_datagrams: u64,
 }
 
 /// A link in one direction.
@@ -117,7 +153,36 @@ pub struct HostFacts {
     pub host: BTreeMap<String, String>,
 }
 
+/// What [`ClassFacts::kind`] says of the workload's classes.
+const WORKLOAD: &str = "workload";
+
+impl ClassFacts {
+    /// Segments that were sent again, or the share of datagrams that did not arrive, in words.
+    pub fn repaired(&self) -> String {
+        if self.sent_datagrams == 0 {
+            return thousands(self.retransmissions);
+        }
+        let lost = self.sent_datagrams.saturating_sub(self.received_datagrams);
+        format!("{} %", three_digits(100.0 * lost as f64 / self.sent_datagrams as f64))
+    }
+
+    /// Whether it is a source beside the workload.
+    pub fn is_source(&self) -> bool {
+        self.kind != WORKLOAD
+    }
+}
+
 impl Facts {
+    /// Sources beside the workload.
+    pub fn sources(&self) -> impl Iterator<Item = &ClassFacts> {
+        self.classes.iter().filter(|class| class.is_source())
+    }
+
+    /// Whether nothing was replayed: only sources sent.
+    pub fn has_only_sources(&self) -> bool {
+        self.original.is_none() && self.sources().next().is_some()
+    }
+
     /// The last part of [`Self::source`], for sentences; `None` if it is left out.
     pub fn source_name(&self) -> Option<&str> {
         self.source.rsplit('/').next().filter(|name| !name.is_empty())

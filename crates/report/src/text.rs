@@ -7,6 +7,7 @@ use flowloom_core::units::three_digits;
 
 use crate::answer::{Answer, Distance};
 use crate::compare::{Comparison, Judgement};
+use crate::facts::ClassFacts;
 use crate::metric::Unit;
 use crate::run::Run;
 use crate::verdict::{Verdict, Warning};
@@ -52,6 +53,7 @@ pub fn run_text(run: &Run, colour: bool) -> String {
     let answer = Answer::of(std::slice::from_ref(run));
     table(&mut text, &answer, colour);
     text.push('\n');
+    senders(&mut text, run);
     links(&mut text, run);
     let summary = run.summary();
     verdict(&mut text, summary.verdict, &verdict_reason(&summary.gates), colour);
@@ -133,6 +135,11 @@ pub(crate) fn preamble(run: &Run) -> Vec<(String, String)> {
     parts.push(format!("{} payload", Unit::Bytes.show(measured.payload_bytes as f64)));
     let source = run.facts.source_name().unwrap_or("workload");
     let mut lines = vec![(format!("{source:14}"), parts.join(", "))];
+    if run.facts.has_only_sources() {
+        let kinds = run.facts.sources().map(|source| format!("{} ({})", source.kind, source.name));
+        let parts: Vec<String> = [Unit::Time.show(length.as_nanos() as f64)].into_iter().chain(kinds).collect();
+        lines = vec![("sources       ".to_owned(), parts.join(", "))];
+    }
     if let Some(original) = run.facts.original.as_ref().filter(|original| !original.set_aside.is_empty()) {
         lines.push(("  set aside   ".to_owned(), original.set_aside_text()));
     }
@@ -148,7 +155,8 @@ pub(crate) fn preamble(run: &Run) -> Vec<(String, String)> {
         let factor = if factor < 1e3 { three_digits(factor) } else { thousands(factor.round() as u64) };
         how.push(format!("wall {}, {factor}x real time", Duration::from_nanos(wall)));
     }
-    lines.push(("replayed      ".to_owned(), how.join(", ")));
+    let verb = if run.facts.has_only_sources() { "run" } else { "replayed" };
+    lines.push((format!("{verb:14}"), how.join(", ")));
     lines
 }
 
@@ -194,6 +202,36 @@ fn table(text: &mut String, answer: &Answer, colour: bool) {
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }
+}
+
+/// Classes and sources shown, at most.
+const MOST_SENDERS: usize = 16;
+
+/// What classes of connections and sources came to, if there are any.
+fn senders(text: &mut String, run: &Run) {
+    let senders: Vec<&ClassFacts> = run.facts.classes.iter().filter(|one| one.started > 0).collect();
+    if senders.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "{:24}{:10}{:>14}{:>16}{:>16}{:>18}",
+        "class or source", "TCP", "ended", "to acceptors", "to initiators", "sent again / lost"
+    );
+    for one in &senders[..senders.len().min(MOST_SENDERS)] {
+        let name: String = one.name.chars().take(23).collect();
+        let ended = format!("{} of {}", thousands(one.completed), thousands(one.started));
+        let [there, back] = [one.to_acceptors_bytes, one.to_initiators_bytes].map(|bytes| match bytes {
+            0 => "–".to_owned(),
+            bytes => Unit::Bytes.show(bytes as f64),
+        });
+        let repaired = one.repaired();
+        let _ = writeln!(text, "{name:24}{:10}{ended:>14}{there:>16}{back:>16}{repaired:>18}", one.congestion);
+    }
+    if senders.len() > MOST_SENDERS {
+        let _ = writeln!(text, "and {} more: report.html and run.json have all", senders.len() - MOST_SENDERS);
+    }
+    text.push('\n');
 }
 
 /// Links shown, at most.

@@ -7,9 +7,9 @@ use serde::Serialize;
 use flowloom_core::units::three_digits;
 use flowloom_store::run_folder::Point;
 
-use crate::metric::Metric;
+use crate::metric::{Metric, Unit};
 use crate::run::Run;
-use crate::text::thousands;
+use crate::text::{counted, thousands};
 
 /// Whether the result can be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -65,13 +65,20 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     let share = outcomes.unfinished as f64 / started.max(1) as f64;
     let unaccounted = measured.unaccounted_packets();
     let missing = measured.payload_bytes.saturating_sub(measured.delivered_bytes);
-    // Packets may wait in the queue only when the run was cut off with work left.
-    let may_wait = outcomes.unfinished > 0 || run.facts.interrupted;
+    // Packets may wait in the queue only when the run was cut off with work left. Of sources nobody asks that they end.
+    let sources = run.facts.sources().map(|source| source.started).sum::<u64>();
+    let may_wait = outcomes.unfinished > 0 || run.facts.interrupted || sources > 0;
+    let received: u64 = run.facts.sources().map(|source| source.to_acceptors_bytes).sum();
     vec![
         Gate {
             name: "something happened",
-            verdict: if ended > 0 { Verdict::Valid } else { Verdict::Invalid },
-            found: format!("{} of {} connections ended", thousands(ended), thousands(started)),
+            verdict: if ended > 0 || received > 0 { Verdict::Valid } else { Verdict::Invalid },
+            found: match (started, sources) {
+                (0, 1..) => {
+                    format!("{} of sources delivered {}", counted(sources, "flow"), Unit::Bytes.show(received as f64))
+                }
+                _ => format!("{} of {} connections ended", thousands(ended), thousands(started)),
+            },
             wanted: "at least one",
         },
         Gate {
@@ -174,7 +181,7 @@ pub fn warnings(run: &Run, gates: &[Gate]) -> Vec<Warning> {
     let started = outcomes.started();
     let share = |count: u64| count as f64 / started.max(1) as f64;
     let mut warnings = Vec::new();
-    if outcomes.completed + outcomes.reset == 0 {
+    if gates.iter().any(|gate| gate.name == "something happened" && gate.verdict == Verdict::Invalid) {
         warnings.push(Warning::NothingEnded { started });
     }
     if gates.iter().any(|gate| gate.name == "packets accounted for" && gate.verdict == Verdict::Invalid) {

@@ -236,7 +236,11 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         let config = self.network.config;
         let delays = PathDelays::new(vector, config.placement, config.propagation(*class), config.unknown_rtt)
             .with(&config.rules.values(config.seed, vector));
-        let lead = delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD);
+        // A source starts when it starts; it was never seen at a monitor.
+        let lead = match classed.origin.is_workload() {
+            true => delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD),
+            false => Duration::ZERO,
+        };
         let syn = vector.start.before(lead).max(now);
         self.network.events.push(syn, Event::Start);
         self.within_reach.insert((syn, self.workload.read), classed);

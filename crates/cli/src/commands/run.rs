@@ -16,7 +16,7 @@ use flowloom_report::facts::set_aside_text;
 use flowloom_report::text::{counted, thousands};
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
 use flowloom_sim::events::Implementation;
-use flowloom_sim::{Config, Progress as SimProgress, RunError, Summary};
+use flowloom_sim::{Classed, Config, Progress as SimProgress, RunError, Summary};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::run_folder::{RunFolder, RunIndex, RunOptions, RunWriter, TrafficPoint};
 use flowloom_store::staged::StagedFolder;
@@ -36,6 +36,7 @@ use crate::pipeline::{self, Read};
 use crate::progress::Progress;
 use crate::recording::{LinkCapture, Recording, Unrecorded};
 use crate::results::{REPORT_FILE, answer, load, write_own_report};
+use crate::senders::{Senders, Together};
 use crate::simulation::{self, config};
 
 /// What is to be run: everything resolved but the workload's own facts.
@@ -43,6 +44,7 @@ struct Plan {
     experiment: Experiment,
     /// The file it was read from.
     file: Option<PathBuf>,
+    /// What the workload is made of; nothing if only sources send.
     sources: Vec<PathBuf>,
     /// What all of them are.
     kind: Kind,
@@ -55,7 +57,8 @@ struct Plan {
 
 /// A workload on disk, ready to be read once per seed.
 struct Source {
-    path: PathBuf,
+    /// `None` if only sources send.
+    path: Option<PathBuf>,
     facts: WorkloadFacts,
     /// Name of the capture or workload for titles; empty if names are left out.
     name: String,
@@ -71,7 +74,7 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
     let seeds = &plan.experiment.run.seeds;
     refuse_existing(&plan.target, args.force, seeds.len() > 1)?;
     let source = source(&plan, args, manner)?;
-    if source.facts.connections == source.facts.datagram_flows {
+    if source.path.is_some() && source.facts.connections == source.facts.datagram_flows {
         let failure = Failure::new("there is no connection to replay");
         let failure = match set_aside_text(&set_aside(&source.facts)) {
             reasons if reasons.is_empty() => failure,
@@ -90,9 +93,13 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
         args::EventQueue::Wheel => Implementation::Wheel,
         args::EventQueue::Heap => Implementation::Heap,
     };
-    let config = config(&plan.experiment, &shape, &source.facts, plan.traces.clone());
+    let senders = Senders::new(&plan.experiment, &shape)?;
+    if !plan.experiment.sources.is_empty() && source.facts.connections > experiment::FIRST_FLOW {
+        return Err(Failure::new("a workload of more than 2^31 connections cannot have sources beside it"));
+    }
+    let config = config(&plan.experiment, &shape, &senders, &source.facts, plan.traces.clone());
     let config = Config { events, ..config.map_err(|failure| located(failure, plan.file.as_deref()))? };
-    let job = Job { plan: &plan, args, source: &source, shape: &shape, config };
+    let job = Job { plan: &plan, args, source: &source, shape: &shape, senders: &senders, config };
     let exit = match seeds[..] {
         [seed] => job.single(seed, manner)?,
         _ => job.several(manner)?,
@@ -111,9 +118,19 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
     let mut experiment = if experiments == 1 { Experiment::read(first)? } else { Experiment::default() };
     let sources = match experiment.workload.source.clone() {
         Some(source) => vec![source],
+        None if !experiment.sources.is_empty() => {
+            if experiment.measure.duration.is_none() && args.duration.is_none() {
+                let name = first.display();
+                return Err(Failure::usage(format_args!("{name}: measure.duration is missing")).hint(
+                    "without a workload nothing else says how long sources send: duration = \"60s\", or --duration 60s",
+                ));
+            }
+            Vec::new()
+        }
         None if experiments == 1 => {
-            return Err(Failure::usage(format_args!("{}: [workload] names no source", first.display()))
-                .hint("add source = \"FILE\": a capture or a workload, relative to the experiment file"));
+            return Err(Failure::usage(format_args!("{}: [workload] names no source", first.display())).hint(
+                "add source = \"FILE\": a capture or a workload, relative to the experiment file; or [[sources]]",
+            ));
         }
         None => args.inputs.clone(),
     };
@@ -121,8 +138,14 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
         return Err(Failure::usage(format_args!("{}: this is a folder", folder.display()))
             .hint("give a capture, a workload or an experiment; the workload of a run is FOLDER/workload.parquet"));
     }
-    let kind = input::common_kind(&sources)?;
-    input::refuse_idle_options(&args.capture, kind, &sources[0])?;
+    let kind = match sources.first() {
+        Some(source) => {
+            let kind = input::common_kind(&sources)?;
+            input::refuse_idle_options(&args.capture, kind, source)?;
+            kind
+        }
+        None => Kind::Experiment,
+    };
     override_from(args, &mut experiment);
     experiment.check().map_err(Failure::usage)?;
     let captured = captured(args, &mut experiment)?;
@@ -208,7 +231,10 @@ fn refuse_existing(target: &Path, force: bool, several: bool) -> Result<(), Fail
 
 /// The workload: as it is, or extracted from captures into a file that ends up in the run folder.
 fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failure> {
-    let first = &plan.sources[0];
+    let Some(first) = plan.sources.first() else {
+        let facts = WorkloadFacts::default();
+        return Ok(Source { path: None, facts, name: String::new(), staging: None, interrupted: false });
+    };
     let name = if args.capture.anonymize {
         String::new()
     } else {
@@ -216,7 +242,7 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
     };
     if plan.kind == Kind::Workload && plan.sources.len() == 1 {
         let facts = WorkloadReader::open(first).map_err(Failure::new)?.facts().clone();
-        return Ok(Source { path: first.clone(), facts, name, staging: None, interrupted: false });
+        return Ok(Source { path: Some(first.clone()), facts, name, staging: None, interrupted: false });
     }
     // On the disk of the run folder, without folders that would be left over if nothing can be replayed.
     let beside = plan.target.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
@@ -226,7 +252,7 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
     let mut writer = WorkloadWriter::create(&path).map_err(Failure::new)?;
     if plan.kind != Kind::Capture {
         let facts = other_forms(plan, &args.capture, staging.path(), writer, manner)?;
-        return Ok(Source { path, facts, name, staging: Some(staging), interrupted: false });
+        return Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: false });
     }
     let mut hosts = AddressBook::default();
     let ingested =
@@ -238,7 +264,7 @@ fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failu
         // Otherwise they are part of the answer.
         ingested.warn(manner);
     }
-    Ok(Source { path, facts, name, staging: Some(staging), interrupted: ingested.interrupted })
+    Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: ingested.interrupted })
 }
 
 const WORKLOAD_FILE: &str = "workload.parquet";
@@ -265,9 +291,9 @@ fn other_forms(
 
 /// Moves a workload that was extracted for this run into its folder.
 fn keep_workload(source: Source, target: &Path) -> Result<(), Failure> {
-    let Some(_staging) = &source.staging else { return Ok(()) };
+    let (Some(_staging), Some(path)) = (&source.staging, &source.path) else { return Ok(()) };
     let kept = target.join(WORKLOAD_FILE);
-    std::fs::rename(&source.path, &kept).map_err(|error| Failure::new(format_args!("{}: {error}", kept.display())))
+    std::fs::rename(path, &kept).map_err(|error| Failure::new(format_args!("{}: {error}", kept.display())))
 }
 
 /// What all runs of one command share.
@@ -276,6 +302,7 @@ struct Job<'a> {
     args: &'a args::Run,
     source: &'a Source,
     shape: &'a Shape,
+    senders: &'a Senders<'a>,
     config: Config,
 }
 
@@ -343,7 +370,8 @@ impl Job<'_> {
     /// write, or all on this one.
     fn simulate(&self, seed: u64, target: &Path, progress: &Progress, beside: bool) -> Result<Run, Failure> {
         let stopwatch = Stopwatch::start();
-        let config = Config { seed, ..self.config.clone() };
+        let flows = self.senders.flows(seed, self.config.window);
+        let config = Config { seed, datagrams: flows.datagrams, ..self.config.clone() };
         let prefill = self.plan.experiment.workload.prefill();
         let length = Duration::from_nanos(self.source.facts.capture.duration_ns);
         let options = RunOptions {
@@ -362,15 +390,16 @@ impl Job<'_> {
                     .map_err(Failure::new)?;
             }
         }
-        let mut reader = WorkloadReader::open(&self.source.path).map_err(Failure::new)?;
+        let reader = self.source.path.as_ref().map(|path| WorkloadReader::open(path)).transpose();
+        let mut reader = reader.map_err(Failure::new)?.into_iter().flatten();
         let captures = self.plan.captured.iter().map(|pair| LinkCapture::create(&writer, pair));
         let captures = captures.collect::<Result<_, _>>()?;
         let mut recorder = Recording { writer, captures };
         let window = self.window(&config);
         let mut totals_only = 0;
         let mut reached = 0;
-        let mut simulate = |vectors: &mut dyn Iterator<Item = Read>,
-                            mut recorder: &mut dyn Recorder<Error = Unrecorded>| {
+        let simulate = |vectors: &mut dyn Iterator<Item = Read>,
+                        mut recorder: &mut dyn Recorder<Error = Unrecorded>| {
             let placed = vectors.filter_map(|vector| match vector {
                 Ok(vector) => prefill.place(vector, config.unknown_rtt).map(Ok),
                 Err(error) => Some(Err(error)),
@@ -381,7 +410,9 @@ impl Job<'_> {
                 };
                 totals_only += u64::from(placed.as_ref().is_ok_and(counts));
             });
-            flowloom_sim::run(vectors, &config, &mut recorder, |at: SimProgress| {
+            let class = |placed: Placed| Classed { class: self.senders.class(seed, &placed.vector), ..placed.into() };
+            let together = Together::new(vectors.map(|placed| placed.map(class)), flows.connections);
+            flowloom_sim::run(together, &config, &mut recorder, |at: SimProgress| {
                 let now = millis(at.now.since(Time::ZERO).min(config.window));
                 progress.advance(now - reached);
                 reached = now;
@@ -420,7 +451,6 @@ impl Job<'_> {
         let Job { plan, source, .. } = self;
         let capture = &source.facts.capture;
         let experiment = Experiment { run: experiment::Run { seeds: vec![seed] }, ..plan.experiment.clone() };
-        let waits = &experiment.workload.waits;
         let mut provenance = BTreeMap::new();
         for input in &source.facts.provenance.inputs {
             let name = input.name.as_deref().map_or_else(|| "input".to_owned(), |name| file_name(Path::new(name)));
@@ -435,18 +465,7 @@ impl Job<'_> {
             title: experiment.title.clone().unwrap_or_default(),
             source: source.name.clone(),
             driver: "sim".to_owned(),
-            model: format!(
-                "a-t-b-t, usernet, measured windows, waits from {} corrected by {}{}",
-                waits.min,
-                match waits.correct {
-                    experiment::Correction::None => "nothing",
-                    experiment::Correction::Ostt => "the transit they contain",
-                },
-                match &experiment.workload.prefill {
-                    Some(length) => format!(", beginning after {length} with what was active then"),
-                    None => String::new(),
-                }
-            ),
+            model: if source.path.is_some() { self.model() } else { String::new() },
             network: format!(
                 "{}, {}, {} propagation, {}{}",
                 self.plan.experiment.network.kind(),
@@ -462,7 +481,7 @@ impl Job<'_> {
             provenance,
             interrupted: summary.interrupted || source.interrupted,
             warnings: capture.warnings.iter().cloned().chain(assumed(totals_only)).chain(self.left_out()).collect(),
-            original: Some(Original {
+            original: self.source.path.as_ref().map(|_| Original {
                 packets: capture.packets,
                 duration_ns: capture.duration_ns,
                 connections: capture.connections.total,
@@ -470,8 +489,26 @@ impl Job<'_> {
                 set_aside: set_aside(&source.facts),
             }),
             events: Some(summary.events),
+            classes: self.senders.facts(summary),
             topology: Some(simulation::topology(&experiment.network, self.shape, config, summary)),
         }
+    }
+
+    /// How the workload is replayed, in words.
+    fn model(&self) -> String {
+        let workload = &self.plan.experiment.workload;
+        format!(
+            "a-t-b-t, usernet, measured windows, waits from {} corrected by {}{}",
+            workload.waits.min,
+            match workload.waits.correct {
+                experiment::Correction::None => "nothing",
+                experiment::Correction::Ostt => "the transit they contain",
+            },
+            match &workload.prefill {
+                Some(length) => format!(", beginning after {length} with what was active then"),
+                None => String::new(),
+            }
+        )
     }
 
     /// Says that flows of datagrams are not replayed, if there are any.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use flowloom_core::model::{self, Distribution, DistributionError};
 use flowloom_core::path::Rules;
 use flowloom_core::time::Duration;
-use flowloom_core::units::{ParseQuantityError, Probability, Rate};
+use flowloom_core::units::{Limit, ParseQuantityError, Probability, Rate};
 
 use super::Quantity;
 use super::text_or_table::{self, TextOrTable};
@@ -69,6 +69,57 @@ impl FromStr for Share {
     }
 }
 
+/// Bytes, as tc spells them: `1000b`, `64k`, `4m`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub u64);
+
+impl FromStr for Size {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Size, ParseQuantityError> {
+        match text.parse() {
+            Ok(Limit::Bytes(bytes)) => Ok(Size(bytes)),
+            _ => Err(ParseQuantityError {
+                text: text.to_owned(),
+                expected: "a number of bytes",
+                example: "1000b or 64k",
+            }),
+        }
+    }
+}
+
+impl Number for Size {
+    fn number(&self) -> f64 {
+        self.0 as f64
+    }
+
+    fn impossible(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A length of time that no path has: of a program, which may be patient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span(pub Duration);
+
+impl FromStr for Span {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Span, ParseQuantityError> {
+        text.parse().map(Span)
+    }
+}
+
+impl Number for Span {
+    fn number(&self) -> f64 {
+        self.0.number()
+    }
+
+    fn impossible(&self) -> Option<String> {
+        None
+    }
+}
+
 /// A constant, or a distribution whose parameters have been found possible.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Drawn<T> {
@@ -101,6 +152,13 @@ pub enum Law<T> {
     Weibull { scale: Quantity<T>, shape: f64 },
     /// Values with their probabilities.
     Empirical { values: Vec<(Quantity<T>, f64)> },
+}
+
+impl<T> Drawn<T> {
+    /// Whether it differs from draw to draw.
+    pub fn is_law(&self) -> bool {
+        matches!(self, Drawn::Law(_))
+    }
 }
 
 impl<T: Number> Drawn<T> {

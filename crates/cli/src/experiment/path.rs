@@ -223,7 +223,7 @@ impl ReorderKeys {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct DelayBox {
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<From>,
+    from: Option<LinkEnd>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sender: Option<Sender>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -244,9 +244,20 @@ pub struct DelayBox {
 /// A side of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum From {
+pub enum LinkEnd {
+    /// Inside.
     Left,
+    /// Outside.
     Right,
+}
+
+impl From<LinkEnd> for LinkSide {
+    fn from(end: LinkEnd) -> LinkSide {
+        match end {
+            LinkEnd::Left => LinkSide::Left,
+            LinkEnd::Right => LinkSide::Right,
+        }
+    }
 }
 
 /// An end of a connection.
@@ -302,10 +313,7 @@ impl DelayBox {
     pub fn rule(&self) -> Rule {
         Rule {
             matching: Matching {
-                from: self.from.map(|from| match from {
-                    From::Left => LinkSide::Left,
-                    From::Right => LinkSide::Right,
-                }),
+                from: self.from.map(LinkSide::from),
                 sender: self.sender.map(|sender| match sender {
                     Sender::Initiator => Side::Initiator,
                     Sender::Acceptor => Side::Acceptor,

@@ -1,11 +1,17 @@
 //! `[tcp]`: a profile, and what differs from it.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::tcp;
 use flowloom_core::tcp::congestion::{Algorithm, CubicParameters, DctcpParameters, VegasParameters};
 use flowloom_core::time::Duration;
+use flowloom_core::workload::{ConnectionVector, LinkSide};
 
+use super::drawn::Share;
+use super::path::LinkEnd;
+use super::topology::named;
 use super::{Optional, Quantity};
 
 /// `[tcp]`, with every key that was left out filled in from the profile.
@@ -49,42 +55,109 @@ pub struct Tcp {
     pub rto_initial: Quantity<Duration>,
     /// Whether algorithms without a rate of their own are paced as Linux does it.
     pub pacing: bool,
+    /// Connections of the workload that differ from this.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<TcpClass>,
+}
+
+/// `[[tcp.classes]]`: connections of the workload with keys of their own; the first class that matches is a connection's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TcpClass {
+    /// What results call it.
+    pub name: String,
+    /// This share of the workload's connections, by lot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    share: Option<Quantity<Share>>,
+    /// Those whose initiator is on this side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    initiator: Option<LinkEnd>,
+    /// Those to this port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    port: Option<u16>,
+    /// Those of this subset of the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subset: Option<u64>,
+    /// Those with these ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    connections: Vec<u64>,
+    /// What differs.
+    pub tcp: TcpKeys,
+}
+
+impl TcpClass {
+    /// Whether a connection with this lot, uniform in [0, 1), is of the class, to which `lots` belong.
+    pub fn matches(&self, vector: &ConnectionVector, lots: &Range<f64>, lot: f64) -> bool {
+        self.share.as_ref().is_none_or(|_| lots.contains(&lot))
+            && self.initiator.is_none_or(|side| LinkSide::from(side) == vector.initiator_side)
+            && self.port.is_none_or(|port| vector.ends.acceptor.port == Some(port))
+            && self.subset.is_none_or(|subset| vector.label.is_some_and(|label| label.subset == subset))
+            && (self.connections.is_empty() || self.connections.contains(&vector.id))
+    }
 }
 
 /// The keys as written.
-#[derive(Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-struct TcpKeys {
-    profile: Profile,
+pub struct TcpKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<Profile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     congestion: Option<Congestion>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     sack: Option<Sack>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     recovery: Option<Recovery>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     prr: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     f_rto: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     limited_transmit: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     ecn: Option<Ecn>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     timestamps: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     window_scaling: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     initial_window: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     byte_counting: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     delayed_ack: Option<Quantity<Optional<Duration>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     quick_acks: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     rto_min: Option<Quantity<Duration>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     rto_initial: Option<Quantity<Duration>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pacing: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    classes: Vec<TcpClass>,
+}
+
+impl TcpKeys {
+    /// Whether it is one TCP.
+    pub fn has_no_classes(&self) -> bool {
+        self.classes.is_empty()
+    }
 }
 
 impl From<TcpKeys> for Tcp {
     fn from(keys: TcpKeys) -> Tcp {
-        let profile = tcp::Config::of(keys.profile.into());
+        let chosen = keys.profile.unwrap_or_default();
+        let profile = tcp::Config::of(chosen.into());
         // In words; a test holds them against the profiles.
-        let (delayed_ack, rto_min, rto_initial) = match keys.profile {
+        let (delayed_ack, rto_min, rto_initial) = match chosen {
             Profile::Plain | Profile::Linux => ("40ms", "200ms", "1s"),
             Profile::Rfc => ("200ms", "1s", "1s"),
             Profile::Bsd2008 => ("100ms", "30ms", "3s"),
         };
-        let congestion = keys.congestion.unwrap_or(match keys.profile {
+        let congestion = keys.congestion.unwrap_or(match chosen {
             Profile::Linux => Congestion::Cubic,
             Profile::Plain | Profile::Rfc | Profile::Bsd2008 => Congestion::Newreno,
         });
@@ -94,7 +167,7 @@ impl From<TcpKeys> for Tcp {
             tcp::Sack::WithDuplicates => Sack::WithDuplicates,
         });
         Tcp {
-            profile: keys.profile,
+            profile: chosen,
             sack,
             recovery: keys.recovery.unwrap_or(if profile.rack && sack != Sack::Off {
                 Recovery::Rack
@@ -120,6 +193,7 @@ impl From<TcpKeys> for Tcp {
             rto_initial: keys.rto_initial.unwrap_or_else(|| Quantity::of(rto_initial)),
             pacing: keys.pacing.unwrap_or(profile.pacing),
             congestion,
+            classes: keys.classes,
         }
     }
 }
@@ -134,15 +208,23 @@ impl Default for Tcp {
 }
 
 impl Tcp {
-    /// What the keys mean only together.
-    pub fn check(&self) -> Result<(), String> {
+    /// What no type can refuse. A message begins with `key`, which this is.
+    pub fn check(&self, key: &str) -> Result<(), String> {
         if self.recovery == Recovery::Rack && self.sack == Sack::Off {
-            return Err("tcp.recovery = \"rack\" needs SACK: set tcp.sack to \"on\" or \"with-duplicates\"".to_owned());
+            return Err(format!(
+                "{key}.recovery = \"rack\" needs SACK: set {key}.sack to \"on\" or \"with-duplicates\""
+            ));
+        }
+        if self.initial_window > 1_000 {
+            return Err(format!("{key}.initial-window of {} segments is above 1000", self.initial_window));
         }
         let most = tcp::Config::of(self.profile.into()).rto.max;
-        for (key, value) in [("rto-min", &self.rto_min), ("rto-initial", &self.rto_initial)] {
+        for (part, value) in [("rto-min", &self.rto_min), ("rto-initial", &self.rto_initial)] {
+            if value.value.is_zero() {
+                return Err(format!("{key}.{part} must be above zero"));
+            }
             if value.value > most {
-                return Err(format!("tcp.{key} of {value} is above the longest timeout, {most}"));
+                return Err(format!("{key}.{part} of {value} is above the longest timeout, {most}"));
             }
         }
         if let Some(delay) = self.delayed_ack.value.0
@@ -150,15 +232,80 @@ impl Tcp {
         {
             let delay = &self.delayed_ack;
             return Err(format!(
-                "tcp.delayed-ack of {delay} is too long (at most {MOST_DELAYED_ACK}, RFC 9293 3.8.6.3)"
+                "{key}.delayed-ack of {delay} is too long (at most {MOST_DELAYED_ACK}, RFC 9293 3.8.6.3)"
             ));
+        }
+        for (place, class) in (1..).zip(&self.classes) {
+            named("a class", &format!("{key}.classes.{place}"), &class.name)?;
+            let key = format!("{key}.classes.{}", class.name);
+            if !class.tcp.classes.is_empty() {
+                return Err(format!("{key}.tcp.classes: a class has no classes of its own"));
+            }
+            let chooses = class.share.is_some() || class.initiator.is_some() || class.port.is_some();
+            if !chooses && class.subset.is_none() && class.connections.is_empty() {
+                return Err(format!(
+                    "{key} chooses no connections: give it a share, an initiator, a port, a subset or connections"
+                ));
+            }
+            self.with(&class.tcp).check(&format!("{key}.tcp"))?;
+        }
+        let sum: f64 =
+            self.classes.iter().filter_map(|class| class.share.as_ref()).map(|share| share.value.0.get()).sum();
+        if sum > 1.000_001 {
+            return Err(format!("{key}.classes: their shares add up to {:.0} %", 100.0 * sum));
         }
         Ok(())
     }
 
-    /// Whether its congestion control draws, so that seeds differ.
+    /// Whether its congestion control, or who is in which class, depends on the seed.
     pub fn draws(&self) -> bool {
-        self.congestion == Congestion::Bbr
+        let draws = |tcp: &Tcp| tcp.congestion == Congestion::Bbr;
+        draws(self) || self.classes.iter().any(|class| class.share.is_some() || draws(&self.with(&class.tcp)))
+    }
+
+    /// The same with these keys.
+    pub fn with(&self, keys: &TcpKeys) -> Tcp {
+        if keys.profile.is_some() {
+            return keys.clone().into();
+        }
+        let keys = keys.clone();
+        Tcp {
+            profile: self.profile,
+            // DCTCP is nothing without marks.
+            ecn: keys.ecn.unwrap_or(if keys.congestion == Some(Congestion::Dctcp) { Ecn::On } else { self.ecn }),
+            recovery: keys.recovery.unwrap_or(if keys.sack == Some(Sack::Off) {
+                Recovery::Sack
+            } else {
+                self.recovery
+            }),
+            congestion: keys.congestion.unwrap_or(self.congestion),
+            sack: keys.sack.unwrap_or(self.sack),
+            prr: keys.prr.unwrap_or(self.prr),
+            undo: keys.undo.unwrap_or(self.undo),
+            f_rto: keys.f_rto.unwrap_or(self.f_rto),
+            limited_transmit: keys.limited_transmit.unwrap_or(self.limited_transmit),
+            timestamps: keys.timestamps.unwrap_or(self.timestamps),
+            window_scaling: keys.window_scaling.unwrap_or(self.window_scaling),
+            initial_window: keys.initial_window.unwrap_or(self.initial_window),
+            byte_counting: keys.byte_counting.unwrap_or(self.byte_counting),
+            delayed_ack: keys.delayed_ack.unwrap_or_else(|| self.delayed_ack.clone()),
+            quick_acks: keys.quick_acks.unwrap_or(self.quick_acks),
+            rto_min: keys.rto_min.unwrap_or_else(|| self.rto_min.clone()),
+            rto_initial: keys.rto_initial.unwrap_or_else(|| self.rto_initial.clone()),
+            pacing: keys.pacing.unwrap_or(self.pacing),
+            classes: Vec::new(),
+        }
+    }
+
+    /// The lots in [0, 1) of each class with a share; of the others none, and none are needed.
+    pub fn lots(&self) -> Vec<Range<f64>> {
+        let mut taken = 0.0;
+        let lots = self.classes.iter().map(|class| {
+            let start = taken;
+            taken += class.share.as_ref().map_or(0.0, |share| share.value.0.get());
+            start..taken
+        });
+        lots.collect()
     }
 
     /// As the endpoints take it.
@@ -284,6 +431,11 @@ pub enum Congestion {
 }
 
 impl Congestion {
+    /// As experiments name it.
+    pub fn word(self) -> String {
+        self.algorithm().to_string()
+    }
+
     /// With its default parameters.
     fn algorithm(self) -> Algorithm {
         match self {

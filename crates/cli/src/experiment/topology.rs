@@ -199,7 +199,7 @@ fn at<T>(key: &str, result: Result<T, TopologyError>) -> Result<T, String> {
 }
 
 /// Names are parts of keys, and of what is printed.
-fn named(what: &str, key: &str, name: &str) -> Result<(), String> {
+pub fn named(what: &str, key: &str, name: &str) -> Result<(), String> {
     let good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if (1..=64).contains(&name.len()) && name.chars().all(good) {
         return Ok(());

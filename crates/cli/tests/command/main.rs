@@ -13,6 +13,7 @@ mod hosts;
 mod memory;
 mod path;
 mod round_trip;
+mod sources;
 mod support;
 mod threads;
 mod topology;

@@ -52,8 +52,8 @@ enum Phase {
 }
 
 /// How much a program that sends without end keeps written ahead of what was transmitted: as a socket with so low a mark for
-/// what is not sent (TCP_NOTSENT_LOWAT) lets it.
-const AHEAD: u64 = 128 << 10;
+/// what is not sent (TCP_NOTSENT_LOWAT) lets it. This is what still goes out when its time is over.
+const AHEAD: u64 = 32 << 10;
 
 /// Plays one end of a connection vector over a transport.
 ///

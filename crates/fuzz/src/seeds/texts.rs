@@ -14,7 +14,10 @@ pub fn experiments() -> Vec<Vec<u8>> {
         from-right = { loss = { kind = \"gilbert-elliott\", p = \"1%\", r = \"25%\", 1-h = \"90%\" }, jitter-keeps-order = false }\n\
         [[network.delay-box]]\nfrom = \"left\"\nport = 443\ndelay = { kind = \"lognormal\", median = \"64ms\", mean = \"101ms\" }\n\
         loss = \"measured\"\n[[network.delay-box]]\nrate = { kind = \"empirical\", values = [[\"1mbit\", 0.5], [\"9mbit\", 0.5]] }\n";
-    [&all[..], other, path, ""].map(|text| text.as_bytes().to_vec()).into()
+    let sources = "[[sources]]\nname = \"ftp\"\nkind = \"bulk\"\ncount = 3\nbytes = { kind = \"pareto\", min = \"10k\", shape = 1.2 }\n\
+        tcp = { congestion = \"cubic\" }\n[[sources]]\nname = \"v\"\nkind = \"on-off\"\nrate = \"2mbit\"\non = \"1s\"\noff = \"2s\"\n\
+        [[tcp.classes]]\nname = \"bbr\"\nshare = \"50%\"\ntcp = { profile = \"linux\" }\n[measure]\ntcp-trace = [3, 4]\n";
+    [&all[..], other, path, sources, ""].map(|text| text.as_bytes().to_vec()).into()
 }
 
 /// Key files: 32 bytes, and as many in hexadecimal.

@@ -8,6 +8,7 @@ mod description;
 mod figure;
 mod network;
 mod page;
+mod senders;
 mod still;
 
 use std::io::{self, Write};

@@ -38,6 +38,7 @@ pub(super) fn page(runs: &[Run], answer: &Answer, figures: &[Figure], options: &
         trust_section(html, runs, answer, &summaries);
         pictures_section(html, answer, figures);
         breakdown_section(html, runs, answer);
+        super::senders::section(html, runs);
         super::network::section(html, runs);
         making_section(html, runs);
         html.push_str("</main>\n");
@@ -131,16 +132,19 @@ fn header(html: &mut String, title: &str, runs: &[Run], answer: &Answer, summari
     fact("date", list(runs.iter().map(|run| run.host.date.as_str())));
     html.push_str("</ul>\n<nav aria-label=\"Sections\">\n");
     let network = runs.iter().any(|run| run.facts.topology.is_some());
+    let senders = super::senders::is_needed(runs);
     for (anchor, name) in [
         ("answer", "Answer"),
         ("trust", "Can I trust it"),
         ("pictures", "Pictures"),
         ("breakdowns", "Breakdowns"),
+        ("senders", "Classes and sources"),
         ("network", "Network"),
         ("making", "How it was made"),
     ]
     .into_iter()
     .filter(|(anchor, _)| network || *anchor != "network")
+    .filter(|(anchor, _)| senders || *anchor != "senders")
     {
         let _ = writeln!(html, "<a href=\"#{anchor}\">{name}</a>");
     }

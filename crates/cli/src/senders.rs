@@ -1,0 +1,144 @@
+//! Who sends in a run: the workload, in its classes, and the sources beside it.
+
+use std::iter::Peekable;
+use std::ops::Range;
+
+use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::time::Duration;
+use flowloom_core::workload::ConnectionVector;
+use flowloom_report::facts::ClassFacts;
+use flowloom_sim::{Class, Classed, Config, LinkNumber, Summary, Way};
+
+use crate::experiment::{Experiment, FIRST_FLOW, Flows, Placed, Shape, TcpClass, WORKLOAD};
+use crate::failure::Failure;
+
+/// The classes of a run, in the order of [`Config::classes`]: the workload, its classes, the sources.
+pub struct Senders<'a> {
+    experiment: &'a Experiment,
+    classes: Vec<Class>,
+    /// Of each class of the workload, the lots that are in it.
+    lots: Vec<Range<f64>>,
+    sources: Vec<Placed<'a>>,
+}
+
+impl<'a> Senders<'a> {
+    /// Those of an experiment whose network has this shape.
+    pub fn new(experiment: &'a Experiment, shape: &Shape) -> Result<Senders<'a>, Failure> {
+        let way = shape.workload_way().map_err(|error| Failure::usage(format_args!("network.ends: {error}")))?;
+        let tcp = &experiment.tcp;
+        let mut classes = vec![Class { way: way.clone(), tcp: tcp.config() }];
+        classes.extend(tcp.classes.iter().map(|class| Class { way: way.clone(), tcp: tcp.with(&class.tcp).config() }));
+        let (mut sources, mut first) = (Vec::new(), FIRST_FLOW);
+        for source in &experiment.sources {
+            let (way, from) = source.way(shape).map_err(Failure::usage)?;
+            let own = source.tcp.as_ref().map_or_else(|| tcp.config(), |keys| tcp.with(keys).config());
+            sources.push(Placed { source, class: classes.len() as u16, from, first });
+            classes.push(Class { way, tcp: own });
+            first += source.flows();
+        }
+        Ok(Senders { experiment, classes, lots: tcp.lots(), sources })
+    }
+
+    /// As the simulator takes them.
+    pub fn classes(&self) -> Vec<Class> {
+        self.classes.clone()
+    }
+
+    /// Whether something of them cannot be in this network.
+    pub fn check(&self, config: &Config) -> Result<(), Failure> {
+        let delay = |link: &LinkNumber| match link.index().checked_sub(LinkNumber::other(0).index()) {
+            None => config.bottleneck.delay,
+            Some(place) => config.links[place].delay,
+        };
+        for Placed { source, class, .. } in &self.sources {
+            let Way { there, back } = &config.classes[usize::from(*class)].way;
+            if !source.has_rtt() && there.iter().chain(back).all(|link| delay(link).is_zero()) {
+                return Err(Failure::usage(format_args!(
+                    "sources.{}.rtt is missing, and the links on its way take no time either",
+                    source.name
+                ))
+                .hint("give it a round-trip time, as in rtt = \"100ms\", or the links a delay"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The class of a connection of the workload under a seed.
+    pub fn class(&self, seed: u64, vector: &ConnectionVector) -> u16 {
+        let classes = &self.experiment.tcp.classes;
+        if classes.is_empty() {
+            return 0;
+        }
+        let lot = Stream::new(seed, Purpose::Classes, vector.id).uniform();
+        let is_in = |(class, lots): &(&TcpClass, &Range<f64>)| class.matches(vector, lots, lot);
+        classes.iter().zip(&self.lots).position(|pair| is_in(&pair)).map_or(0, |place| 1 + place as u16)
+    }
+
+    /// What the sources send under a seed.
+    pub fn flows(&self, seed: u64, window: Duration) -> Flows {
+        let mut flows = Flows::default();
+        self.sources.iter().for_each(|source| source.add_to(&mut flows, seed, window));
+        flows.connections.sort_by_key(|flow| flow.vector.start);
+        flows
+    }
+
+    /// What a report says of them; nothing if there is only the workload.
+    pub fn facts(&self, summary: &Summary) -> Vec<ClassFacts> {
+        if self.classes.len() == 1 {
+            return Vec::new();
+        }
+        let tcp = &self.experiment.tcp;
+        let workload = (WORKLOAD, WORKLOAD.to_owned(), Some(tcp.congestion.word()));
+        let classes = tcp
+            .classes
+            .iter()
+            .map(|class| (class.name.as_str(), WORKLOAD.to_owned(), Some(tcp.with(&class.tcp).congestion.word())));
+        let sources = self.sources.iter().map(|Placed { source, .. }| {
+            let own = source.tcp.as_ref().map_or_else(|| tcp.clone(), |keys| tcp.with(keys));
+            (source.name.as_str(), source.to_string(), source.is_tcp().then(|| own.congestion.word()))
+        });
+        let named = [workload].into_iter().chain(classes).chain(sources);
+        let facts = named.zip(&summary.classes).map(|((name, kind, congestion), counts)| ClassFacts {
+            name: name.to_owned(),
+            kind,
+            congestion: congestion.unwrap_or_default(),
+            started: counts.flows.started,
+            completed: counts.flows.completed,
+            reset: counts.flows.reset,
+            unfinished: counts.flows.unfinished,
+            to_acceptors_bytes: counts.to_acceptors_bytes,
+            to_initiators_bytes: counts.to_initiators_bytes,
+            retransmissions: counts.retransmissions,
+            timeouts: counts.timeouts,
+            sent_datagrams: counts.sent_datagrams,
+            received_datagrams: counts.received_datagrams,
+        });
+        facts.collect()
+    }
+}
+
+/// The workload and the connections of sources, by start; of equal starts the workload's first.
+pub struct Together<W: Iterator> {
+    workload: Peekable<W>,
+    sources: Peekable<std::vec::IntoIter<Classed>>,
+}
+
+impl<E, W: Iterator<Item = Result<Classed, E>>> Together<W> {
+    /// Both, each by start.
+    pub fn new(workload: W, sources: Vec<Classed>) -> Together<W> {
+        Together { workload: workload.peekable(), sources: sources.into_iter().peekable() }
+    }
+}
+
+impl<E, W: Iterator<Item = Result<Classed, E>>> Iterator for Together<W> {
+    type Item = Result<Classed, E>;
+
+    fn next(&mut self) -> Option<Result<Classed, E>> {
+        let Some(source) = self.sources.peek() else { return self.workload.next() };
+        match self.workload.peek() {
+            Some(Ok(vector)) if source.vector.start < vector.vector.start => self.sources.next().map(Ok),
+            Some(_) => self.workload.next(),
+            None => self.sources.next().map(Ok),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Sources beside the workload and classes of connections, through the command.
+
+use serde_json::Value;
+
+use crate::support::{Bench, Traffic};
+
+fn run_json(bench: &Bench, folder: &str) -> Value {
+    let text = std::fs::read(bench.path(&format!("{folder}/run.json"))).expect("run.json");
+    serde_json::from_slice(&text).expect("JSON")
+}
+
+fn class<'a>(run: &'a Value, name: &str) -> &'a Value {
+    let classes = run["classes"].as_array().expect("classes");
+    classes.iter().find(|class| class["name"] == name).unwrap_or_else(|| panic!("{name} in {classes:?}"))
+}
+
+const CLASSIC: &str = r#"
+[network]
+bottleneck = { rate = "10mbit", delay = "10ms", queue = { limit = "60p" } }
+[[sources]]
+name = "ftp"
+kind = "bulk"
+count = 4
+start = { kind = "uniform", min = "0s", max = "1s" }
+rtt = "60ms"
+tcp = { congestion = "cubic" }
+[[sources]]
+name = "voice"
+kind = "cbr"
+from = "right"
+to = "left"
+rate = "64kbit"
+payload = "160b"
+[[sources]]
+name = "noise"
+kind = "poisson"
+gap = "5ms"
+[measure]
+duration = "10s"
+tcp-trace = "sources"
+"#;
+
+#[test]
+fn sources_run_without_a_workload() {
+    let bench = Bench::new();
+    bench.file("e.toml", CLASSIC.as_bytes());
+    let said = bench.flowloom(&["run", "e.toml", "--pcap", "-o", "r"]);
+    let out = &said.succeeded().out;
+    assert!(out.contains("sources") && out.contains("4 x bulk transfer without end (ftp)"), "{out}");
+    assert!(out.contains("VALID") && out.contains("voice"), "{out}");
+    let run = run_json(&bench, "r");
+    let ftp = class(&run, "ftp");
+    assert_eq!((ftp["congestion"].as_str(), ftp["started"].as_u64()), (Some("cubic"), Some(4)));
+    let bytes = |name: &str| class(&run, name)["to_acceptors_bytes"].as_u64().expect("a number");
+    // 160 bytes each 20 ms for ten seconds, over a direction that nothing else is in but acknowledgements.
+    assert_eq!((bytes("voice"), class(&run, "voice")["sent_datagrams"].as_u64()), (80_000, Some(500)));
+    // 10 Mbit/s, less 1.6 of noise, less headers and slow start.
+    assert!((8_500_000..10_300_000).contains(&bytes("ftp")), "{}", bytes("ftp"));
+    assert!(run["original"].is_null() && run["summary"]["verdict"] == "VALID");
+    let described = bench.flowloom(&["describe", "r/link.pcap"]);
+    assert!(described.succeeded().out.contains("UDP"), "{}", described.out);
+    bench.flowloom(&["run", "e.toml", "--pcap", "--jobs", "1", "-o", "again"]).succeeded();
+    for file in ["sources.parquet", "tcp_trace.parquet", "link.pcap", "drops.parquet", "run.json"] {
+        let [one, two] = ["r", "again"].map(|run| std::fs::read(bench.path(&format!("{run}/{file}"))).expect("a file"));
+        assert_eq!(one, two, "{file}");
+    }
+}
+
+#[test]
+fn sources_cross_the_links_between_their_nodes() {
+    let bench = Bench::new();
+    let text = CLASSIC.replace("[network]\n", "[network]\ntopology = \"parking-lot\"\nhops = 3\n");
+    let across = "[[sources]]\nname = \"across\"\nkind = \"cbr\"\nfrom = \"n3\"\nto = \"n1\"\nrate = \"800kbit\"\n";
+    bench.file("e.toml", format!("{across}{text}").as_bytes());
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
+    let run = run_json(&bench, "r");
+    assert_eq!(class(&run, "across")["received_datagrams"], 1_000);
+    let offered = |name: &str| {
+        let links = run["topology"]["links"].as_array().expect("links");
+        let link = links.iter().find(|link| link["name"] == name).expect("the link");
+        link["offered_packets"].as_u64().expect("a number")
+    };
+    assert_eq!(offered("hop-3-back") - offered("bottleneck-back"), 1_000, "and no acknowledgement is lost there");
+}
+
+#[test]
+fn classes_of_the_workload_have_their_share_and_their_tcp() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(400).pcap());
+    let text = "[workload]\nsource = \"c.pcap\"\n[tcp]\nprofile = \"linux\"\n[[tcp.classes]]\nname = \"bbr\"\nshare = \"50%\"\n\
+                tcp = { congestion = \"bbr\" }\n[[tcp.classes]]\nname = \"three\"\nconnections = [3]\ntcp = { profile = \"rfc\" }\n\
+                [[sources]]\nname = \"noise\"\nkind = \"poisson\"\ngap = \"1ms\"\nrtt = \"10ms\"\n[measure]\ntcp-trace = [3]\n";
+    bench.file("e.toml", text.as_bytes());
+    let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);
+    assert!(said.succeeded().out.contains("class or source"), "{}", said.out);
+    let run = run_json(&bench, "r");
+    let started = |name: &str| class(&run, name)["started"].as_u64().expect("a number");
+    assert_eq!(started("workload") + started("bbr") + started("three"), 400);
+    assert!((160..240).contains(&started("bbr")), "half of 400 by lot: {}", started("bbr"));
+    assert_eq!(class(&run, "bbr")["congestion"], "bbr");
+    assert_eq!(class(&run, "workload")["congestion"], "cubic");
+    assert!(run["original"].is_object(), "the workload is compared with its original");
+    let quiet = bench.flowloom(&["run", "e.toml", "--seed", "1", "--seed", "2", "-o", "two"]);
+    assert!(!quiet.succeeded().err.contains("runs with other seeds are alike"), "{}", quiet.err);
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let bench = Bench::new();
+    for (text, wanted) in [
+        (CLASSIC.replace("duration = \"10s\"\n", ""), "e.toml: measure.duration is missing"),
+        (
+            CLASSIC.replace("delay = \"10ms\", ", ""),
+            "sources.voice.rtt is missing, and the links on its way take no time either",
+        ),
+        (CLASSIC.replace("rate = \"10mbit\"", "rate = \"80%\""), "the rate is relative to the original's load"),
+    ] {
+        bench.file("e.toml", text.as_bytes());
+        let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);
+        assert_eq!(said.code, 2, "{}", said.err);
+        assert!(said.err.contains(wanted) && !bench.path("r").exists(), "{}", said.err);
+    }
+}
