@@ -48,7 +48,7 @@ mod tests {
             bytes: if n == 3 { u64::MAX } else { 1_000 },
             wait: [None, Some(most), Some(Duration::from_millis(20))][n % 3],
             waiter: Side::BOTH[n % 2],
-            seen: (n % 5 > 0).then_some(Span { first: Duration::from_secs(1), last: most }),
+            seen: (!n.is_multiple_of(5)).then_some(Span { first: Duration::from_secs(1), last: most }),
             packets: [None, Some(u32::MAX)][n % 2],
         };
         for many in [0, LONG, LONG + 1, 5_000] {
