@@ -88,8 +88,10 @@ pub struct SourceRecord {
     pub sent_packets: Option<u64>,
     /// Datagrams that arrived.
     pub received_packets: Option<u64>,
-    /// Of them, those that came after one sent later, or twice.
+    /// Of them, those that came after one sent later.
     pub late_packets: Option<u64>,
+    /// Datagrams that came again; beside those that arrived.
+    pub repeated_packets: Option<u64>,
     /// Their one-way delays, if any arrived.
     pub delays: Option<Delays>,
     /// TCP segments sent again, both ends.

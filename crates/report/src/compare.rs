@@ -170,10 +170,19 @@ pub fn compare_with_original(run: &Run) -> Option<Comparison> {
         difference(metric, &reference, &other, "the original", "the replay")
     };
     let timed = |metric| matches!(metric, Metric::Duration | Metric::ResponseTime);
+    // Sources beside the workload are on the replay's link, and were not on the original's.
+    let has_sources = run.facts.sources().any(|source| source.started > 0);
+    let of_link = |metric| {
+        matches!(
+            metric,
+            Metric::ThroughputFromLeft | Metric::ThroughputFromRight | Metric::PacketArrivals | Metric::Goodput
+        )
+    };
     let differences = METRICS
         .into_iter()
         // The original's queues were not seen.
         .filter(|metric| !matches!(metric, Metric::QueueFromLeft | Metric::QueueFromRight))
+        .filter(|metric| !(has_sources && of_link(*metric)))
         .filter_map(|metric| of(metric, if timed(metric) { |class| !class.lost_in_original } else { |_| true }))
         .collect();
     let lost = [Metric::Duration, Metric::ResponseTime].into_iter();

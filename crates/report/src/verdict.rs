@@ -7,6 +7,7 @@ use serde::Serialize;
 use flowloom_core::units::three_digits;
 use flowloom_store::run_folder::Point;
 
+use crate::facts::ClassFacts;
 use crate::metric::{Metric, Unit};
 use crate::run::Run;
 use crate::text::{counted, thousands};
@@ -66,13 +67,13 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     let unaccounted = measured.unaccounted_packets();
     let missing = measured.payload_bytes.saturating_sub(measured.delivered_bytes);
     // Packets may wait in the queue only when the run was cut off with work left. Of sources nobody asks that they end.
-    let sources = run.facts.sources().map(|source| source.started).sum::<u64>();
-    let may_wait = outcomes.unfinished > 0 || run.facts.interrupted || sources > 0;
-    let received: u64 = run.facts.sources().map(|source| source.to_acceptors_bytes).sum();
+    let sum = |count: fn(&ClassFacts) -> u64| run.facts.sources().map(count).sum::<u64>();
+    let (sources, received) = (sum(|source| source.started), sum(|source| source.to_acceptors_bytes));
+    let may_wait = outcomes.unfinished + sum(|source| source.unfinished) > 0 || run.facts.interrupted;
     vec![
         Gate {
             name: "something happened",
-            verdict: if ended > 0 || received > 0 { Verdict::Valid } else { Verdict::Invalid },
+            verdict: if ended > 0 || (started == 0 && received > 0) { Verdict::Valid } else { Verdict::Invalid },
             found: match (started, sources) {
                 (0, 1..) => {
                     format!("{} of sources delivered {}", counted(sources, "flow"), Unit::Bytes.show(received as f64))

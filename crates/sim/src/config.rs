@@ -272,6 +272,13 @@ impl Config {
                 return Err(ConfigError::TooSlow { rate: link.rate });
             }
         }
+        for flow in &self.datagrams {
+            above_zero("gap of datagrams", flow.datagrams.gap)?;
+            at_most("round-trip time of datagrams", flow.rtt, Config::MAX_DELAY)?;
+            if usize::from(flow.class) >= self.classes.len() {
+                return Err(ConfigError::Way { class: flow.class.into() });
+            }
+        }
         let links = self.links.len() + 2;
         let measured: Vec<LinkNumber> =
             self.monitored.iter().flat_map(|one| [Some(one.there), one.back]).flatten().collect();

@@ -306,6 +306,7 @@ impl Connection {
             sent_packets: None,
             received_packets: None,
             late_packets: None,
+            repeated_packets: None,
             delays: None,
             retransmissions: Some(record.retransmissions),
             timeouts: Some(record.timeouts),
@@ -321,6 +322,10 @@ impl Connection {
         let ends = || Side::BOTH.iter().map(|&side| &self.ends[side].endpoint);
         let all_arrived = Side::BOTH.iter().all(|&side| self.received(side.other()) >= self.script.total(side));
         let closed = self.script.close() == Close::NotSeen || ends().all(Endpoint::is_closed);
+        if self.script.is_endless() && ends().any(Endpoint::is_reset) {
+            // Of what has no end nobody can tell whether all arrived.
+            return Outcome::Reset;
+        }
         match (all_arrived, closed) {
             (true, true) => Outcome::Completed,
             (false, _) if ends().any(Endpoint::is_reset) => Outcome::Reset,

@@ -147,6 +147,7 @@ impl Stream {
             sent_packets: Some(sent_packets),
             received_packets: Some(self.sink.packets),
             late_packets: Some(self.sink.late),
+            repeated_packets: Some(self.sink.repeated),
             delays: self.sink.delays,
             retransmissions: None,
             timeouts: None,

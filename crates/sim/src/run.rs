@@ -264,16 +264,17 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
     /// Lets the flows of datagrams wait for their first.
     fn start_datagrams(&mut self) -> Result<(), RunError<W, R::Error>> {
         for params in &self.network.config.datagrams {
-            let class = usize::from(params.class);
-            let Some(counts) = self.summary.classes.get_mut(class) else {
-                return Err(ConfigError::Way { class }.into());
-            };
-            counts.flows.started += 1;
-            let values = self.network.open(Time::ZERO, &params.vector()).map_err(RunError::Recorder)?;
+            self.summary.classes[usize::from(params.class)].flows.started += 1;
+            let values = self.network.open(params.datagrams.start, &params.vector()).map_err(RunError::Recorder)?;
             let mut stream = Stream::new(params, self.network.config, &values);
             let slot = self.slot();
             stream.start(slot, Time::ZERO, &mut self.network);
+            let is_over = stream.flow().is_over();
             self.connections[slot as usize] = Some(Occupant::Datagrams(Box::new(stream)));
+            if is_over {
+                // It has nothing to send before the run ends, and no event would tell.
+                self.remove(slot)?;
+            }
         }
         Ok(())
     }

@@ -12,10 +12,10 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, LinkSide, PerSide, Protocol, Side};
 use flowloom_sim::topology::TopologyError;
-use flowloom_sim::{Classed, DatagramFlow, LinkNumber, Origin, Traced, Way};
+use flowloom_sim::{Classed, Config, DatagramFlow, LinkNumber, Origin, Traced, Way};
 
 use super::drawn::{Drawn, Size, Span};
-use super::tcp::TcpKeys;
+use super::tcp::{Tcp, TcpKeys};
 use super::topology::named;
 use super::{Experiment, Quantity, Shape};
 
@@ -24,6 +24,18 @@ pub const FIRST_FLOW: u64 = 1 << 31;
 
 /// Flows of all sources of an experiment, at most.
 const MOST_FLOWS: u64 = 1_000_000;
+
+/// What a flow may draw to send, at most: a pebibyte.
+const MOST_BYTES: u64 = 1 << 50;
+
+/// Shortest time between datagrams: 11.8 Gbit/s of the largest. Times are whole nanoseconds, of which this has enough.
+const LEAST_GAP: Duration = Duration::from_micros(1);
+
+/// Datagrams of a source that may be on their way at once.
+const MOST_ON_THE_WAY: f64 = 1e7;
+
+/// Sources and classes of an experiment, at most.
+const MOST_SENDERS: usize = 1_000;
 
 /// What results call the connections of the workload that are in no class of their own.
 pub const WORKLOAD: &str = "workload";
@@ -166,9 +178,16 @@ impl Placed<'_> {
                 let nanos = distribution.sample(&mut Stream::new(seed, purpose, id)).round();
                 Duration::from_nanos(nanos as u64)
             };
-            let start = Time::ZERO + drawn(source.start.checked(), Purpose::Starts).min(window);
-            let rtt = source.rtt.as_ref().map_or(Duration::ZERO, |rtt| drawn(rtt.checked(), Purpose::Delays));
-            let rtt = rtt.min(flowloom_sim::Config::MAX_DELAY);
+            let start = drawn(source.start.checked(), Purpose::Starts);
+            if start >= window {
+                // It would begin when the run is over.
+                continue;
+            }
+            let start = Time::ZERO + start;
+            // No path takes no time at all.
+            let rtt =
+                source.rtt.as_ref().map(|rtt| drawn(rtt.checked(), Purpose::Delays).max(Duration::from_micros(1)));
+            let rtt = rtt.unwrap_or_default().min(Config::MAX_DELAY);
             match source.pacing() {
                 None => flows.connections.push(source.transfer(id, seed, start, rtt, from, class, stop)),
                 Some(pacing) => flows.datagrams.push(DatagramFlow {
@@ -202,7 +221,19 @@ impl Source {
 
     /// Whether its flows have a round-trip time beside that of the links.
     pub fn has_rtt(&self) -> bool {
-        self.rtt.is_some()
+        match &self.rtt {
+            Some(Drawn::Constant(rtt)) => !rtt.value.is_zero(),
+            Some(Drawn::Law(_)) => true,
+            None => false,
+        }
+    }
+
+    /// When its flows begin, if it is the same for all.
+    pub fn starts_at(&self) -> Option<Duration> {
+        match &self.start {
+            Drawn::Constant(start) => Some(start.value.0),
+            Drawn::Law(_) => None,
+        }
     }
 
     /// A bulk transfer.
@@ -219,7 +250,7 @@ impl Source {
     ) -> Classed {
         let bytes = self.bytes.as_ref().map(|bytes| {
             let drawn = bytes.checked().sample(&mut Stream::new(seed, Purpose::Sizes, id));
-            (drawn.round() as u64).max(1)
+            (drawn.round() as u64).clamp(1, MOST_BYTES)
         });
         let mut ends: PerSide<flowloom_core::workload::Endpoint> = PerSide::default();
         let window = self.window.as_ref().map_or_else(|| Quantity::<Size>::of(WINDOW).value, |window| window.value);
@@ -275,10 +306,11 @@ impl Source {
         bits.map_or(Duration::ZERO, |bits| Duration::from_secs_f64(8.0 * payload.value.0 as f64 / bits as f64))
     }
 
-    /// Whether seeds make a difference.
-    fn draws(&self) -> bool {
+    /// Whether seeds make a difference, beside an experiment's TCP.
+    fn draws(&self, tcp: &Tcp) -> bool {
         let times = [&self.on, &self.off].into_iter().flatten().chain([&self.start]);
         self.kind == Kind::Poisson
+            || (self.is_tcp() && self.tcp.as_ref().is_some_and(|keys| tcp.with(keys).draws()))
             || self.rtt.as_ref().is_some_and(Drawn::is_law)
             || times.into_iter().any(Drawn::is_law)
             || [&self.bytes, &self.payload].into_iter().flatten().any(Drawn::is_law)
@@ -337,6 +369,11 @@ impl Source {
             return Err(format!("sources.{name}.count of 0 sends nothing"));
         }
         let zero = |size: &Option<Drawn<Size>>| matches!(size, Some(Drawn::Constant(size)) if size.value.0 == 0);
+        if let Some(Drawn::Constant(bytes)) = &self.bytes
+            && bytes.value.0 > MOST_BYTES
+        {
+            return Err(format!("sources.{name}.bytes of {bytes} is too much (at most {MOST_BYTES}b)"));
+        }
         for (key, wrong) in [("bytes", zero(&self.bytes)), ("payload", zero(&self.payload))] {
             if wrong {
                 return Err(format!("sources.{name}.{key} must be above zero"));
@@ -370,9 +407,20 @@ impl Source {
             }
             _ => {}
         }
-        if self.gap().is_zero() {
+        if self.gap() < LEAST_GAP {
             let key = if self.gap.is_some() { "gap" } else { "rate" };
-            return Err(format!("sources.{name}.{key} leaves no time between datagrams"));
+            return Err(format!(
+                "sources.{name}.{key} leaves {} between datagrams (at least {LEAST_GAP}; several flows send more: count)",
+                self.gap()
+            ));
+        }
+        if let Some(Drawn::Constant(rtt)) = &self.rtt
+            && rtt.value.as_secs_f64() / self.gap().as_secs_f64() * f64::from(self.count) > MOST_ON_THE_WAY
+        {
+            return Err(format!(
+                "sources.{name}.rtt of {rtt} keeps more than {MOST_ON_THE_WAY:.0} datagrams on their way, each {}",
+                self.gap()
+            ));
         }
         if self.kind == Kind::OnOff
             && let Some(key) = [("on", &self.on), ("off", &self.off)].iter().find(|(_, time)| time.is_none())
@@ -386,6 +434,10 @@ impl Source {
 impl Experiment {
     /// What no type can refuse in the sources.
     pub fn check_sources(&self, shape: &Shape) -> Result<(), String> {
+        let senders = self.sources.len() + self.tcp.classes.len();
+        if senders > MOST_SENDERS {
+            return Err(format!("sources: {senders} of them and classes (at most {MOST_SENDERS})"));
+        }
         let mut names: Vec<&str> = vec![WORKLOAD];
         names.extend(self.tcp.classes.iter().map(|class| class.name.as_str()));
         for (place, name) in names.iter().enumerate() {
@@ -400,6 +452,14 @@ impl Experiment {
             }
             names.push(&source.name);
             source.check()?;
+            if let (Some(start), Some(duration)) = (source.starts_at(), &self.measure.duration)
+                && start >= duration.value
+            {
+                return Err(format!(
+                    "sources.{}.start of {start} is not before measure.duration of {duration}",
+                    source.name
+                ));
+            }
             source.way(shape)?;
             if let Some(tcp) = &source.tcp {
                 if !tcp.has_no_classes() {
@@ -417,7 +477,7 @@ impl Experiment {
 
     /// Whether the sources depend on the seed.
     pub fn sources_draw(&self) -> bool {
-        self.sources.iter().any(Source::draws)
+        self.sources.iter().any(|source| source.draws(&self.tcp))
     }
 }
 
@@ -582,7 +642,17 @@ tcp-trace = [1, 5]
                 "x.toml:5: sources.a.bytes is of sources of kind \"bulk\"",
             ),
             (source("kind = \"bulk\"\nrate = \"1mbit\""), "x.toml:4: sources.a.rate is of sources of other kinds"),
-            (source("kind = \"poisson\"\ngap = \"0ms\""), "x.toml:4: sources.a.gap leaves no time"),
+            (source("kind = \"poisson\"\ngap = \"0ms\""), "x.toml:4: sources.a.gap leaves 0 s between"),
+            (source("kind = \"cbr\"\nrate = \"100gbit\""), "x.toml:4: sources.a.rate leaves 80 ns between"),
+            (
+                source("kind = \"cbr\"\ngap = \"1us\"\nrtt = \"20s\""),
+                "x.toml:5: sources.a.rtt of 20s keeps more than 10000000",
+            ),
+            (source("kind = \"bulk\"\nbytes = \"18446744073709551615b\""), "x.toml:4: sources.a.bytes of"),
+            (
+                source("kind = \"bulk\"\nstart = \"10min\"\n[measure]\nduration = \"60s\""),
+                "x.toml:4: sources.a.start of 600 s is not before measure.duration of 60s",
+            ),
             (
                 source("kind = \"poisson\"\ngap = \"1ms\"\npayload = \"9000b\""),
                 "x.toml:5: sources.a.payload of 9000b does not fit",

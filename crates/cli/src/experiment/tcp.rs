@@ -1,5 +1,6 @@
 //! `[tcp]`: a profile, and what differs from it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -79,8 +80,8 @@ pub struct TcpClass {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     subset: Option<u64>,
     /// Those with these ids.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    connections: Vec<u64>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    connections: BTreeSet<u64>,
     /// What differs.
     pub tcp: TcpKeys,
 }

@@ -1,6 +1,8 @@
 //! The keys of the network's shape: `topology`, `hops`, `[[network.links]]`, `[[network.routes]]` and `[network.ends]`
 //! (`docs/topology.md`).
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::rng::{Purpose, Stream};
@@ -145,9 +147,19 @@ impl Shape {
 
     /// A link that hangs together with the ends over no others, and a node of it.
     fn apart(&self) -> Option<(&str, &str)> {
-        let (links, mut joined) = (self.graph.links(), vec![self.ends[0]]);
-        while let Some(link) = links.iter().find(|link| joined.contains(&link.from) != joined.contains(&link.to)) {
-            joined.push(if joined.contains(&link.from) { link.to } else { link.from });
+        let links = self.graph.links();
+        let mut joined = BTreeSet::from([self.ends[0]]);
+        // Links are mostly written in the order in which they are crossed: few rounds are needed.
+        loop {
+            let before = joined.len();
+            for link in links {
+                if joined.contains(&link.from) || joined.contains(&link.to) {
+                    joined.extend([link.from, link.to]);
+                }
+            }
+            if joined.len() == before {
+                break;
+            }
         }
         let link = links.iter().find(|link| !joined.contains(&link.from))?;
         Some((&link.name, self.graph.name(link.from)))

@@ -3,7 +3,7 @@
 use crate::support::{Bench, Traffic, contents};
 
 /// Networks and senders of which each does something that others do not.
-const EXPERIMENTS: [(&str, &str); 6] = [
+const EXPERIMENTS: [(&str, &str); 7] = [
     ("dumbbell", "[network]\nbottleneck = { rate = \"1mbit\", delay = \"3ms\", queue = { limit = \"8p\" } }\n"),
     (
         "parking lot",
@@ -25,6 +25,15 @@ const EXPERIMENTS: [(&str, &str); 6] = [
     (
         "AQM that decides at departure",
         "[network]\nbottleneck = { rate = \"1mbit\", queue = { kind = \"fq-codel\" } }\n[tcp]\ncongestion = \"bbr\"\n",
+    ),
+    (
+        "sources, classes, traces, a run from the middle",
+        "prefill = \"100ms\"\n[network]\nbottleneck = { rate = \"2mbit\", queue = { kind = \"red\", min = \"5p\", max = \"15p\", limit = \"20p\" } }\n\
+         [tcp]\nprofile = \"linux\"\n[[tcp.classes]]\nname = \"bbr\"\nshare = \"40%\"\ntcp = { congestion = \"bbr\" }\n\
+         [[sources]]\nname = \"ftp\"\nkind = \"bulk\"\ncount = 2\nrtt = { kind = \"uniform\", min = \"10ms\", max = \"90ms\" }\n\
+         [[sources]]\nname = \"noise\"\nkind = \"on-off\"\nfrom = \"right\"\nto = \"left\"\nrate = \"1mbit\"\nrtt = \"20ms\"\n\
+         on = { kind = \"pareto\", min = \"20ms\", shape = 1.5 }\noff = { kind = \"exponential\", mean = \"50ms\" }\n\
+         [measure]\ntcp-trace = \"all\"\n",
     ),
     (
         "impaired path",

@@ -105,6 +105,26 @@ fn classes_of_the_workload_have_their_share_and_their_tcp() {
 }
 
 #[test]
+fn what_sources_deliver_does_not_hide_a_workload_that_came_to_nothing() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(20).pcap());
+    let source = "[[sources]]\nname = \"voice\"\nkind = \"cbr\"\nfrom = \"right\"\nto = \"left\"\nrate = \"64kbit\"\nrtt = \"20ms\"\n";
+    let text = format!(
+        "[workload]\nsource = \"c.pcap\"\n[network.path]\nfrom-left = {{ loss = \"100%\" }}\n{source}[measure]\ndrain = \"1s\"\n"
+    );
+    bench.file("e.toml", text.as_bytes());
+    let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);
+    assert_eq!(said.code, 3, "{}", said.out);
+    assert!(said.out.contains("something happened: 0 of 20 connections ended"), "{}", said.out);
+    // And where it comes to something, the link's traffic is not compared: the source's is in it.
+    bench.file("e.toml", format!("[workload]\nsource = \"c.pcap\"\n{source}").as_bytes());
+    let said = bench.flowloom(&["run", "e.toml", "--json", "-o", "s"]);
+    let answer: Value = serde_json::from_str(&said.succeeded().out).expect("JSON");
+    let compared = answer.to_string();
+    assert!(compared.contains("response") && !compared.contains("\"metric\":\"goodput\""), "{compared}");
+}
+
+#[test]
 fn what_is_missing_is_said() {
     let bench = Bench::new();
     for (text, wanted) in [

@@ -126,7 +126,8 @@ impl PathDelays {
     /// known the known one is the whole round trip (methods A.6) and stays on its side, so that the waits it was measured
     /// with keep their meaning. If none is known the round-trip time that the source states, or else `unknown_rtt`, is
     /// split half and half.
-    /// A side nearer than its links are long gets no delay beyond them: [`Self::rtt`] tells what came of it.
+    /// A side nearer than its links are long gets no delay beyond them: [`Self::rtt`] tells what came of it. Where no transit
+    /// was measured the other side gives what is missing, so that the round-trip time is right unless the links alone are longer.
     pub fn new(
         vector: &ConnectionVector,
         placement: Placement,
@@ -135,21 +136,30 @@ impl PathDelays {
     ) -> PathDelays {
         let measured =
             PerSide { initiator: vector.ends.initiator.min_transit, acceptor: vector.ends.acceptor.min_transit };
-        let transits = match placement {
-            Placement::Measured if measured.initiator.or(measured.acceptor).is_some() => {
-                measured.map(Option::unwrap_or_default)
-            }
-            _ => {
-                let rtt = vector.min_rtt().unwrap_or(unknown_rtt);
-                PerSide { initiator: rtt / 2, acceptor: rtt - rtt / 2 }
-            }
+        let is_measured = placement == Placement::Measured && measured.initiator.or(measured.acceptor).is_some();
+        let transits = if is_measured {
+            measured.map(Option::unwrap_or_default)
+        } else {
+            let rtt = vector.min_rtt().unwrap_or(unknown_rtt);
+            PerSide { initiator: rtt / 2, acceptor: rtt - rtt / 2 }
         };
-        let mut legs = transits.map(|transit| Leg { from_link: transit / 2, to_link: transit - transit / 2 });
-        for (side, from) in [(Side::Initiator, vector.initiator_side), (Side::Acceptor, vector.initiator_side.other())]
-        {
-            let links = propagation.of(from);
-            legs[side].to_link = legs[side].to_link.saturating_sub(links.to_link);
-            legs[side].from_link = legs[side].from_link.saturating_sub(links.from_link);
+        let whole = transits.map(|transit| Leg { from_link: transit / 2, to_link: transit - transit / 2 });
+        let side_of =
+            |side| if side == Side::Initiator { vector.initiator_side } else { vector.initiator_side.other() };
+        let links = |side| propagation.of(side_of(side));
+        let mut legs = whole;
+        for side in Side::BOTH {
+            legs[side].to_link = legs[side].to_link.saturating_sub(links(side).to_link);
+            legs[side].from_link = legs[side].from_link.saturating_sub(links(side).from_link);
+        }
+        if !is_measured {
+            // The round-trip time is what is known, not where it is: what one side's links take too much the other gives.
+            for (sender, receiver) in [(Side::Initiator, Side::Acceptor), (Side::Acceptor, Side::Initiator)] {
+                let one_way = whole[sender].to_link + whole[receiver].from_link;
+                let rest = one_way.saturating_sub(links(sender).to_link + links(receiver).from_link);
+                legs[receiver].from_link = legs[receiver].from_link.min(rest);
+                legs[sender].to_link = rest - legs[receiver].from_link;
+            }
         }
         PathDelays { legs, propagation }
     }
@@ -306,6 +316,19 @@ mod tests {
         assert_eq!((left.rtt(), right.rtt()), (Duration::from_nanos(32), Duration::from_nanos(32)));
         let to_monitor = |path: &PathDelays, from| path.to_monitor(Side::Initiator, from).as_nanos();
         assert_eq!((to_monitor(&left, LinkSide::Left), to_monitor(&right, LinkSide::Right)), (6, 6));
+    }
+
+    /// 101 ns, all links on one side: right whenever the links are not longer.
+    #[test]
+    fn a_round_trip_time_of_no_known_place_is_kept_beside_long_links() {
+        for side in [LinkSide::Left, LinkSide::Right] {
+            for (one_way, rtt) in [(0, 101), (10, 101), (26, 101), (40, 101), (50, 101), (51, 102), (80, 160)] {
+                let path = delays(&vector(None, None, side), one_way);
+                assert_eq!(path.rtt(), Duration::from_nanos(rtt), "links of {one_way} ns, initiator on the {side:?}");
+            }
+        }
+        let path = delays(&vector(None, None, LinkSide::Left), 40);
+        assert_eq!((path.leg(Side::Initiator), path.leg(Side::Acceptor)), (leg(10, 11), leg(0, 0)));
     }
 
     #[test]

@@ -131,16 +131,20 @@ impl DatagramSource {
 /// Takes note of the datagrams that arrive.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DatagramSink {
-    /// How many.
+    /// How many, each once.
     pub packets: u64,
     /// Their payload bytes.
     pub bytes: u64,
-    /// Of them, those that came after one with a higher number, or twice.
+    /// Of them, those that came after one with a higher number.
     pub late: u64,
+    /// How many came again, as far as the last 128 numbers tell; beside the others.
+    pub repeated: u64,
     /// How long they took.
     pub delays: Option<Delays>,
     /// The number that is expected next.
     expected: u64,
+    /// Which of the 128 numbers before it have come, the nearest first.
+    come: u128,
     last: Duration,
     sum_nanos: u128,
 }
@@ -162,13 +166,22 @@ impl DatagramSink {
     /// A datagram arrives.
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
         let delay = now.since(datagram.sent);
-        self.packets += 1;
-        self.bytes += u64::from(datagram.bytes);
         if datagram.number < self.expected {
+            let place =
+                (self.expected - 1 - datagram.number).try_into().ok().and_then(|place| 1_u128.checked_shl(place));
+            if place.is_some_and(|place| self.come & place != 0) {
+                self.repeated += 1;
+                return;
+            }
+            self.come |= place.unwrap_or(0);
             self.late += 1;
         } else {
+            let ahead = (datagram.number - self.expected + 1).try_into().ok();
+            self.come = ahead.and_then(|ahead| self.come.checked_shl(ahead)).unwrap_or(0) | 1;
             self.expected = datagram.number + 1;
         }
+        self.packets += 1;
+        self.bytes += u64::from(datagram.bytes);
         self.sum_nanos += u128::from(delay.as_nanos());
         let mean = Duration::from_nanos((self.sum_nanos / u128::from(self.packets)) as u64);
         self.delays = Some(match self.delays {
@@ -299,6 +312,16 @@ mod tests {
         assert_eq!((delays.min, delays.mean, delays.max), (millis(34), millis(50), millis(66)));
         // 0; then 16 / 16 = 1; then 1 - 1/16 + 32 / 16 ms.
         assert_eq!(delays.jitter.as_nanos(), 1_000_000 - 62_500 + 2_000_000);
-        assert_eq!((sink.packets, sink.bytes, sink.late), (4, 400, 1));
+        assert_eq!((sink.packets, sink.bytes, sink.late, sink.repeated), (4, 400, 1, 0));
+    }
+
+    #[test]
+    fn copies_are_told_from_what_is_late() {
+        let mut sink = DatagramSink::default();
+        for number in [0, 0, 3, 1, 3, 1, 2, 200, 2, 199, 199, 60] {
+            sink.handle_datagram(ms(10), Datagram { number, sent: ms(0), bytes: 10 });
+        }
+        // 0, 3, 1, 2, 200, 199, and a second 2 and 60, of which nothing is known any more or nothing came.
+        assert_eq!((sink.packets, sink.late, sink.repeated), (8, 5, 4));
     }
 }

@@ -105,6 +105,11 @@ impl Script {
         &self.steps
     }
 
+    /// Whether the last step has no end of its own.
+    pub fn is_endless(&self) -> bool {
+        self.until.is_some()
+    }
+
     /// Payload bytes the sender of step `index` has sent before it.
     pub fn start_of(&self, index: usize) -> u64 {
         let side = self.steps[index].side;
