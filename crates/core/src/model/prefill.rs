@@ -106,7 +106,12 @@ fn spans(vector: &ConnectionVector, unknown_rtt: Duration) -> Vec<(Duration, Dur
         (first, last)
     };
     if vector.adus.iter().all(|adu| adu.seen.is_some()) {
-        return vector.adus.iter().filter_map(|adu| adu.seen).map(|span| (span.first, span.last)).collect();
+        return vector
+            .adus
+            .iter()
+            .filter_map(|adu| adu.seen)
+            .map(|span| (span.first.min(span.last), span.last))
+            .collect();
     }
     vector.adus.iter().map(estimated).collect()
 }
@@ -190,6 +195,13 @@ mod tests {
         let vector = placed(118, seen()).unwrap().vector;
         assert_eq!(vector.adus.iter().map(|adu| adu.bytes).collect::<Vec<_>>(), [3_000, 300]);
         assert_eq!(vector.ends.acceptor.lead_in, Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn data_that_end_before_they_begin_are_no_panic() {
+        let mut vector = seen();
+        vector.adus[1].seen = Some(Span { first: SECS(30), last: SECS(20) });
+        assert_eq!(placed(110, vector).unwrap().vector.adus[0].bytes, seen().adus[1].bytes);
     }
 
     #[test]
