@@ -30,7 +30,7 @@ pub enum LoadError {
 
 impl Run {
     /// Reads the numbers of a run folder, complete or cut off. Of each table only the values that are summarised or
-    /// compared stay in memory: some 100 bytes a connection.
+    /// compared stay in memory: some 100 bytes a connection. ADUs are read where there is an original to compare them with.
     ///
     /// # Errors
     ///
@@ -50,7 +50,11 @@ impl Run {
         folder.connections()?.try_for_each(|row| row.map(|row| measured.connection(&row)))?;
         measured.connections_done();
         folder.epochs()?.try_for_each(|row| row.map(|row| measured.epoch(&row)))?;
-        folder.adus()?.try_for_each(|row| row.map(|row| measured.adu(&row)))?;
+        // The largest table by far, of which all is compared with the original.
+        let mut adus = folder.adus()?;
+        if measured.has_original {
+            adus.try_for_each(|row| row.map(|row| measured.adu(&row)))?;
+        }
         folder.queue()?.try_for_each(|row| row.map(|row| measured.queue(&row)))?;
         folder.throughput()?.try_for_each(|row| row.map(|row| measured.throughput(&row)))?;
         folder.active()?.try_for_each(|row| row.map(|row| measured.active(&row)))?;

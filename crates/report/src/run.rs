@@ -45,7 +45,7 @@ pub struct Class {
 
 /// One value, in the smallest unit of its metric, and the kind of connection it comes from. An hour of a busy link has a
 /// hundred million of them, so both share 64 bits: values of 2^60 (36 years in nanoseconds) and more count as the largest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Value(u64);
 
 impl Value {
@@ -106,6 +106,50 @@ impl PerPoint {
             Point::Monitor => &mut self.monitor,
             Point::Endpoint => &mut self.endpoint,
         }
+    }
+}
+
+/// Values of which most are equal, such as sizes, and how often each was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Ascending.
+    counts: Vec<(Value, usize)>,
+    /// Not yet counted.
+    recent: Vec<Value>,
+}
+
+impl Counted {
+    /// Values that are counted together, at least.
+    const TOGETHER: usize = 1 << 16;
+
+    fn add(&mut self, value: Value) {
+        self.recent.push(value);
+        // As many as there are counts, so that merging takes constant time a value.
+        if self.recent.len() >= self.counts.len().max(Counted::TOGETHER) {
+            self.count();
+        }
+    }
+
+    /// Counts the recent ones.
+    fn count(&mut self) {
+        self.recent.sort_unstable();
+        let known = std::mem::take(&mut self.counts);
+        let mut known = known.into_iter().peekable();
+        for new in self.recent.chunk_by(|a, b| a == b) {
+            while let Some(smaller) = known.next_if(|(value, _)| *value < new[0]) {
+                self.counts.push(smaller);
+            }
+            let before = known.next_if(|(value, _)| *value == new[0]).map_or(0, |(_, count)| count);
+            self.counts.push((new[0], before + new.len()));
+        }
+        self.counts.extend(known);
+        self.recent = Vec::new();
+    }
+
+    /// All values.
+    fn values(&self) -> impl Iterator<Item = Value> {
+        let counted = self.counts.iter().flat_map(|&(value, count)| std::iter::repeat_n(value, count));
+        counted.chain(self.recent.iter().copied())
     }
 }
 
@@ -182,12 +226,12 @@ pub struct Measurements {
     pub timeouts: u64,
     /// Nanoseconds. Original and monitor: only connections that finished in both.
     pub durations: PerPoint,
-    /// Nanoseconds. Original and monitor: only epochs that ended within the window.
+    /// Nanoseconds. Original and monitor: only epochs that ended within the window, and none of a run without an original.
     pub response_times: PerPoint,
     /// Nanoseconds; at the endpoint the base round-trip time of the path.
     pub round_trip_times: PerPoint,
-    /// Bytes; none at the endpoint.
-    pub adu_sizes: PerPoint,
+    /// Bytes: of the original and at the monitor.
+    adu_sizes: [Counted; 2],
     /// Connections active at the window's whole seconds, or at every [`Self::series_bin`] of them: original, replay.
     pub active: [Vec<u64>; 2],
     /// Connections active as of the last row, which hold until the next.
@@ -249,7 +293,7 @@ impl Measurements {
             durations: PerPoint::default(),
             response_times: PerPoint::default(),
             round_trip_times: PerPoint::default(),
-            adu_sizes: PerPoint::default(),
+            adu_sizes: Default::default(),
             active: [Vec::new(), Vec::new()],
             active_held: [0, 0],
             offered_packets: [0; 2],
@@ -325,8 +369,12 @@ impl Measurements {
         Some(self.classes[at].1)
     }
 
-    /// Takes an epoch.
+    /// Takes an epoch. Where there is no original, nothing is compared at the monitor, and only those seen at the endpoints
+    /// are kept.
     pub fn epoch(&mut self, row: &EpochRow) {
+        if !self.has_original && row.point != Point::Endpoint {
+            return;
+        }
         let (Some(response), Some(start)) = (row.response, row.start.filter(|start| self.holds(*start))) else {
             return;
         };
@@ -340,10 +388,15 @@ impl Measurements {
         }
     }
 
-    /// Takes an ADU.
+    /// Takes an ADU. Their sizes are only compared with an original's: a run without one ([`Self::has_original`]) needs none.
     pub fn adu(&mut self, row: &AduRow) {
         if let Some(class) = self.class(row.connection).filter(|_| row.first.is_none_or(|first| self.holds(first))) {
-            self.adu_sizes.at_mut(row.point).push(Value::new(row.bytes, class));
+            let value = Value::new(row.bytes, class);
+            match row.point {
+                Point::Original => self.adu_sizes[0].add(value),
+                Point::Monitor => self.adu_sizes[1].add(value),
+                Point::Endpoint => {}
+            }
         }
     }
 
@@ -438,7 +491,15 @@ impl Measurements {
             Metric::Duration => &self.durations,
             Metric::ResponseTime => &self.response_times,
             Metric::RoundTripTime => &self.round_trip_times,
-            Metric::AduSize => &self.adu_sizes,
+            Metric::AduSize => {
+                let [original, monitor] = &self.adu_sizes;
+                let sizes = match point {
+                    Point::Original => original,
+                    Point::Monitor => monitor,
+                    Point::Endpoint => return Sample::default(),
+                };
+                return sizes.values().filter(|value| of(value.class())).map(|value| value.value() as f64).collect();
+            }
             Metric::ActiveConnections
             | Metric::ThroughputFromLeft
             | Metric::ThroughputFromRight
@@ -576,6 +637,20 @@ pub struct Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counted_values_are_all_there() {
+        let class = Class { pattern: Pattern::Sequential, size: Size::Small, lost_in_original: false };
+        let mut counted = Counted::default();
+        let value = |i: u64| Value::new(i * i % 997, Class { lost_in_original: i % 3 == 0, ..class });
+        let mut expected: Vec<Value> = (0..200_000).map(value).collect();
+        expected.iter().for_each(|value| counted.add(*value));
+        assert!(counted.counts.len() < 2_000 && counted.recent.len() < Counted::TOGETHER, "only counts are kept");
+        let mut found: Vec<Value> = counted.values().collect();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
 
     #[test]
     fn a_value_keeps_its_class() {
