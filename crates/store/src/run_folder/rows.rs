@@ -131,6 +131,7 @@ pub struct ConnectionRow {
 
 impl Row for ConnectionRow {
     const TABLE: &'static str = "connections";
+    const GROUP_ROWS: usize = 8_192;
 
     fn blank() -> ConnectionRow {
         ConnectionRow {

@@ -30,6 +30,10 @@ pub(crate) trait Row: Sized + 'static {
     /// The table's name: its `flowloom.format`, and the name of its schema.
     const TABLE: &'static str;
 
+    /// Rows of a row group at most, so that its columns take some megabytes. What a file says of each of its row groups is kept
+    /// until its end, so tables of few columns have large ones.
+    const GROUP_ROWS: usize = 65_536;
+
     /// A row to read into.
     fn blank() -> Self;
 

@@ -11,8 +11,6 @@ use parquet::file::writer::SerializedFileWriter;
 
 use super::{Column, FORMAT_KEY, Row, VERSION_KEY, schema};
 
-/// Rows of a row group at most: their columns take some megabytes.
-const GROUP_ROWS: usize = 8_192;
 /// Weight of a row group at most, unless one row alone is heavier.
 const GROUP_WEIGHT: usize = 65_536;
 
@@ -68,7 +66,7 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
         if self.chunk.len() >= CHUNK_ROWS {
             self.gather();
         }
-        if self.rows >= GROUP_ROWS || self.weight >= GROUP_WEIGHT { self.flush() } else { Ok(()) }
+        if self.rows >= R::GROUP_ROWS || self.weight >= GROUP_WEIGHT { self.flush() } else { Ok(()) }
     }
 
     /// Rows added so far.

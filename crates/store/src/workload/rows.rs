@@ -11,6 +11,7 @@ use crate::table::{Column, Row, column, derived, element, list};
 
 impl Row for ConnectionVector {
     const TABLE: &'static str = "workload";
+    const GROUP_ROWS: usize = 8_192;
 
     fn blank() -> ConnectionVector {
         ConnectionVector::default()
