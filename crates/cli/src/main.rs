@@ -27,6 +27,10 @@ use clap::Parser;
 use args::{Cli, Command};
 use output::Manner;
 
+/// Packets and segments are short-lived and of few sizes.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     interrupt::listen();
