@@ -642,7 +642,7 @@ mod tests {
     fn counted_values_are_all_there() {
         let class = Class { pattern: Pattern::Sequential, size: Size::Small, lost_in_original: false };
         let mut counted = Counted::default();
-        let value = |i: u64| Value::new(i * i % 997, Class { lost_in_original: i % 3 == 0, ..class });
+        let value = |i: u64| Value::new(i * i % 997, Class { lost_in_original: i.is_multiple_of(3), ..class });
         let mut expected: Vec<Value> = (0..200_000).map(value).collect();
         expected.iter().for_each(|value| counted.add(*value));
         assert!(counted.counts.len() < 2_000 && counted.recent.len() < Counted::TOGETHER, "only counts are kept");
