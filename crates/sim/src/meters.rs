@@ -34,7 +34,8 @@ impl QueueSampler {
         self.next <= now
     }
 
-    /// Takes the samples of `links`, which have these numbers and are a link and that back, up to and including `now`. To be called before a packet is offered, or a link woken, at `now`.
+    /// Takes the samples of `links`, which have these numbers and are a link and that back, up to and including `now`. To be
+    /// called before a packet is offered, or a link woken, at `now`.
     ///
     /// # Errors
     /// The recorder's.

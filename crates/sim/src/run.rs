@@ -123,8 +123,8 @@ struct Simulation<'a, V, R> {
     workload: Workload<V>,
     /// Vectors whose [`Event::Start`] is pending, in the order of these: by the time of the SYN and in order of reading.
     within_reach: BTreeMap<(Time, u64), Classed>,
-    /// Connections and flows of datagrams by slot. An event of a slot whose connection ended is a wake-up that nobody needs any more; what
-    /// finds another connection there wakes it early, which changes nothing.
+    /// Connections and flows of datagrams by slot. An event of a slot whose connection ended is a wake-up that nobody needs
+    /// any more; what finds another connection there wakes it early, which changes nothing.
     connections: Vec<Option<Occupant>>,
     vacant: Vec<u32>,
     active: u64,
@@ -232,19 +232,22 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
     /// Schedules the SYN of the vector that is within reach, and reads the next.
     fn reach(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
         let Some(classed) = self.workload.next.take() else { return Ok(()) };
-        let Classed { vector, class, .. } = &classed;
-        let config = self.network.config;
-        let delays = PathDelays::new(vector, config.placement, config.propagation(*class), config.unknown_rtt)
-            .with(&config.rules.values(config.seed, vector));
-        // A source starts when it starts; it was never seen at a monitor.
-        let lead = match classed.origin.is_workload() {
-            true => delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD),
-            false => Duration::ZERO,
-        };
-        let syn = vector.start.before(lead).max(now);
+        let syn = classed.vector.start.before(self.lead(&classed)).max(now);
         self.network.events.push(syn, Event::Start);
         self.within_reach.insert((syn, self.workload.read), classed);
         self.advance_workload()
+    }
+
+    /// How long before the start of its vector the SYN of a connection is sent. A source starts when it starts: it was never
+    /// seen at a monitor.
+    fn lead(&self, Classed { vector, class, origin }: &Classed) -> Duration {
+        if !origin.is_workload() {
+            return Duration::ZERO;
+        }
+        let config = self.network.config;
+        let delays = PathDelays::new(vector, config.placement, config.propagation(*class), config.unknown_rtt)
+            .with(&config.rules.values(config.seed, vector));
+        delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD)
     }
 
     /// Starts the connection that is due.
