@@ -7,7 +7,7 @@ use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::ConnectionVector;
 use flowloom_report::facts::ClassFacts;
-use flowloom_sim::{Class, Classed, Config, LinkNumber, Summary, Way};
+use flowloom_sim::{Class, Classed, Config, Summary, Way};
 
 use crate::experiment::{Experiment, FIRST_FLOW, Flows, Placed, Shape, TcpClass, WORKLOAD};
 use crate::failure::Failure;
@@ -31,9 +31,8 @@ impl<'a> Senders<'a> {
         let (mut sources, mut first) = (Vec::new(), FIRST_FLOW);
         for source in &experiment.sources {
             let (way, from) = source.way(shape).map_err(Failure::usage)?;
-            let own = source.tcp.as_ref().map_or_else(|| tcp.config(), |keys| tcp.with(keys).config());
             sources.push(Placed { source, class: classes.len() as u16, from, first });
-            classes.push(Class { way, tcp: own });
+            classes.push(Class { way, tcp: source.tcp(tcp).config() });
             first += source.flows();
         }
         Ok(Senders { experiment, classes, lots: tcp.lots(), sources })
@@ -46,13 +45,9 @@ impl<'a> Senders<'a> {
 
     /// Whether something of them cannot be in this network.
     pub fn check(&self, config: &Config) -> Result<(), Failure> {
-        let delay = |link: &LinkNumber| match link.index().checked_sub(LinkNumber::other(0).index()) {
-            None => config.bottleneck.delay,
-            Some(place) => config.links[place].delay,
-        };
         for Placed { source, class, .. } in &self.sources {
             let Way { there, back } = &config.classes[usize::from(*class)].way;
-            if !source.has_rtt() && there.iter().chain(back).all(|link| delay(link).is_zero()) {
+            if !source.has_rtt() && there.iter().chain(back).all(|link| config.link(*link).delay.is_zero()) {
                 return Err(Failure::usage(format_args!(
                     "sources.{}.rtt is missing, and the links on its way take no time either",
                     source.name
@@ -94,8 +89,7 @@ impl<'a> Senders<'a> {
             .iter()
             .map(|class| (class.name.as_str(), WORKLOAD.to_owned(), Some(tcp.with(&class.tcp).congestion.word())));
         let sources = self.sources.iter().map(|Placed { source, .. }| {
-            let own = source.tcp.as_ref().map_or_else(|| tcp.clone(), |keys| tcp.with(keys));
-            (source.name.as_str(), source.to_string(), source.is_tcp().then(|| own.congestion.word()))
+            (source.name.as_str(), source.to_string(), source.is_tcp().then(|| source.tcp(tcp).congestion.word()))
         });
         let named = [workload].into_iter().chain(classes).chain(sources);
         let facts = named.zip(&summary.classes).map(|((name, kind, congestion), counts)| ClassFacts {

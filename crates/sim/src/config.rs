@@ -306,7 +306,7 @@ impl Config {
     }
 
     /// The link of a number.
-    pub(crate) fn link(&self, number: LinkNumber) -> &LinkConfig {
+    pub fn link(&self, number: LinkNumber) -> &LinkConfig {
         number.index().checked_sub(2).map_or(&self.bottleneck, |at| &self.links[at])
     }
 

@@ -77,7 +77,7 @@ pub struct Source {
     window: Option<Quantity<Size>>,
     /// Of bulk transfers: what differs from `[tcp]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<TcpKeys>,
+    tcp: Option<TcpKeys>,
     /// Of datagrams: payload each second, while the source is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rate: Option<Quantity<Rate>>,
@@ -214,6 +214,11 @@ impl Source {
         self.count.into()
     }
 
+    /// Its TCP beside an experiment's.
+    pub fn tcp(&self, tcp: &Tcp) -> Tcp {
+        self.tcp.as_ref().map_or_else(|| tcp.clone(), |keys| tcp.with(keys))
+    }
+
     /// Whether it is TCP.
     pub fn is_tcp(&self) -> bool {
         self.kind == Kind::Bulk
@@ -310,7 +315,7 @@ impl Source {
     fn draws(&self, tcp: &Tcp) -> bool {
         let times = [&self.on, &self.off].into_iter().flatten().chain([&self.start]);
         self.kind == Kind::Poisson
-            || (self.is_tcp() && self.tcp.as_ref().is_some_and(|keys| tcp.with(keys).draws()))
+            || (self.is_tcp() && self.tcp(tcp).draws())
             || self.rtt.as_ref().is_some_and(Drawn::is_law)
             || times.into_iter().any(Drawn::is_law)
             || [&self.bytes, &self.payload].into_iter().flatten().any(Drawn::is_law)
