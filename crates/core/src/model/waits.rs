@@ -1,12 +1,14 @@
 //! Which part of a measured quiet time is replayed (methods A.5.9, A.5.10, M.3).
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Duration;
 
 /// Quiet times shorter than this may be network effects (methods A.5.9).
 pub const MIN_WAIT: Duration = Duration::from_millis(500);
 
 /// What is subtracted from a quiet time that contains a transit of the side that waited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Correction {
     /// Nothing: as measured at the monitor.
     #[default]
@@ -16,7 +18,7 @@ pub enum Correction {
 }
 
 /// The two switches of methods A.5.10.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Waits {
     /// Raw quiet times below this are replayed as zero.
     pub min: Duration,
@@ -53,7 +55,7 @@ impl Waits {
 }
 
 /// What of a vector's times is replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ReplayModel {
     /// Quiet times between ADUs.
     pub waits: Waits,

@@ -1,0 +1,34 @@
+//! The real clock of a run, the only reader of it here: CLOCK_MONOTONIC, which all processes of a host share.
+
+use flowloom_core::time::{Duration, Time};
+use nix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+/// The time of a run: what of CLOCK_MONOTONIC has passed since its origin. Before the origin it stands at zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// CLOCK_MONOTONIC at time zero of the run, in nanoseconds.
+    origin_nanos: u64,
+}
+
+impl Clock {
+    /// A clock whose run begins `ahead` from now.
+    pub fn starting_in(ahead: Duration) -> Clock {
+        Clock { origin_nanos: monotonic_nanos() + ahead.as_nanos() }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Time {
+        Time::from_nanos(monotonic_nanos().saturating_sub(self.origin_nanos))
+    }
+
+    /// How long it is until `time`; nothing if it has come.
+    pub fn until(&self, time: Time) -> Duration {
+        Duration::from_nanos((self.origin_nanos + time.as_nanos()).saturating_sub(monotonic_nanos()))
+    }
+}
+
+fn monotonic_nanos() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Linux has it");
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}

@@ -1,0 +1,234 @@
+//! What the run and its worker processes tell each other: the run over a worker's standard input, the worker over its
+//! standard output. A message is its length in four bytes, little-endian, and postcard.
+//!
+//! A worker whose input ends has lost its run and ends too.
+
+use std::io::{self, Read, Write};
+
+use flowloom_core::model::ReplayModel;
+use flowloom_core::time::Time;
+use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::addresses::Serial;
+use crate::clock::Clock;
+use crate::lateness::Counted;
+
+/// From the run to a worker. The first is [`ToWorker::Begin`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ToWorker {
+    /// Who it is, and how it plays.
+    Begin(Box<Orders>),
+    /// The clock of the run, once all workers are [`FromWorker::Ready`].
+    Start(Clock),
+    /// An end to play; these come in the order of [`Assignment::at`], a second or more before it.
+    Assign(Box<Assignment>),
+    /// No more will come: the worker ends when those it has are over.
+    NoMore,
+    /// What is still open is cut: the worker reports it and ends.
+    Stop,
+}
+
+/// How a worker plays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Orders {
+    /// The side it is on.
+    pub side: LinkSide,
+    /// Its number among the workers of that side.
+    pub number: u16,
+    /// How many workers each side has.
+    pub workers: u16,
+    /// The inode of the network namespace that it must not be in: that of the host.
+    pub host_namespace: u64,
+    /// Which waits are replayed.
+    pub replay: ReplayModel,
+    /// What sockets of each class have.
+    pub classes: Vec<SocketOptions>,
+    /// Whether epochs are wanted.
+    pub epochs: bool,
+}
+
+/// What is set on sockets of a class; what is `None` stays the kernel's.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SocketOptions {
+    /// TCP_CONGESTION.
+    pub congestion: Option<String>,
+    /// Largest segment size of either end, beside what the vector says (TCP_MAXSEG).
+    pub mss: Option<u16>,
+}
+
+/// One end of a connection, to be played by one worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Its number in the run, which gives its addresses.
+    pub serial: Serial,
+    /// The end: an initiator connects at [`Self::at`], an acceptor is connected to.
+    pub side: Side,
+    /// Its class, a place in [`Orders::classes`].
+    pub class: u16,
+    /// When the SYN is sent.
+    pub at: Time,
+    /// What is played.
+    pub vector: ConnectionVector,
+    /// It was in progress when the run began (methods M.4).
+    pub in_progress: bool,
+    /// When its initiator stops that sends without end after what the vector says.
+    pub endless_until: Option<Time>,
+}
+
+/// From a worker to the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum FromWorker {
+    /// It listens, and waits for the clock.
+    Ready,
+    /// Ends that are over.
+    Ends(Vec<EndReport>),
+    /// All its ends are over; it ends.
+    Done(Box<WorkerReport>),
+    /// It cannot go on.
+    Failed(String),
+}
+
+/// What an end was, once it is over: as its own program and its own kernel saw it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EndReport {
+    /// The connection.
+    pub serial: Serial,
+    /// The end.
+    pub side: Side,
+    /// When the initiator asked for the connection; of acceptors when it was accepted. `None`: it never came to that.
+    pub started: Option<Time>,
+    /// When it was established.
+    pub established: Option<Time>,
+    /// When its first data byte was handed to the kernel.
+    pub first_sent: Option<Time>,
+    /// When the last data byte had been received.
+    pub last_received: Option<Time>,
+    /// When it closed or reset the connection.
+    pub closed: Option<Time>,
+    /// Payload bytes received.
+    pub received_bytes: u64,
+    /// Payload bytes the kernel took from it.
+    pub sent_bytes: u64,
+    /// How it ended.
+    pub ended: Ended,
+    /// Epochs with request and response; of initiators only.
+    pub epochs: Vec<LiveEpoch>,
+    /// What the kernel said of it at its end; `None` if there was no socket any more.
+    pub kernel: Option<KernelFacts>,
+}
+
+/// How an end of a connection ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ended {
+    /// All was sent and received, and it closed, or its vector leaves it open.
+    Completed,
+    /// The other end reset it, or its own program did as its vector says.
+    Reset,
+    /// The kernel gave up, with this error.
+    Error(i32),
+    /// The run ended first, or the other end never came.
+    Cut,
+}
+
+/// An epoch at the initiator (methods C.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveEpoch {
+    /// Position among the connection's epochs, half epochs counted.
+    pub epoch: u32,
+    /// When the request should have been sent, by the intended times of what came before it.
+    pub intended: Time,
+    /// When its first byte was handed to the kernel.
+    pub start: Time,
+    /// When the last byte of the response had been received.
+    pub end: Time,
+}
+
+/// What TCP_INFO said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct KernelFacts {
+    /// tcpi_total_retrans.
+    pub retransmissions: u32,
+    /// tcpi_total_rto, of kernels that have it.
+    pub timeouts: Option<u32>,
+    /// tcpi_min_rtt, in microseconds; `None` before there was a sample.
+    pub min_rtt_micros: Option<u32>,
+    /// tcpi_rtt, in microseconds.
+    pub smoothed_rtt_micros: u32,
+}
+
+/// What a worker came to.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct WorkerReport {
+    /// How late SYNs were sent.
+    pub starts: Counted,
+    /// How late data and closes were that waited for a time.
+    pub waits: Counted,
+    /// CPU time, in nanoseconds: of its program, and of the kernel for it.
+    pub cpu_nanos: [u64; 2],
+    /// Connections from addresses that nobody assigned.
+    pub strangers: u64,
+}
+
+/// The longest message, in bytes: a vector of a million data units takes less.
+const MOST_BYTES: u32 = 256 << 20;
+
+/// Writes a message.
+///
+/// # Errors
+/// The writer's.
+pub fn send(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {
+    let body = postcard::to_stdvec(message).map_err(io::Error::other)?;
+    let length = u32::try_from(body.len()).ok().filter(|length| *length <= MOST_BYTES);
+    let length = length.ok_or_else(|| io::Error::other("a message is longer than 256 MiB"))?;
+    to.write_all(&length.to_le_bytes())?;
+    to.write_all(&body)
+}
+
+/// Reads a message; `None` if there are no more.
+///
+/// # Errors
+/// The reader's, or what came is no message.
+pub fn receive<M: DeserializeOwned>(mut from: impl Read) -> io::Result<Option<M>> {
+    let mut length = [0; 4];
+    match from.read_exact(&mut length) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    let length = u32::from_le_bytes(length);
+    if length > MOST_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a message claims to be longer than 256 MiB"));
+    }
+    let mut body = Vec::new();
+    from.take(u64::from(length)).read_to_end(&mut body)?;
+    if body.len() < length as usize {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    postcard::from_bytes(&body).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flowloom_core::time::Duration;
+
+    #[test]
+    fn messages_come_as_they_were_sent() {
+        let messages = [ToWorker::Start(Clock::starting_in(Duration::from_secs(1))), ToWorker::NoMore, ToWorker::Stop];
+        let mut pipe = Vec::new();
+        messages.iter().for_each(|message| send(&mut pipe, message).unwrap());
+        let mut from = &pipe[..];
+        for message in &messages {
+            assert_eq!(receive::<ToWorker>(&mut from).unwrap().as_ref(), Some(message));
+        }
+        assert_eq!(receive::<ToWorker>(&mut from).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_no_message_is_an_error() {
+        for bytes in [&[9, 0, 0, 0, 1][..], &[255; 8], &[1, 0, 0, 0, 200]] {
+            assert!(receive::<ToWorker>(bytes).is_err(), "{bytes:?}");
+        }
+    }
+}

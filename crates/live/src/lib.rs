@@ -1,0 +1,26 @@
+//! The real-time driver: a workload through kernel TCP sockets, across the simulator's network in real time.
+//!
+//! ```text
+//!   left namespace                                          right namespace
+//!   worker processes  <- kernel TCP ->  device    device  <- kernel TCP ->  worker processes
+//!                                          |         |
+//!                        emulator: one thread, sim::Emulation in model time
+//! ```
+//!
+//! A worker plays ends of connections; both ends of a connection are played by workers, one on each side. Every packet
+//! crosses the emulator, which knows the connection by its addresses before its SYN passes ([`addresses`]), delays it, offers
+//! it to the same links and queues as the simulator does, and hands it on when it is due. The time of a packet is when it was
+//! read, and everything that is decided about it is decided as of then, however late the thread is: lateness moves deliveries,
+//! never a decision, and it is measured.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `addresses` | which addresses a connection has |
+//! | `clock` | the real clock, and one for tests |
+//! | `control` | what the run and its workers tell each other |
+//! | `lateness` | how late things were |
+
+pub mod addresses;
+pub mod clock;
+pub mod control;
+pub mod lateness;
