@@ -18,9 +18,13 @@
 //! | `addresses` | which addresses a connection has |
 //! | `clock` | the real clock, and one for tests |
 //! | `control` | what the run and its workers tell each other |
+//! | `device` | where packets come out of a kernel, and go back in |
+//! | `host` | namespaces, devices, kernel settings and counters |
 //! | `lateness` | how late things were |
 
 pub mod addresses;
 pub mod clock;
 pub mod control;
+pub mod device;
+pub mod host;
 pub mod lateness;
