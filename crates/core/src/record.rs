@@ -55,6 +55,9 @@ pub struct EpochRecord {
     pub connection: u64,
     /// Position among the connection's epochs, half epochs counted.
     pub epoch: u32,
+    /// When its request should have been sent, by the intended times of what came before it, where that is kept apart: a
+    /// program that was held up would otherwise hide how long its exchanges took from where they were wanted.
+    pub intended: Option<Time>,
     /// First byte of the request sent.
     pub start: Time,
     /// Last byte of the response received.

@@ -45,6 +45,72 @@ pub struct Facts {
     pub classes: Vec<ClassFacts>,
     /// The nodes and links of the simulated network, and what became of packets there; null where there is no simulator.
     pub topology: Option<Topology>,
+    /// How far the host kept up; null where there is a simulator.
+    pub live: Option<LiveFacts>,
+}
+
+/// How far the host of a live run kept up, and what it was made of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LiveFacts {
+    /// The kernel whose TCP it was.
+    pub kernel: String,
+    /// The devices through which packets came, in words.
+    pub devices: String,
+    /// Worker processes on each side.
+    pub workers: u16,
+    /// The emulator looked at its devices so often.
+    pub tick_ns: u64,
+    /// How late packets were handed on.
+    pub releases: Late,
+    /// How late SYNs were sent.
+    pub starts: Late,
+    /// How late data and closes were sent that waited for a time.
+    pub waits: Late,
+    /// Connections that should have started.
+    pub scheduled_connections: u64,
+    /// Of them, those whose SYN was sent.
+    pub started_connections: u64,
+    /// Packets that devices dropped, which no model knows of.
+    pub device_dropped_packets: u64,
+    /// Packets of no connection of the run, which were dropped.
+    pub stranger_packets: u64,
+    /// Connections that listeners could not take in.
+    pub listen_dropped_connections: u64,
+    /// Connections that the kernel gave up with an error of its own.
+    pub failed_connections: u64,
+    /// Share of the run in which all cores of the host were busy, with this run or with other work.
+    pub busy_share: f64,
+    /// Share of the run that the host's own host took away.
+    pub steal_share: f64,
+    /// CPU time of the emulator.
+    pub emulator_cpu_ns: u64,
+    /// CPU time of the workers' programs, and of the kernel for them.
+    pub worker_cpu_ns: [u64; 2],
+    /// Packets that crossed the emulator, both directions.
+    pub packets: u64,
+    /// Settings of the kernel that replays depend on.
+    pub settings: BTreeMap<String, String>,
+    /// What went wrong, in words: a worker that was killed.
+    pub problems: Vec<String>,
+}
+
+/// A distribution of delays in a few numbers, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Late {
+    /// How many.
+    pub n: u64,
+    /// Median.
+    pub p50: u64,
+    /// 90 % of them were at most so late.
+    pub p90: u64,
+    /// 99 %.
+    pub p99: u64,
+    /// 99.9 %.
+    pub p999: u64,
+    /// The latest.
+    pub max: u64,
 }
 
 /// A simulated network.

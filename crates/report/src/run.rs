@@ -228,6 +228,8 @@ pub struct Measurements {
     pub durations: PerPoint,
     /// Nanoseconds. Original and monitor: only epochs that ended within the window, and none of a run without an original.
     pub response_times: PerPoint,
+    /// Nanoseconds: response times at the endpoints from when requests should have been sent, where that is known.
+    intended: Vec<u64>,
     /// Nanoseconds; at the endpoint the base round-trip time of the path.
     pub round_trip_times: PerPoint,
     /// Bytes: of the original and at the monitor.
@@ -292,6 +294,7 @@ impl Measurements {
             timeouts: 0,
             durations: PerPoint::default(),
             response_times: PerPoint::default(),
+            intended: Vec::new(),
             round_trip_times: PerPoint::default(),
             adu_sizes: Default::default(),
             active: [Vec::new(), Vec::new()],
@@ -385,6 +388,7 @@ impl Measurements {
         // Concurrent connections have no response times (methods C.3); their replay may by chance look as if it had.
         if let Some(class) = self.class(row.connection).filter(|class| class.pattern == Pattern::Sequential) {
             self.response_times.at_mut(row.point).push(Value::new(response.as_nanos(), class));
+            self.intended.extend(row.intended.map(|intended| (start + response).since(intended).as_nanos()));
         }
     }
 
@@ -509,6 +513,11 @@ impl Measurements {
             Metric::QueueFromRight => return Sample::new(self.queue_series(LinkSide::Right)),
         };
         values.at(point).iter().filter(|value| of(value.class())).map(|value| value.value() as f64).collect()
+    }
+
+    /// Response times at the endpoints, in nanoseconds, from when requests should have been sent, where that is known.
+    pub fn intended_response_times(&self) -> Sample {
+        Sample::new(self.intended.iter().map(|&nanos| nanos as f64))
     }
 
     /// A metric over time: one value per bin ([`Self::series_bin`]); empty for metrics that are none and for queues.

@@ -123,6 +123,9 @@ pub struct Summary {
     pub duration_ns: Quantities,
     /// Response time (methods C.3).
     pub response_time_ns: Quantities,
+    /// From when a request should have been sent to the last byte of its response; of live runs, else empty. An end that was
+    /// held up does not hide that its exchanges were.
+    pub intended_response_time_ns: Quantities,
     /// Queue length of the busier direction (methods C.5).
     pub queue_packets: Quantities,
     /// Throughput on the link.
@@ -165,6 +168,7 @@ impl Run {
             connections: measured.outcomes.into(),
             duration_ns: Quantities::of(&sample(Metric::Duration)),
             response_time_ns: Quantities::of(&sample(Metric::ResponseTime)),
+            intended_response_time_ns: Quantities::of(&measured.intended_response_times()),
             queue_packets: busier.queue_packets,
             throughput: Throughput {
                 left_to_right_bits_per_second: series(Metric::ThroughputFromLeft),

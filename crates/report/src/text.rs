@@ -7,7 +7,7 @@ use flowloom_core::units::three_digits;
 
 use crate::answer::{Answer, Distance};
 use crate::compare::{Comparison, Judgement};
-use crate::facts::ClassFacts;
+use crate::facts::{ClassFacts, LiveFacts};
 use crate::metric::Unit;
 use crate::run::Run;
 use crate::verdict::{Verdict, Warning};
@@ -55,6 +55,9 @@ pub fn run_text(run: &Run, colour: bool) -> String {
     text.push('\n');
     senders(&mut text, run);
     links(&mut text, run);
+    if let Some(live) = &run.facts.live {
+        kept_up(&mut text, live);
+    }
     let summary = run.summary();
     verdict(&mut text, summary.verdict, &verdict_reason(&summary.gates), colour);
     warnings(&mut text, &summary.warnings, colour);
@@ -258,6 +261,36 @@ fn links(text: &mut String, run: &Run) {
     if links.len() > MOST_LINKS {
         let _ = writeln!(text, "and {} more: report.html and run.json have all", links.len() - MOST_LINKS);
     }
+    text.push('\n');
+}
+
+/// How far the host of a live run kept up.
+fn kept_up(text: &mut String, live: &LiveFacts) {
+    let _ = writeln!(text, "{:32}{:>12}{:>12}{:>12}{:>12}", "late by", "median", "99 %", "99.9 %", "longest");
+    for (name, late) in [
+        ("packets handed on", &live.releases),
+        ("connections started", &live.starts),
+        ("data after waits", &live.waits),
+    ] {
+        let [p50, p99, p999, max] =
+            [late.p50, late.p99, late.p999, late.max].map(|nanos| Unit::Time.show(nanos as f64));
+        let _ = writeln!(text, "{name:32}{p50:>12}{p99:>12}{p999:>12}{max:>12}");
+    }
+    let [program, kernel] = live.worker_cpu_ns;
+    let cpu = (live.emulator_cpu_ns + program + kernel) as f64;
+    let body = format!(
+        "{}, {}, {} on each side; {} of CPU a packet; the host was busy {} % of the time{}",
+        live.kernel,
+        live.devices,
+        counted(u64::from(live.workers), "worker"),
+        Unit::Time.show(cpu / live.packets.max(1) as f64),
+        three_digits(100.0 * live.busy_share),
+        match live.steal_share {
+            0.0 => String::new(),
+            share => format!(", and its host took {} %", three_digits(100.0 * share)),
+        }
+    );
+    wrap(text, "live     ", &body);
     text.push('\n');
 }
 

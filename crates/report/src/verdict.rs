@@ -7,7 +7,7 @@ use serde::Serialize;
 use flowloom_core::units::three_digits;
 use flowloom_store::run_folder::Point;
 
-use crate::facts::ClassFacts;
+use crate::facts::{ClassFacts, Late, LiveFacts};
 use crate::metric::{Metric, Unit};
 use crate::run::Run;
 use crate::text::{counted, thousands};
@@ -70,7 +70,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     let sum = |count: fn(&ClassFacts) -> u64| run.facts.sources().map(count).sum::<u64>();
     let (sources, received) = (sum(|source| source.started), sum(|source| source.to_acceptors_bytes));
     let may_wait = outcomes.unfinished + sum(|source| source.unfinished) > 0 || run.facts.interrupted;
-    vec![
+    [
         Gate {
             name: "something happened",
             verdict: if ended > 0 || (started == 0 && received > 0) { Verdict::Valid } else { Verdict::Invalid },
@@ -119,6 +119,77 @@ pub fn gates(run: &Run) -> Vec<Gate> {
             verdict: if run.facts.interrupted { Verdict::Degraded } else { Verdict::Valid },
             found: if run.facts.interrupted { "interrupted" } else { "yes" }.to_owned(),
             wanted: "not interrupted",
+        },
+    ]
+    .into_iter()
+    .chain(run.facts.live.iter().flat_map(live_gates))
+    .collect()
+}
+
+/// Whether the host kept up with a live run.
+fn live_gates(live: &LiveFacts) -> Vec<Gate> {
+    let late = |name, late: &Late, wanted, [valid, degraded]: [u64; 2]| Gate {
+        name,
+        verdict: match late.p99 {
+            p99 if p99 <= valid => Verdict::Valid,
+            p99 if p99 <= degraded => Verdict::Degraded,
+            _ => Verdict::Invalid,
+        },
+        found: format!(
+            "median {}, 99 % within {}, longest {}",
+            Unit::Time.show(late.p50 as f64),
+            Unit::Time.show(late.p99 as f64),
+            Unit::Time.show(late.max as f64)
+        ),
+        wanted,
+    };
+    let none = |name, count: u64, what: &str, wanted| Gate {
+        name,
+        verdict: if count == 0 { Verdict::Valid } else { Verdict::Invalid },
+        found: if count == 0 { "none".to_owned() } else { counted(count, what) },
+        wanted,
+    };
+    let missed = live.scheduled_connections - live.started_connections.min(live.scheduled_connections);
+    vec![
+        late(
+            "packets handed on in time",
+            &live.releases,
+            "99 % within 0.5 ms; with reservation 2 ms",
+            [500_000, 2_000_000],
+        ),
+        late(
+            "connections started in time",
+            &live.starts,
+            "99 % within 1 ms; with reservation 10 ms",
+            [1_000_000, 10_000_000],
+        ),
+        late("waits kept", &live.waits, "99 % within 1 ms; with reservation 10 ms", [1_000_000, 10_000_000]),
+        Gate {
+            name: "starts achieved",
+            verdict: match missed as f64 / live.scheduled_connections.max(1) as f64 {
+                0.0 => Verdict::Valid,
+                share if share <= UNFINISHED_SHARE => Verdict::Degraded,
+                _ => Verdict::Invalid,
+            },
+            found: format!(
+                "{} of {}",
+                thousands(live.started_connections),
+                counted(live.scheduled_connections, "connection")
+            ),
+            wanted: "all that were scheduled; with reservation 99 %",
+        },
+        none("no drop outside the model", live.device_dropped_packets, "packet", "no packet dropped by devices"),
+        none(
+            "listeners kept up",
+            live.listen_dropped_connections,
+            "connection",
+            "no connection refused for lack of room",
+        ),
+        Gate {
+            name: "nothing broke",
+            verdict: if live.problems.is_empty() { Verdict::Valid } else { Verdict::Invalid },
+            found: if live.problems.is_empty() { "nothing".to_owned() } else { live.problems.join("; ") },
+            wanted: "no worker lost, no device gone",
         },
     ]
 }

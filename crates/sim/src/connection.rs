@@ -154,7 +154,7 @@ impl Connection {
             let epoch = self.ends[side].player.handle_received(now, after.1, &self.script);
             self.act(slot, side, now, network);
             if let Some(EpochTimes { epoch, start, end }) = epoch {
-                self.cold.epochs.push(EpochRecord { connection: self.flow.id(), epoch, start, end });
+                self.cold.epochs.push(EpochRecord { connection: self.flow.id(), epoch, intended: None, start, end });
             }
         }
         if after.2 && !before.2 {

@@ -85,7 +85,7 @@ fn a_connection_is_seen_from_three_points() {
     monitor.start = at(3);
     monitor.adus[1].seen = monitor.adus[1].seen.map(|seen| Span { last: ms(140), ..seen });
     monitor.t_close = Some(ms(2_000));
-    let epoch = EpochRecord { connection: 0, epoch: 0, start: at(45), end: at(160) };
+    let epoch = EpochRecord { connection: 0, epoch: 0, intended: Some(at(40)), start: at(45), end: at(160) };
     writer.connection(&original, &record(&original, Outcome::Completed), &[epoch], Some(&monitor)).unwrap();
     writer.finish(&json!({}), &json!({})).unwrap();
     let run = RunFolder::open(&folder.run()).unwrap();

@@ -491,6 +491,7 @@ impl Job<'_> {
             events: Some(summary.events),
             classes: self.senders.facts(summary),
             topology: Some(simulation::topology(&experiment.network, self.shape, config, summary)),
+            live: None,
         }
     }
 

@@ -62,7 +62,7 @@ pub fn workloads() -> Vec<Vec<u8>> {
 }
 
 /// The files of a run folder.
-pub const RUN_FILES: [&str; 13] = [
+pub const RUN_FILES: [&str; 14] = [
     "run.json",
     "host.json",
     "index.json",
@@ -76,6 +76,7 @@ pub const RUN_FILES: [&str; 13] = [
     "flows.parquet",
     "sources.parquet",
     "tcp_trace.parquet",
+    "lateness.parquet",
 ];
 
 /// The files of a run of one connection, made once.
@@ -101,7 +102,7 @@ fn run() -> &'static [(String, Vec<u8>)] {
             timeouts: 1,
             delivered_bytes: [300, 10_000],
         };
-        let epoch = EpochRecord { connection: vector.id, epoch: 0, start: at(45), end: at(160) };
+        let epoch = EpochRecord { connection: vector.id, epoch: 0, intended: None, start: at(45), end: at(160) };
         writer.connection(&vector, &record, &[epoch], Some(&vector)).expect("a run folder");
         writer
             .queue(QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 3, bytes: 4_542 })

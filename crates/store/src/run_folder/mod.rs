@@ -16,7 +16,10 @@ use std::path::PathBuf;
 
 pub use index::{IndexEntry, RunIndex};
 pub use reader::RunFolder;
-pub use rows::{ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, Point, ThroughputRow, TrafficPoint};
+pub use rows::{
+    ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LateWhat, LatenessRow, Point, ThroughputRow,
+    TrafficPoint,
+};
 pub use writer::{RunOptions, RunWriter};
 
 use crate::table::FileError;

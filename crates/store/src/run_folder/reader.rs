@@ -8,7 +8,7 @@ use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord}
 use flowloom_core::time::Duration;
 use serde_json::{Map, Value};
 
-use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, ThroughputRow};
+use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
 use super::{HOST_FILE, INDEX_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, RunIndex, VERSION, json};
 use crate::table::{FileError, Row, TableReader};
 
@@ -119,6 +119,8 @@ impl RunFolder {
         sources: SourceRecord;
         /// Changes of congestion windows, by time.
         tcp_trace: WindowRecord;
+        /// How late things of a live run were, by what and how much.
+        lateness: LatenessRow;
     }
 
     fn table<R: Row>(&self) -> Result<TableReader<R>, FileError> {

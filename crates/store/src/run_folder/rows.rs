@@ -223,6 +223,8 @@ pub struct EpochRow {
     pub start: Option<Time>,
     /// Response time (methods C.3); `None` for half epochs and for epochs the end of the record cut.
     pub response: Option<Duration>,
+    /// When the request should have been sent; at the endpoints of live runs only.
+    pub intended: Option<Time>,
 }
 
 impl Row for EpochRow {
@@ -241,6 +243,51 @@ impl Row for EpochRow {
             column("response_bytes", |r: &Self| r.response_bytes, |r, v| r.response_bytes = v),
             column("start_ns", |r: &Self| r.start, |r, v| r.start = v),
             column("response_ns", |r: &Self| r.response, |r, v| r.response = v),
+            column("intended_ns", |r: &Self| r.intended, |r, v| r.intended = v),
+        ]
+    }
+}
+
+/// What of a live run may be late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum LateWhat {
+    /// Packets that the emulator hands on.
+    #[default]
+    Release,
+    /// SYNs.
+    Start,
+    /// Data and closes that waited for a time.
+    Wait,
+}
+
+impl Text for LateWhat {
+    const NAMES: &'static [(&'static str, LateWhat)] =
+        &[("release", LateWhat::Release), ("start", LateWhat::Start), ("wait", LateWhat::Wait)];
+}
+
+/// How often something of a live run was late by so much: `lateness.parquet`.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct LatenessRow {
+    /// What.
+    pub what: LateWhat,
+    /// By how much, in steps of 1 %.
+    pub late: Duration,
+    /// How often.
+    pub count: u64,
+}
+
+impl Row for LatenessRow {
+    const TABLE: &'static str = "lateness";
+
+    fn blank() -> LatenessRow {
+        LatenessRow::default()
+    }
+
+    fn columns() -> Vec<Column<LatenessRow>> {
+        vec![
+            column("what", |r: &Self| r.what, |r, v| r.what = v),
+            column("late_ns", |r: &Self| r.late, |r, v| r.late = v),
+            column("count", |r: &Self| r.count, |r, v| r.count = v),
         ]
     }
 }

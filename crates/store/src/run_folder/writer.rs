@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::active::ActiveCount;
 use super::reader::table_path;
 use super::rows::{
-    ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, Point, ThroughputRow, TrafficPoint,
+    ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, Point, ThroughputRow, TrafficPoint,
 };
 use super::{HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, json as json_file};
 use crate::staged::StagedFolder;
@@ -72,6 +72,7 @@ struct Tables {
     flows: Table<FlowRow>,
     sources: Table<SourceRecord>,
     tcp_trace: Table<WindowRecord>,
+    lateness: Table<LatenessRow>,
 }
 
 /// An open table and its name for errors.
@@ -137,6 +138,7 @@ impl RunWriter {
             flows: Table::create(path, open)?,
             sources: Table::create(path, open)?,
             tcp_trace: Table::create(path, open)?,
+            lateness: Table::create(path, open)?,
         };
         Ok(RunWriter {
             target: target.to_owned(),
@@ -199,6 +201,15 @@ impl RunWriter {
                 tables.throughput.write(ThroughputRow { point, link, from, start, width, traffic })
             })
         })
+    }
+
+    /// Records how late something of a live run was.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::Write`] if the table cannot grow.
+    pub fn lateness(&mut self, row: LatenessRow) -> Result<(), RunFolderError> {
+        self.record(|tables| tables.lateness.write(row))
     }
 
     /// Completes the folder and gives it its name. `run` must be an object; `format`, `version` and, unless it says
@@ -324,7 +335,8 @@ impl Tables {
         self.drops.finish(&[])?;
         self.flows.finish(&[])?;
         self.sources.finish(&[])?;
-        self.tcp_trace.finish(&[])
+        self.tcp_trace.finish(&[])?;
+        self.lateness.finish(&[])
     }
 
     /// Records epochs and ADUs of `vector` as seen at `point`. `cut` says whether the record ended inside the last one.
@@ -341,6 +353,7 @@ impl Tables {
                 response_bytes: epoch.response.map(|adu| adu.bytes),
                 start: first.and_then(|adu| adu.seen).map(|seen| vector.start + seen.first),
                 response: epoch.response_time().filter(|_| !is_cut),
+                intended: None,
             })?;
         }
         for (index, adu) in vector.adus.iter().enumerate() {
@@ -372,6 +385,7 @@ impl Tables {
                 response_bytes: epoch.and_then(|epoch| epoch.response).map(|adu| adu.bytes),
                 start: Some(record.start),
                 response: Some(record.end.since(record.start)),
+                intended: record.intended,
             })?;
         }
         Ok(())

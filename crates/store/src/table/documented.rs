@@ -6,7 +6,7 @@ use parquet::basic::{Repetition, Type as Physical};
 use parquet::schema::types::Type;
 
 use super::{Row, schema};
-use crate::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, ThroughputRow};
+use crate::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
 
 const DOCUMENT: &str = include_str!("../../../../docs/schemas.md");
 
@@ -59,4 +59,5 @@ fn every_column_is_documented() {
     check::<FlowRow>("flows.parquet");
     check::<SourceRecord>("sources.parquet");
     check::<WindowRecord>("tcp_trace.parquet");
+    check::<LatenessRow>("lateness.parquet");
 }
