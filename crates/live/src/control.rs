@@ -6,7 +6,7 @@
 use std::io::{self, Read, Write};
 
 use flowloom_core::model::ReplayModel;
-use flowloom_core::time::Time;
+use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,9 @@ pub struct EndReport {
     pub ended: Ended,
     /// Epochs with request and response; of initiators only.
     pub epochs: Vec<LiveEpoch>,
+    /// How late its own program had made it by what it sent in an epoch: the epoch and the time, where that is another
+    /// by 1 ms or more than before; of acceptors only. See [`LiveEpoch::intended`].
+    pub late: Vec<(u32, Duration)>,
     /// What the kernel said of it at its end; `None` if there was no socket any more.
     pub kernel: Option<KernelFacts>,
 }
@@ -137,12 +140,32 @@ pub enum Ended {
 pub struct LiveEpoch {
     /// Position among the connection's epochs, half epochs counted.
     pub epoch: u32,
-    /// When the request should have been sent, by the intended times of what came before it.
+    /// When the request should have been sent: `start` without the time that the programs at the ends have lost so far.
+    ///
+    /// A program loses time when it connects after [`Assignment::at`], takes note of the last byte of an ADU after it arrived
+    /// (known where its worker was held up for 5 ms or more), or writes after a wait was over. So a first request is
+    /// intended for its schedule however late the worker was; and a request that depends on an exchange before it for
+    /// when that was intended to begin, plus the waits of the vector, plus what the network took. A stop of either
+    /// program is then missing from none of the requests that it held back, while a slow network, which a closed loop
+    /// waits for, holds nothing back.
+    ///
+    /// An initiator knows what it lost itself. What the acceptor lost, its own report says:
+    /// [`settle_intended`] puts the two together.
     pub intended: Time,
     /// When its first byte was handed to the kernel.
     pub start: Time,
     /// When the last byte of the response had been received.
     pub end: Time,
+}
+
+/// Takes out of the intended times of an initiator's epochs what the acceptor lost before each, by its report.
+pub fn settle_intended(epochs: &mut [LiveEpoch], late: &[(u32, Duration)]) {
+    for epoch in epochs {
+        let before = late.partition_point(|(other, _)| *other < epoch.epoch);
+        if let Some((_, lost)) = before.checked_sub(1).map(|last| late[last]) {
+            epoch.intended = epoch.intended.before(lost);
+        }
+    }
 }
 
 /// What TCP_INFO said.
@@ -211,7 +234,6 @@ pub fn receive<M: DeserializeOwned>(mut from: impl Read) -> io::Result<Option<M>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowloom_core::time::Duration;
 
     #[test]
     fn messages_come_as_they_were_sent() {
@@ -223,6 +245,17 @@ mod tests {
             assert_eq!(receive::<ToWorker>(&mut from).unwrap().as_ref(), Some(message));
         }
         assert_eq!(receive::<ToWorker>(&mut from).unwrap(), None);
+    }
+
+    #[test]
+    fn what_the_acceptor_lost_before_a_request_is_taken_out_of_its_intended_time() {
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let epoch = |epoch, millis| LiveEpoch { epoch, intended: at(millis), start: at(millis), end: at(millis + 5) };
+        let mut epochs = [epoch(0, 10), epoch(1, 1_020), epoch(3, 1_040), epoch(4, 1_050)];
+        settle_intended(&mut epochs, &[(0, Duration::from_millis(990)), (3, Duration::from_millis(992))]);
+        assert_eq!(epochs.map(|epoch| epoch.intended), [at(10), at(30), at(50), at(58)]);
+        settle_intended(&mut epochs, &[]);
+        assert_eq!(epochs[0].intended, at(10));
     }
 
     #[test]

@@ -87,15 +87,7 @@ impl Connection {
             let setup = Setup { seed: config.seed, stream: vector.id.wrapping_mul(2) + parity };
             End { endpoint: endpoint.with_stream(setup, tcp), player: Player::new(side) }
         };
-        let script = match origin {
-            Origin::Source { endless_until: Some(until) } => {
-                Script::new(&vector, &config.replay).then_endless(Side::Initiator, until)
-            }
-            Origin::Workload { in_progress: true } => Script::new(&vector, &config.replay.in_progress()),
-            Origin::Workload { in_progress: false } | Origin::Source { endless_until: None } => {
-                Script::new(&vector, &config.replay)
-            }
-        };
+        let script = origin.script(&vector, &config.replay);
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class };
         Connection {
             flow: match origin {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use flowloom_core::model::Placed;
+use flowloom_core::model::{Placed, ReplayModel};
 use flowloom_core::path::PathDelays;
+use flowloom_core::play::Script;
 use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Protocol, Side};
@@ -51,6 +52,19 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// What the ends of a connection from here play of its vector, in any driver.
+    pub fn script(self, vector: &ConnectionVector, replay: &ReplayModel) -> Script {
+        match self {
+            Origin::Source { endless_until: Some(until) } => {
+                Script::new(vector, replay).then_endless(Side::Initiator, until)
+            }
+            Origin::Workload { in_progress: true } => Script::new(vector, &replay.in_progress()),
+            Origin::Workload { in_progress: false } | Origin::Source { endless_until: None } => {
+                Script::new(vector, replay)
+            }
+        }
+    }
+
     pub(crate) fn is_workload(self) -> bool {
         matches!(self, Origin::Workload { .. })
     }

@@ -6,7 +6,7 @@ mod put_away;
 mod script;
 
 pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing};
-pub use player::{Action, EpochTimes, Player};
+pub use player::{AHEAD, Action, EpochTimes, Player};
 pub use put_away::PutAway;
 pub use script::{Script, Step};
 

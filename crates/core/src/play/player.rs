@@ -53,7 +53,7 @@ enum Phase {
 
 /// How much a program that sends without end keeps written ahead of what was transmitted: as a socket with so low a mark for
 /// what is not sent (TCP_NOTSENT_LOWAT) lets it. This is what still goes out when its time is over.
-const AHEAD: u64 = 32 << 10;
+pub const AHEAD: u64 = 32 << 10;
 
 /// Plays one end of a connection vector over a transport.
 ///
@@ -205,6 +205,17 @@ impl Player {
             }
             _ => None,
         }
+    }
+
+    /// The step under way: of the steps before it the own ones were transmitted, and of those of a sequential vector the peer's
+    /// have arrived.
+    pub fn step(&self) -> usize {
+        self.next as usize
+    }
+
+    /// When the own ADU under way is or was to be written: the end of the wait before it.
+    pub fn due(&self) -> Time {
+        self.due
     }
 
     /// All own ADUs were transmitted and all of the peer's have arrived.
