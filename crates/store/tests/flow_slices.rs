@@ -71,15 +71,20 @@ fn slices(packets: &[Packet], side: Side, protocol: u8) -> Vec<Flow> {
     flows
 }
 
-/// `items` in the order that `keys` gives them.
-fn shuffled<T: Copy>(items: &[T], keys: &[Index]) -> Vec<T> {
-    let mut rest = items.to_vec();
+/// Records, by time, that may arrive before one that is earlier: with more, more parts of one conversation would be apart at
+/// a time than are held.
+const AHEAD: usize = 7;
+
+/// `records` in an order that `keys` gives them, in which each comes before no more than [`AHEAD`] of those that are earlier.
+fn shuffled(records: &[(u32, Flow)], keys: &[Index]) -> Vec<(u32, Flow)> {
+    let mut rest = records.to_vec();
+    rest.sort_by_key(|(_, flow)| flow.first_ms);
     let mut order = Vec::new();
     for key in keys.iter().cycle() {
         if rest.is_empty() {
             break;
         }
-        order.push(rest.swap_remove(key.index(rest.len())));
+        order.push(rest.remove(key.index(rest.len().min(AHEAD + 1))));
     }
     order
 }
