@@ -18,6 +18,7 @@
 //! | `network` | the links |
 //! | `meters` | queue samples, throughput, packets past the monitor |
 //! | `coverage` | which bytes have passed |
+//! | `starts` | connections in the order of their SYNs |
 //! | `run` | the loop |
 //! | `open_loop` | sources with known answers |
 
@@ -34,9 +35,11 @@ mod flow;
 mod meters;
 mod network;
 mod run;
+mod starts;
 mod summary;
 
 pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Monitored, Traced, Way};
 pub use datagrams::DatagramFlow;
 pub use run::{Classed, Origin, run};
+pub use starts::Starts;
 pub use summary::{ClassCounts, ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Summary};

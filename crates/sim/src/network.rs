@@ -24,9 +24,7 @@ use crate::summary::{Direction, LinkCounts, PacketCounts};
 /// Something that happens to a connection, or before there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The next vector of the workload comes within reach.
-    Reach,
-    /// The first of the vectors within reach sends its SYN.
+    /// The next connection sends its SYN.
     Start,
     /// The first packet on the way from `sender` to its first link reaches it.
     Arrival {

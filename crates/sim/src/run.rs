@@ -1,28 +1,23 @@
 //! A run: the workload over the network, from the first SYN to the last packet.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use flowloom_core::model::{Placed, ReplayModel};
-use flowloom_core::path::PathDelays;
 use flowloom_core::play::Script;
 use flowloom_core::record::Recorder;
-use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, Protocol, Side};
+use flowloom_core::time::Time;
+use flowloom_core::workload::{ConnectionVector, Side};
 
 use crate::config::{Config, ConfigError, LinkNumber};
 use crate::connection::Connection;
 use crate::datagrams::Stream;
 use crate::flow::Flow;
 use crate::network::{Event, Network};
+use crate::starts::Starts;
 use crate::summary::{ClassCounts, Progress, RunError, Summary};
 
 /// Events between two reports of progress: some tens of milliseconds.
 const PROGRESS_EVERY: u64 = 1 << 16;
-
-/// The most a SYN is sent ahead of the start of its vector. Vectors are read so long before they start, because their
-/// SYNs do not come in order of their starts.
-const MAX_LEAD: Duration = Duration::from_secs(1);
 
 /// A vector and the class of connections it belongs to, which says what they cross: a place in [`Config::classes`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,8 +100,8 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     config.validate()?;
     let mut simulation = Simulation {
         network: Network::new(config, recorder)?,
-        workload: Workload { vectors: vectors.into_iter(), next: None, last_start: Time::ZERO, read: 0 },
-        within_reach: BTreeMap::new(),
+        starts: Starts::new(vectors.into_iter()),
+        next: None,
         connections: Vec::new(),
         vacant: Vec::new(),
         active: 0,
@@ -134,9 +129,9 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
 
 struct Simulation<'a, V, R> {
     network: Network<'a, R>,
-    workload: Workload<V>,
-    /// Vectors whose [`Event::Start`] is pending, in the order of these: by the time of the SYN and in order of reading.
-    within_reach: BTreeMap<(Time, u64), Classed>,
+    starts: Starts<V>,
+    /// The connection whose turn is the pending [`Event::Start`].
+    next: Option<Classed>,
     /// Connections and flows of datagrams by slot. An event of a slot whose connection ended is a wake-up that nobody needs
     /// any more; what finds another connection there wakes it early, which changes nothing.
     connections: Vec<Option<Occupant>>,
@@ -169,15 +164,6 @@ impl Occupant {
     }
 }
 
-struct Workload<V> {
-    vectors: V,
-    /// The vector whose turn is the pending [`Event::Reach`].
-    next: Option<Classed>,
-    last_start: Time,
-    /// Vectors read.
-    read: u64,
-}
-
 impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulation<'_, V, R> {
     fn serve(&mut self, now: Time, event: Event) -> Result<(), RunError<W, R::Error>> {
         self.happen(now, event)?;
@@ -197,7 +183,6 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
 
     fn happen(&mut self, now: Time, event: Event) -> Result<(), RunError<W, R::Error>> {
         let slot = match event {
-            Event::Reach => return self.reach(now),
             Event::Start => return self.start(now),
             Event::Departure { link } => return self.network.depart(now, link).map_err(RunError::Recorder),
             Event::Hop { link } => return self.hop(now, link),
@@ -208,7 +193,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         };
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         match event {
-            Event::Reach | Event::Start | Event::Departure { .. } | Event::Hop { .. } => {}
+            Event::Start | Event::Departure { .. } | Event::Hop { .. } => {}
             Event::Arrival { sender, .. } => {
                 connection.flow_mut().arrive(slot, sender, now, &mut self.network).map_err(RunError::Recorder)?;
             }
@@ -243,30 +228,9 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         Ok(())
     }
 
-    /// Schedules the SYN of the vector that is within reach, and reads the next.
-    fn reach(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
-        let Some(classed) = self.workload.next.take() else { return Ok(()) };
-        let syn = classed.vector.start.before(self.lead(&classed)).max(now);
-        self.network.events.push(syn, Event::Start);
-        self.within_reach.insert((syn, self.workload.read), classed);
-        self.advance_workload()
-    }
-
-    /// How long before the start of its vector the SYN of a connection is sent. A source starts when it starts: it was never
-    /// seen at a monitor.
-    fn lead(&self, Classed { vector, class, origin }: &Classed) -> Duration {
-        if !origin.is_workload() {
-            return Duration::ZERO;
-        }
-        let config = self.network.config;
-        let delays = PathDelays::new(vector, config.placement, config.propagation(*class), config.unknown_rtt)
-            .with(&config.rules.values(config.seed, vector));
-        delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD)
-    }
-
     /// Starts the connection that is due.
     fn start(&mut self, now: Time) -> Result<(), RunError<W, R::Error>> {
-        let Some((_, classed)) = self.within_reach.pop_first() else { return Ok(()) };
+        let Some(classed) = self.next.take() else { return Ok(()) };
         let config = self.network.config;
         let values = self.network.open(now, &classed.vector).map_err(RunError::Recorder)?;
         self.summary.classes[usize::from(classed.class)].flows.started += 1;
@@ -275,7 +239,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         let slot = self.slot();
         connection.start(slot, now, &mut self.network);
         self.connections[slot as usize] = Some(Occupant::Connection(connection));
-        Ok(())
+        self.advance_workload()
     }
 
     /// Lets the flows of datagrams wait for their first.
@@ -307,33 +271,14 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
 
     /// Whether nothing is left to happen.
     fn is_over(&self) -> bool {
-        self.active == 0 && self.within_reach.is_empty() && self.workload.next.is_none()
+        self.active == 0 && self.next.is_none()
     }
 
-    /// Reads the next vector and schedules its turn, if it starts in the window.
+    /// Schedules the SYN of the next connection.
     fn advance_workload(&mut self) -> Result<(), RunError<W, R::Error>> {
-        while let Some(next) = self.workload.vectors.next().transpose().map_err(RunError::Workload)? {
-            let classed: Classed = next.into();
-            let (vector, class) = (&classed.vector, classed.class);
-            if usize::from(class) >= self.network.config.classes.len() {
-                return Err(ConfigError::Way { class: class.into() }.into());
-            }
-            let (start, previous) = (vector.start, self.workload.last_start);
-            if start < previous {
-                return Err(RunError::Unsorted { id: vector.id, start, previous });
-            }
-            if start.since(Time::ZERO) >= self.network.config.window {
-                break;
-            }
-            self.workload.last_start = start;
-            if vector.protocol != Protocol::Tcp {
-                self.summary.datagram_flows += 1;
-                continue;
-            }
-            self.workload.read += 1;
-            self.workload.next = Some(classed);
-            self.network.events.push(start.before(MAX_LEAD), Event::Reach);
-            break;
+        if let Some((syn, classed)) = self.starts.next(self.network.config)? {
+            self.network.events.push(syn.max(self.now), Event::Start);
+            self.next = Some(classed);
         }
         Ok(())
     }
@@ -387,6 +332,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         let covered = if self.summary.interrupted { end } else { end.max(window_end) };
         self.network.finish(end, covered).map_err(RunError::Recorder)?;
         self.summary.end = end;
+        self.summary.datagram_flows = self.starts.datagram_flows();
         self.summary.links = self.network.other_links();
         self.summary.directions = std::mem::take(&mut self.network.directions);
         for (from, direction) in ["left", "right"].into_iter().zip(&self.summary.directions) {
