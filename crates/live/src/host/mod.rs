@@ -1,3 +1,20 @@
 //! What the live path asks of the host: namespaces, devices, kernel settings, counters.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `testbed` | both sides, as one thing that is made and goes away |
+//! | `namespace` | network namespaces held by descriptors; user namespaces |
+//! | `tun`, `packet` | the devices by which packets leave a side and come back |
+//! | `settings` | what the kernel can be told of `[tcp]` |
+//! | `counters` | what the kernel counted |
+//! | `netlink` | devices, routes, neighbours |
+//! | `sys` | system calls that no library wraps |
 
+pub mod counters;
+pub mod namespace;
+pub mod netlink;
+pub mod packet;
+pub mod settings;
 pub mod sys;
+pub mod testbed;
+pub mod tun;

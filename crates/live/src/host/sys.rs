@@ -77,6 +77,49 @@ pub fn set_ignore_outgoing(socket: impl AsFd) -> io::Result<()> {
     set_integer(socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)
 }
 
+/// Binds a packet socket to the device of this number, for packets of an Ethernet `protocol`.
+///
+/// # Errors
+/// The kernel's.
+pub fn bind_packet_socket(socket: impl AsFd, device: u32, protocol: u16) -> io::Result<()> {
+    // SAFETY: a sockaddr_ll is made of integers, all of which may be zero.
+    let mut address: libc::sockaddr_ll = unsafe { MaybeUninit::zeroed().assume_init() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = protocol.to_be();
+    address.sll_ifindex = c_int::try_from(device).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: the kernel reads a sockaddr_ll of this length, which outlives the call.
+    let returned = unsafe {
+        libc::bind(
+            socket.as_fd().as_raw_fd(),
+            (&raw const address).cast(),
+            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+        )
+    };
+    checked(returned).map(drop)
+}
+
+/// How many packets a packet socket lost, because it had no room, since this was last asked (PACKET_STATISTICS).
+///
+/// # Errors
+/// The kernel's.
+pub fn packet_drops(socket: impl AsFd) -> io::Result<u32> {
+    // struct tpacket_stats: packets, drops.
+    let mut statistics = [0_u32; 2];
+    let mut length = size_of_val(&statistics) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `statistics`, and how many to `length`; both outlive the call.
+    let returned = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            statistics.as_mut_ptr().cast::<c_void>(),
+            &raw mut length,
+        )
+    };
+    checked(returned)?;
+    Ok(statistics[1])
+}
+
 /// Bytes of a TCP socket that were written and never sent (SIOCOUTQNSD).
 ///
 /// # Errors

@@ -1,0 +1,190 @@
+//! What a side's kernel counted: its device, its TCP, its listeners.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use serde::{Deserialize, Serialize};
+
+use super::netlink::{LinkCounts, Netlink};
+
+/// Both sides, left first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Each side's.
+    pub sides: [SideCounters; 2],
+}
+
+/// One side.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SideCounters {
+    /// Its device: what the side sent by it, and received from it.
+    pub device: LinkCounts,
+    /// Packets of the side that the reader of its device lost (packet sockets only).
+    pub reader_drops: u64,
+    /// Its kernel.
+    pub kernel: KernelCounters,
+}
+
+/// What of /proc/net/snmp, /proc/net/netstat and /proc/net/sockstat tells whether a run was what it should be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelCounters {
+    /// Connections that a full queue of a listener lost (TcpExt ListenOverflows).
+    pub listen_overflows: u64,
+    /// SYNs that a listener dropped, overflows among them (TcpExt ListenDrops).
+    pub listen_drops: u64,
+    /// Connections that had no TIME-WAIT because there were too many (TcpExt TCPTimeWaitOverflow).
+    pub time_wait_overflows: u64,
+    /// Connections given up for lack of memory (TcpExt TCPAbortOnMemory).
+    pub memory_aborts: u64,
+    /// Segments lost between a socket and its program that kept it busy (TcpExt TCPBacklogDrop).
+    pub backlog_drops: u64,
+    /// Segments lost because a receive buffer was full (TcpExt TCPRcvQDrop).
+    pub receive_queue_drops: u64,
+    /// Times that received data was thrown away to save memory (TcpExt RcvPruned, OfoPruned).
+    pub prunes: u64,
+    /// Segments sent (Tcp OutSegs).
+    pub sent_segments: u64,
+    /// Segments received (Tcp InSegs).
+    pub received_segments: u64,
+    /// Segments sent again (Tcp RetransSegs).
+    pub retransmitted_segments: u64,
+    /// Retransmission timeouts (TcpExt TCPTimeouts).
+    pub timeouts: u64,
+    /// SYNs and their answers sent again (TcpExt TCPSynRetrans).
+    pub syn_retransmissions: u64,
+    /// Resets sent (Tcp OutRsts).
+    pub resets_sent: u64,
+    /// Segments with a wrong checksum or length (Tcp InErrs).
+    pub bad_segments: u64,
+    /// Datagrams lost because a receive buffer was full (Udp RcvbufErrors).
+    pub datagram_drops: u64,
+    /// Connections established now (Tcp CurrEstab).
+    pub established: u64,
+    /// Connections in TIME-WAIT now.
+    pub in_time_wait: u64,
+}
+
+/// Adds what a line says to a counter: the file's group, the name in it, and where it goes.
+type Place = (&'static str, &'static str, fn(&mut KernelCounters) -> &mut u64);
+
+const PLACES: [Place; 18] = [
+    ("TcpExt", "ListenOverflows", |counters| &mut counters.listen_overflows),
+    ("TcpExt", "ListenDrops", |counters| &mut counters.listen_drops),
+    ("TcpExt", "TCPTimeWaitOverflow", |counters| &mut counters.time_wait_overflows),
+    ("TcpExt", "TCPAbortOnMemory", |counters| &mut counters.memory_aborts),
+    ("TcpExt", "TCPBacklogDrop", |counters| &mut counters.backlog_drops),
+    ("TcpExt", "TCPRcvQDrop", |counters| &mut counters.receive_queue_drops),
+    ("TcpExt", "RcvPruned", |counters| &mut counters.prunes),
+    ("TcpExt", "OfoPruned", |counters| &mut counters.prunes),
+    ("Tcp", "OutSegs", |counters| &mut counters.sent_segments),
+    ("Tcp", "InSegs", |counters| &mut counters.received_segments),
+    ("Tcp", "RetransSegs", |counters| &mut counters.retransmitted_segments),
+    ("TcpExt", "TCPTimeouts", |counters| &mut counters.timeouts),
+    ("TcpExt", "TCPSynRetrans", |counters| &mut counters.syn_retransmissions),
+    ("Tcp", "OutRsts", |counters| &mut counters.resets_sent),
+    ("Tcp", "InErrs", |counters| &mut counters.bad_segments),
+    ("Udp", "RcvbufErrors", |counters| &mut counters.datagram_drops),
+    ("Tcp", "CurrEstab", |counters| &mut counters.established),
+    ("TCP", "tw", |counters| &mut counters.in_time_wait),
+];
+
+impl KernelCounters {
+    fn add(&mut self, group: &str, name: &str, value: &str) {
+        let places = PLACES.iter().filter(|place| (place.0, place.1) == (group, name));
+        // RFC 2013 counters are never negative but for Tcp MaxConn, which is not ours.
+        places.for_each(|place| *(place.2)(self) += value.parse::<u64>().unwrap_or(0));
+    }
+
+    /// Reads the three files' text.
+    fn read(snmp: &str, netstat: &str, sockstat: &str) -> KernelCounters {
+        let mut counters = KernelCounters::default();
+        // A line of names, then one of values: "Tcp: InSegs OutSegs" and "Tcp: 12 34".
+        for text in [snmp, netstat] {
+            let mut lines = text.lines();
+            while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
+                let Some((group, names)) = names.split_once(':') else { continue };
+                let values = values.split_once(':').map_or("", |(_, values)| values);
+                let pairs = names.split_whitespace().zip(values.split_whitespace());
+                pairs.for_each(|(name, value)| counters.add(group, name, value));
+            }
+        }
+        // "TCP: inuse 5 orphan 0 tw 3".
+        for line in sockstat.lines() {
+            let Some((group, rest)) = line.split_once(':') else { continue };
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            words.chunks_exact(2).for_each(|pair| counters.add(group, pair[0], pair[1]));
+        }
+        counters
+    }
+}
+
+/// The files and the socket over which a side's counters are read, from any thread: they stay those of the namespace that they
+/// were opened in.
+pub(super) struct Meter {
+    device: &'static str,
+    netlink: Netlink,
+    files: [File; 3],
+}
+
+impl Meter {
+    /// Opens them in the calling thread's namespace.
+    pub(super) fn open(device: &'static str) -> io::Result<Meter> {
+        let open = |name| File::open(format!("/proc/thread-self/net/{name}"));
+        Ok(Meter { device, netlink: Netlink::open()?, files: [open("snmp")?, open("netstat")?, open("sockstat")?] })
+    }
+
+    /// What was counted so far. Fails if the device is gone.
+    pub(super) fn read(&mut self) -> io::Result<(LinkCounts, KernelCounters)> {
+        let device = self.netlink.link(self.device)?.counts;
+        let [snmp, netstat, sockstat] = &self.files;
+        let kernel = KernelCounters::read(&text(snmp)?, &text(netstat)?, &text(sockstat)?);
+        Ok((device, kernel))
+    }
+}
+
+/// The whole of a file of /proc, from its beginning.
+fn text(file: &File) -> io::Result<String> {
+    let mut bytes = vec![0; 16_384];
+    let mut length = 0;
+    loop {
+        match file.read_at(&mut bytes[length..], length as u64)? {
+            0 => break,
+            more => length += more,
+        }
+        if length == bytes.len() {
+            bytes.resize(2 * length, 0);
+        }
+    }
+    bytes.truncate(length);
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_found_by_their_names() {
+        let snmp = "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: MaxConn InSegs OutSegs RetransSegs\nTcp: -1 10 20 3\n";
+        let netstat = "TcpExt: RcvPruned ListenDrops OfoPruned\nTcpExt: 1 7 2\n";
+        let counters =
+            KernelCounters::read(snmp, netstat, "sockets: used 9\nTCP: inuse 5 orphan 0 tw 4 alloc 6 mem 1\n");
+        let mut expected = KernelCounters { received_segments: 10, sent_segments: 20, ..KernelCounters::default() };
+        expected.retransmitted_segments = 3;
+        expected.prunes = 3;
+        expected.listen_drops = 7;
+        expected.in_time_wait = 4;
+        assert_eq!(counters, expected);
+    }
+
+    #[test]
+    fn this_kernel_has_them() {
+        let (snmp, netstat) = (std::fs::read_to_string("/proc/net/snmp"), std::fs::read_to_string("/proc/net/netstat"));
+        let text = snmp.unwrap() + &netstat.unwrap();
+        for (group, name, _) in PLACES.iter().filter(|place| place.0 != "TCP") {
+            let line = text.lines().find(|line| line.starts_with(&format!("{group}:"))).unwrap();
+            assert!(line.split_whitespace().any(|word| word == *name), "{group} {name}");
+        }
+    }
+}

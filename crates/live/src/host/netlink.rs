@@ -1,0 +1,400 @@
+//! Devices, addresses, routes and neighbours of the calling thread's namespace, over rtnetlink (rtnetlink(7)).
+
+use std::ffi::CStr;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use nix::libc;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, send, socket,
+};
+use serde::{Deserialize, Serialize};
+
+/// Number of a device in its namespace.
+pub type Index = u32;
+
+/// The loopback device, which is the first of every namespace.
+pub const LOOPBACK: Index = 1;
+
+/// Length of the header of a message, `struct nlmsghdr`.
+const HEADER: usize = 16;
+
+// linux/netlink.h, linux/rtnetlink.h, linux/if_link.h, linux/veth.h: what the libraries lack on some systems.
+const NESTED: u16 = 1 << 15;
+const IFLA_ADDRESS: u16 = 1;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_TXQLEN: u16 = 13;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const IFLA_STATS64: u16 = 23;
+const IFLA_NET_NS_FD: u16 = 28;
+const VETH_INFO_PEER: u16 = 1;
+const TCA_KIND: u16 = 1;
+const TC_H_ROOT: u32 = u32::MAX;
+const RTPROT_STATIC: u8 = 4;
+/// The next hop is on the link, whatever routes say.
+const RTNH_F_ONLINK: u32 = 4;
+const RTAX_LOCK: u16 = 1;
+const RTAX_INITCWND: u16 = 11;
+const RTAX_RTO_MIN: u16 = 13;
+const RTAX_INITRWND: u16 = 14;
+const RTAX_QUICKACK: u16 = 15;
+
+/// What a device counted, from the view of its namespace: `received` is what came into it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkCounts {
+    /// Packets received.
+    pub received_packets: u64,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Packets that came in and were lost, errors among them.
+    pub received_drops: u64,
+    /// Packets that were to be sent and were lost, errors among them: the queue in front of the device was full.
+    pub sent_drops: u64,
+}
+
+/// A device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its number.
+    pub index: Index,
+    /// Longest packet.
+    pub mtu: u32,
+    /// Packets that its queue holds.
+    pub queue_length: u32,
+    /// Its address on the link; zero if it has none.
+    pub address: [u8; 6],
+    /// What it counted.
+    pub counts: LinkCounts,
+}
+
+/// What TCP is told by a route. What is `None` is the kernel's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// Initial congestion window in segments.
+    pub initial_window: Option<u32>,
+    /// Initial receive window in segments.
+    pub initial_receive_window: Option<u32>,
+    /// Least retransmission timeout over the smoothed round-trip time, in milliseconds.
+    pub rto_min_millis: Option<u32>,
+    /// Every segment is acknowledged at once.
+    pub quick_acks: bool,
+}
+
+/// A route to a network.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// The network: its address and the length of its prefix.
+    pub to: (Ipv4Addr, u8),
+    /// The device it leads to.
+    pub device: Index,
+    /// The next hop; `None` if the network is on the link.
+    pub via: Option<Ipv4Addr>,
+    /// The address that packets have whose socket has none.
+    pub source: Option<Ipv4Addr>,
+    /// What TCP is told.
+    pub metrics: Metrics,
+}
+
+/// A conversation with the kernel about the namespace of the thread that began it.
+pub struct Netlink {
+    socket: OwnedFd,
+    sequence: u32,
+}
+
+impl Netlink {
+    /// Begins one.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn open() -> io::Result<Netlink> {
+        let flags = SockFlag::SOCK_CLOEXEC;
+        let socket = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?;
+        bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
+        Ok(Netlink { socket, sequence: 0 })
+    }
+
+    /// Looks a device up.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn link(&mut self, name: &str) -> io::Result<Link> {
+        let mut message = Message::about_link(libc::RTM_GETLINK, 0, 0, false);
+        message.text(IFLA_IFNAME, name);
+        let answer = self.ask(message)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        Link::read(&answer)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "what the kernel says of a device"))
+    }
+
+    /// Sets the longest packet and the queue of a device.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn set_link(&mut self, device: Index, mtu: u32, queue_length: u32) -> io::Result<()> {
+        let mut message = Message::about_link(libc::RTM_NEWLINK, 0, device, false);
+        message.word(IFLA_MTU, mtu);
+        message.word(IFLA_TXQLEN, queue_length);
+        self.ask(message).map(drop)
+    }
+
+    /// Brings a device up.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn bring_up(&mut self, device: Index) -> io::Result<()> {
+        self.ask(Message::about_link(libc::RTM_NEWLINK, 0, device, true)).map(drop)
+    }
+
+    /// Takes the queue away that the kernel keeps in front of a device: its own remains.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn take_queue_away(&mut self, device: Index) -> io::Result<()> {
+        let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+        let mut message = Message::new(libc::RTM_NEWQDISC, flags);
+        // struct tcmsg: family and padding, device, handle, parent, info.
+        for word in [0, device, 0, TC_H_ROOT, 0] {
+            message.0.extend(word.to_ne_bytes());
+        }
+        message.text(TCA_KIND, "noqueue");
+        self.ask(message).map(drop)
+    }
+
+    /// Makes a pair of devices such that what is sent by one is received by the other, which is in another namespace.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn add_pair(&mut self, name: &str, peer: &str, peer_namespace: impl AsFd) -> io::Result<()> {
+        let flags = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+        let mut message = Message::about_link(libc::RTM_NEWLINK, flags, 0, false);
+        message.text(IFLA_IFNAME, name);
+        message.nested(IFLA_LINKINFO, |information| {
+            information.text(IFLA_INFO_KIND, "veth");
+            information.nested(IFLA_INFO_DATA, |data| {
+                data.nested(VETH_INFO_PEER, |other| {
+                    other.0.extend(link_header(0, false));
+                    other.text(IFLA_IFNAME, peer);
+                    other.word(IFLA_NET_NS_FD, peer_namespace.as_fd().as_raw_fd() as u32);
+                });
+            });
+        });
+        self.ask(message).map(drop)
+    }
+
+    /// Makes every address of a network one of this namespace.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn add_local_network(&mut self, (network, prefix): (Ipv4Addr, u8)) -> io::Result<()> {
+        let kind = (libc::RT_TABLE_LOCAL, libc::RT_SCOPE_HOST, libc::RTN_LOCAL);
+        let mut message = Message::about_route(prefix, kind, 0);
+        message.attribute(libc::RTA_DST, &network.octets());
+        message.word(libc::RTA_OIF, LOOPBACK);
+        self.ask(message).map(drop)
+    }
+
+    /// Adds a route.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn add_route(&mut self, route: &Route) -> io::Result<()> {
+        let (scope, flags) = match route.via {
+            Some(_) => (libc::RT_SCOPE_UNIVERSE, RTNH_F_ONLINK),
+            None => (libc::RT_SCOPE_LINK, 0),
+        };
+        let kind = (libc::RT_TABLE_MAIN, scope, libc::RTN_UNICAST);
+        let mut message = Message::about_route(route.to.1, kind, flags);
+        message.attribute(libc::RTA_DST, &route.to.0.octets());
+        message.word(libc::RTA_OIF, route.device);
+        for (kind, address) in [(libc::RTA_GATEWAY, route.via), (libc::RTA_PREFSRC, route.source)] {
+            if let Some(address) = address {
+                message.attribute(kind, &address.octets());
+            }
+        }
+        if route.metrics != Metrics::default() {
+            message.nested(libc::RTA_METRICS, |metrics| route.metrics.write(metrics));
+        }
+        self.ask(message).map(drop)
+    }
+
+    /// Says once and for all which address on the link a neighbour has.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn add_neighbour(&mut self, device: Index, neighbour: Ipv4Addr, address: [u8; 6]) -> io::Result<()> {
+        let mut message = Message::new(libc::RTM_NEWNEIGH, libc::NLM_F_CREATE | libc::NLM_F_REPLACE);
+        // struct ndmsg: family, padding, device, state, flags, type.
+        message.0.extend([libc::AF_INET as u8, 0, 0, 0]);
+        message.0.extend(device.to_ne_bytes());
+        message.0.extend(libc::NUD_PERMANENT.to_ne_bytes());
+        message.0.extend([0, 0]);
+        message.attribute(libc::NDA_DST, &neighbour.octets());
+        message.attribute(libc::NDA_LLADDR, &address);
+        self.ask(message).map(drop)
+    }
+
+    /// Sends a request, and waits for its answer; `None` if it is that all went well.
+    fn ask(&mut self, mut message: Message) -> io::Result<Option<Vec<u8>>> {
+        self.sequence += 1;
+        let request = message.finish(self.sequence);
+        send(self.socket.as_raw_fd(), request, MsgFlags::empty())?;
+        let mut answer = vec![0; 32 * 1_024];
+        loop {
+            let length = recv(self.socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+            let Some(header) = answer[..length].first_chunk::<HEADER>() else {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            };
+            let word = |at: usize| u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+            if word(8) != self.sequence {
+                continue; // Of a request whose answer nobody waited for.
+            }
+            let kind = u16::from_ne_bytes([header[4], header[5]]);
+            if i32::from(kind) != libc::NLMSG_ERROR {
+                return Ok(Some(answer[HEADER..length.min(word(0) as usize)].to_vec()));
+            }
+            let code = answer[HEADER..length].first_chunk().map(|bytes| i32::from_ne_bytes(*bytes));
+            return match code {
+                Some(0) => Ok(None),
+                Some(code) => Err(io::Error::from_raw_os_error(-code)),
+                None => Err(io::ErrorKind::UnexpectedEof.into()),
+            };
+        }
+    }
+}
+
+impl Link {
+    /// Reads `struct ifinfomsg` and its attributes.
+    fn read(answer: &[u8]) -> Option<Link> {
+        let word = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+        let mut link = Link {
+            index: word(answer.get(4..)?)?,
+            mtu: 0,
+            queue_length: 0,
+            address: [0; 6],
+            counts: LinkCounts::default(),
+        };
+        let mut rest = answer.get(16..)?;
+        while let Some(&[a, b, c, d]) = rest.first_chunk() {
+            let (length, kind) = (usize::from(u16::from_ne_bytes([a, b])), u16::from_ne_bytes([c, d]));
+            let value = rest.get(4..length)?;
+            match kind {
+                IFLA_MTU => link.mtu = word(value)?,
+                IFLA_TXQLEN => link.queue_length = word(value)?,
+                IFLA_ADDRESS => link.address = value.first_chunk().copied().unwrap_or_default(),
+                IFLA_STATS64 => link.counts = LinkCounts::read(value)?,
+                _ => {}
+            }
+            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        }
+        Some(link)
+    }
+}
+
+impl LinkCounts {
+    /// Reads `struct rtnl_link_stats64`.
+    fn read(bytes: &[u8]) -> Option<LinkCounts> {
+        let mut counts = bytes.chunks_exact(8).map(|bytes| u64::from_ne_bytes(bytes.try_into().expect("eight bytes")));
+        let mut next = || counts.next();
+        let (received_packets, sent_packets, received_bytes, sent_bytes) = (next()?, next()?, next()?, next()?);
+        let (received_errors, sent_errors, received_drops, sent_drops) = (next()?, next()?, next()?, next()?);
+        Some(LinkCounts {
+            received_packets,
+            sent_packets,
+            received_bytes,
+            sent_bytes,
+            received_drops: received_drops + received_errors,
+            sent_drops: sent_drops + sent_errors,
+        })
+    }
+}
+
+impl Metrics {
+    fn write(&self, into: &mut Message) {
+        // A least timeout holds only where the metric is locked (`tcp_rto_min`).
+        if let Some(millis) = self.rto_min_millis {
+            into.word(RTAX_LOCK, 1 << RTAX_RTO_MIN);
+            into.word(RTAX_RTO_MIN, millis);
+        }
+        for (kind, value) in [(RTAX_INITCWND, self.initial_window), (RTAX_INITRWND, self.initial_receive_window)] {
+            if let Some(value) = value {
+                into.word(kind, value);
+            }
+        }
+        if self.quick_acks {
+            into.word(RTAX_QUICKACK, 1);
+        }
+    }
+}
+
+/// A request, or a nested attribute, as far as it is written.
+struct Message(Vec<u8>);
+
+impl Message {
+    fn new(kind: u16, flags: i32) -> Message {
+        let acknowledged = if kind == libc::RTM_GETLINK { 0 } else { libc::NLM_F_ACK };
+        let flags = (libc::NLM_F_REQUEST | acknowledged | flags) as u16;
+        let mut bytes = vec![0; HEADER];
+        bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
+        bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
+        Message(bytes)
+    }
+
+    fn about_link(kind: u16, flags: i32, device: Index, up: bool) -> Message {
+        let mut message = Message::new(kind, flags);
+        message.0.extend(link_header(device, up));
+        message
+    }
+
+    fn about_route(prefix: u8, (table, scope, kind): (u8, u8, u8), flags: u32) -> Message {
+        let mut message = Message::new(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
+        // struct rtmsg: family, lengths of both prefixes, type of service, table, protocol, scope, type, flags.
+        message.0.extend([libc::AF_INET as u8, prefix, 0, 0, table, RTPROT_STATIC, scope, kind]);
+        message.0.extend(flags.to_ne_bytes());
+        message
+    }
+
+    fn attribute(&mut self, kind: u16, value: &[u8]) {
+        let length = u16::try_from(4 + value.len()).expect("an attribute is short");
+        self.0.extend(length.to_ne_bytes());
+        self.0.extend(kind.to_ne_bytes());
+        self.0.extend(value);
+        self.0.resize(self.0.len().next_multiple_of(4), 0);
+    }
+
+    fn word(&mut self, kind: u16, value: u32) {
+        self.attribute(kind, &value.to_ne_bytes());
+    }
+
+    fn text(&mut self, kind: u16, value: &str) {
+        let bytes: Vec<u8> = value.bytes().chain([0]).collect();
+        debug_assert!(CStr::from_bytes_with_nul(&bytes).is_ok());
+        self.attribute(kind, &bytes);
+    }
+
+    fn nested(&mut self, kind: u16, write: impl FnOnce(&mut Message)) {
+        let mut inner = Message(Vec::new());
+        write(&mut inner);
+        self.attribute(kind | NESTED, &inner.0);
+    }
+
+    /// The whole request, with its length and number.
+    fn finish(&mut self, sequence: u32) -> &[u8] {
+        let length = u32::try_from(self.0.len()).expect("a request is short");
+        self.0[..4].copy_from_slice(&length.to_ne_bytes());
+        self.0[8..12].copy_from_slice(&sequence.to_ne_bytes());
+        &self.0
+    }
+}
+
+/// `struct ifinfomsg`: family and padding, type, device, flags, which of them to change.
+fn link_header(device: Index, up: bool) -> Vec<u8> {
+    let up = if up { libc::IFF_UP as u32 } else { 0 };
+    [0, device, up, up].into_iter().flat_map(u32::to_ne_bytes).collect()
+}

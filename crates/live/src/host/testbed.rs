@@ -1,0 +1,392 @@
+//! Two sides, each a namespace with one device by which everything leaves and arrives; what crosses is the emulator's to carry.
+//!
+//! ```text
+//!   left namespace                                              right namespace
+//!   198.18.0.0/16 is local                                      198.19.0.0/16 is local
+//!   198.19.0.0/16 by the device  <->  reader  ...  reader  <->  198.18.0.0/16 by the device
+//! ```
+//!
+//! There is no other route and no other device than lo, so that nothing leaves but by the emulator. Everything is held by
+//! descriptors: when the last holder ends, however it does, all is gone.
+
+use std::fmt;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use flowloom_core::workload::LinkSide;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use thiserror::Error;
+
+use super::counters::{Counters, Meter, SideCounters};
+use super::namespace::Namespace;
+use super::netlink::{LOOPBACK, Link, Netlink, Route};
+use super::packet::{NOBODY, PacketSocket};
+use super::settings::{Provenance, Refused, Settings};
+use super::sys::{self, Offload};
+use super::tun::{self, Tun};
+use crate::addresses;
+use crate::device::Device;
+
+/// The name of the device of a side in its namespace.
+pub const DEVICE: &str = "path";
+
+/// What carries packets between a side's kernel and the emulator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// TUN devices where they are to be had, else packet sockets.
+    #[default]
+    Auto,
+    /// TUN devices.
+    Tun,
+    /// Pairs of virtual Ethernet devices and packet sockets.
+    PacketSocket,
+}
+
+/// How a testbed is to be.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// What carries packets.
+    pub kind: Kind,
+    /// What the kernel is told.
+    pub settings: Settings,
+    /// Longest packet.
+    pub mtu: u16,
+    /// How many packets a device holds for the emulator. What finds it full is lost, and counted.
+    pub queue_length: u32,
+}
+
+impl Default for Choice {
+    /// As good as it is to be had here, an MTU of 1,500, and queues of 30,000 packets.
+    fn default() -> Choice {
+        Choice { kind: Kind::Auto, settings: Settings::default(), mtu: 1_500, queue_length: 30_000 }
+    }
+}
+
+/// Two sides. Dropped, it is gone as soon as the processes in it are.
+pub struct Testbed {
+    /// Where packets of each side come out and go back in, left first.
+    pub devices: [PathDevice; 2],
+    /// The namespace of each side.
+    pub namespaces: [Namespace; 2],
+    /// What is not as it should be.
+    pub warnings: Vec<Warning>,
+    /// What the kernel told of itself.
+    pub provenance: Provenance,
+    meters: [Meter; 2],
+}
+
+/// A device of a testbed.
+#[derive(Debug)]
+pub enum PathDevice {
+    /// A TUN device.
+    Tun(Tun),
+    /// A packet socket.
+    PacketSocket(PacketSocket),
+}
+
+/// Something that makes a run slower or less true, and why.
+#[derive(Debug)]
+pub enum Warning {
+    /// A setting is as the kernel has it.
+    Setting(Refused),
+    /// There are no TUN devices.
+    NoTun(io::Error),
+    /// TUN devices have no NAPI.
+    NoNapi(io::Error),
+    /// What is written to TUN devices is received by the writer's thread.
+    NotThreaded(io::Error),
+    /// The device has a queue of the kernel's in front of its own.
+    Queue(io::Error),
+    /// Packet sockets have room for so many bytes.
+    LittleRoom(usize),
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::Setting(refused) => write!(f, "{refused}"),
+            Warning::NoTun(cause) => {
+                write!(f, "{} cannot be used ({cause}): packet sockets carry about half as many packets", tun::NODE)
+            }
+            Warning::NoNapi(cause) => write!(f, "TUN without NAPI ({cause}) carries about half as many packets"),
+            Warning::NotThreaded(cause) => {
+                write!(f, "NAPI has no thread of its own ({cause}): about two thirds as many packets can be carried")
+            }
+            Warning::Queue(cause) => write!(f, "the kernel's own queue stays in front of the device ({cause})"),
+            Warning::LittleRoom(bytes) => write!(
+                f,
+                "packet sockets have room for {bytes} bytes, and lose packets when the emulator is late: without root, \
+                 sysctl net.core.rmem_max says how much they may have"
+            ),
+        }
+    }
+}
+
+/// Why there is no testbed.
+#[derive(Debug, Error)]
+pub enum TestbedError {
+    /// A namespace cannot be made.
+    #[error("a network namespace cannot be made ({0}): this needs root, or user namespaces")]
+    Namespace(io::Error),
+    /// There are no TUN devices, and they were asked for.
+    #[error("{node} cannot be used ({0}): run as root, or let others open it (chmod 666 {node})", node = tun::NODE)]
+    Tun(io::Error),
+    /// The kernel does not take a setting that no run can do without.
+    #[error(transparent)]
+    Setting(Refused),
+    /// A device changes packets, and cannot be told not to.
+    #[error(
+        "{} of the {side} device stays on{}: packets would not be those that a wire carries",
+        offload.name(), cause.as_ref().map_or(String::new(), |cause| format!(" ({cause})"))
+    )]
+    Offload {
+        /// The side.
+        side: &'static str,
+        /// What it does.
+        offload: Offload,
+        /// What the kernel says.
+        cause: Option<io::Error>,
+    },
+    /// Something else failed.
+    #[error("{what} failed: {cause}")]
+    System {
+        /// What was done.
+        what: &'static str,
+        /// What the kernel says.
+        cause: io::Error,
+    },
+}
+
+impl From<io::Error> for TestbedError {
+    fn from(cause: io::Error) -> TestbedError {
+        TestbedError::System { what: "entering a network namespace", cause }
+    }
+}
+
+/// An error of the kernel, and what it was about.
+fn during(what: &'static str) -> impl FnOnce(io::Error) -> TestbedError {
+    move |cause| TestbedError::System { what, cause }
+}
+
+impl Testbed {
+    /// Makes both sides. Nothing crosses until the devices are read and written.
+    ///
+    /// # Errors
+    /// See [`TestbedError`].
+    pub fn build(choice: &Choice) -> Result<Testbed, TestbedError> {
+        let mut warnings = Vec::new();
+        let by_tun = match (choice.kind, tun::open()) {
+            (Kind::PacketSocket, _) => false,
+            (_, Ok(_)) => true,
+            (Kind::Tun, Err(cause)) => return Err(TestbedError::Tun(cause)),
+            (Kind::Auto, Err(cause)) => {
+                warnings.push(Warning::NoTun(cause));
+                false
+            }
+        };
+        // Where both other ends are that packet sockets read; with TUN nobody is there.
+        let middle = if by_tun { None } else { Some(Namespace::new().map_err(TestbedError::Namespace)?) };
+        let mut side = |side| Side::build(side, choice, middle.as_ref(), &mut warnings);
+        let [left, right] = [side(LinkSide::Left)?, side(LinkSide::Right)?];
+        Ok(Testbed {
+            devices: [left.device, right.device],
+            namespaces: [left.namespace, right.namespace],
+            warnings,
+            provenance: left.provenance,
+            meters: [left.meter, right.meter],
+        })
+    }
+
+    /// The namespace of a side.
+    pub fn namespace(&self, side: LinkSide) -> &Namespace {
+        &self.namespaces[side as usize]
+    }
+
+    /// What was counted so far.
+    ///
+    /// # Errors
+    /// A device is gone.
+    pub fn counters(&mut self) -> io::Result<Counters> {
+        let mut sides = [SideCounters::default(), SideCounters::default()];
+        for ((side, meter), device) in sides.iter_mut().zip(&mut self.meters).zip(&self.devices) {
+            (side.device, side.kernel) = meter.read()?;
+            side.reader_drops = match device {
+                PathDevice::Tun(_) => 0,
+                PathDevice::PacketSocket(socket) => socket.drops()?,
+            };
+        }
+        Ok(Counters { sides })
+    }
+}
+
+/// One side, as it is made.
+struct Side {
+    device: PathDevice,
+    namespace: Namespace,
+    provenance: Provenance,
+    meter: Meter,
+}
+
+impl Side {
+    fn build(
+        side: LinkSide,
+        choice: &Choice,
+        middle: Option<&Namespace>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Side, TestbedError> {
+        let namespace = Namespace::new().map_err(TestbedError::Namespace)?;
+        let (device, provenance, meter, said) = namespace.within(|| {
+            let mut said = Vec::new();
+            let refused = choice.settings.apply().map_err(TestbedError::Setting)?;
+            said.extend(refused.into_iter().map(Warning::Setting));
+            let device = match middle {
+                None => by_tun(side, choice, &mut said)?,
+                Some(middle) => by_packet_socket(side, choice, middle, &mut said)?,
+            };
+            let meter = Meter::open(DEVICE).map_err(during("opening counters"))?;
+            Ok::<_, TestbedError>((device, Provenance::of_this_namespace(), meter, said))
+        })?;
+        // Both sides are alike: what is wrong with one is said once.
+        if side == LinkSide::Left {
+            warnings.extend(said);
+        }
+        Ok(Side { device, namespace, provenance, meter })
+    }
+}
+
+/// Makes a TUN device and its routes in the calling thread's namespace.
+fn by_tun(side: LinkSide, choice: &Choice, said: &mut Vec<Warning>) -> Result<PathDevice, TestbedError> {
+    let (device, napi) = match Tun::create(DEVICE, true) {
+        Ok(device) => (device, true),
+        Err(cause) => {
+            let device = Tun::create(DEVICE, false).map_err(TestbedError::Tun)?;
+            said.push(Warning::NoNapi(cause));
+            (device, false)
+        }
+    };
+    let mut netlink = Netlink::open().map_err(during("opening rtnetlink"))?;
+    prepare(&mut netlink, side, choice, said)?;
+    if let Some(Err(cause)) = napi.then(|| tun::thread_napi(DEVICE)) {
+        said.push(Warning::NotThreaded(cause));
+    }
+    route(&mut netlink, side, choice, None)?;
+    Ok(PathDevice::Tun(device))
+}
+
+/// Makes a pair of devices, routes by one end in the calling thread's namespace, and a packet socket at the other in `middle`.
+fn by_packet_socket(
+    side: LinkSide,
+    choice: &Choice,
+    middle: &Namespace,
+    said: &mut Vec<Warning>,
+) -> Result<PathDevice, TestbedError> {
+    let other_end = match side {
+        LinkSide::Left => "left",
+        LinkSide::Right => "right",
+    };
+    let mut netlink = Netlink::open().map_err(during("opening rtnetlink"))?;
+    netlink.add_pair(DEVICE, other_end, middle).map_err(during("making a pair of devices"))?;
+    let link = prepare(&mut netlink, side, choice, said)?;
+    let socket = middle.within(|| {
+        let mut netlink = Netlink::open().map_err(during("opening rtnetlink"))?;
+        let there = netlink.link(other_end).map_err(during("looking at a pair of devices"))?;
+        for (name, value) in [("all", "1"), ("default", "1"), (other_end, "1")] {
+            // Without IPv6 there is nothing to turn off.
+            let _absent = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), value);
+        }
+        let mtu = u32::from(choice.mtu);
+        netlink.set_link(there.index, mtu, choice.queue_length).map_err(during("setting the MTU of a device"))?;
+        whole_packets(other_end, other_end)?;
+        netlink.bring_up(there.index).map_err(during("bringing a device up"))?;
+        PacketSocket::open(there.index, link.address).map_err(during("opening a packet socket"))
+    })?;
+    let room = socket.room().map_err(during("opening a packet socket"))?;
+    if room < 32 << 20 {
+        said.push(Warning::LittleRoom(room));
+    }
+    route(&mut netlink, side, choice, Some(NOBODY))?;
+    Ok(PathDevice::PacketSocket(socket))
+}
+
+/// Sets the device up but for its routes, and makes sure that it passes whole packets only.
+fn prepare(
+    netlink: &mut Netlink,
+    side: LinkSide,
+    choice: &Choice,
+    said: &mut Vec<Warning>,
+) -> Result<Link, TestbedError> {
+    let link = netlink.link(DEVICE).map_err(during("looking at the device"))?;
+    let (mtu, queue) = (u32::from(choice.mtu), choice.queue_length);
+    netlink.set_link(link.index, mtu, queue).map_err(during("setting the MTU and the queue of the device"))?;
+    whole_packets(DEVICE, if side == LinkSide::Left { "left" } else { "right" })?;
+    // The device's own queue is the only one, so that what it drops is all that is dropped.
+    if let Err(cause) = netlink.take_queue_away(link.index) {
+        said.push(Warning::Queue(cause));
+    }
+    netlink.bring_up(LOOPBACK).map_err(during("bringing lo up"))?;
+    netlink.bring_up(link.index).map_err(during("bringing the device up"))?;
+    netlink.link(DEVICE).map_err(during("looking at the device"))
+}
+
+/// Turns off what makes packets longer than the MTU or leaves them unfinished, and looks whether it is off.
+fn whole_packets(device: &str, side: &'static str) -> Result<(), TestbedError> {
+    let any = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
+        .map_err(|error| TestbedError::System { what: "opening a socket", cause: error.into() })?;
+    for offload in Offload::ALL {
+        let cause = sys::turn_offload_off(&any, device, offload).err();
+        // A device that cannot be told may have it off all the same, and one that was told may keep it on.
+        if !matches!(sys::offload(&any, device, offload), Ok(false)) {
+            return Err(TestbedError::Offload { side, offload, cause });
+        }
+    }
+    Ok(())
+}
+
+/// Makes the side's network local, and has the other side's go by the device: by a neighbour of this address, if it has any.
+fn route(
+    netlink: &mut Netlink,
+    side: LinkSide,
+    choice: &Choice,
+    neighbour: Option<[u8; 6]>,
+) -> Result<(), TestbedError> {
+    let link = netlink.link(DEVICE).map_err(during("looking at the device"))?;
+    netlink.add_local_network(addresses::network(side)).map_err(during("making the addresses of a side local"))?;
+    let via: Option<Ipv4Addr> = neighbour.map(|_| addresses::host(side.other()));
+    if let (Some(via), Some(neighbour)) = (via, neighbour) {
+        netlink.add_neighbour(link.index, via, neighbour).map_err(during("adding a neighbour"))?;
+    }
+    let route = Route {
+        to: addresses::network(side.other()),
+        device: link.index,
+        via,
+        source: Some(addresses::host(side)),
+        metrics: choice.settings.metrics(),
+    };
+    netlink.add_route(&route).map_err(during("adding a route"))
+}
+
+impl Device for PathDevice {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        match self {
+            PathDevice::Tun(tun) => tun.read(into),
+            PathDevice::PacketSocket(socket) => socket.read(into),
+        }
+    }
+
+    fn write(&mut self, packet: &[u8]) -> io::Result<bool> {
+        match self {
+            PathDevice::Tun(tun) => tun.write(packet),
+            PathDevice::PacketSocket(socket) => socket.write(packet),
+        }
+    }
+}
+
+impl AsFd for PathDevice {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            PathDevice::Tun(tun) => tun.as_fd(),
+            PathDevice::PacketSocket(socket) => socket.as_fd(),
+        }
+    }
+}
