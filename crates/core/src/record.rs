@@ -103,6 +103,31 @@ pub struct SourceRecord {
     pub timeouts: Option<u64>,
 }
 
+impl SourceRecord {
+    /// Of a TCP connection whose initiator is on `from` and sent so many payload bytes, each once.
+    pub fn of_tcp(record: &ConnectionRecord, from: LinkSide, sent_bytes: u64) -> SourceRecord {
+        SourceRecord {
+            id: record.id,
+            class: record.class,
+            protocol: Protocol::Tcp,
+            from,
+            start: record.start,
+            last: record.last_data,
+            outcome: record.outcome,
+            rtt: record.rtt,
+            sent_bytes,
+            received_bytes: record.delivered_bytes[0],
+            sent_packets: None,
+            received_packets: None,
+            late_packets: None,
+            repeated_packets: None,
+            delays: None,
+            retransmissions: Some(record.retransmissions),
+            timeouts: Some(record.timeouts),
+        }
+    }
+}
+
 /// A change of what a TCP sender lets itself have in flight, and why. Changes within one event are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowRecord {

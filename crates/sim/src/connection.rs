@@ -6,7 +6,7 @@ use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder, So
 use flowloom_core::tcp::congestion::{Setup, Window};
 use flowloom_core::tcp::{Endpoint, Limits, Phase, Snapshot};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, PerSide, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, PerSide, Side};
 
 use crate::config::{Config, Traced};
 use crate::flow::{Flow, Identifiers};
@@ -275,34 +275,13 @@ impl Connection {
                 recorder.connection(&self.cold.vector, &record, &self.cold.epochs, monitor.as_ref())?;
             }
             Origin::Source { .. } => {
-                let record = self.source_record(&record);
+                let sent = self.ends.initiator.endpoint.bytes_transmitted();
+                let record = SourceRecord::of_tcp(&record, self.flow.link_side(Side::Initiator), sent);
                 counts.add(&record);
                 recorder.source(&record)?;
             }
         }
         Ok((self.cold.origin, record.outcome))
-    }
-
-    fn source_record(&self, record: &ConnectionRecord) -> SourceRecord {
-        SourceRecord {
-            id: record.id,
-            class: self.flow.class(),
-            protocol: Protocol::Tcp,
-            from: self.flow.link_side(Side::Initiator),
-            start: record.start,
-            last: record.last_data,
-            outcome: record.outcome,
-            rtt: record.rtt,
-            sent_bytes: self.ends.initiator.endpoint.bytes_transmitted(),
-            received_bytes: record.delivered_bytes[0],
-            sent_packets: None,
-            received_packets: None,
-            late_packets: None,
-            repeated_packets: None,
-            delays: None,
-            retransmissions: Some(record.retransmissions),
-            timeouts: Some(record.timeouts),
-        }
     }
 
     fn received(&self, side: Side) -> u64 {

@@ -8,7 +8,7 @@ use flowloom_core::record::Recorder;
 use flowloom_core::time::Time;
 use flowloom_core::workload::{ConnectionVector, Side};
 
-use crate::config::{Config, ConfigError, LinkNumber};
+use crate::config::{Config, LinkNumber};
 use crate::connection::Connection;
 use crate::datagrams::Stream;
 use crate::flow::Flow;
