@@ -1,6 +1,6 @@
 //! One connection of a run: its two ends, and what it leaves behind.
 
-use flowloom_core::path::{FlowValues, PathDelays};
+use flowloom_core::path::FlowValues;
 use flowloom_core::play::{Action, EpochTimes, Player, PutAway, Script};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder, SourceRecord, WindowRecord};
 use flowloom_core::tcp::congestion::{Setup, Window};
@@ -9,7 +9,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, PerSide, Side};
 
 use crate::config::{Config, Traced};
-use crate::flow::{Flow, Identifiers};
+use crate::flow::Flow;
 use crate::network::Network;
 use crate::run::{Classed, Origin};
 use crate::summary::ClassCounts;
@@ -55,45 +55,39 @@ struct Cold {
     traced: PerSide<Option<(u32, u32, Phase)>>,
 }
 
+/// What the end `side` of the connection of `vector` has as limits when it is replayed.
+pub fn limits(vector: &ConnectionVector, side: Side) -> Limits {
+    let (end, default) = (&vector.ends[side], Limits::default());
+    Limits {
+        mss: end.mss.unwrap_or(default.mss).max(MIN_MSS),
+        max_window: match vector.window(side) {
+            // What was advertised without a known scale is a lower bound.
+            None => end.max_window.unwrap_or(0).max(u64::from(default.max_window)),
+            Some(window) => window,
+        }
+        .try_into()
+        .unwrap_or(u32::MAX),
+    }
+}
+
 impl Connection {
     /// The connection of `vector`, about to start at `now`, with the values that rules drew for it.
-    pub fn new(
-        Classed { mut vector, class, origin }: Classed,
-        now: Time,
-        config: &Config,
-        values: &PerSide<FlowValues>,
-    ) -> Connection {
-        let delays = PathDelays::new(&vector, config.placement, config.propagation(class), config.unknown_rtt);
-        let delays = delays.with(values);
-        let limits = |side: Side| {
-            let (end, default) = (&vector.ends[side], Limits::default());
-            Limits {
-                mss: end.mss.unwrap_or(default.mss).max(MIN_MSS),
-                max_window: match vector.window(side) {
-                    // What was advertised without a known scale is a lower bound.
-                    None => end.max_window.unwrap_or(0).max(u64::from(default.max_window)),
-                    Some(window) => window,
-                }
-                .try_into()
-                .unwrap_or(u32::MAX),
-            }
-        };
+    pub fn new(classed: Classed, now: Time, config: &Config, values: &PerSide<FlowValues>) -> Connection {
+        let (flow, rtt) = Flow::of_connection(&classed, config, values);
+        let Classed { mut vector, class, origin } = classed;
         let tcp = config.tcp(class);
         let end = |side: Side| {
+            let limits = limits(&vector, side);
             let (endpoint, parity) = match side {
-                Side::Initiator => (Endpoint::connect(tcp, limits(side)), 0),
-                Side::Acceptor => (Endpoint::listen(tcp, limits(side)), 1),
+                Side::Initiator => (Endpoint::connect(tcp, limits), 0),
+                Side::Acceptor => (Endpoint::listen(tcp, limits), 1),
             };
             let setup = Setup { seed: config.seed, stream: vector.id.wrapping_mul(2) + parity };
             End { endpoint: endpoint.with_stream(setup, tcp), player: Player::new(side) }
         };
         let script = origin.script(&vector, &config.replay);
-        let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class };
         Connection {
-            flow: match origin {
-                Origin::Workload { .. } => Flow::new(identifiers, config, &delays, values),
-                Origin::Source { .. } => Flow::new(identifiers, config, &delays, values).unobserved(),
-            },
+            flow,
             ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
             script,
             established: None,
@@ -104,7 +98,7 @@ impl Connection {
                 adus: PutAway::new(&mut vector),
                 epochs: Vec::new(),
                 started: now,
-                rtt: delays.rtt(),
+                rtt,
                 is_traced: config.traced.includes(vector.id, origin),
                 traced: PerSide::default(),
                 vector,
@@ -271,7 +265,7 @@ impl Connection {
             Origin::Workload { .. } => {
                 counts.add_connection(&record);
                 self.cold.adus.give_back(&mut self.cold.vector);
-                let monitor = self.flow.at_monitor(&self.cold.vector);
+                let monitor = self.flow.at_monitor(self.cold.vector.initiator_rule);
                 recorder.connection(&self.cold.vector, &record, &self.cold.epochs, monitor.as_ref())?;
             }
             Origin::Source { .. } => {

@@ -6,11 +6,13 @@ use flowloom_core::tcp::Segment;
 use flowloom_core::time::Time;
 use flowloom_core::workload::LinkSide;
 
+use crate::network::link_bytes;
+
 /// No packet.
 const NONE: u32 = u32::MAX;
 
 /// Index of a packet in [`Packets`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Handle(u32);
 
 /// A packet on its way; the segment is one cache line.
@@ -29,8 +31,22 @@ pub struct Packet {
     next: u32,
     /// The packet that passes the monitor behind it.
     next_passing: u32,
+    /// What its header takes beyond [`link_bytes`]: of packets from outside, whose headers are what they are.
+    extra: i16,
     /// The side of the bottleneck it comes from.
     pub from: LinkSide,
+}
+
+impl Packet {
+    /// What it takes on a link.
+    pub fn link_bytes(&self) -> u32 {
+        sized(&self.segment, self.extra)
+    }
+}
+
+/// What a segment takes on a link whose header takes so much more than [`link_bytes`] says.
+pub fn sized(segment: &Segment, extra: i16) -> u32 {
+    link_bytes(segment).saturating_add_signed(i32::from(extra))
 }
 
 /// All packets in flight.
@@ -83,13 +99,23 @@ impl Packets {
         Packets { slots: Vec::new(), free: NONE }
     }
 
-    /// Holds a segment that comes from a side and will reach its first link at `due`.
+    /// Holds a segment that comes from a side and will reach its first link at `due`. Its header takes `extra` bytes more than
+    /// [`link_bytes`] says.
     ///
     /// # Panics
     /// With 2^32 - 1 packets in flight, which need 256 GiB.
-    pub fn insert(&mut self, segment: Segment, due: Time, from: LinkSide) -> Handle {
-        let packet =
-            Packet { segment, due, passed: Time::ZERO, order: 0, fresh: 0, next: NONE, next_passing: NONE, from };
+    pub fn insert(&mut self, segment: Segment, extra: i16, due: Time, from: LinkSide) -> Handle {
+        let packet = Packet {
+            segment,
+            due,
+            passed: Time::ZERO,
+            order: 0,
+            fresh: 0,
+            next: NONE,
+            next_passing: NONE,
+            extra,
+            from,
+        };
         if self.free != NONE {
             let index = self.free;
             self.free = self.slots[index as usize].next;
@@ -169,7 +195,7 @@ mod tests {
         let (mut packets, mut one, mut two) = (Packets::new(), Fifo::default(), Fifo::default());
         for round in 0..100 {
             for n in 0..10 {
-                let handle = packets.insert(segment(10 * round + n), Time::ZERO, LinkSide::Left);
+                let handle = packets.insert(segment(10 * round + n), 0, Time::ZERO, LinkSide::Left);
                 let fifo = if n % 2 == 0 { &mut one } else { &mut two };
                 assert_eq!(packets.push(fifo, handle), n < 2, "queues are empty between rounds");
             }

@@ -7,15 +7,16 @@ use flowloom_core::path::{self, DelayBox, FlowValues, Impaired, LinkEvent, PathD
 use flowloom_core::record::Recorder;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
-use flowloom_core::time::Time;
+use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{LINK_HEADER_BYTES, Rate};
-use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
+use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, PerSide, Side};
 
 use crate::config::{Config, LinkNumber};
 use crate::coverage::Coverage;
 use crate::datagrams::is_datagram;
-use crate::flight::{Fifo, Handle};
-use crate::network::{Event, Fate, Leaving, Network, link_bytes};
+use crate::flight::{Fifo, Handle, sized};
+use crate::network::{Event, Fate, Leaving, Network};
+use crate::run::{Classed, Origin};
 
 /// What two ends have between them. What the ends are is no business of this.
 ///
@@ -130,6 +131,35 @@ impl Flow {
         }
     }
 
+    /// The flow of a connection before its SYN, and the round-trip time that its path has without any waiting. The monitor makes
+    /// vectors of the workload's.
+    pub fn of_connection(classed: &Classed, config: &Config, values: &PerSide<FlowValues>) -> (Flow, Duration) {
+        let Classed { vector, class, origin } = classed;
+        let delays = PathDelays::new(vector, config.placement, config.propagation(*class), config.unknown_rtt);
+        let delays = delays.with(values);
+        let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class: *class };
+        let flow = Flow::new(identifiers, config, &delays, values);
+        let flow = match origin {
+            Origin::Workload { .. } => flow,
+            Origin::Source { .. } => flow.unobserved(),
+        };
+        (flow, delays.rtt())
+    }
+
+    /// The same whose packets take less by `bias` each way: what a driver adds by itself. It comes off the last part of the way,
+    /// and what that is too short for off the first; no part takes less than nothing.
+    #[must_use]
+    pub fn ahead_by(mut self, bias: Duration) -> Flow {
+        if !bias.is_zero() {
+            for Path { to_link, from_link, .. } in [&mut self.paths.initiator, &mut self.paths.acceptor] {
+                let rest = bias.saturating_sub(from_link.delay());
+                from_link.shorten(bias);
+                to_link.shorten(rest);
+            }
+        }
+        self
+    }
+
     /// The same; the monitor takes no note of it.
     #[must_use]
     pub fn unobserved(mut self) -> Flow {
@@ -215,6 +245,11 @@ impl Flow {
         blocks
     }
 
+    /// The end `side` counts its bytes from this number in headers, not from one that was drawn.
+    pub fn set_initial_sequence(&mut self, side: Side, number: u32) {
+        self.sequence_numbers[side] = number;
+    }
+
     /// `side` sends a segment at `now`.
     #[inline]
     pub fn send<R: Recorder>(
@@ -225,6 +260,23 @@ impl Flow {
         now: Time,
         network: &mut Network<'_, R>,
     ) {
+        self.send_sized(slot, side, segment, 0, now, network);
+    }
+
+    /// The same of a segment whose header takes `extra` bytes more than `link_bytes` says: the packet, unless it is lost on the
+    /// way to the first link, and its copy, if it is doubled there.
+    #[inline]
+    pub fn send_sized<R: Recorder>(
+        &mut self,
+        slot: u32,
+        side: Side,
+        segment: Segment,
+        extra: i16,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) -> [Option<Handle>; 2] {
+        #[cfg(test)]
+        crate::emulation::tests::note_sent(now, self.id, side, &segment);
         let from = self.link_side(side);
         network.directions[from as usize].sent += 1;
         if let Some(flows) = &mut network.flows
@@ -233,19 +285,23 @@ impl Flow {
             flows.finish(self.id, side);
         }
         let Path { to_link, rough, .. } = &mut self.paths[side];
-        let bytes = link_bytes(&segment);
-        let (due, mut copy) = match rough {
+        let bytes = sized(&segment, extra);
+        let (due, copy) = match rough {
             None => (to_link.pass(now, bytes), None),
             Some(rough) => match rough.impaired.pass(&network.config.path[from as usize], to_link, now, bytes) {
                 path::Fate::Passed { due, copy } => (due, copy),
-                path::Fate::Lost => return network.lose(now, self.id, from, &segment),
+                path::Fate::Lost => {
+                    network.lose(now, self.id, from, &segment, bytes);
+                    return [None, None];
+                }
             },
         };
         network.directions[from as usize].duplicated += u64::from(copy.is_some());
-        let mut next = Some(due);
-        while let Some(due) = next {
-            next = copy.take();
-            let handle = network.packets.insert(segment, due, from);
+        let mut handles = [None, None];
+        for (place, due) in handles.iter_mut().zip([Some(due), copy]) {
+            let Some(due) = due else { break };
+            let handle = network.packets.insert(segment, extra, due, from);
+            *place = Some(handle);
             self.in_flight += 1;
             let line = &mut self.routes[side].to_link;
             if let Some(rough) = rough
@@ -258,6 +314,7 @@ impl Flow {
                 network.events.push(due, Event::Arrival { connection: slot, sender: side });
             }
         }
+        handles
     }
 
     /// The first packet of `sender` on its way from its last link reaches the other end: what it carries.
@@ -269,6 +326,21 @@ impl Flow {
         now: Time,
         network: &mut Network<'_, R>,
     ) -> Option<Segment> {
+        let handle = self.take(slot, sender, now, network)?;
+        let segment = network.packets.get(handle).segment;
+        network.packets.remove(handle);
+        Some(segment)
+    }
+
+    /// The same: the packet itself, which is the caller's to remove.
+    #[inline]
+    pub fn take<R: Recorder>(
+        &mut self,
+        slot: u32,
+        sender: Side,
+        now: Time,
+        network: &mut Network<'_, R>,
+    ) -> Option<Handle> {
         if self.observed {
             self.observe(now, network);
         }
@@ -277,10 +349,10 @@ impl Flow {
         if let Some(next) = self.routes[sender].from_link.head() {
             network.events.push(network.packets.get(next).due, Event::Delivery { connection: slot, sender });
         }
-        let segment = network.packets.get(handle).segment;
-        network.packets.remove(handle);
         network.directions[self.link_side(sender) as usize].delivered += 1;
-        Some(segment)
+        #[cfg(test)]
+        crate::emulation::tests::note_received(now, self.id, sender, &network.packets.get(handle).segment);
+        Some(handle)
     }
 
     /// Makes sure that `side` is woken at `deadline`, and not only then.
@@ -438,7 +510,7 @@ impl Flow {
     ) {
         let route = &mut self.routes[sender];
         let packet = network.packets.get_mut(handle);
-        packet.due = self.paths[sender].from_link.pass(arrived, link_bytes(&packet.segment));
+        packet.due = self.paths[sender].from_link.pass(arrived, packet.link_bytes());
         let due = packet.due;
         if network.packets.push(&mut route.from_link, handle) {
             network.events.push(due, Event::Delivery { connection: slot, sender });
@@ -472,7 +544,7 @@ impl Flow {
                 flags: segment.flags,
                 window: segment.window_field(),
                 payload_bytes: segment.payload_bytes,
-                ip_bytes: link_bytes(segment) - LINK_HEADER_BYTES,
+                ip_bytes: packet.link_bytes() - LINK_HEADER_BYTES,
                 ip_id: None,
                 mss: segment.mss.map(NonZeroU16::get),
                 window_scale: segment.window_scale,
@@ -483,6 +555,11 @@ impl Flow {
                 self.seen.get_or_insert_with(|| Box::new(Monitored { observer: Observer::new(since, quiet), since }));
             seen_so_far.observer.handle_segment(packet.passed, side, &seen);
         }
+    }
+
+    /// Whether none of its packets is on its way.
+    pub fn is_quiet(&self) -> bool {
+        self.in_flight == 0
     }
 
     /// Whether nothing can happen to it any more: no packet is on its way and no end waits for a time.
@@ -511,16 +588,11 @@ impl Flow {
         }
     }
 
-    /// The vector of what the monitor saw, of the connection that `vector` is.
-    pub fn at_monitor(&mut self, vector: &ConnectionVector) -> Option<ConnectionVector> {
+    /// The vector of what the monitor saw, of a connection whose initiator is known by this rule.
+    pub fn at_monitor(&mut self, initiator_rule: InitiatorRule) -> Option<ConnectionVector> {
         let Monitored { mut observer, since } = *self.seen.take()?;
-        let identity = Identity {
-            id: self.id,
-            start: since,
-            initiator_side: self.initiator_side,
-            initiator_rule: vector.initiator_rule,
-            near: None,
-        };
+        let identity =
+            Identity { id: self.id, start: since, initiator_side: self.initiator_side, initiator_rule, near: None };
         Some(observer.finish(identity).1)
     }
 }

@@ -20,8 +20,10 @@
 //! | `coverage` | which bytes have passed |
 //! | `starts` | connections in the order of their SYNs |
 //! | `run` | the loop |
+//! | `emulation` | the same without ends: packets come from outside |
 //! | `open_loop` | sources with known answers |
 
+pub mod emulation;
 pub mod events;
 pub mod open_loop;
 pub mod topology;
@@ -39,7 +41,11 @@ mod starts;
 mod summary;
 
 pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Monitored, Traced, Way};
+pub use connection::limits;
 pub use datagrams::DatagramFlow;
+pub use emulation::Emulation;
+pub use flight::Handle;
+pub use network::link_bytes;
 pub use run::{Classed, Origin, run};
 pub use starts::Starts;
 pub use summary::{ClassCounts, ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Summary};

@@ -267,9 +267,9 @@ impl<'a, R: Recorder> Network<'a, R> {
     pub fn offer(&mut self, now: Time, link: LinkNumber, leaving: Leaving, flow: &mut Flow) -> Result<Fate, R::Error> {
         self.bring_up_to(now)?;
         let Leaving { handle, connection: slot, sender } = leaving;
-        let segment = self.packets.get(handle).segment;
-        let from = flow.link_side(sender);
-        let (bytes, kind) = (link_bytes(&segment), kind(&segment));
+        let packet = self.packets.get(handle);
+        let (segment, bytes) = (packet.segment, packet.link_bytes());
+        let (from, kind) = (flow.link_side(sender), kind(&segment));
         let packet = queue::Packet {
             bytes,
             class: class(kind),
@@ -334,10 +334,11 @@ impl<'a, R: Recorder> Network<'a, R> {
         if link.is_bottleneck() {
             self.accept(handle, sender, flow, passage, carried);
         } else if let Some((at, side)) = self.hops[link.index()].monitor {
-            let (monitor, segment) = (&mut self.monitors[at], &self.packets.get(handle).segment);
+            let (monitor, packet) = (&mut self.monitors[at], self.packets.get(handle));
+            let segment = &packet.segment;
             let passed = at_left_end(side, passage);
             let record = monitor.wants_packets().then(|| packet_record(flow, sender, segment, passed));
-            monitor.accepted(side, passed, traffic(link_bytes(segment), segment.payload_bytes), record);
+            monitor.accepted(side, passed, traffic(packet.link_bytes(), segment.payload_bytes), record);
         }
     }
 
@@ -352,7 +353,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         let packet = self.packets.get_mut(handle);
         (packet.passed, packet.order, packet.fresh) = (passed, self.accepted, carried);
         let segment = &packet.segment;
-        self.throughput.carried(from, passed, traffic(link_bytes(segment), carried));
+        self.throughput.carried(from, passed, traffic(packet.link_bytes(), carried));
         if let Some(tap) = &mut self.tap {
             tap.add(from, self.accepted, packet_record(flow, sender, segment, passed));
         }
@@ -379,8 +380,8 @@ impl<'a, R: Recorder> Network<'a, R> {
             // It may have passed the monitor before.
             flow.observe(time, self);
         }
-        let segment = &self.packets.get(handle).segment;
-        let (bytes, kind) = (link_bytes(segment), kind(segment));
+        let packet = self.packets.get(handle);
+        let (bytes, kind) = (packet.link_bytes(), kind(&packet.segment));
         if link.is_bottleneck() {
             self.directions[from as usize].dropped.add(kind, bytes);
         } else {
@@ -391,9 +392,9 @@ impl<'a, R: Recorder> Network<'a, R> {
         self.recorder.dropped(DropRecord { time, connection: flow.id(), from, kind, bytes, reason, link: Some(link.0) })
     }
 
-    /// A loss model took `segment`, which was sent by `connection` at `now` and has never been on its way.
-    pub fn lose(&mut self, time: Time, connection: u64, from: LinkSide, segment: &Segment) {
-        let (bytes, kind) = (link_bytes(segment), kind(segment));
+    /// A loss model took `segment` of so many bytes, which was sent by `connection` at `time` and has never been on its way.
+    pub fn lose(&mut self, time: Time, connection: u64, from: LinkSide, segment: &Segment, bytes: u32) {
+        let kind = kind(segment);
         self.directions[from as usize].lost.add(kind, bytes);
         self.lost.push(DropRecord { time, connection, from, kind, bytes, reason: DropReason::Loss, link: None });
     }
@@ -503,7 +504,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         let direction = &mut self.directions[packet.from as usize];
         direction.in_flight += 1;
         if packet.passed > end {
-            let bytes = link_bytes(&packet.segment);
+            let bytes = packet.link_bytes();
             self.throughput.not_carried(packet.from, packet.passed, traffic(bytes, packet.fresh));
             direction.remaining.add(kind(&packet.segment), bytes);
         }

@@ -14,7 +14,7 @@ use crate::datagrams::Stream;
 use crate::flow::Flow;
 use crate::network::{Event, Network};
 use crate::starts::Starts;
-use crate::summary::{ClassCounts, Progress, RunError, Summary};
+use crate::summary::{ClassCounts, Direction, Progress, RunError, Summary};
 
 /// Events between two reports of progress: some tens of milliseconds.
 const PROGRESS_EVERY: u64 = 1 << 16;
@@ -335,14 +335,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         self.summary.datagram_flows = self.starts.datagram_flows();
         self.summary.links = self.network.other_links();
         self.summary.directions = std::mem::take(&mut self.network.directions);
-        for (from, direction) in ["left", "right"].into_iter().zip(&self.summary.directions) {
-            let gone = direction.dropped.total() + direction.lost.total() + direction.lost_elsewhere;
-            let (sent, accounted) =
-                (direction.sent + direction.duplicated, direction.delivered + gone + direction.in_flight);
-            if accounted != sent {
-                return Err(RunError::Imbalance { from, sent, accounted });
-            }
-        }
+        Direction::balance(&self.summary.directions)?;
         Ok(self.summary)
     }
 }

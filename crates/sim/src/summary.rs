@@ -137,6 +137,24 @@ pub struct Direction {
     pub link: LinkStatistics,
 }
 
+impl Direction {
+    /// Whether all packets of both directions, left first, are accounted for.
+    ///
+    /// # Errors
+    /// [`RunError::Imbalance`].
+    pub(crate) fn balance<W, R>(directions: &[Direction; 2]) -> Result<(), RunError<W, R>> {
+        for (from, direction) in ["left", "right"].into_iter().zip(directions) {
+            let gone = direction.dropped.total() + direction.lost.total() + direction.lost_elsewhere;
+            let (sent, accounted) =
+                (direction.sent + direction.duplicated, direction.delivered + gone + direction.in_flight);
+            if accounted != sent {
+                return Err(RunError::Imbalance { from, sent, accounted });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Packets by kind (methods C.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PacketCounts {

@@ -40,6 +40,11 @@ impl DelayBox {
         self.delay
     }
 
+    /// Shortens the delay by `by`, to nothing at most. To be called before the first packet.
+    pub fn shorten(&mut self, by: Duration) {
+        self.delay = self.delay.saturating_sub(by);
+    }
+
     /// A packet of `bytes` enters at `now`, which never decreases; returns when it is handed on.
     pub fn pass(&mut self, now: Time, bytes: u32) -> Time {
         self.pass_after(now, Duration::ZERO, bytes)

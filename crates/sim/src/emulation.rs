@@ -1,0 +1,307 @@
+//! The network of an experiment without its ends: packets come from outside, in a driver's own time, and go out when they are due.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+
+use flowloom_core::path::{FlowValues, PathDelays};
+use flowloom_core::record::Recorder;
+use flowloom_core::tcp::Segment;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, PerSide, Protocol, Side};
+
+use crate::config::{Config, ConfigError};
+use crate::flight::Handle;
+use crate::flow::{Flow, Identifiers};
+use crate::network::{Event, Network};
+use crate::run::Classed;
+use crate::summary::{Direction, LinkCounts, RunError};
+
+/// Why an emulation cannot go on.
+pub type EmulationError<R> = RunError<Infallible, R>;
+
+/// The first number that guests are called by in results: connections and sources have lower ones.
+pub const FIRST_GUEST: u64 = 1 << 62;
+
+/// The links, queues, delays, losses and meters of an experiment, between ends that are somebody else's.
+///
+/// Time is the driver's: it never decreases from call to call (what comes with an earlier time is taken as of the latest), and
+/// whatever is due by the time of a call happens first, as of when it was due. So it does not matter how late or in what steps the
+/// driver comes, as long as packets come with the times at which they were sent.
+///
+/// A flow is [opened](Self::open) before its first packet and [closed](Self::close) when none of its packets is on its way. After
+/// [`Self::send`] and [`Self::advance`] call [`Self::poll_delivery`] until it returns nothing: a [`Handle`] that it returned
+/// is free, and the next packet that is sent may have it. So do handles of packets that links drop, of which the driver is
+/// not told: what it keeps by handle is overwritten when the handle comes again.
+#[derive(Debug)]
+pub struct Emulation<'a, R> {
+    network: Network<'a, R>,
+    flows: Vec<Option<Open>>,
+    vacant: Vec<u32>,
+    /// Packets that have reached the other end and wait to be polled.
+    delivered: VecDeque<(Handle, Slot, Side)>,
+    bias: Duration,
+    guests: u64,
+    now: Time,
+}
+
+/// A flow between two ends.
+#[derive(Debug)]
+struct Open {
+    flow: Flow,
+    rtt: Duration,
+    initiator_rule: InitiatorRule,
+}
+
+/// A flow's place among those that are open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot(u32);
+
+/// What became of a packet at the end that sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The packet; `None` if a loss model took it.
+    pub packet: Option<Handle>,
+    /// The copy of a packet that was doubled.
+    pub copy: Option<Handle>,
+}
+
+/// A packet has reached the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// As it was sent.
+    pub handle: Handle,
+    /// Its flow.
+    pub slot: Slot,
+    /// The end that sent it.
+    pub sender: Side,
+    /// The side of the bottleneck it comes from.
+    pub from: LinkSide,
+    /// When it reached the other end.
+    pub due: Time,
+    /// What it carries; a queue may have marked it.
+    pub segment: Segment,
+}
+
+/// What a flow was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closed {
+    /// What it is called in results.
+    pub id: u64,
+    /// The round-trip time of its path without any queueing or transmission.
+    pub rtt: Duration,
+    /// What the monitor made of it; `None` if nothing passed, or nothing was to be made of it.
+    pub monitor: Option<ConnectionVector>,
+}
+
+/// What links and paths did.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Emulated {
+    /// The bottleneck from left to right and from right to left.
+    pub directions: [Direction; 2],
+    /// The other links, in the order of [`Config::links`].
+    pub links: Vec<LinkCounts>,
+}
+
+impl<'a, R: Recorder> Emulation<'a, R> {
+    /// An idle network. What it measures goes to `recorder`, but for connections and sources, which are the driver's.
+    ///
+    /// # Errors
+    /// If the experiment has impossible numbers.
+    pub fn new(config: &'a Config, recorder: &'a mut R) -> Result<Emulation<'a, R>, ConfigError> {
+        config.validate()?;
+        Ok(Emulation {
+            network: Network::new(config, recorder)?,
+            flows: Vec::new(),
+            vacant: Vec::new(),
+            delivered: VecDeque::new(),
+            bias: Duration::ZERO,
+            guests: 0,
+            now: Time::ZERO,
+        })
+    }
+
+    /// The same whose paths take less by `bias` each way, which the driver adds by itself: off the last part of the way, or off the
+    /// first where the last is too short, and never more than there is.
+    #[must_use]
+    pub fn ahead_by(mut self, bias: Duration) -> Emulation<'a, R> {
+        self.bias = bias;
+        self
+    }
+
+    /// The connection or the source of datagrams that is going to send its first packet at `now`: its path, with what rules draw
+    /// for it. The monitor makes vectors of the workload's connections.
+    ///
+    /// # Errors
+    /// There is no such class; or the recorder's.
+    pub fn open(&mut self, now: Time, classed: &Classed) -> Result<Slot, EmulationError<R::Error>> {
+        let now = self.happen_by(now).map_err(RunError::Recorder)?;
+        if usize::from(classed.class) >= self.network.config.classes.len() {
+            return Err(ConfigError::Way { class: classed.class.into() }.into());
+        }
+        let values = self.network.open(now, &classed.vector).map_err(RunError::Recorder)?;
+        let (flow, rtt) = Flow::of_connection(classed, self.network.config, &values);
+        let flow = if classed.vector.protocol == Protocol::Tcp { flow } else { flow.unobserved() };
+        Ok(self.take_in(flow, rtt, classed.vector.initiator_rule))
+    }
+
+    /// A flow that no vector describes: its packets cross the links of the first class, without delays of its own, and are counted,
+    /// sampled and dropped as all others. No vector is made of it.
+    pub fn open_guest(&mut self, initiator_side: LinkSide) -> Slot {
+        let id = FIRST_GUEST + self.guests;
+        self.guests += 1;
+        let near =
+            ConnectionVector { id, initiator_side, stated_rtt: Some(Duration::ZERO), ..ConnectionVector::default() };
+        let config = self.network.config;
+        let delays = PathDelays::new(&near, config.placement, config.propagation(0), Duration::ZERO);
+        let values = PerSide { initiator: FlowValues::UNTOUCHED, acceptor: FlowValues::UNTOUCHED };
+        let identifiers = Identifiers { id, initiator_side, class: 0 };
+        let flow = Flow::new(identifiers, config, &delays, &values).unobserved();
+        self.take_in(flow, delays.rtt(), InitiatorRule::default())
+    }
+
+    fn take_in(&mut self, flow: Flow, rtt: Duration, initiator_rule: InitiatorRule) -> Slot {
+        let open = Open { flow: flow.ahead_by(self.bias), rtt, initiator_rule };
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            self.flows.push(None);
+            u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows at once")
+        });
+        self.flows[slot as usize] = Some(open);
+        Slot(slot)
+    }
+
+    /// `side` counts its bytes from this number in headers, by which packets are recorded and vectors made. To be called before its
+    /// first packet.
+    pub fn set_initial_sequence(&mut self, slot: Slot, side: Side, number: u32) {
+        if let Some(open) = &mut self.flows[slot.0 as usize] {
+            open.flow.set_initial_sequence(side, number);
+        }
+    }
+
+    /// `sender` sends a packet at `now`, whose header takes `extra` bytes more than [`link_bytes`](crate::link_bytes) says.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn send(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        sender: Side,
+        segment: Segment,
+        extra: i16,
+    ) -> Result<Sent, EmulationError<R::Error>> {
+        let now = self.happen_by(now).map_err(RunError::Recorder)?;
+        let Some(open) = &mut self.flows[slot.0 as usize] else { return Ok(Sent { packet: None, copy: None }) };
+        let [packet, copy] = open.flow.send_sized(slot.0, sender, segment, extra, now, &mut self.network);
+        self.network.report().map_err(RunError::Recorder)?;
+        Ok(Sent { packet, copy })
+    }
+
+    /// Lets everything happen that is due by `now`.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn advance(&mut self, now: Time) -> Result<(), EmulationError<R::Error>> {
+        self.happen_by(now).map(drop).map_err(RunError::Recorder)
+    }
+
+    /// The next packet that has reached the other end, in the order in which they did.
+    pub fn poll_delivery(&mut self) -> Option<Delivery> {
+        let (handle, slot, sender) = self.delivered.pop_front()?;
+        let packet = self.network.packets.get(handle);
+        let delivery = Delivery { handle, slot, sender, from: packet.from, due: packet.due, segment: packet.segment };
+        self.network.packets.remove(handle);
+        Some(delivery)
+    }
+
+    /// A time before which nothing happens by itself, `None` for never: see [`EventQueue::not_before`](crate::events::EventQueue).
+    pub fn next_timeout(&self) -> Option<Time> {
+        if self.delivered.is_empty() { self.network.events.not_before() } else { Some(self.now) }
+    }
+
+    /// The latest time it was told.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Whether packets of a flow are on their way, so that it cannot be closed.
+    pub fn is_busy(&self, slot: Slot) -> bool {
+        self.flows[slot.0 as usize].as_ref().is_some_and(|open| !open.flow.is_quiet())
+    }
+
+    /// Ends a flow: what it was. `None` if its packets are on their way, and nothing has happened, or if it is not open.
+    pub fn close(&mut self, slot: Slot) -> Option<Closed> {
+        if self.is_busy(slot) { None } else { self.cut(slot) }
+    }
+
+    /// Ends a flow as of the time that was told last, whatever is on its way, which is taken out and counts as in flight. After this
+    /// nothing else may be called than this and [`Self::finish`].
+    pub fn cut(&mut self, slot: Slot) -> Option<Closed> {
+        let Open { mut flow, rtt, initiator_rule } = self.flows[slot.0 as usize].take()?;
+        flow.cut(self.now, &mut self.network);
+        if let Some(flows) = &mut self.network.flows {
+            flows.remove(flow.id());
+        }
+        self.vacant.push(slot.0);
+        Some(Closed { id: flow.id(), rtt, monitor: flow.at_monitor(initiator_rule) })
+    }
+
+    /// Cuts what is still open as of the time that was told last, reports the rest and adds up. The statistics of the queues cover no
+    /// time after `covered`.
+    ///
+    /// # Errors
+    /// The recorder's; or packets do not add up.
+    pub fn finish(mut self, covered: Time) -> Result<Emulated, EmulationError<R::Error>> {
+        for slot in 0..self.flows.len() as u32 {
+            self.cut(Slot(slot));
+        }
+        self.network.finish(self.now, covered).map_err(RunError::Recorder)?;
+        let links = self.network.other_links();
+        Direction::balance(&self.network.directions)?;
+        Ok(Emulated { directions: self.network.directions, links })
+    }
+
+    /// Serves all events up to `now`; the latest time.
+    fn happen_by(&mut self, now: Time) -> Result<Time, R::Error> {
+        self.now = self.now.max(now);
+        while let Some((time, event)) = self.network.events.pop_until(self.now) {
+            self.serve(time, event)?;
+        }
+        Ok(self.now)
+    }
+
+    fn serve(&mut self, now: Time, event: Event) -> Result<(), R::Error> {
+        let (network, flows) = (&mut self.network, &mut self.flows);
+        match event {
+            Event::Arrival { connection: slot, sender } => {
+                flow_of(flows, slot).map_or(Ok(()), |flow| flow.arrive(slot, sender, now, network))?;
+            }
+            Event::Overtaking { connection: slot, sender } => {
+                flow_of(flows, slot).map_or(Ok(()), |flow| flow.arrive_early(slot, sender, now, network))?;
+            }
+            Event::Delivery { connection: slot, sender } => {
+                let packet = flow_of(flows, slot).and_then(|flow| flow.take(slot, sender, now, network));
+                self.delivered.extend(packet.map(|handle| (handle, Slot(slot), sender)));
+            }
+            Event::Departure { link } => network.depart(now, link)?,
+            Event::Hop { link } => {
+                while let Some(packet) = network.arrived(now, link) {
+                    flow_of(flows, packet.connection).map_or(Ok(()), |flow| flow.hop(link, packet, now, network))?;
+                }
+            }
+            // Of ends, which are elsewhere.
+            Event::Reach | Event::Start | Event::Timer { .. } => {}
+        }
+        while let Some((slot, handle, link, event)) = network.poll() {
+            flow_of(flows, slot).map_or(Ok(()), |flow| flow.leave_queue(slot, handle, link, &event, network))?;
+        }
+        Ok(())
+    }
+}
+
+/// The flow in a slot, which is open as long as packets of it are on their way.
+fn flow_of(flows: &mut [Option<Open>], slot: u32) -> Option<&mut Flow> {
+    flows[slot as usize].as_mut().map(|open| &mut open.flow)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

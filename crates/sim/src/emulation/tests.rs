@@ -1,0 +1,360 @@
+//! The emulation and the simulator are the same network: what ends of a simulation sent, sent again from outside, meets the same.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use flowloom_core::model::{Distribution, Law};
+use flowloom_core::path::{self, Impairments, Jitter, LossModel, LossRate, Matching, Reorder, Reordering, Rule, Rules};
+use flowloom_core::play::{Datagrams, Pacing};
+use flowloom_core::queue::{CodelParams, Discipline, FqCodelParams, RedParams};
+use flowloom_core::record::*;
+use flowloom_core::tcp::Segment;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::{Limit, Probability};
+use flowloom_core::workload::*;
+
+use super::*;
+use crate::{Class, DatagramFlow, LinkConfig, LinkNumber, Monitored, Origin, Summary, Way, run};
+
+/// What passed between a flow and its ends.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Passed {
+    sent: Vec<(Time, u64, Side, Segment)>,
+    received: Vec<(Time, u64, Side, Segment)>,
+}
+
+thread_local! {
+    static PASSED: RefCell<Passed> = RefCell::default();
+}
+
+/// An end has sent a packet.
+pub fn note_sent(now: Time, flow: u64, sender: Side, segment: &Segment) {
+    PASSED.with_borrow_mut(|passed| passed.sent.push((now, flow, sender, *segment)));
+}
+
+/// An end is given a packet.
+pub fn note_received(now: Time, flow: u64, sender: Side, segment: &Segment) {
+    PASSED.with_borrow_mut(|passed| passed.received.push((now, flow, sender, *segment)));
+}
+
+/// What networks report, and the vectors of the monitor.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Log {
+    queue: Vec<QueueSample>,
+    bins: Vec<ThroughputBin>,
+    drops: Vec<DropRecord>,
+    packets: Vec<(u16, PacketRecord)>,
+    flows: Vec<(u64, path::Flow)>,
+    paths: BTreeMap<u64, (Duration, Option<ConnectionVector>)>,
+}
+
+impl Recorder for Log {
+    type Error = Infallible;
+
+    fn connection(
+        &mut self,
+        original: &ConnectionVector,
+        record: &ConnectionRecord,
+        _: &[EpochRecord],
+        monitor: Option<&ConnectionVector>,
+    ) -> Result<(), Infallible> {
+        self.paths.insert(original.id, (record.rtt, monitor.cloned()));
+        Ok(())
+    }
+
+    fn source(&mut self, record: &SourceRecord) -> Result<(), Infallible> {
+        self.paths.insert(record.id, (record.rtt, None));
+        Ok(())
+    }
+
+    fn queue(&mut self, sample: QueueSample) -> Result<(), Infallible> {
+        self.queue.push(sample);
+        Ok(())
+    }
+
+    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
+        self.bins.push(bin);
+        Ok(())
+    }
+
+    fn dropped(&mut self, record: DropRecord) -> Result<(), Infallible> {
+        self.drops.push(record);
+        Ok(())
+    }
+
+    fn flow(&mut self, connection: u64, flow: &path::Flow) -> Result<(), Infallible> {
+        self.flows.push((connection, *flow));
+        Ok(())
+    }
+
+    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Infallible> {
+        self.packets.push((link, *packet));
+        Ok(())
+    }
+
+    fn wants_packets(&self) -> bool {
+        true
+    }
+}
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+fn probability(p: f64) -> Probability {
+    Probability::new(p).unwrap()
+}
+
+/// Requests and large responses of two classes, one half from the left, and a bulk transfer beside them.
+fn workload() -> Vec<Classed> {
+    let adu = |side, bytes, wait| Adu { side, bytes, wait: Some(ms(wait)), waiter: side, seen: None, packets: None };
+    let mut vectors: Vec<Classed> = (0..60)
+        .map(|n| {
+            let end =
+                |transit| Endpoint { min_transit: Some(transit), max_window: Some(200_000), ..Endpoint::default() };
+            let side = if n % 2 == 0 { LinkSide::Left } else { LinkSide::Right };
+            let vector = ConnectionVector {
+                id: n,
+                start: Time::ZERO + ms(23 * n),
+                initiator_side: side,
+                complete: true,
+                ends: PerSide { initiator: end(ms(5 + n)), acceptor: end(ms(30)) },
+                close: Close::Fin(Side::Initiator),
+                adus: vec![
+                    adu(Side::Initiator, 300 + n, 0),
+                    adu(Side::Acceptor, 20_000 + 900 * n, 40),
+                    adu(Side::Initiator, 4_000, 0),
+                    adu(Side::Acceptor, 50_000, 0),
+                ],
+                ..ConnectionVector::default()
+            };
+            Classed { class: (n % 3 / 2) as u16, ..vector.into() }
+        })
+        .collect();
+    let bulk = ConnectionVector {
+        id: 1_000,
+        stated_rtt: Some(ms(44)),
+        start: Time::ZERO + ms(500),
+        ..ConnectionVector::default()
+    };
+    let origin = Origin::Source { endless_until: Some(Time::ZERO + ms(2_500)) };
+    vectors.insert(22, Classed { vector: bulk, class: 1, origin });
+    vectors
+}
+
+/// Two classes, of which one crosses a link more, with loss, jitter, doubled and reordered packets, and rules.
+fn experiment(queue: Discipline, drain: Duration) -> Config {
+    let mut config = Config::new("8mbit".parse().unwrap(), ms(4_000));
+    config.drain = drain;
+    config.bottleneck = LinkConfig { queue, delay: ms(2), ..LinkConfig::new("8mbit".parse().unwrap()) };
+    let slow = Discipline::HeadDrop(Limit::Packets(20));
+    config.links = vec![LinkConfig { queue: slow, delay: ms(1), ..LinkConfig::new("5mbit".parse().unwrap()) }];
+    config.monitored = vec![Monitored { there: LinkNumber::other(0), back: None }];
+    let mut longer = Way::across_bottleneck();
+    longer.there = [LinkNumber::bottleneck(LinkSide::Left), LinkNumber::other(0)].into();
+    config.classes = vec![Class::default(), Class { way: longer, ..Class::default() }];
+    let of = |law| Distribution::new(law).unwrap();
+    config.path[0] = Impairments { loss: LossModel::Bernoulli(probability(0.01)), ..Impairments::default() };
+    config.path[1] = Impairments {
+        duplicate: probability(0.01),
+        reorder: Some(Reorder { share: probability(0.02), gap: 3, manner: Reordering::Late(ms(3)) }),
+        jitter: Some(Jitter { distribution: of(Law::Exponential { mean: 4e5 }), keeps_order: false }),
+        ..Impairments::default()
+    };
+    config.rules = Rules::new(vec![Rule {
+        matching: Matching { from: Some(LinkSide::Right), ..Matching::default() },
+        delay: Some(of(Law::Uniform { min: 1e7, max: 5e7 })),
+        loss: LossRate::Drawn(of(Law::Constant(0.005))),
+        rate: Some(of(Law::Constant(2e7))),
+    }]);
+    config.datagrams = vec![DatagramFlow {
+        id: 2_000,
+        class: 0,
+        from: LinkSide::Right,
+        rtt: ms(30),
+        datagrams: Datagrams {
+            pacing: Pacing::Poisson,
+            gap: ms(7),
+            payload: of(Law::Constant(400.0)),
+            start: Time::ZERO + ms(100),
+            stop: Time::ZERO + ms(3_000),
+        },
+    }];
+    config
+}
+
+/// A simulation, and what its ends sent and received.
+fn simulated(config: &Config) -> (Summary, Log, Passed) {
+    let mut log = Log::default();
+    PASSED.take();
+    let vectors = workload().into_iter().map(Ok::<_, Infallible>);
+    let summary = run(vectors, config, &mut log, |_| ControlFlow::Continue(())).unwrap();
+    (summary, log, PASSED.take())
+}
+
+/// The same packets through an emulation whose driver comes at multiples of `tick` only, or whenever something happens.
+fn emulated(
+    config: &Config,
+    sent: &[(Time, u64, Side, Segment)],
+    end: Time,
+    tick: Option<Duration>,
+) -> (Emulated, Log, Passed) {
+    let mut log = Log::default();
+    PASSED.take();
+    let mut emulation = Emulation::new(config, &mut log).unwrap();
+    let vectors = workload().into_iter().chain(config.datagrams.iter().map(|flow| {
+        let origin = Origin::Source { endless_until: None };
+        Classed { vector: flow.vector(), class: flow.class, origin }
+    }));
+    let mut unopened: BTreeMap<u64, Classed> = vectors.map(|classed| (classed.vector.id, classed)).collect();
+    let mut slots: BTreeMap<u64, Slot> = BTreeMap::new();
+    // The simulator opens flows of datagrams at its start, and draws for them as of theirs.
+    for flow in &config.datagrams {
+        slots.insert(flow.id, emulation.open(Time::ZERO, &unopened.remove(&flow.id).unwrap()).unwrap());
+    }
+    let (mut sent, mut deliveries, mut wake) = (sent.iter().peekable(), 0, Time::ZERO);
+    loop {
+        // What was sent since the driver came last, with the times at which it was.
+        while let Some(&(time, id, sender, segment)) = sent.next_if(|packet| packet.0 <= wake) {
+            let slot =
+                *slots.entry(id).or_insert_with(|| emulation.open(time, &unopened.remove(&id).unwrap()).unwrap());
+            emulation.send(time, slot, sender, segment, 0).unwrap();
+        }
+        emulation.advance(wake).unwrap();
+        deliveries += std::iter::from_fn(|| emulation.poll_delivery()).count();
+        if wake == end {
+            break;
+        }
+        wake = match tick {
+            Some(tick) => wake + tick,
+            None => {
+                let next = [sent.peek().map(|packet| packet.0), emulation.next_timeout()];
+                next.into_iter().flatten().min().unwrap_or(end)
+            }
+        };
+        wake = wake.min(end);
+    }
+    let mut paths = BTreeMap::new();
+    for (id, slot) in slots {
+        let closed = emulation.cut(slot).unwrap();
+        assert_eq!(closed.id, id);
+        paths.insert(id, (closed.rtt, closed.monitor));
+    }
+    let emulated = emulation.finish(end.max(Time::ZERO + config.window)).unwrap();
+    log.paths = paths;
+    let passed = PASSED.take();
+    assert_eq!(deliveries, passed.received.len());
+    (emulated, log, passed)
+}
+
+#[test]
+fn a_driver_that_comes_late_meets_the_same_network_as_the_simulator() {
+    let red = RedParams { limit: Limit::Packets(60), ..RedParams::default() };
+    let queues = [
+        Discipline::Red(red),
+        Discipline::Codel(CodelParams { limit: Limit::Packets(200), ..CodelParams::default() }),
+        Discipline::FqCodel(FqCodelParams::default()),
+    ];
+    for queue in queues {
+        for drain in [ms(60_000), ms(200)] {
+            let config = experiment(queue.clone(), drain);
+            let (summary, log, ends) = simulated(&config);
+            assert!(ends.sent.len() > 5_000 && log.drops.len() > 50 && log.queue.len() > 100, "{}", log.drops.len());
+            assert_eq!(summary.connections.unfinished > 0, drain < ms(1_000), "what is cut is cut in both");
+            for tick in [None, Some(Duration::from_micros(100)), Some(Duration::from_nanos(1_234_567))] {
+                let (network, found, passed) = emulated(&config, &ends.sent, summary.end, tick);
+                assert_eq!((&network.directions, &network.links), (&summary.directions, &summary.links));
+                assert_eq!(passed.received, ends.received, "{queue:?}, {tick:?}");
+                assert_eq!(found.drops, log.drops, "{queue:?}, {tick:?}");
+                assert_eq!(found.queue, log.queue);
+                assert_eq!(found.bins, log.bins);
+                assert_eq!(found.packets, log.packets);
+                assert_eq!(found.paths, log.paths);
+                let opened =
+                    |log: &Log| log.flows.iter().map(|flow| (flow.0, flow.1.values)).collect::<BTreeMap<_, _>>();
+                assert_eq!(opened(&found), opened(&log));
+            }
+        }
+    }
+}
+
+/// A line of 8 Mbit/s, 1 us a byte, with a propagation of 2 ms.
+fn line() -> Config {
+    let mut config = Config::new("8mbit".parse().unwrap(), ms(1_000));
+    config.bottleneck.delay = ms(2);
+    config
+}
+
+fn micros(n: u64) -> Time {
+    Time::ZERO + Duration::from_micros(n)
+}
+
+fn deliveries(emulation: &mut Emulation<'_, Log>) -> Vec<(Time, LinkSide, u32)> {
+    std::iter::from_fn(|| emulation.poll_delivery()).map(|d| (d.due, d.from, d.handle.index())).collect()
+}
+
+#[test]
+fn a_packet_takes_the_bytes_it_has() {
+    let (config, mut log) = (line(), Log::default());
+    let mut emulation = Emulation::new(&config, &mut log).unwrap();
+    let slot = emulation.open_guest(LinkSide::Right);
+    let segment = Segment { payload_bytes: 946, flags: flowloom_core::wire::Flags(0x10), ..Segment::default() };
+    for (n, extra) in [(0, 0), (1, 12), (2, -20)] {
+        emulation.send(micros(5_000 * n), slot, Side::Initiator, segment, extra).unwrap();
+    }
+    emulation.advance(micros(20_000)).unwrap();
+    let due = deliveries(&mut emulation).into_iter().map(|delivery| delivery.0).collect::<Vec<_>>();
+    assert_eq!(due, [micros(3_000), micros(8_012), micros(12_980)]);
+    let counts = emulation.finish(micros(20_000)).unwrap().directions;
+    assert_eq!((counts[1].offered.data, counts[1].offered.bytes, counts[1].delivered), (3, 3_000 - 8, 3));
+    assert!(log.paths.is_empty());
+}
+
+#[test]
+fn what_the_driver_adds_comes_off_the_last_part_of_the_way_first() {
+    let mut config = line();
+    let delay = |nanos| Some(Distribution::new(Law::Constant(nanos)).unwrap());
+    let port = |port| Matching { port: Some(port), ..Matching::default() };
+    config.rules = Rules::new(vec![
+        Rule { matching: port(80), delay: delay(10e6), ..Rule::default() },
+        Rule { matching: port(81), delay: delay(1e5), ..Rule::default() },
+    ]);
+    // From the left: 1 us a byte and 2 ms for the link, 10 ms drawn or 6 and 5 ms measured, and 300 us less.
+    for (port, arrived) in [(None, 13_054 - 300), (Some(80), 12_054 - 300), (Some(81), 2_154 - 100)] {
+        let mut log = Log::default();
+        let mut emulation = Emulation::new(&config, &mut log).unwrap().ahead_by(Duration::from_micros(300));
+        let end = |transit, port| Endpoint { min_transit: Some(ms(transit)), port, ..Endpoint::default() };
+        let vector = ConnectionVector {
+            ends: PerSide { initiator: end(12, None), acceptor: end(14, port) },
+            ..ConnectionVector::default()
+        };
+        let slot = emulation.open(Time::ZERO, &vector.into()).unwrap();
+        let ack = Segment { flags: flowloom_core::wire::Flags(0x10), ..Segment::default() };
+        emulation.send(Time::ZERO, slot, Side::Initiator, ack, 0).unwrap();
+        emulation.advance(micros(20_000)).unwrap();
+        assert_eq!(deliveries(&mut emulation)[0].0, micros(arrived), "{port:?}");
+    }
+}
+
+#[test]
+fn a_flow_is_closed_when_its_packets_are_there_and_its_handles_come_again() {
+    let (config, mut log) = (line(), Log::default());
+    let mut emulation = Emulation::new(&config, &mut log).unwrap();
+    assert_eq!(emulation.next_timeout(), None);
+    let slot = emulation.open_guest(LinkSide::Left);
+    let datagram = Segment { payload_bytes: 100, ..Segment::default() };
+    let sent = emulation.send(micros(0), slot, Side::Acceptor, datagram, 0).unwrap();
+    assert!(emulation.is_busy(slot) && emulation.close(slot).is_none());
+    assert!(emulation.next_timeout().is_some_and(|time| time <= micros(2_142)));
+    emulation.advance(micros(10_000)).unwrap();
+    assert_eq!(emulation.next_timeout(), Some(micros(10_000)), "a delivery is to be polled");
+    assert_eq!(deliveries(&mut emulation), [(micros(2_142), LinkSide::Right, sent.packet.unwrap().index())]);
+    assert_eq!(emulation.next_timeout(), None);
+    let closed = emulation.close(slot).unwrap();
+    assert_eq!((closed.id, closed.rtt, closed.monitor), (FIRST_GUEST, ms(4), None));
+    let again = emulation.open_guest(LinkSide::Left);
+    assert_eq!((again, emulation.send(micros(0), again, Side::Initiator, datagram, 0).unwrap()), (slot, sent));
+    assert_eq!(emulation.now(), micros(10_000), "time does not go back");
+}
