@@ -289,7 +289,7 @@ impl<'a, R: Recorder> Emulation<'a, R> {
                 }
             }
             // Of ends, which are elsewhere.
-            Event::Reach | Event::Start | Event::Timer { .. } => {}
+            Event::Start | Event::Timer { .. } => {}
         }
         while let Some((slot, handle, link, event)) = network.poll() {
             flow_of(flows, slot).map_or(Ok(()), |flow| flow.leave_queue(slot, handle, link, &event, network))?;
