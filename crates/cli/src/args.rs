@@ -90,6 +90,17 @@ Examples:
     /// Say what this host can do
     #[command(after_help = "Example:\n  flowloom doctor")]
     Doctor(Doctor),
+    /// Play ends of connections for a live run, which starts this and talks to it over standard input and output
+    #[command(hide = true)]
+    LiveWorker(LiveWorker),
+}
+
+/// A worker process of a live run.
+#[derive(Clone, Debug, Args)]
+pub struct LiveWorker {
+    /// The network namespace it works in: the number of an inherited descriptor
+    #[arg(long, value_name = "FD")]
+    pub namespace: u32,
 }
 
 /// How captures are read and cut into connections.

@@ -33,7 +33,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    interrupt::listen();
+    // A worker leaves interrupts to its run.
+    if !matches!(cli.command, Command::LiveWorker(_)) {
+        interrupt::listen();
+    }
     let manner = |form| Manner { quiet: cli.quiet, verbose: cli.verbose, form };
     let result = match &cli.command {
         Command::Extract(args) => commands::extract::run(args, manner(args.form)),
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),
         Command::Doctor(args) => commands::doctor::run(args, cli.quiet),
+        Command::LiveWorker(args) => commands::live_worker::run(args),
     };
     match result {
         Ok(exit) => exit.into(),

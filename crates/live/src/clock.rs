@@ -24,7 +24,13 @@ impl Clock {
 
     /// How long it is until `time`; nothing if it has come.
     pub fn until(&self, time: Time) -> Duration {
-        Duration::from_nanos((self.origin_nanos + time.as_nanos()).saturating_sub(monotonic_nanos()))
+        Duration::from_nanos((self.origin_nanos.saturating_add(time.as_nanos())).saturating_sub(monotonic_nanos()))
+    }
+
+    /// Sleeps until `time`.
+    #[expect(clippy::disallowed_methods, reason = "a driver in real time waits for it")]
+    pub fn sleep_until(&self, time: Time) {
+        std::thread::sleep(std::time::Duration::from_nanos(self.until(time).as_nanos()));
     }
 }
 

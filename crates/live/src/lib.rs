@@ -21,6 +21,7 @@
 //! | `device` | where packets come out of a kernel, and go back in |
 //! | `host` | namespaces, devices, kernel settings and counters |
 //! | `lateness` | how late things were |
+//! | `worker` | plays ends of connections over kernel TCP |
 
 pub mod addresses;
 pub mod clock;
@@ -28,3 +29,4 @@ pub mod control;
 pub mod device;
 pub mod host;
 pub mod lateness;
+pub mod worker;

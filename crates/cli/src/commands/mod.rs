@@ -5,5 +5,6 @@ pub mod convert;
 pub mod describe;
 pub mod doctor;
 pub mod extract;
+pub mod live_worker;
 pub mod report;
 pub mod run;

@@ -10,6 +10,7 @@ use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 
+use flowloom_core::time::Duration;
 use nix::libc;
 
 use crate::control::KernelFacts;
@@ -146,6 +147,7 @@ pub fn discard(socket: impl AsFd, bytes: usize) -> io::Result<usize> {
 
 /// Places of the fields of `struct tcp_info` (linux/tcp.h), which only ever grows at its end.
 mod tcp_info_field {
+    pub(super) const LAST_DATA_RECV: usize = 52;
     pub(super) const RTT: usize = 68;
     pub(super) const TOTAL_RETRANS: usize = 100;
     pub(super) const MIN_RTT: usize = 148;
@@ -159,6 +161,20 @@ mod tcp_info_field {
 /// # Errors
 /// The kernel's.
 pub fn tcp_info(socket: impl AsFd) -> io::Result<KernelFacts> {
+    raw_tcp_info(socket, facts)
+}
+
+/// How long ago a TCP connection received data last, or came to be if it has received none (tcpi_last_data_recv): in
+/// milliseconds, of a clock that ticks every few of them.
+///
+/// # Errors
+/// The kernel's.
+pub fn since_last_data(socket: impl AsFd) -> io::Result<Duration> {
+    raw_tcp_info(socket, |info| Duration::from_millis(word(info, tcp_info_field::LAST_DATA_RECV).unwrap_or(0).into()))
+}
+
+/// Gives `read` as much of the `tcp_info` of a connection as this kernel has.
+fn raw_tcp_info<T>(socket: impl AsFd, read: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
     let mut info = [0_u8; tcp_info_field::END];
     let mut length = info.len() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes to `info`, and how many to `length`; both outlive the call.
@@ -172,19 +188,22 @@ pub fn tcp_info(socket: impl AsFd) -> io::Result<KernelFacts> {
         )
     };
     checked(returned)?;
-    Ok(facts(&info[..length as usize]))
+    Ok(read(&info[..length as usize]))
+}
+
+/// The four bytes at a place of a `tcp_info`.
+fn word(info: &[u8], at: usize) -> Option<u32> {
+    info.get(at..at + 4).map(|bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
 }
 
 /// The facts in as much of a `tcp_info` as a kernel has.
 fn facts(info: &[u8]) -> KernelFacts {
-    let word =
-        |at: usize| info.get(at..at + 4).map(|bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
     let half = |at: usize| info.get(at..at + 2).map(|bytes| u16::from_ne_bytes([bytes[0], bytes[1]]));
     KernelFacts {
-        retransmissions: word(tcp_info_field::TOTAL_RETRANS).unwrap_or(0),
+        retransmissions: word(info, tcp_info_field::TOTAL_RETRANS).unwrap_or(0),
         timeouts: half(tcp_info_field::TOTAL_RTO).map(u32::from),
-        min_rtt_micros: word(tcp_info_field::MIN_RTT).filter(|micros| *micros != u32::MAX && *micros != 0),
-        smoothed_rtt_micros: word(tcp_info_field::RTT).unwrap_or(0),
+        min_rtt_micros: word(info, tcp_info_field::MIN_RTT).filter(|micros| *micros != u32::MAX && *micros != 0),
+        smoothed_rtt_micros: word(info, tcp_info_field::RTT).unwrap_or(0),
     }
 }
 

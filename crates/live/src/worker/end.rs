@@ -1,0 +1,447 @@
+//! One end of a connection: a player over a socket.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use flowloom_core::play::{AHEAD, Action, Player, Script};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{Close, Pattern, Side};
+use flowloom_sim::Origin;
+use nix::libc;
+use rustix::event::epoll::EventFlags;
+
+use super::intended::Lost;
+use super::socket::{Received, Socket};
+use crate::addresses::Serial;
+use crate::control::{Assignment, EndReport, Ended, KernelFacts, LiveEpoch, Orders};
+
+/// Bytes that an end sends in its turn, before others have theirs.
+const TURN_BYTES: u64 = 256 << 10;
+
+/// An end from its assignment until it is reported.
+#[derive(Debug)]
+pub struct End {
+    player: Player,
+    script: Script,
+    socket: Option<Socket>,
+    /// The earliest wake-up that is pending; [`Time::MAX`] if there is none.
+    pub rings: Time,
+    /// It is among those that have more to send.
+    pub is_ready: bool,
+    lost: Lost,
+    /// Bytes that the player wrote and the kernel has not taken.
+    unwritten: u64,
+    /// Bytes that the kernel took, those of them that the player knows to be transmitted, and bytes received.
+    sent: u64,
+    transmitted: u64,
+    received: u64,
+    /// What is set as the mark of unsent bytes.
+    mark: u32,
+    is_connecting: bool,
+    /// It had its turn, and could go on sending.
+    has_more: bool,
+    /// It has closed its sending direction.
+    is_shut: bool,
+    is_peer_closed: bool,
+    started: Option<Time>,
+    established: Option<Time>,
+    first_sent: Option<Time>,
+    last_received: Option<Time>,
+    closed: Option<Time>,
+    /// The request under way.
+    request: Option<Request>,
+    epochs: Vec<LiveEpoch>,
+    late: Vec<(u32, Duration)>,
+    wants_epochs: bool,
+    /// What the kernel said before the socket was given up.
+    kernel: Option<KernelFacts>,
+    serial: Serial,
+    side: Side,
+    class: u16,
+    /// TCP_MAXSEG of the initiator, which holds for both directions.
+    mss: Option<u16>,
+    /// When the SYN is to be sent.
+    pub at: Time,
+}
+
+/// What the worker gives an end that it serves.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn<'a> {
+    /// The time, one for the whole turn.
+    pub now: Time,
+    /// If what has come may have been there for long: since when at most.
+    pub held_up: Option<Time>,
+    /// Where its events come from.
+    pub epoll: BorrowedFd<'a>,
+    /// Its number there.
+    pub token: u64,
+}
+
+/// What an end is after its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It waits for events or for a time.
+    Waits,
+    /// It has more to send than one turn allows.
+    HasMore,
+    /// It is over.
+    Over(Outcome),
+}
+
+/// How an end is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Both directions are closed, or the peer's is and nothing else can come of it.
+    Closed,
+    /// It has exchanged all, and its vector leaves it open.
+    LeftOpen,
+    /// Its own program reset it.
+    Aborted,
+    /// It failed with this error.
+    Failed(i32),
+}
+
+impl End {
+    /// The end of an assignment.
+    pub fn new(assignment: &Assignment, orders: &Orders) -> End {
+        let Assignment { serial, side, class, at, ref vector, in_progress, endless_until } = *assignment;
+        let origin = match endless_until {
+            None => Origin::Workload { in_progress },
+            until => Origin::Source { endless_until: until },
+        };
+        let class_mss = orders.classes.get(usize::from(class)).and_then(|options| options.mss);
+        End {
+            player: Player::new(side),
+            script: origin.script(vector, &orders.replay),
+            socket: None,
+            rings: Time::MAX,
+            is_ready: false,
+            lost: Lost::default(),
+            unwritten: 0,
+            sent: 0,
+            transmitted: 0,
+            received: 0,
+            mark: 0,
+            is_connecting: false,
+            has_more: false,
+            is_shut: false,
+            is_peer_closed: false,
+            started: None,
+            established: None,
+            first_sent: None,
+            last_received: None,
+            closed: None,
+            request: None,
+            epochs: Vec::new(),
+            late: Vec::new(),
+            kernel: None,
+            wants_epochs: orders.epochs && vector.pattern == Pattern::Sequential,
+            serial,
+            side,
+            class,
+            mss: [vector.ends.initiator.mss, vector.ends.acceptor.mss, class_mss].into_iter().flatten().min(),
+            at,
+        }
+    }
+
+    /// The connection, the end, and its class.
+    pub fn identity(&self) -> (Serial, Side, u16) {
+        (self.serial, self.side, self.class)
+    }
+
+    /// TCP_MAXSEG of an initiator.
+    pub fn mss(&self) -> Option<u16> {
+        self.mss
+    }
+
+    /// Whether it is an acceptor that nobody has connected to.
+    pub fn is_expecting(&self) -> bool {
+        self.side == Side::Acceptor && self.started.is_none()
+    }
+
+    /// When it has to be woken.
+    pub fn deadline(&self) -> Option<Time> {
+        self.player.next_timeout().filter(|_| self.socket.is_some())
+    }
+
+    /// The initiator has asked for its connection with `socket`, at `now`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn connect(&mut self, socket: Socket, turn: Turn<'_>) -> io::Result<()> {
+        self.lost.connected(turn.now, self.at);
+        self.started = Some(turn.now);
+        self.is_connecting = true;
+        let watched = socket.watch(turn.epoll, turn.token);
+        self.socket = Some(socket);
+        watched
+    }
+
+    /// It was accepted at `accepted` with `socket`.
+    pub fn accept(&mut self, socket: Socket, accepted: Time, turn: Turn<'_>) -> State {
+        self.started = Some(accepted);
+        let came = arrival(&socket, turn).min(accepted);
+        self.socket = Some(socket);
+        self.establish(came, turn);
+        let result = self.drive(turn).and_then(|()| match &self.socket {
+            Some(socket) => socket.watch(turn.epoll, turn.token),
+            None => Ok(()),
+        });
+        self.state(result)
+    }
+
+    fn establish(&mut self, came: Time, turn: Turn<'_>) {
+        self.established = Some(turn.now);
+        self.lost.established(turn.now, came);
+        self.player.handle_established(turn.now, &self.script);
+    }
+
+    /// Something happened to its socket.
+    pub fn handle_events(&mut self, events: EventFlags, turn: Turn<'_>) -> State {
+        let result = self.take_events(events, turn);
+        self.state(result)
+    }
+
+    fn take_events(&mut self, events: EventFlags, turn: Turn<'_>) -> io::Result<()> {
+        let Some(socket) = &self.socket else { return Ok(()) };
+        if events.contains(EventFlags::ERR) {
+            if self.is_connecting {
+                return socket.failure().map_or(Ok(()), Err);
+            }
+            // What came before the reset is received, and then the error.
+            return self.receive(true, turn);
+        }
+        if self.is_connecting {
+            if !events.contains(EventFlags::OUT) {
+                return Ok(());
+            }
+            self.is_connecting = false;
+            let came = arrival(socket, turn);
+            self.establish(came, turn);
+            self.drive(turn)?;
+        } else if self.transmitted < self.sent || self.unwritten > 0 {
+            // Before the peer's answer to it is looked at.
+            self.drive(turn)?;
+        }
+        if events.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP) {
+            self.receive(events.intersects(EventFlags::RDHUP | EventFlags::HUP), turn)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on sending.
+    pub fn go_on(&mut self, turn: Turn<'_>) -> State {
+        let result = self.drive(turn);
+        self.state(result)
+    }
+
+    /// A wake-up of it rings. By how much later than was due, if something was.
+    pub fn wake(&mut self, turn: Turn<'_>) -> (State, Option<Duration>) {
+        let late = self.deadline().filter(|due| *due <= turn.now).map(|due| turn.now.since(due));
+        if late.is_none() {
+            return (State::Waits, None);
+        }
+        self.player.handle_timeout(turn.now);
+        let result = self.drive(turn);
+        (self.state(result), late)
+    }
+
+    fn state(&mut self, result: io::Result<()>) -> State {
+        if let Err(error) = result {
+            return State::Over(Outcome::Failed(error.raw_os_error().unwrap_or(libc::EIO)));
+        }
+        if self.socket.is_none() {
+            return State::Over(Outcome::Aborted);
+        }
+        let misses_data = self.received < self.script.total(self.side.other());
+        if self.is_peer_closed && (self.is_shut || misses_data) {
+            return State::Over(Outcome::Closed);
+        }
+        if self.has_more {
+            return State::HasMore;
+        }
+        let is_left_open = self.script.close() == Close::NotSeen && !self.script.is_endless();
+        if is_left_open && !self.is_peer_closed && self.player.has_exchanged_all(&self.script) {
+            return State::Over(Outcome::LeftOpen);
+        }
+        State::Waits
+    }
+
+    /// Does what the player wants, until it wants nothing more now.
+    fn drive(&mut self, turn: Turn<'_>) -> io::Result<()> {
+        let mut budget = TURN_BYTES;
+        loop {
+            let (due, step) = (self.player.due(), self.player.step());
+            match self.player.poll_action(&self.script) {
+                Some(Action::Write(bytes)) => {
+                    self.unwritten += bytes;
+                    self.wrote(turn.now, due, step);
+                }
+                Some(Action::Close) => {
+                    if let Some(socket) = &self.socket {
+                        socket.shutdown()?;
+                    }
+                    self.is_shut = true;
+                    self.closed = Some(turn.now);
+                }
+                Some(Action::Abort) => {
+                    self.closed = Some(turn.now);
+                    if let Some(socket) = self.socket.take() {
+                        self.kernel = socket.facts();
+                        socket.reset();
+                    }
+                    return Ok(());
+                }
+                None if self.transmit(&mut budget, turn)? => {}
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// The player writes the ADU of a step that was due at `due`.
+    fn wrote(&mut self, now: Time, due: Time, step: usize) {
+        let intended = self.lost.wrote(now, due);
+        if self.wants_epochs {
+            let epoch = self.script.steps()[step].epoch;
+            match self.side {
+                Side::Initiator => self.request = Some(Request { epoch, intended, start: None }),
+                Side::Acceptor => self.late.extend(self.lost.news().map(|lost| (epoch, lost))),
+            }
+        }
+    }
+
+    /// Hands to the kernel what it takes, and tells the player of what has been transmitted; whether there was such.
+    fn transmit(&mut self, budget: &mut u64, turn: Turn<'_>) -> io::Result<bool> {
+        let Some(socket) = &self.socket else { return Ok(false) };
+        while self.unwritten > 0 && *budget > 0 {
+            let asked = self.unwritten.min(*budget);
+            let taken = socket.send(asked)?;
+            if taken > 0 {
+                self.first_sent.get_or_insert(turn.now);
+                if let Some(request) = &mut self.request {
+                    request.start.get_or_insert(turn.now);
+                }
+            }
+            self.unwritten -= taken;
+            self.sent += taken;
+            *budget -= taken;
+            if taken < asked {
+                // Room for more is an event.
+                break;
+            }
+        }
+        self.has_more = self.unwritten > 0 && *budget == 0;
+        if self.unwritten > 0 || self.transmitted == self.sent {
+            return Ok(false);
+        }
+        let unsent = socket.unsent()?;
+        let mark = match self.script.endless_until(self.player.step()) {
+            Some(until) if turn.now < until => AHEAD as u32,
+            _ => u32::from(unsent > 0),
+        };
+        if mark != self.mark {
+            socket.set_unsent_mark(mark)?;
+            self.mark = mark;
+        }
+        if unsent > 0 {
+            socket.watch_again(turn.epoll, turn.token)?;
+        }
+        let transmitted = self.sent - unsent;
+        let is_news = transmitted > self.transmitted;
+        if is_news {
+            self.transmitted = transmitted;
+            let step = self.player.step();
+            self.player.handle_transmitted(turn.now, transmitted, &self.script);
+            if self.player.step() != step {
+                self.lost.transmitted(turn.now);
+            }
+        }
+        Ok(is_news)
+    }
+
+    /// Takes what has come; `to_its_end` if the peer may have closed.
+    fn receive(&mut self, to_its_end: bool, turn: Turn<'_>) -> io::Result<()> {
+        while let Some(socket) = &self.socket {
+            match socket.discard()? {
+                Received::Nothing => break,
+                Received::Bytes(bytes) => {
+                    let came = arrival(socket, turn);
+                    self.received += bytes;
+                    self.last_received = Some(turn.now);
+                    self.take_received(came, turn);
+                    self.drive(turn)?;
+                    if !to_its_end {
+                        // It was all there was, and what comes now is another event.
+                        break;
+                    }
+                }
+                Received::End => {
+                    if !std::mem::replace(&mut self.is_peer_closed, true) {
+                        self.player.handle_peer_closed(turn.now, &self.script);
+                        self.drive(turn)?;
+                    }
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_received(&mut self, came: Time, turn: Turn<'_>) {
+        let step = self.player.step();
+        let over = self.player.handle_received(turn.now, self.received, &self.script);
+        if self.player.step() != step {
+            self.lost.received(turn.now, came);
+        }
+        let request = self.request.filter(|request| over.is_some_and(|over| over.epoch == request.epoch));
+        if let Some(Request { epoch, intended, start: Some(start) }) = request {
+            self.epochs.push(LiveEpoch { epoch, intended, start, end: turn.now });
+        }
+    }
+
+    /// What it was, and its socket if it still has one.
+    pub fn finish(self, outcome: Option<Outcome>) -> (EndReport, Option<Socket>) {
+        let has_exchanged_all = self.player.has_exchanged_all(&self.script) || self.script.is_endless();
+        let report = EndReport {
+            serial: self.serial,
+            side: self.side,
+            started: self.started,
+            established: self.established,
+            first_sent: self.first_sent,
+            last_received: self.last_received,
+            closed: self.closed,
+            received_bytes: self.received,
+            sent_bytes: self.sent,
+            ended: match outcome {
+                Some(Outcome::Closed | Outcome::LeftOpen) if has_exchanged_all => Ended::Completed,
+                None | Some(Outcome::LeftOpen) => Ended::Cut,
+                Some(Outcome::Closed | Outcome::Aborted | Outcome::Failed(libc::ECONNRESET | libc::EPIPE)) => {
+                    Ended::Reset
+                }
+                Some(Outcome::Failed(error)) => Ended::Error(error),
+            },
+            epochs: self.epochs,
+            late: self.late,
+            kernel: self.kernel.or_else(|| self.socket.as_ref().and_then(Socket::facts)),
+        };
+        (report, self.socket)
+    }
+}
+
+/// A request whose response is not there yet.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    epoch: u32,
+    intended: Time,
+    /// When its first byte was taken.
+    start: Option<Time>,
+}
+
+/// When what has just been found at `socket` came.
+fn arrival(socket: &Socket, turn: Turn<'_>) -> Time {
+    // The kernel is asked only where it matters.
+    match (turn.held_up, turn.held_up.and_then(|_| socket.since_data())) {
+        (Some(since), Some(ago)) => turn.now.before(ago).max(since),
+        _ => turn.now,
+    }
+}

@@ -1,0 +1,480 @@
+//! The loop of a worker: messages, times and events of sockets come in, and ends have their turns.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, OwnedFd};
+
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::Side;
+use flowloom_sim::events::EventQueue;
+use nix::libc;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
+
+use super::end::{End, Outcome, State, Turn};
+use super::inbox::{Inbox, Received};
+use super::outbox::Outbox;
+use super::pace::Pace;
+use super::socket::{Accepted, Listener, Socket};
+use crate::addresses::{self, Serial};
+use crate::clock::Clock;
+use crate::control::{Assignment, EndReport, Orders, ToWorker, WorkerReport};
+use crate::lateness::{Counted, Lateness};
+
+/// Events taken at once.
+const EVENTS: usize = 512;
+/// Wake-ups served, or connections accepted, before sockets are looked at again.
+const ROUND: usize = 128;
+/// How long a connection waits for its assignment, if that comes after it.
+const HOLD: Duration = Duration::from_secs(5);
+/// How long an acceptor is expected to be connected to: longer than SYNs are repeated (127 s, net.ipv4.tcp_syn_retries).
+const EXPECT: Duration = Duration::from_secs(150);
+
+/// Numbers under which events are told that are no end's.
+const LISTENER: u64 = u64::MAX;
+const BELL: u64 = u64::MAX - 1;
+
+/// A wake-up.
+#[derive(Clone, Copy, Debug)]
+enum Ring {
+    /// The initiator in this slot connects.
+    Connect(u32),
+    /// The end in this slot has something due, if it is still the same.
+    End(u32),
+    /// Nobody has connected to the acceptor in this slot, if it is still the same.
+    Expected(u32),
+    /// Nobody has assigned this connection.
+    Held(Serial),
+}
+
+/// What is in a slot.
+#[derive(Debug)]
+enum Slot {
+    Vacant,
+    End(Box<End>),
+    /// The socket of an end that was reported, and is left open.
+    LeftOpen(Socket),
+}
+
+/// Why the loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// All is over, or was cut because the run said so.
+    Done,
+    /// The run is gone.
+    Deserted,
+}
+
+/// What ends are given to play with.
+struct Surroundings {
+    epoll: OwnedFd,
+    clock: Clock,
+    pace: Pace,
+}
+
+impl Surroundings {
+    /// The turn of the end in `slot`, now.
+    fn turn(&self, slot: u32) -> Turn<'_> {
+        let now = self.clock.now();
+        Turn { now, held_up: self.pace.held_up(now), epoll: self.epoll.as_fd(), token: slot.into() }
+    }
+}
+
+/// A worker at work.
+pub struct Engine<'a> {
+    orders: &'a Orders,
+    around: Surroundings,
+    listener: Listener,
+    /// The congestion control that accepted sockets have by themselves.
+    inherited: Option<&'a str>,
+    inbox: Inbox,
+    outbox: &'a mut Outbox,
+    rings: EventQueue<Ring>,
+    /// The time of the last ring: none may be put in before it.
+    rung: Time,
+    slots: Vec<Slot>,
+    vacant: Vec<u32>,
+    /// Slots that became vacant in this round: an event of their last end may still be told.
+    vacated: Vec<u32>,
+    /// Ends that have more to send.
+    ready: Vec<u32>,
+    /// Ends that were assigned and not reported.
+    active: usize,
+    /// Acceptors that nobody has connected to.
+    expected: BTreeMap<Serial, u32>,
+    /// Connections that nobody has assigned, and when they were accepted.
+    held: BTreeMap<Serial, (Socket, Time)>,
+    no_more: bool,
+    starts: Lateness,
+    waits: Lateness,
+    strangers: u64,
+}
+
+impl<'a> Engine<'a> {
+    /// A worker that listens, with the congestion control `inherited`, and has its clock.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn new(
+        orders: &'a Orders,
+        clock: Clock,
+        listener: Listener,
+        inherited: Option<&'a str>,
+        inbox: Inbox,
+        outbox: &'a mut Outbox,
+    ) -> io::Result<Engine<'a>> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        listener.watch(&epoll, LISTENER)?;
+        epoll::add(&epoll, inbox.bell(), EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
+        Ok(Engine {
+            orders,
+            around: Surroundings { epoll, clock, pace: Pace::default() },
+            listener,
+            inherited,
+            inbox,
+            outbox,
+            rings: EventQueue::new(),
+            rung: Time::ZERO,
+            slots: Vec::new(),
+            vacant: Vec::new(),
+            vacated: Vec::new(),
+            ready: Vec::new(),
+            active: 0,
+            expected: BTreeMap::new(),
+            held: BTreeMap::new(),
+            no_more: false,
+            starts: Lateness::default(),
+            waits: Lateness::default(),
+            strangers: 0,
+        })
+    }
+
+    /// Plays until all is over or the run says stop.
+    ///
+    /// # Errors
+    /// What came from the run was no message or made no sense, or the kernel's, beside those of single connections.
+    pub fn play(&mut self) -> io::Result<Finish> {
+        let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
+        loop {
+            if let Some(finish) = self.take_messages()? {
+                return Ok(finish);
+            }
+            self.serve_rings();
+            self.serve_ready();
+            let now = self.around.clock.now();
+            if !self.outbox.flush(now) {
+                return Ok(Finish::Deserted);
+            }
+            if self.no_more && self.active == 0 {
+                return Ok(Finish::Done);
+            }
+            self.wait(now, &mut events)?;
+            for event in events.drain(..) {
+                self.serve_event(event)?;
+            }
+            self.vacant.append(&mut self.vacated);
+        }
+    }
+
+    /// Sleeps until there is something to do, and fills in what has happened.
+    fn wait(&mut self, now: Time, events: &mut Vec<Event>) -> io::Result<()> {
+        let Surroundings { epoll, clock, pace } = &mut self.around;
+        let is_idle = self.ready.is_empty();
+        if let Some(until) = pace.rest(now).filter(|_| is_idle) {
+            clock.sleep_until(until);
+        }
+        let deadline = match (self.rings.not_before(), self.outbox.deadline()) {
+            _ if !is_idle => Some(Time::ZERO),
+            (Some(ring), Some(report)) => Some(ring.min(report)),
+            (one, other) => one.or(other),
+        };
+        let until = pace.wait(clock.now(), deadline);
+        loop {
+            let left = clock.until(until).as_nanos();
+            let timeout = Timespec { tv_sec: (left / 1_000_000_000) as _, tv_nsec: (left % 1_000_000_000) as _ };
+            match epoll::wait(&*epoll, spare_capacity(events), Some(&timeout)) {
+                // As after a stop.
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => break,
+            }
+        }
+        pace.look(clock.now(), events.len());
+        Ok(())
+    }
+
+    fn take_messages(&mut self) -> io::Result<Option<Finish>> {
+        loop {
+            match self.inbox.take()? {
+                Received::Nothing => return Ok(None),
+                Received::Over => return Ok(Some(Finish::Deserted)),
+                Received::Message(ToWorker::Assign(assignment)) => self.assign(&assignment)?,
+                Received::Message(ToWorker::NoMore) => self.expect_no_more(),
+                Received::Message(ToWorker::Stop) => {
+                    self.cut();
+                    return Ok(Some(Finish::Done));
+                }
+                Received::Message(ToWorker::Begin(_) | ToWorker::Start(_)) => {
+                    return Err(invalid("a worker was told to begin when it had begun"));
+                }
+            }
+        }
+    }
+
+    /// All ends were assigned.
+    pub fn expect_no_more(&mut self) {
+        self.no_more = true;
+    }
+
+    /// Takes an end to play.
+    ///
+    /// # Errors
+    /// It makes no sense.
+    pub fn assign(&mut self, assignment: &Assignment) -> io::Result<()> {
+        let &Assignment { serial, side, class, at, .. } = assignment;
+        let is_mine = u64::from(serial) < addresses::MOST_CONNECTIONS
+            && addresses::worker(serial, self.orders.workers) == self.orders.number;
+        if !is_mine || usize::from(class) >= self.orders.classes.len() || self.expected.contains_key(&serial) {
+            return Err(invalid("an end was assigned twice, to the wrong worker, or in a class that there is not"));
+        }
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::Vacant);
+            u32::try_from(self.slots.len() - 1).expect("a worker has fewer descriptors")
+        });
+        self.slots[slot as usize] = Slot::End(Box::new(End::new(assignment, self.orders)));
+        self.active += 1;
+        match (side, self.held.remove(&serial)) {
+            (Side::Initiator, _) => self.ring(at, Ring::Connect(slot)),
+            (Side::Acceptor, Some((socket, accepted))) => self.begin(slot, socket, accepted),
+            (Side::Acceptor, None) => {
+                self.expected.insert(serial, slot);
+                self.ring(at + EXPECT, Ring::Expected(slot));
+            }
+        }
+        Ok(())
+    }
+
+    fn ring(&mut self, time: Time, ring: Ring) {
+        self.rings.push(time.max(self.rung), ring);
+    }
+
+    fn serve_rings(&mut self) {
+        for _ in 0..ROUND {
+            let Some((time, ring)) = self.rings.pop_until(self.around.clock.now()) else { break };
+            self.rung = time;
+            match ring {
+                Ring::Connect(slot) => self.connect(slot),
+                Ring::End(slot) => self.wake(slot, time),
+                Ring::Expected(slot) => {
+                    let is_expecting = |end: &End| end.is_expecting() && end.at + EXPECT <= time;
+                    if matches!(&self.slots[slot as usize], Slot::End(end) if is_expecting(end)) {
+                        self.finish(slot, None);
+                    }
+                }
+                Ring::Held(serial) => {
+                    if self.held.get(&serial).is_some_and(|(_, accepted)| *accepted + HOLD <= time) {
+                        self.held.remove(&serial);
+                        self.strangers += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    fn serve_ready(&mut self) {
+        for slot in std::mem::take(&mut self.ready) {
+            let turn = self.around.turn(slot);
+            if let Slot::End(end) = &mut self.slots[slot as usize] {
+                end.is_ready = false;
+                let state = end.go_on(turn);
+                self.settle(slot, state);
+            }
+        }
+    }
+
+    fn serve_event(&mut self, event: Event) -> io::Result<()> {
+        let (token, flags) = (event.data.u64(), event.flags);
+        match token {
+            LISTENER => return self.accept(),
+            // It has ended the sleep; messages are taken in each round.
+            BELL => {}
+            token => {
+                let slot = token as u32;
+                let turn = self.around.turn(slot);
+                if let Slot::End(end) = &mut self.slots[slot as usize] {
+                    let state = end.handle_events(flags, turn);
+                    self.settle(slot, state);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self, slot: u32, time: Time) {
+        let turn = self.around.turn(slot);
+        let Slot::End(end) = &mut self.slots[slot as usize] else { return };
+        if end.rings == time {
+            end.rings = Time::MAX;
+        }
+        let (state, late) = end.wake(turn);
+        late.into_iter().for_each(|late| self.waits.record(late));
+        self.settle(slot, state);
+    }
+
+    /// Asks for the connection of the initiator in `slot`.
+    fn connect(&mut self, slot: u32) {
+        let turn = self.around.turn(slot);
+        let Slot::End(end) = &mut self.slots[slot as usize] else { return };
+        let (serial, _, class) = end.identity();
+        let (from, to) = addresses::of_connection(serial, self.orders.side);
+        let to = SocketAddrV4::new(to, addresses::port(serial, self.orders.workers));
+        let congestion = self.orders.classes[usize::from(class)].congestion.as_deref();
+        self.starts.record(turn.now.since(end.at));
+        let connected = Socket::connect(from, to, congestion, end.mss());
+        if let Err(error) = connected.and_then(|socket| end.connect(socket, turn)) {
+            self.finish(slot, Some(failed(&error)));
+        }
+    }
+
+    /// Accepts who is waiting.
+    ///
+    /// # Errors
+    /// The listener's.
+    fn accept(&mut self) -> io::Result<()> {
+        for _ in 0..ROUND {
+            let accepted = match self.listener.accept() {
+                // Who is waiting waits on, until there is memory or a descriptor.
+                Err(error) if is_shortage(&error) => Accepted::Nobody,
+                other => other?,
+            };
+            match accepted {
+                Accepted::Nobody => break,
+                Accepted::Connection(socket, peer, own) => {
+                    let now = self.around.clock.now();
+                    match self.serial(peer, own).map(|serial| (serial, self.expected.remove(&serial))) {
+                        Some((_, Some(slot))) => self.begin(slot, socket, now),
+                        Some((serial, None)) => {
+                            self.ring(now + HOLD, Ring::Held(serial));
+                            self.strangers += u64::from(self.held.insert(serial, (socket, now)).is_some());
+                        }
+                        None => self.strangers += 1,
+                    }
+                }
+                Accepted::Refused(error, peer, own) => {
+                    match self.serial(peer, own).and_then(|serial| self.expected.remove(&serial)) {
+                        Some(slot) => self.finish(slot, Some(failed(&error))),
+                        None => self.strangers += 1,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The connection of this worker whose ends have these addresses.
+    fn serial(&self, initiator: Ipv4Addr, acceptor: Ipv4Addr) -> Option<Serial> {
+        let Orders { side, number, workers, .. } = *self.orders;
+        let sides = [acceptor, initiator].map(addresses::side_of);
+        addresses::serial(initiator, acceptor)
+            .filter(|serial| sides == [Some(side), Some(side.other())] && addresses::worker(*serial, workers) == number)
+    }
+
+    /// The acceptor in `slot` has its connection.
+    fn begin(&mut self, slot: u32, socket: Socket, accepted: Time) {
+        let turn = self.around.turn(slot);
+        let Slot::End(end) = &mut self.slots[slot as usize] else { return };
+        let (_, _, class) = end.identity();
+        let state = match self.orders.classes[usize::from(class)].congestion.as_deref() {
+            Some(name) if Some(name) != self.inherited => match socket.set_congestion(name) {
+                Ok(()) => end.accept(socket, accepted, turn),
+                Err(error) => State::Over(failed(&error)),
+            },
+            _ => end.accept(socket, accepted, turn),
+        };
+        self.settle(slot, state);
+    }
+
+    /// Sees to it that the end in `slot` has its next turn.
+    fn settle(&mut self, slot: u32, state: State) {
+        if let State::Over(outcome) = state {
+            return self.finish(slot, Some(outcome));
+        }
+        let Slot::End(end) = &mut self.slots[slot as usize] else { return };
+        if state == State::HasMore && !std::mem::replace(&mut end.is_ready, true) {
+            self.ready.push(slot);
+        }
+        if let Some(deadline) = end.deadline().map(|deadline| deadline.max(self.rung)).filter(|at| *at < end.rings) {
+            end.rings = deadline;
+            self.rings.push(deadline, Ring::End(slot));
+        }
+    }
+
+    /// Reports the end in `slot`, and gives up its socket unless its vector leaves it open.
+    fn finish(&mut self, slot: u32, outcome: Option<Outcome>) {
+        let Slot::End(end) = std::mem::replace(&mut self.slots[slot as usize], Slot::Vacant) else { return };
+        let (serial, ..) = end.identity();
+        if end.is_expecting() {
+            self.expected.remove(&serial);
+        }
+        let (report, socket) = end.finish(outcome);
+        self.report(report);
+        match socket {
+            Some(socket) if outcome == Some(Outcome::LeftOpen) => self.slots[slot as usize] = Slot::LeftOpen(socket),
+            _ => self.vacated.push(slot),
+        }
+    }
+
+    fn report(&mut self, report: EndReport) {
+        self.active -= 1;
+        self.outbox.report(self.around.clock.now(), report);
+    }
+
+    /// Reports what is not over.
+    fn cut(&mut self) {
+        for slot in 0..self.slots.len() {
+            if let Slot::End(end) = std::mem::replace(&mut self.slots[slot], Slot::Vacant) {
+                let (report, socket) = end.finish(None);
+                self.report(report);
+                socket.into_iter().for_each(Socket::vanish);
+            }
+        }
+    }
+
+    /// Gives up what is still open, without a packet, and says what it came to.
+    pub fn close(self) -> WorkerReport {
+        for slot in self.slots {
+            match slot {
+                Slot::LeftOpen(socket) => socket.vanish(),
+                Slot::End(end) => end.finish(None).1.into_iter().for_each(Socket::vanish),
+                Slot::Vacant => {}
+            }
+        }
+        // It never fails with these arguments.
+        let cpu_nanos = getrusage(UsageWho::RUSAGE_SELF).map_or([0; 2], |usage| {
+            [usage.user_time(), usage.system_time()].map(|time| u64::try_from(time.num_nanoseconds()).unwrap_or(0))
+        });
+        WorkerReport {
+            starts: Counted::from(&self.starts),
+            waits: Counted::from(&self.waits),
+            cpu_nanos,
+            strangers: self.strangers + self.held.len() as u64,
+        }
+    }
+}
+
+fn invalid(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+fn failed(error: &io::Error) -> Outcome {
+    Outcome::Failed(error.raw_os_error().unwrap_or(libc::EIO))
+}
+
+fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
+}

@@ -1,0 +1,155 @@
+//! A worker: plays ends of connections over kernel TCP sockets, in a network namespace.
+//!
+//! One thread plays ([`engine`]); it is woken by its sockets and by time, and neither by its run's messages being long nor by
+//! a full pipe is it held up: those have threads of their own ([`inbox`], [`outbox`]).
+//!
+//! | module | holds |
+//! |---|---|
+//! | `engine` | the loop: who has a turn when |
+//! | `end` | one end of a connection: a player over a socket |
+//! | `socket` | what kernel TCP is asked for |
+//! | `intended` | when an end should have done what it did |
+//! | `pace` | when to look again, and how long what is found may have been there |
+//! | `inbox`, `outbox` | what the run says, and hears |
+
+mod end;
+mod engine;
+mod inbox;
+mod intended;
+mod outbox;
+mod pace;
+mod socket;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+
+use nix::sched::{CloneFlags, setns};
+use nix::sys::prctl;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigSet, Signal};
+
+use self::engine::{Engine, Finish};
+use self::inbox::Inbox;
+use self::outbox::Outbox;
+use self::socket::{Listener, probe_congestion};
+use crate::addresses;
+use crate::control::{FromWorker, Orders, ToWorker};
+
+/// How late timers of this thread may ring, in nanoseconds: the kernel's default is 50 us.
+const TIMER_SLACK_NANOS: u64 = 1_000;
+
+/// The worker process of a run: with the control pipes as standard input and output, in the namespace behind the descriptor of
+/// this number, which it inherited.
+///
+/// It does not hear of interrupts of the terminal: what becomes of them the run decides. It is killed when the thread of the run
+/// that started it ends (PR_SET_PDEATHSIG).
+///
+/// # Errors
+/// As [`run`].
+pub fn process(namespace: u32) -> io::Result<()> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    // Threads inherit what is blocked.
+    [Signal::SIGINT, Signal::SIGHUP].into_iter().collect::<SigSet>().thread_block()?;
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    setrlimit(Resource::RLIMIT_NOFILE, most, most)?;
+    run(File::open(format!("/proc/self/fd/{namespace}"))?, io::stdin(), io::stdout())
+}
+
+/// Works on the calling thread, in `namespace`, which the thread enters for good, as the messages from `input` say, and tells
+/// `output` what came of it.
+///
+/// Returns when all is over and reported, or after [`ToWorker::Stop`]. What is left open then ends without a packet.
+///
+/// # Errors
+/// The kernel's; what came is no message or makes no sense; or the run is gone: the input has ended before, or nobody reads
+/// the output. The run is told, if it can be.
+pub fn run(
+    namespace: impl AsFd,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> io::Result<()> {
+    let mut outbox = Outbox::new(output)?;
+    let worked = work(namespace, input, &mut outbox);
+    if let Err(error) = &worked {
+        outbox.send(FromWorker::Failed(error.to_string()));
+    }
+    let written = outbox.finish();
+    worked.and(written)
+}
+
+fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Outbox) -> io::Result<()> {
+    let mut inbox = Inbox::new(input)?;
+    let Some(ToWorker::Begin(orders)) = inbox.wait()? else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the first message to a worker was not how to begin"));
+    };
+    enter(namespace, &orders)?;
+    let inherited = prepare(&orders)?;
+    let port = addresses::FIRST_PORT + orders.number;
+    let listener =
+        Listener::new(port, inherited).map_err(|error| context(&format!("cannot listen on port {port}"), &error))?;
+    prctl::set_timerslack(TIMER_SLACK_NANOS)?;
+    outbox.send(FromWorker::Ready);
+    let mut assignments = Vec::new();
+    let mut no_more = false;
+    let clock = loop {
+        match inbox.wait()? {
+            Some(ToWorker::Start(clock)) => break clock,
+            Some(ToWorker::Assign(assignment)) => assignments.push(assignment),
+            Some(ToWorker::NoMore) => no_more = true,
+            Some(ToWorker::Stop) => {
+                outbox.send(FromWorker::Done(Box::default()));
+                return Ok(());
+            }
+            None => return Err(deserted()),
+            Some(ToWorker::Begin(_)) => {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "a worker was told to begin twice"));
+            }
+        }
+    };
+    let mut engine = Engine::new(&orders, clock, listener, inherited, inbox, outbox)?;
+    assignments.iter().try_for_each(|assignment| engine.assign(assignment))?;
+    if no_more {
+        engine.expect_no_more();
+    }
+    let played = engine.play();
+    let report = engine.close();
+    match played? {
+        Finish::Done => outbox.send(FromWorker::Done(Box::new(report))),
+        Finish::Deserted => return Err(deserted()),
+    }
+    Ok(())
+}
+
+fn deserted() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the run is gone")
+}
+
+/// Enters the namespace, unless it is the host's.
+fn enter(namespace: impl AsFd, orders: &Orders) -> io::Result<()> {
+    setns(namespace, CloneFlags::CLONE_NEWNET).map_err(|error| context("cannot enter the namespace", &error.into()))?;
+    if std::fs::metadata("/proc/thread-self/ns/net")?.ino() == orders.host_namespace {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "a worker was given the network namespace of the host, where no traffic may be",
+        ));
+    }
+    Ok(())
+}
+
+/// Sees that the kernel has all congestion controls; which of them a listener passes on.
+fn prepare(orders: &Orders) -> io::Result<Option<&str>> {
+    let mut names: Vec<_> = orders.classes.iter().filter_map(|class| class.congestion.as_deref()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in &names {
+        probe_congestion(name).map_err(|error| context(&format!("no congestion control {name:?} here"), &error))?;
+    }
+    let is_common = names.len() == 1 && orders.classes.iter().all(|class| class.congestion.is_some());
+    Ok(names.first().copied().filter(|_| is_common))
+}
+
+fn context(what: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}

@@ -1,0 +1,106 @@
+//! When a worker looks at its sockets again, and how long what it finds may have been there.
+//!
+//! To be woken for each packet costs more than the packet. So a worker that is kept busy looks once a tick, and between
+//! lets things come together; one that is not is woken by what comes, at once.
+
+use flowloom_core::time::{Duration, Time};
+
+/// From one look to the next of a busy worker, at least.
+pub const TICK: Duration = Duration::from_micros(200);
+/// The longest that a worker sleeps, so that it notices having been stopped.
+const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+/// What is shorter than this is no hold-up.
+const HOLD_UP: Duration = Duration::from_millis(5);
+
+/// The looks of a worker.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pace {
+    /// When it looked last.
+    looked: Time,
+    /// When it began to wait for the next look, and until when it would.
+    waiting: (Time, Time),
+    is_busy: bool,
+    held_up: Option<Time>,
+}
+
+impl Pace {
+    /// It has done all there was to do: until when it rests, whatever comes; `None` if it need not.
+    pub fn rest(&self, now: Time) -> Option<Time> {
+        Some(self.looked + TICK).filter(|until| self.is_busy && *until > now)
+    }
+
+    /// It begins to wait for something to come. Until when, if it has to do something at `deadline`.
+    pub fn wait(&mut self, now: Time, deadline: Option<Time>) -> Time {
+        let until = (now + LONGEST_SLEEP).min(deadline.unwrap_or(Time::MAX)).max(now);
+        self.waiting = (now, until);
+        until
+    }
+
+    /// It looks, and finds `events`.
+    pub fn look(&mut self, now: Time, events: usize) {
+        // What came while it waited would have woken it: it was there unseen before the waiting or after it.
+        let unseen = self.waiting.0.since(self.looked) + now.since(self.waiting.1);
+        self.held_up = (unseen >= HOLD_UP).then_some(self.looked);
+        self.is_busy = events > 0 && now.since(self.looked) < TICK * 2;
+        self.looked = now;
+    }
+
+    /// If what was found in this look, and is seen to now, may have been there for long: since when at most.
+    pub fn held_up(&self, now: Time) -> Option<Time> {
+        self.held_up.or((now.since(self.looked) >= HOLD_UP).then_some(self.looked))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: u64) -> Time {
+        Time::ZERO + Duration::from_micros(micros)
+    }
+
+    /// Waits from one time to another, with nothing due, and finds events.
+    fn look(pace: &mut Pace, from: u64, to: u64, events: usize) {
+        pace.wait(at(from), None);
+        pace.look(at(to), events);
+    }
+
+    #[test]
+    fn a_busy_worker_looks_once_a_tick() {
+        let mut pace = Pace::default();
+        look(&mut pace, 0, 10_000, 1);
+        assert_eq!(pace.rest(at(10_020)), None, "a single event, long after the last");
+        look(&mut pace, 10_020, 10_100, 1);
+        assert_eq!(pace.rest(at(10_150)), Some(at(10_300)), "another one soon after");
+        look(&mut pace, 10_300, 10_310, 3);
+        assert_eq!(pace.rest(at(10_320)), Some(at(10_510)));
+        assert_eq!(pace.rest(at(10_600)), None, "what it did took longer than a tick");
+        look(&mut pace, 10_600, 10_650, 0);
+        assert_eq!(pace.rest(at(10_660)), None, "nothing came");
+    }
+
+    #[test]
+    fn it_sleeps_until_something_is_due_and_never_long() {
+        let mut pace = Pace::default();
+        assert_eq!(pace.wait(at(0), Some(at(300))), at(300));
+        assert_eq!(pace.wait(at(400), Some(at(300))), at(400));
+        assert_eq!(pace.wait(at(400), Some(at(1_000_000))), at(20_400));
+        assert_eq!(pace.wait(at(400), None), at(20_400));
+    }
+
+    #[test]
+    fn a_hold_up_is_noticed_wherever_it_was() {
+        let mut pace = Pace::default();
+        look(&mut pace, 0, 20_010, 0);
+        assert_eq!(pace.held_up(at(20_020)), None, "it slept as long as it may");
+        look(&mut pace, 20_020, 39_000, 1);
+        assert_eq!(pace.held_up(at(39_010)), None, "something came");
+        look(&mut pace, 39_050, 1_039_000, 5);
+        assert_eq!(pace.held_up(at(1_039_001)), Some(at(39_000)), "stopped in its sleep");
+        look(&mut pace, 1_045_000, 1_045_001, 5);
+        assert_eq!(pace.held_up(at(1_045_002)), Some(at(1_039_000)), "stopped, or busy, at its work");
+        look(&mut pace, 1_045_100, 1_045_101, 5);
+        assert_eq!(pace.held_up(at(1_045_300)), None);
+        assert_eq!(pace.held_up(at(2_000_000)), Some(at(1_045_101)), "stopped when it had looked");
+    }
+}

@@ -1,0 +1,275 @@
+//! The sockets of a worker: what kernel TCP is asked for, in one place.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time;
+
+use flowloom_core::time::Duration;
+use nix::sys::socket::{setsockopt, sockopt};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SendFlags, Shutdown, SocketAddrAny, SocketFlags, SocketType, sockopt as common};
+
+use crate::control::KernelFacts;
+use crate::host::sys;
+
+/// Connections that wait to be accepted; the kernel takes the smaller of this and net.core.somaxconn.
+const BACKLOG: i32 = 65_535;
+/// What Linux takes for TCP_MAXSEG (TCP_MIN_MSS and MAX_TCP_WINDOW).
+const MSS_RANGE: (u16, u16) = (88, 32_767);
+/// Bytes thrown away at once: more than a receive buffer holds.
+const DISCARD: usize = 1 << 30;
+
+/// What is sent: its bytes mean nothing.
+static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
+
+const NEW: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
+
+/// Everything that can happen to a connection, told once each time it does.
+const EVENTS: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
+
+/// A connection, or one to be.
+#[derive(Debug)]
+pub struct Socket(OwnedFd);
+
+/// What was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// So many bytes, which are thrown away.
+    Bytes(u64),
+    /// Nothing now.
+    Nothing,
+    /// The peer has closed, and all it sent has been received.
+    End,
+}
+
+impl Socket {
+    /// Asks for a connection between these addresses, and does not wait for it.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn connect(from: Ipv4Addr, to: SocketAddrV4, congestion: Option<&str>, mss: Option<u16>) -> io::Result<Socket> {
+        let fd = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, NEW, None)?;
+        common::set_tcp_nodelay(&fd, true)?;
+        if let Some(mss) = mss {
+            setsockopt(&fd, sockopt::TcpMaxSeg, &u32::from(mss.clamp(MSS_RANGE.0, MSS_RANGE.1)))?;
+        }
+        let socket = Socket(fd);
+        if let Some(name) = congestion {
+            socket.set_congestion(name)?;
+        }
+        sys::set_bind_address_no_port(&socket)?;
+        rustix::net::bind(&socket, &SocketAddrV4::new(from, 0))?;
+        match rustix::net::connect(&socket, &to) {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Chooses the congestion control.
+    ///
+    /// # Errors
+    /// The kernel has none of that name, or this user may not have it.
+    pub fn set_congestion(&self, name: &str) -> io::Result<()> {
+        setsockopt(self, sockopt::TcpCongestion, &OsString::from(name)).map_err(io::Error::from)
+    }
+
+    /// Has events of it told, under the number `token`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn watch(&self, epoll: impl AsFd, token: u64) -> io::Result<()> {
+        Ok(epoll::add(epoll, self, EventData::new_u64(token), EVENTS)?)
+    }
+
+    /// Has it told again whether it is writable: at once if it is, and otherwise when it comes to be.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn watch_again(&self, epoll: impl AsFd, token: u64) -> io::Result<()> {
+        Ok(epoll::modify(epoll, self, EventData::new_u64(token), EVENTS)?)
+    }
+
+    /// Sends as much of `bytes` as is taken at once, and no more than one buffer.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn send(&self, bytes: u64) -> io::Result<u64> {
+        let buffer = &ZEROS[..usize::try_from(bytes).unwrap_or(usize::MAX).min(ZEROS.len())];
+        match rustix::net::send(self, buffer, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(taken) => Ok(taken as u64),
+            Err(Errno::AGAIN) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Throws away what has come.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn discard(&self) -> io::Result<Received> {
+        match sys::discard(self, DISCARD) {
+            Ok(0) => Ok(Received::End),
+            Ok(bytes) => Ok(Received::Bytes(bytes as u64)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Received::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Bytes that the kernel took and has not sent for the first time.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn unsent(&self) -> io::Result<u64> {
+        sys::unsent_bytes(self).map(u64::from)
+    }
+
+    /// From now on it is writable while fewer than half so many bytes are unsent; with 0 as the kernel has it by itself.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn set_unsent_mark(&self, bytes: u32) -> io::Result<()> {
+        sys::set_not_sent_low_water(self, bytes)
+    }
+
+    /// Why it failed; `None` if it did not.
+    pub fn failure(&self) -> Option<io::Error> {
+        match common::socket_error(self) {
+            Ok(result) => result.err().map(io::Error::from),
+            Err(error) => Some(error.into()),
+        }
+    }
+
+    /// Closes the sending direction.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn shutdown(&self) -> io::Result<()> {
+        Ok(rustix::net::shutdown(self, Shutdown::Write)?)
+    }
+
+    /// Resets the connection.
+    pub fn reset(self) {
+        // It can fail only for what is no socket.
+        let _ = common::set_socket_linger(&self, Some(time::Duration::ZERO));
+    }
+
+    /// Ends it without a packet: whoever is at the other end hears no more of it. The kernel must allow it (CAP_NET_ADMIN in its
+    /// namespace); otherwise it is closed.
+    pub fn vanish(self) {
+        let _ = setsockopt(&self, sockopt::TcpRepair, &1);
+    }
+
+    /// What the kernel says of it; `None` if it says nothing.
+    pub fn facts(&self) -> Option<KernelFacts> {
+        sys::tcp_info(self).ok()
+    }
+
+    /// How long ago data came last, to a few milliseconds.
+    pub fn since_data(&self) -> Option<Duration> {
+        sys::since_last_data(self).ok()
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Listens on all addresses. What is set here the accepted sockets inherit.
+#[derive(Debug)]
+pub struct Listener {
+    fd: OwnedFd,
+    /// A descriptor to give up when there are no others, so that who comes then can be told so.
+    reserve: Option<OwnedFd>,
+}
+
+/// What a listener had.
+#[derive(Debug)]
+pub enum Accepted {
+    /// A connection, and the addresses of its ends: the one that asked for it, and ours.
+    Connection(Socket, Ipv4Addr, Ipv4Addr),
+    /// As a connection, but there are no descriptors: it has been reset.
+    Refused(io::Error, Ipv4Addr, Ipv4Addr),
+    /// Nobody is waiting.
+    Nobody,
+}
+
+impl Listener {
+    /// Listens on `port`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn new(port: u16, congestion: Option<&str>) -> io::Result<Listener> {
+        let fd = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, NEW, None)?;
+        common::set_socket_reuseaddr(&fd, true)?;
+        common::set_tcp_nodelay(&fd, true)?;
+        if let Some(name) = congestion {
+            setsockopt(&fd, sockopt::TcpCongestion, &OsString::from(name))?;
+        }
+        rustix::net::bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port))?;
+        rustix::net::listen(&fd, BACKLOG)?;
+        let reserve = Some(fd.try_clone()?);
+        Ok(Listener { fd, reserve })
+    }
+
+    /// Has it told, under the number `token`, while somebody is waiting.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn watch(&self, epoll: impl AsFd, token: u64) -> io::Result<()> {
+        Ok(epoll::add(epoll, &self.fd, EventData::new_u64(token), EventFlags::IN)?)
+    }
+
+    /// Accepts who is waiting.
+    ///
+    /// # Errors
+    /// The kernel's, beside those of a single connection.
+    pub fn accept(&mut self) -> io::Result<Accepted> {
+        if self.reserve.is_none() {
+            self.reserve = self.fd.try_clone().ok();
+        }
+        loop {
+            let (error, accepted) = match rustix::net::acceptfrom_with(&self.fd, NEW) {
+                Err(error @ (Errno::MFILE | Errno::NFILE)) if self.reserve.take().is_some() => {
+                    (Some(error), rustix::net::acceptfrom_with(&self.fd, NEW))
+                }
+                other => (None, other),
+            };
+            let (socket, peer) = match accepted {
+                Ok((fd, peer)) => (Socket(fd), peer.and_then(address)),
+                Err(Errno::AGAIN) => return Ok(Accepted::Nobody),
+                // What went wrong before it was accepted (accept(2)).
+                Err(Errno::CONNABORTED | Errno::INTR | Errno::PROTO | Errno::HOSTUNREACH | Errno::NETUNREACH) => {
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let own = rustix::net::getsockname(&socket).ok().and_then(address);
+            let (Some(peer), Some(own)) = (peer, own) else { continue };
+            return Ok(match error {
+                None => Accepted::Connection(socket, peer, own),
+                Some(error) => {
+                    socket.reset();
+                    self.reserve = self.fd.try_clone().ok();
+                    Accepted::Refused(error.into(), peer, own)
+                }
+            });
+        }
+    }
+}
+
+fn address(any: SocketAddrAny) -> Option<Ipv4Addr> {
+    SocketAddrV4::try_from(any).ok().map(|address| *address.ip())
+}
+
+/// Whether sockets can have the congestion control `name` here.
+///
+/// # Errors
+/// The kernel's.
+pub fn probe_congestion(name: &str) -> io::Result<()> {
+    Socket(rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, NEW, None)?).set_congestion(name)
+}
