@@ -22,9 +22,9 @@ const LEFT: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const RIGHT: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
 
 /// A testbed of this kind; `None`, and a line that says so, if there can be none here.
-fn testbed(kind: Kind) -> Option<Testbed> {
+fn testbed(kind: Kind) -> Option<(Testbed, [PathDevice; 2])> {
     match Testbed::build(&Choice { kind, ..Choice::default() }) {
-        Ok(testbed) => Some(testbed),
+        Ok(built) => Some(built),
         Err(error) if nix::unistd::geteuid().is_root() && Namespace::new().is_ok() && kind != Kind::Tun => {
             panic!("{error}")
         }
@@ -71,9 +71,9 @@ fn forward(devices: &mut [PathDevice; 2], seen: &Seen) {
 }
 
 /// Does `work` while packets cross; and says what crossed.
-fn across<T>(testbed: &mut Testbed, work: impl FnOnce([&Namespace; 2]) -> T) -> (T, Seen) {
+fn across<T>(testbed: &Testbed, devices: &mut [PathDevice; 2], work: impl FnOnce([&Namespace; 2]) -> T) -> (T, Seen) {
     let seen = Seen::default();
-    let Testbed { devices, namespaces: [left, right], .. } = testbed;
+    let [left, right] = &testbed.namespaces;
     let done = thread::scope(|scope| {
         let forwarder = scope.spawn(|| forward(devices, &seen));
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work([left, right])));
@@ -110,12 +110,12 @@ fn socket_from(address: Ipv4Addr) -> io::Result<OwnedFd> {
 }
 
 fn bulk_and_datagrams(kind: Kind) {
-    let Some(mut testbed) = testbed(kind) else { return };
+    let Some((mut testbed, mut devices)) = testbed(kind) else { return };
     for warning in &testbed.warnings {
         eprintln!("{kind:?}: {warning}");
     }
     const BYTES: usize = 20_000_000;
-    let ((), seen) = across(&mut testbed, |[left, right]| {
+    let ((), seen) = across(&testbed, &mut devices, |[left, right]| {
         let sink = sink(right, 1, BYTES);
         let mut connection = left.within(|| TcpStream::connect((RIGHT, addresses::FIRST_PORT))).unwrap();
         connection.write_all(&vec![7; BYTES]).unwrap();
@@ -156,9 +156,9 @@ fn bulk_and_datagrams_cross_packet_sockets_in_whole_packets() {
 
 #[test]
 fn a_side_has_thousands_of_addresses() {
-    let Some(mut testbed) = testbed(Kind::Auto) else { return };
+    let Some((testbed, mut devices)) = testbed(Kind::Auto) else { return };
     const CONNECTIONS: u32 = 2_000;
-    let (ports, _) = across(&mut testbed, |[left, right]| {
+    let (ports, _) = across(&testbed, &mut devices, |[left, right]| {
         let any = (Ipv4Addr::UNSPECIFIED, addresses::FIRST_PORT);
         let listener = right.within(|| TcpListener::bind(any)).unwrap();
         let connections = left.within(|| -> io::Result<Vec<(OwnedFd, TcpStream)>> {
@@ -223,11 +223,11 @@ fn held_namespaces() -> BTreeSet<String> {
 #[test]
 fn nothing_leaves_and_nothing_stays() {
     for kind in [Kind::Tun, Kind::PacketSocket] {
-        let Some(mut testbed) = testbed(kind) else { continue };
+        let Some((testbed, mut devices)) = testbed(kind) else { continue };
         let watch = Watch::begin().unwrap();
         let names = testbed.namespaces.each_ref().map(|namespace| format!("net:[{}]", namespace.inode()));
         assert!(names.iter().all(|name| held_namespaces().contains(name)));
-        let (refused, seen) = across(&mut testbed, |[left, right]| {
+        let (refused, seen) = across(&testbed, &mut devices, |[left, right]| {
             let sink = sink(right, 1, 100_000);
             let mut connection = left.within(|| TcpStream::connect((RIGHT, addresses::FIRST_PORT))).unwrap();
             connection.write_all(&[1; 100_000]).unwrap();
@@ -241,7 +241,7 @@ fn nothing_leaves_and_nothing_stays() {
         assert_eq!(refused, [true; 3], "there is no route");
         assert!(seen.packets.into_inner() > 60);
         assert_eq!(watch.strays(), 0, "a device of the host saw packets of the testbed");
-        drop(testbed);
+        drop((testbed, devices));
         let held = held_namespaces();
         assert!(names.iter().all(|name| !held.contains(name)), "{names:?}");
         let devices = fs::read_to_string("/proc/net/dev").unwrap();
@@ -252,7 +252,7 @@ fn nothing_leaves_and_nothing_stays() {
 
 #[test]
 fn a_device_that_is_gone_is_an_error() {
-    let Some(mut testbed) = testbed(Kind::PacketSocket) else { return };
+    let Some((mut testbed, mut devices)) = testbed(Kind::PacketSocket) else { return };
     let [left, _] = &testbed.namespaces;
     let removed = left.within(|| std::process::Command::new("ip").args(["link", "delete", "path"]).status());
     if !removed.is_ok_and(|status| status.success()) {
@@ -260,5 +260,5 @@ fn a_device_that_is_gone_is_an_error() {
         return;
     }
     assert!(testbed.counters().is_err());
-    assert!(testbed.devices[0].write(&[0x45; 40]).is_err());
+    assert!(devices[0].write(&[0x45; 40]).is_err());
 }

@@ -2,11 +2,14 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
 use serde::{Deserialize, Serialize};
 
 use super::netlink::{LinkCounts, Netlink};
+use super::packet::PacketSocket;
+use super::sys;
 
 /// Both sides, left first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,21 +128,32 @@ pub(super) struct Meter {
     device: &'static str,
     netlink: Netlink,
     files: [File; 3],
+    /// The packet socket that reads the device, and what it lost so far.
+    reader: Option<(OwnedFd, u64)>,
 }
 
 impl Meter {
-    /// Opens them in the calling thread's namespace.
-    pub(super) fn open(device: &'static str) -> io::Result<Meter> {
+    /// Opens them in the calling thread's namespace. The device may have a packet socket for its reader.
+    pub(super) fn open(device: &'static str, reader: Option<&PacketSocket>) -> io::Result<Meter> {
         let open = |name| File::open(format!("/proc/thread-self/net/{name}"));
-        Ok(Meter { device, netlink: Netlink::open()?, files: [open("snmp")?, open("netstat")?, open("sockstat")?] })
+        let reader = reader.map(|socket| socket.as_fd().try_clone_to_owned()).transpose()?.map(|socket| (socket, 0));
+        let files = [open("snmp")?, open("netstat")?, open("sockstat")?];
+        Ok(Meter { device, netlink: Netlink::open()?, files, reader })
     }
 
     /// What was counted so far. Fails if the device is gone.
-    pub(super) fn read(&mut self) -> io::Result<(LinkCounts, KernelCounters)> {
+    pub(super) fn read(&mut self) -> io::Result<SideCounters> {
         let device = self.netlink.link(self.device)?.counts;
         let [snmp, netstat, sockstat] = &self.files;
         let kernel = KernelCounters::read(&text(snmp)?, &text(netstat)?, &text(sockstat)?);
-        Ok((device, kernel))
+        let reader_drops = match &mut self.reader {
+            None => 0,
+            Some((socket, drops)) => {
+                *drops += u64::from(sys::packet_drops(socket)?);
+                *drops
+            }
+        };
+        Ok(SideCounters { device, reader_drops, kernel })
     }
 }
 

@@ -5,9 +5,8 @@
 //!   device of the side  <- veth pair ->   other end, packet socket
 //! ```
 //!
-//! It costs about twice as much as TUN, and has a buffer of its own that may overflow ([`PacketSocket::drops`]).
+//! It costs about twice as much as TUN, and has a buffer of its own that may overflow (`SideCounters::reader_drops`).
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -37,7 +36,6 @@ pub struct PacketSocket {
     socket: File,
     /// The header of all it sends.
     header: [u8; HEADER],
-    drops: Cell<u64>,
 }
 
 impl PacketSocket {
@@ -58,7 +56,7 @@ impl PacketSocket {
         header[..6].copy_from_slice(&peer);
         header[6..12].copy_from_slice(&NOBODY);
         header[12..].copy_from_slice(&(libc::ETH_P_IP as u16).to_be_bytes());
-        Ok(PacketSocket { socket: File::from(socket), header, drops: Cell::new(0) })
+        Ok(PacketSocket { socket: File::from(socket), header })
     }
 
     /// How much it holds, in bytes as the kernel counts them; without root this is little.
@@ -67,15 +65,6 @@ impl PacketSocket {
     /// The kernel's.
     pub fn room(&self) -> io::Result<usize> {
         Ok(getsockopt(&self.socket, RcvBuf)?)
-    }
-
-    /// How many packets of the side it lost so far because it had no room.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn drops(&self) -> io::Result<u64> {
-        self.drops.set(self.drops.get() + u64::from(sys::packet_drops(&self.socket)?));
-        Ok(self.drops.get())
     }
 }
 

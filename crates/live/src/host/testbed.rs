@@ -65,8 +65,6 @@ impl Default for Choice {
 
 /// Two sides. Dropped, it is gone as soon as the processes in it are.
 pub struct Testbed {
-    /// Where packets of each side come out and go back in, left first.
-    pub devices: [PathDevice; 2],
     /// The namespace of each side.
     pub namespaces: [Namespace; 2],
     /// What is not as it should be.
@@ -170,11 +168,12 @@ fn during(what: &'static str) -> impl FnOnce(io::Error) -> TestbedError {
 }
 
 impl Testbed {
-    /// Makes both sides. Nothing crosses until the devices are read and written.
+    /// Makes both sides, and the devices where packets of each come out and go back in, left first. Nothing crosses until these
+    /// are read and written.
     ///
     /// # Errors
     /// See [`TestbedError`].
-    pub fn build(choice: &Choice) -> Result<Testbed, TestbedError> {
+    pub fn build(choice: &Choice) -> Result<(Testbed, [PathDevice; 2]), TestbedError> {
         let mut warnings = Vec::new();
         let by_tun = match (choice.kind, tun::open()) {
             (Kind::PacketSocket, _) => false,
@@ -189,13 +188,13 @@ impl Testbed {
         let middle = if by_tun { None } else { Some(Namespace::new().map_err(TestbedError::Namespace)?) };
         let mut side = |side| Side::build(side, choice, middle.as_ref(), &mut warnings);
         let [left, right] = [side(LinkSide::Left)?, side(LinkSide::Right)?];
-        Ok(Testbed {
-            devices: [left.device, right.device],
+        let testbed = Testbed {
             namespaces: [left.namespace, right.namespace],
             warnings,
             provenance: left.provenance,
             meters: [left.meter, right.meter],
-        })
+        };
+        Ok((testbed, [left.device, right.device]))
     }
 
     /// The namespace of a side.
@@ -209,12 +208,8 @@ impl Testbed {
     /// A device is gone.
     pub fn counters(&mut self) -> io::Result<Counters> {
         let mut sides = [SideCounters::default(), SideCounters::default()];
-        for ((side, meter), device) in sides.iter_mut().zip(&mut self.meters).zip(&self.devices) {
-            (side.device, side.kernel) = meter.read()?;
-            side.reader_drops = match device {
-                PathDevice::Tun(_) => 0,
-                PathDevice::PacketSocket(socket) => socket.drops()?,
-            };
+        for (side, meter) in sides.iter_mut().zip(&mut self.meters) {
+            *side = meter.read()?;
         }
         Ok(Counters { sides })
     }
@@ -244,7 +239,11 @@ impl Side {
                 None => by_tun(side, choice, &mut said)?,
                 Some(middle) => by_packet_socket(side, choice, middle, &mut said)?,
             };
-            let meter = Meter::open(DEVICE).map_err(during("opening counters"))?;
+            let reader = match &device {
+                PathDevice::Tun(_) => None,
+                PathDevice::PacketSocket(socket) => Some(socket),
+            };
+            let meter = Meter::open(DEVICE, reader).map_err(during("opening counters"))?;
             Ok::<_, TestbedError>((device, Provenance::of_this_namespace(), meter, said))
         })?;
         // Both sides are alike: what is wrong with one is said once.
