@@ -155,6 +155,10 @@ impl Connection {
         if !self.flow.rings(side, now) {
             return;
         }
+        if !self.flow.is_due(side, now) {
+            // What it was for did not happen, as with nearly every retransmission: its end is not looked at.
+            return self.flow.wait_on(slot, side, now, network);
+        }
         let end = &mut self.ends[side];
         end.endpoint.handle_timeout(now, network.config.tcp(self.flow.class()));
         self.transmit(slot, side, now, network);

@@ -364,13 +364,23 @@ impl Flow {
         now: Time,
         network: &mut Network<'_, R>,
     ) {
-        let route = &mut self.routes[side];
-        route.deadline = deadline.unwrap_or(Time::MAX);
-        if let Some(deadline) = deadline
-            && let Some(at) = route.timer.set(deadline.max(now))
+        self.routes[side].deadline = deadline.unwrap_or(Time::MAX);
+        self.wait_on(slot, side, now, network);
+    }
+
+    /// Makes sure that `side` is woken at the deadline it has.
+    pub fn wait_on<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
+        let Route { deadline, timer, .. } = &mut self.routes[side];
+        if *deadline < Time::MAX
+            && let Some(at) = timer.set((*deadline).max(now))
         {
             network.events.push(at, Event::Timer { connection: slot, side });
         }
+    }
+
+    /// Whether `side` is to be woken at `now`, or was before.
+    pub fn is_due(&self, side: Side, now: Time) -> bool {
+        self.routes[side].deadline <= now
     }
 
     /// A wake-up of `side` comes at `now`; whether it is one that is wanted.
