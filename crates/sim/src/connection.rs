@@ -1,5 +1,7 @@
 //! One connection of a run: its two ends, and what it leaves behind.
 
+use std::hint::black_box;
+
 use flowloom_core::path::FlowValues;
 use flowloom_core::play::{Action, EpochTimes, Player, PutAway, Script};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder, SourceRecord, WindowRecord};
@@ -159,6 +161,8 @@ impl Connection {
             // What it was for did not happen, as with nearly every retransmission: its end is not looked at.
             return self.flow.wait_on(slot, side, now, network);
         }
+        // It was silent for long, or there would have been nothing to wait for.
+        black_box(self.touch());
         let end = &mut self.ends[side];
         end.endpoint.handle_timeout(now, network.config.tcp(self.flow.class()));
         self.transmit(slot, side, now, network);
@@ -166,6 +170,13 @@ impl Connection {
         self.ends[side].player.handle_timeout(now);
         self.act(slot, side, now, network);
         self.settle(slot, side, now, network);
+    }
+
+    /// Reads something of every cache line that an exchange needs. Among many connections all of them are in memory, not in a
+    /// cache, and what follows would wait for one after the other; so the waits overlap.
+    fn touch(&self) -> u64 {
+        let end = |end: &End| end.player.touch(&self.script) ^ end.endpoint.touch();
+        self.flow.touch() ^ end(&self.ends.initiator) ^ end(&self.ends.acceptor)
     }
 
     /// Makes sure `side` is woken in time, after something happened to it.

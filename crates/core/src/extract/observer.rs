@@ -174,7 +174,7 @@ impl Observer {
 
     /// Reads something of every cache line of it, so that what follows finds them near: for a batch of packets of
     /// different connections the waits for memory then overlap.
-    pub(super) fn touch(&self) -> u64 {
+    pub fn touch(&self) -> u64 {
         let end = |end: &End| end.coverage.high() ^ end.last_data ^ u64::from(end.packets) ^ u64::from(end.window);
         self.now ^ self.closed_at ^ end(&self.ends[0]) ^ end(&self.ends[1])
     }
