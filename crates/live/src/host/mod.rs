@@ -7,10 +7,12 @@
 //! | `tun`, `packet` | the devices by which packets leave a side and come back |
 //! | `settings` | what the kernel can be told of `[tcp]` |
 //! | `counters` | what the kernel counted |
+//! | `limits` | how much of a run the host can hold, and how busy it is |
 //! | `netlink` | devices, routes, neighbours |
 //! | `sys` | system calls that no library wraps |
 
 pub mod counters;
+pub mod limits;
 pub mod namespace;
 pub mod netlink;
 pub mod packet;
