@@ -19,6 +19,7 @@
 //! | `clock` | the real clock, and one for tests |
 //! | `control` | what the run and its workers tell each other |
 //! | `device` | where packets come out of a kernel, and go back in |
+//! | `emulator` | the path: one thread between two devices |
 //! | `host` | namespaces, devices, kernel settings and counters |
 //! | `lateness` | how late things were |
 //! | `worker` | plays ends of connections over kernel TCP |
@@ -27,6 +28,7 @@ pub mod addresses;
 pub mod clock;
 pub mod control;
 pub mod device;
+pub mod emulator;
 pub mod host;
 pub mod lateness;
 pub mod worker;

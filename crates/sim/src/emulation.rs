@@ -218,6 +218,19 @@ impl<'a, R: Recorder> Emulation<'a, R> {
         if self.delivered.is_empty() { self.network.events.not_before() } else { Some(self.now) }
     }
 
+    /// What a connection is of which no packet ever came.
+    pub fn without_packets(&self, classed: &Classed) -> Closed {
+        let config = self.network.config;
+        let values = config.rules.values(config.seed, &classed.vector);
+        let (flow, rtt) = Flow::of_connection(classed, config, &values);
+        Closed { id: flow.id(), rtt, monitor: None }
+    }
+
+    /// Where results go.
+    pub fn recorder(&mut self) -> &mut R {
+        self.network.recorder
+    }
+
     /// The latest time it was told.
     pub fn now(&self) -> Time {
         self.now

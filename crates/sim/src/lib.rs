@@ -43,7 +43,7 @@ mod summary;
 pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Monitored, Traced, Way};
 pub use connection::limits;
 pub use datagrams::DatagramFlow;
-pub use emulation::Emulation;
+pub use emulation::{Closed, Emulation};
 pub use flight::Handle;
 pub use network::link_bytes;
 pub use run::{Classed, Origin, run};

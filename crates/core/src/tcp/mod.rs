@@ -40,6 +40,7 @@ mod snapshot;
 
 pub use config::{Config, EcnEcho, InitialWindow, Limits, Profile, RtoConfig, Sack};
 pub use endpoint::Endpoint;
+pub use receiver::shift_for;
 pub use segment::{SackBlocks, Segment, Timestamps};
 pub use snapshot::{Phase, Snapshot};
 

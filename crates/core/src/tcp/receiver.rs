@@ -117,7 +117,7 @@ pub(super) struct Receiver {
 }
 
 /// The smallest shift that lets 16 bits reach `window` (RFC 7323 section 2.2 allows at most 14).
-fn shift_for(window: u32) -> u8 {
+pub fn shift_for(window: u32) -> u8 {
     (0..14).find(|&shift| window >> shift <= u32::from(u16::MAX)).unwrap_or(14)
 }
 
