@@ -2,12 +2,19 @@
 
 mod support;
 
+use std::io::{self, BufWriter, Write};
+use std::net::SocketAddrV4;
+use std::os::unix::fs::MetadataExt;
+
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Pattern, Side};
-use flowloom_live::control::{EndReport, Ended, SocketOptions};
+use flowloom_live::addresses::{self, Serial};
+use flowloom_live::clock::Clock;
+use flowloom_live::control::{EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker};
 use flowloom_live::lateness::Lateness;
+use rustix::net::{AddressFamily, SocketType};
 
-use support::{Planned, Sides, at, play, vector};
+use support::{Planned, Sides, Worker, at, finish, orders, play, vector};
 
 const I: Side = Side::Initiator;
 const A: Side = Side::Acceptor;
@@ -94,5 +101,168 @@ fn every_kind_of_connection_is_played_to_its_end() {
         assert_eq!(worker.strangers, 0);
         assert!(Lateness::from(&worker.starts).count() > 100 && worker.cpu_nanos[0] > 0);
         assert!(Lateness::from(&worker.waits).quantile(0.5) < Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_reason() {
+    let Some(sides) = Sides::new() else { return };
+    let own = std::fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
+    let inner = sides.within(LinkSide::Left, || Ok(std::fs::metadata("/proc/thread-self/ns/net")?.ino())).unwrap();
+    assert_ne!(own, inner);
+    let orders = orders(LinkSide::Left, vec![SocketOptions::default()]);
+    let fails = |mut worker: Worker| {
+        let said = match worker.hear() {
+            Some(FromWorker::Failed(said)) => said,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(worker.hear(), None);
+        assert!(worker.thread.join().unwrap().is_err());
+        said
+    };
+    // In the namespace of the host nothing is played, and this one is said to be that.
+    let said = fails(Worker::unready(&sides, Orders { host_namespace: inner, ..orders.clone() }));
+    assert!(said.contains("the network namespace of the host"), "{said}");
+    let unknown = SocketOptions { congestion: Some("no-such".to_owned()), mss: None };
+    let said = fails(Worker::unready(&sides, Orders { classes: vec![unknown], ..orders.clone() }));
+    assert!(said.contains("no congestion control \"no-such\" here"), "{said}");
+
+    let nothing = Planned::new(at(0), vector(Pattern::Sequential, &[], Close::Fin(I)));
+    let wrong = [
+        vec![ToWorker::Begin(Box::new(orders.clone()))],
+        vec![ToWorker::Start(Clock::starting_in(Duration::ZERO)), ToWorker::Begin(Box::new(orders.clone()))],
+        vec![
+            ToWorker::Start(Clock::starting_in(Duration::ZERO)),
+            Planned { class: 1, ..nothing.clone() }.assignment(0, A),
+        ],
+        vec![ToWorker::Start(Clock::starting_in(Duration::ZERO)), nothing.assignment(0, A), nothing.assignment(0, A)],
+        vec![ToWorker::Start(Clock::starting_in(Duration::ZERO)), nothing.assignment(Serial::MAX, I)],
+    ];
+    for messages in wrong {
+        let mut worker = Worker::start(&sides, orders.clone());
+        messages.iter().for_each(|message| worker.tell(message));
+        worker.orders.flush().unwrap();
+        fails(worker);
+    }
+    // Garbage, and a message cut short.
+    for bytes in [&[5, 0, 0, 0, 200, 1, 2, 3, 4][..], &[255; 4], &[100, 0, 0, 0, 3]] {
+        for start in [false, true] {
+            let mut worker = Worker::start(&sides, orders.clone());
+            if start {
+                worker.tell(&ToWorker::Start(Clock::starting_in(Duration::ZERO)));
+            }
+            worker.orders.write_all(bytes).unwrap();
+            let Worker { orders: pipe, reports, thread } = worker;
+            drop(pipe);
+            fails(Worker { orders: BufWriter::new(io::pipe().unwrap().1), reports, thread });
+        }
+    }
+}
+
+#[test]
+fn a_worker_whose_run_is_gone_ends() {
+    let Some(sides) = Sides::new() else { return };
+    for deaf in [false, true] {
+        let mut worker = Worker::start(&sides, orders(LinkSide::Left, vec![SocketOptions::default()]));
+        worker.tell(&ToWorker::Start(Clock::starting_in(Duration::ZERO)));
+        if deaf {
+            // The other way round: nobody hears that this one could not connect.
+            let plan = Planned::new(at(0), vector(Pattern::Sequential, &[], Close::Fin(I)));
+            worker.tell(&plan.assignment(0, I));
+            worker.orders.flush().unwrap();
+            drop(worker.reports);
+            assert!(worker.thread.join().unwrap().is_err());
+            drop(worker.orders);
+        } else {
+            drop(worker.orders);
+            assert!(worker.thread.join().unwrap().is_err());
+        }
+    }
+}
+
+#[test]
+fn what_comes_early_is_held_and_who_is_not_expected_is_a_stranger() {
+    let Some(sides) = Sides::new() else { return };
+    let classes = || vec![SocketOptions::default()];
+    let mut workers = [LinkSide::Left, LinkSide::Right].map(|side| Worker::start(&sides, orders(side, classes())));
+    // The run began a second ago, and everything is late.
+    let clock = Clock::starting_in(Duration::ZERO);
+    clock.sleep_until(at(1_000));
+    workers.iter_mut().for_each(|worker| worker.tell(&ToWorker::Start(clock)));
+    let plan = Planned::new(at(100), vector(Pattern::Sequential, &[(I, 100, 0), (A, 2_000, 0)], Close::Fin(A)));
+    workers[0].tell(&plan.assignment(7, I));
+    workers[0].tell(&ToWorker::NoMore);
+    clock.sleep_until(at(1_300));
+    // From an address that connections have not, and from one whose connection nobody assigns.
+    let port = addresses::port(0, 1);
+    let (initiator, acceptor) = addresses::of_connection(44, LinkSide::Left);
+    for from in [addresses::host(LinkSide::Left), initiator] {
+        sides
+            .within(LinkSide::Left, move || {
+                let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
+                rustix::net::bind(&socket, &SocketAddrV4::new(from, 0))?;
+                Ok(rustix::net::connect(&socket, &SocketAddrV4::new(acceptor, port))?)
+            })
+            .unwrap();
+    }
+    workers[1].tell(&plan.assignment(7, A));
+    workers[1].tell(&ToWorker::NoMore);
+    let played = finish(workers);
+    let ends = Side::BOTH.map(|side| &played.ends[&(7, side)]);
+    check(&plan, ends);
+    assert!(ends[0].started.unwrap() >= at(1_000), "it could not be earlier");
+    assert_eq!(ends[0].epochs[0].intended.as_nanos() / 1_000_000, 100, "and should have been: {:?}", ends[0]);
+    assert!(Lateness::from(&played.workers[0].starts).max() >= Duration::from_millis(900));
+    assert_eq!(played.workers.map(|worker| worker.strangers), [0, 2]);
+}
+
+#[test]
+fn what_is_open_when_the_run_stops_is_cut_without_a_packet() {
+    let Some(sides) = Sides::new() else { return };
+    let mut workers = [LinkSide::Left, LinkSide::Right]
+        .map(|side| Worker::start(&sides, orders(side, vec![SocketOptions::default()])));
+    let clock = Clock::starting_in(Duration::ZERO);
+    workers.iter_mut().for_each(|worker| worker.tell(&ToWorker::Start(clock)));
+    let hour = 3_600_000;
+    let plans = [
+        // Waits for an hour.
+        vector(Pattern::Sequential, &[(I, 100, hour), (A, 2_000, 0)], Close::Fin(A)),
+        // Is left open.
+        vector(Pattern::Sequential, &[(I, 100, 0), (A, 2_000, 0)], Close::NotSeen),
+    ];
+    for (serial, vector) in (0..).zip(plans) {
+        let plan = Planned::new(at(0), vector);
+        workers[0].tell(&plan.assignment(serial, I));
+        workers[1].tell(&plan.assignment(serial, A));
+    }
+    // It is reported as soon as it has exchanged all.
+    workers.iter_mut().for_each(|worker| worker.orders.flush().unwrap());
+    for worker in &mut workers {
+        match worker.hear() {
+            Some(FromWorker::Ends(ends)) => {
+                assert_eq!(
+                    ends.iter().map(|end| (end.serial, &end.ended)).collect::<Vec<_>>(),
+                    [(1, &Ended::Completed)]
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let sent = || {
+        sides.within(LinkSide::Left, || {
+            let all = std::fs::read_to_string("/proc/thread-self/net/dev")?;
+            let wire = all.lines().find_map(|line| line.trim().strip_prefix("wire:")).unwrap();
+            Ok(wire.split_whitespace().map(|number| number.parse::<u64>().unwrap()).collect::<Vec<_>>())
+        })
+    };
+    let packets = |counts: Vec<u64>| (counts[1], counts[9]);
+    let before = packets(sent().unwrap());
+    workers.iter_mut().for_each(|worker| worker.tell(&ToWorker::Stop));
+    let played = finish(workers);
+    assert_eq!(packets(sent().unwrap()), before);
+    assert_eq!(played.ends.len(), 2);
+    for (_, end) in played.ends {
+        assert_eq!((end.serial, &end.ended, end.closed), (0, &Ended::Cut, None));
+        assert!(end.kernel.is_some() && end.established.is_some());
     }
 }

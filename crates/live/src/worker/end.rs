@@ -209,7 +209,8 @@ impl End {
                 return socket.failure().map_or(Ok(()), Err);
             }
             // What came before the reset is received, and then the error.
-            return self.receive(true, turn);
+            self.receive(false, turn)?;
+            return self.socket.as_ref().and_then(Socket::failure).map_or(Ok(()), Err);
         }
         if self.is_connecting {
             if !events.contains(EventFlags::OUT) {
@@ -224,7 +225,7 @@ impl End {
             self.drive(turn)?;
         }
         if events.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP) {
-            self.receive(events.intersects(EventFlags::RDHUP | EventFlags::HUP), turn)?;
+            self.receive(events.contains(EventFlags::RDHUP), turn)?;
         }
         Ok(())
     }
@@ -278,7 +279,8 @@ impl End {
                     self.wrote(turn.now, due, step);
                 }
                 Some(Action::Close) => {
-                    if let Some(socket) = &self.socket {
+                    // Where the peer has closed, the socket is closed now, and that does it.
+                    if let Some(socket) = self.socket.as_ref().filter(|_| !self.is_peer_closed) {
                         socket.shutdown()?;
                     }
                     self.is_shut = true;
@@ -359,30 +361,21 @@ impl End {
         Ok(is_news)
     }
 
-    /// Takes what has come; `to_its_end` if the peer may have closed.
-    fn receive(&mut self, to_its_end: bool, turn: Turn<'_>) -> io::Result<()> {
-        while let Some(socket) = &self.socket {
-            match socket.discard()? {
-                Received::Nothing => break,
-                Received::Bytes(bytes) => {
-                    let came = arrival(socket, turn);
-                    self.received += bytes;
-                    self.last_received = Some(turn.now);
-                    self.take_received(came, turn);
-                    self.drive(turn)?;
-                    if !to_its_end {
-                        // It was all there was, and what comes now is another event.
-                        break;
-                    }
-                }
-                Received::End => {
-                    if !std::mem::replace(&mut self.is_peer_closed, true) {
-                        self.player.handle_peer_closed(turn.now, &self.script);
-                        self.drive(turn)?;
-                    }
-                    break;
-                }
-            }
+    /// Takes what has come; `is_all` if the peer has closed and nothing more will come.
+    fn receive(&mut self, is_all: bool, turn: Turn<'_>) -> io::Result<()> {
+        let Some(socket) = &self.socket else { return Ok(()) };
+        let received = socket.discard()?;
+        if let Received::Bytes(bytes) = received {
+            let came = arrival(socket, turn);
+            self.received += bytes;
+            self.last_received = Some(turn.now);
+            self.take_received(came, turn);
+            self.drive(turn)?;
+        }
+        let is_over = received == Received::End || (is_all && received != Received::Nothing);
+        if is_over && !std::mem::replace(&mut self.is_peer_closed, true) {
+            self.player.handle_peer_closed(turn.now, &self.script);
+            self.drive(turn)?;
         }
         Ok(())
     }

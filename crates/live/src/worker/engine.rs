@@ -10,7 +10,8 @@ use flowloom_core::workload::Side;
 use flowloom_sim::events::EventQueue;
 use nix::libc;
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
+use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::sys::timerfd::{Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -38,6 +39,7 @@ const EXPECT: Duration = Duration::from_secs(150);
 /// Numbers under which events are told that are no end's.
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
+const ALARM: u64 = u64::MAX - 2;
 
 /// A wake-up.
 #[derive(Clone, Copy, Debug)]
@@ -73,11 +75,54 @@ pub enum Finish {
 /// What ends are given to play with.
 struct Surroundings {
     epoll: OwnedFd,
+    /// Rings at times that `epoll` knows too roughly: it counts milliseconds.
+    alarm: TimerFd,
+    /// For when it is set.
+    alarmed: Time,
     clock: Clock,
     pace: Pace,
 }
 
 impl Surroundings {
+    /// Surroundings in which nothing is watched yet.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn new(clock: Clock) -> io::Result<Surroundings> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
+        let alarm = TimerFd::new(nix::sys::timerfd::ClockId::CLOCK_MONOTONIC, flags)?;
+        epoll::add(&epoll, &alarm, EventData::new_u64(ALARM), EventFlags::IN | EventFlags::ET)?;
+        Ok(Surroundings { epoll, alarm, alarmed: Time::ZERO, clock, pace: Pace::default() })
+    }
+
+    /// Sleeps until something has happened or `deadline` has come, and fills in what has happened.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn wait(&mut self, deadline: Option<Time>, events: &mut Vec<Event>) -> io::Result<()> {
+        let now = self.clock.now();
+        let until = self.pace.wait(now, deadline);
+        if until > now && Some(until) == deadline && until != self.alarmed {
+            let time =
+                TimeSpec::from_duration(std::time::Duration::from_nanos(self.clock.until(until).as_nanos().max(1)));
+            self.alarm.set(Expiration::OneShot(time), TimerSetTimeFlags::empty())?;
+            self.alarmed = until;
+        }
+        loop {
+            let left = self.clock.until(until).as_nanos();
+            let timeout = Timespec { tv_sec: (left / 1_000_000_000) as _, tv_nsec: (left % 1_000_000_000) as _ };
+            match epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout)) {
+                // As after a stop.
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => break,
+            }
+        }
+        self.pace.look(self.clock.now(), events.len());
+        Ok(())
+    }
+
     /// The turn of the end in `slot`, now.
     fn turn(&self, slot: u32) -> Turn<'_> {
         let now = self.clock.now();
@@ -128,12 +173,12 @@ impl<'a> Engine<'a> {
         inbox: Inbox,
         outbox: &'a mut Outbox,
     ) -> io::Result<Engine<'a>> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        listener.watch(&epoll, LISTENER)?;
-        epoll::add(&epoll, inbox.bell(), EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
+        let around = Surroundings::new(clock)?;
+        listener.watch(&around.epoll, LISTENER)?;
+        epoll::add(&around.epoll, inbox.bell(), EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
         Ok(Engine {
             orders,
-            around: Surroundings { epoll, clock, pace: Pace::default() },
+            around,
             listener,
             inherited,
             inbox,
@@ -183,29 +228,16 @@ impl<'a> Engine<'a> {
 
     /// Sleeps until there is something to do, and fills in what has happened.
     fn wait(&mut self, now: Time, events: &mut Vec<Event>) -> io::Result<()> {
-        let Surroundings { epoll, clock, pace } = &mut self.around;
         let is_idle = self.ready.is_empty();
-        if let Some(until) = pace.rest(now).filter(|_| is_idle) {
-            clock.sleep_until(until);
+        if let Some(until) = self.around.pace.rest(now).filter(|_| is_idle) {
+            self.around.clock.sleep_until(until);
         }
         let deadline = match (self.rings.not_before(), self.outbox.deadline()) {
             _ if !is_idle => Some(Time::ZERO),
             (Some(ring), Some(report)) => Some(ring.min(report)),
             (one, other) => one.or(other),
         };
-        let until = pace.wait(clock.now(), deadline);
-        loop {
-            let left = clock.until(until).as_nanos();
-            let timeout = Timespec { tv_sec: (left / 1_000_000_000) as _, tv_nsec: (left % 1_000_000_000) as _ };
-            match epoll::wait(&*epoll, spare_capacity(events), Some(&timeout)) {
-                // As after a stop.
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-                Ok(_) => break,
-            }
-        }
-        pace.look(clock.now(), events.len());
-        Ok(())
+        self.around.wait(deadline, events)
     }
 
     fn take_messages(&mut self) -> io::Result<Option<Finish>> {
@@ -301,8 +333,8 @@ impl<'a> Engine<'a> {
         let (token, flags) = (event.data.u64(), event.flags);
         match token {
             LISTENER => return self.accept(),
-            // It has ended the sleep; messages are taken in each round.
-            BELL => {}
+            // These have ended the sleep; messages and times are looked at in each round.
+            BELL | ALARM => {}
             token => {
                 let slot = token as u32;
                 let turn = self.around.turn(slot);

@@ -56,9 +56,10 @@ impl Outbox {
         (!self.batch.is_empty()).then_some(if self.batch.len() >= BATCH { Time::ZERO } else { self.since + PATIENCE })
     }
 
-    /// Sends the batch if it is full or old. Whether there is anyone to send it to.
+    /// Sends the batch if it is full or old. Whether there is anyone to send to.
     pub fn flush(&mut self, now: Time) -> bool {
         match self.deadline() {
+            _ if self.writer.is_finished() => false,
             Some(deadline) if deadline <= now => self.send_batch(),
             _ => true,
         }

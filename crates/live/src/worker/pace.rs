@@ -1,12 +1,16 @@
 //! When a worker looks at its sockets again, and how long what it finds may have been there.
 //!
-//! To be woken for each packet costs more than the packet. So a worker that is kept busy looks once a tick, and between
-//! lets things come together; one that is not is woken by what comes, at once.
+//! To be woken for each packet costs more than the packet. So a worker that is kept busy looks once a tick, and lets things
+//! come together in between; one that is not is woken by what comes, at once.
 
 use flowloom_core::time::{Duration, Time};
 
 /// From one look to the next of a busy worker, at least.
 pub const TICK: Duration = Duration::from_micros(200);
+/// Events that come in a tick when a worker is busy: to look once for each would wake it more often than the ticks do.
+const BUSY: u64 = 2;
+/// How long events are counted to tell.
+const COUNTING: Duration = Duration::from_millis(4);
 /// The longest that a worker sleeps, so that it notices having been stopped.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// What is shorter than this is no hold-up.
@@ -19,6 +23,8 @@ pub struct Pace {
     looked: Time,
     /// When it began to wait for the next look, and until when it would.
     waiting: (Time, Time),
+    /// Events since a time, which is not long ago.
+    counted: (u64, Time),
     is_busy: bool,
     held_up: Option<Time>,
 }
@@ -41,8 +47,13 @@ impl Pace {
         // What came while it waited would have woken it: it was there unseen before the waiting or after it.
         let unseen = self.waiting.0.since(self.looked) + now.since(self.waiting.1);
         self.held_up = (unseen >= HOLD_UP).then_some(self.looked);
-        self.is_busy = events > 0 && now.since(self.looked) < TICK * 2;
         self.looked = now;
+        self.counted.0 += events as u64;
+        let elapsed = now.since(self.counted.1);
+        if elapsed >= COUNTING {
+            self.is_busy = TICK * self.counted.0 >= elapsed * BUSY;
+            self.counted = (0, now);
+        }
     }
 
     /// If what was found in this look, and is seen to now, may have been there for long: since when at most.
@@ -68,15 +79,15 @@ mod tests {
     #[test]
     fn a_busy_worker_looks_once_a_tick() {
         let mut pace = Pace::default();
-        look(&mut pace, 0, 10_000, 1);
-        assert_eq!(pace.rest(at(10_020)), None, "a single event, long after the last");
-        look(&mut pace, 10_020, 10_100, 1);
-        assert_eq!(pace.rest(at(10_150)), Some(at(10_300)), "another one soon after");
-        look(&mut pace, 10_300, 10_310, 3);
-        assert_eq!(pace.rest(at(10_320)), Some(at(10_510)));
-        assert_eq!(pace.rest(at(10_600)), None, "what it did took longer than a tick");
-        look(&mut pace, 10_600, 10_650, 0);
-        assert_eq!(pace.rest(at(10_660)), None, "nothing came");
+        // One event every 150 us is no reason to let them wait for each other.
+        (0..100).for_each(|n| look(&mut pace, n * 150, n * 150 + 100, 1));
+        assert_eq!(pace.rest(at(14_960)), None);
+        // Two of them are.
+        (100..200).for_each(|n| look(&mut pace, n * 150, n * 150 + 100, 2));
+        assert_eq!(pace.rest(at(29_960)), Some(at(30_150)));
+        assert_eq!(pace.rest(at(30_200)), None, "what it did took longer than a tick");
+        look(&mut pace, 30_200, 36_000, 1);
+        assert_eq!(pace.rest(at(36_010)), None, "no longer");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::thread::{self, JoinHandle};
@@ -85,7 +85,7 @@ impl Sides {
 
 /// A worker that is a thread.
 pub struct Worker {
-    pub orders: io::PipeWriter,
+    pub orders: BufWriter<io::PipeWriter>,
     pub reports: io::PipeReader,
     pub thread: JoinHandle<io::Result<()>>,
 }
@@ -104,13 +104,16 @@ impl Worker {
         let (from, output) = io::pipe().unwrap();
         let namespace = sides.0[orders.side as usize].try_clone().unwrap();
         let thread = thread::spawn(move || worker::run(namespace, input, output));
-        let mut worker = Worker { orders: to, reports: from, thread };
+        let mut worker = Worker { orders: BufWriter::new(to), reports: from, thread };
         worker.tell(&ToWorker::Begin(Box::new(orders)));
         worker
     }
 
     pub fn tell(&mut self, message: &ToWorker) {
         control::send(&mut self.orders, message).unwrap();
+        if !matches!(message, ToWorker::Assign(_)) {
+            self.orders.flush().unwrap();
+        }
     }
 
     pub fn hear(&mut self) -> Option<FromWorker> {
