@@ -276,7 +276,8 @@ impl<'a, D: Device> Path<'a, D> {
 
     /// Closes what has been over for long enough, and hands on what was recorded.
     fn tidy(&mut self, now: Time) -> Result<(), PathError> {
-        while let Some((_, serial)) = self.closing.pop_front_if(|closing| closing.0 <= now) {
+        while let Some(&(_, serial)) = self.closing.front().filter(|closing| closing.0 <= now) {
+            self.closing.pop_front();
             let Some(place) = self.flows.place_of(serial) else { continue };
             let is_busy =
                 self.flows.get_mut(place).and_then(|flow| flow.slot()).is_some_and(|slot| self.emulation.is_busy(slot));
