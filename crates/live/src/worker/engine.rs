@@ -63,6 +63,19 @@ enum Slot {
     LeftOpen(Socket),
 }
 
+impl Slot {
+    /// Takes the end out of it, if there is one.
+    fn take_end(&mut self) -> Option<Box<End>> {
+        match std::mem::replace(self, Slot::Vacant) {
+            Slot::End(end) => Some(end),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+}
+
 /// Why the loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
@@ -448,7 +461,7 @@ impl<'a> Engine<'a> {
 
     /// Reports the end in `slot`, and gives up its socket unless its vector leaves it open.
     fn finish(&mut self, slot: u32, outcome: Option<Outcome>) {
-        let Slot::End(end) = std::mem::replace(&mut self.slots[slot as usize], Slot::Vacant) else { return };
+        let Some(end) = self.slots[slot as usize].take_end() else { return };
         let (serial, ..) = end.identity();
         if end.is_expecting() {
             self.expected.remove(&serial);
@@ -469,7 +482,7 @@ impl<'a> Engine<'a> {
     /// Reports what is not over.
     fn cut(&mut self) {
         for slot in 0..self.slots.len() {
-            if let Slot::End(end) = std::mem::replace(&mut self.slots[slot], Slot::Vacant) {
+            if let Some(end) = self.slots[slot].take_end() {
                 let (report, socket) = end.finish(None);
                 self.report(report);
                 socket.into_iter().for_each(Socket::vanish);

@@ -17,7 +17,7 @@ pub struct Lost {
     base: Duration,
     /// By what was sent last.
     sent: Duration,
-    /// When that was written.
+    /// When that was: what the peer answers cannot have come before.
     written: Time,
     /// As it was reported last.
     reported: Duration,
@@ -27,11 +27,12 @@ impl Lost {
     /// It asked for its connection, which it should have done at `at`.
     pub fn connected(&mut self, now: Time, at: Time) {
         self.sent = now.since(at);
+        self.written = now;
     }
 
     /// The connection came to be at `came` and the program took note of it.
     pub fn established(&mut self, now: Time, came: Time) {
-        self.base = self.sent + now.since(came);
+        self.base = self.sent + now.since(came.max(self.written));
     }
 
     /// It writes an ADU that was due at `due`. Gives the time at which it should have done so: as late as it is, less all
@@ -52,7 +53,7 @@ impl Lost {
 
     /// The last byte of the peer's ADU came at `came` and the program took note of it.
     pub fn received(&mut self, now: Time, came: Time) {
-        self.base = self.sent + now.since(came);
+        self.base = self.sent + now.since(came.max(self.written));
     }
 
     /// What was lost by what it sent last, if that is so much more or less than what this gave before that it matters.
@@ -221,6 +222,17 @@ mod tests {
             let handshake = millis(10);
             assert!(epochs.iter().zip(0..).all(|(epoch, n)| epoch.intended == at(n * 5) + handshake));
         }
+    }
+
+    #[test]
+    fn no_more_is_lost_than_the_time_since_it_spoke() {
+        let mut lost = Lost::default();
+        lost.connected(at(15), at(10));
+        // The kernel knows the time of an arrival to a few milliseconds, and said 12.
+        lost.established(at(20), at(12));
+        assert_eq!(lost.wrote(at(20), at(20)), at(10));
+        lost.received(at(30), at(18));
+        assert_eq!(lost.wrote(at(30), at(30)), at(10));
     }
 
     #[test]
