@@ -88,7 +88,10 @@ Examples:
   flowloom report runs/a runs/b -o both.html")]
     Report(Report),
     /// Say what this host can do
-    #[command(after_help = "Example:\n  flowloom doctor")]
+    #[command(after_help = "\
+Examples:
+  flowloom doctor
+  flowloom doctor --clean --runs runs")]
     Doctor(Doctor),
     /// Play ends of connections for a live run, which starts this and talks to it over standard input and output
     #[command(hide = true)]
@@ -519,6 +522,12 @@ pub struct Doctor {
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,
+    /// End worker processes that lost their run, and say what was done
+    #[arg(long)]
+    pub clean: bool,
+    /// With --clean: remove the folders in this one that runs left unfinished
+    #[arg(long, value_name = "FOLDER", requires = "clean")]
+    pub runs: Option<PathBuf>,
 }
 
 #[cfg(test)]

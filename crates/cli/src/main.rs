@@ -33,8 +33,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // A worker leaves interrupts to its run.
-    if !matches!(cli.command, Command::LiveWorker(_)) {
+    // A worker leaves interrupts to its run; a user namespace, which the doctor may need, wants a process of one thread.
+    if !matches!(cli.command, Command::LiveWorker(_) | Command::Doctor(_)) {
         interrupt::listen();
     }
     let manner = |form| Manner { quiet: cli.quiet, verbose: cli.verbose, form };

@@ -1,5 +1,9 @@
 //! `flowloom doctor`: one line per capability, what it means for a run, and what to do about it.
 
+mod clean;
+mod live;
+
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde::Serialize;
@@ -22,14 +26,18 @@ struct Capability {
     name: &'static str,
     state: State,
     found: String,
-    means: &'static str,
+    means: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    remedy: Option<&'static str>,
+    remedy: Option<Cow<'static, str>>,
 }
 
 /// Runs the command.
 pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Failure> {
-    let capabilities = [cores(), memory(), disk(), output_folder(), browser(), capturing()];
+    if args.clean {
+        return clean::run(args, quiet);
+    }
+    let mut capabilities = vec![cores(), memory(), disk(), output_folder(), browser(), capturing()];
+    capabilities.extend(live::capabilities());
     if args.json {
         return output::json(&serde_json::json!({ "capabilities": capabilities })).map(|()| Exit::Done);
     }
@@ -43,9 +51,9 @@ pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Failure> {
             State::Limited => "limited",
             State::Missing => "missing",
         };
-        text.push_str(&format!("{state:<8} {name:<10} {found}: {means}\n"));
+        text.push_str(&format!("{state:<8} {name:<11} {found}: {means}\n"));
         if let Some(remedy) = remedy {
-            text.push_str(&format!("{:19} remedy: {remedy}\n", ""));
+            text.push_str(&format!("{:20} remedy: {remedy}\n", ""));
         }
     }
     output::text(&text).map(|()| Exit::Done)
@@ -58,7 +66,7 @@ fn cores() -> Capability {
         name: "processor",
         state: State::Ok,
         found,
-        means: "one run uses one core, several seeds use all",
+        means: "one run uses one core, several seeds use all; a live run uses two at least".into(),
         remedy: None,
     }
 }
@@ -80,7 +88,7 @@ fn memory() -> Capability {
             (if short { State::Limited } else { State::Ok }, format!("{gigabytes:.1} GB available"), remedy)
         }
     };
-    Capability { name: "memory", state, found, means: MEANS, remedy }
+    Capability { name: "memory", state, found, means: MEANS.into(), remedy: remedy.map(Cow::from) }
 }
 
 fn disk() -> Capability {
@@ -98,8 +106,8 @@ fn disk() -> Capability {
         name: "disk",
         state,
         found,
-        means: "a run folder needs about 100 bytes per replayed packet at most",
-        remedy,
+        means: "a run folder needs about 100 bytes per replayed packet at most".into(),
+        remedy: remedy.map(Cow::from),
     }
 }
 
@@ -109,8 +117,8 @@ fn output_folder() -> Capability {
         name: "output",
         state: if writable { State::Ok } else { State::Missing },
         found: if writable { "this folder can be written" } else { "this folder cannot be written" }.to_owned(),
-        means: "runs go to ./runs unless -o says otherwise",
-        remedy: (!writable).then_some("change the folder, or give -o"),
+        means: "runs go to ./runs unless -o says otherwise".into(),
+        remedy: (!writable).then_some("change the folder, or give -o".into()),
     }
 }
 
@@ -120,7 +128,7 @@ fn browser() -> Capability {
         name: "browser",
         state: if found.is_some() { State::Ok } else { State::Limited },
         found: found.unwrap_or("none here").to_owned(),
-        means: "a report is one file that any browser opens, here or on another machine",
+        means: "a report is one file that any browser opens, here or on another machine".into(),
         remedy: None,
     }
 }
@@ -131,8 +139,8 @@ fn capturing() -> Capability {
         name: "capturing",
         state: if found.is_some() { State::Ok } else { State::Missing },
         found: found.unwrap_or("no tcpdump or dumpcap").to_owned(),
-        means: "`tcpdump -s 96 -w FILE tcp` makes captures that Flowloom reads",
-        remedy: found.is_none().then_some("apt-get install tcpdump, or bring captures from elsewhere"),
+        means: "`tcpdump -s 96 -w FILE tcp` makes captures that Flowloom reads".into(),
+        remedy: found.is_none().then_some("apt-get install tcpdump, or bring captures from elsewhere".into()),
     }
 }
 

@@ -414,7 +414,30 @@ fn doctor_says_what_this_host_can_do() {
         "{}",
         said.out
     );
-    assert!(bench.json(&["doctor", "--json"])["capabilities"].as_array().unwrap().len() >= 5);
+    let capabilities = bench.json(&["doctor", "--json"]);
+    let names: Vec<_> = capabilities["capabilities"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    for name in ["memory", "namespaces", "testbed", "congestion", "descriptors", "wake-ups", "clock", "load"] {
+        assert!(names.iter().any(|known| *known == name), "{name}: {names:?}");
+    }
+}
+
+#[test]
+fn doctor_cleans_what_no_run_uses_and_says_so() {
+    let bench = Bench::new();
+    let nothing = bench.flowloom(&["doctor", "--clean"]);
+    assert!(nothing.succeeded().out.contains("nothing to end"), "{}", nothing.out);
+    for folder in ["runs/a.partial-Ab3xYz", "runs/b"] {
+        std::fs::create_dir_all(bench.path(folder)).unwrap();
+    }
+    bench.file("runs/a.partial-Ab3xYz/connections.parquet", b"unfinished");
+    bench.file("runs/b/run.json", b"{}");
+    let cleaned = bench.json(&["doctor", "--clean", "--runs", "runs", "--json"]);
+    assert_eq!(cleaned["removed_folders"], serde_json::json!(["runs/a.partial-Ab3xYz"]));
+    let again = bench.flowloom(&["doctor", "--clean", "--runs", "runs"]);
+    assert!(again.succeeded().out.contains("no unfinished run folder in runs"), "{}", again.out);
+    assert!(bench.path("runs/b/run.json").exists());
+    bench.flowloom(&["doctor", "--clean", "--runs", "none"]).failed(1, &["cannot read none"]);
+    bench.flowloom(&["doctor", "--runs", "runs"]).failed(2, &["--clean"]);
 }
 
 #[test]

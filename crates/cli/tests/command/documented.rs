@@ -109,6 +109,7 @@ fn every_field_is_documented() {
     check("compare", &with_original);
     check("compare", &bench.json(&["compare", "a", "b", "--json"]));
     check("doctor", &bench.json(&["doctor", "--json"]));
+    check("doctor --clean", &bench.json(&["doctor", "--clean", "--runs", ".", "--json"]));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! | `counters` | what the kernel counted |
 //! | `limits` | how much of a run the host can hold, and how busy it is |
 //! | `netlink` | devices, routes, neighbours |
+//! | `strays` | worker processes whose run is gone |
 //! | `sys` | system calls that no library wraps |
 
 pub mod counters;
@@ -17,6 +18,7 @@ pub mod namespace;
 pub mod netlink;
 pub mod packet;
 pub mod settings;
+pub mod strays;
 pub mod sys;
 pub mod testbed;
 pub mod tun;

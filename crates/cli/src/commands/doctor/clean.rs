@@ -1,0 +1,152 @@
+//! `flowloom doctor --clean`: what runs left behind that were killed.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use flowloom_live::host::strays::strays;
+use serde::Serialize;
+
+use crate::args;
+use crate::failure::{Exit, Failure};
+use crate::output;
+
+/// The subcommand of worker processes.
+const WORKER: &str = "live-worker";
+
+/// Letters and digits after the word that marks names of unfinished files and folders.
+const MARK: &str = ".partial-";
+const MARK_LETTERS: usize = 6;
+
+/// What was done.
+#[derive(Debug, Default, Serialize)]
+struct Cleaned {
+    /// Worker processes that were ended.
+    ended_processes: Vec<u32>,
+    /// Folders that were removed.
+    removed_folders: Vec<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Failure> {
+    let mut cleaned = Cleaned::default();
+    let found = strays(WORKER).map_err(|error| Failure::new(format!("cannot look for processes: {error}")))?;
+    for stray in found {
+        stray.end().map_err(|error| {
+            Failure::new(format!("cannot end process {}: {error}", stray.process))
+                .hint("run this as its user, or as root")
+        })?;
+        cleaned.ended_processes.push(stray.process);
+    }
+    if let Some(folder) = &args.runs {
+        let name = folder.display();
+        for partial in unfinished(folder).map_err(|error| Failure::new(format!("cannot read {name}: {error}")))? {
+            let removed = fs::remove_dir_all(&partial);
+            removed.map_err(|error| Failure::new(format!("cannot remove {}: {error}", partial.display())))?;
+            cleaned.removed_folders.push(partial);
+        }
+    }
+    if args.json {
+        return output::json(&cleaned).map(|()| Exit::Done);
+    }
+    if quiet {
+        return Ok(Exit::Done);
+    }
+    output::text(&cleaned.text(args.runs.as_deref())).map(|()| Exit::Done)
+}
+
+impl Cleaned {
+    fn text(&self, folder: Option<&Path>) -> String {
+        let mut text = String::new();
+        for process in &self.ended_processes {
+            text.push_str(&format!("ended worker process {process}, whose run is gone\n"));
+        }
+        for folder in &self.removed_folders {
+            text.push_str(&format!("removed {}, which no process writes to\n", folder.display()));
+        }
+        if self.ended_processes.is_empty() {
+            text.push_str("no worker process has lost its run: nothing to end\n");
+        }
+        match folder {
+            Some(folder) if self.removed_folders.is_empty() => {
+                text.push_str(&format!("no unfinished run folder in {}: nothing to remove\n", folder.display()));
+            }
+            _ => {}
+        }
+        text.push_str("networks of live runs have no names, and are gone with their processes\n");
+        text
+    }
+}
+
+/// The folders of runs in `folder` that never were finished, and that no process has a file open in.
+fn unfinished(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() && is_unfinished(&entry.file_name().to_string_lossy()) {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    let open = open_files();
+    // Processes have absolute paths.
+    let in_use = |path: &PathBuf| fs::canonicalize(path).map(|path| open.iter().any(|file| file.starts_with(&path)));
+    let mut unused = Vec::new();
+    for path in found {
+        if !in_use(&path)? {
+            unused.push(path);
+        }
+    }
+    Ok(unused)
+}
+
+fn is_unfinished(name: &str) -> bool {
+    name.rsplit_once(MARK).is_some_and(|(name, letters)| {
+        !name.is_empty() && letters.len() == MARK_LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+/// The files that processes have open, and the folders they are in, as far as we may look.
+fn open_files() -> Vec<PathBuf> {
+    let mut open = Vec::new();
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let descriptors = fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
+        open.extend(descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok()));
+        open.extend(fs::read_link(process.path().join("cwd")));
+    }
+    open
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn only_names_of_unfinished_runs_are_taken() {
+        for (name, taken) in [
+            ("a.partial-Ab3xYz", true),
+            ("runs.2026.partial-000000", true),
+            ("a.partial-short", false),
+            ("a.partial-toolong", false),
+            (".partial-Ab3xYz", false),
+            ("a.partial-Ab3x/z", false),
+            ("a", false),
+        ] {
+            assert_eq!(is_unfinished(name), taken, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_goes_on_keeps_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let [dead, alive, done] = ["a.partial-000000", "b.partial-000000", "c"].map(|name| folder.path().join(name));
+        for path in [&dead, &alive, &done] {
+            fs::create_dir(path).unwrap();
+        }
+        let open = File::create(alive.join("connections.parquet")).unwrap();
+        assert_eq!(unfinished(folder.path()).unwrap(), std::slice::from_ref(&dead));
+        drop(open);
+        assert_eq!(unfinished(folder.path()).unwrap(), [dead, alive]);
+    }
+}
