@@ -426,6 +426,8 @@ pub enum Driver {
     /// The packet simulator
     #[default]
     Sim,
+    /// The kernel's TCP, in network namespaces on this host, in real time
+    Live,
 }
 
 /// What the event queue is made of: the second is there to check the first.

@@ -14,6 +14,7 @@ use flowloom_core::units::{ParseQuantityError, Rate};
 use flowloom_sim::Config;
 
 use crate::failure::{Failure, nearest};
+use crate::live::Live;
 
 // Named, because the fuzz targets borrow this file from another folder.
 #[path = "experiment/drawn.rs"]
@@ -75,7 +76,7 @@ impl<T> Serialize for Quantity<T> {
 
 impl<T: FromStr<Err = ParseQuantityError>> Quantity<T> {
     /// A default written in this file; it parses, or the tests fail.
-    fn of(text: impl Display) -> Quantity<T> {
+    pub(crate) fn of(text: impl Display) -> Quantity<T> {
         text.to_string().parse().unwrap_or_else(|error| unreachable!("default: {error}"))
     }
 }
@@ -144,6 +145,9 @@ pub struct Experiment {
     pub measure: Measure,
     /// Repeated how.
     pub run: Run,
+    /// How it is run with the kernel's TCP.
+    #[serde(skip_serializing_if = "Live::is_default")]
+    pub live: Live,
 }
 
 /// `[workload]`
@@ -461,6 +465,7 @@ impl Experiment {
                 return Err(format!("{key} of {value} is too long (at most {most})"));
             }
         }
+        self.live.check()?;
         if self.measure.duration.as_ref().is_some_and(|duration| duration.value.is_zero()) {
             return Err("measure.duration must be above zero".to_owned());
         }

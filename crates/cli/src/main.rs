@@ -11,6 +11,7 @@ mod ingest;
 mod ingested;
 mod input;
 mod interrupt;
+mod live;
 mod load;
 mod output;
 mod pipeline;

@@ -13,7 +13,7 @@ use flowloom_core::record::{
     WindowRecord,
 };
 use flowloom_core::workload::ConnectionVector;
-use flowloom_sim::{RunError, Summary};
+use flowloom_sim::RunError;
 use flowloom_store::workload::WorkloadError;
 
 use crate::failure::Failure;
@@ -21,9 +21,6 @@ use crate::recording::Unrecorded;
 
 /// A vector, or why there are no more.
 pub type Read = Result<ConnectionVector, WorkloadError>;
-
-/// What a simulation came to.
-pub type Simulated = Result<Summary, RunError<WorkloadError, Unrecorded>>;
 
 /// A batch of vectors is full at so many ADUs; a vector alone may have more.
 const READ_WEIGHT: usize = 4_096;
@@ -38,11 +35,11 @@ const WAITING: usize = 3;
 ///
 /// # Errors
 /// The simulation's; or the recorder's, which is why a simulation stopped that could record no more.
-pub fn run(
+pub fn run<T, E: From<RunError<WorkloadError, Unrecorded>>>(
     vectors: impl Iterator<Item = Read> + Send,
     recorder: &mut (impl Recorder<Error = Unrecorded> + Send),
-    simulate: impl FnOnce(&mut dyn Iterator<Item = Read>, &mut dyn Recorder<Error = Unrecorded>) -> Simulated,
-) -> Simulated {
+    simulate: impl FnOnce(&mut dyn Iterator<Item = Read>, &mut dyn Recorder<Error = Unrecorded>) -> Result<T, E>,
+) -> Result<T, E> {
     let wants_packets = recorder.wants_packets();
     std::thread::scope(|scope| {
         let (read, batches) = sync_channel(WAITING);
@@ -250,7 +247,11 @@ mod tests {
     use flowloom_core::time::Time;
     use flowloom_core::workload::LinkSide;
 
+    use flowloom_sim::Summary;
+
     use super::*;
+
+    type Simulated = Result<Summary, RunError<WorkloadError, Unrecorded>>;
 
     /// Keeps samples until there are so many.
     struct Kept {
@@ -328,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_simulation_that_wants_no_more_ends_the_reader() {
-        let simulated = run(vectors(), &mut kept(usize::MAX), |vectors, _| {
+        let simulated: Simulated = run(vectors(), &mut kept(usize::MAX), |vectors, _| {
             assert!(vectors.take(5_000).all(|vector| vector.is_ok()));
             Ok(Summary::default())
         });

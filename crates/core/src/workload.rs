@@ -50,6 +50,14 @@ impl LinkSide {
             LinkSide::Right => LinkSide::Left,
         }
     }
+
+    /// Its name.
+    pub const fn word(self) -> &'static str {
+        match self {
+            LinkSide::Left => "left",
+            LinkSide::Right => "right",
+        }
+    }
 }
 
 /// One value per side of a connection.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, SourceRecord};
 use flowloom_core::time::Time;
 use flowloom_core::workload::{Close, ConnectionVector, PerSide, Side};
-use flowloom_sim::{Classed, Closed, Origin};
+use flowloom_sim::emulation::Closed;
+use flowloom_sim::{Classed, Origin};
 
 use crate::addresses::Serial;
 use crate::control::{EndReport, Ended, settle_intended};
@@ -67,9 +68,11 @@ impl Collector {
     /// Those of which an end is missing that one of `is_of_lost` would have reported.
     pub fn missing(&self, is_of_lost: impl Fn(Serial, &ConnectionVector, Side) -> bool) -> Vec<(Serial, Side)> {
         let ends = self.open.iter().flat_map(|(serial, open)| Side::BOTH.map(|side| (*serial, open, side)));
-        ends.filter(|(serial, open, side)| open.ends[*side].is_none() && is_of_lost(*serial, &open.classed.vector, *side))
-            .map(|(serial, _, side)| (serial, side))
-            .collect()
+        ends.filter(|(serial, open, side)| {
+            open.ends[*side].is_none() && is_of_lost(*serial, &open.classed.vector, *side)
+        })
+        .map(|(serial, _, side)| (serial, side))
+        .collect()
     }
 
     /// Connections whose SYN was sent.
@@ -85,7 +88,7 @@ impl Collector {
     /// The emulator has closed a connection: all that is known of it. Ends that said nothing were cut.
     pub fn closed(&mut self, serial: Serial, Closed { rtt, monitor, .. }: Closed) -> Option<Over> {
         let Open { classed, at, ends } = self.open.remove(&serial)?;
-        let cut = |side| EndReport::cut(serial, side);
+        let cut = |side| EndReport::without(serial, side, Ended::Cut);
         let PerSide { initiator, acceptor } = ends;
         let mut initiator = initiator.unwrap_or_else(|| cut(Side::Initiator));
         let acceptor = acceptor.unwrap_or_else(|| cut(Side::Acceptor));

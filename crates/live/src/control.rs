@@ -122,6 +122,27 @@ pub struct EndReport {
     pub kernel: Option<KernelFacts>,
 }
 
+impl EndReport {
+    /// Of an end that nothing came of.
+    pub fn without(serial: Serial, side: Side, ended: Ended) -> EndReport {
+        EndReport {
+            serial,
+            side,
+            started: None,
+            established: None,
+            first_sent: None,
+            last_received: None,
+            closed: None,
+            received_bytes: 0,
+            sent_bytes: 0,
+            ended,
+            epochs: Vec::new(),
+            late: Vec::new(),
+            kernel: None,
+        }
+    }
+}
+
 /// How an end of a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {

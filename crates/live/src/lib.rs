@@ -15,14 +15,17 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `run` | a run, from the first SYN to the last packet |
+//! | `plan` | what a run will need |
+//! | `workers`, `worker` | the processes that play ends of connections; one of them |
+//! | `emulator` | the thread that owns the path |
+//! | `collector` | what the ends and the emulator say of a connection, put together |
+//! | `host` | namespaces, devices, kernel settings and counters |
 //! | `addresses` | which addresses a connection has |
-//! | `clock` | the real clock, and one for tests |
+//! | `clock` | the real clock |
 //! | `control` | what the run and its workers tell each other |
 //! | `device` | where packets come out of a kernel, and go back in |
-//! | `emulator` | the path: one thread between two devices |
-//! | `host` | namespaces, devices, kernel settings and counters |
 //! | `lateness` | how late things were |
-//! | `worker` | plays ends of connections over kernel TCP |
 
 pub mod addresses;
 pub mod clock;
@@ -31,4 +34,12 @@ pub mod device;
 pub mod emulator;
 pub mod host;
 pub mod lateness;
+pub mod plan;
 pub mod worker;
+
+mod collector;
+mod run;
+mod workers;
+
+pub use run::{LiveError, Observed, Options, run};
+pub use workers::Program;

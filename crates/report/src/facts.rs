@@ -91,6 +91,8 @@ pub struct LiveFacts {
     pub packets: u64,
     /// Settings of the kernel that replays depend on.
     pub settings: BTreeMap<String, String>,
+    /// What of the experiment the kernel decides by itself, in words.
+    pub notes: Vec<String>,
     /// What went wrong, in words: a worker that was killed.
     pub problems: Vec<String>,
 }

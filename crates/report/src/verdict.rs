@@ -236,6 +236,11 @@ pub enum Warning {
         /// Of all.
         share: f64,
     },
+    /// Something is as the kernel of a live run has it.
+    Kernel {
+        /// In words.
+        text: String,
+    },
     /// Said by what made the run.
     Other {
         /// In words.
@@ -276,6 +281,8 @@ pub fn warnings(run: &Run, gates: &[Gate]) -> Vec<Warning> {
     if let Some(thirds) = uneven_thirds(run) {
         warnings.push(Warning::NotStationary { thirds });
     }
+    let notes = run.facts.live.iter().flat_map(|live| &live.notes);
+    warnings.extend(notes.map(|text| Warning::Kernel { text: text.clone() }));
     warnings.extend(run.facts.warnings.iter().map(|text| Warning::Other { text: text.clone() }));
     warnings
 }
@@ -326,13 +333,13 @@ impl Warning {
                 "{connections} connections ({}) were not closed in both worlds; their durations are not compared",
                 percent(share)
             ),
-            Warning::Other { text } => text.clone(),
+            Warning::Kernel { text } | Warning::Other { text } => text.clone(),
         }
     }
 
     /// Whether it is only good to know: the report says it, the terminal does not.
     pub fn is_note(&self) -> bool {
-        matches!(self, Warning::NotStationary { .. })
+        matches!(self, Warning::NotStationary { .. } | Warning::Kernel { .. })
     }
 
     /// What to do about it, where something can be done.
@@ -350,7 +357,7 @@ impl Warning {
                 Some("compare windows of steady load (measure.window) before quoting a load")
             }
             Warning::CloseNotSeen { .. } => Some("use a longer capture"),
-            Warning::LossInOriginal { .. } | Warning::Other { .. } => None,
+            Warning::LossInOriginal { .. } | Warning::Kernel { .. } | Warning::Other { .. } => None,
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct ConnectionCounts {
 
 impl ConnectionCounts {
     /// Counts one that ended.
-    pub(crate) fn add(&mut self, outcome: Outcome) {
+    pub fn add(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Completed => self.completed += 1,
             Outcome::Reset => self.reset += 1,
@@ -79,7 +79,7 @@ pub struct ClassCounts {
 
 impl ClassCounts {
     /// Counts a flow of a source that ended.
-    pub(crate) fn add(&mut self, record: &SourceRecord) {
+    pub fn add(&mut self, record: &SourceRecord) {
         self.flows.add(record.outcome);
         self.to_acceptors_bytes += record.received_bytes;
         self.retransmissions += record.retransmissions.unwrap_or(0);
@@ -89,7 +89,7 @@ impl ClassCounts {
     }
 
     /// Counts a connection that ended.
-    pub(crate) fn add_connection(&mut self, record: &ConnectionRecord) {
+    pub fn add_connection(&mut self, record: &ConnectionRecord) {
         let [to_acceptor, to_initiator] = record.delivered_bytes;
         self.flows.add(record.outcome);
         self.to_acceptors_bytes += to_acceptor;

@@ -12,6 +12,7 @@ use flowloom_core::path::Trace;
 use flowloom_core::record::{Recorder, Series};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
+use flowloom_live::{Observed, Options};
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::text::{counted, thousands};
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
@@ -30,6 +31,7 @@ use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
 use crate::interrupt;
+use crate::live;
 use crate::load;
 use crate::output::Manner;
 use crate::pipeline::{self, Read};
@@ -99,7 +101,8 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
     }
     let config = config(&plan.experiment, &shape, &senders, &source.facts, plan.traces.clone());
     let config = Config { events, ..config.map_err(|failure| located(failure, plan.file.as_deref()))? };
-    let job = Job { plan: &plan, args, source: &source, shape: &shape, senders: &senders, config };
+    let live = (args.on == args::Driver::Live).then(|| plan.experiment.live.options()).transpose()?;
+    let job = Job { plan: &plan, args, source: &source, shape: &shape, senders: &senders, config, live };
     let exit = match seeds[..] {
         [seed] => job.single(seed, manner)?,
         _ => job.several(manner)?,
@@ -304,6 +307,8 @@ struct Job<'a> {
     shape: &'a Shape,
     senders: &'a Senders<'a>,
     config: Config,
+    /// Of live runs.
+    live: Option<Options>,
 }
 
 impl Job<'_> {
@@ -324,7 +329,8 @@ impl Job<'_> {
     fn several(&self, manner: Manner) -> Result<Exit, Failure> {
         RunIndex::prepare(&self.plan.target, self.args.force).map_err(Failure::new)?;
         let seeds = &self.plan.experiment.run.seeds;
-        let side_by_side = self.jobs().min(seeds.len());
+        // Live runs share the host with none.
+        let side_by_side = if self.args.on == args::Driver::Live { 1 } else { self.jobs().min(seeds.len()) };
         let beside = self.jobs() > side_by_side;
         let progress = self.progress(seeds.len() as u64, manner);
         let next = AtomicUsize::new(0);
@@ -363,7 +369,8 @@ impl Job<'_> {
     }
 
     fn progress(&self, runs: u64, manner: Manner) -> Progress {
-        Progress::simulated("simulating", millis(self.config.window) * runs, manner)
+        let step = if self.live.is_some() { "running live" } else { "simulating" };
+        Progress::simulated(step, millis(self.config.window) * runs, manner)
     }
 
     /// One run, from the workload file to a complete run folder with its report; `beside` other threads that read and
@@ -412,20 +419,28 @@ impl Job<'_> {
             });
             let class = |placed: Placed| Classed { class: self.senders.class(seed, &placed.vector), ..placed.into() };
             let together = Together::new(vectors.map(|placed| placed.map(class)), flows.connections);
-            flowloom_sim::run(together, &config, &mut recorder, |at: SimProgress| {
+            let progress = |at: SimProgress| {
                 let now = millis(at.now.since(Time::ZERO).min(config.window));
                 progress.advance(now - reached);
                 reached = now;
                 if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            })
+            };
+            match &self.live {
+                None => Ok((flowloom_sim::run(together, &config, &mut recorder, progress)?, None)),
+                Some(options) => flowloom_live::run(together, &config, options, &mut recorder, progress)
+                    .map(|(summary, observed)| (summary, Some(observed))),
+            }
         };
-        let summary = match beside {
+        let (summary, observed) = match beside {
             true => pipeline::run(reader, &mut recorder, simulate),
             false => simulate(&mut reader, &mut recorder),
         }
-        .map_err(stopped)?;
+        .map_err(live::failure)?;
         let mut writer = recorder.finish()?;
-        let facts = self.facts(seed, &config, &summary, totals_only);
+        if let Some(observed) = &observed {
+            live::lateness(observed).try_for_each(|row| writer.lateness(row)).map_err(Failure::new)?;
+        }
+        let facts = self.facts(seed, &config, &summary, observed.as_ref(), totals_only);
         let host = host(stopwatch);
         // The tables are closed before the answer is: it is computed from what a reader will find.
         let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Failure::new)?;
@@ -447,7 +462,14 @@ impl Job<'_> {
     }
 
     /// What run.json says beside the measurements. Inputs, options and seed decide it, nothing else (methods M.11).
-    fn facts(&self, seed: u64, config: &Config, summary: &Summary, totals_only: u64) -> Facts {
+    fn facts(
+        &self,
+        seed: u64,
+        config: &Config,
+        summary: &Summary,
+        observed: Option<&Observed>,
+        totals_only: u64,
+    ) -> Facts {
         let Job { plan, source, .. } = self;
         let capture = &source.facts.capture;
         let experiment = Experiment { run: experiment::Run { seeds: vec![seed] }, ..plan.experiment.clone() };
@@ -464,7 +486,7 @@ impl Job<'_> {
         Facts {
             title: experiment.title.clone().unwrap_or_default(),
             source: source.name.clone(),
-            driver: "sim".to_owned(),
+            driver: if observed.is_some() { "live" } else { "sim" }.to_owned(),
             model: if source.path.is_some() { self.model() } else { String::new() },
             network: format!(
                 "{}, {}, {} propagation, {}{}",
@@ -480,7 +502,11 @@ impl Job<'_> {
             command: self.command(seed),
             provenance,
             interrupted: summary.interrupted || source.interrupted,
-            warnings: capture.warnings.iter().cloned().chain(assumed(totals_only)).chain(self.left_out()).collect(),
+            warnings: (capture.warnings.iter().cloned())
+                .chain(assumed(totals_only))
+                .chain(self.left_out())
+                .chain(observed.iter().flat_map(|observed| observed.warnings.iter().cloned()))
+                .collect(),
             original: self.source.path.as_ref().map(|_| Original {
                 packets: capture.packets,
                 duration_ns: capture.duration_ns,
@@ -488,10 +514,10 @@ impl Job<'_> {
                 totals_only,
                 set_aside: set_aside(&source.facts),
             }),
-            events: Some(summary.events),
+            events: observed.is_none().then_some(summary.events),
             classes: self.senders.facts(summary),
             topology: Some(simulation::topology(&experiment.network, self.shape, config, summary)),
-            live: None,
+            live: observed.zip(self.live.as_ref()).map(|(observed, options)| live::facts(observed, options)),
         }
     }
 
@@ -535,6 +561,7 @@ impl Job<'_> {
         }
         let bottleneck = &self.plan.experiment.network.bottleneck;
         let waits = &self.plan.experiment.workload.waits;
+        words.extend(self.live.iter().flat_map(|_| ["--on".to_owned(), "live".to_owned()]));
         let given: [(&str, bool, String); 5] = [
             ("--rate", self.args.rate.is_some(), bottleneck.rate.to_string()),
             ("--delay", self.args.delay.is_some(), bottleneck.delay.to_string()),
@@ -651,7 +678,8 @@ fn host(stopwatch: Stopwatch) -> HostFacts {
     }
 }
 
-fn stopped(error: RunError<WorkloadError, Unrecorded>) -> Failure {
+/// Why a run stopped.
+pub fn stopped(error: RunError<WorkloadError, Unrecorded>) -> Failure {
     match error {
         RunError::Workload(error) => Failure::new(error),
         RunError::Recorder(Unrecorded(failure)) => failure,

@@ -18,6 +18,19 @@ pub struct Counters {
     pub sides: [SideCounters; 2],
 }
 
+impl Counters {
+    /// Packets that devices, and the readers of devices, lost.
+    pub fn device_drops(&self) -> u64 {
+        let of = |side: &SideCounters| side.device.received_drops + side.device.sent_drops + side.reader_drops;
+        self.sides.iter().map(of).sum()
+    }
+
+    /// Connections that listeners could not take in.
+    pub fn listen_drops(&self) -> u64 {
+        self.sides.iter().map(|side| side.kernel.listen_drops).sum()
+    }
+}
+
 /// One side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SideCounters {

@@ -1,0 +1,208 @@
+//! What a run will need, worked out before anything is sent.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{Close, ConnectionVector, Side};
+
+use crate::addresses::MOST_CONNECTIONS;
+use crate::host::limits::Limits;
+
+/// What connections of a run need at most at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Need {
+    /// Connections.
+    pub connections: u64,
+    /// The most that are open at once, and with them sockets on each side.
+    pub open: u64,
+    /// The most that start in a second.
+    pub starts: u64,
+    /// Packets that cross the path in an average second, both directions.
+    pub packets_per_second: f64,
+}
+
+/// Why a run cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TooMuch {
+    /// Sockets or memory.
+    #[error(
+        "{open} connections would be open at once, and this host has room for {room}: a process may have {descriptors} \
+         descriptors, and {memory} MB of memory are free"
+    )]
+    Open {
+        /// The most that are open at once.
+        open: u64,
+        /// For how many there is room.
+        room: u64,
+        /// What a process may have.
+        descriptors: u64,
+        /// What is free.
+        memory: u64,
+    },
+    /// Workers.
+    #[error("{open} connections would be open at once, which takes {needed} workers on each side, not {asked}")]
+    Workers {
+        /// The most that are open at once.
+        open: u64,
+        /// What it takes.
+        needed: u16,
+        /// What was asked for.
+        asked: u16,
+    },
+    /// Addresses.
+    #[error("{connections} connections need more pairs of addresses than there are")]
+    Addresses {
+        /// How many.
+        connections: u64,
+    },
+}
+
+/// How long a closed connection is in TIME-WAIT, and how many of them a namespace keeps where it was not told otherwise
+/// (net.ipv4.tcp_max_tw_buckets).
+const TIME_WAIT_SECONDS: u64 = 60;
+/// See [`TIME_WAIT_SECONDS`].
+const TIME_WAITS: u64 = 131_072;
+/// A connection stays open for so long after its close was seen, while its last packets pass.
+const CLOSING: Duration = Duration::from_secs(1);
+
+/// Works out a [`Need`], vector by vector in the order of their starts.
+#[derive(Debug, Default)]
+pub struct Planner {
+    need: Need,
+    /// When connections end that are open.
+    ends: BinaryHeap<Reverse<Time>>,
+    second: (u64, u64),
+    packets: f64,
+}
+
+impl Planner {
+    /// Takes a vector in.
+    pub fn add(&mut self, vector: &ConnectionVector) {
+        self.need.connections += 1;
+        while self.ends.peek().is_some_and(|end| end.0 <= vector.start) {
+            self.ends.pop();
+        }
+        let end = match vector.close {
+            Close::NotSeen => Time::MAX,
+            Close::Fin(_) | Close::Rst(_) => vector.end().unwrap_or(vector.start) + CLOSING,
+        };
+        self.ends.push(Reverse(end));
+        self.need.open = self.need.open.max(self.ends.len() as u64);
+        let second = vector.start.as_nanos() / 1_000_000_000;
+        self.second = if self.second.0 == second { (second, self.second.1 + 1) } else { (second, 1) };
+        self.need.starts = self.need.starts.max(self.second.1);
+        self.packets += packets(vector);
+    }
+
+    /// What they need in a run of this length.
+    pub fn need(mut self, window: Duration) -> Need {
+        self.need.packets_per_second = self.packets / window.as_secs_f64().max(1.0);
+        self.need
+    }
+}
+
+/// Packets of a connection, both directions: full segments, an acknowledgement for every other one, three to open it, four to close.
+fn packets(vector: &ConnectionVector) -> f64 {
+    let segments = |side: Side| {
+        let size = vector.ends[side.other()].mss.unwrap_or(1_460).max(48);
+        let adus = vector.adus.iter().filter(|adu| adu.side == side);
+        adus.map(|adu| adu.bytes.div_ceil(u64::from(size)) as f64).sum::<f64>()
+    };
+    7.0 + 1.5 * (segments(Side::Initiator) + segments(Side::Acceptor))
+}
+
+impl Need {
+    /// How many workers on each side it takes, or those that are asked for.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn workers(&self, limits: &Limits, asked: Option<u16>) -> Result<u16, TooMuch> {
+        let open = self.open;
+        if self.connections >= MOST_CONNECTIONS {
+            return Err(TooMuch::Addresses { connections: self.connections });
+        }
+        let Some(needed) = limits.workers(open).filter(|_| open <= limits.connections()) else {
+            let memory = limits.memory.unwrap_or(0) / 1_000_000;
+            return Err(TooMuch::Open { open, room: limits.connections(), descriptors: limits.descriptors, memory });
+        };
+        match asked {
+            Some(asked) if asked < needed => Err(TooMuch::Workers { open, needed, asked }),
+            asked => Ok(asked.unwrap_or(needed)),
+        }
+    }
+
+    /// What may go wrong, and need not.
+    pub fn doubts(&self) -> Vec<String> {
+        let waiting = self.starts * TIME_WAIT_SECONDS;
+        let overflow = (waiting > TIME_WAITS).then(|| {
+            format!(
+                "{} starts in a second leave up to {waiting} connections in TIME-WAIT, and the kernel keeps {TIME_WAITS}: the oldest are \
+                 given up early",
+                self.starts
+            )
+        });
+        let heavy = (self.packets_per_second > MOST_PACKETS).then(|| {
+            format!(
+                "about {:.0} packets a second will cross the path; two cores have carried 170,000 (docs/live.md)",
+                self.packets_per_second
+            )
+        });
+        overflow.into_iter().chain(heavy).collect()
+    }
+}
+
+/// Packets a second above which a host is doubted.
+const MOST_PACKETS: f64 = 120_000.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flowloom_core::workload::{Adu, Span};
+
+    /// Connections that start every `every` and are open for `life`.
+    fn need(count: u64, every: Duration, life: Duration) -> Need {
+        let mut planner = Planner::default();
+        for n in 0..count {
+            let seen = Some(Span { first: Duration::ZERO, last: life });
+            let adu =
+                Adu { side: Side::Initiator, bytes: 14_600, wait: None, waiter: Side::Initiator, seen, packets: None };
+            planner.add(&ConnectionVector {
+                id: n,
+                start: Time::ZERO + every * n,
+                adus: vec![adu],
+                close: Close::Fin(Side::Initiator),
+                t_close: Some(Duration::ZERO),
+                ..ConnectionVector::default()
+            });
+        }
+        planner.need(every * count)
+    }
+
+    #[test]
+    fn what_is_open_at_once_is_what_started_in_a_lifetime() {
+        let need = need(10_000, Duration::from_millis(1), Duration::from_secs(3));
+        assert_eq!((need.connections, need.starts), (10_000, 1_000));
+        // Three seconds, and one more to close.
+        assert!((3_999..=4_001).contains(&need.open), "{}", need.open);
+        // 10 segments, 5 acknowledgements, 7 to open and close: 22 a millisecond.
+        assert!((need.packets_per_second - 22_000.0).abs() < 1.0, "{}", need.packets_per_second);
+    }
+
+    #[test]
+    fn a_host_has_room_or_says_what_it_lacks() {
+        let need = Need { connections: 100_000, open: 45_000, starts: 1_300, packets_per_second: 130_000.0 };
+        let limits = Limits { descriptors: 20_000, files: None, processors: 2, memory: Some(8 << 30) };
+        assert_eq!(need.workers(&limits, None), Ok(3));
+        assert_eq!(need.workers(&limits, Some(8)), Ok(8));
+        let little = need.workers(&limits, Some(2)).unwrap_err();
+        assert_eq!(
+            little.to_string(),
+            "45000 connections would be open at once, which takes 3 workers on each side, not 2"
+        );
+        let none = need.workers(&Limits { memory: Some(100 << 20), ..limits }, None).unwrap_err();
+        assert!(none.to_string().contains("45000 connections") && none.to_string().contains("104 MB"), "{none}");
+        assert_eq!(need.doubts().len(), 1, "the packets");
+        assert_eq!(Need { starts: 2_500, ..need }.doubts().len(), 2);
+    }
+}

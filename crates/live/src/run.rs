@@ -1,0 +1,475 @@
+//! A live run: the workload through kernel TCP, from the first SYN to the last packet.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use flowloom_core::record::Recorder;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{ConnectionVector, PerSide, Side};
+use flowloom_sim::{ClassCounts, Classed, Config, ConfigError, Origin, Progress, RunError, Starts, Summary};
+
+use crate::addresses::{self, Serial};
+use crate::clock::Clock;
+use crate::collector::{Collector, Over};
+use crate::control::{Assignment, EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
+use crate::emulator::{self, Command, Commands, Emulator, EmulatorReport, Output, PathError};
+use crate::host::limits::CpuTimes;
+use crate::host::namespace::current_inode;
+use crate::host::settings::{Settings, Unsupported};
+use crate::host::testbed::{Choice, Kind, PathDevice, Testbed, TestbedError};
+use crate::lateness::Lateness;
+use crate::workers::{Heard, Program, Workers};
+
+/// How a live run is made, beside the experiment.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What workers are.
+    pub program: Program,
+    /// What carries packets between kernels and the emulator.
+    pub devices: Kind,
+    /// The emulator looks at its devices so often.
+    pub tick: Duration,
+    /// Workers on each side.
+    pub workers: u16,
+}
+
+/// How far the host kept up, and what the run was made of.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// What of the experiment the kernel decides by itself, in words.
+    pub notes: Vec<String>,
+    /// What makes the run slower or less true, in words.
+    pub warnings: Vec<String>,
+    /// What went wrong, in words.
+    pub problems: Vec<String>,
+    /// The kernel, and its settings that replays depend on.
+    pub kernel: String,
+    /// See [`Self::kernel`].
+    pub settings: std::collections::BTreeMap<String, String>,
+    /// What carried packets.
+    pub devices: &'static str,
+    /// Workers on each side.
+    pub workers: u16,
+    /// How late packets were handed on.
+    pub releases: Lateness,
+    /// How late SYNs were sent.
+    pub starts: Lateness,
+    /// How late data and closes were sent that waited for a time.
+    pub waits: Lateness,
+    /// Connections that should have started, and those whose SYN was sent.
+    pub scheduled: u64,
+    /// See [`Self::scheduled`].
+    pub started: u64,
+    /// Ends that the kernel gave up with an error.
+    pub failed: u64,
+    /// Packets that devices dropped, outside the model.
+    pub device_drops: u64,
+    /// Packets of nobody.
+    pub strangers: u64,
+    /// Connections that listeners could not take in.
+    pub listen_drops: u64,
+    /// Packets that crossed the emulator.
+    pub packets: u64,
+    /// CPU time of the emulator, of the workers' programs, and of the kernel for them.
+    pub cpu: [Duration; 3],
+    /// What the host's cores did meanwhile.
+    pub usage: CpuTimes,
+}
+
+/// Why there was no live run, or it could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError<W, R> {
+    /// As in a simulation.
+    #[error(transparent)]
+    Run(#[from] RunError<W, R>),
+    /// The kernel has not what the experiment asks for.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// There is no place for it.
+    #[error(transparent)]
+    Testbed(#[from] TestbedError),
+    /// Flows of datagrams.
+    #[error("sources of datagrams are not played live")]
+    Datagrams,
+    /// Workers do not work.
+    #[error("{0}")]
+    Workers(String),
+    /// The emulator does not.
+    #[error("the emulator could not go on: {0}")]
+    Emulator(String),
+    /// Something of the host.
+    #[error("{what}: {cause}")]
+    Host {
+        /// What was done.
+        what: &'static str,
+        /// What the kernel says.
+        cause: io::Error,
+    },
+}
+
+impl<W, R> From<ConfigError> for LiveError<W, R> {
+    fn from(error: ConfigError) -> LiveError<W, R> {
+        LiveError::Run(error.into())
+    }
+}
+
+/// Connections are assigned so long before their SYNs.
+const AHEAD: Duration = Duration::from_secs(3);
+/// Workers have so long to listen.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Between the clock's being told and its origin.
+const COUNTDOWN: Duration = Duration::from_millis(50);
+/// How often the run looks at the time, if nobody says anything.
+const LOOK: Duration = Duration::from_millis(10);
+/// What is cut at the end is reported within this.
+const GOODBYE: Duration = Duration::from_secs(10);
+
+/// Runs `vectors`, which come in order of their start, as [`flowloom_sim::run`] does, through kernel TCP on this host: in network
+/// namespaces made for it, in which nothing else is and out of which nothing leads.
+///
+/// # Errors
+/// See [`LiveError`]. Whatever happens, processes, devices and namespaces are gone when it returns.
+pub fn run<W, R: Recorder, C: Into<Classed>>(
+    vectors: impl IntoIterator<Item = Result<C, W>>,
+    config: &Config,
+    options: &Options,
+    recorder: &mut R,
+    mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
+    config.validate()?;
+    if !config.datagrams.is_empty() {
+        return Err(LiveError::Datagrams);
+    }
+    let host = |what| move |cause| LiveError::Host { what, cause };
+    let (settings, classes) = Settings::from_classes(&config.classes)?;
+    let notes: Vec<String> = settings.notes().iter().map(ToString::to_string).collect();
+    let choice = Choice { kind: options.devices, settings, ..Choice::default() };
+    let (mut testbed, devices) = Testbed::build(&choice)?;
+    let before = testbed.counters().map_err(host("reading counters"))?;
+    let usage = CpuTimes::now().map_err(host("reading /proc/stat"))?;
+    let mut workers = Workers::start(&options.program, &testbed.namespaces, options.workers)
+        .map_err(host("starting worker processes"))?;
+    begin(&mut workers, config, classes).map_err(LiveError::Workers)?;
+
+    let mut observed = Observed {
+        notes,
+        warnings: testbed.warnings.iter().map(ToString::to_string).collect(),
+        kernel: testbed.provenance.kernel.clone(),
+        settings: testbed.provenance.settings.clone(),
+        devices: match devices[0] {
+            PathDevice::Tun(_) => "TUN devices",
+            PathDevice::PacketSocket(_) => "packet sockets",
+        },
+        workers: options.workers,
+        ..Observed::default()
+    };
+    let (commands, orders) = emulator::commands().map_err(host("making an eventfd"))?;
+    let (out, output) = channel();
+    let wants_packets = recorder.wants_packets();
+    let mut live = Live {
+        config,
+        workers,
+        commands,
+        output,
+        recorder,
+        starts: Starts::new(vectors.into_iter()),
+        next: None,
+        all_assigned: false,
+        collector: Collector::default(),
+        serial: 0,
+        summary: Summary { classes: vec![ClassCounts::default(); config.classes.len()], ..Summary::default() },
+        reports: Vec::new(),
+        problems: Vec::new(),
+    };
+    live.next = live.starts.next(config)?;
+    live.assign_until(Time::ZERO + AHEAD)?;
+    let clock = Clock::starting_in(COUNTDOWN);
+    let settings = emulator::Settings { tick: options.tick, ..emulator::Settings::default() };
+    let emulator = Emulator::new(config.clone(), settings, devices, clock, orders, out, wants_packets);
+    let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || emulator.run());
+    let emulator = emulator.map_err(host("starting a thread"))?;
+    live.workers.tell_all(&ToWorker::Start(clock));
+    let played = live.play(clock, &emulator, &mut progress);
+    // Whatever came of it, the emulator ends: it would wait for ever. One that has ended has said why.
+    let _ = live.commands.send(Command::Stop { interrupted: live.summary.interrupted || played.is_err() });
+    let rest = live.take_rest();
+    // The counters of its devices are gone with them.
+    let (report, devices) = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    played.and(rest)?;
+    let report = match report {
+        Ok(report) => report,
+        Err(PathError::Network(error)) => return Err(LiveError::Emulator(error.to_string())),
+        Err(error) => {
+            live.problems.push(format!("the emulator: {error}"));
+            EmulatorReport::default()
+        }
+    };
+    let Live { mut summary, collector, reports, problems, workers, starts, .. } = live;
+    drop(workers);
+    observed.usage = CpuTimes::now().map_err(host("reading /proc/stat"))?.since(&usage);
+    let after = testbed.counters().map_err(host("reading counters"))?;
+    observed.device_drops = after.device_drops() - before.device_drops();
+    drop(devices);
+    observed.listen_drops = after.listen_drops() - before.listen_drops();
+    observed.take(&report, &reports);
+    observed.scheduled = summary.connections.started;
+    observed.started = collector.started();
+    observed.failed = collector.failed();
+    observed.problems = problems;
+    summary.datagram_flows = starts.datagram_flows();
+    summary.directions = report.network.directions;
+    summary.links = report.network.links;
+    Ok((summary, observed))
+}
+
+/// Tells workers how they play, and waits until they listen.
+fn begin(workers: &mut Workers, config: &Config, classes: Vec<SocketOptions>) -> Result<(), String> {
+    let host_namespace = current_inode().map_err(|error| format!("/proc is not there: {error}"))?;
+    for place in 0..workers.count() {
+        let (side, number) = workers.at(place);
+        let orders = Orders {
+            side,
+            number,
+            workers: workers.each_side(),
+            host_namespace,
+            replay: config.replay,
+            classes: classes.clone(),
+            epochs: true,
+        };
+        workers.tell(place, ToWorker::Begin(Box::new(orders)));
+    }
+    let clock = Clock::starting_in(Duration::ZERO);
+    let mut waiting = workers.count();
+    while waiting > 0 {
+        match workers.hear(LOOK) {
+            Some((_, Heard::Said(FromWorker::Ready))) => waiting -= 1,
+            Some((place, Heard::Said(FromWorker::Failed(why)))) => {
+                return Err(format!("{}: {why}", name(workers, place)));
+            }
+            Some((place, Heard::Ended(why))) => {
+                return Err(format!("{}: {}", name(workers, place), why.unwrap_or_default()));
+            }
+            Some((_, Heard::Said(_))) => {}
+            None if clock.now() > Time::ZERO + PATIENCE => {
+                return Err(format!("{waiting} of {} workers do not begin", workers.count()));
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn name(workers: &Workers, place: usize) -> String {
+    let (side, number) = workers.at(place);
+    format!("worker {number} on the {}", side.word())
+}
+
+/// The emulator's thread.
+type Playing = thread::JoinHandle<(Result<EmulatorReport, PathError>, [PathDevice; 2])>;
+
+struct Live<'a, V, R> {
+    config: &'a Config,
+    workers: Workers,
+    commands: Commands,
+    output: Receiver<Output>,
+    recorder: &'a mut R,
+    starts: Starts<V>,
+    /// The connection to be assigned next.
+    next: Option<(Time, Classed)>,
+    all_assigned: bool,
+    collector: Collector,
+    serial: Serial,
+    summary: Summary,
+    reports: Vec<WorkerReport>,
+    problems: Vec<String>,
+}
+
+impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_, V, R> {
+    /// Plays until all is over, or the time is.
+    fn play(
+        &mut self,
+        clock: Clock,
+        emulator: &Playing,
+        progress: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), LiveError<W, R::Error>> {
+        let cut = Time::ZERO + self.config.window + self.config.drain;
+        loop {
+            let now = clock.now();
+            self.summary.end = now.min(cut);
+            self.assign_until(now + AHEAD)?;
+            self.hear(LOOK)?;
+            if now >= cut || emulator.is_finished() || (self.all_assigned && self.collector.open() == 0) {
+                break;
+            }
+            let at =
+                Progress { now, started: self.collector.started(), active: self.collector.open() as u64, events: 0 };
+            if progress(at).is_break() {
+                self.summary.interrupted = true;
+                break;
+            }
+        }
+        self.workers.tell_all(&ToWorker::Stop);
+        let patience = clock.now() + GOODBYE;
+        while !self.workers.have_ended() {
+            self.hear(LOOK)?;
+            if clock.now() > patience {
+                self.problems.push("workers did not end when they were told".to_owned());
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Assigns the connections whose SYNs are sent by `horizon`.
+    fn assign_until(&mut self, horizon: Time) -> Result<(), LiveError<W, R::Error>> {
+        while let Some((at, classed)) = self.next.take_if(|(at, _)| *at <= horizon) {
+            self.assign(at, classed)?;
+            self.next = self.starts.next(self.config)?;
+        }
+        if self.next.is_none() && !self.all_assigned {
+            self.all_assigned = true;
+            self.workers.tell_all(&ToWorker::NoMore);
+        }
+        Ok(())
+    }
+
+    fn assign(&mut self, at: Time, classed: Classed) -> Result<(), LiveError<W, R::Error>> {
+        let serial = self.serial;
+        if u64::from(serial) + 1 >= addresses::MOST_CONNECTIONS {
+            return Err(LiveError::Workers("there are more connections than pairs of addresses".to_owned()));
+        }
+        self.serial += 1;
+        self.summary.classes[usize::from(classed.class)].flows.started += 1;
+        self.summary.connections.started += u64::from(matches!(classed.origin, Origin::Workload { .. }));
+        // It knows the connection before the ends do.
+        let vector = ConnectionVector { adus: Vec::new(), ..classed.vector.clone() };
+        let path = Classed { vector, class: classed.class, origin: classed.origin };
+        // One that has ended says so by itself.
+        let _ = self.commands.send(Command::Open(serial, Box::new(path)));
+        let (in_progress, endless_until) = match classed.origin {
+            Origin::Workload { in_progress } => (in_progress, None),
+            Origin::Source { endless_until } => (false, endless_until),
+        };
+        let sides =
+            PerSide { initiator: classed.vector.initiator_side, acceptor: classed.vector.initiator_side.other() };
+        // Who accepts is told first.
+        for side in [Side::Acceptor, Side::Initiator] {
+            let place = self.workers.place(sides[side], addresses::worker(serial, self.workers.each_side()));
+            let vector = classed.vector.clone();
+            let class = classed.class;
+            let assignment = Assignment { serial, side, class, at, vector, in_progress, endless_until };
+            self.workers.tell(place, ToWorker::Assign(Box::new(assignment)));
+        }
+        self.collector.expect(serial, at, classed);
+        Ok(())
+    }
+
+    /// Takes in all that workers and the emulator have to say, waiting for the former for no longer than `patience`.
+    fn hear(&mut self, patience: Duration) -> Result<(), LiveError<W, R::Error>> {
+        let mut patience = patience;
+        while let Some((place, heard)) = self.workers.hear(patience) {
+            patience = Duration::ZERO;
+            self.take_from_worker(place, heard);
+        }
+        while let Ok(output) = self.output.try_recv() {
+            self.take_from_emulator(output)?;
+        }
+        Ok(())
+    }
+
+    fn take_from_worker(&mut self, place: usize, heard: Heard) {
+        let problem = |workers: &Workers, why: &str| format!("{}: {why}", name(workers, place));
+        match heard {
+            Heard::Said(FromWorker::Ends(reports)) => {
+                for report in reports {
+                    let serial = report.serial;
+                    if self.collector.end(report) {
+                        self.close(serial);
+                    }
+                }
+            }
+            Heard::Said(FromWorker::Done(report)) => self.reports.push(*report),
+            Heard::Said(FromWorker::Failed(why)) => self.problems.push(problem(&self.workers, &why)),
+            Heard::Said(FromWorker::Ready) => {}
+            Heard::Ended(why) => {
+                if let Some(why) = why {
+                    self.problems.push(problem(&self.workers, &why));
+                }
+                // What it had not reported nobody will.
+                let each_side = self.workers.each_side();
+                let (lost_side, number) = self.workers.at(place);
+                let missing = self.collector.missing(|serial, vector, side| {
+                    let on =
+                        if side == Side::Initiator { vector.initiator_side } else { vector.initiator_side.other() };
+                    on == lost_side && addresses::worker(serial, each_side) == number
+                });
+                for (serial, side) in missing {
+                    if self.collector.end(EndReport::without(serial, side, Ended::Cut)) {
+                        self.close(serial);
+                    }
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, serial: Serial) {
+        // An emulator that has ended has closed it.
+        let _ = self.commands.send(Command::Close(serial));
+    }
+
+    fn take_from_emulator(&mut self, output: Output) -> Result<(), LiveError<W, R::Error>> {
+        let recorded = match output {
+            Output::Records(records) => records.into_iter().try_for_each(|record| record.replay(self.recorder)),
+            Output::Closed(serial, closed) => match self.collector.closed(serial, *closed) {
+                Some(over) => self.record(&over),
+                None => Ok(()),
+            },
+        };
+        recorded.map_err(|error| RunError::Recorder(error).into())
+    }
+
+    fn record(&mut self, over: &Over) -> Result<(), R::Error> {
+        let counts = &mut self.summary.classes[usize::from(over.record.class)];
+        match over.classed.origin {
+            Origin::Workload { .. } => {
+                counts.add_connection(&over.record);
+                self.summary.connections.add(over.record.outcome);
+                self.recorder.connection(&over.classed.vector, &over.record, &over.epochs, over.monitor.as_ref())
+            }
+            Origin::Source { .. } => {
+                let source = over.source();
+                counts.add(&source);
+                self.recorder.source(&source)
+            }
+        }
+    }
+
+    /// Takes in what the emulator still has to say, until it has ended.
+    fn take_rest(&mut self) -> Result<(), LiveError<W, R::Error>> {
+        while let Ok(output) = self.output.recv() {
+            self.take_from_emulator(output)?;
+        }
+        Ok(())
+    }
+}
+
+impl Observed {
+    fn take(&mut self, report: &EmulatorReport, workers: &[WorkerReport]) {
+        self.releases = report.lateness.clone();
+        let strangers: u64 = report.devices.iter().map(|device| device.strangers + device.malformed).sum();
+        self.strangers = strangers + workers.iter().map(|worker| worker.strangers).sum::<u64>();
+        self.packets = report.devices.iter().map(|device| device.read_packets).sum();
+        let sum = |of: fn(&WorkerReport) -> u64| workers.iter().map(of).sum();
+        self.cpu = [
+            report.cpu,
+            Duration::from_nanos(sum(|worker| worker.cpu_nanos[0])),
+            Duration::from_nanos(sum(|worker| worker.cpu_nanos[1])),
+        ];
+        for worker in workers {
+            self.starts.merge(&Lateness::from(&worker.starts));
+            self.waits.merge(&Lateness::from(&worker.waits));
+        }
+    }
+}
