@@ -54,7 +54,9 @@ pub fn process(namespace: u32) -> io::Result<()> {
     [Signal::SIGINT, Signal::SIGHUP].into_iter().collect::<SigSet>().thread_block()?;
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
     setrlimit(Resource::RLIMIT_NOFILE, most, most)?;
-    run(File::open(format!("/proc/self/fd/{namespace}"))?, io::stdin(), io::stdout())
+    // Without the buffers of the standard streams: those end at each line, of which these bytes have none.
+    let [input, output] = [io::stdin().as_fd(), io::stdout().as_fd()].map(|stream| stream.try_clone_to_owned());
+    run(File::open(format!("/proc/self/fd/{namespace}"))?, File::from(input?), File::from(output?))
 }
 
 /// Works on the calling thread, in `namespace`, which the thread enters for good, as the messages from `input` say, and tells

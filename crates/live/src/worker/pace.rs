@@ -26,7 +26,8 @@ pub struct Pace {
     /// Events since a time, which is not long ago.
     counted: (u64, Time),
     is_busy: bool,
-    held_up: Option<Time>,
+    /// Since when what was found in this look, and in the one before it, may have been there, if for long.
+    held_up: [Option<Time>; 2],
 }
 
 impl Pace {
@@ -46,7 +47,7 @@ impl Pace {
     pub fn look(&mut self, now: Time, events: usize) {
         // What came while it waited would have woken it: it was there unseen before the waiting or after it.
         let unseen = self.waiting.0.since(self.looked) + now.since(self.waiting.1);
-        self.held_up = (unseen >= HOLD_UP).then_some(self.looked);
+        self.held_up = [(unseen >= HOLD_UP).then_some(self.looked), self.held_up[0]];
         self.looked = now;
         self.counted.0 += events as u64;
         let elapsed = now.since(self.counted.1);
@@ -58,7 +59,9 @@ impl Pace {
 
     /// If what was found in this look, and is seen to now, may have been there for long: since when at most.
     pub fn held_up(&self, now: Time) -> Option<Time> {
-        self.held_up.or((now.since(self.looked) >= HOLD_UP).then_some(self.looked))
+        // A stop may have been before or after the kernel made its list of what it found: then the next list has the rest.
+        let [this, before] = self.held_up;
+        before.or(this).or((now.since(self.looked) >= HOLD_UP).then_some(self.looked))
     }
 }
 
@@ -109,9 +112,12 @@ mod tests {
         look(&mut pace, 39_050, 1_039_000, 5);
         assert_eq!(pace.held_up(at(1_039_001)), Some(at(39_000)), "stopped in its sleep");
         look(&mut pace, 1_045_000, 1_045_001, 5);
-        assert_eq!(pace.held_up(at(1_045_002)), Some(at(1_039_000)), "stopped, or busy, at its work");
-        look(&mut pace, 1_045_100, 1_045_101, 5);
-        assert_eq!(pace.held_up(at(1_045_300)), None);
-        assert_eq!(pace.held_up(at(2_000_000)), Some(at(1_045_101)), "stopped when it had looked");
+        assert_eq!(pace.held_up(at(1_045_002)), Some(at(39_000)), "it may have come in the first");
+        look(&mut pace, 1_052_000, 1_052_001, 5);
+        assert_eq!(pace.held_up(at(1_052_002)), Some(at(1_039_000)), "stopped, or busy, at its work, twice");
+        look(&mut pace, 1_052_100, 1_052_101, 5);
+        look(&mut pace, 1_052_200, 1_052_201, 5);
+        assert_eq!(pace.held_up(at(1_052_300)), None);
+        assert_eq!(pace.held_up(at(2_000_000)), Some(at(1_052_201)), "stopped when it had looked");
     }
 }
