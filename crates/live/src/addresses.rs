@@ -37,6 +37,23 @@ pub fn host(side: LinkSide) -> Ipv4Addr {
     place(side, 1)
 }
 
+/// The most emulated hosts of a side.
+pub const MOST_HOSTS: u8 = 64;
+
+/// The network of the emulated hosts of `side`, among the [`RESERVED`] addresses.
+pub fn emulated_hosts(side: LinkSide) -> (Ipv4Addr, u8) {
+    (place(side, 64), 26)
+}
+
+/// The address of an emulated host of `side`.
+///
+/// # Panics
+/// If it is not one of the first [`MOST_HOSTS`].
+pub fn emulated_host(side: LinkSide, number: u8) -> Ipv4Addr {
+    assert!(number < MOST_HOSTS);
+    place(side, 64 + u32::from(number))
+}
+
 fn place(side: LinkSide, low: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(network(side).0.to_bits() | low)
 }
@@ -101,6 +118,7 @@ mod tests {
         }
         assert_eq!(serial(host(LinkSide::Left), host(LinkSide::Right)), None, "these are reserved");
         assert_eq!(side_of(Ipv4Addr::new(10, 0, 0, 1)), None);
+        assert_eq!(serial(emulated_host(LinkSide::Left, 63), emulated_host(LinkSide::Right, 0)), None);
         assert_eq!(sender(33_000, port(7, 4)), Some(Side::Initiator));
         assert_eq!((port(7, 4), worker(7, 4)), (5_003, 3));
     }

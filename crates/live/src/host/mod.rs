@@ -7,12 +7,14 @@
 //! | `tun`, `packet` | the devices by which packets leave a side and come back |
 //! | `settings` | what the kernel can be told of `[tcp]` |
 //! | `counters` | what the kernel counted |
+//! | `hosts` | hosts of a side, each with a namespace of its own |
 //! | `limits` | how much of a run the host can hold, and how busy it is |
 //! | `netlink` | devices, routes, neighbours |
 //! | `strays` | worker processes whose run is gone |
 //! | `sys` | system calls that no library wraps |
 
 pub mod counters;
+pub mod hosts;
 pub mod limits;
 pub mod namespace;
 pub mod netlink;

@@ -69,10 +69,17 @@ pub struct Link {
     pub mtu: u32,
     /// Packets that its queue holds.
     pub queue_length: u32,
-    /// Its address on the link; zero if it has none.
-    pub address: [u8; 6],
     /// What it counted.
     pub counts: LinkCounts,
+}
+
+/// One end of a pair of devices.
+#[derive(Clone, Copy, Debug)]
+pub struct End<'a> {
+    /// The name of the device.
+    pub name: &'a str,
+    /// Its address on the link.
+    pub address: [u8; 6],
 }
 
 /// What TCP is told by a route. What is `None` is the kernel's own.
@@ -171,17 +178,17 @@ impl Netlink {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn add_pair(&mut self, name: &str, peer: &str, peer_namespace: impl AsFd) -> io::Result<()> {
+    pub fn add_pair(&mut self, here: End<'_>, there: End<'_>, namespace_there: impl AsFd) -> io::Result<()> {
         let flags = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
         let mut message = Message::about_link(libc::RTM_NEWLINK, flags, 0, false);
-        message.text(IFLA_IFNAME, name);
+        message.end(here);
         message.nested(IFLA_LINKINFO, |information| {
             information.text(IFLA_INFO_KIND, "veth");
             information.nested(IFLA_INFO_DATA, |data| {
                 data.nested(VETH_INFO_PEER, |other| {
                     other.0.extend(link_header(0, false));
-                    other.text(IFLA_IFNAME, peer);
-                    other.word(IFLA_NET_NS_FD, peer_namespace.as_fd().as_raw_fd() as u32);
+                    other.end(there);
+                    other.word(IFLA_NET_NS_FD, namespace_there.as_fd().as_raw_fd() as u32);
                 });
             });
         });
@@ -197,6 +204,17 @@ impl Netlink {
         let mut message = Message::about_route(prefix, kind, 0);
         message.attribute(libc::RTA_DST, &network.octets());
         message.word(libc::RTA_OIF, LOOPBACK);
+        self.ask(message).map(drop)
+    }
+
+    /// Takes a part of a network out of those that [`Self::add_local_network`] made local: other routes say where it is.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn take_out_of_local(&mut self, (network, prefix): (Ipv4Addr, u8)) -> io::Result<()> {
+        let kind = (libc::RT_TABLE_LOCAL, libc::RT_SCOPE_UNIVERSE, libc::RTN_THROW);
+        let mut message = Message::about_route(prefix, kind, 0);
+        message.attribute(libc::RTA_DST, &network.octets());
         self.ask(message).map(drop)
     }
 
@@ -273,13 +291,7 @@ impl Link {
     /// Reads `struct ifinfomsg` and its attributes.
     fn read(answer: &[u8]) -> Option<Link> {
         let word = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
-        let mut link = Link {
-            index: word(answer.get(4..)?)?,
-            mtu: 0,
-            queue_length: 0,
-            address: [0; 6],
-            counts: LinkCounts::default(),
-        };
+        let mut link = Link { index: word(answer.get(4..)?)?, mtu: 0, queue_length: 0, counts: LinkCounts::default() };
         let mut rest = answer.get(16..)?;
         while let Some(&[a, b, c, d]) = rest.first_chunk() {
             let (length, kind) = (usize::from(u16::from_ne_bytes([a, b])), u16::from_ne_bytes([c, d]));
@@ -287,7 +299,6 @@ impl Link {
             match kind {
                 IFLA_MTU => link.mtu = word(value)?,
                 IFLA_TXQLEN => link.queue_length = word(value)?,
-                IFLA_ADDRESS => link.address = value.first_chunk().copied().unwrap_or_default(),
                 IFLA_STATS64 => link.counts = LinkCounts::read(value)?,
                 _ => {}
             }
@@ -376,6 +387,11 @@ impl Message {
         let bytes: Vec<u8> = value.bytes().chain([0]).collect();
         debug_assert!(CStr::from_bytes_with_nul(&bytes).is_ok());
         self.attribute(kind, &bytes);
+    }
+
+    fn end(&mut self, end: End<'_>) {
+        self.text(IFLA_IFNAME, end.name);
+        self.attribute(IFLA_ADDRESS, &end.address);
     }
 
     fn nested(&mut self, kind: u16, write: impl FnOnce(&mut Message)) {

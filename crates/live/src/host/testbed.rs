@@ -6,10 +6,13 @@
 //!   198.19.0.0/16 by the device  <->  reader  ...  reader  <->  198.18.0.0/16 by the device
 //! ```
 //!
+//! Hosts, where they are asked for, are namespaces behind that of their side, which forwards for them (`hosts`).
+//!
 //! There is no other route and no other device than lo, so that nothing leaves but by the emulator. Everything is held by
 //! descriptors: when the last holder ends, however it does, all is gone.
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,8 +22,9 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use thiserror::Error;
 
 use super::counters::{Counters, Meter, SideCounters};
+use super::hosts::{self, EmulatedHost};
 use super::namespace::Namespace;
-use super::netlink::{LOOPBACK, Link, Netlink, Route};
+use super::netlink::{End, LOOPBACK, Netlink, Route};
 use super::packet::{NOBODY, PacketSocket};
 use super::settings::{Provenance, Refused, Settings};
 use super::sys::{self, Offload};
@@ -54,12 +58,15 @@ pub struct Choice {
     pub mtu: u16,
     /// How many packets a device holds for the emulator. What finds it full is lost, and counted.
     pub queue_length: u32,
+    /// How many hosts each side has for programs that are to have a network stack of their own. At most
+    /// [`addresses::MOST_HOSTS`].
+    pub hosts: u8,
 }
 
 impl Default for Choice {
-    /// As good as it is to be had here, an MTU of 1,500, and queues of 30,000 packets.
+    /// As good as it is to be had here, an MTU of 1,500, queues of 30,000 packets, and no hosts.
     fn default() -> Choice {
-        Choice { kind: Kind::Auto, settings: Settings::default(), mtu: 1_500, queue_length: 30_000 }
+        Choice { kind: Kind::Auto, settings: Settings::default(), mtu: 1_500, queue_length: 30_000, hosts: 0 }
     }
 }
 
@@ -67,6 +74,8 @@ impl Default for Choice {
 pub struct Testbed {
     /// The namespace of each side.
     pub namespaces: [Namespace; 2],
+    /// The hosts of each side.
+    pub hosts: [Vec<EmulatedHost>; 2],
     /// What is not as it should be.
     pub warnings: Vec<Warning>,
     /// What the kernel told of itself.
@@ -163,7 +172,7 @@ impl From<io::Error> for TestbedError {
 }
 
 /// An error of the kernel, and what it was about.
-fn during(what: &'static str) -> impl FnOnce(io::Error) -> TestbedError {
+pub(super) fn during(what: &'static str) -> impl FnOnce(io::Error) -> TestbedError {
     move |cause| TestbedError::System { what, cause }
 }
 
@@ -189,6 +198,10 @@ impl Testbed {
         let mut side = |side| Side::build(side, choice, middle.as_ref(), &mut warnings);
         let [left, right] = [side(LinkSide::Left)?, side(LinkSide::Right)?];
         let testbed = Testbed {
+            hosts: [
+                hosts::build(LinkSide::Left, choice, &left.namespace)?,
+                hosts::build(LinkSide::Right, choice, &right.namespace)?,
+            ],
             namespaces: [left.namespace, right.namespace],
             warnings,
             provenance: left.provenance,
@@ -285,20 +298,20 @@ fn by_packet_socket(
         LinkSide::Right => "right",
     };
     let mut netlink = Netlink::open().map_err(during("opening rtnetlink"))?;
-    netlink.add_pair(DEVICE, other_end, middle).map_err(during("making a pair of devices"))?;
-    let link = prepare(&mut netlink, side, choice, said)?;
+    let here = End { name: DEVICE, address: link_address(side, 0, 1) };
+    let there = End { name: other_end, address: link_address(side, 0, 2) };
+    netlink.add_pair(here, there, middle).map_err(during("making a pair of devices"))?;
+    prepare(&mut netlink, side, choice, said)?;
     let socket = middle.within(|| {
         let mut netlink = Netlink::open().map_err(during("opening rtnetlink"))?;
         let there = netlink.link(other_end).map_err(during("looking at a pair of devices"))?;
-        for (name, value) in [("all", "1"), ("default", "1"), (other_end, "1")] {
-            // Without IPv6 there is nothing to turn off.
-            let _absent = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), value);
-        }
+        // Without IPv6 there is nothing to turn off.
+        let _absent = fs::write(format!("/proc/sys/net/ipv6/conf/{other_end}/disable_ipv6"), "1");
         let mtu = u32::from(choice.mtu);
         netlink.set_link(there.index, mtu, choice.queue_length).map_err(during("setting the MTU of a device"))?;
         whole_packets(other_end, other_end)?;
         netlink.bring_up(there.index).map_err(during("bringing a device up"))?;
-        PacketSocket::open(there.index, link.address).map_err(during("opening a packet socket"))
+        PacketSocket::open(there.index, here.address).map_err(during("opening a packet socket"))
     })?;
     let room = socket.room().map_err(during("opening a packet socket"))?;
     if room < 32 << 20 {
@@ -314,7 +327,7 @@ fn prepare(
     side: LinkSide,
     choice: &Choice,
     said: &mut Vec<Warning>,
-) -> Result<Link, TestbedError> {
+) -> Result<(), TestbedError> {
     let link = netlink.link(DEVICE).map_err(during("looking at the device"))?;
     let (mtu, queue) = (u32::from(choice.mtu), choice.queue_length);
     netlink.set_link(link.index, mtu, queue).map_err(during("setting the MTU and the queue of the device"))?;
@@ -324,12 +337,16 @@ fn prepare(
         said.push(Warning::Queue(cause));
     }
     netlink.bring_up(LOOPBACK).map_err(during("bringing lo up"))?;
-    netlink.bring_up(link.index).map_err(during("bringing the device up"))?;
-    netlink.link(DEVICE).map_err(during("looking at the device"))
+    netlink.bring_up(link.index).map_err(during("bringing the device up"))
+}
+
+/// The address of an end of a pair of devices: of `side`, of its emulated host of this number from 1 on.
+pub(super) fn link_address(side: LinkSide, host: u8, end: u8) -> [u8; 6] {
+    [2, 0, 1, side as u8, host, end]
 }
 
 /// Turns off what makes packets longer than the MTU or leaves them unfinished, and looks whether it is off.
-fn whole_packets(device: &str, side: &'static str) -> Result<(), TestbedError> {
+pub(super) fn whole_packets(device: &str, side: &'static str) -> Result<(), TestbedError> {
     let any = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
         .map_err(|error| TestbedError::System { what: "opening a socket", cause: error.into() })?;
     for offload in Offload::ALL {

@@ -1,0 +1,124 @@
+//! Hosts of a side, each with a namespace: a network stack, settings and an address of its own, for programs that are to be on
+//! different machines. The workload needs none: all its connections are the side's own.
+//!
+//! ```text
+//!   host 0  198.18.0.64  <- veth pair ->  namespace of the side, which forwards  <-  device of the path
+//!   host 1  198.18.0.65  <- veth pair ->
+//! ```
+
+use std::fs;
+use std::net::Ipv4Addr;
+
+use flowloom_core::workload::LinkSide;
+
+use super::namespace::Namespace;
+use super::netlink::{End, Index, LOOPBACK, Netlink, Route};
+use super::testbed::{Choice, DEVICE, TestbedError, during, link_address, whole_packets};
+use crate::addresses;
+
+/// A host of a side.
+#[derive(Debug)]
+pub struct EmulatedHost {
+    /// Its namespace.
+    pub namespace: Namespace,
+    /// Its address.
+    pub address: Ipv4Addr,
+}
+
+/// Makes as many hosts of `side` as were chosen, behind the namespace of the side.
+pub(super) fn build(
+    side: LinkSide,
+    choice: &Choice,
+    side_namespace: &Namespace,
+) -> Result<Vec<EmulatedHost>, TestbedError> {
+    if choice.hosts == 0 {
+        return Ok(Vec::new());
+    }
+    side_namespace.within(|| {
+        fs::write("/proc/sys/net/ipv4/ip_forward", "1").map_err(during("having a side forward for its hosts"))?;
+        let mut netlink = Netlink::open().map_err(during("opening rtnetlink"))?;
+        let network = addresses::emulated_hosts(side);
+        netlink.take_out_of_local(network).map_err(during("making room for hosts"))?;
+        let mut hosts = Vec::with_capacity(usize::from(choice.hosts));
+        for number in 0..choice.hosts.min(addresses::MOST_HOSTS) {
+            let namespace = Namespace::new().map_err(TestbedError::Namespace)?;
+            let pair = Pair::new(side, number);
+            namespace.within(|| pair.on_host(choice, side_namespace))?;
+            pair.on_side(&mut netlink, choice)?;
+            hosts.push(EmulatedHost { namespace, address: pair.address });
+        }
+        Ok(hosts)
+    })
+}
+
+/// A host and its side, as they see each other.
+struct Pair {
+    side: LinkSide,
+    /// The host's address.
+    address: Ipv4Addr,
+    /// The name of the side's end; the host's is [`DEVICE`].
+    name: String,
+    /// Where the host's and the side's end are on the link.
+    ends: [[u8; 6]; 2],
+}
+
+impl Pair {
+    fn new(side: LinkSide, number: u8) -> Pair {
+        Pair {
+            side,
+            address: addresses::emulated_host(side, number),
+            name: format!("host{number}"),
+            ends: [1, 2].map(|end| link_address(side, number + 1, end)),
+        }
+    }
+
+    /// Makes both ends, and what the host needs, in the calling thread's namespace, which is the host's.
+    fn on_host(&self, choice: &Choice, side_namespace: &Namespace) -> Result<(), TestbedError> {
+        // What the kernel would not take of the rest was said of the side already.
+        choice.settings.apply().map_err(TestbedError::Setting)?;
+        let mut netlink = Netlink::open().map_err(during("opening rtnetlink"))?;
+        let [here, there] = self.ends;
+        let (here, there) = (End { name: DEVICE, address: here }, End { name: &self.name, address: there });
+        netlink.add_pair(here, there, side_namespace).map_err(during("making a pair of devices"))?;
+        let device = whole_packets_up(&mut netlink, DEVICE, choice)?;
+        netlink.bring_up(LOOPBACK).map_err(during("bringing lo up"))?;
+        netlink.add_local_network((self.address, 32)).map_err(during("making the address of a host local"))?;
+        let gateway = addresses::host(self.side);
+        netlink.add_neighbour(device, gateway, there.address).map_err(during("adding a neighbour"))?;
+        for side in [LinkSide::Left, LinkSide::Right] {
+            let route = Route {
+                to: addresses::network(side),
+                device,
+                via: Some(gateway),
+                source: Some(self.address),
+                metrics: choice.settings.metrics(),
+            };
+            netlink.add_route(&route).map_err(during("adding a route"))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the host known to its side, in whose namespace the calling thread is.
+    fn on_side(&self, netlink: &mut Netlink, choice: &Choice) -> Result<(), TestbedError> {
+        let device = whole_packets_up(netlink, &self.name, choice)?;
+        netlink.add_neighbour(device, self.address, self.ends[0]).map_err(during("adding a neighbour"))?;
+        let route = Route {
+            to: (self.address, 32),
+            device,
+            via: Some(self.address),
+            source: Some(addresses::host(self.side)),
+            metrics: choice.settings.metrics(),
+        };
+        netlink.add_route(&route).map_err(during("adding a route to a host"))
+    }
+}
+
+/// Brings an end up that passes whole packets only.
+fn whole_packets_up(netlink: &mut Netlink, name: &str, choice: &Choice) -> Result<Index, TestbedError> {
+    let device = netlink.link(name).map_err(during("looking at a pair of devices"))?.index;
+    let (mtu, queue) = (u32::from(choice.mtu), choice.queue_length);
+    netlink.set_link(device, mtu, queue).map_err(during("setting the MTU of a device"))?;
+    whole_packets(name, "host's")?;
+    netlink.bring_up(device).map_err(during("bringing a device up"))?;
+    Ok(device)
+}
