@@ -1,5 +1,7 @@
 //! The path in virtual time, between two devices that are queues: what it does to packets, to the nanosecond.
 
+mod driver;
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fs::File;
