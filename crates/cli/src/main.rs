@@ -26,6 +26,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
+use failure::Failure;
+use flowloom_live::host::namespace::enter_user_namespace;
 use output::Manner;
 
 /// Packets and segments are short-lived and of few sizes.
@@ -34,12 +36,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // A worker leaves interrupts to its run; a user namespace, which the doctor may need, wants a process of one thread.
-    if !matches!(cli.command, Command::LiveWorker(_) | Command::Doctor(_)) {
-        interrupt::listen();
-    }
     let manner = |form| Manner { quiet: cli.quiet, verbose: cli.verbose, form };
-    let result = match &cli.command {
+    let result = prepare(&cli.command).and_then(|()| match &cli.command {
         Command::Extract(args) => commands::extract::run(args, manner(args.form)),
         Command::Convert(args) => commands::convert::run(args, manner(args.form)),
         Command::Describe(args) => commands::describe::run(args, manner(args.form)),
@@ -48,7 +46,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(args, cli.quiet),
         Command::Doctor(args) => commands::doctor::run(args, cli.quiet),
         Command::LiveWorker(args) => commands::live_worker::run(args),
-    };
+    });
     match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
@@ -56,4 +54,19 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// What has to be done before the process has a second thread; the first is that which listens for interrupts.
+fn prepare(command: &Command) -> Result<(), Failure> {
+    match command {
+        // Without root, a live run is root of a user namespace.
+        Command::Run(args) if args.on == args::Driver::Live => {
+            enter_user_namespace().map_err(Failure::new)?;
+        }
+        // A worker leaves interrupts to its run, and the doctor looks for user namespaces itself.
+        Command::LiveWorker(_) | Command::Doctor(_) => return Ok(()),
+        _ => {}
+    }
+    interrupt::listen();
+    Ok(())
 }

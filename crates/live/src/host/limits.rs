@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use flowloom_core::time::Duration;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use serde::{Deserialize, Serialize};
@@ -81,16 +81,6 @@ impl Limits {
 fn memory_available(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? * 1_024)
-}
-
-/// Lets this process, and those it starts, have as many descriptors as it may; and says how many these are.
-///
-/// # Errors
-/// The kernel's.
-pub fn raise_descriptor_limit() -> io::Result<u64> {
-    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
-    Ok(hard)
 }
 
 /// CPU time of the whole host since it started, in ticks of 10 ms, over all processors.
