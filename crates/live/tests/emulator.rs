@@ -7,7 +7,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::mpsc::channel;
 use std::thread;
 
+use flowloom_core::path::{LossModel, PacketList};
+use flowloom_core::queue::Discipline;
 use flowloom_core::time::Duration;
+use flowloom_core::units::Limit;
 use flowloom_core::workload::{Close, ConnectionVector, Endpoint, LinkSide, PerSide, Side};
 use flowloom_live::addresses::{self, Serial};
 use flowloom_live::clock::Clock;
@@ -71,6 +74,35 @@ fn vector(id: u64, windows: [u64; 2]) -> ConnectionVector {
     };
     let ends = PerSide { initiator: end(windows[0]), acceptor: end(windows[1]) };
     ConnectionVector { id, ends, ..ConnectionVector::default() }
+}
+
+/// Datagrams of 1,000 bytes on the link, from a program on the left to one on the right, all at once or each when the one before it
+/// is there; which came, and when the last did.
+fn datagrams([left, right]: [&Namespace; 2], clock: &Clock, count: u32, at_once: bool) -> (Vec<u32>, Duration) {
+    let hosts = [LinkSide::Left, LinkSide::Right].map(addresses::host);
+    let there = right.within(|| UdpSocket::bind((hosts[1], 9))).unwrap();
+    let here = left.within(|| UdpSocket::bind((hosts[0], 0))).unwrap();
+    there.set_read_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
+    let mut came = Vec::new();
+    let (began, mut last) = (clock.now(), Duration::ZERO);
+    let mut receive = || {
+        let mut buffer = [0; 2_000];
+        let length = there.recv(&mut buffer).ok()?;
+        assert_eq!(length, 1_000 - 42);
+        came.push(u32::from_le_bytes([buffer[0], buffer[1], buffer[2], buffer[3]]));
+        last = clock.now().since(began);
+        Some(())
+    };
+    for n in 0..count {
+        let mut payload = [7; 1_000 - 42];
+        payload[..4].copy_from_slice(&n.to_le_bytes());
+        here.send_to(&payload, (hosts[1], 9)).unwrap();
+        if !at_once {
+            receive();
+        }
+    }
+    while at_once && receive().is_some() {}
+    (came, last)
 }
 
 fn initiator(serial: Serial, port: u16) -> io::Result<TcpStream> {
@@ -165,4 +197,58 @@ fn kernel_tcp_across_tun_devices() {
 #[test]
 fn kernel_tcp_across_packet_sockets() {
     kernel_tcp(Kind::PacketSocket);
+}
+
+#[test]
+fn losses_are_those_of_the_model() {
+    let mut config = Config::new("50mbit".parse().unwrap(), Duration::from_secs(60));
+    config.path[0].loss = LossModel::List(PacketList::new([(2, 2), (5, 6)]).unwrap());
+    let mut came = Vec::new();
+    let played = across(Kind::Auto, &config, &[], |sides, clock| came = datagrams(sides, clock, 9, false).0);
+    let Some((_, report)) = played else { return };
+    assert_eq!(came, [0, 2, 3, 6, 7, 8]);
+    assert_eq!(report.network.directions[0].lost.total(), 3);
+}
+
+#[test]
+fn a_queue_holds_as_many_as_it_may_and_its_line_is_no_faster_than_its_rate() {
+    const SENT: u32 = 200;
+    let mut config = Config::new("1mbit".parse().unwrap(), Duration::from_secs(60));
+    config.bottleneck.queue = Discipline::DropTail(Limit::Packets(10));
+    config.bottleneck.delay = Duration::from_millis(3);
+    let (mut came, mut last) = (Vec::new(), Duration::ZERO);
+    let played = across(Kind::Auto, &config, &[], |sides, clock| (came, last) = datagrams(sides, clock, SENT, true));
+    let Some((_, report)) = played else { return };
+    // One on the line and ten that wait; later ones as far as sending them took longer than 8 ms each.
+    assert_eq!(came[..11], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    assert!(came.is_sorted() && came.len() < SENT as usize / 2, "{}", came.len());
+    assert_eq!(report.network.directions[0].dropped.total(), u64::from(SENT) - came.len() as u64);
+    let least = Duration::from_millis(8) * came.len() as u64 + Duration::from_millis(3);
+    assert!(last >= least, "{} datagrams in {last}", came.len());
+}
+
+#[test]
+fn a_program_has_the_links_rate() {
+    const BYTES: usize = 1_000_000;
+    let mut config = Config::new("20mbit".parse().unwrap(), Duration::from_secs(60));
+    config.bottleneck.delay = Duration::from_millis(5);
+    let mut took = Duration::ZERO;
+    let played = across(Kind::Auto, &config, &[], |[left, right], clock| {
+        let host = addresses::host(LinkSide::Right);
+        let listener = right.within(|| TcpListener::bind((host, 80))).unwrap();
+        let server = thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            connection.write_all(&vec![7; BYTES]).unwrap();
+        });
+        let began = clock.now();
+        let mut connection = left.within(|| TcpStream::connect((host, 80))).unwrap();
+        assert_eq!(connection.read_to_end(&mut Vec::new()).unwrap(), BYTES);
+        took = clock.now().since(began);
+        server.join().unwrap();
+    });
+    let Some((_, report)) = played else { return };
+    assert!(took >= Duration::from_millis(400 + 20), "1 MB at 20 Mbit/s after a handshake of 20 ms took {took}");
+    let [_, back] = &report.network.directions;
+    assert!(back.carried.bytes > BYTES as u64);
+    assert_eq!(back.lost.total() + report.network.directions[0].lost.total(), 0);
 }
