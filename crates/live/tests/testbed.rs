@@ -254,15 +254,18 @@ fn nothing_leaves_and_nothing_stays() {
 
 #[test]
 fn a_device_that_is_gone_is_an_error() {
-    let Some((mut testbed, mut devices)) = testbed(Kind::PacketSocket) else { return };
-    let [left, _] = &testbed.namespaces;
-    let removed = left.within(|| std::process::Command::new("ip").args(["link", "delete", "path"]).status());
-    if !removed.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: there is no `ip` here");
-        return;
+    for kind in [Kind::Tun, Kind::PacketSocket] {
+        let Some((mut testbed, mut devices)) = testbed(kind) else { continue };
+        let [left, _] = &testbed.namespaces;
+        let removed = left.within(|| std::process::Command::new("ip").args(["link", "delete", "path"]).status());
+        if !removed.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: there is no `ip` here");
+            return;
+        }
+        assert!(testbed.counters().is_err(), "{kind:?}");
+        assert!(devices[0].write(&[0x45; 40]).is_err(), "{kind:?}");
+        assert!((0..2).any(|_| devices[0].read(&mut [0; 2_048]).is_err()), "{kind:?}");
     }
-    assert!(testbed.counters().is_err());
-    assert!(devices[0].write(&[0x45; 40]).is_err());
 }
 
 #[test]
