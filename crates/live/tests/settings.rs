@@ -14,6 +14,8 @@ use flowloom_live::host::settings::Settings;
 use flowloom_live::host::testbed::{Choice, Kind, PathDevice, Testbed};
 use flowloom_sim::Class;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::TcpMaxSeg;
 
 const RIGHT: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
 
@@ -22,13 +24,20 @@ struct Connection {
     _testbed: Testbed,
     devices: [PathDevice; 2],
     initiator: TcpStream,
-    _acceptor: TcpStream,
+    acceptor: TcpStream,
     /// The SYN, from its TCP header on.
     syn: Vec<u8>,
+    /// Its answer, the same.
+    answer: Vec<u8>,
 }
 
 /// Establishes one between kernels with this TCP; `None` where there can be no testbed.
 fn connection(tcp: Config) -> Option<Connection> {
+    connection_of(tcp, None)
+}
+
+/// The same, with segments no longer than these.
+fn connection_of(tcp: Config, mss: Option<u32>) -> Option<Connection> {
     let (settings, _) = Settings::from_classes(&[Class { tcp, ..Class::default() }]).unwrap();
     let (testbed, mut devices) = match Testbed::build(&Choice { kind: Kind::Auto, settings, ..Choice::default() }) {
         Ok(built) => built,
@@ -40,13 +49,16 @@ fn connection(tcp: Config) -> Option<Connection> {
     assert!(!testbed.warnings.iter().any(|warning| warning.to_string().contains("tcp_sack")));
     let [left, right] = &testbed.namespaces;
     let listener = right.within(|| TcpListener::bind((RIGHT, addresses::FIRST_PORT))).unwrap();
-    let mut syn = None;
+    if let Some(mss) = mss {
+        setsockopt(&listener, TcpMaxSeg, &mss).unwrap();
+    }
+    let mut first: [Option<Vec<u8>>; 2] = [None, None];
     let initiator = thread::scope(|scope| {
         let connecting = scope.spawn(|| left.within(|| TcpStream::connect((RIGHT, addresses::FIRST_PORT))));
         while !connecting.is_finished() {
             for from in [0, 1] {
                 for packet in waiting(&mut devices[from]) {
-                    syn.get_or_insert_with(|| packet[20..].to_vec());
+                    first[from].get_or_insert_with(|| packet[20..].to_vec());
                     assert!(devices[1 - from].write(&packet).unwrap());
                 }
             }
@@ -59,7 +71,8 @@ fn connection(tcp: Config) -> Option<Connection> {
         assert!(devices[1].write(&packet).unwrap());
     }
     let acceptor = listener.accept().unwrap().0;
-    Some(Connection { _testbed: testbed, devices, initiator, _acceptor: acceptor, syn: syn.unwrap() })
+    let [syn, answer] = first.map(Option::unwrap);
+    Some(Connection { _testbed: testbed, devices, initiator, acceptor, syn, answer })
 }
 
 /// The packets that a device has for its reader now.
@@ -95,6 +108,13 @@ impl Connection {
         }
         sent
     }
+}
+
+/// The shift that a SYN's window scale option asks for.
+fn window_scale(header: &[u8]) -> Option<u8> {
+    let options = &header[20..usize::from(header[12] >> 4) * 4];
+    // Of three bytes, with a padding before them that is no option: 3, 3, the shift.
+    options.windows(3).find(|bytes| bytes[..2] == [3, 3]).map(|bytes| bytes[2])
 }
 
 /// The kinds of the options of a TCP header.
@@ -170,4 +190,35 @@ fn a_timeout_is_not_less_than_asked_for() {
     let waited = clock.now().since(Time::ZERO);
     assert_eq!(sent[0], sent[1], "it is sent again");
     assert!(waited >= LEAST, "sent again after {waited:?}");
+}
+
+#[test]
+fn a_receiver_is_not_what_limits_windows() {
+    const BYTES: usize = 8_000_000;
+    // With segments of 200 bytes and with full ones.
+    for mss in [212, 1_460] {
+        let Some(Connection { mut devices, initiator, mut acceptor, answer, .. }) =
+            connection_of(Config::of(Profile::Linux), Some(mss))
+        else {
+            return;
+        };
+        let scale = window_scale(&answer).unwrap();
+        let reading = thread::spawn(move || std::io::copy(&mut acceptor, &mut std::io::sink()).unwrap());
+        let sending = thread::spawn(move || (&initiator).write_all(&vec![1; BYTES]).unwrap());
+        let mut largest = 0;
+        while !reading.is_finished() {
+            for from in [0, 1] {
+                for packet in waiting(&mut devices[from]) {
+                    if from == 1 {
+                        largest = largest.max(u32::from(u16::from_be_bytes([packet[34], packet[35]])) << scale);
+                    }
+                    assert!(devices[1 - from].write(&packet).unwrap());
+                }
+            }
+            wait(&devices);
+        }
+        sending.join().unwrap();
+        assert_eq!(reading.join().unwrap(), BYTES as u64);
+        assert!(largest >= 1 << 20, "segments of {mss} bytes: {largest}");
+    }
 }

@@ -28,6 +28,10 @@ const SYSCTLS: &str = "/proc/sys";
 /// The segment size for which windows in bytes are made into segments: that of an MTU of 1,500.
 const TYPICAL_MSS: u32 = 1_460;
 
+/// Receive buffers that advertise a mebibyte whatever the size of segments, and five of it to full ones. A buffer counts what
+/// packets take in memory, and for segments of 200 bytes that is several times as much as they carry.
+const RECEIVE_MEMORY: u32 = 8 << 20;
+
 /// What the kernel of both sides is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -152,14 +156,6 @@ impl Settings {
         Ok((settings, options))
     }
 
-    /// Makes room for receive windows of so many bytes, whatever the size of the packets that fill them; the kernel's choice
-    /// of a window scale depends on it. 1 MiB unless told otherwise.
-    #[must_use]
-    pub fn with_largest_window(mut self, bytes: u32) -> Settings {
-        self.set("net/ipv4/tcp_rmem", receive_memory(bytes), true);
-        self
-    }
-
     /// What stays as the kernel has it although the experiment says otherwise.
     pub fn notes(&self) -> &[Note] {
         &self.notes
@@ -198,7 +194,7 @@ impl Settings {
         self.set("net/ipv4/tcp_no_metrics_save", 1, true);
         self.set("net/ipv4/tcp_no_ssthresh_metrics_save", 1, false);
         // Windows are the emulator's to limit. With a fixed buffer they do not depend on what arrived so far.
-        self.set("net/ipv4/tcp_rmem", receive_memory(1 << 20), true);
+        self.set("net/ipv4/tcp_rmem", format!("4096 {RECEIVE_MEMORY} {RECEIVE_MEMORY}"), true);
         self.set("net/ipv4/tcp_moderate_rcvbuf", 0, false);
         self.set("net/ipv4/tcp_wmem", "4096 131072 16777216", true);
         // What a program writes is a segment, whatever stands in the queue of a device.
@@ -294,13 +290,6 @@ impl Provenance {
         }
         Provenance { kernel, settings }
     }
-}
-
-/// Receive buffers that advertise at least so many bytes. A buffer counts what packets take in memory, and that is more than
-/// what they carry: for segments of 100 bytes eight times as much.
-fn receive_memory(window: u32) -> String {
-    let bytes = (u64::from(window) * 8).clamp(1 << 20, 1 << 30);
-    format!("4096 {bytes} {bytes}")
 }
 
 fn millis(duration: Duration) -> u32 {
