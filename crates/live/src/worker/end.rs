@@ -181,12 +181,11 @@ impl End {
     pub fn accept(&mut self, socket: Socket, accepted: Time, turn: Turn<'_>) -> State {
         self.started = Some(accepted);
         let came = arrival(&socket, turn).min(accepted);
+        // It has to be watched before it may have to be watched again.
+        let watched = socket.watch(turn.epoll, turn.token);
         self.socket = Some(socket);
         self.establish(came, turn);
-        let result = self.drive(turn).and_then(|()| match &self.socket {
-            Some(socket) => socket.watch(turn.epoll, turn.token),
-            None => Ok(()),
-        });
+        let result = watched.and_then(|()| self.drive(turn));
         self.state(result)
     }
 
