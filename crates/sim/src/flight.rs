@@ -11,7 +11,7 @@ use crate::network::link_bytes;
 /// No packet.
 const NONE: u32 = u32::MAX;
 
-/// Index of a packet in [`Packets`].
+/// A packet in flight, by its place among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Handle(u32);
 
