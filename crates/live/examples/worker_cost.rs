@@ -1,7 +1,8 @@
-//! What a short connection costs two workers, kernel and reports included: `worker_cost [connections] [per second]`.
+//! What a connection costs two workers, kernel and reports included: `worker_cost [connections] [per second] [exchanges]
+//! [milliseconds between them]`.
 //!
-//! Two namespaces with a wire between them, no emulator; a request of 500 bytes, a response of 10 KB, and the acceptor
-//! closes. Needs root.
+//! Two namespaces with a wire between them, no emulator; requests of 500 bytes, responses of 10 KB, and the acceptor closes.
+//! Needs root.
 
 #[path = "../tests/support/mod.rs"]
 #[allow(dead_code, reason = "each user of it needs a part")]
@@ -21,11 +22,10 @@ fn main() {
     let connections: u64 = arguments.next().unwrap_or(20_000);
     let rate: u64 = arguments.next().unwrap_or(2_000);
     let Some(sides) = Sides::new() else { return };
-    let exchange = vector(
-        Pattern::Sequential,
-        &[(Side::Initiator, 500, 0), (Side::Acceptor, 10_000, 0)],
-        Close::Fin(Side::Acceptor),
-    );
+    let exchanges: usize = arguments.next().unwrap_or(1) as usize;
+    let think: u64 = arguments.next().unwrap_or(0);
+    let one = [(Side::Initiator, 500, 0), (Side::Acceptor, 10_000, think)];
+    let exchange = vector(Pattern::Sequential, &one.repeat(exchanges), Close::Fin(Side::Acceptor));
     // Assignments come a second before their time.
     let at = |n| Time::ZERO + Duration::from_secs(2) + Duration::from_nanos(n * 1_000_000_000 / rate);
     let planned: Vec<_> = (0..connections)

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, OwnedFd};
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::Side;
+use flowloom_core::workload::{Protocol, Side};
 use flowloom_sim::events::EventQueue;
 use nix::libc;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -281,7 +281,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// It makes no sense.
     pub fn assign(&mut self, assignment: &Assignment) -> io::Result<()> {
-        let &Assignment { serial, side, class, at, .. } = assignment;
+        let &Assignment { serial, side, class, at, ref vector, .. } = assignment;
         let is_mine = u64::from(serial) < addresses::MOST_CONNECTIONS
             && addresses::worker(serial, self.orders.workers) == self.orders.number;
         if !is_mine || usize::from(class) >= self.orders.classes.len() || self.expected.contains_key(&serial) {
@@ -294,6 +294,8 @@ impl<'a> Engine<'a> {
         self.slots[slot as usize] = Slot::End(Box::new(End::new(assignment, self.orders)));
         self.active += 1;
         match (side, self.held.remove(&serial)) {
+            // Nobody plays these; that is said, and not played as something else.
+            _ if vector.protocol != Protocol::Tcp => self.finish(slot, Some(Outcome::Failed(libc::EPROTONOSUPPORT))),
             (Side::Initiator, _) => self.ring(at, Ring::Connect(slot)),
             (Side::Acceptor, Some((socket, accepted))) => self.begin(slot, socket, accepted),
             (Side::Acceptor, None) => {
