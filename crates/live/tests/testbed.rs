@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
@@ -252,12 +253,42 @@ fn nothing_leaves_and_nothing_stays() {
     }
 }
 
+/// Set in the process that [`a_process_that_is_killed_leaves_nothing`] kills.
+const HOLDS: &str = "FLOWLOOM_TEST_HOLDS_A_TESTBED";
+
+#[test]
+fn a_process_that_is_killed_leaves_nothing() {
+    if std::env::var_os(HOLDS).is_some() {
+        if let Some((testbed, _devices)) = testbed(Kind::Auto) {
+            testbed.namespaces.iter().for_each(|namespace| println!("net:[{}]", namespace.inode()));
+            let _ = io::stdin().read(&mut [0]);
+        }
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let mut child = Command::new(this)
+        .args(["--exact", "a_process_that_is_killed_leaves_nothing", "--nocapture"])
+        .env(HOLDS, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let names: Vec<String> = lines.filter(|line| line.starts_with("net:[")).take(2).collect();
+    if names.len() == 2 {
+        assert!(names.iter().all(|name| held_namespaces().contains(name)));
+        child.kill().unwrap();
+    }
+    child.wait().unwrap();
+    assert!(names.iter().all(|name| !held_namespaces().contains(name)), "{names:?}");
+}
+
 #[test]
 fn a_device_that_is_gone_is_an_error() {
     for kind in [Kind::Tun, Kind::PacketSocket] {
         let Some((mut testbed, mut devices)) = testbed(kind) else { continue };
         let [left, _] = &testbed.namespaces;
-        let removed = left.within(|| std::process::Command::new("ip").args(["link", "delete", "path"]).status());
+        let removed = left.within(|| Command::new("ip").args(["link", "delete", "path"]).status());
         if !removed.is_ok_and(|status| status.success()) {
             eprintln!("skipped: there is no `ip` here");
             return;
