@@ -3,7 +3,10 @@
 use std::num::NonZeroU16;
 
 use flowloom_core::time::Duration;
-use flowloom_live::{LiveError, Observed, Options, Program, host::testbed::Kind};
+use flowloom_live::host::limits::Limits;
+use flowloom_live::host::testbed::Kind;
+use flowloom_live::plan::Need;
+use flowloom_live::{LiveError, Observed, Options, Program};
 use flowloom_report::facts::{Late, LiveFacts};
 use flowloom_store::run_folder::{LateWhat, LatenessRow};
 use flowloom_store::workload::WorkloadError;
@@ -62,8 +65,13 @@ impl Live {
         Err(format!("live.tick of {} must be between {} and {}", self.tick, TICKS[0], TICKS[1]))
     }
 
-    /// As the driver takes them.
-    pub fn options(&self) -> Result<Options, Failure> {
+    /// As the driver takes them, for connections that need so much.
+    pub fn options(&self, need: &Need) -> Result<Options, Failure> {
+        let workers = need.workers(&Limits::of_this_host(), self.workers.map(NonZeroU16::get)).map_err(|error| {
+            Failure::new(error).hint(
+                "replay a shorter part (--duration), or raise the limit (ulimit -Hn); `flowloom doctor` says what fits",
+            )
+        })?;
         let program = std::env::current_exe()
             .map_err(|error| Failure::new(format_args!("this program cannot be found again: {error}")))?;
         Ok(Options {
@@ -74,7 +82,7 @@ impl Live {
                 Devices::PacketSockets => Kind::PacketSocket,
             },
             tick: self.tick.value,
-            workers: self.workers.map_or(1, NonZeroU16::get),
+            workers,
         })
     }
 }

@@ -12,6 +12,7 @@ use flowloom_core::path::Trace;
 use flowloom_core::record::{Recorder, Series};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
+use flowloom_live::plan::{Need, Planner};
 use flowloom_live::{Observed, Options};
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::text::{counted, thousands};
@@ -101,7 +102,14 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
     }
     let config = config(&plan.experiment, &shape, &senders, &source.facts, plan.traces.clone());
     let config = Config { events, ..config.map_err(|failure| located(failure, plan.file.as_deref()))? };
-    let live = (args.on == args::Driver::Live).then(|| plan.experiment.live.options()).transpose()?;
+    let live = match args.on {
+        args::Driver::Sim => None,
+        args::Driver::Live => {
+            let need = need(&plan, &source, &config)?;
+            need.doubts().iter().for_each(|doubt| manner.warn(doubt, "look at the verdict of the run"));
+            Some(plan.experiment.live.options(&need)?)
+        }
+    };
     let job = Job { plan: &plan, args, source: &source, shape: &shape, senders: &senders, config, live };
     let exit = match seeds[..] {
         [seed] => job.single(seed, manner)?,
@@ -109,6 +117,23 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
     };
     keep_workload(source, &plan.target)?;
     Ok(exit)
+}
+
+/// What the connections of a live run need of the host, before anything is sent.
+fn need(plan: &Plan, source: &Source, config: &Config) -> Result<Need, Failure> {
+    let prefill = plan.experiment.workload.prefill();
+    let mut planner = Planner::default();
+    let reader = source.path.as_ref().map(|path| WorkloadReader::open(path)).transpose().map_err(Failure::new)?;
+    for vector in reader.into_iter().flatten() {
+        let Some(Placed { vector, .. }) = prefill.place(vector.map_err(Failure::new)?, config.unknown_rtt) else {
+            continue;
+        };
+        if vector.start.since(Time::ZERO) >= config.window {
+            break;
+        }
+        planner.add(&vector);
+    }
+    Ok(planner.need(config.window))
 }
 
 /// Reads the experiment, or makes one of the command line; options override the file.
