@@ -106,6 +106,7 @@ pub fn facts(observed: &Observed, options: &Options) -> LiveFacts {
         devices: observed.devices.to_owned(),
         workers: observed.workers,
         tick_ns: options.tick.as_nanos(),
+        bias_ns: observed.bias.as_nanos(),
         releases: late(&observed.releases),
         starts: late(&observed.starts),
         waits: late(&observed.waits),

@@ -19,6 +19,7 @@
 //! | `plan` | what a run will need |
 //! | `workers`, `worker` | the processes that play ends of connections; one of them |
 //! | `emulator` | the thread that owns the path |
+//! | `calibrate` | what crossing takes by itself |
 //! | `collector` | what the ends and the emulator say of a connection, put together |
 //! | `host` | namespaces, devices, kernel settings and counters |
 //! | `addresses` | which addresses a connection has |
@@ -37,6 +38,7 @@ pub mod lateness;
 pub mod plan;
 pub mod worker;
 
+mod calibrate;
 mod collector;
 mod run;
 mod workers;

@@ -11,6 +11,7 @@ use flowloom_core::workload::{ConnectionVector, PerSide, Side};
 use flowloom_sim::{ClassCounts, Classed, Config, ConfigError, Origin, Progress, RunError, Starts, Summary};
 
 use crate::addresses::{self, Serial};
+use crate::calibrate::calibrate;
 use crate::clock::Clock;
 use crate::collector::{Collector, Over};
 use crate::control::{Assignment, EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
@@ -52,6 +53,8 @@ pub struct Observed {
     pub devices: &'static str,
     /// Workers on each side.
     pub workers: u16,
+    /// What packets take each way beside what their paths give them, as measured before the run, which is taken off their delays.
+    pub bias: Duration,
     /// How late packets were handed on.
     pub releases: Lateness,
     /// How late SYNs were sent.
@@ -147,6 +150,8 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     let notes: Vec<String> = settings.notes().iter().map(ToString::to_string).collect();
     let choice = Choice { kind: options.devices, settings, ..Choice::default() };
     let (mut testbed, devices) = Testbed::build(&choice)?;
+    let (bias, devices) =
+        calibrate(&testbed.namespaces, devices, options.tick).map_err(host("sending packets between namespaces"))?;
     let before = testbed.counters().map_err(host("reading counters"))?;
     let usage = CpuTimes::now().map_err(host("reading /proc/stat"))?;
     let mut workers = Workers::start(&options.program, &testbed.namespaces, options.workers)
@@ -163,6 +168,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
             PathDevice::PacketSocket(_) => "packet sockets",
         },
         workers: options.workers,
+        bias,
         ..Observed::default()
     };
     let (commands, orders) = emulator::commands().map_err(host("making an eventfd"))?;
@@ -186,7 +192,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     live.next = live.starts.next(config)?;
     live.assign_until(Time::ZERO + AHEAD)?;
     let clock = Clock::starting_in(COUNTDOWN);
-    let settings = emulator::Settings { tick: options.tick, ..emulator::Settings::default() };
+    let settings = emulator::Settings { tick: options.tick, bias, ..emulator::Settings::default() };
     let emulator = Emulator::new(config.clone(), settings, devices, clock, orders, out, wants_packets);
     let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || emulator.run());
     let emulator = emulator.map_err(host("starting a thread"))?;

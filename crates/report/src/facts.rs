@@ -61,6 +61,8 @@ pub struct LiveFacts {
     pub workers: u16,
     /// The emulator looked at its devices so often.
     pub tick_ns: u64,
+    /// What packets take each way beside what their paths give them, which was measured before the run and taken off their delays.
+    pub bias_ns: u64,
     /// How late packets were handed on.
     pub releases: Late,
     /// How late SYNs were sent.

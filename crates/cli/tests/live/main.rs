@@ -1,0 +1,38 @@
+//! `flowloom run --on live`: the kernel's TCP, in namespaces of the run's own. These tests need root (or user namespaces) and say so
+//! where they are skipped. Hosts of tests are busy: bounds are loose, and no test asks for a verdict of VALID.
+
+#[path = "../command/support.rs"]
+#[allow(dead_code, reason = "the tests of the command use the rest")]
+mod support;
+
+mod chain;
+mod faults;
+mod host;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// One live run at a time: two would make each other late.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether live runs can be here; says so where they cannot.
+pub fn can_run() -> bool {
+    let can = host::is_root();
+    if !can {
+        eprintln!("skipped: live runs need root here");
+    }
+    can
+}
+
+/// The bundled capture.
+pub fn demo() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz").to_owned()
+}
+
+/// An experiment that replays `source` for so long, and waits two seconds for connections to end: the bundled capture has some
+/// that never do.
+pub fn experiment(source: &str, duration: &str) -> String {
+    format!("[workload]\nsource = \"{source}\"\n[measure]\nduration = \"{duration}\"\ndrain = \"2s\"\n")
+}
