@@ -43,5 +43,5 @@ mod collector;
 mod run;
 mod workers;
 
-pub use run::{LiveError, Observed, Options, run};
+pub use run::{LiveError, Observed, Options, check, run};
 pub use workers::Program;

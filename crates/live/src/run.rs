@@ -129,6 +129,19 @@ const LOOK: Duration = Duration::from_millis(10);
 /// What is cut at the end is reported within this.
 const GOODBYE: Duration = Duration::from_secs(10);
 
+/// Whether a kernel can do what an experiment asks for, before anything is made.
+///
+/// # Errors
+/// What it cannot, or the experiment has impossible numbers.
+pub fn check<W, R>(config: &Config) -> Result<(), LiveError<W, R>> {
+    config.validate()?;
+    if !config.datagrams.is_empty() {
+        return Err(LiveError::Datagrams);
+    }
+    Settings::from_classes(&config.classes)?;
+    Ok(())
+}
+
 /// Runs `vectors`, which come in order of their start, as [`flowloom_sim::run`] does, through kernel TCP on this host: in network
 /// namespaces made for it, in which nothing else is and out of which nothing leads.
 ///
@@ -141,10 +154,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     recorder: &mut R,
     mut progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
-    config.validate()?;
-    if !config.datagrams.is_empty() {
-        return Err(LiveError::Datagrams);
-    }
+    check(config)?;
     let host = |what| move |cause| LiveError::Host { what, cause };
     let (settings, classes) = Settings::from_classes(&config.classes)?;
     let notes: Vec<String> = settings.notes().iter().map(ToString::to_string).collect();

@@ -105,6 +105,9 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
     let live = match args.on {
         args::Driver::Sim => None,
         args::Driver::Live => {
+            // Flows of datagrams are those of a seed.
+            let datagrams = senders.flows(seeds[0], config.window).datagrams;
+            flowloom_live::check(&Config { datagrams, ..config.clone() }).map_err(live::failure)?;
             let need = need(&plan, &source, &config)?;
             need.doubts().iter().for_each(|doubt| manner.warn(doubt, "look at the verdict of the run"));
             Some(plan.experiment.live.options(&need)?)
