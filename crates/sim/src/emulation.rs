@@ -29,9 +29,9 @@ pub const FIRST_GUEST: u64 = 1 << 62;
 /// driver comes, as long as packets come with the times at which they were sent.
 ///
 /// A flow is [opened](Self::open) before its first packet and [closed](Self::close) when none of its packets is on its way. After
-/// [`Self::send`] and [`Self::advance`] call [`Self::poll_delivery`] until it returns nothing: a [`Handle`] that it returned
-/// is free, and the next packet that is sent may have it. So do handles of packets that links drop, of which the driver is
-/// not told: what it keeps by handle is overwritten when the handle comes again.
+/// [`Self::send`] and [`Self::advance`] there may be something to [poll](Self::poll_delivery). A [`Handle`] that was polled is free,
+/// and the next packet that is sent may have it. So are handles of packets that links drop, of which the driver is not told: what it
+/// keeps by handle is overwritten when the handle comes again.
 #[derive(Debug)]
 pub struct Emulation<'a, R> {
     network: Network<'a, R>,

@@ -17,7 +17,7 @@ pub struct EmulatorReport {
     pub lateness: Lateness,
     /// How often it went around.
     pub wakes: u64,
-    /// Times that it was not through when the next was to begin.
+    /// Times that going around took longer than a tick.
     pub overruns: u64,
     /// CPU time of its thread.
     pub cpu: Duration,

@@ -25,6 +25,10 @@ const SIDES: [LinkSide; 2] = [LinkSide::Left, LinkSide::Right];
 /// Packets read from a device before the other's turn comes, and before what is due is handed on.
 const BATCH: u32 = 64;
 
+/// Packets handed on before devices are read again. A thread that comes late has many that are due, and what comes meanwhile is
+/// stamped when it is read.
+const HANDED_ON: u32 = 4 * BATCH;
+
 /// How many times so many are read at the end: more than devices hold.
 const LAST_BATCHES: u32 = 1_024;
 
@@ -139,14 +143,15 @@ impl<'a, D: Device> Path<'a, D> {
             more |= read == BATCH;
         }
         self.emulation.advance(now())?;
-        busy |= self.hand_on(&now)?;
+        let handed_on = self.hand_on(&now)?;
+        busy |= handed_on > 0;
+        more |= handed_on == HANDED_ON;
         let ended = now();
         self.tidy(ended)?;
         self.report.wakes += 1;
-        // What began in one tick goes on with the next.
         let tick = self.settings.tick.as_nanos().max(1);
         let next_tick = Time::from_nanos((began.as_nanos() / tick + 1) * tick);
-        self.report.overruns += u64::from(ended >= next_tick);
+        self.report.overruns += u64::from(ended.since(began) > self.settings.tick);
         if more {
             return Ok(Wake::At(ended));
         }
@@ -233,8 +238,8 @@ impl<'a, D: Device> Path<'a, D> {
         Ok(())
     }
 
-    /// Hands on what devices had no room for, and what has become due; whether there was anything.
-    fn hand_on(&mut self, now: &impl Fn() -> Time) -> Result<bool, PathError> {
+    /// Hands on what devices had no room for, and what has become due, but of that no more than [`HANDED_ON`]; how many.
+    fn hand_on(&mut self, now: &impl Fn() -> Time) -> Result<u32, PathError> {
         for side in SIDES {
             while let Some((due, buffer)) = self.waiting[side as usize].pop_front() {
                 if !self.write(side, due, buffer.packet(), now)? {
@@ -244,9 +249,8 @@ impl<'a, D: Device> Path<'a, D> {
                 self.buffers.give_back(buffer);
             }
         }
-        let mut any = false;
-        while let Some(delivery) = self.emulation.poll_delivery() {
-            any = true;
+        for handed_on in 0..HANDED_ON {
+            let Some(delivery) = self.emulation.poll_delivery() else { return Ok(handed_on) };
             let side = delivery.from.other();
             if delivery.segment.ecn.is_marked() {
                 mark(self.buffers.of(delivery.handle).packet_mut());
@@ -259,7 +263,7 @@ impl<'a, D: Device> Path<'a, D> {
                 self.waiting[side as usize].push_back((delivery.due, buffer));
             }
         }
-        Ok(any)
+        Ok(HANDED_ON)
     }
 
     /// Writes a packet that was due to the device of a side; whether it took it.

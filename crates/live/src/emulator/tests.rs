@@ -325,6 +325,28 @@ fn an_idle_path_waits_and_a_busy_one_goes_by_ticks() {
     assert_eq!(path.step(|| now.get()).unwrap(), Wake::At(micros(3_300)), "more is waiting to be read");
 }
 
+#[test]
+fn a_thread_that_comes_very_late_reads_between_what_is_due() {
+    let now = Rc::new(Cell::new(micros(0)));
+    let ((one, kernel), (other, there)) = (Fake::new(&now), Fake::new(&now));
+    let (mut devices, mut config) = ([one, other], line());
+    config.bottleneck.rate = "10gbit".parse().unwrap();
+    let (out, _outputs) = channel();
+    let mut recorder = Forward::new(out, false);
+    let mut path = Path::new(&config, Settings::default(), &mut devices, &mut recorder).unwrap();
+    (0..1_000).for_each(|_| kernel.borrow_mut().sends.push_back((micros(0), probe(150).udp())));
+    while path.step(|| now.get()).unwrap() == Wake::At(micros(0)) {}
+    now.set(micros(100_000));
+    let mut written = Vec::new();
+    for n in 0..5 {
+        kernel.borrow_mut().sends.push_back((micros(0), probe(150).udp()));
+        assert_eq!(path.step(|| now.get()).unwrap() == Wake::At(micros(100_000)), n < 3, "more is due");
+        assert!(kernel.borrow().sends.is_empty());
+        written.push(there.borrow().got.len());
+    }
+    assert_eq!(written, [256, 512, 768, 1_000, 1_000]);
+}
+
 /// A connection from the left, 10 ms from the monitor on either side.
 fn connection(window: [u64; 2], mss: u16) -> ConnectionVector {
     let end = |window| Endpoint {
