@@ -25,6 +25,8 @@ struct Cleaned {
     ended_processes: Vec<u32>,
     /// Folders that were removed.
     removed_folders: Vec<PathBuf>,
+    /// Folders that may be those of a run that goes on.
+    kept_folders: Vec<PathBuf>,
 }
 
 /// Runs the command.
@@ -40,10 +42,15 @@ pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Failure> {
     }
     if let Some(folder) = &args.runs {
         let name = folder.display();
-        for partial in unfinished(folder).map_err(|error| Failure::new(format!("cannot read {name}: {error}")))? {
-            let removed = fs::remove_dir_all(&partial);
-            removed.map_err(|error| Failure::new(format!("cannot remove {}: {error}", partial.display())))?;
-            cleaned.removed_folders.push(partial);
+        let found = unfinished(folder).map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
+        if any_in_use(&found) {
+            cleaned.kept_folders = found;
+        } else {
+            for partial in &found {
+                let removed = fs::remove_dir_all(partial);
+                removed.map_err(|error| Failure::new(format!("cannot remove {}: {error}", partial.display())))?;
+            }
+            cleaned.removed_folders = found;
         }
     }
     if args.json {
@@ -62,13 +69,16 @@ impl Cleaned {
             text.push_str(&format!("ended worker process {process}, whose run is gone\n"));
         }
         for folder in &self.removed_folders {
-            text.push_str(&format!("removed {}, which no process writes to\n", folder.display()));
+            text.push_str(&format!("removed {}, which no process uses\n", folder.display()));
+        }
+        for folder in &self.kept_folders {
+            text.push_str(&format!("kept {}: a run goes on here\n", folder.display()));
         }
         if self.ended_processes.is_empty() {
             text.push_str("no worker process has lost its run: nothing to end\n");
         }
         match folder {
-            Some(folder) if self.removed_folders.is_empty() => {
+            Some(folder) if self.removed_folders.is_empty() && self.kept_folders.is_empty() => {
                 text.push_str(&format!("no unfinished run folder in {}: nothing to remove\n", folder.display()));
             }
             _ => {}
@@ -78,7 +88,7 @@ impl Cleaned {
     }
 }
 
-/// The folders of runs in `folder` that never were finished, and that no process has a file open in.
+/// The folders of runs in `folder` that are not finished.
 fn unfinished(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -88,16 +98,15 @@ fn unfinished(folder: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     found.sort();
-    let open = open_files();
+    Ok(found)
+}
+
+/// Whether a process has a file open in one of these. A run has several of them, and not always a file open in each: so if one
+/// is in use, all may be.
+fn any_in_use(folders: &[PathBuf]) -> bool {
     // Processes have absolute paths.
-    let in_use = |path: &PathBuf| fs::canonicalize(path).map(|path| open.iter().any(|file| file.starts_with(&path)));
-    let mut unused = Vec::new();
-    for path in found {
-        if !in_use(&path)? {
-            unused.push(path);
-        }
-    }
-    Ok(unused)
+    let folders: Vec<PathBuf> = folders.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect();
+    open_files().iter().any(|file| folders.iter().any(|folder| file.starts_with(folder)))
 }
 
 fn is_unfinished(name: &str) -> bool {
@@ -138,15 +147,17 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_goes_on_keeps_its_folder() {
+    fn a_run_that_goes_on_keeps_its_folders() {
         let folder = tempfile::tempdir().unwrap();
-        let [dead, alive, done] = ["a.partial-000000", "b.partial-000000", "c"].map(|name| folder.path().join(name));
-        for path in [&dead, &alive, &done] {
+        let [first, second, done] = ["a.partial-000000", "b.partial-000000", "c"].map(|name| folder.path().join(name));
+        for path in [&first, &second, &done] {
             fs::create_dir(path).unwrap();
         }
-        let open = File::create(alive.join("connections.parquet")).unwrap();
-        assert_eq!(unfinished(folder.path()).unwrap(), std::slice::from_ref(&dead));
+        let open = File::create(second.join("connections.parquet")).unwrap();
+        let found = unfinished(folder.path()).unwrap();
+        assert_eq!(found, [first, second]);
+        assert!(any_in_use(&found), "both may be of the run that has a file open in one");
         drop(open);
-        assert_eq!(unfinished(folder.path()).unwrap(), [dead, alive]);
+        assert!(!any_in_use(&found));
     }
 }
