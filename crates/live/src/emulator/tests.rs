@@ -101,6 +101,19 @@ impl Came {
         drops.collect()
     }
 
+    /// Sequence and acknowledgement numbers of packets from the left, as they passed the monitor.
+    fn numbers(&self) -> Vec<(u32, u32)> {
+        let records = self.outputs.iter().filter_map(|output| match output {
+            Output::Records(records) => Some(records),
+            Output::Closed(..) => None,
+        });
+        let packets = records.flatten().filter_map(|record| match record {
+            Record::Packet(0, packet) => Some((packet.sequence, packet.acknowledgement)),
+            _ => None,
+        });
+        packets.collect()
+    }
+
     fn closed(&self) -> Vec<(Serial, flowloom_sim::Closed)> {
         let closed = self.outputs.iter().filter_map(|output| match output {
             Output::Closed(serial, closed) => Some((*serial, (**closed).clone())),
@@ -141,7 +154,7 @@ impl Bench {
             kernels[1].borrow_mut().room = Some(room);
         }
         let (out, outputs): (_, Receiver<Output>) = channel();
-        let mut recorder = Forward::new(out, false);
+        let mut recorder = Forward::new(out, true);
         let end = Time::ZERO + self.config.window;
         let mut path = Path::new(&self.config, self.settings, &mut devices, &mut recorder).unwrap();
         let mut orders = self.orders.iter().cloned().peekable();
@@ -470,6 +483,7 @@ fn sequence_numbers_go_round() {
     let came = bench.run(NONE);
     assert_eq!(came.right.len(), 7);
     let sent: Vec<u32> = came.right.iter().map(|packet| tcp(&packet.1).sequence).collect();
+    assert_eq!(came.numbers(), sent.iter().map(|sent| (*sent, if *sent == first { 0 } else { 8 })).collect::<Vec<_>>());
     assert_eq!(sent, bench.sends[0].iter().map(|packet| tcp(&packet.1).sequence).collect::<Vec<_>>());
     let carried: u64 = came
         .outputs
