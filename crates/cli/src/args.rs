@@ -75,6 +75,16 @@ Examples:
   flowloom run campus.parquet --rate 105% --queue 500p -o runs/tight
   flowloom run experiment.toml --json")]
     Run(Box<Run>),
+    /// Run a program inside a side of a live run
+    #[command(after_help = "\
+The program and its peer find their own address in FLOWLOOM_ADDRESS and the other side's in FLOWLOOM_PEER. The run goes on
+until the program ends, whose exit code is that of this command; connections of the workload start for measure.duration.
+
+Examples:
+  flowloom shell campus.toml -- bash
+  flowloom shell campus.toml --peer 'iperf3 -s -1' -- sh -c 'sleep 1; iperf3 -c $FLOWLOOM_PEER'
+  flowloom shell campus.toml -o runs/ping -- sh -c 'ping -c 20 $FLOWLOOM_PEER'")]
+    Shell(Shell),
     /// Compare runs with each other, or one run with its original
     #[command(after_help = "\
 Examples:
@@ -96,6 +106,9 @@ Examples:
     /// Play ends of connections for a live run, which starts this and talks to it over standard input and output
     #[command(hide = true)]
     LiveWorker(LiveWorker),
+    /// Become a program inside a side of a live run, which starts this
+    #[command(hide = true)]
+    LiveGuest(LiveGuest),
 }
 
 /// A worker process of a live run.
@@ -104,6 +117,53 @@ pub struct LiveWorker {
     /// The network namespace it works in: the number of an inherited descriptor
     #[arg(long, value_name = "FD")]
     pub namespace: u32,
+}
+
+/// `flowloom shell`
+#[derive(Clone, Debug, Args)]
+pub struct Shell {
+    /// The experiment; its workload, if it has one, is the background traffic
+    #[arg(value_name = "EXPERIMENT")]
+    pub experiment: PathBuf,
+    /// The side that the program is on
+    #[arg(long, value_enum, default_value_t)]
+    pub side: GuestSide,
+    /// A command for the shell (sh -c) that runs on the other side and is ended with the program
+    #[arg(long, value_name = "COMMAND")]
+    pub peer: Option<String>,
+    /// The run folder to write [default: runs/NAME-DATE-TIME]
+    #[arg(short, long, value_name = "RUN")]
+    pub output: Option<PathBuf>,
+    /// Replace the run folder if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+/// A side of the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum GuestSide {
+    /// The left one
+    #[default]
+    Left,
+    /// The right one
+    Right,
+}
+
+/// A program inside a side.
+#[derive(Clone, Debug, Args)]
+pub struct LiveGuest {
+    /// The network namespace it is in: the number of an inherited descriptor
+    #[arg(long, value_name = "FD")]
+    pub namespace: u32,
+    /// The inode of the network namespace that it must not be in
+    #[arg(long, value_name = "INODE")]
+    pub host_namespace: u64,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 /// How captures are read and cut into connections.

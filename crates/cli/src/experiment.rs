@@ -14,11 +14,12 @@ use flowloom_core::units::{ParseQuantityError, Rate};
 use flowloom_sim::Config;
 
 use crate::failure::{Failure, nearest};
-use crate::live::Live;
 
 // Named, because the fuzz targets borrow this file from another folder.
 #[path = "experiment/drawn.rs"]
 mod drawn;
+#[path = "experiment/live.rs"]
+mod live;
 #[path = "experiment/path.rs"]
 mod path;
 #[path = "experiment/queue.rs"]
@@ -34,6 +35,7 @@ mod topology;
 
 use topology::check_link;
 
+pub use live::{Devices, Live};
 pub use path::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use queue::Queue;
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};

@@ -5,23 +5,31 @@ use std::process::ExitCode;
 
 /// Exit codes, as `flowloom --help` documents them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Exit {
     /// Done.
-    Done = 0,
+    Done,
     /// Could not.
-    CouldNot = 1,
+    CouldNot,
     /// Wrong usage: options or an experiment file that cannot mean anything.
-    Usage = 2,
+    Usage,
     /// Ran, but the result is INVALID or was interrupted.
-    Invalid = 3,
+    Invalid,
     /// `compare --check`: different.
-    Different = 4,
+    Different,
+    /// What the program of `shell` ended with.
+    OfProgram(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
+        ExitCode::from(match exit {
+            Exit::Done => 0,
+            Exit::CouldNot => 1,
+            Exit::Usage => 2,
+            Exit::Invalid => 3,
+            Exit::Different => 4,
+            Exit::OfProgram(code) => code,
+        })
     }
 }
 

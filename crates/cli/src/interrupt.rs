@@ -1,6 +1,9 @@
 //! Ctrl-C asks a command to stop and keep what it has; a second one stops it at once.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::failure::Failure;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
@@ -14,6 +17,15 @@ pub fn listen() {
     if let Err(error) = installed {
         eprintln!("warning: no interrupt handler ({error}): Ctrl-C will leave nothing behind");
     }
+}
+
+/// From now on an interrupt of the terminal is the business of the program that has it.
+pub fn leave_to_program() -> Result<(), Failure> {
+    // Programs that are started have it as it was: it is heard, not ignored.
+    let nobody = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGINT, nobody)
+        .map(drop)
+        .map_err(|error| Failure::new(format_args!("interrupts cannot be left to the program: {error}")))
 }
 
 /// Whether the user asked to stop.

@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 
 use flowloom_core::time::Duration;
+use flowloom_live::guests::Guest;
 use flowloom_live::host::limits::Limits;
 use flowloom_live::host::testbed::Kind;
 use flowloom_live::plan::Need;
@@ -10,81 +11,36 @@ use flowloom_live::{LiveError, Observed, Options, Program};
 use flowloom_report::facts::{Late, LiveFacts};
 use flowloom_store::run_folder::{LateWhat, LatenessRow};
 use flowloom_store::workload::WorkloadError;
-use serde::{Deserialize, Serialize};
 
-use crate::experiment::Quantity;
+use crate::experiment::{Devices, Live};
 use crate::failure::Failure;
 use crate::recording::Unrecorded;
 
-/// `[live]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Live {
-    /// What carries packets between kernels and the emulator.
-    pub devices: Devices,
-    /// The emulator looks at its devices so often.
-    pub tick: Quantity<Duration>,
-    /// Worker processes on each side; without it as many as descriptors need.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub workers: Option<NonZeroU16>,
+/// As the driver takes them, for connections that need so much.
+pub fn options(live: &Live, need: &Need, guests: Vec<Guest>) -> Result<Options, Failure> {
+    let workers = need.workers(&Limits::of_this_host(), live.workers.map(NonZeroU16::get)).map_err(|error| {
+        Failure::new(error).hint(
+            "replay a shorter part (--duration), or raise the limit (ulimit -Hn); `flowloom doctor` says what fits",
+        )
+    })?;
+    Ok(Options {
+        program: program("live-worker")?,
+        devices: match live.devices {
+            Devices::Auto => Kind::Auto,
+            Devices::Tun => Kind::Tun,
+            Devices::PacketSockets => Kind::PacketSocket,
+        },
+        tick: live.tick.value,
+        workers,
+        guests: (program("live-guest")?, guests),
+    })
 }
 
-/// `live.devices`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Devices {
-    /// TUN devices where they are to be had, else packet sockets.
-    #[default]
-    Auto,
-    /// TUN devices.
-    Tun,
-    /// Packet sockets.
-    PacketSockets,
-}
-
-impl Default for Live {
-    fn default() -> Live {
-        Live { devices: Devices::Auto, tick: Quantity::of("100us"), workers: None }
-    }
-}
-
-/// Shortest and longest tick.
-const TICKS: [Duration; 2] = [Duration::from_micros(10), Duration::from_millis(10)];
-
-impl Live {
-    /// Whether nothing was said.
-    pub fn is_default(&self) -> bool {
-        *self == Live::default()
-    }
-
-    /// Whether it can be.
-    pub fn check(&self) -> Result<(), String> {
-        if (TICKS[0]..=TICKS[1]).contains(&self.tick.value) {
-            return Ok(());
-        }
-        Err(format!("live.tick of {} must be between {} and {}", self.tick, TICKS[0], TICKS[1]))
-    }
-
-    /// As the driver takes them, for connections that need so much.
-    pub fn options(&self, need: &Need) -> Result<Options, Failure> {
-        let workers = need.workers(&Limits::of_this_host(), self.workers.map(NonZeroU16::get)).map_err(|error| {
-            Failure::new(error).hint(
-                "replay a shorter part (--duration), or raise the limit (ulimit -Hn); `flowloom doctor` says what fits",
-            )
-        })?;
-        let program = std::env::current_exe()
-            .map_err(|error| Failure::new(format_args!("this program cannot be found again: {error}")))?;
-        Ok(Options {
-            program: Program { path: program, arguments: vec!["live-worker".into()] },
-            devices: match self.devices {
-                Devices::Auto => Kind::Auto,
-                Devices::Tun => Kind::Tun,
-                Devices::PacketSockets => Kind::PacketSocket,
-            },
-            tick: self.tick.value,
-            workers,
-        })
-    }
+/// This program, as the hidden command of this name.
+fn program(command: &str) -> Result<Program, Failure> {
+    let path = std::env::current_exe()
+        .map_err(|error| Failure::new(format_args!("this program cannot be found again: {error}")))?;
+    Ok(Program { path, arguments: vec![command.into()] })
 }
 
 /// Of what was observed, what run.json says.

@@ -45,7 +45,9 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),
         Command::Doctor(args) => commands::doctor::run(args, cli.quiet),
+        Command::Shell(args) => commands::shell::run(args, cli.verbose),
         Command::LiveWorker(args) => commands::live_worker::run(args),
+        Command::LiveGuest(args) => commands::live_guest::run(args),
     });
     match result {
         Ok(exit) => exit.into(),
@@ -63,8 +65,12 @@ fn prepare(command: &Command) -> Result<(), Failure> {
         Command::Run(args) if args.on == args::Driver::Live => {
             enter_user_namespace().map_err(Failure::new)?;
         }
-        // A worker leaves interrupts to its run, and the doctor looks for user namespaces itself.
-        Command::LiveWorker(_) | Command::Doctor(_) => return Ok(()),
+        Command::Shell(_) => {
+            enter_user_namespace().map_err(Failure::new)?;
+            return interrupt::leave_to_program();
+        }
+        // A worker leaves interrupts to its run, a guest is a program like any other, and the doctor looks for user namespaces itself.
+        Command::LiveWorker(_) | Command::LiveGuest(_) | Command::Doctor(_) => return Ok(()),
         _ => {}
     }
     interrupt::listen();

@@ -19,6 +19,7 @@
 //! | `plan` | what a run will need |
 //! | `workers`, `worker` | the processes that play ends of connections; one of them |
 //! | `emulator` | the thread that owns the path |
+//! | `guests` | programs of the user's inside the sides |
 //! | `calibrate` | what crossing takes by itself |
 //! | `collector` | what the ends and the emulator say of a connection, put together |
 //! | `host` | namespaces, devices, kernel settings and counters |
@@ -33,6 +34,7 @@ pub mod clock;
 pub mod control;
 pub mod device;
 pub mod emulator;
+pub mod guests;
 pub mod host;
 pub mod lateness;
 pub mod plan;

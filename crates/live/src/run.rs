@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -16,6 +17,7 @@ use crate::clock::Clock;
 use crate::collector::{Collector, Over};
 use crate::control::{Assignment, EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
 use crate::emulator::{self, Command, Commands, Emulator, EmulatorReport, Output, PathError};
+use crate::guests::{Guest, Guests};
 use crate::host::limits::CpuTimes;
 use crate::host::namespace::current_inode;
 use crate::host::settings::{Settings, Unsupported};
@@ -34,6 +36,8 @@ pub struct Options {
     pub tick: Duration,
     /// Workers on each side.
     pub workers: u16,
+    /// What guests are, and who they are.
+    pub guests: (Program, Vec<Guest>),
 }
 
 /// How far the host kept up, and what the run was made of.
@@ -79,6 +83,8 @@ pub struct Observed {
     pub cpu: [Duration; 3],
     /// What the host's cores did meanwhile.
     pub usage: CpuTimes,
+    /// How the guest ended that the run was there for.
+    pub guest: Option<ExitStatus>,
 }
 
 /// Why there was no live run, or it could not be finished.
@@ -198,6 +204,8 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
         summary: Summary { classes: vec![ClassCounts::default(); config.classes.len()], ..Summary::default() },
         reports: Vec::new(),
         problems: Vec::new(),
+        guests: Guests::default(),
+        guest: None,
     };
     live.next = live.starts.next(config)?;
     live.assign_until(Time::ZERO + AHEAD)?;
@@ -207,6 +215,8 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || emulator.run());
     let emulator = emulator.map_err(host("starting a thread"))?;
     live.workers.tell_all(&ToWorker::Start(clock));
+    let (program, guests) = &options.guests;
+    live.guests = Guests::start(guests, program, &testbed.namespaces).map_err(host("starting a program"))?;
     let played = live.play(clock, &emulator, &mut progress);
     // Whatever came of it, the emulator ends: it would wait for ever. One that has ended has said why.
     let _ = live.commands.send(Command::Stop { interrupted: live.summary.interrupted || played.is_err() });
@@ -222,8 +232,9 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
             EmulatorReport::default()
         }
     };
-    let Live { mut summary, collector, reports, problems, workers, starts, .. } = live;
-    drop(workers);
+    let Live { mut summary, collector, reports, problems, workers, starts, guests, guest, .. } = live;
+    drop((workers, guests));
+    observed.guest = guest;
     observed.usage = CpuTimes::now().map_err(host("reading /proc/stat"))?.since(&usage);
     let after = testbed.counters().map_err(host("reading counters"))?;
     observed.device_drops = after.device_drops() - before.device_drops();
@@ -300,6 +311,8 @@ struct Live<'a, V, R> {
     summary: Summary,
     reports: Vec<WorkerReport>,
     problems: Vec<String>,
+    guests: Guests,
+    guest: Option<ExitStatus>,
 }
 
 impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_, V, R> {
@@ -316,7 +329,10 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             self.summary.end = now.min(cut);
             self.assign_until(now + AHEAD)?;
             self.hear(LOOK)?;
-            if now >= cut || emulator.is_finished() || (self.all_assigned && self.collector.open() == 0) {
+            let is_over = now >= cut || (self.all_assigned && self.collector.open() == 0);
+            self.guest =
+                self.guests.ended().map_err(|cause| LiveError::Host { what: "waiting for a program", cause })?;
+            if self.guest.is_some() || emulator.is_finished() || (is_over && !self.guests.keep_it_going()) {
                 break;
             }
             let at =

@@ -69,12 +69,19 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     // Packets may wait in the queue only when the run was cut off with work left. Of sources nobody asks that they end.
     let sum = |count: fn(&ClassFacts) -> u64| run.facts.sources().map(count).sum::<u64>();
     let (sources, received) = (sum(|source| source.started), sum(|source| source.to_acceptors_bytes));
+    // A live run without a workload is there for programs of the user's.
+    let guests = if run.facts.live.is_some() { measured.carried_packets.iter().sum::<u64>() } else { 0 };
     let may_wait = outcomes.unfinished + sum(|source| source.unfinished) > 0 || run.facts.interrupted;
     [
         Gate {
             name: "something happened",
-            verdict: if ended > 0 || (started == 0 && received > 0) { Verdict::Valid } else { Verdict::Invalid },
+            verdict: if ended > 0 || (started == 0 && received + guests > 0) {
+                Verdict::Valid
+            } else {
+                Verdict::Invalid
+            },
             found: match (started, sources) {
+                (0, 0) if guests > 0 => format!("{} of other programs", counted(guests, "packet")),
                 (0, 1..) => {
                     format!("{} of sources delivered {}", counted(sources, "flow"), Unit::Bytes.show(received as f64))
                 }

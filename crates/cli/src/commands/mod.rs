@@ -5,6 +5,8 @@ pub mod convert;
 pub mod describe;
 pub mod doctor;
 pub mod extract;
+pub mod live_guest;
 pub mod live_worker;
 pub mod report;
 pub mod run;
+pub mod shell;

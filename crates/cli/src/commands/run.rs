@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,6 +13,7 @@ use flowloom_core::path::Trace;
 use flowloom_core::record::{Recorder, Series};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
+use flowloom_live::guests::Guest;
 use flowloom_live::plan::{Need, Planner};
 use flowloom_live::{Observed, Options};
 use flowloom_report::facts::set_aside_text;
@@ -27,7 +29,7 @@ use flowloom_store::workload::{WorkloadError, WorkloadFacts, WorkloadReader, Wor
 use crate::args;
 use crate::clock::{self, Stopwatch};
 use crate::commands::extract;
-use crate::experiment::{self, Experiment, Pair, Shape};
+use crate::experiment::{self, Experiment, Pair, Quantity, Shape};
 use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
@@ -72,8 +74,14 @@ struct Source {
 
 /// Runs the command.
 pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
+    with_guests(args, Vec::new(), manner)
+}
+
+/// Runs the command with programs of the user's inside the sides, if it is live; the run ends with the one that it is there for, if
+/// there is one, and so does this.
+pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Result<Exit, Failure> {
     manner.start("run")?;
-    let plan = plan(args)?;
+    let plan = plan(args, !guests.is_empty())?;
     let seeds = &plan.experiment.run.seeds;
     refuse_existing(&plan.target, args.force, seeds.len() > 1)?;
     let source = source(&plan, args, manner)?;
@@ -110,10 +118,19 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
             flowloom_live::check(&Config { datagrams, ..config.clone() }).map_err(live::failure)?;
             let need = need(&plan, &source, &config)?;
             need.doubts().iter().for_each(|doubt| manner.warn(doubt, "look at the verdict of the run"));
-            Some(plan.experiment.live.options(&need)?)
+            Some(live::options(&plan.experiment.live, &need, guests)?)
         }
     };
-    let job = Job { plan: &plan, args, source: &source, shape: &shape, senders: &senders, config, live };
+    let job = Job {
+        plan: &plan,
+        args,
+        source: &source,
+        shape: &shape,
+        senders: &senders,
+        config,
+        live,
+        guest: Mutex::default(),
+    };
     let exit = match seeds[..] {
         [seed] => job.single(seed, manner)?,
         _ => job.several(manner)?,
@@ -140,7 +157,7 @@ fn need(plan: &Plan, source: &Source, config: &Config) -> Result<Need, Failure> 
 }
 
 /// Reads the experiment, or makes one of the command line; options override the file.
-fn plan(args: &args::Run) -> Result<Plan, Failure> {
+fn plan(args: &args::Run, has_guests: bool) -> Result<Plan, Failure> {
     let experiments = args.inputs.iter().filter(|path| input::kind(path) == Kind::Experiment).count();
     if experiments > 0 && args.inputs.len() > 1 {
         return Err(Failure::usage("an experiment file is run alone").hint("it names its workload itself"));
@@ -156,6 +173,11 @@ fn plan(args: &args::Run) -> Result<Plan, Failure> {
                     "without a workload nothing else says how long sources send: duration = \"60s\", or --duration 60s",
                 ));
             }
+            Vec::new()
+        }
+        // There is something to run all the same, for as long as that takes.
+        None if has_guests => {
+            experiment.measure.duration.get_or_insert_with(|| Quantity::of("24h"));
             Vec::new()
         }
         None if experiments == 1 => {
@@ -337,6 +359,8 @@ struct Job<'a> {
     config: Config,
     /// Of live runs.
     live: Option<Options>,
+    /// What the guest that the run was there for ended with.
+    guest: Mutex<Option<u8>>,
 }
 
 impl Job<'_> {
@@ -344,7 +368,15 @@ impl Job<'_> {
         let progress = self.progress(1, manner);
         let run = self.simulate(seed, &self.plan.target, &progress, self.jobs() > 1)?;
         drop(progress);
-        self.answer(std::slice::from_ref(&run), manner)
+        let exit = self.answer(std::slice::from_ref(&run), manner)?;
+        match *self.guest.lock().unwrap_or_else(std::sync::PoisonError::into_inner) {
+            None => Ok(exit),
+            Some(code) => {
+                let verdict = run.summary().verdict;
+                eprintln!("flowloom: {verdict}; run {0}, report {0}/{REPORT_FILE}", self.plan.target.display());
+                Ok(Exit::OfProgram(code))
+            }
+        }
     }
 
     /// How many threads may be busy at once.
@@ -466,6 +498,11 @@ impl Job<'_> {
         .map_err(live::failure)?;
         let mut writer = recorder.finish()?;
         if let Some(observed) = &observed {
+            if let Some(status) = observed.guest {
+                // As shells have it where a signal ended it.
+                let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+                *self.guest.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(code as u8);
+            }
             live::lateness(observed).try_for_each(|row| writer.lateness(row)).map_err(Failure::new)?;
         }
         let facts = self.facts(seed, &config, &summary, observed.as_ref(), totals_only);

@@ -8,6 +8,7 @@ mod support;
 mod chain;
 mod faults;
 mod host;
+mod shell;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

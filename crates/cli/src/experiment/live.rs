@@ -1,0 +1,58 @@
+//! `[live]`: how an experiment is run with the kernel's TCP.
+
+use std::num::NonZeroU16;
+
+use flowloom_core::time::Duration;
+use serde::{Deserialize, Serialize};
+
+use super::Quantity;
+
+/// `[live]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Live {
+    /// What carries packets between kernels and the emulator.
+    pub devices: Devices,
+    /// The emulator looks at its devices so often.
+    pub tick: Quantity<Duration>,
+    /// Worker processes on each side; without it as many as descriptors need.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<NonZeroU16>,
+}
+
+/// `live.devices`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Devices {
+    /// TUN devices where they are to be had, else packet sockets.
+    #[default]
+    Auto,
+    /// TUN devices.
+    Tun,
+    /// Packet sockets.
+    PacketSockets,
+}
+
+impl Default for Live {
+    fn default() -> Live {
+        Live { devices: Devices::Auto, tick: Quantity::of("100us"), workers: None }
+    }
+}
+
+/// Shortest and longest tick.
+const TICKS: [Duration; 2] = [Duration::from_micros(10), Duration::from_millis(10)];
+
+impl Live {
+    /// Whether nothing was said.
+    pub fn is_default(&self) -> bool {
+        *self == Live::default()
+    }
+
+    /// Whether it can be.
+    pub fn check(&self) -> Result<(), String> {
+        if (TICKS[0]..=TICKS[1]).contains(&self.tick.value) {
+            return Ok(());
+        }
+        Err(format!("live.tick of {} must be between {} and {}", self.tick, TICKS[0], TICKS[1]))
+    }
+}

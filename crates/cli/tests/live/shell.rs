@@ -1,0 +1,77 @@
+//! `flowloom shell`: programs of the user's across the path.
+
+use flowloom_store::run_folder::RunFolder;
+
+use crate::host::{Host, workers_in};
+use crate::support::Bench;
+use crate::{alone, can_run, demo, experiment};
+
+const SERVER: &str = "import socket\ns = socket.create_server(('0.0.0.0', 7000))\nc, _ = s.accept()\nn = 0\n\
+                      while True:\n    d = c.recv(65536)\n    if not d: break\n    n += len(d)\nc.sendall(str(n).encode())\n";
+
+const CLIENT: &str = "import os, socket, sys, time\nfor _ in range(100):\n    try:\n        c = socket.create_connection((os.environ['FLOWLOOM_PEER'], 7000))\n        \
+                      break\n    except OSError:\n        time.sleep(0.05)\nt = time.monotonic()\nc.sendall(bytes(1_000_000))\nc.shutdown(1)\n\
+                      n = int(c.recv(100))\nprint(n, time.monotonic() - t)\nsys.exit(7 if n == 1_000_000 else 1)\n";
+
+#[test]
+fn a_program_of_the_users_crosses_the_path() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let (bench, before) = (Bench::new(), Host::now());
+    bench.file("server.py", SERVER.as_bytes());
+    bench.file("client.py", CLIENT.as_bytes());
+    bench.file("x.toml", b"[network.bottleneck]\nrate = \"10mbit\"\ndelay = \"10ms\"\nqueue = { kind = \"codel\" }\n");
+    let words = ["shell", "x.toml", "-o", "run", "--peer", "python3 server.py", "--", "python3", "client.py"];
+    let said = bench.flowloom(&words);
+    assert_eq!(said.code, 7, "the exit code is the program's: {}{}", said.out, said.err);
+    let took: f64 = said.out.split_whitespace().nth(1).unwrap().parse().unwrap();
+    // A megabyte takes 0.83 s at 10 Mbit/s, and slow start over 20 ms some more.
+    assert!((0.8..5.0).contains(&took), "{took} s");
+    assert!(said.err.contains("report run/report.html"), "{}", said.err);
+    let run = RunFolder::open(&bench.path("run")).unwrap();
+    let gate = &run.run()["summary"]["gates"][0];
+    assert!(gate["verdict"] == "VALID" && gate["found"].as_str().unwrap().contains("other programs"), "{gate}");
+    assert_eq!(Host::now(), before);
+    assert!(workers_in(bench.folder.path()).is_empty());
+}
+
+#[test]
+fn it_has_the_workload_for_background() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let bench = Bench::new();
+    bench.file("x.toml", experiment(&demo(), "30s").as_bytes());
+    // Once the program ends the run does, long before its time.
+    let said = bench.flowloom(&[
+        "shell",
+        "x.toml",
+        "-o",
+        "run",
+        "--side",
+        "right",
+        "--",
+        "sh",
+        "-c",
+        "sleep 3; echo $FLOWLOOM_ADDRESS",
+    ]);
+    assert_eq!((said.code, said.out.trim()), (0, "198.19.0.1"), "{}", said.err);
+    let run = RunFolder::open(&bench.path("run")).unwrap();
+    assert!(run.connections().unwrap().count() > 5);
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let bench = Bench::new();
+    bench.file("x.toml", b"title = \"empty\"\n");
+    let said = bench.flowloom(&["shell", "x.toml", "-o", "run", "--", "no-such-program"]);
+    assert_eq!(said.code, 1, "{}", said.err);
+    assert!(said.err.contains("no-such-program"), "{}", said.err);
+}
