@@ -12,6 +12,7 @@ mod flows;
 mod hosts;
 mod memory;
 mod path;
+mod rootless;
 mod round_trip;
 mod sources;
 mod support;
