@@ -7,7 +7,7 @@ use assert_cmd::cargo::CommandCargoExt;
 use flowloom_store::run_folder::RunFolder;
 
 use crate::host::{Host, workers_in};
-use crate::support::Bench;
+use crate::support::{Bench, Traffic};
 use crate::{alone, can_run, demo, experiment};
 
 /// A live run of 8 s that goes on.
@@ -134,4 +134,46 @@ fn a_run_that_was_stopped_says_how_late_it_was() {
     let longest = folder.run()["live"]["releases"]["max"].as_u64().unwrap();
     assert!(longest > 300_000_000, "{longest} ns");
     assert_eq!(folder.run()["verdict"], "INVALID");
+}
+
+/// Exchanges that begin every 10 ms for 8 s; a worker is stopped for one of them.
+fn stall(place: usize) -> serde_json::Value {
+    let (bench, before) = (Bench::new(), Host::now());
+    let traffic = (0..800).fold(Traffic::default(), |traffic, id| {
+        let start = flowloom_core::time::Duration::from_millis(10 * id);
+        traffic.connection_from(id, start, 1_000 * id as u32, 300, 2_000)
+    });
+    bench.file("steady.pcap", &traffic.pcap());
+    bench.file("x.toml", experiment("steady.pcap", "8s").as_bytes());
+    let mut command = Command::cargo_bin("flowloom").unwrap();
+    command.current_dir(bench.folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut run = command.args(["run", "x.toml", "--on", "live", "-o", "run", "--quiet"]).spawn().unwrap();
+    let worker = under_way(&bench)[place];
+    signal("STOP", worker);
+    pause(1_000);
+    signal("CONT", worker);
+    run.wait().unwrap();
+    is_gone(&bench, &before);
+    RunFolder::open(&bench.path("run")).unwrap().run()["summary"].clone()
+}
+
+/// p99 of response times from where requests were intended, in seconds.
+fn intended_p99(summary: &serde_json::Value) -> f64 {
+    assert!(summary["intended_response_time_ns"]["n"].as_u64().unwrap() > 700, "{summary}");
+    summary["intended_response_time_ns"]["p99"].as_f64().unwrap() / 1e9
+}
+
+#[test]
+fn a_stalled_end_does_not_hide_what_it_held_up() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    // Of 800 the eighth that were due meanwhile took up to a second: the worst hundredth 0.92 s and more. On a busy host the
+    // stop may take longer than it was asked for.
+    for place in [0, 1] {
+        let summary = stall(place);
+        let p99 = intended_p99(&summary);
+        assert!((0.8..1.6).contains(&p99), "worker {place}: {p99} s");
+    }
 }
