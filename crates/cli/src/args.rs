@@ -128,6 +128,9 @@ pub struct Shell {
     /// The side that the program is on
     #[arg(long, value_enum, default_value_t)]
     pub side: GuestSide,
+    /// Run the program on each of so many hosts of that side, with addresses and TCP of their own (FLOWLOOM_HOST counts them)
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub hosts: Option<u8>,
     /// A command for the shell (sh -c) that runs on the other side and is ended with the program
     #[arg(long, value_name = "COMMAND")]
     pub peer: Option<String>,

@@ -164,7 +164,8 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     let host = |what| move |cause| LiveError::Host { what, cause };
     let (settings, classes) = Settings::from_classes(&config.classes)?;
     let notes: Vec<String> = settings.notes().iter().map(ToString::to_string).collect();
-    let choice = Choice { kind: options.devices, settings, ..Choice::default() };
+    let hosts = options.guests.1.iter().filter_map(|guest| guest.host).max().map_or(0, |last| last + 1);
+    let choice = Choice { kind: options.devices, settings, hosts, ..Choice::default() };
     let (mut testbed, devices) = Testbed::build(&choice)?;
     let (bias, devices) =
         calibrate(&testbed.namespaces, devices, options.tick).map_err(host("sending packets between namespaces"))?;
@@ -216,7 +217,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     let emulator = emulator.map_err(host("starting a thread"))?;
     live.workers.tell_all(&ToWorker::Start(clock));
     let (program, guests) = &options.guests;
-    live.guests = Guests::start(guests, program, &testbed.namespaces).map_err(host("starting a program"))?;
+    live.guests = Guests::start(guests, program, &testbed).map_err(host("starting a program"))?;
     let played = live.play(clock, &emulator, &mut progress);
     // Whatever came of it, the emulator ends: it would wait for ever. One that has ended has said why.
     let _ = live.commands.send(Command::Stop { interrupted: live.summary.interrupted || played.is_err() });

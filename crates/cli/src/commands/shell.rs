@@ -19,10 +19,13 @@ pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Failure> {
     };
     let peer = args.peer.iter().map(|command| Guest {
         side: side.other(),
+        host: None,
         command: vec!["sh".into(), "-c".into(), command.into()],
         is_host: false,
     });
-    let guests = peer.chain([Guest { side, command: args.command.clone(), is_host: true }]).collect();
+    let places: Vec<Option<u8>> = args.hosts.map_or(vec![None], |hosts| (0..hosts).map(Some).collect());
+    let programs = places.into_iter().map(|host| Guest { side, host, command: args.command.clone(), is_host: true });
+    let guests = peer.chain(programs).collect();
     // It is a live run in everything else.
     let mut words: Vec<OsString> = ["flowloom", "run", "--on", "live"].map(OsString::from).into();
     words.extend(args.output.iter().flat_map(|output| ["-o".into(), output.into()]));

@@ -75,3 +75,24 @@ fn a_program_that_is_not_there_is_named() {
     assert_eq!(said.code, 1, "{}", said.err);
     assert!(said.err.contains("no-such-program"), "{}", said.err);
 }
+
+#[test]
+fn a_program_runs_on_each_of_several_hosts() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let (bench, before) = (Bench::new(), Host::now());
+    bench.file("server.py", b"import socket\ns = socket.create_server(('0.0.0.0', 7000))\nwhile True:\n    c, a = s.accept()\n    c.sendall(a[0].encode())\n    c.close()\n");
+    bench.file("client.py", b"import os, socket, sys, time\nfor _ in range(100):\n    try:\n        c = socket.create_connection((os.environ['FLOWLOOM_PEER'], 7000))\n        \
+                      break\n    except OSError:\n        time.sleep(0.05)\nassert c.recv(100).decode() == os.environ['FLOWLOOM_ADDRESS']\n\
+                      sys.exit(5 if os.environ['FLOWLOOM_HOST'] == '2' else 0)\n");
+    bench.file("x.toml", b"[network.bottleneck]\nrate = \"10mbit\"\n");
+    let words =
+        ["shell", "x.toml", "-o", "run", "--hosts", "4", "--peer", "python3 server.py", "--", "python3", "client.py"];
+    let said = bench.flowloom(&words);
+    assert_eq!(said.code, 5, "the exit code is that of the one that failed: {}{}", said.out, said.err);
+    assert!(!said.err.contains("Traceback"), "each sends from its own address: {}", said.err);
+    assert_eq!(Host::now(), before);
+    bench.flowloom(&["shell", "x.toml", "--hosts", "65", "--", "true"]).failed(2, &["65"]);
+}
