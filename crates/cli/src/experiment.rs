@@ -170,6 +170,9 @@ pub struct Workload {
     /// (methods M.4).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefill: Option<Quantity<Duration>>,
+    /// Over how much of the beginning of the run the handshakes of connections in progress are spread; default: a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefill_spread: Option<Quantity<Duration>>,
     /// Whether the time from handshake to first data is replayed (methods M.3).
     pub lead_in: bool,
     /// Whether the time from last data to close is replayed (methods M.3).
@@ -179,7 +182,8 @@ pub struct Workload {
 impl Workload {
     /// Where the run begins in the workload.
     pub fn prefill(&self) -> Prefill {
-        Prefill::new(self.prefill.as_ref().map_or(Duration::ZERO, |prefill| prefill.value))
+        let prefill = Prefill::new(self.prefill.as_ref().map_or(Duration::ZERO, |prefill| prefill.value));
+        self.prefill_spread.as_ref().map_or(prefill, |spread| prefill.spread_over(spread.value))
     }
 }
 
@@ -192,6 +196,7 @@ impl Default for Workload {
             window: WindowModel::default(),
             waits: Waits::default(),
             prefill: None,
+            prefill_spread: None,
             lead_in: true,
             t_close: true,
         }

@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use flowloom_core::model::open_for;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Close, ConnectionVector, Side};
+use flowloom_core::workload::{ConnectionVector, Side};
 
 use crate::addresses::MOST_CONNECTIONS;
 use crate::host::limits::Limits;
@@ -77,16 +78,13 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Takes a vector in.
-    pub fn add(&mut self, vector: &ConnectionVector) {
+    /// Takes a vector in. Where its round-trip time is not known it is `unknown_rtt`.
+    pub fn add(&mut self, vector: &ConnectionVector, unknown_rtt: Duration) {
         self.need.connections += 1;
         while self.ends.peek().is_some_and(|end| end.0 <= vector.start) {
             self.ends.pop();
         }
-        let end = match vector.close {
-            Close::NotSeen => Time::MAX,
-            Close::Fin(_) | Close::Rst(_) => vector.end().unwrap_or(vector.start) + CLOSING,
-        };
+        let end = open_for(vector, unknown_rtt).map_or(Time::MAX, |open| vector.start + open + CLOSING);
         self.ends.push(Reverse(end));
         self.need.open = self.need.open.max(self.ends.len() as u64);
         let second = vector.start.as_nanos() / 1_000_000_000;
@@ -158,7 +156,7 @@ const MOST_PACKETS: f64 = 120_000.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowloom_core::workload::{Adu, Span};
+    use flowloom_core::workload::{Adu, Close, Span};
 
     /// Connections that start every `every` and are open for `life`.
     fn need(count: u64, every: Duration, life: Duration) -> Need {
@@ -167,14 +165,17 @@ mod tests {
             let seen = Some(Span { first: Duration::ZERO, last: life });
             let adu =
                 Adu { side: Side::Initiator, bytes: 14_600, wait: None, waiter: Side::Initiator, seen, packets: None };
-            planner.add(&ConnectionVector {
-                id: n,
-                start: Time::ZERO + every * n,
-                adus: vec![adu],
-                close: Close::Fin(Side::Initiator),
-                t_close: Some(Duration::ZERO),
-                ..ConnectionVector::default()
-            });
+            planner.add(
+                &ConnectionVector {
+                    id: n,
+                    start: Time::ZERO + every * n,
+                    adus: vec![adu],
+                    close: Close::Fin(Side::Initiator),
+                    t_close: Some(Duration::ZERO),
+                    ..ConnectionVector::default()
+                },
+                Duration::ZERO,
+            );
         }
         planner.need(every * count)
     }

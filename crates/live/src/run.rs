@@ -128,8 +128,11 @@ impl<W, R> From<ConfigError> for LiveError<W, R> {
 const AHEAD: Duration = Duration::from_secs(3);
 /// Workers have so long to listen.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Between the clock's being told and its origin.
-const COUNTDOWN: Duration = Duration::from_millis(50);
+/// Between the clock's being told and its origin: for threads to wake up, and for workers to take in each connection that was
+/// assigned by then. Those in progress when a run begins are tens of thousands.
+const COUNTDOWN: Duration = Duration::from_millis(100);
+/// See [`COUNTDOWN`].
+const COUNTDOWN_EACH: Duration = Duration::from_micros(60);
 /// How often the run looks at the time, if nobody says anything.
 const LOOK: Duration = Duration::from_millis(10);
 /// What is cut at the end is reported within this.
@@ -210,7 +213,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     };
     live.next = live.starts.next(config)?;
     live.assign_until(Time::ZERO + AHEAD)?;
-    let clock = Clock::starting_in(COUNTDOWN);
+    let clock = Clock::starting_in(COUNTDOWN + COUNTDOWN_EACH * u64::from(live.serial));
     let settings = emulator::Settings { tick: options.tick, bias, ..emulator::Settings::default() };
     let emulator = Emulator::new(config.clone(), settings, devices, clock, orders, out, wants_packets);
     let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || emulator.run());

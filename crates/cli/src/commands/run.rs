@@ -151,7 +151,7 @@ fn need(plan: &Plan, source: &Source, config: &Config) -> Result<Need, Failure> 
         if vector.start.since(Time::ZERO) >= config.window {
             break;
         }
-        planner.add(&vector);
+        planner.add(&vector, config.unknown_rtt);
     }
     Ok(planner.need(config.window))
 }

@@ -5,5 +5,5 @@ mod prefill;
 mod waits;
 
 pub use distribution::{Distribution, DistributionError, Law};
-pub use prefill::{Placed, Prefill};
+pub use prefill::{Placed, Prefill, open_for};
 pub use waits::{Correction, MIN_WAIT, ReplayModel, Waits};

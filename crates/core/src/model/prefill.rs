@@ -11,6 +11,7 @@ use crate::workload::{Adu, Close, ConnectionVector, Pattern, PerSide, Side};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Prefill {
     length: Duration,
+    spread: Duration,
 }
 
 /// A vector as a run that begins later has it.
@@ -24,17 +25,23 @@ pub struct Placed {
 }
 
 impl Prefill {
-    /// The longest time over which the handshakes of connections in progress are spread.
+    /// The longest time over which the handshakes of connections in progress are spread where nothing else is asked for.
     pub const SPREAD: Duration = Duration::from_secs(1);
 
     /// A run in which the workload goes on after its first `length`; of what is before only what is still active then is
     /// in it.
     pub const fn new(length: Duration) -> Prefill {
-        Prefill { length }
+        Prefill { length, spread: Prefill::SPREAD }
+    }
+
+    /// The same with the handshakes of connections in progress spread over this long: a kernel opens some thousands in a second.
+    #[must_use]
+    pub const fn spread_over(self, spread: Duration) -> Prefill {
+        Prefill { spread, ..self }
     }
 
     fn spread(self) -> Duration {
-        Prefill::SPREAD.min(self.length)
+        self.spread.min(self.length)
     }
 
     /// By how much times of the run are less than those of the workload.
@@ -85,6 +92,16 @@ impl Prefill {
         (vector.start, vector.adus) = (start, adus);
         Some(Placed { vector, in_progress: true })
     }
+}
+
+/// How long a connection is open from its start, as it was seen to be, or where no monitor saw it as is estimated from its waits, its
+/// round-trip time (`unknown_rtt` where none is known) and its windows; `None` if it is not closed.
+pub fn open_for(vector: &ConnectionVector, unknown_rtt: Duration) -> Option<Duration> {
+    if vector.close == Close::NotSeen {
+        return None;
+    }
+    let last = spans(vector, unknown_rtt).iter().map(|span| span.1).max().unwrap_or_default();
+    Some(last + vector.t_close.unwrap_or_default())
 }
 
 /// When each ADU's first and last byte pass, from the start of the connection.
