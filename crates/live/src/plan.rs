@@ -17,8 +17,8 @@ pub struct Need {
     pub connections: u64,
     /// The most that are open at once, and with them sockets on each side.
     pub open: u64,
-    /// The most that start in a second.
-    pub starts: u64,
+    /// The most that start in a minute.
+    pub starts_in_a_minute: u64,
     /// Packets that cross the path in an average second, both directions.
     pub packets_per_second: f64,
 }
@@ -61,8 +61,8 @@ pub enum TooMuch {
 
 /// How long a closed connection is in TIME-WAIT, and how many of them a namespace keeps where it was not told otherwise
 /// (net.ipv4.tcp_max_tw_buckets).
-const TIME_WAIT_SECONDS: u64 = 60;
-/// See [`TIME_WAIT_SECONDS`].
+const TIME_WAIT: Duration = Duration::from_secs(60);
+/// See [`TIME_WAIT`].
 const TIME_WAITS: u64 = 131_072;
 /// A connection stays open for so long after its close was seen, while its last packets pass.
 const CLOSING: Duration = Duration::from_secs(1);
@@ -73,7 +73,7 @@ pub struct Planner {
     need: Need,
     /// When connections end that are open.
     ends: BinaryHeap<Reverse<Time>>,
-    second: (u64, u64),
+    minute: (u64, u64),
     packets: f64,
 }
 
@@ -87,9 +87,9 @@ impl Planner {
         let end = open_for(vector, unknown_rtt).map_or(Time::MAX, |open| vector.start + open + CLOSING);
         self.ends.push(Reverse(end));
         self.need.open = self.need.open.max(self.ends.len() as u64);
-        let second = vector.start.as_nanos() / 1_000_000_000;
-        self.second = if self.second.0 == second { (second, self.second.1 + 1) } else { (second, 1) };
-        self.need.starts = self.need.starts.max(self.second.1);
+        let minute = vector.start.as_nanos() / TIME_WAIT.as_nanos();
+        self.minute = if self.minute.0 == minute { (minute, self.minute.1 + 1) } else { (minute, 1) };
+        self.need.starts_in_a_minute = self.need.starts_in_a_minute.max(self.minute.1);
         self.packets += packets(vector);
     }
 
@@ -120,7 +120,8 @@ impl Need {
         if self.connections >= MOST_CONNECTIONS {
             return Err(TooMuch::Addresses { connections: self.connections });
         }
-        let Some(needed) = limits.workers(open).filter(|_| open <= limits.connections()) else {
+        // Queues, losses and a busy host keep connections open for longer than the estimate has them.
+        let Some(needed) = limits.workers(open + open / 2).filter(|_| open <= limits.connections()) else {
             let memory = limits.memory.unwrap_or(0) / 1_000_000;
             return Err(TooMuch::Open { open, room: limits.connections(), descriptors: limits.descriptors, memory });
         };
@@ -132,12 +133,11 @@ impl Need {
 
     /// What may go wrong, and need not.
     pub fn doubts(&self) -> Vec<String> {
-        let waiting = self.starts * TIME_WAIT_SECONDS;
+        let waiting = self.starts_in_a_minute;
         let overflow = (waiting > TIME_WAITS).then(|| {
             format!(
-                "{} starts in a second leave up to {waiting} connections in TIME-WAIT, and the kernel keeps {TIME_WAITS}: the oldest are \
-                 given up early",
-                self.starts
+                "{waiting} connections start in a minute, as long as they are in TIME-WAIT, of which the kernel keeps {TIME_WAITS}: the \
+                 oldest are given up early"
             )
         });
         let heavy = (self.packets_per_second > MOST_PACKETS).then(|| {
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn what_is_open_at_once_is_what_started_in_a_lifetime() {
         let need = need(10_000, Duration::from_millis(1), Duration::from_secs(3));
-        assert_eq!((need.connections, need.starts), (10_000, 1_000));
+        assert_eq!((need.connections, need.starts_in_a_minute), (10_000, 10_000));
         // Three seconds, and one more to close.
         assert!((3_999..=4_001).contains(&need.open), "{}", need.open);
         // 10 segments, 5 acknowledgements, 7 to open and close: 22 a millisecond.
@@ -192,18 +192,19 @@ mod tests {
 
     #[test]
     fn a_host_has_room_or_says_what_it_lacks() {
-        let need = Need { connections: 100_000, open: 45_000, starts: 1_300, packets_per_second: 130_000.0 };
+        let need =
+            Need { connections: 100_000, open: 45_000, starts_in_a_minute: 78_000, packets_per_second: 130_000.0 };
         let limits = Limits { descriptors: 20_000, files: None, processors: 2, memory: Some(8 << 30) };
-        assert_eq!(need.workers(&limits, None), Ok(3));
+        assert_eq!(need.workers(&limits, None), Ok(4));
         assert_eq!(need.workers(&limits, Some(8)), Ok(8));
         let little = need.workers(&limits, Some(2)).unwrap_err();
         assert_eq!(
             little.to_string(),
-            "45000 connections would be open at once, which takes 3 workers on each side, not 2"
+            "45000 connections would be open at once, which takes 4 workers on each side, not 2"
         );
         let none = need.workers(&Limits { memory: Some(100 << 20), ..limits }, None).unwrap_err();
         assert!(none.to_string().contains("45000 connections") && none.to_string().contains("104 MB"), "{none}");
         assert_eq!(need.doubts().len(), 1, "the packets");
-        assert_eq!(Need { starts: 2_500, ..need }.doubts().len(), 2);
+        assert_eq!(Need { starts_in_a_minute: 150_000, ..need }.doubts().len(), 2);
     }
 }

@@ -9,6 +9,8 @@ use std::thread;
 use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, PerSide, Side};
+use rustix::process::setpriority_process;
+
 use flowloom_sim::{ClassCounts, Classed, Config, ConfigError, Origin, Progress, RunError, Starts, Summary};
 
 use crate::addresses::{self, Serial};
@@ -124,6 +126,9 @@ impl<W, R> From<ConfigError> for LiveError<W, R> {
     }
 }
 
+/// The emulator comes before the ends, which wait for it (nice(2) of its thread): it takes little, and what it is late by every packet
+/// is.
+const EMULATOR_NICE: i32 = -10;
 /// Connections are assigned so long before their SYNs.
 const AHEAD: Duration = Duration::from_secs(3);
 /// Workers have so long to listen.
@@ -216,7 +221,11 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     let clock = Clock::starting_in(COUNTDOWN + COUNTDOWN_EACH * u64::from(live.serial));
     let settings = emulator::Settings { tick: options.tick, bias, ..emulator::Settings::default() };
     let emulator = Emulator::new(config.clone(), settings, devices, clock, orders, out, wants_packets);
-    let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || emulator.run());
+    let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || {
+        // Without root it takes its turn like everybody.
+        let _ = setpriority_process(None, EMULATOR_NICE);
+        emulator.run()
+    });
     let emulator = emulator.map_err(host("starting a thread"))?;
     live.workers.tell_all(&ToWorker::Start(clock));
     let (program, guests) = &options.guests;
