@@ -133,13 +133,17 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     .collect()
 }
 
+/// Nanoseconds. A live run in which something was later than the first had a stall, which few packets show, since closed loops wait
+/// for it: it is not VALID; later than the second, INVALID.
+const STALL: [u64; 2] = [100_000_000, 500_000_000];
+
 /// Whether the host kept up with a live run.
 fn live_gates(live: &LiveFacts) -> Vec<Gate> {
     let late = |name, late: &Late, wanted, [valid, degraded]: [u64; 2]| Gate {
         name,
-        verdict: match late.p99 {
-            p99 if p99 <= valid => Verdict::Valid,
-            p99 if p99 <= degraded => Verdict::Degraded,
+        verdict: match (late.p99, late.max) {
+            (p99, max) if p99 <= valid && max <= STALL[0] => Verdict::Valid,
+            (p99, max) if p99 <= degraded && max <= STALL[1] => Verdict::Degraded,
             _ => Verdict::Invalid,
         },
         found: format!(
@@ -161,16 +165,21 @@ fn live_gates(live: &LiveFacts) -> Vec<Gate> {
         late(
             "packets handed on in time",
             &live.releases,
-            "99 % within 0.5 ms; with reservation 2 ms",
+            "99 % within 0.5 ms, all within 0.1 s; with reservation 2 ms, 0.5 s",
             [500_000, 2_000_000],
         ),
         late(
             "connections started in time",
             &live.starts,
-            "99 % within 1 ms; with reservation 10 ms",
+            "99 % within 1 ms, all within 0.1 s; with reservation 10 ms, 0.5 s",
             [1_000_000, 10_000_000],
         ),
-        late("waits kept", &live.waits, "99 % within 1 ms; with reservation 10 ms", [1_000_000, 10_000_000]),
+        late(
+            "waits kept",
+            &live.waits,
+            "99 % within 1 ms, all within 0.1 s; with reservation 10 ms, 0.5 s",
+            [1_000_000, 10_000_000],
+        ),
         Gate {
             name: "starts achieved",
             verdict: match missed as f64 / live.scheduled_connections.max(1) as f64 {
