@@ -38,6 +38,8 @@ pub struct Over {
     pub epochs: Vec<EpochRecord>,
     /// What the monitor made of it.
     pub monitor: Option<ConnectionVector>,
+    /// Whether its SYN was sent.
+    pub started: bool,
     /// Payload bytes that the initiator sent.
     pub sent_bytes: u64,
 }
@@ -50,11 +52,10 @@ impl Collector {
 
     /// An end is over; whether now both are, so that nothing more comes of its connection but what is on its way.
     pub fn end(&mut self, report: EndReport) -> bool {
-        if report.side == Side::Initiator {
-            self.started += u64::from(report.started.is_some());
-        }
         self.failed += u64::from(matches!(report.ended, Ended::Error(_)));
         let Some(open) = self.open.get_mut(&report.serial) else { return false };
+        let is_start = report.side == Side::Initiator && report.started.is_some();
+        self.started += u64::from(is_start && matches!(open.classed.origin, Origin::Workload { .. }));
         let side = report.side;
         open.ends[side] = Some(report);
         open.ends.initiator.is_some() && open.ends.acceptor.is_some()
@@ -75,7 +76,7 @@ impl Collector {
         .collect()
     }
 
-    /// Connections whose SYN was sent.
+    /// Connections of the workload whose SYN was sent.
     pub fn started(&self) -> u64 {
         self.started
     }
@@ -119,7 +120,8 @@ impl Collector {
             timeouts: kernel(|end| end.kernel.and_then(|facts| facts.timeouts).map_or(0, u64::from)),
             delivered_bytes: [acceptor.received_bytes, initiator.received_bytes],
         };
-        Some(Over { classed, record, epochs, monitor, sent_bytes: initiator.sent_bytes })
+        let (started, sent_bytes) = (initiator.started.is_some(), initiator.sent_bytes);
+        Some(Over { classed, record, epochs, monitor, started, sent_bytes })
     }
 }
 

@@ -215,6 +215,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
         problems: Vec::new(),
         guests: Guests::default(),
         guest: None,
+        stopped: None,
     };
     live.next = live.starts.next(config)?;
     live.assign_until(Time::ZERO + AHEAD)?;
@@ -231,8 +232,9 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     let (program, guests) = &options.guests;
     live.guests = Guests::start(guests, program, &testbed).map_err(host("starting a program"))?;
     let played = live.play(clock, &emulator, &mut progress);
+    let cut_short = live.summary.interrupted || played.is_err() || live.guest.is_some();
     // Whatever came of it, the emulator ends: it would wait for ever. One that has ended has said why.
-    let _ = live.commands.send(Command::Stop { interrupted: live.summary.interrupted || played.is_err() });
+    let _ = live.commands.send(Command::Stop { interrupted: cut_short });
     let rest = live.take_rest();
     // The counters of its devices are gone with them.
     let (report, devices) = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -245,11 +247,15 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
             EmulatorReport::default()
         }
     };
-    let Live { mut summary, collector, reports, problems, workers, starts, guests, guest, .. } = live;
+    let Live { mut summary, collector, reports, mut problems, workers, starts, guests, guest, .. } = live;
     drop((workers, guests));
     observed.guest = guest;
     observed.usage = CpuTimes::now().map_err(host("reading /proc/stat"))?.since(&usage);
-    let after = testbed.counters().map_err(host("reading counters"))?;
+    // A device that is gone has taken its counters with it.
+    let after = testbed.counters().unwrap_or_else(|error| {
+        problems.push(format!("the counters of a device are gone: {error}"));
+        before.clone()
+    });
     observed.device_drops = after.device_drops() - before.device_drops();
     drop(devices);
     observed.listen_drops = after.listen_drops() - before.listen_drops();
@@ -326,6 +332,8 @@ struct Live<'a, V, R> {
     problems: Vec<String>,
     guests: Guests,
     guest: Option<ExitStatus>,
+    /// When workers were told to end.
+    stopped: Option<Time>,
 }
 
 impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_, V, R> {
@@ -355,6 +363,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
                 break;
             }
         }
+        self.stopped = Some(clock.now());
         self.workers.tell_all(&ToWorker::Stop);
         let patience = clock.now() + GOODBYE;
         while !self.workers.have_ended() {
@@ -476,6 +485,12 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
     }
 
     fn record(&mut self, over: &Over) -> Result<(), R::Error> {
+        if !over.started && self.stopped.is_some_and(|end| over.record.start > end) {
+            // Its turn had not come when the run was ended.
+            self.summary.classes[usize::from(over.record.class)].flows.started -= 1;
+            self.summary.connections.started -= u64::from(matches!(over.classed.origin, Origin::Workload { .. }));
+            return Ok(());
+        }
         let counts = &mut self.summary.classes[usize::from(over.record.class)];
         match over.classed.origin {
             Origin::Workload { .. } => {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use flowloom_core::time::Duration;
@@ -28,6 +28,8 @@ pub struct Workers {
     all: Vec<Worker>,
     each_side: u16,
     heard: Receiver<(usize, Heard)>,
+    /// So that there is somebody to wait for when all have ended.
+    telling: Sender<(usize, Heard)>,
 }
 
 #[derive(Debug)]
@@ -58,7 +60,7 @@ impl Workers {
     /// A process or a thread could not be started.
     pub fn start(program: &Program, namespaces: &[Namespace; 2], each_side: u16) -> io::Result<Workers> {
         let (telling, heard) = channel();
-        let mut workers = Workers { all: Vec::new(), each_side, heard };
+        let mut workers = Workers { all: Vec::new(), each_side, heard, telling };
         for (side, namespace) in [LinkSide::Left, LinkSide::Right].into_iter().zip(namespaces) {
             for number in 0..each_side {
                 let at = workers.all.len();
@@ -72,7 +74,8 @@ impl Workers {
                         .spawn()
                 })?;
                 workers.all.push(Worker { side, number, child, to: None, done: false });
-                workers.all[at].attach(at, telling.clone())?;
+                let telling = workers.telling.clone();
+                workers.all[at].attach(at, telling)?;
             }
         }
         Ok(workers)
@@ -118,16 +121,8 @@ impl Workers {
 
     /// What a worker says next, and which; `None` if none says anything for so long.
     pub fn hear(&mut self, patience: Duration) -> Option<(usize, Heard)> {
-        let (place, heard) = match self.heard.try_recv() {
-            Ok(heard) => heard,
-            Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) => {
-                match self.heard.recv_timeout(std::time::Duration::from_nanos(patience.as_nanos())) {
-                    Ok(heard) => heard,
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
-                }
-            }
-        };
+        let patience = std::time::Duration::from_nanos(patience.as_nanos());
+        let (place, heard) = self.heard.recv_timeout(patience).ok()?;
         let worker = &mut self.all[place];
         Some(match heard {
             Heard::Ended(told) => {

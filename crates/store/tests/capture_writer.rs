@@ -198,7 +198,7 @@ proptest! {
     fn any_packet_is_read_back(
         seconds in any::<u32>(), nanos in 0..1_000_000_000u64, connection in any::<u32>(), initiator in any::<bool>(),
         left in any::<bool>(), sequence in any::<u32>(), acknowledgement in any::<u32>(), flags in 1..64u8,
-        window in any::<u16>(), payload_bytes in 0..10_000_000u32, mss in any::<Option<u16>>(),
+        window in any::<u16>(), payload_bytes in 0..10_000_000u32, mss in prop::option::of(1..=u16::MAX),
         window_scale in proptest::option::of(0..=14u8),
     ) {
         let syn = flags & Flags::SYN != 0;

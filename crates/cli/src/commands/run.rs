@@ -562,7 +562,14 @@ impl Job<'_> {
                 self.plan.experiment.network.additions()
             ),
             seed,
-            window_ns: Some([self.window(config).start, self.window(config).end]),
+            window_ns: Some([
+                self.window(config).start,
+                match observed.and_then(|observed| observed.guest) {
+                    // A run that was there for a program is as long as that took.
+                    Some(_) => self.window(config).end.min(summary.end.as_nanos()).max(self.window(config).start + 1),
+                    None => self.window(config).end,
+                },
+            ]),
             experiment: experiment.to_toml(),
             command: self.command(seed),
             provenance,

@@ -39,6 +39,8 @@ impl Default for Live {
     }
 }
 
+/// Workers on each side, at most: each listens on a port below those of initiators.
+const MOST_WORKERS: u16 = 100;
 /// Shortest and longest tick.
 const TICKS: [Duration; 2] = [Duration::from_micros(10), Duration::from_millis(10)];
 
@@ -50,6 +52,9 @@ impl Live {
 
     /// Whether it can be.
     pub fn check(&self) -> Result<(), String> {
+        if let Some(workers) = self.workers.filter(|workers| workers.get() > MOST_WORKERS) {
+            return Err(format!("live.workers of {workers} are too many (at most {MOST_WORKERS} on each side)"));
+        }
         if (TICKS[0]..=TICKS[1]).contains(&self.tick.value) {
             return Ok(());
         }
