@@ -62,6 +62,14 @@ pub fn set_not_sent_low_water(socket: impl AsFd, bytes: u32) -> io::Result<()> {
     set_integer(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
+/// TCP_WINDOW_CLAMP: the receive window grows no further than this.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_window_clamp(socket: impl AsFd, bytes: u32) -> io::Result<()> {
+    set_integer(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, c_int::try_from(bytes).unwrap_or(c_int::MAX))
+}
+
 /// PACKET_QDISC_BYPASS: what is written to a packet socket goes to the driver at once.
 ///
 /// # Errors
@@ -148,6 +156,7 @@ pub fn discard(socket: impl AsFd, bytes: usize) -> io::Result<usize> {
 /// Places of the fields of `struct tcp_info` (linux/tcp.h), which only ever grows at its end.
 mod tcp_info_field {
     pub(super) const LAST_DATA_RECV: usize = 52;
+    pub(super) const RCV_SSTHRESH: usize = 64;
     pub(super) const RTT: usize = 68;
     pub(super) const TOTAL_RETRANS: usize = 100;
     pub(super) const MIN_RTT: usize = 148;
@@ -171,6 +180,14 @@ pub fn tcp_info(socket: impl AsFd) -> io::Result<KernelFacts> {
 /// The kernel's.
 pub fn since_last_data(socket: impl AsFd) -> io::Result<Duration> {
     raw_tcp_info(socket, |info| Duration::from_millis(word(info, tcp_info_field::LAST_DATA_RECV).unwrap_or(0).into()))
+}
+
+/// How far the receive window of a TCP connection has grown (tcpi_rcv_ssthresh), in bytes.
+///
+/// # Errors
+/// The kernel's.
+pub fn grown_window(socket: impl AsFd) -> io::Result<u32> {
+    raw_tcp_info(socket, |info| word(info, tcp_info_field::RCV_SSTHRESH).unwrap_or(0))
 }
 
 /// Gives `read` as much of the `tcp_info` of a connection as this kernel has.
@@ -353,6 +370,28 @@ mod tests {
         assert!(facts.smoothed_rtt_micros > 0 && facts.min_rtt_micros.is_some(), "{facts:?}");
         assert_eq!(unsent_bytes(&from).unwrap(), 0);
         assert!(tcp_info(std::fs::File::open("/dev/null").unwrap()).is_err());
+    }
+
+    /// Bytes through the pair, all of them read.
+    fn transfer(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
+        let mut buffer = vec![0; 16_384];
+        for _ in 0..bytes / buffer.len() {
+            from.write_all(&buffer).unwrap();
+            to.read_exact(&mut buffer).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_window_that_is_held_does_not_grow() {
+        let (mut from, mut to) = pair();
+        // As in a run: with a buffer of its own the window grows without regard to what the program reads.
+        set_integer(&to, libc::SOL_SOCKET, libc::SO_RCVBUF, 200_000).unwrap();
+        // The kernel has seen by then what segments come, and forgets what it is told no more.
+        transfer(&mut from, &mut to, 256 << 10);
+        let grown = grown_window(&to).unwrap();
+        set_window_clamp(&to, grown / 2).unwrap();
+        transfer(&mut from, &mut to, 8 << 20);
+        assert!(grown_window(&to).unwrap() <= grown / 2, "{grown}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use flowloom_core::play::{AHEAD, Action, Player, Script};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, Pattern, Side};
-use flowloom_sim::Origin;
+use flowloom_sim::{Origin, limits};
 use nix::libc;
 use rustix::event::epoll::EventFlags;
 
@@ -17,6 +17,13 @@ use crate::control::{Assignment, EndReport, Ended, KernelFacts, LiveEpoch, Order
 
 /// Bytes that an end sends in its turn, before others have theirs.
 const TURN_BYTES: u64 = 256 << 10;
+
+/// An end that has received so many bytes has its window held; and again at four times as many, and so on, since the kernel
+/// forgets it when segments come that are larger than those before.
+///
+/// While the window of Linux grows it acknowledges every segment at once (6.18: `tcp_grow_window` asks for a quick
+/// acknowledgement), and our buffers let it grow for thousands of segments, beyond what the emulator lets the other end see.
+const HOLD_WINDOW_FROM: u64 = 4 << 10;
 
 /// An end from its assignment until it is reported.
 #[derive(Debug)]
@@ -37,6 +44,9 @@ pub struct End {
     received: u64,
     /// What is set as the mark of unsent bytes.
     mark: u32,
+    /// The window that the kernel is to advertise, and when it is to be told so next: when so many bytes were received.
+    window: u32,
+    hold_window_at: u64,
     is_connecting: bool,
     /// It had its turn, and could go on sending.
     has_more: bool,
@@ -122,6 +132,8 @@ impl End {
             transmitted: 0,
             received: 0,
             mark: 0,
+            window: limits(vector, side).max_window.max(u16::MAX.into()),
+            hold_window_at: HOLD_WINDOW_FROM,
             is_connecting: false,
             has_more: false,
             is_shut: false,
@@ -367,6 +379,11 @@ impl End {
         if let Received::Bytes(bytes) = received {
             let came = arrival(socket, turn);
             self.received += bytes;
+            if self.received >= self.hold_window_at {
+                // A kernel that will not hold it acknowledges more often, and that is all.
+                let _ = socket.hold_window(self.window);
+                self.hold_window_at = 4 * self.received;
+            }
             self.last_received = Some(turn.now);
             self.take_received(came, turn);
             self.drive(turn)?;

@@ -134,6 +134,14 @@ impl Socket {
         sys::set_not_sent_low_water(self, bytes)
     }
 
+    /// From now on its receive window does not grow beyond `most`, nor beyond what it has become if that is more.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn hold_window(&self, most: u32) -> io::Result<()> {
+        sys::set_window_clamp(self, sys::grown_window(self)?.max(most))
+    }
+
     /// Why it failed; `None` if it did not.
     pub fn failure(&self) -> Option<io::Error> {
         match common::socket_error(self) {
