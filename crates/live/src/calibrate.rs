@@ -1,7 +1,8 @@
 //! What a packet takes from one side's kernel to the other's beside what its path gives it, measured before a run.
 //!
 //! It waits until the emulator is awake, and until the other side's kernel is; a few tens of microseconds each, which no model
-//! knows of. The emulator takes it off the delays of paths.
+//! knows of. The emulator takes it off the delays of paths, and where programs of the user's run, which have no paths of their own,
+//! off that of the link.
 
 use std::io;
 use std::net::{SocketAddrV4, UdpSocket};
@@ -23,6 +24,8 @@ use crate::host::namespace::Namespace;
 const PINGS: usize = 150;
 /// See [`PINGS`].
 const COLD: usize = 50;
+/// The others are taken in parts of so many, and the quietest part counts: a host may be busy with something else for a while.
+const PART: usize = 20;
 /// Between two pings.
 const GAP: Duration = Duration::from_micros(500);
 /// A ping that takes longer is not answered.
@@ -31,8 +34,14 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_millis(200);
 const PORT: u16 = 9;
 /// More than this is no property of the host, but what else it did meanwhile.
 const MOST: Duration = Duration::from_micros(300);
+/// The longest delay of a link that is waited for with pings.
+pub const LONGEST_DELAY: Duration = Duration::from_millis(2);
 
-/// The median time that a packet takes each way across an emulator of this tick that does nothing but hand it on; and the devices.
+/// The median time that a packet takes each way, beside the delay of the link, across an emulator of this tick that does nothing but
+/// hand it on; and the devices.
+///
+/// Where the link has a delay the emulator has gone to sleep when a packet is due, and wakes up once more for it: that is what
+/// a packet of a program meets that has the path for itself. With many connections it does not sleep, and meets the tick instead.
 ///
 /// # Errors
 /// The kernel's.
@@ -40,22 +49,43 @@ pub fn calibrate<D: Device + Send + 'static>(
     namespaces: &[Namespace; 2],
     devices: [D; 2],
     tick: Duration,
+    delay: Duration,
 ) -> io::Result<(Duration, [D; 2])> {
     let clock = Clock::starting_in(Duration::ZERO);
     let (commands, orders) = emulator::commands()?;
     // Nobody listens to what is recorded of pings, but somebody must be there.
     let (out, _output) = channel();
-    let config = Config { monitor: false, ..Config::new(Rate::UNLIMITED, Duration::from_secs(60)) };
+    let mut config = Config { monitor: false, ..Config::new(Rate::UNLIMITED, Duration::from_secs(60)) };
+    config.bottleneck.delay = delay;
     let settings = emulator::Settings { tick, ..emulator::Settings::default() };
     let emulator = Emulator::new(config, settings, devices, clock, orders, out, false);
     let emulator = thread::Builder::new().name("calibration".to_owned()).spawn(move || emulator.run())?;
     let took = ping(namespaces, &clock);
     let _ = commands.send(Command::Stop { interrupted: true });
     let (_, devices) = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let mut took = took?;
-    took.sort_unstable();
-    let median = took.get(took.len() / 2).copied().unwrap_or(Duration::ZERO);
-    Ok(((median / 2).min(MOST), devices))
+    Ok(((quietest(&took?) / 2).saturating_sub(delay).min(MOST), devices))
+}
+
+/// The least of the medians of parts.
+fn quietest(took: &[Duration]) -> Duration {
+    let median = |part: &[Duration]| {
+        let mut part = part.to_vec();
+        part.sort_unstable();
+        part[part.len() / 2]
+    };
+    took.chunks(PART).map(median).min().unwrap_or(Duration::ZERO)
+}
+
+/// The experiment as it is emulated where programs of the user's run: the bottleneck propagates in less by `bias`, or in no time.
+///
+/// Connections that a vector describes are the same: what their links do not take their paths do. Not so those whose delays rules
+/// draw, which come on top of what links take: with rules nothing is taken off.
+pub fn with_less_propagation(config: &Config, bias: Duration) -> Config {
+    let mut config = config.clone();
+    if config.rules.is_empty() {
+        config.bottleneck.delay = config.bottleneck.delay.saturating_sub(bias);
+    }
+    config
 }
 
 /// Round-trip times between the hosts of the two sides.
@@ -93,4 +123,54 @@ fn ping([left, right]: &[Namespace; 2], clock: &Clock) -> io::Result<Vec<Duratio
         }
         Ok(took)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::Forward;
+    use flowloom_core::path::{Rule, Rules};
+    use flowloom_core::tcp::Segment;
+    use flowloom_core::time::Time;
+    use flowloom_core::workload::{ConnectionVector, Side};
+    use flowloom_sim::Emulation;
+
+    #[test]
+    fn what_else_the_host_did_for_a_while_is_no_bias() {
+        let took = |micros: u64| (0..20).map(move |n| Duration::from_micros(micros + n % 5 * 10));
+        let all: Vec<_> = took(5_000).chain(took(200)).chain(took(700)).chain(took(210)).collect();
+        assert_eq!(quietest(&all), Duration::from_micros(220));
+        assert_eq!(quietest(&[]), Duration::ZERO);
+    }
+
+    const BIAS: Duration = Duration::from_micros(150);
+
+    /// When a packet of a program, and one of a connection with a round-trip time of 30 ms, have crossed a link of 10 ms.
+    fn crossed(config: &Config) -> [Time; 2] {
+        let (out, _output) = channel();
+        let mut records = Forward::new(out, false);
+        let mut emulation = Emulation::new(config, &mut records).unwrap().ahead_by(BIAS);
+        let stated_rtt = Some(Duration::from_millis(30));
+        let connection = ConnectionVector { stated_rtt, ..ConnectionVector::default() };
+        let slots = [emulation.open_guest(LinkSide::Left), emulation.open(Time::ZERO, &connection.into()).unwrap()];
+        slots.map(|slot| {
+            let began = emulation.now();
+            emulation.send(began, slot, Side::Initiator, Segment::default(), 0).unwrap();
+            emulation.advance(began + Duration::from_secs(1)).unwrap();
+            Time::ZERO + emulation.poll_delivery().unwrap().due.since(began)
+        })
+    }
+
+    #[test]
+    fn what_is_taken_off_a_program_is_not_taken_off_a_connection_twice() {
+        let mut config = Config::new(Rate::UNLIMITED, Duration::from_secs(60));
+        config.bottleneck.delay = Duration::from_millis(10);
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        assert_eq!(crossed(&config), [at(10), at(15).before(BIAS)]);
+        assert_eq!(crossed(&with_less_propagation(&config, BIAS)), [at(10), at(15)].map(|time| time.before(BIAS)));
+        config.bottleneck.delay = Duration::from_micros(100);
+        assert_eq!(with_less_propagation(&config, BIAS).bottleneck.delay, Duration::ZERO);
+        config.rules = Rules::new(vec![Rule::default()]);
+        assert_eq!(with_less_propagation(&config, BIAS).bottleneck, config.bottleneck);
+    }
 }

@@ -14,7 +14,7 @@ use rustix::process::setpriority_process;
 use flowloom_sim::{ClassCounts, Classed, Config, ConfigError, Origin, Progress, RunError, Starts, Summary};
 
 use crate::addresses::{self, Serial};
-use crate::calibrate::calibrate;
+use crate::calibrate::{LONGEST_DELAY, calibrate, with_less_propagation};
 use crate::clock::Clock;
 use crate::collector::{Collector, Over};
 use crate::control::{Assignment, EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
@@ -175,8 +175,10 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     let hosts = options.guests.1.iter().filter_map(|guest| guest.host).max().map_or(0, |last| last + 1);
     let choice = Choice { kind: options.devices, settings, hosts, ..Choice::default() };
     let (mut testbed, devices) = Testbed::build(&choice)?;
-    let (bias, devices) =
-        calibrate(&testbed.namespaces, devices, options.tick).map_err(host("sending packets between namespaces"))?;
+    let has_guests = !options.guests.1.is_empty();
+    let delay = if has_guests { config.bottleneck.delay.min(LONGEST_DELAY) } else { Duration::ZERO };
+    let (bias, devices) = calibrate(&testbed.namespaces, devices, options.tick, delay)
+        .map_err(host("sending packets between namespaces"))?;
     let before = testbed.counters().map_err(host("reading counters"))?;
     let usage = CpuTimes::now().map_err(host("reading /proc/stat"))?;
     let mut workers = Workers::start(&options.program, &testbed.namespaces, options.workers)
@@ -221,7 +223,8 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     live.assign_until(Time::ZERO + AHEAD)?;
     let clock = Clock::starting_in(COUNTDOWN + COUNTDOWN_EACH * u64::from(live.serial));
     let settings = emulator::Settings { tick: options.tick, bias, ..emulator::Settings::default() };
-    let emulator = Emulator::new(config.clone(), settings, devices, clock, orders, out, wants_packets);
+    let emulated = if has_guests { with_less_propagation(config, bias) } else { config.clone() };
+    let emulator = Emulator::new(emulated, settings, devices, clock, orders, out, wants_packets);
     let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || {
         // Without root it takes its turn like everybody.
         let _ = setpriority_process(None, EMULATOR_NICE);
