@@ -98,7 +98,6 @@ pub fn failure(error: LiveError<WorkloadError, Unrecorded>) -> Failure {
     match error {
         LiveError::Run(error) => crate::commands::run::stopped(error),
         LiveError::Unsupported(error) => Failure::usage(error),
-        LiveError::Datagrams => Failure::usage(error).hint("leave them out, or run with --on sim"),
         error @ LiveError::Testbed(_) => Failure::new(error).hint("`flowloom doctor` says what live runs need here"),
         error => Failure::new(error),
     }

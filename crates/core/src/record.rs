@@ -1,7 +1,7 @@
 //! What a run records about itself. The drivers fill these; the store writes them; the report reads them.
 
 use crate::path::Flow;
-use crate::play::Delays;
+use crate::play::{DatagramSink, Delays};
 use crate::tcp::Phase;
 use crate::tcp::congestion::WindowCause;
 use crate::time::{Duration, Time};
@@ -124,6 +124,38 @@ impl SourceRecord {
             delays: None,
             retransmissions: Some(record.retransmissions),
             timeouts: Some(record.timeouts),
+        }
+    }
+}
+
+impl SourceRecord {
+    /// Of the datagrams that the initiator of `vector` sent: how many of how many bytes in all, and what of them arrived.
+    pub fn of_datagrams(
+        vector: &ConnectionVector,
+        class: u16,
+        rtt: Duration,
+        outcome: Outcome,
+        sent: (u64, u64),
+        arrived: &DatagramSink,
+    ) -> SourceRecord {
+        SourceRecord {
+            id: vector.id,
+            class,
+            protocol: vector.protocol,
+            from: vector.initiator_side,
+            start: vector.start,
+            last: arrived.last_came,
+            outcome,
+            rtt,
+            sent_bytes: sent.1,
+            received_bytes: arrived.bytes,
+            sent_packets: Some(sent.0),
+            received_packets: Some(arrived.packets),
+            late_packets: Some(arrived.late),
+            repeated_packets: Some(arrived.repeated),
+            delays: arrived.delays,
+            retransmissions: None,
+            timeouts: None,
         }
     }
 }

@@ -98,6 +98,12 @@ pub fn port(serial: Serial, workers: u16) -> u16 {
     FIRST_PORT + worker(serial, workers)
 }
 
+/// The port from which the worker sends, and on which it is answered, that plays the initiator of a flow of datagrams where its
+/// side has so many workers. Its acceptor has [`port`].
+pub fn datagram_port(serial: Serial, workers: u16) -> u16 {
+    FIRST_EPHEMERAL_PORT + worker(serial, workers)
+}
+
 /// Which of so many workers of a side plays its end of a connection.
 pub fn worker(serial: Serial, workers: u16) -> u16 {
     (serial % u32::from(workers.max(1))) as u16
@@ -121,5 +127,6 @@ mod tests {
         assert_eq!(serial(emulated_host(LinkSide::Left, 63), emulated_host(LinkSide::Right, 0)), None);
         assert_eq!(sender(33_000, port(7, 4)), Some(Side::Initiator));
         assert_eq!((port(7, 4), worker(7, 4)), (5_003, 3));
+        assert_eq!(sender(datagram_port(7, 4), port(7, 4)), Some(Side::Initiator));
     }
 }

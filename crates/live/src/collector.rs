@@ -1,10 +1,11 @@
-//! Puts together what the two ends and the emulator say of a connection.
+//! Puts together what the two ends and the emulator say of a connection, or of a flow of datagrams.
 
 use std::collections::BTreeMap;
 
+use flowloom_core::play::DatagramSink;
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, SourceRecord};
 use flowloom_core::time::Time;
-use flowloom_core::workload::{Close, ConnectionVector, PerSide, Side};
+use flowloom_core::workload::{Close, ConnectionVector, LinkSide, PerSide, Protocol, Side};
 use flowloom_sim::emulation::Closed;
 use flowloom_sim::{Classed, Origin};
 
@@ -17,6 +18,8 @@ pub struct Collector {
     open: BTreeMap<Serial, Open>,
     started: u64,
     failed: u64,
+    /// Ends say nothing any more.
+    is_ending: bool,
 }
 
 /// A connection, and what has been said of it.
@@ -25,6 +28,31 @@ struct Open {
     classed: Classed,
     at: Time,
     ends: PerSide<Option<EndReport>>,
+    /// Of a flow of datagrams: ends that send nothing more, and what the emulator said when nothing was on its way any more.
+    silent: PerSide<bool>,
+    closed: Option<Closed>,
+}
+
+/// What a report of an end means for its connection.
+#[derive(Debug)]
+pub enum News {
+    /// Something is missing.
+    Waits,
+    /// Nothing more comes of it but what is on its way: the emulator may close it.
+    Quiet,
+    /// All is known.
+    Over(Box<Over>),
+}
+
+/// What the emulator's closing a connection means.
+#[derive(Debug)]
+pub enum Closing {
+    /// Its ends have not heard that nothing more comes.
+    Settle,
+    /// All is known.
+    Over(Box<Over>),
+    /// It was over.
+    Unknown,
 }
 
 /// A connection of which all is known.
@@ -42,23 +70,70 @@ pub struct Over {
     pub started: bool,
     /// Payload bytes that the initiator sent.
     pub sent_bytes: u64,
+    /// Of a flow of datagrams: those that the initiator sent, and what came to the acceptor.
+    datagrams: Option<(u64, DatagramSink)>,
+}
+
+impl Open {
+    /// Whether both ends have been reported.
+    fn has_ended(&self) -> bool {
+        self.ends.initiator.is_some() && self.ends.acceptor.is_some()
+    }
+
+    /// Whether neither end of a flow of datagrams sends anything more.
+    fn is_silent(&self) -> bool {
+        Side::BOTH.into_iter().all(|side| self.silent[side] || self.ends[side].is_some())
+    }
+
+    fn is_of_datagrams(&self) -> bool {
+        self.classed.vector.protocol != Protocol::Tcp
+    }
 }
 
 impl Collector {
     /// A connection was assigned, which sends its SYN at `at`.
     pub fn expect(&mut self, serial: Serial, at: Time, classed: Classed) {
-        self.open.insert(serial, Open { classed, at, ends: PerSide::default() });
+        let (ends, silent) = (PerSide::default(), PerSide::default());
+        self.open.insert(serial, Open { classed, at, ends, silent, closed: None });
     }
 
-    /// An end is over; whether now both are, so that nothing more comes of its connection but what is on its way.
-    pub fn end(&mut self, report: EndReport) -> bool {
+    /// The end on `side` of a flow of datagrams will send nothing more; whether that is now true of both.
+    pub fn silent(&mut self, serial: Serial, side: LinkSide) -> bool {
+        let Some(open) = self.open.get_mut(&serial) else { return false };
+        let end = if open.classed.vector.initiator_side == side { Side::Initiator } else { Side::Acceptor };
+        open.silent[end] = true;
+        open.is_silent()
+    }
+
+    /// An end is over.
+    pub fn end(&mut self, report: EndReport) -> News {
         self.failed += u64::from(matches!(report.ended, Ended::Error(_)));
-        let Some(open) = self.open.get_mut(&report.serial) else { return false };
+        let serial = report.serial;
+        let Some(open) = self.open.get_mut(&serial) else { return News::Waits };
         let is_start = report.side == Side::Initiator && report.started.is_some();
         self.started += u64::from(is_start && matches!(open.classed.origin, Origin::Workload { .. }));
         let side = report.side;
         open.ends[side] = Some(report);
-        open.ends.initiator.is_some() && open.ends.acceptor.is_some()
+        if !open.has_ended() {
+            // One whose worker is gone: the other end goes on, and is over when it is silent.
+            return if open.is_of_datagrams() && open.closed.is_none() && open.is_silent() {
+                News::Quiet
+            } else {
+                News::Waits
+            };
+        }
+        match open.closed.take() {
+            None => News::Quiet,
+            Some(closed) => self.over(serial, closed).map_or(News::Waits, |over| News::Over(Box::new(over))),
+        }
+    }
+
+    /// Ends say nothing any more: those that were only waited for were cut.
+    pub fn hear_no_more(&mut self) -> Vec<Over> {
+        self.is_ending = true;
+        let closed = self.open.iter_mut().filter_map(|(serial, open)| Some((*serial, open.closed.take()?)));
+        let closed: Vec<_> = closed.collect();
+        closed.into_iter().filter_map(|(serial, closed)| self.over(serial, closed)).collect()
     }
 
     /// Connections that are not over.
@@ -86,9 +161,25 @@ impl Collector {
         self.failed
     }
 
-    /// The emulator has closed a connection: all that is known of it. Ends that said nothing were cut.
-    pub fn closed(&mut self, serial: Serial, Closed { rtt, monitor, .. }: Closed) -> Option<Over> {
-        let Open { classed, at, ends } = self.open.remove(&serial)?;
+    /// The emulator has closed a connection. Ends that said nothing were cut, but those of datagrams.
+    pub fn closed(&mut self, serial: Serial, closed: Closed) -> Closing {
+        match self.open.get_mut(&serial) {
+            Some(open) if open.is_of_datagrams() && !open.has_ended() && !self.is_ending => {
+                open.closed = Some(closed);
+                Closing::Settle
+            }
+            _ => self.over(serial, closed).map_or(Closing::Unknown, |over| Closing::Over(Box::new(over))),
+        }
+    }
+
+    /// The vector of a connection that is not over.
+    pub fn vector(&self, serial: Serial) -> Option<&ConnectionVector> {
+        self.open.get(&serial).map(|open| &open.classed.vector)
+    }
+
+    /// All that is known of a connection. Ends that said nothing were cut.
+    fn over(&mut self, serial: Serial, Closed { rtt, monitor, .. }: Closed) -> Option<Over> {
+        let Open { classed, at, ends, .. } = self.open.remove(&serial)?;
         let cut = |side| EndReport::without(serial, side, Ended::Cut);
         let PerSide { initiator, acceptor } = ends;
         let mut initiator = initiator.unwrap_or_else(|| cut(Side::Initiator));
@@ -121,13 +212,21 @@ impl Collector {
             delivered_bytes: [acceptor.received_bytes, initiator.received_bytes],
         };
         let (started, sent_bytes) = (initiator.started.is_some(), initiator.sent_bytes);
-        Some(Over { classed, record, epochs, monitor, started, sent_bytes })
+        let datagrams = (classed.vector.protocol != Protocol::Tcp).then(|| {
+            let sent = initiator.datagrams.map_or(0, |(sent, _)| sent);
+            (sent, acceptor.datagrams.map(|(_, sink)| sink).unwrap_or_default())
+        });
+        Some(Over { classed, record, epochs, monitor, started, sent_bytes, datagrams })
     }
 }
 
 /// How a connection ended, by the rule of the simulator: completed, if every byte of every data unit arrived, and both ends
 /// closed where the vector closes.
 fn outcome(Classed { vector, origin, .. }: &Classed, initiator: &EndReport, acceptor: &EndReport) -> Outcome {
+    if vector.protocol != Protocol::Tcp {
+        // Whatever became of them.
+        return if initiator.ended == Ended::Completed { Outcome::Completed } else { Outcome::Unfinished };
+    }
     let ends = [initiator, acceptor];
     let is_endless = matches!(origin, Origin::Source { endless_until: Some(_) });
     let broke = ends.iter().any(|end| matches!(end.ended, Ended::Reset | Ended::Error(_)));
@@ -147,6 +246,13 @@ fn outcome(Classed { vector, origin, .. }: &Classed, initiator: &EndReport, acce
 impl Over {
     /// What it was as a flow of a source.
     pub fn source(&self) -> SourceRecord {
-        SourceRecord::of_tcp(&self.record, self.classed.vector.initiator_side, self.sent_bytes)
+        let ConnectionRecord { class, rtt, outcome, .. } = self.record;
+        let vector = &self.classed.vector;
+        match &self.datagrams {
+            None => SourceRecord::of_tcp(&self.record, vector.initiator_side, self.sent_bytes),
+            Some((sent, arrived)) => {
+                SourceRecord::of_datagrams(vector, class, rtt, outcome, (*sent, self.sent_bytes), arrived)
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@
 use std::io::{self, Read, Write};
 
 use flowloom_core::model::ReplayModel;
+use flowloom_core::play::{DatagramSink, Datagrams};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
 use serde::de::DeserializeOwned;
@@ -26,6 +27,8 @@ pub enum ToWorker {
     Assign(Box<Assignment>),
     /// No more will come: the worker ends when those it has are over.
     NoMore,
+    /// All datagrams of a flow that are not lost have been handed on: its end reports what came of it.
+    Settle(Serial),
     /// What is still open is cut: the worker reports it and ends.
     Stop,
 }
@@ -47,6 +50,8 @@ pub struct Orders {
     pub classes: Vec<SocketOptions>,
     /// Whether epochs are wanted.
     pub epochs: bool,
+    /// The seed of the run, from which sources of datagrams draw.
+    pub seed: u64,
 }
 
 /// What is set on sockets of a class; what is `None` stays the kernel's.
@@ -58,7 +63,7 @@ pub struct SocketOptions {
     pub mss: Option<u16>,
 }
 
-/// One end of a connection, to be played by one worker.
+/// One end of a connection, or of a flow of datagrams, to be played by one worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     /// Its number in the run, which gives its addresses.
@@ -67,7 +72,7 @@ pub struct Assignment {
     pub side: Side,
     /// Its class, a place in [`Orders::classes`].
     pub class: u16,
-    /// When the SYN is sent.
+    /// When the SYN is sent, or the first datagram may be.
     pub at: Time,
     /// What is played.
     pub vector: ConnectionVector,
@@ -75,6 +80,8 @@ pub struct Assignment {
     pub in_progress: bool,
     /// When its initiator stops that sends without end after what the vector says.
     pub endless_until: Option<Time>,
+    /// Of a source of datagrams: what its initiator sends.
+    pub datagrams: Option<Datagrams>,
 }
 
 /// From a worker to the run.
@@ -84,6 +91,9 @@ pub enum FromWorker {
     Ready,
     /// Ends that are over.
     Ends(Vec<EndReport>),
+    /// Ends of flows of datagrams that will send nothing more. What was sent to them may still come, so that they are over when the
+    /// run says so: [`ToWorker::Settle`].
+    Silent(Vec<Serial>),
     /// All its ends are over; it ends.
     Done(Box<WorkerReport>),
     /// It cannot go on.
@@ -120,6 +130,8 @@ pub struct EndReport {
     pub late: Vec<(u32, Duration)>,
     /// What the kernel said of it at its end; `None` if there was no socket any more.
     pub kernel: Option<KernelFacts>,
+    /// Of an end of a flow of datagrams: those it sent, and what came to it.
+    pub datagrams: Option<(u64, DatagramSink)>,
 }
 
 impl EndReport {
@@ -139,6 +151,7 @@ impl EndReport {
             epochs: Vec::new(),
             late: Vec::new(),
             kernel: None,
+            datagrams: None,
         }
     }
 }
@@ -211,8 +224,10 @@ pub struct WorkerReport {
     pub waits: Counted,
     /// CPU time, in nanoseconds: of its program, and of the kernel for it.
     pub cpu_nanos: [u64; 2],
-    /// Connections from addresses that nobody assigned.
+    /// Connections from addresses that nobody assigned, and datagrams of flows that nobody did.
     pub strangers: u64,
+    /// Datagrams that it was too late to take in.
+    pub datagram_drops: u64,
 }
 
 /// The longest message, in bytes: a vector of a million data units takes less.

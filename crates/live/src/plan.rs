@@ -3,17 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use flowloom_core::model::open_for;
+use flowloom_core::model::{Distribution, open_for};
+use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Side};
+use flowloom_sim::{Classed, Config, DatagramFlow, Origin};
 
 use crate::addresses::MOST_CONNECTIONS;
 use crate::host::limits::Limits;
 
-/// What connections of a run need at most at a time.
+/// What connections of a run, and flows of datagrams, need at most at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Need {
-    /// Connections.
+    /// Connections and flows of datagrams: each has a pair of addresses.
     pub connections: u64,
     /// The most that are open at once, and with them sockets on each side.
     pub open: u64,
@@ -67,7 +69,7 @@ const TIME_WAITS: u64 = 131_072;
 /// A connection stays open for so long after its close was seen, while its last packets pass.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// Works out a [`Need`], vector by vector in the order of their starts.
+/// Works out a [`Need`], connection by connection in the order of their starts.
 #[derive(Debug, Default)]
 pub struct Planner {
     need: Need,
@@ -75,16 +77,25 @@ pub struct Planner {
     ends: BinaryHeap<Reverse<Time>>,
     minute: (u64, u64),
     packets: f64,
+    /// Segments of transfers without end, as far as their windows let them; the link may not.
+    bulk: f64,
 }
 
 impl Planner {
-    /// Takes a vector in. Where its round-trip time is not known it is `unknown_rtt`.
-    pub fn add(&mut self, vector: &ConnectionVector, unknown_rtt: Duration) {
+    /// Takes a connection of a run with this config in.
+    pub fn add(&mut self, Classed { vector, origin, .. }: &Classed, config: &Config) {
         self.need.connections += 1;
         while self.ends.peek().is_some_and(|end| end.0 <= vector.start) {
             self.ends.pop();
         }
-        let end = open_for(vector, unknown_rtt).map_or(Time::MAX, |open| vector.start + open + CLOSING);
+        let end = match origin {
+            Origin::Source { endless_until: Some(until) } => {
+                let until = (*until).min(Time::ZERO + config.window);
+                self.bulk += bulk(vector, config) * until.since(vector.start).as_secs_f64();
+                until + CLOSING
+            }
+            _ => open_for(vector, config.unknown_rtt).map_or(Time::MAX, |open| vector.start + open + CLOSING),
+        };
         self.ends.push(Reverse(end));
         self.need.open = self.need.open.max(self.ends.len() as u64);
         let minute = vector.start.as_nanos() / TIME_WAIT.as_nanos();
@@ -93,11 +104,44 @@ impl Planner {
         self.packets += packets(vector);
     }
 
-    /// What they need in a run of this length.
-    pub fn need(mut self, window: Duration) -> Need {
-        self.need.packets_per_second = self.packets / window.as_secs_f64().max(1.0);
+    /// Takes a flow of datagrams of a run with this config in: packets and a pair of addresses, and no socket.
+    pub fn add_datagrams(&mut self, flow: &DatagramFlow, config: &Config) {
+        self.need.connections += 1;
+        let Datagrams { pacing, gap, start, stop, .. } = flow.within(config.window);
+        let busy = match pacing {
+            Pacing::Constant | Pacing::Poisson => 1.0,
+            Pacing::OnOff { on, off } => {
+                let on = mean(&on).max(gap.as_nanos() as f64);
+                on / (on + mean(&off))
+            }
+        };
+        self.packets += busy * stop.since(start).as_secs_f64() / gap.as_secs_f64().max(1e-9);
+    }
+
+    /// What they need in a run with this config.
+    pub fn need(mut self, config: &Config) -> Need {
+        let seconds = config.window.as_secs_f64().max(1.0);
+        let most =
+            config.bottleneck.rate.bits_per_second().map_or(f64::INFINITY, |bits| bits as f64 / 8.0 / FULL_BYTES);
+        let bulk = 1.5 * (self.bulk / seconds).min(most);
+        self.need.packets_per_second = self.packets / seconds + bulk;
         self.need
     }
+}
+
+/// A full segment on the link.
+const FULL_BYTES: f64 = 1_514.0;
+
+/// Segments a second that a transfer without end can send: a window in each round trip, of no less than a millisecond.
+fn bulk(vector: &ConnectionVector, config: &Config) -> f64 {
+    let window = vector.window(Side::Acceptor).unwrap_or(1 << 16) as f64;
+    let rtt = vector.min_rtt().unwrap_or(config.unknown_rtt).max(config.bottleneck.delay * 2);
+    window / FULL_BYTES / rtt.max(Duration::from_millis(1)).as_secs_f64()
+}
+
+/// About the mean of a distribution, also of one that has none.
+fn mean(distribution: &Distribution) -> f64 {
+    (0..100).map(|n| distribution.quantile((f64::from(n) + 0.5) / 100.0)).sum::<f64>() / 100.0
 }
 
 /// Packets of a connection, both directions: full segments, an acknowledgement for every other one, three to open it, four to close.
@@ -156,28 +200,32 @@ const MOST_PACKETS: f64 = 104_000.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowloom_core::workload::{Adu, Close, Span};
+    use flowloom_core::workload::{Adu, Close, Evidence, LinkSide, Span};
 
     /// Connections that start every `every` and are open for `life`.
     fn need(count: u64, every: Duration, life: Duration) -> Need {
         let mut planner = Planner::default();
+        let config = Config { window: every * count, unknown_rtt: Duration::ZERO, ..config() };
         for n in 0..count {
             let seen = Some(Span { first: Duration::ZERO, last: life });
             let adu =
                 Adu { side: Side::Initiator, bytes: 14_600, wait: None, waiter: Side::Initiator, seen, packets: None };
-            planner.add(
-                &ConnectionVector {
-                    id: n,
-                    start: Time::ZERO + every * n,
-                    adus: vec![adu],
-                    close: Close::Fin(Side::Initiator),
-                    t_close: Some(Duration::ZERO),
-                    ..ConnectionVector::default()
-                },
-                Duration::ZERO,
-            );
+            let vector = ConnectionVector {
+                id: n,
+                start: Time::ZERO + every * n,
+                adus: vec![adu],
+                close: Close::Fin(Side::Initiator),
+                t_close: Some(Duration::ZERO),
+                ..ConnectionVector::default()
+            };
+            planner.add(&vector.into(), &config);
         }
-        planner.need(every * count)
+        planner.need(&config)
+    }
+
+    /// 10 Mbit/s for 10 s.
+    fn config() -> Config {
+        Config::new("10mbit".parse().unwrap(), Duration::from_secs(10))
     }
 
     #[test]
@@ -188,6 +236,54 @@ mod tests {
         assert!((3_999..=4_001).contains(&need.open), "{}", need.open);
         // 10 segments, 5 acknowledgements, 7 to open and close: 22 a millisecond.
         assert!((need.packets_per_second - 22_000.0).abs() < 1.0, "{}", need.packets_per_second);
+    }
+
+    #[test]
+    fn sources_count_as_connections_do() {
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let bulk = |id, until| {
+            let mut vector = ConnectionVector { id, start: at(id), ..ConnectionVector::default() };
+            (vector.stated_rtt, vector.evidence) = (Some(Duration::from_millis(100)), Evidence::VectorFile);
+            vector.ends.acceptor.max_window = Some(15_140);
+            Classed { vector, class: 0, origin: Origin::Source { endless_until: Some(until) } }
+        };
+        let mut planner = Planner::default();
+        planner.add(&bulk(0, at(5_000)), &config());
+        planner.add(&bulk(5_000, Time::MAX), &config());
+        planner.add(&bulk(5_500, at(8_000)), &config());
+        let need = planner.need(&config());
+        // The first is closed a second after it has stopped, and the last packets of the second come when the window is over.
+        assert_eq!((need.connections, need.open), (3, 3));
+        // 100 a second for 5 + 5 + 2.5 s, and an acknowledgement for every other one; 7 to open and close each.
+        assert!((need.packets_per_second - 189.6).abs() < 1.0, "{}", need.packets_per_second);
+        let mut many = Planner::default();
+        (0..100).for_each(|n| many.add(&bulk(n, Time::MAX), &config()));
+        let need = many.need(&config());
+        assert!((need.packets_per_second - 1.5 * 825.6 - 70.0).abs() < 1.0, "the link's: {}", need.packets_per_second);
+    }
+
+    #[test]
+    fn datagrams_are_packets_and_no_sockets() {
+        let constant = |value: f64| Distribution::constant(value).unwrap();
+        let flow = |pacing| DatagramFlow {
+            id: 0,
+            class: 0,
+            from: LinkSide::Left,
+            rtt: Duration::ZERO,
+            datagrams: Datagrams {
+                pacing,
+                gap: Duration::from_millis(1),
+                payload: constant(100.0),
+                start: Time::ZERO + Duration::from_secs(5),
+                stop: Time::MAX,
+            },
+        };
+        let mut planner = Planner::default();
+        planner.add_datagrams(&flow(Pacing::Constant), &config());
+        planner.add_datagrams(&flow(Pacing::OnOff { on: constant(1e9), off: constant(3e9) }), &config());
+        let need = planner.need(&config());
+        assert_eq!((need.connections, need.open), (2, 0));
+        assert!((need.packets_per_second - 625.0).abs() < 1.0, "{}", need.packets_per_second);
     }
 
     #[test]

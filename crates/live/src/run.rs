@@ -1,22 +1,26 @@
 //! A live run: the workload through kernel TCP, from the first SYN to the last packet.
 
 use std::io;
+use std::iter::Peekable;
 use std::ops::ControlFlow;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
+use flowloom_core::play::Datagrams;
 use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, PerSide, Side};
+use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
 use rustix::process::setpriority_process;
 
-use flowloom_sim::{ClassCounts, Classed, Config, ConfigError, Origin, Progress, RunError, Starts, Summary};
+use flowloom_sim::{
+    ClassCounts, Classed, Config, ConfigError, DatagramFlow, Origin, Progress, RunError, Starts, Summary,
+};
 
 use crate::addresses::{self, Serial};
 use crate::calibrate::{LONGEST_DELAY, calibrate, with_less_propagation};
 use crate::clock::Clock;
-use crate::collector::{Collector, Over};
+use crate::collector::{Closing, Collector, News, Over};
 use crate::control::{Assignment, EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
 use crate::emulator::{self, Command, Commands, Emulator, EmulatorReport, Output, PathError};
 use crate::guests::{Guest, Guests};
@@ -73,7 +77,7 @@ pub struct Observed {
     pub started: u64,
     /// Ends that the kernel gave up with an error.
     pub failed: u64,
-    /// Packets that devices dropped, outside the model.
+    /// Packets that devices dropped, and datagrams that sockets of workers did, outside the model.
     pub device_drops: u64,
     /// Packets of nobody.
     pub strangers: u64,
@@ -101,9 +105,6 @@ pub enum LiveError<W, R> {
     /// There is no place for it.
     #[error(transparent)]
     Testbed(#[from] TestbedError),
-    /// Flows of datagrams.
-    #[error("sources of datagrams are not played live")]
-    Datagrams,
     /// Workers do not work.
     #[error("{0}")]
     Workers(String),
@@ -149,9 +150,6 @@ const GOODBYE: Duration = Duration::from_secs(10);
 /// What it cannot, or the experiment has impossible numbers.
 pub fn check<W, R>(config: &Config) -> Result<(), LiveError<W, R>> {
     config.validate()?;
-    if !config.datagrams.is_empty() {
-        return Err(LiveError::Datagrams);
-    }
     Settings::from_classes(&config.classes)?;
     Ok(())
 }
@@ -201,6 +199,8 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     let (commands, orders) = emulator::commands().map_err(host("making an eventfd"))?;
     let (out, output) = channel();
     let wants_packets = recorder.wants_packets();
+    let mut flows = config.datagrams.clone();
+    flows.sort_by_key(|flow| flow.datagrams.start);
     let mut live = Live {
         config,
         workers,
@@ -208,6 +208,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
         output,
         recorder,
         starts: Starts::new(vectors.into_iter()),
+        flows: flows.into_iter().peekable(),
         next: None,
         all_assigned: false,
         collector: Collector::default(),
@@ -286,6 +287,7 @@ fn begin(workers: &mut Workers, config: &Config, classes: Vec<SocketOptions>) ->
             replay: config.replay,
             classes: classes.clone(),
             epochs: true,
+            seed: config.seed,
         };
         workers.tell(place, ToWorker::Begin(Box::new(orders)));
     }
@@ -325,6 +327,8 @@ struct Live<'a, V, R> {
     output: Receiver<Output>,
     recorder: &'a mut R,
     starts: Starts<V>,
+    /// Flows of datagrams that were not assigned, by start.
+    flows: Peekable<std::vec::IntoIter<DatagramFlow>>,
     /// The connection to be assigned next.
     next: Option<(Time, Classed)>,
     all_assigned: bool,
@@ -379,20 +383,34 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
         Ok(())
     }
 
-    /// Assigns the connections whose SYNs are sent by `horizon`.
+    /// Assigns the connections whose SYNs are sent by `horizon`, and flows of datagrams that begin by then.
     fn assign_until(&mut self, horizon: Time) -> Result<(), LiveError<W, R::Error>> {
-        while let Some((at, classed)) = self.next.take_if(|(at, _)| *at <= horizon) {
-            self.assign(at, classed)?;
-            self.next = self.starts.next(self.config)?;
+        loop {
+            let first = self.next.as_ref().map_or(Time::MAX, |next| next.0).min(horizon);
+            if let Some(flow) = self.flows.next_if(|flow| flow.datagrams.start <= first) {
+                let origin = Origin::Source { endless_until: None };
+                let classed = Classed { vector: flow.vector(), class: flow.class, origin };
+                self.assign(flow.datagrams.start, classed, Some(flow.within(self.config.window)))?;
+            } else if let Some((at, classed)) = self.next.take_if(|(at, _)| *at <= horizon) {
+                self.assign(at, classed, None)?;
+                self.next = self.starts.next(self.config)?;
+            } else {
+                break;
+            }
         }
-        if self.next.is_none() && !self.all_assigned {
+        if self.next.is_none() && self.flows.peek().is_none() && !self.all_assigned {
             self.all_assigned = true;
             self.workers.tell_all(&ToWorker::NoMore);
         }
         Ok(())
     }
 
-    fn assign(&mut self, at: Time, classed: Classed) -> Result<(), LiveError<W, R::Error>> {
+    fn assign(
+        &mut self,
+        at: Time,
+        classed: Classed,
+        datagrams: Option<Datagrams>,
+    ) -> Result<(), LiveError<W, R::Error>> {
         let serial = self.serial;
         if u64::from(serial) + 1 >= addresses::MOST_CONNECTIONS {
             return Err(LiveError::Workers("there are more connections than pairs of addresses".to_owned()));
@@ -409,18 +427,22 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             Origin::Workload { in_progress } => (in_progress, None),
             Origin::Source { endless_until } => (false, endless_until),
         };
-        let sides =
-            PerSide { initiator: classed.vector.initiator_side, acceptor: classed.vector.initiator_side.other() };
+        let initiator_side = classed.vector.initiator_side;
         // Who accepts is told first.
         for side in [Side::Acceptor, Side::Initiator] {
-            let place = self.workers.place(sides[side], addresses::worker(serial, self.workers.each_side()));
-            let vector = classed.vector.clone();
+            let (vector, datagrams) = (classed.vector.clone(), datagrams.clone());
             let class = classed.class;
-            let assignment = Assignment { serial, side, class, at, vector, in_progress, endless_until };
-            self.workers.tell(place, ToWorker::Assign(Box::new(assignment)));
+            let assignment = Assignment { serial, side, class, at, vector, in_progress, endless_until, datagrams };
+            self.tell_end(serial, initiator_side, side, ToWorker::Assign(Box::new(assignment)));
         }
         self.collector.expect(serial, at, classed);
         Ok(())
+    }
+
+    /// Tells the worker that plays this end of a connection something.
+    fn tell_end(&self, serial: Serial, initiator_side: LinkSide, side: Side, message: ToWorker) {
+        let on = if side == Side::Initiator { initiator_side } else { initiator_side.other() };
+        self.workers.tell(self.workers.place(on, addresses::worker(serial, self.workers.each_side())), message);
     }
 
     /// Takes in all that workers and the emulator have to say, waiting for the former for no longer than `patience`.
@@ -428,7 +450,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
         let mut patience = patience;
         while let Some((place, heard)) = self.workers.hear(patience) {
             patience = Duration::ZERO;
-            self.take_from_worker(place, heard);
+            self.take_from_worker(place, heard)?;
         }
         while let Ok(output) = self.output.try_recv() {
             self.take_from_emulator(output)?;
@@ -436,13 +458,16 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
         Ok(())
     }
 
-    fn take_from_worker(&mut self, place: usize, heard: Heard) {
+    fn take_from_worker(&mut self, place: usize, heard: Heard) -> Result<(), LiveError<W, R::Error>> {
         let problem = |workers: &Workers, why: &str| format!("{}: {why}", name(workers, place));
         match heard {
             Heard::Said(FromWorker::Ends(reports)) => {
-                for report in reports {
-                    let serial = report.serial;
-                    if self.collector.end(report) {
+                reports.into_iter().try_for_each(|report| self.end(report))?;
+            }
+            Heard::Said(FromWorker::Silent(serials)) => {
+                let (side, _) = self.workers.at(place);
+                for serial in serials {
+                    if self.collector.silent(serial, side) {
                         self.close(serial);
                     }
                 }
@@ -463,12 +488,21 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
                     on == lost_side && addresses::worker(serial, each_side) == number
                 });
                 for (serial, side) in missing {
-                    if self.collector.end(EndReport::without(serial, side, Ended::Cut)) {
-                        self.close(serial);
-                    }
+                    self.end(EndReport::without(serial, side, Ended::Cut))?;
                 }
             }
         }
+        Ok(())
+    }
+
+    fn end(&mut self, report: EndReport) -> Result<(), LiveError<W, R::Error>> {
+        let serial = report.serial;
+        match self.collector.end(report) {
+            News::Waits => {}
+            News::Quiet => self.close(serial),
+            News::Over(over) => self.record(&over).map_err(RunError::Recorder)?,
+        }
+        Ok(())
     }
 
     fn close(&mut self, serial: Serial) {
@@ -480,8 +514,16 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
         let recorded = match output {
             Output::Records(records) => records.into_iter().try_for_each(|record| record.replay(self.recorder)),
             Output::Closed(serial, closed) => match self.collector.closed(serial, *closed) {
-                Some(over) => self.record(&over),
-                None => Ok(()),
+                Closing::Over(over) => self.record(&over),
+                Closing::Settle => {
+                    if let Some(side) = self.collector.vector(serial).map(|vector| vector.initiator_side) {
+                        for end in Side::BOTH {
+                            self.tell_end(serial, side, end, ToWorker::Settle(serial));
+                        }
+                    }
+                    Ok(())
+                }
+                Closing::Unknown => Ok(()),
             },
         };
         recorded.map_err(|error| RunError::Recorder(error).into())
@@ -511,6 +553,9 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
 
     /// Takes in what the emulator still has to say, until it has ended.
     fn take_rest(&mut self) -> Result<(), LiveError<W, R::Error>> {
+        for over in self.collector.hear_no_more() {
+            self.record(&over).map_err(RunError::Recorder)?;
+        }
         while let Ok(output) = self.output.recv() {
             self.take_from_emulator(output)?;
         }
@@ -523,6 +568,7 @@ impl Observed {
         self.releases = report.lateness.clone();
         let strangers: u64 = report.devices.iter().map(|device| device.strangers + device.malformed).sum();
         self.strangers = strangers + workers.iter().map(|worker| worker.strangers).sum::<u64>();
+        self.device_drops += workers.iter().map(|worker| worker.datagram_drops).sum::<u64>();
         self.packets = report.devices.iter().map(|device| device.read_packets).sum();
         let sum = |of: fn(&WorkerReport) -> u64| workers.iter().map(of).sum();
         self.cpu = [

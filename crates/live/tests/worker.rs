@@ -8,12 +8,11 @@ use std::net::SocketAddrV4;
 use std::os::unix::fs::MetadataExt;
 
 use flowloom_core::time::Duration;
-use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Pattern, Protocol, Side};
+use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Pattern, Side};
 use flowloom_live::addresses::{self, Serial};
 use flowloom_live::clock::Clock;
 use flowloom_live::control::{EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker};
 use flowloom_live::lateness::Lateness;
-use nix::libc;
 use rustix::net::{AddressFamily, SocketType};
 
 use support::{Planned, Sides, Worker, at, finish, orders, play, vector};
@@ -90,13 +89,8 @@ fn every_kind_of_connection_is_played_to_its_end() {
         let nothing = vector(Pattern::Sequential, &[], Close::Fin(I));
         planned.push(Planned { endless_until: Some(at(until)), ..Planned::new(at(300), nothing) });
     }
-    // Datagrams are not played.
-    let datagrams = ConnectionVector { protocol: Protocol::Udp, ..kinds[0].clone() };
-    let played = play(&sides, &classes, &[&planned[..], &[Planned::new(at(0), datagrams)]].concat());
-    for end in Side::BOTH.map(|side| &played.ends[&(302, side)]) {
-        assert_eq!((&end.ended, end.started), (&Ended::Error(libc::EPROTONOSUPPORT), None));
-    }
-    assert_eq!(played.ends.len(), 2 * (planned.len() + 1));
+    let played = play(&sides, &classes, &planned);
+    assert_eq!(played.ends.len(), 2 * planned.len());
     for (serial, planned) in (0..).zip(&planned) {
         check(planned, Side::BOTH.map(|side| &played.ends[&(serial, side)]));
     }

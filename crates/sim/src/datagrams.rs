@@ -28,8 +28,8 @@ pub struct DatagramFlow {
 }
 
 impl DatagramFlow {
-    /// As rules and paths take it.
-    pub(crate) fn vector(&self) -> ConnectionVector {
+    /// As rules, paths and records take it.
+    pub fn vector(&self) -> ConnectionVector {
         ConnectionVector {
             id: self.id,
             protocol: Protocol::Udp,
@@ -38,6 +38,11 @@ impl DatagramFlow {
             stated_rtt: Some(self.rtt),
             ..ConnectionVector::default()
         }
+    }
+
+    /// What of its datagrams is sent in a run: nothing after the window.
+    pub fn within(&self, window: Duration) -> Datagrams {
+        Datagrams { stop: self.datagrams.stop.min(Time::ZERO + window), ..self.datagrams.clone() }
     }
 }
 
@@ -68,23 +73,20 @@ pub struct Stream {
     sink: DatagramSink,
     began: Time,
     rtt: Duration,
-    last: Option<Time>,
 }
 
 impl Stream {
     /// The flow, with the values that rules drew for it; it has to be [started](Self::start).
     pub fn new(params: &DatagramFlow, config: &Config, values: &PerSide<FlowValues>) -> Stream {
-        let &DatagramFlow { id, class, from, rtt, ref datagrams } = params;
+        let &DatagramFlow { id, class, from, rtt, .. } = params;
         let delays = PathDelays::new(&params.vector(), config.placement, config.propagation(class), rtt).with(values);
         let identifiers = Identifiers { id, initiator_side: from, class };
-        let stop = datagrams.stop.min(Time::ZERO + config.window);
         Stream {
             flow: Flow::new(identifiers, config, &delays, values).unobserved(),
-            source: DatagramSource::new(Datagrams { stop, ..datagrams.clone() }, config.seed, id),
+            source: DatagramSource::new(params.within(config.window), config.seed, id),
             sink: DatagramSink::default(),
-            began: datagrams.start,
+            began: params.datagrams.start,
             rtt: delays.rtt(),
-            last: None,
         }
     }
 
@@ -119,7 +121,6 @@ impl Stream {
     pub fn deliver<R: Recorder>(&mut self, slot: u32, sender: Side, now: Time, network: &mut Network<'_, R>) {
         if let Some(segment) = self.flow.receive(slot, sender, now, network) {
             self.sink.handle_datagram(now, unpacked(&segment));
-            self.last = Some(now);
         }
     }
 
@@ -128,30 +129,19 @@ impl Stream {
     /// # Errors
     /// The recorder's.
     pub fn finish<R: Recorder>(self, counts: &mut ClassCounts, recorder: &mut R) -> Result<(), R::Error> {
-        let (sent_packets, sent_bytes) = self.source.sent();
         let outcome = match self.source.next_timeout() {
             None => Outcome::Completed,
             Some(_) => Outcome::Unfinished,
         };
-        let record = SourceRecord {
+        let vector = ConnectionVector {
             id: self.flow.id(),
-            class: self.flow.class(),
             protocol: Protocol::Udp,
-            from: self.flow.link_side(Side::Initiator),
             start: self.began,
-            last: self.last,
-            outcome,
-            rtt: self.rtt,
-            sent_bytes,
-            received_bytes: self.sink.bytes,
-            sent_packets: Some(sent_packets),
-            received_packets: Some(self.sink.packets),
-            late_packets: Some(self.sink.late),
-            repeated_packets: Some(self.sink.repeated),
-            delays: self.sink.delays,
-            retransmissions: None,
-            timeouts: None,
+            initiator_side: self.flow.link_side(Side::Initiator),
+            ..ConnectionVector::default()
         };
+        let sent = self.source.sent();
+        let record = SourceRecord::of_datagrams(&vector, self.flow.class(), self.rtt, outcome, sent, &self.sink);
         counts.add(&record);
         recorder.source(&record)
     }

@@ -12,7 +12,7 @@ use flowloom_core::model::Placed;
 use flowloom_core::path::Trace;
 use flowloom_core::record::{Recorder, Series};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::LinkSide;
+use flowloom_core::workload::{LinkSide, Protocol};
 use flowloom_live::guests::Guest;
 use flowloom_live::plan::{Need, Planner};
 use flowloom_live::{Observed, Options};
@@ -113,10 +113,8 @@ pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Resu
     let live = match args.on {
         args::Driver::Sim => None,
         args::Driver::Live => {
-            // Flows of datagrams are those of a seed.
-            let datagrams = senders.flows(seeds[0], config.window).datagrams;
-            flowloom_live::check(&Config { datagrams, ..config.clone() }).map_err(live::failure)?;
-            let need = need(&plan, &source, &config)?;
+            flowloom_live::check(&config).map_err(live::failure)?;
+            let need = need(&plan, &source, &senders, &config)?;
             need.doubts().iter().for_each(|doubt| manner.warn(doubt, "look at the verdict of the run"));
             Some(live::options(&plan.experiment.live, &need, guests)?)
         }
@@ -139,21 +137,28 @@ pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Resu
     Ok(exit)
 }
 
-/// What the connections of a live run need of the host, before anything is sent.
-fn need(plan: &Plan, source: &Source, config: &Config) -> Result<Need, Failure> {
+/// What the connections and flows of a live run need of the host, before anything is sent: those of the sources under the first seed.
+fn need(plan: &Plan, source: &Source, senders: &Senders<'_>, config: &Config) -> Result<Need, Failure> {
     let prefill = plan.experiment.workload.prefill();
     let mut planner = Planner::default();
+    let flows = senders.flows(plan.experiment.run.seeds[0], config.window);
+    flows.datagrams.iter().for_each(|flow| planner.add_datagrams(flow, config));
     let reader = source.path.as_ref().map(|path| WorkloadReader::open(path)).transpose().map_err(Failure::new)?;
-    for vector in reader.into_iter().flatten() {
-        let Some(Placed { vector, .. }) = prefill.place(vector.map_err(Failure::new)?, config.unknown_rtt) else {
-            continue;
-        };
-        if vector.start.since(Time::ZERO) >= config.window {
+    let placed = reader.into_iter().flatten().filter_map(|vector| match vector {
+        Ok(vector) => prefill.place(vector, config.unknown_rtt).map(|placed| Ok(Classed::from(placed))),
+        Err(error) => Some(Err(error)),
+    });
+    let in_window = |classed: &Classed| classed.vector.start.since(Time::ZERO) < config.window;
+    for classed in Together::new(placed, flows.connections) {
+        let classed = classed.map_err(Failure::new)?;
+        if !in_window(&classed) {
             break;
         }
-        planner.add(&vector, config.unknown_rtt);
+        if classed.vector.protocol == Protocol::Tcp {
+            planner.add(&classed, config);
+        }
     }
-    Ok(planner.need(config.window))
+    Ok(planner.need(config))
 }
 
 /// Reads the experiment, or makes one of the command line; options override the file.

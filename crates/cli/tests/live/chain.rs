@@ -140,7 +140,5 @@ fn what_the_kernel_lacks_is_refused_before_anything_is_made() {
     run("[live]\ndevices = \"pigeons\"").failed(2, &["pigeons", "packet-sockets"]);
     run("[live]\nworkers = 6000").failed(2, &["workers", "100"]);
     run("[live]\nworkers = 0").failed(2, &["workers"]);
-    run("[[sources]]\nkind = \"cbr\"\nname = \"voice\"\ncount = 1\nrate = \"64kbit\"\nrtt = \"10ms\"")
-        .failed(2, &["datagrams", "--on sim"]);
     assert_eq!(bench.names(), ["x.toml"]);
 }

@@ -6,6 +6,7 @@
 mod support;
 
 mod chain;
+mod datagrams;
 mod faults;
 mod host;
 mod shell;

@@ -3,14 +3,16 @@
 //! Every value is drawn by inversion from one uniform number, so that two variants of an experiment that draw for the same
 //! connection draw the same part of their distributions (methods L.5). Units are the caller's.
 
+use serde::{Deserialize, Serialize};
+
 use crate::rng::Stream;
 
 /// A distribution over numbers that are not negative.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distribution(Law);
 
 /// Its law, as [`Distribution::new`] takes it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Law {
     /// Always the same.
     Constant(f64),

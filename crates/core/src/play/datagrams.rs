@@ -1,12 +1,14 @@
 //! Programs that send datagrams whatever becomes of them, and those that take note of what arrives: the UDP sources of classic
 //! evaluations.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::Distribution;
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
 
 /// When a program sends.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pacing {
     /// A datagram every [`Datagrams::gap`], the first at once.
     Constant,
@@ -23,7 +25,7 @@ pub enum Pacing {
 }
 
 /// What a program sends.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Datagrams {
     /// When.
     pub pacing: Pacing,
@@ -129,7 +131,7 @@ impl DatagramSource {
 }
 
 /// Takes note of the datagrams that arrive.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DatagramSink {
     /// How many, each once.
     pub packets: u64,
@@ -139,8 +141,12 @@ pub struct DatagramSink {
     pub late: u64,
     /// How many came again, as far as the last 128 numbers tell; beside the others.
     pub repeated: u64,
+    /// When one came last, copies included.
+    pub last_came: Option<Time>,
     /// How long they took.
     pub delays: Option<Delays>,
+    /// How many it is known of how long they took.
+    dated: u64,
     /// The number that is expected next.
     expected: u64,
     /// Which of the 128 numbers before it have come, the nearest first.
@@ -150,7 +156,7 @@ pub struct DatagramSink {
 }
 
 /// One-way delays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delays {
     /// The shortest.
     pub min: Duration,
@@ -163,27 +169,43 @@ pub struct Delays {
 }
 
 impl DatagramSink {
+    /// The number after the highest that came.
+    pub fn expected(&self) -> u64 {
+        self.expected
+    }
+
     /// A datagram arrives.
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
-        let delay = now.since(datagram.sent);
-        if datagram.number < self.expected {
-            let place =
-                (self.expected - 1 - datagram.number).try_into().ok().and_then(|place| 1_u128.checked_shl(place));
+        if self.handle_undated(now, datagram.number, datagram.bytes) {
+            self.add_delay(now.since(datagram.sent));
+        }
+    }
+
+    /// A datagram of this number arrives, of which nobody knows when it was sent; whether it is one that had not come before.
+    pub fn handle_undated(&mut self, now: Time, number: u64, bytes: u32) -> bool {
+        self.last_came = Some(now);
+        if number < self.expected {
+            let place = (self.expected - 1 - number).try_into().ok().and_then(|place| 1_u128.checked_shl(place));
             if place.is_some_and(|place| self.come & place != 0) {
                 self.repeated += 1;
-                return;
+                return false;
             }
             self.come |= place.unwrap_or(0);
             self.late += 1;
         } else {
-            let ahead = (datagram.number - self.expected + 1).try_into().ok();
+            let ahead = (number - self.expected + 1).try_into().ok();
             self.come = ahead.and_then(|ahead| self.come.checked_shl(ahead)).unwrap_or(0) | 1;
-            self.expected = datagram.number + 1;
+            self.expected = number + 1;
         }
         self.packets += 1;
-        self.bytes += u64::from(datagram.bytes);
+        self.bytes += u64::from(bytes);
+        true
+    }
+
+    fn add_delay(&mut self, delay: Duration) {
+        self.dated += 1;
         self.sum_nanos += u128::from(delay.as_nanos());
-        let mean = Duration::from_nanos((self.sum_nanos / u128::from(self.packets)) as u64);
+        let mean = Duration::from_nanos((self.sum_nanos / u128::from(self.dated)) as u64);
         self.delays = Some(match self.delays {
             None => Delays { min: delay, mean, max: delay, jitter: Duration::ZERO },
             Some(delays) => {

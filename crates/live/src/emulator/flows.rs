@@ -40,7 +40,8 @@ pub struct Flow {
     pub state: State,
     /// What its packets tell.
     pub conversation: Conversation,
-    protocol: Option<Protocol>,
+    /// TCP or UDP; of guests any.
+    pub protocol: Option<Protocol>,
     /// When its latest packet came.
     pub last: Time,
 }
@@ -94,7 +95,8 @@ impl Flows {
             owner: Owner::Connection(serial),
             initiator_side: vector.initiator_side,
             conversation: Conversation::of(vector),
-            protocol: Some(vector.protocol),
+            // QUIC's packets are UDP's.
+            protocol: Some(if vector.protocol == Protocol::Tcp { Protocol::Tcp } else { Protocol::Udp }),
             state: State::Waiting(classed),
             last: Time::ZERO,
         };

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{LinkSide, PerSide, Side};
+use flowloom_core::workload::{LinkSide, PerSide, Protocol, Side};
 use flowloom_sim::emulation::{EmulationError, Slot};
 use flowloom_sim::{Classed, Config, ConfigError, Emulation};
 use nix::sys::eventfd::EventFd;
@@ -34,6 +34,9 @@ const LAST_BATCHES: u32 = 1_024;
 
 /// Guests that say nothing for so long are forgotten.
 const GUEST_SILENCE: Duration = Duration::from_secs(60);
+
+/// How long datagrams may wait in a device that were sent before their flow was over.
+const DATAGRAMS_LINGER: Duration = Duration::from_millis(100);
 
 /// How often silent guests are looked for.
 const GUESTS_EVERY: Duration = Duration::from_secs(5);
@@ -124,9 +127,18 @@ impl<'a, D: Device> Path<'a, D> {
         self.flows.expect(serial, classed);
     }
 
-    /// A connection is over for its ends at `now`: its last packets may still come.
+    /// A connection is over for its ends at `now`: its last packets may still come. So may datagrams of a flow whose ends will send no
+    /// more, but those that wait to be read alone.
     pub fn close(&mut self, now: Time, serial: Serial) {
-        self.closing.push_back((now + self.settings.linger, serial));
+        let place = self.flows.place_of(serial);
+        let is_of_datagrams = place.and_then(|place| self.flows.get_mut(place)?.protocol) == Some(Protocol::Udp);
+        let until = now + if is_of_datagrams { DATAGRAMS_LINGER } else { self.settings.linger };
+        self.close_at(until, serial);
+    }
+
+    fn close_at(&mut self, until: Time, serial: Serial) {
+        let place = self.closing.partition_point(|closing| closing.0 <= until);
+        self.closing.insert(place, (until, serial));
     }
 
     /// Reads what has come, sends it into the network, and hands on what is due; when the next step is.
@@ -289,7 +301,7 @@ impl<'a, D: Device> Path<'a, D> {
             let is_busy =
                 self.flows.get_mut(place).and_then(|flow| flow.slot()).is_some_and(|slot| self.emulation.is_busy(slot));
             if is_busy {
-                self.closing.push_back((now + self.settings.linger, serial));
+                self.close(now, serial);
             } else {
                 self.end(place)?;
             }

@@ -129,6 +129,28 @@ pub fn packet_drops(socket: impl AsFd) -> io::Result<u32> {
     Ok(statistics[1])
 }
 
+/// How many packets a socket lost since it was made, because its receive buffer was full (SO_MEMINFO).
+///
+/// # Errors
+/// The kernel's.
+pub fn receive_drops(socket: impl AsFd) -> io::Result<u32> {
+    // SK_MEMINFO_VARS of linux/sock_diag.h, and the place of SK_MEMINFO_DROPS among them.
+    let mut values = [0_u32; 9];
+    let mut length = size_of_val(&values) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `values`, and how many to `length`; both outlive the call.
+    let returned = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            values.as_mut_ptr().cast::<c_void>(),
+            &raw mut length,
+        )
+    };
+    checked(returned)?;
+    Ok(values[8])
+}
+
 /// Bytes of a TCP socket that were written and never sent (SIOCOUTQNSD).
 ///
 /// # Errors
@@ -392,6 +414,21 @@ mod tests {
         set_window_clamp(&to, grown / 2).unwrap();
         transfer(&mut from, &mut to, 8 << 20);
         assert!(grown_window(&to).unwrap() <= grown / 2, "{grown}");
+    }
+
+    #[test]
+    fn a_socket_knows_what_it_had_no_room_for() {
+        let to = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let from = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        nix::sys::socket::setsockopt(&to, nix::sys::socket::sockopt::RcvBuf, &4_096).unwrap();
+        assert_eq!(receive_drops(&to).unwrap(), 0);
+        (0..100).for_each(|_| assert!(from.send_to(&[0; 1_000], to.local_addr().unwrap()).is_ok()));
+        let mut came = 0;
+        to.set_nonblocking(true).unwrap();
+        while to.recv(&mut [0; 1_000]).is_ok() {
+            came += 1;
+        }
+        assert_eq!(receive_drops(&to).unwrap(), 100 - came);
     }
 
     #[test]

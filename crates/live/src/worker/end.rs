@@ -114,7 +114,7 @@ pub enum Outcome {
 impl End {
     /// The end of an assignment.
     pub fn new(assignment: &Assignment, orders: &Orders) -> End {
-        let Assignment { serial, side, class, at, ref vector, in_progress, endless_until } = *assignment;
+        let Assignment { serial, side, class, at, ref vector, in_progress, endless_until, .. } = *assignment;
         let origin = match endless_until {
             None => Origin::Workload { in_progress },
             until => Origin::Source { endless_until: until },
@@ -432,6 +432,7 @@ impl End {
             epochs: self.epochs,
             late: self.late,
             kernel: self.kernel.or_else(|| self.socket.as_ref().and_then(Socket::facts)),
+            datagrams: None,
         };
         (report, self.socket)
     }

@@ -17,6 +17,7 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 
+use super::datagrams::DatagramEnds;
 use super::end::{End, Outcome, State, Turn};
 use super::inbox::{Inbox, Received};
 use super::outbox::Outbox;
@@ -24,7 +25,7 @@ use super::pace::Pace;
 use super::socket::{Accepted, Listener, Socket};
 use crate::addresses::{self, Serial};
 use crate::clock::Clock;
-use crate::control::{Assignment, EndReport, Orders, ToWorker, WorkerReport};
+use crate::control::{Assignment, EndReport, FromWorker, Orders, ToWorker, WorkerReport};
 use crate::lateness::{Counted, Lateness};
 
 /// Events taken at once.
@@ -40,6 +41,10 @@ const EXPECT: Duration = Duration::from_secs(150);
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 const ALARM: u64 = u64::MAX - 2;
+const DATAGRAMS: [u64; 2] = [u64::MAX - 3, u64::MAX - 4];
+
+/// How long the last datagrams of a flow may take from the emulator to their socket.
+const SETTLING: Duration = Duration::from_millis(50);
 
 /// A wake-up.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +57,10 @@ enum Ring {
     Expected(u32),
     /// Nobody has assigned this connection.
     Held(Serial),
+    /// The end of this flow of datagrams has something due.
+    Datagrams(Serial),
+    /// All that comes of this flow of datagrams has come.
+    Settle(Serial),
 }
 
 /// What is in a slot.
@@ -167,6 +176,7 @@ pub struct Engine<'a> {
     expected: BTreeMap<Serial, u32>,
     /// Connections that nobody has assigned, and when they were accepted.
     held: BTreeMap<Serial, (Socket, Time)>,
+    datagrams: DatagramEnds,
     no_more: bool,
     starts: Lateness,
     waits: Lateness,
@@ -174,20 +184,21 @@ pub struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// A worker that listens, with the congestion control `inherited`, and has its clock.
+    /// A worker that listens, with the congestion control `inherited`, has its sockets for datagrams, and its clock.
     ///
     /// # Errors
     /// The kernel's.
     pub fn new(
         orders: &'a Orders,
         clock: Clock,
-        listener: Listener,
-        inherited: Option<&'a str>,
+        (listener, inherited): (Listener, Option<&'a str>),
+        datagrams: DatagramEnds,
         inbox: Inbox,
         outbox: &'a mut Outbox,
     ) -> io::Result<Engine<'a>> {
         let around = Surroundings::new(clock)?;
         listener.watch(&around.epoll, LISTENER)?;
+        datagrams.watch(&around.epoll, DATAGRAMS)?;
         epoll::add(&around.epoll, inbox.bell(), EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
         Ok(Engine {
             orders,
@@ -205,6 +216,7 @@ impl<'a> Engine<'a> {
             active: 0,
             expected: BTreeMap::new(),
             held: BTreeMap::new(),
+            datagrams,
             no_more: false,
             starts: Lateness::default(),
             waits: Lateness::default(),
@@ -224,6 +236,9 @@ impl<'a> Engine<'a> {
             }
             self.serve_rings();
             self.serve_ready();
+            if let Some(silent) = self.datagrams.take_silent() {
+                self.outbox.send(FromWorker::Silent(silent));
+            }
             let now = self.around.clock.now();
             if !self.outbox.flush(now) {
                 return Ok(Finish::Deserted);
@@ -260,8 +275,12 @@ impl<'a> Engine<'a> {
                 Received::Over => return Ok(Some(Finish::Deserted)),
                 Received::Message(ToWorker::Assign(assignment)) => self.assign(&assignment)?,
                 Received::Message(ToWorker::NoMore) => self.expect_no_more(),
+                Received::Message(ToWorker::Settle(serial)) => {
+                    let now = self.around.clock.now();
+                    self.ring(now + SETTLING, Ring::Settle(serial));
+                }
                 Received::Message(ToWorker::Stop) => {
-                    self.cut();
+                    self.cut()?;
                     return Ok(Some(Finish::Done));
                 }
                 Received::Message(ToWorker::Begin(_) | ToWorker::Start(_)) => {
@@ -287,6 +306,9 @@ impl<'a> Engine<'a> {
         if !is_mine || usize::from(class) >= self.orders.classes.len() || self.expected.contains_key(&serial) {
             return Err(invalid("an end was assigned twice, to the wrong worker, or in a class that there is not"));
         }
+        if vector.protocol != Protocol::Tcp {
+            return self.assign_datagrams(assignment);
+        }
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.slots.push(Slot::Vacant);
             u32::try_from(self.slots.len() - 1).expect("a worker has fewer descriptors")
@@ -294,8 +316,6 @@ impl<'a> Engine<'a> {
         self.slots[slot as usize] = Slot::End(Box::new(End::new(assignment, self.orders)));
         self.active += 1;
         match (side, self.held.remove(&serial)) {
-            // Nobody plays these; that is said, and not played as something else.
-            _ if vector.protocol != Protocol::Tcp => self.finish(slot, Some(Outcome::Failed(libc::EPROTONOSUPPORT))),
             (Side::Initiator, _) => self.ring(at, Ring::Connect(slot)),
             (Side::Acceptor, Some((socket, accepted))) => self.begin(slot, socket, accepted),
             (Side::Acceptor, None) => {
@@ -303,6 +323,13 @@ impl<'a> Engine<'a> {
                 self.ring(at + EXPECT, Ring::Expected(slot));
             }
         }
+        Ok(())
+    }
+
+    fn assign_datagrams(&mut self, assignment: &Assignment) -> io::Result<()> {
+        let next = self.datagrams.assign(assignment).ok_or_else(|| invalid("an end of a flow was assigned twice"))?;
+        self.active += 1;
+        next.into_iter().for_each(|next| self.ring(next, Ring::Datagrams(assignment.serial)));
         Ok(())
     }
 
@@ -329,6 +356,16 @@ impl<'a> Engine<'a> {
                         self.strangers += 1;
                     }
                 }
+                Ring::Datagrams(serial) => {
+                    let turn = self.datagrams.wake(serial, self.around.clock.now());
+                    turn.start.into_iter().for_each(|late| self.starts.record(late));
+                    turn.waits.into_iter().for_each(|late| self.waits.record(late));
+                    turn.next.into_iter().for_each(|next| self.ring(next, Ring::Datagrams(serial)));
+                }
+                Ring::Settle(serial) => {
+                    let report = self.datagrams.finish(serial);
+                    report.into_iter().for_each(|report| self.report(report));
+                }
             }
         }
     }
@@ -350,6 +387,7 @@ impl<'a> Engine<'a> {
             LISTENER => return self.accept(),
             // These have ended the sleep; messages and times are looked at in each round.
             BELL | ALARM => {}
+            token if DATAGRAMS.contains(&token) => self.take_datagrams(ROUND)?,
             token => {
                 let slot = token as u32;
                 let turn = self.around.turn(slot);
@@ -360,6 +398,15 @@ impl<'a> Engine<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Takes in datagrams that came, at most so many in each role.
+    ///
+    /// # Errors
+    /// A socket's.
+    fn take_datagrams(&mut self, most: usize) -> io::Result<()> {
+        let Engine { datagrams, around, .. } = self;
+        Side::BOTH.into_iter().try_for_each(|role| datagrams.receive(role, most, || around.clock.now()))
     }
 
     fn wake(&mut self, slot: u32, time: Time) {
@@ -482,7 +529,14 @@ impl<'a> Engine<'a> {
     }
 
     /// Reports what is not over.
-    fn cut(&mut self) {
+    ///
+    /// # Errors
+    /// That of a socket for datagrams.
+    fn cut(&mut self) -> io::Result<()> {
+        self.take_datagrams(usize::MAX)?;
+        for report in self.datagrams.finish_all() {
+            self.report(report);
+        }
         for slot in 0..self.slots.len() {
             if let Some(end) = self.slots[slot].take_end() {
                 let (report, socket) = end.finish(None);
@@ -490,6 +544,7 @@ impl<'a> Engine<'a> {
                 socket.into_iter().for_each(Socket::vanish);
             }
         }
+        Ok(())
     }
 
     /// Gives up what is still open, without a packet, and says what it came to.
@@ -509,7 +564,8 @@ impl<'a> Engine<'a> {
             starts: Counted::from(&self.starts),
             waits: Counted::from(&self.waits),
             cpu_nanos,
-            strangers: self.strangers + self.held.len() as u64,
+            strangers: self.strangers + self.held.len() as u64 + self.datagrams.strangers(),
+            datagram_drops: self.datagrams.drops(),
         }
     }
 }

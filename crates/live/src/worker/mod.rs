@@ -8,14 +8,17 @@
 //! | `engine` | the loop: who has a turn when |
 //! | `end` | one end of a connection: a player over a socket |
 //! | `socket` | what kernel TCP is asked for |
+//! | `datagrams`, `label` | flows of datagrams; what is written into one |
 //! | `intended` | when an end should have done what it did |
 //! | `pace` | when to look again, and how long what is found may have been there |
 //! | `inbox`, `outbox` | what the run says, and hears |
 
+mod datagrams;
 mod end;
 mod engine;
 mod inbox;
 mod intended;
+mod label;
 mod outbox;
 mod pace;
 mod socket;
@@ -30,6 +33,7 @@ use nix::sys::prctl;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 
+use self::datagrams::DatagramEnds;
 use self::engine::{Engine, Finish};
 use self::inbox::Inbox;
 use self::outbox::Outbox;
@@ -91,6 +95,7 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
     let port = addresses::FIRST_PORT + orders.number;
     let listener =
         Listener::new(port, inherited).map_err(|error| context(&format!("cannot listen on port {port}"), &error))?;
+    let datagrams = DatagramEnds::new(&orders).map_err(|error| context("cannot take in datagrams", &error))?;
     prctl::set_timerslack(TIMER_SLACK_NANOS)?;
     outbox.send(FromWorker::Ready);
     let mut assignments = Vec::new();
@@ -100,6 +105,7 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
             Some(ToWorker::Start(clock)) => break clock,
             Some(ToWorker::Assign(assignment)) => assignments.push(assignment),
             Some(ToWorker::NoMore) => no_more = true,
+            Some(ToWorker::Settle(_)) => {}
             Some(ToWorker::Stop) => {
                 outbox.send(FromWorker::Done(Box::default()));
                 return Ok(());
@@ -110,7 +116,7 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
             }
         }
     };
-    let mut engine = Engine::new(&orders, clock, listener, inherited, inbox, outbox)?;
+    let mut engine = Engine::new(&orders, clock, (listener, inherited), datagrams, inbox, outbox)?;
     assignments.iter().try_for_each(|assignment| engine.assign(assignment))?;
     if no_more {
         engine.expect_no_more();

@@ -106,6 +106,7 @@ mod tests {
             epochs: Vec::new(),
             late: Vec::new(),
             kernel: None,
+            datagrams: None,
         }
     }
 

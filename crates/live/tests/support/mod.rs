@@ -132,6 +132,7 @@ pub fn orders(side: LinkSide, classes: Vec<SocketOptions>) -> Orders {
         replay: ReplayModel::with_waits(waits),
         classes,
         epochs: true,
+        seed: 1,
     }
 }
 
@@ -160,6 +161,7 @@ impl Planned {
             vector: self.vector.clone(),
             in_progress: false,
             endless_until: self.endless_until,
+            datagrams: None,
         }))
     }
 }

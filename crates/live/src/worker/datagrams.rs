@@ -1,0 +1,373 @@
+//! Flows of datagrams of a worker: two sockets for all of them, one for each role.
+//!
+//! Each flow has addresses of its own all the same: a datagram says from which address it goes, and to which it came (IP_PKTINFO), and
+//! these say whose it is ([`addresses`]). So flows take no descriptors, however many there are.
+//!
+//! What sends a flow is the simulator's machine ([`DatagramSource`]); this gives it its times, and counts what comes.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use flowloom_core::play::{Datagram, DatagramSink, DatagramSource};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::Side;
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, sendmsg, setsockopt, sockopt,
+};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+use super::label;
+use crate::addresses::{self, Serial};
+use crate::control::{Assignment, EndReport, Ended, Orders};
+use crate::host::sys;
+
+/// Room for datagrams that came and were not taken in, in bytes; without the privilege for it, what net.core.rmem_max allows.
+const BUFFER_BYTES: usize = 32 << 20;
+
+/// A datagram for which the kernel had no room is sent this much later.
+const AGAIN: Duration = Duration::from_micros(200);
+
+/// Datagrams that an end sends in its turn, before others have theirs.
+const TURN: u32 = 64;
+
+/// What is sent behind its label: its bytes mean nothing.
+const MOST_BYTES: usize = 1 << 16;
+
+/// A socket of all ends of a role.
+#[derive(Debug)]
+pub struct DatagramSocket(OwnedFd);
+
+/// A datagram that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Came {
+    /// Its sender's address.
+    pub from: Ipv4Addr,
+    /// The address that it was sent to.
+    pub to: Ipv4Addr,
+    /// Its payload in bytes.
+    pub bytes: u32,
+    /// How that begins.
+    pub head: [u8; label::BYTES],
+}
+
+impl DatagramSocket {
+    /// On this port of all addresses.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn bind(port: u16) -> io::Result<DatagramSocket> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)?;
+        setsockopt(&fd, sockopt::Ipv4PacketInfo, &true)?;
+        setsockopt(&fd, sockopt::RcvBufForce, &BUFFER_BYTES)
+            .or_else(|_| setsockopt(&fd, sockopt::RcvBuf, &BUFFER_BYTES))?;
+        setsockopt(&fd, sockopt::SndBufForce, &BUFFER_BYTES)
+            .or_else(|_| setsockopt(&fd, sockopt::SndBuf, &BUFFER_BYTES))?;
+        rustix::net::bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port))?;
+        Ok(DatagramSocket(fd))
+    }
+
+    /// Sends `payload` from this address; whether there was room for it.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn send(&self, from: Ipv4Addr, to: SocketAddrV4, payload: &[u8]) -> io::Result<bool> {
+        let source = libc::in_pktinfo {
+            ipi_ifindex: 0,
+            ipi_spec_dst: libc::in_addr { s_addr: from.to_bits().to_be() },
+            ipi_addr: libc::in_addr { s_addr: 0 },
+        };
+        let control = [ControlMessage::Ipv4PacketInfo(&source)];
+        let sent = sendmsg(
+            self.0.as_raw_fd(),
+            &[io::IoSlice::new(payload)],
+            &control,
+            MsgFlags::MSG_DONTWAIT,
+            Some(&SockaddrIn::from(to)),
+        );
+        match sent {
+            Ok(_) => Ok(true),
+            Err(Errno::EAGAIN | Errno::ENOBUFS) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The next datagram that came; `None` if there is none.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn receive(&self) -> io::Result<Option<Came>> {
+        let mut head = [0; label::BYTES];
+        let mut control = cmsg_space!(libc::in_pktinfo);
+        loop {
+            let mut into = [io::IoSliceMut::new(&mut head)];
+            // With MSG_TRUNC it says how long the datagram is, of which the beginning is enough.
+            let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
+            let came = match recvmsg::<SockaddrIn>(self.0.as_raw_fd(), &mut into, Some(&mut control), flags) {
+                Err(Errno::EAGAIN) => return Ok(None),
+                // Of a datagram that was sent before, to where nobody was.
+                Err(Errno::EINTR | Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH) => continue,
+                other => other?,
+            };
+            let to = came.cmsgs()?.find_map(|message| match message {
+                ControlMessageOwned::Ipv4PacketInfo(info) => {
+                    Some(Ipv4Addr::from_bits(u32::from_be(info.ipi_addr.s_addr)))
+                }
+                _ => None,
+            });
+            if let (Some(from), Some(to)) = (came.address.map(|from| from.ip()), to) {
+                let bytes = u32::try_from(came.bytes).unwrap_or(u32::MAX);
+                return Ok(Some(Came { from, to, bytes, head }));
+            }
+        }
+    }
+}
+
+/// The ends of flows of datagrams that a worker plays.
+#[derive(Debug)]
+pub struct DatagramEnds {
+    orders: Orders,
+    /// Of initiators, and of acceptors.
+    sockets: [DatagramSocket; 2],
+    ends: BTreeMap<Serial, End>,
+    payload: Box<[u8]>,
+    /// Ends that have come to say nothing more, since this was asked last.
+    silent: Vec<Serial>,
+    strangers: u64,
+}
+
+/// One end.
+#[derive(Debug)]
+struct End {
+    side: Side,
+    own: Ipv4Addr,
+    peer: SocketAddrV4,
+    /// What it sends; an acceptor sends nothing.
+    source: Option<DatagramSource>,
+    /// What the kernel had no room for yet.
+    unsent: Option<Datagram>,
+    sink: DatagramSink,
+    started: Option<Time>,
+    first_sent: Option<Time>,
+    failed: Option<i32>,
+}
+
+/// What a turn of an end came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// When it wants to be woken next.
+    pub next: Option<Time>,
+    /// How late its first datagram was, if it was that.
+    pub start: Option<Duration>,
+    /// How late each of the others was.
+    pub waits: Vec<Duration>,
+}
+
+impl DatagramEnds {
+    /// None yet, for the worker of these orders, in whose namespace the calling thread is.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn new(orders: &Orders) -> io::Result<DatagramEnds> {
+        let number = orders.number;
+        let ports = [addresses::FIRST_EPHEMERAL_PORT + number, addresses::FIRST_PORT + number];
+        let [initiators, acceptors] = ports.map(DatagramSocket::bind);
+        Ok(DatagramEnds {
+            orders: orders.clone(),
+            sockets: [initiators?, acceptors?],
+            ends: BTreeMap::new(),
+            payload: vec![0; MOST_BYTES].into(),
+            silent: Vec::new(),
+            strangers: 0,
+        })
+    }
+
+    /// Has it told, under these numbers, when datagrams have come to an initiator or to an acceptor.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn watch(&self, epoll: impl AsFd, tokens: [u64; 2]) -> io::Result<()> {
+        for (socket, token) in self.sockets.iter().zip(tokens) {
+            epoll::add(&epoll, &socket.0, EventData::new_u64(token), EventFlags::IN)?;
+        }
+        Ok(())
+    }
+
+    /// Takes an end to play; when it wants to be woken. `None` if it is there already.
+    pub fn assign(&mut self, assignment: &Assignment) -> Option<Option<Time>> {
+        let &Assignment { serial, side, ref vector, ref datagrams, .. } = assignment;
+        if self.ends.contains_key(&serial) {
+            return None;
+        }
+        let workers = self.orders.workers;
+        let (initiator, acceptor) = addresses::of_connection(serial, vector.initiator_side);
+        let (own, peer) = match side {
+            Side::Initiator => (initiator, SocketAddrV4::new(acceptor, addresses::port(serial, workers))),
+            Side::Acceptor => (acceptor, SocketAddrV4::new(initiator, addresses::datagram_port(serial, workers))),
+        };
+        let params = datagrams.clone().filter(|_| side == Side::Initiator);
+        let source = params.map(|params| DatagramSource::new(params, self.orders.seed, vector.id));
+        let end = End {
+            side,
+            own,
+            peer,
+            source,
+            unsent: None,
+            sink: DatagramSink::default(),
+            started: None,
+            first_sent: None,
+            failed: None,
+        };
+        let next = end.deadline();
+        if next.is_none() {
+            self.silent.push(serial);
+        }
+        self.ends.insert(serial, end);
+        Some(next)
+    }
+
+    /// An end is woken: sends what is due.
+    pub fn wake(&mut self, serial: Serial, now: Time) -> Turn {
+        let DatagramEnds { ends, sockets, payload, silent, .. } = self;
+        let mut turn = Turn::default();
+        let Some(end) = ends.get_mut(&serial) else { return turn };
+        if end.deadline().is_none_or(|due| due > now) {
+            // Woken for what was sent already, or is cut.
+            turn.next = end.deadline();
+            return turn;
+        }
+        end.started.get_or_insert(now);
+        let has_room = end.send_due(&sockets[end.side as usize], payload, now, &mut turn);
+        turn.next = if has_room { end.deadline() } else { Some(now + AGAIN) };
+        if turn.next.is_none() {
+            silent.push(serial);
+        }
+        turn
+    }
+
+    /// Takes in datagrams that came to initiators or to acceptors, at most so many.
+    ///
+    /// # Errors
+    /// The socket's.
+    pub fn receive(&mut self, role: Side, most: usize, now: impl Fn() -> Time) -> io::Result<()> {
+        for _ in 0..most {
+            let Some(came) = self.sockets[role as usize].receive()? else { break };
+            let (initiator, acceptor) = match role {
+                Side::Initiator => (came.to, came.from),
+                Side::Acceptor => (came.from, came.to),
+            };
+            let sides = [came.from, came.to].map(addresses::side_of);
+            let is_inward = sides == [Some(self.orders.side.other()), Some(self.orders.side)];
+            let serial = addresses::serial(initiator, acceptor).filter(|_| is_inward);
+            match serial.and_then(|serial| self.ends.get_mut(&serial)).filter(|end| end.side == role) {
+                Some(end) => end.take_in(&came, now()),
+                None => self.strangers += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends that have come to say nothing more, since this was asked last.
+    pub fn take_silent(&mut self) -> Option<Vec<Serial>> {
+        (!self.silent.is_empty()).then(|| std::mem::take(&mut self.silent))
+    }
+
+    /// An end is over: what it was. `None` if there is no such.
+    pub fn finish(&mut self, serial: Serial) -> Option<EndReport> {
+        self.ends.remove(&serial).map(|end| end.finish(serial))
+    }
+
+    /// All ends are over: what they were.
+    pub fn finish_all(&mut self) -> Vec<EndReport> {
+        std::mem::take(&mut self.ends).into_iter().map(|(serial, end)| end.finish(serial)).collect()
+    }
+
+    /// Datagrams of nobody.
+    pub fn strangers(&self) -> u64 {
+        self.strangers
+    }
+
+    /// Datagrams that were not taken in in time.
+    pub fn drops(&self) -> u64 {
+        self.sockets.iter().map(|socket| u64::from(sys::receive_drops(&socket.0).unwrap_or(0))).sum()
+    }
+}
+
+impl End {
+    /// When it has something to send.
+    fn deadline(&self) -> Option<Time> {
+        match self.unsent {
+            _ if self.failed.is_some() => None,
+            Some(unsent) => Some(unsent.sent),
+            None => self.source.as_ref()?.next_timeout(),
+        }
+    }
+
+    /// Sends what is due, but no more than fits into a turn; whether the kernel had room for it.
+    fn send_due(&mut self, socket: &DatagramSocket, payload: &mut [u8], now: Time, turn: &mut Turn) -> bool {
+        for _ in 0..TURN {
+            let next = self.unsent.take().or_else(|| {
+                let source = self.source.as_mut()?;
+                source.handle_timeout(now);
+                source.poll()
+            });
+            let Some(datagram) = next else { return true };
+            let bytes = &mut payload[..datagram.bytes as usize];
+            label::write(datagram.number, datagram.sent, bytes);
+            match socket.send(self.own, self.peer, bytes) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.unsent = Some(datagram);
+                    return false;
+                }
+                Err(error) => {
+                    self.failed = Some(error.raw_os_error().unwrap_or(libc::EIO));
+                    return true;
+                }
+            }
+            let late = now.since(datagram.sent);
+            if self.first_sent.is_none() {
+                self.first_sent = Some(now);
+                turn.start = Some(late);
+            } else {
+                turn.waits.push(late);
+            }
+        }
+        // Others have their turns, and then it goes on with what is due.
+        true
+    }
+
+    fn take_in(&mut self, came: &Came, now: Time) {
+        let (number, sent) = label::read(&came.head, came.bytes, self.sink.expected(), now);
+        match sent {
+            Some(sent) => self.sink.handle_datagram(now, Datagram { number, sent, bytes: came.bytes }),
+            None => drop(self.sink.handle_undated(now, number, came.bytes)),
+        }
+    }
+
+    fn finish(self, serial: Serial) -> EndReport {
+        let is_all_sent = self.deadline().is_none();
+        let (packets, bytes) = self.source.as_ref().map_or((0, 0), DatagramSource::sent);
+        let unsent = self.unsent.map_or((0, 0), |datagram| (1, u64::from(datagram.bytes)));
+        let ended = match self.failed {
+            Some(error) => Ended::Error(error),
+            None if is_all_sent => Ended::Completed,
+            None => Ended::Cut,
+        };
+        EndReport {
+            started: self.started,
+            first_sent: self.first_sent,
+            last_received: self.sink.last_came,
+            received_bytes: self.sink.bytes,
+            sent_bytes: bytes - unsent.1,
+            datagrams: Some((packets - unsent.0, self.sink)),
+            ..EndReport::without(serial, self.side, ended)
+        }
+    }
+}
