@@ -106,7 +106,7 @@ Examples:
     /// Play ends of connections for a live run, which starts this and talks to it over standard input and output
     #[command(hide = true)]
     LiveWorker(LiveWorker),
-    /// Become a program inside a side of a live run, which starts this
+    /// Keep a program inside a side of a live run, which starts this
     #[command(hide = true)]
     LiveGuest(LiveGuest),
 }
@@ -164,6 +164,9 @@ pub struct LiveGuest {
     /// The inode of the network namespace that it must not be in
     #[arg(long, value_name = "INODE")]
     pub host_namespace: u64,
+    /// What it has left in the background goes on until the run is over
+    #[arg(long)]
+    pub stays: bool,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,

@@ -12,6 +12,7 @@ use flowloom_core::record::{
 use flowloom_core::workload::ConnectionVector;
 use flowloom_sim::LinkNumber;
 use flowloom_store::capture::PcapWriter;
+use flowloom_store::reserve::ReservedFile;
 use flowloom_store::run_folder::{RunFolderError, RunWriter};
 
 use crate::experiment::Pair;
@@ -30,7 +31,7 @@ pub struct LinkCapture {
     /// Its numbers.
     pair: Pair,
     path: PathBuf,
-    writer: PcapWriter<BufWriter<File>>,
+    writer: PcapWriter<BufWriter<ReservedFile>>,
 }
 
 /// Why a record could not be kept.
@@ -46,7 +47,7 @@ impl LinkCapture {
         };
         let path = folder.folder().join(name);
         let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", path.display()));
-        let file = File::create_new(&path).map_err(cannot)?;
+        let file = ReservedFile::new(File::create_new(&path).map_err(cannot)?, folder.reserve());
         let writer = PcapWriter::new(BufWriter::with_capacity(1 << 20, file)).map_err(cannot)?;
         Ok(LinkCapture { pair: pair.clone(), path, writer })
     }

@@ -7,7 +7,7 @@ use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, SourceRecord
 use flowloom_core::time::Time;
 use flowloom_core::workload::{Close, ConnectionVector, LinkSide, PerSide, Protocol, Side};
 use flowloom_sim::emulation::Closed;
-use flowloom_sim::{Classed, Origin};
+use flowloom_sim::{Classed, Config, Origin};
 
 use crate::addresses::Serial;
 use crate::control::{EndReport, Ended, settle_intended};
@@ -28,8 +28,10 @@ struct Open {
     classed: Classed,
     at: Time,
     ends: PerSide<Option<EndReport>>,
-    /// Of a flow of datagrams: ends that send nothing more, and what the emulator said when nothing was on its way any more.
+    /// Of a flow of datagrams: ends that send nothing more.
     silent: PerSide<bool>,
+    /// What the emulator said of it before its ends did: that nothing of a flow of datagrams was on its way any more; of others, when
+    /// it had failed.
     closed: Option<Closed>,
 }
 
@@ -49,6 +51,8 @@ pub enum News {
 pub enum Closing {
     /// Its ends have not heard that nothing more comes.
     Settle,
+    /// The emulator has failed, and its ends go on for a moment.
+    Early,
     /// All is known.
     Over(Box<Over>),
     /// It was over.
@@ -161,15 +165,22 @@ impl Collector {
         self.failed
     }
 
-    /// The emulator has closed a connection. Ends that said nothing were cut, but those of datagrams.
+    /// The emulator has closed a connection.
     pub fn closed(&mut self, serial: Serial, closed: Closed) -> Closing {
         match self.open.get_mut(&serial) {
-            Some(open) if open.is_of_datagrams() && !open.has_ended() && !self.is_ending => {
+            Some(open) if !open.has_ended() && !self.is_ending => {
                 open.closed = Some(closed);
-                Closing::Settle
+                if open.is_of_datagrams() { Closing::Settle } else { Closing::Early }
             }
             _ => self.over(serial, closed).map_or(Closing::Unknown, |over| Closing::Over(Box::new(over))),
         }
+    }
+
+    /// A connection that is not over, when neither ends nor the emulator say anything any more.
+    pub fn cut(&mut self, config: &Config) -> Option<Over> {
+        let (&serial, open) = self.open.first_key_value()?;
+        let closed = Closed::without_packets(&open.classed, config);
+        self.over(serial, closed)
     }
 
     /// The vector of a connection that is not over.

@@ -25,7 +25,8 @@ pub enum ToWorker {
     Start(Clock),
     /// An end to play; these come in the order of [`Assignment::at`], a second or more before it.
     Assign(Box<Assignment>),
-    /// No more will come: the worker ends when those it has are over.
+    /// No more will come: the worker ends when those it has are over. One that has left connections open waits for
+    /// [`ToWorker::Stop`]: its kernel may have to send data of theirs again.
     NoMore,
     /// All datagrams of a flow that are not lost have been handed on: its end reports what came of it.
     Settle(Serial),
@@ -48,8 +49,6 @@ pub struct Orders {
     pub replay: ReplayModel,
     /// What sockets of each class have.
     pub classes: Vec<SocketOptions>,
-    /// Whether epochs are wanted.
-    pub epochs: bool,
     /// The seed of the run, from which sources of datagrams draw.
     pub seed: u64,
 }

@@ -1,17 +1,25 @@
 //! Programs of the user's inside the sides of a live run.
 
-use std::ffi::OsString;
+use std::env;
+use std::ffi::{CString, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
+use nix::errno::Errno;
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
 use nix::sys::prctl;
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use crate::addresses;
+use crate::clock::Clock;
 use crate::host::namespace::{Namespace, current_inode, refuse_host_namespace};
+use crate::host::strays::children;
 use crate::host::testbed::Testbed;
 use crate::workers::Program;
 
@@ -35,14 +43,23 @@ pub struct Guest {
     pub is_host: bool,
 }
 
-/// The guests of a run. Dropped, they are killed.
+/// The guests of a run. Dropped, they are killed, with all that they have started.
 #[derive(Debug, Default)]
 pub struct Guests {
+    /// Those that keep them, and whether the run is there for them.
     children: Vec<(Child, bool)>,
 }
 
+/// Keepers of guests have so long to end them.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often they are looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(1);
+/// What shells add to the number of the signal that ended a program.
+const SIGNALLED: u8 = 128;
+
 impl Guests {
-    /// Starts them, and gives the first that the run is there for its standard input: `program` is called with `--namespace N --host-namespace INODE -- COMMAND...`, which has to end up in [`become_guest`].
+    /// Starts them, and gives the first that the run is there for its standard input: `program` is called with
+    /// `--namespace N --host-namespace INODE [--stays] -- COMMAND...`, which has to end up in [`keep_guest`].
     ///
     /// # Errors
     /// A process cannot be started.
@@ -57,7 +74,11 @@ impl Guests {
             let child = namespace.inherited_by(|descriptor| {
                 let mut guest = Command::new(&program.path);
                 guest.args(&program.arguments).arg("--namespace").arg(descriptor.to_string());
-                guest.args(["--host-namespace", &host, "--"]).args(command);
+                guest.args(["--host-namespace", &host]);
+                if !is_host {
+                    guest.arg("--stays");
+                }
+                guest.arg("--").args(command);
                 guest.env(OWN_ADDRESS, address.to_string());
                 guest.env(PEER_ADDRESS, addresses::host(side.other()).to_string());
                 if let Some((number, _)) = on_host {
@@ -66,7 +87,7 @@ impl Guests {
                 if !has_input {
                     guest.stdin(Stdio::null());
                 }
-                // So that what it starts can be ended with it. Those that the run is there for keep the terminal.
+                // Those that the run is there for have the terminal, and interrupts are theirs.
                 if !is_host {
                     guest.process_group(0);
                 }
@@ -99,28 +120,97 @@ impl Guests {
 
 impl Drop for Guests {
     fn drop(&mut self) {
-        for (child, is_host) in &mut self.children {
-            // One that has ended cannot be killed, and needs not be.
-            let _ = child.kill();
-            if let (false, Ok(group)) = (*is_host, i32::try_from(child.id())) {
-                let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+        let clock = Clock::starting_in(Duration::ZERO);
+        for (keeper, _) in &self.children {
+            // One that has ended has ended what it kept.
+            let _ = i32::try_from(keeper.id()).map(|keeper| kill(Pid::from_raw(keeper), Signal::SIGTERM));
+        }
+        for (keeper, _) in &mut self.children {
+            while matches!(keeper.try_wait(), Ok(None)) && clock.now() < Time::ZERO + PATIENCE {
+                clock.sleep_until(clock.now() + LOOK);
             }
-            let _ = child.wait();
+            // One that hangs. That of others fails, and needs not succeed.
+            let _ = keeper.kill();
+            let _ = keeper.wait();
         }
     }
 }
 
-/// Becomes a guest: enters the namespace behind the inherited descriptor and becomes the program. It is killed when the thread of
-/// the run that started it ends.
+/// Starts a guest in the namespace behind the inherited descriptor, and keeps it: whatever the guest starts ends when the guest does,
+/// or, if it `stays`, when the run does. Then, or when the thread of the run that started it is gone, this returns the exit code of
+/// the guest, as shells have it where a signal ended it.
+///
+/// Processes whose parents end become children of this one (PR_SET_CHILD_SUBREAPER), in the background or not, so that none escapes.
+/// It leaves what comes from the terminal to the guest. The calling process has one thread and no other children.
 ///
 /// # Errors
-/// Always: it returns only if it cannot.
-pub fn become_guest(namespace: u32, host_namespace: u64, command: &[OsString]) -> io::Result<std::convert::Infallible> {
-    prctl::set_pdeathsig(Signal::SIGKILL)?;
+/// The guest cannot be started.
+pub fn keep_guest(namespace: u32, host_namespace: u64, stays: bool, command: &[OsString]) -> io::Result<u8> {
+    let heard: SigSet = [Signal::SIGTERM, Signal::SIGCHLD].into_iter().collect();
+    let of_the_terminal = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP, Signal::SIGTSTP];
+    heard.iter().chain(of_the_terminal).collect::<SigSet>().thread_block()?;
+    prctl::set_pdeathsig(Signal::SIGTERM)?;
+    prctl::set_child_subreaper(true)?;
     let descriptor = i32::try_from(namespace).map_err(io::Error::other)?;
     Namespace::inherited(descriptor)?.enter()?;
+    // It is not the guest's.
+    nix::unistd::close(descriptor)?;
     refuse_host_namespace(host_namespace)?;
-    let (program, arguments) = command.split_first().ok_or_else(|| io::Error::other("no program was given"))?;
-    let error = Command::new(program).args(arguments).exec();
-    Err(io::Error::new(error.kind(), format!("{}: {error}", program.display())))
+    let program = command.first().map(OsString::as_os_str).unwrap_or_default();
+    let guest = start(command).map_err(|error| {
+        io::Error::new(io::Error::from(error).kind(), format!("{}: {}", program.display(), error.desc()))
+    })?;
+    let mut code = None;
+    while code.is_none() || stays {
+        if heard.wait()? == Signal::SIGTERM {
+            break;
+        }
+        while let Some((process, ended)) = reap(Some(WaitPidFlag::WNOHANG))? {
+            code = code.or((process == guest).then_some(ended));
+        }
+    }
+    // Those of a child that is killed become children.
+    loop {
+        let children = children(std::process::id())?;
+        if children.is_empty() {
+            return Ok(code.unwrap_or(SIGNALLED + Signal::SIGKILL as u8));
+        }
+        for child in children.into_iter().filter_map(|child| i32::try_from(child).ok()) {
+            // A child keeps its number until it is waited for.
+            let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
+        }
+        reap(None)?;
+        while reap(Some(WaitPidFlag::WNOHANG))?.is_some() {}
+    }
+}
+
+/// Starts a program with signals as programs expect them, not as they are here.
+fn start(command: &[OsString]) -> Result<Pid, Errno> {
+    // A word with a zero byte in it is no word.
+    let text = |word: &[u8]| CString::new(word).map_err(|_| Errno::EINVAL);
+    let words = command.iter().map(|word| text(word.as_bytes())).collect::<Result<Vec<_>, _>>()?;
+    let variables = env::vars_os().map(|(name, value)| text(&[name.as_bytes(), b"=", value.as_bytes()].concat()));
+    let variables = variables.collect::<Result<Vec<_>, _>>()?;
+    let mut attributes = PosixSpawnAttr::init()?;
+    attributes.set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)?;
+    attributes.set_sigmask(&SigSet::empty())?;
+    // Ignored by this program, as by all that are in Rust.
+    attributes.set_sigdefault(&[Signal::SIGPIPE].into_iter().collect())?;
+    let program = words.first().ok_or(Errno::EINVAL)?;
+    posix_spawnp(program, &PosixSpawnFileActions::init()?, &attributes, &words, &variables)
+}
+
+/// Waits for a child; which it was, and its exit code. `None` if none has ended, or there is none.
+fn reap(flags: Option<WaitPidFlag>) -> io::Result<Option<(Pid, u8)>> {
+    loop {
+        let (process, code) = match waitpid(None, flags) {
+            Ok(WaitStatus::Exited(process, code)) => (process, code as u8),
+            Ok(WaitStatus::Signaled(process, signal, _)) => (process, SIGNALLED + signal as u8),
+            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(None),
+            // It goes on.
+            Ok(_) | Err(Errno::EINTR) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        return Ok(Some((process, code)));
+    }
 }

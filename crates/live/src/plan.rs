@@ -300,6 +300,8 @@ mod tests {
         );
         let none = need.workers(&Limits { memory: Some(100 << 20), ..limits }, None).unwrap_err();
         assert!(none.to_string().contains("45000 connections") && none.to_string().contains("104 MB"), "{none}");
+        let all = Need { connections: MOST_CONNECTIONS, ..need }.workers(&limits, None).unwrap_err();
+        assert!(all.to_string().contains("more pairs of addresses than there are"), "{all}");
         assert_eq!(need.doubts().len(), 1, "the packets");
         assert_eq!(Need { starts_in_a_minute: 150_000, ..need }.doubts().len(), 2);
     }

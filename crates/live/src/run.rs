@@ -108,9 +108,6 @@ pub enum LiveError<W, R> {
     /// Workers do not work.
     #[error("{0}")]
     Workers(String),
-    /// The emulator does not.
-    #[error("the emulator could not go on: {0}")]
-    Emulator(String),
     /// Something of the host.
     #[error("{what}: {cause}")]
     Host {
@@ -149,9 +146,13 @@ const GOODBYE: Duration = Duration::from_secs(10);
 /// # Errors
 /// What it cannot, or the experiment has impossible numbers.
 pub fn check<W, R>(config: &Config) -> Result<(), LiveError<W, R>> {
+    possible(config).map(drop)
+}
+
+/// What the kernel is told, and what sockets of each class have, if it can do what an experiment asks for.
+fn possible<W, R>(config: &Config) -> Result<(Settings, Vec<SocketOptions>), LiveError<W, R>> {
     config.validate()?;
-    Settings::from_classes(&config.classes)?;
-    Ok(())
+    Ok(Settings::from_classes(&config.classes)?)
 }
 
 /// Runs `vectors`, which come in order of their start, as [`flowloom_sim::run`] does, through kernel TCP on this host: in network
@@ -166,9 +167,8 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     recorder: &mut R,
     mut progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
-    check(config)?;
+    let (settings, classes) = possible(config)?;
     let host = |what| move |cause| LiveError::Host { what, cause };
-    let (settings, classes) = Settings::from_classes(&config.classes)?;
     let notes: Vec<String> = settings.notes().iter().map(ToString::to_string).collect();
     let hosts = options.guests.1.iter().filter_map(|guest| guest.host).max().map_or(0, |last| last + 1);
     let choice = Choice { kind: options.devices, settings, hosts, ..Choice::default() };
@@ -237,27 +237,24 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     live.guests = Guests::start(guests, program, &testbed).map_err(host("starting a program"))?;
     let played = live.play(clock, &emulator, &mut progress);
     let cut_short = live.summary.interrupted || played.is_err() || live.guest.is_some();
-    // Whatever came of it, the emulator ends: it would wait for ever. One that has ended has said why.
+    // Whatever came of it, the emulator ends: it would wait for ever. One that has ended says why.
     let _ = live.commands.send(Command::Stop { interrupted: cut_short });
     let rest = live.take_rest();
     // The counters of its devices are gone with them.
     let (report, devices) = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     played.and(rest)?;
-    let report = match report {
-        Ok(report) => report,
-        Err(PathError::Network(error)) => return Err(LiveError::Emulator(error.to_string())),
-        Err(error) => {
-            live.problems.push(format!("the emulator: {error}"));
-            EmulatorReport::default()
-        }
-    };
+    let report = report.unwrap_or_else(|error| {
+        let failed = Some(error.to_string());
+        EmulatorReport { failed, ..EmulatorReport::default() }
+    });
+    live.problems.extend(report.failed.iter().map(|why| format!("the emulator could not go on: {why}")));
     let Live { mut summary, collector, reports, mut problems, workers, starts, guests, guest, .. } = live;
     drop((workers, guests));
     observed.guest = guest;
     observed.usage = CpuTimes::now().map_err(host("reading /proc/stat"))?.since(&usage);
-    // A device that is gone has taken its counters with it.
+    // A device that is gone has taken its counters with it; one that is down was taken down.
     let after = testbed.counters().unwrap_or_else(|error| {
-        problems.push(format!("the counters of a device are gone: {error}"));
+        problems.push(format!("a device is gone or down: {error}"));
         before.clone()
     });
     observed.device_drops = after.device_drops() - before.device_drops();
@@ -286,7 +283,6 @@ fn begin(workers: &mut Workers, config: &Config, classes: Vec<SocketOptions>) ->
             host_namespace,
             replay: config.replay,
             classes: classes.clone(),
-            epochs: true,
             seed: config.seed,
         };
         workers.tell(place, ToWorker::Begin(Box::new(orders)));
@@ -436,13 +432,24 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             self.tell_end(serial, initiator_side, side, ToWorker::Assign(Box::new(assignment)));
         }
         self.collector.expect(serial, at, classed);
+        // What a worker that has ended would play is over before it begins.
+        for side in Side::BOTH {
+            if self.workers.has_ended(self.place(serial, initiator_side, side)) {
+                self.end(EndReport::without(serial, side, Ended::Cut))?;
+            }
+        }
         Ok(())
+    }
+
+    /// The worker that plays this end of a connection.
+    fn place(&self, serial: Serial, initiator_side: LinkSide, side: Side) -> usize {
+        let on = if side == Side::Initiator { initiator_side } else { initiator_side.other() };
+        self.workers.place(on, addresses::worker(serial, self.workers.each_side()))
     }
 
     /// Tells the worker that plays this end of a connection something.
     fn tell_end(&self, serial: Serial, initiator_side: LinkSide, side: Side, message: ToWorker) {
-        let on = if side == Side::Initiator { initiator_side } else { initiator_side.other() };
-        self.workers.tell(self.workers.place(on, addresses::worker(serial, self.workers.each_side())), message);
+        self.workers.tell(self.place(serial, initiator_side, side), message);
     }
 
     /// Takes in all that workers and the emulator have to say, waiting for the former for no longer than `patience`.
@@ -523,7 +530,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
                     }
                     Ok(())
                 }
-                Closing::Unknown => Ok(()),
+                Closing::Early | Closing::Unknown => Ok(()),
             },
         };
         recorded.map_err(|error| RunError::Recorder(error).into())
@@ -551,13 +558,16 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
         }
     }
 
-    /// Takes in what the emulator still has to say, until it has ended.
+    /// Takes in what the emulator still has to say, until it has ended, and records what nobody has said all of.
     fn take_rest(&mut self) -> Result<(), LiveError<W, R::Error>> {
         for over in self.collector.hear_no_more() {
             self.record(&over).map_err(RunError::Recorder)?;
         }
         while let Ok(output) = self.output.recv() {
             self.take_from_emulator(output)?;
+        }
+        while let Some(over) = self.collector.cut(self.config) {
+            self.record(&over).map_err(RunError::Recorder)?;
         }
         Ok(())
     }

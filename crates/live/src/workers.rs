@@ -114,9 +114,14 @@ impl Workers {
         (0..self.all.len()).for_each(|place| self.tell(place, message.clone()));
     }
 
+    /// Whether the worker at a place has ended.
+    pub fn has_ended(&self, place: usize) -> bool {
+        self.all[place].to.is_none()
+    }
+
     /// Whether all have ended.
     pub fn have_ended(&self) -> bool {
-        self.all.iter().all(|worker| worker.to.is_none())
+        (0..self.all.len()).all(|place| self.has_ended(place))
     }
 
     /// What a worker says next, and which; `None` if none says anything for so long.

@@ -153,9 +153,9 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
                 worker.tell(&ToWorker::Start(Clock::starting_in(Duration::ZERO)));
             }
             worker.orders.write_all(bytes).unwrap();
-            let Worker { orders: pipe, reports, thread } = worker;
+            let Worker { orders: pipe, reports, thread, assigned } = worker;
             drop(pipe);
-            fails(Worker { orders: BufWriter::new(io::pipe().unwrap().1), reports, thread });
+            fails(Worker { orders: BufWriter::new(io::pipe().unwrap().1), reports, thread, assigned });
         }
     }
 }

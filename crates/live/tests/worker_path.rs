@@ -7,7 +7,9 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::channel;
 use std::{fs, thread};
 
+use flowloom_core::path::LossModel;
 use flowloom_core::time::Duration;
+use flowloom_core::units::Probability;
 use flowloom_core::workload::{Close, ConnectionVector, Endpoint, LinkSide, Pattern, PerSide, Side};
 use flowloom_live::addresses::Serial;
 use flowloom_live::clock::Clock;
@@ -27,8 +29,8 @@ fn far(vector: ConnectionVector) -> ConnectionVector {
     ConnectionVector { ends: PerSide { initiator: end, acceptor: end }, ..vector }
 }
 
-/// Plays connections across the emulator.
-fn across(classes: &[SocketOptions], planned: &[Planned]) -> Option<Played> {
+/// Plays connections across the emulator, which loses packets from the right like this.
+fn across(classes: &[SocketOptions], planned: &[Planned], loss: LossModel) -> Option<Played> {
     let (testbed, devices) = match Testbed::build(&Choice::default()) {
         Ok(built) => built,
         Err(error) => {
@@ -47,7 +49,8 @@ fn across(classes: &[SocketOptions], planned: &[Planned]) -> Option<Played> {
         workers[planned.from.other() as usize].tell(&planned.assignment(serial, A));
     }
     let clock = Clock::starting_in(Duration::from_millis(50));
-    let config = Config::new("200mbit".parse().unwrap(), Duration::from_secs(60));
+    let mut config = Config::new("200mbit".parse().unwrap(), Duration::from_secs(60));
+    config.path[LinkSide::Right as usize].loss = loss;
     let emulator = Emulator::new(config, Settings::default(), devices, clock, orders, out, false);
     let emulator = thread::spawn(move || emulator.run());
     workers.iter_mut().for_each(|worker| worker.tell(&ToWorker::Start(clock)));
@@ -81,7 +84,7 @@ fn what_takes_round_trips_to_send_is_sent_and_its_waits_begin_when_it_is() {
             ..Planned::new(at(30 * n as u64), far(kinds[n % kinds.len()].clone()))
         })
         .collect();
-    let Some(played) = across(&classes, &planned) else { return };
+    let Some(played) = across(&classes, &planned, LossModel::None) else { return };
     for (serial, planned) in (0..).zip(&planned) {
         let ends = ends(&played, serial);
         for (end, side) in ends.into_iter().zip(Side::BOTH) {
@@ -110,12 +113,26 @@ fn bulk_transfer_of_paced_senders_ends_in_time() {
     let planned: Vec<_> = (0..4)
         .map(|n| Planned { class: n % 2, endless_until: Some(at(1_000)), ..Planned::new(at(0), nothing.clone()) })
         .collect();
-    let Some(played) = across(&classes, &planned) else { return };
+    let Some(played) = across(&classes, &planned, LossModel::None) else { return };
     for serial in 0..4 {
         let [sender, receiver] = ends(&played, serial);
         assert_eq!([&sender.ended, &receiver.ended], [&Ended::Completed; 2]);
         assert_eq!(sender.sent_bytes, receiver.received_bytes);
         assert!(sender.sent_bytes > 300_000, "{sender:?}");
         assert!(receiver.last_received.unwrap() > at(900), "{receiver:?}");
+    }
+}
+
+#[test]
+fn what_is_lost_of_a_connection_that_is_left_open_is_sent_again() {
+    let exchange = far(vector(Pattern::Sequential, &[(I, 200, 0), (A, 700, 0)], Close::NotSeen));
+    let planned: Vec<_> = (0..60).map(|n| Planned::new(at(5 * n), exchange.clone())).collect();
+    let loss = LossModel::Bernoulli(Probability::new(0.25).unwrap());
+    let Some(played) = across(&[SocketOptions::default()], &planned, loss) else { return };
+    for serial in 0..60 {
+        // The responses are the last that is sent, and the end that sends them is over when it has sent them once.
+        let [initiator, acceptor] = ends(&played, serial);
+        assert_eq!([&initiator.ended, &acceptor.ended], [&Ended::Completed; 2], "{serial}: {initiator:?}");
+        assert_eq!(initiator.received_bytes, 700);
     }
 }

@@ -55,6 +55,7 @@ fn spawn(sides: &Sides, side: LinkSide, descriptors: Option<u32>) -> (Worker, Pi
             let status = child.wait()?;
             if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
         }),
+        assigned: 0,
     };
     worker.tell(&ToWorker::Begin(Box::new(orders(side, vec![SocketOptions::default()]))));
     assert_eq!(worker.hear(), Some(FromWorker::Ready));

@@ -102,6 +102,15 @@ pub struct Emulated {
     pub links: Vec<LinkCounts>,
 }
 
+impl Closed {
+    /// What a connection is of which no packet ever came.
+    pub fn without_packets(classed: &Classed, config: &Config) -> Closed {
+        let values = config.rules.values(config.seed, &classed.vector);
+        let (flow, rtt) = Flow::of_connection(classed, config, &values);
+        Closed { id: flow.id(), rtt, monitor: None }
+    }
+}
+
 impl<'a, R: Recorder> Emulation<'a, R> {
     /// An idle network. What it measures goes to `recorder`, but for connections and sources, which are the driver's.
     ///
@@ -220,10 +229,7 @@ impl<'a, R: Recorder> Emulation<'a, R> {
 
     /// What a connection is of which no packet ever came.
     pub fn without_packets(&self, classed: &Classed) -> Closed {
-        let config = self.network.config;
-        let values = config.rules.values(config.seed, &classed.vector);
-        let (flow, rtt) = Flow::of_connection(classed, config, &values);
-        Closed { id: flow.id(), rtt, monitor: None }
+        Closed::without_packets(classed, self.network.config)
     }
 
     /// Where results go.

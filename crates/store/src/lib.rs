@@ -5,6 +5,7 @@ pub mod capture;
 pub mod flows;
 pub mod formats;
 pub mod mahimahi;
+pub mod reserve;
 pub mod run_folder;
 pub mod staged;
 mod table;

@@ -466,6 +466,7 @@ impl Job<'_> {
         let mut reader = reader.map_err(Failure::new)?.into_iter().flatten();
         let captures = self.plan.captured.iter().map(|pair| LinkCapture::create(&writer, pair));
         let captures = captures.collect::<Result<_, _>>()?;
+        let reserve = writer.reserve().clone();
         let mut recorder = Recording { writer, captures };
         let window = self.window(&config);
         let mut totals_only = 0;
@@ -488,7 +489,8 @@ impl Job<'_> {
                 let now = millis(at.now.since(Time::ZERO).min(config.window));
                 progress.advance(now - reached);
                 reached = now;
-                if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                let ends = interrupt::requested() || reserve.is_spent();
+                if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             match &self.live {
                 None => Ok((flowloom_sim::run(together, &config, &mut recorder, progress)?, None)),
@@ -510,11 +512,17 @@ impl Job<'_> {
             }
             live::lateness(observed).try_for_each(|row| writer.lateness(row)).map_err(Failure::new)?;
         }
-        let facts = self.facts(seed, &config, &summary, observed.as_ref(), totals_only);
+        let mut facts = self.facts(seed, &config, &summary, observed.as_ref(), totals_only);
         let host = host(stopwatch);
         // The tables are closed before the answer is: it is computed from what a reader will find.
         let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Failure::new)?;
         let mut run = load(&RunFolder::open(&folder).map_err(Failure::new)?)?;
+        if reserve.is_spent() {
+            match &mut facts.live {
+                Some(live) => live.problems.push(DISK_FULL.to_owned()),
+                None => facts.warnings.push(DISK_FULL.to_owned()),
+            }
+        }
         // The folder says that it is not complete until it has its name; the run knows better.
         run.facts = facts.clone();
         run.name = file_name(target);
@@ -754,6 +762,10 @@ fn host(stopwatch: Stopwatch) -> HostFacts {
         ]),
     }
 }
+
+/// What a run says that has met a full disk.
+const DISK_FULL: &str =
+    "the disk is full: the run ended, and what was recorded until then was completed with room kept back for it";
 
 /// Why a run stopped.
 pub fn stopped(error: RunError<WorkloadError, Unrecorded>) -> Failure {

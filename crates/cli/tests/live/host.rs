@@ -1,7 +1,8 @@
 //! What of the host a run must leave as it was.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Whether this is root.
 pub fn is_root() -> bool {
@@ -32,17 +33,40 @@ impl Host {
     }
 }
 
-/// Worker processes whose run is in `folder`, by their working directory.
-pub fn workers_in(folder: &std::path::Path) -> Vec<u32> {
-    let mut found = Vec::new();
+/// The processes in `folder`, by their working directory, with their command lines: runs, their workers, and what those that are in
+/// it have started.
+pub fn processes_in(folder: &Path) -> BTreeMap<u32, Vec<String>> {
+    let mut found = BTreeMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
-        let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        let is_worker = words.split(|byte| *byte == 0).any(|word| word == b"live-worker");
-        if is_worker && fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == folder) {
-            found.push(pid);
+        let Ok(process) = entry.file_name().to_string_lossy().parse() else { continue };
+        if fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == folder) {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+            found.insert(process, words.collect());
         }
     }
-    found.sort_unstable();
     found
+}
+
+/// Worker processes whose run is in `folder`, in the order of their start.
+pub fn workers_in(folder: &Path) -> Vec<u32> {
+    let is_worker = |words: &Vec<String>| words.iter().any(|word| word == "live-worker");
+    processes_in(folder).into_iter().filter(|(_, words)| is_worker(words)).map(|(process, _)| process).collect()
+}
+
+/// The namespaces that any thread of any process is in, or holds.
+pub fn held_namespaces() -> BTreeSet<String> {
+    let links = |folder: PathBuf| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| fs::read_link(entry.path()).ok()).collect::<Vec<_>>()
+    };
+    let mut held = BTreeSet::new();
+    for process in fs::read_dir("/proc").unwrap().flatten() {
+        for task in fs::read_dir(process.path().join("task")).into_iter().flatten().flatten() {
+            for link in links(task.path().join("ns")).into_iter().chain(links(task.path().join("fd"))) {
+                held.insert(link.to_string_lossy().into_owned());
+            }
+        }
+    }
+    held
 }

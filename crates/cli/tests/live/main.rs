@@ -9,6 +9,7 @@ mod chain;
 mod datagrams;
 mod faults;
 mod host;
+mod preflight;
 mod shell;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,6 +27,12 @@ pub fn can_run() -> bool {
         eprintln!("skipped: live runs need root here");
     }
     can
+}
+
+/// Lets other processes go on.
+#[expect(clippy::disallowed_methods, reason = "other processes are waited for")]
+pub fn pause(milliseconds: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(milliseconds));
 }
 
 /// The bundled capture.

@@ -1,10 +1,11 @@
 //! `flowloom shell`: programs of the user's across the path.
 
+use assert_cmd::cargo::CommandCargoExt;
 use flowloom_store::run_folder::RunFolder;
 
-use crate::host::{Host, workers_in};
+use crate::host::{Host, processes_in, workers_in};
 use crate::support::Bench;
-use crate::{alone, can_run, demo, experiment};
+use crate::{alone, can_run, demo, experiment, pause};
 
 const SERVER: &str = "import socket\ns = socket.create_server(('0.0.0.0', 7000))\nc, _ = s.accept()\nn = 0\n\
                       while True:\n    d = c.recv(65536)\n    if not d: break\n    n += len(d)\nc.sendall(str(n).encode())\n";
@@ -95,4 +96,55 @@ fn a_program_runs_on_each_of_several_hosts() {
     assert!(!said.err.contains("Traceback"), "each sends from its own address: {}", said.err);
     assert_eq!(Host::now(), before);
     bench.flowloom(&["shell", "x.toml", "--hosts", "65", "--", "true"]).failed(2, &["65"]);
+}
+
+/// A command that leaves a process behind which nothing ties to it: another session, another parent, no terminal.
+const LEAVES: &str = "setsid sh -c 'sleep 1000 & echo left > left' </dev/null >/dev/null 2>&1 &";
+
+#[test]
+fn what_a_program_leaves_in_the_background_ends_with_the_run() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let (bench, before) = (Bench::new(), Host::now());
+    bench.file("x.toml", b"title = \"empty\"\n");
+    // What the peer leaves is there for the program, when its own command is long over.
+    let peer = format!("{LEAVES} echo peer > peer");
+    let program = format!("{LEAVES} sleep 2; pgrep -x sleep | wc -l; exit 9");
+    let said = bench.flowloom(&["shell", "x.toml", "-o", "run", "--peer", &peer, "--", "sh", "-c", &program]);
+    assert_eq!(said.code, 9, "{}", said.err);
+    let sleeping: u32 = said.out.trim().parse().unwrap();
+    assert!(sleeping >= 2, "{sleeping}");
+    assert!(bench.path("left").exists() && bench.path("peer").exists());
+    // When the command is back they are gone, and not some time after.
+    assert!(processes_in(bench.folder.path()).is_empty(), "{:?}", processes_in(bench.folder.path()));
+    assert_eq!(Host::now(), before);
+}
+
+#[test]
+fn what_a_program_leaves_in_the_background_ends_with_a_run_that_is_killed() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let (bench, before) = (Bench::new(), Host::now());
+    bench.file("x.toml", b"title = \"empty\"\n");
+    let program = format!("{LEAVES} sleep 1000");
+    let mut command = std::process::Command::cargo_bin("flowloom").unwrap();
+    command.current_dir(bench.folder.path()).args(["shell", "x.toml", "-o", "run", "--", "sh", "-c", &program]);
+    let mut run = command.spawn().unwrap();
+    let seen = |wanted: &dyn Fn() -> bool| {
+        (0..400).any(|_| {
+            wanted() || {
+                pause(50);
+                false
+            }
+        })
+    };
+    assert!(seen(&|| bench.path("left").exists()));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(seen(&|| processes_in(bench.folder.path()).is_empty()), "{:?}", processes_in(bench.folder.path()));
+    assert_eq!(Host::now(), before);
 }

@@ -23,6 +23,8 @@ pub struct EmulatorReport {
     pub cpu: Duration,
     /// Buffers of packets that it needed, which is about the most packets that were on their way at once.
     pub buffers: u64,
+    /// Why it ended before it was told to: a device is gone. All else is as of then.
+    pub failed: Option<String>,
 }
 
 /// What went through the device of a side.

@@ -174,6 +174,9 @@ impl<D: Device> Emulator<D> {
     }
 
     /// Runs until it is told to stop, on the thread that calls it. The devices come back, whose counters say what they lost.
+    ///
+    /// Where a device fails it ends as if interrupted, with all that it has: see [`EmulatorReport::failed`]. An error is that
+    /// nobody takes its records any more, or that they do not add up.
     pub fn run(mut self) -> (Result<EmulatorReport, PathError>, [D; 2]) {
         let report = self.run_to_end();
         (report, self.devices)
@@ -185,14 +188,19 @@ impl<D: Device> Emulator<D> {
         set_timerslack(TIMER_SLACK_NANOS).map_err(|error| PathError::Wait(error.into()))?;
         let mut path =
             Path::new(config, *settings, devices, recorder).map_err(|error| PathError::Network(error.into()))?;
-        let mut report = loop {
+        let interrupted = loop {
             if let Some(interrupted) = obey(&mut path, orders, clock) {
-                break path.finish(clock.now(), interrupted)?;
+                break interrupted;
             }
-            let wake = path.step(|| clock.now())?;
-            path.wait(wake, clock, &orders.bell)?;
+            let stepped = path.step(|| clock.now()).and_then(|wake| path.wait(wake, clock, &orders.bell));
+            if let Err(error) = stepped {
+                path.fail(error)?;
+                break true;
+            }
         };
+        let finished = path.finish(clock.now(), interrupted);
         recorder.flush()?;
+        let mut report = finished?;
         report.cpu = thread_cpu_time().saturating_sub(began);
         Ok(report)
     }

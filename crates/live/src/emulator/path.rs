@@ -48,16 +48,16 @@ const RECORDS_EVERY: Duration = Duration::from_millis(100);
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
     /// A device is.
-    #[error("the device of the {} side fails", if *.0 == LinkSide::Left { "left" } else { "right" })]
+    #[error("the device of the {} side fails: {}", .0.word(), .1)]
     Device(LinkSide, #[source] io::Error),
     /// The network is.
-    #[error("the emulated network fails")]
+    #[error("the emulated network fails: {0}")]
     Network(#[from] EmulationError<HungUp>),
     /// The run is over, without a word.
     #[error(transparent)]
     HungUp(#[from] HungUp),
     /// Its thread cannot wait.
-    #[error("the emulator cannot wait for packets")]
+    #[error("waiting for packets fails: {0}")]
     Wait(#[source] io::Error),
 }
 
@@ -281,8 +281,12 @@ impl<'a, D: Device> Path<'a, D> {
     /// Writes a packet that was due to the device of a side; whether it took it.
     fn write(&mut self, side: LinkSide, due: Time, packet: &[u8], now: &impl Fn() -> Time) -> Result<bool, PathError> {
         let device = &mut self.devices[side as usize];
-        let taken = device.write(packet).map_err(|error| PathError::Device(side, error))?;
+        let taken = device.write(packet);
         let counts = &mut self.report.devices[side as usize];
+        let taken = taken.map_err(|error| {
+            counts.unwritten += 1;
+            PathError::Device(side, error)
+        })?;
         if taken {
             counts.written_packets += 1;
             counts.written_bytes += packet.len() as u64;
@@ -335,16 +339,34 @@ impl<'a, D: Device> Path<'a, D> {
         }
     }
 
+    /// A step or the wait for one has failed: if what there is can still be [finished](Self::finish), that will say why.
+    ///
+    /// # Errors
+    /// `error` itself, if it cannot.
+    pub(super) fn fail(&mut self, error: PathError) -> Result<(), PathError> {
+        match error {
+            PathError::Device(..) | PathError::Wait(_) => {
+                // The first is the cause of others.
+                self.report.failed.get_or_insert_with(|| error.to_string());
+                Ok(())
+            }
+            PathError::Network(_) | PathError::HungUp(_) => Err(error),
+        }
+    }
+
     /// Cuts everything as of `now`, and adds up. The statistics of queues cover the window, unless the run was `interrupted`.
     ///
     /// # Errors
-    /// The run is gone; or packets do not add up.
+    /// The run is gone; or packets do not add up. A device that is gone is none: the report says so.
     pub fn finish(mut self, now: Time, interrupted: bool) -> Result<EmulatorReport, PathError> {
         // What was sent before the end, as far as it has come; ends that go on sending must not keep the path from it.
         for _ in 0..LAST_BATCHES {
             let mut more = false;
             for side in SIDES {
-                more |= self.read(side, &|| now)? == BATCH;
+                match self.read(side, &|| now) {
+                    Ok(read) => more |= read == BATCH,
+                    Err(error) => self.fail(error)?,
+                }
             }
             if !more {
                 break;

@@ -154,9 +154,13 @@ impl Meter {
         Ok(Meter { device, netlink: Netlink::open()?, files, reader })
     }
 
-    /// What was counted so far. Fails if the device is gone.
+    /// What was counted so far. Fails if the device is gone or down.
     pub(super) fn read(&mut self) -> io::Result<SideCounters> {
-        let device = self.netlink.link(self.device)?.counts;
+        let device = self.netlink.link(self.device)?;
+        if !device.is_up {
+            return Err(io::ErrorKind::NetworkDown.into());
+        }
+        let device = device.counts;
         let [snmp, netstat, sockstat] = &self.files;
         let kernel = KernelCounters::read(&text(snmp)?, &text(netstat)?, &text(sockstat)?);
         let reader_drops = match &mut self.reader {

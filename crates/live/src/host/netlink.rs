@@ -71,6 +71,8 @@ pub struct Link {
     pub queue_length: u32,
     /// What it counted.
     pub counts: LinkCounts,
+    /// Whether it passes packets.
+    pub is_up: bool,
 }
 
 /// One end of a pair of devices.
@@ -291,7 +293,9 @@ impl Link {
     /// Reads `struct ifinfomsg` and its attributes.
     fn read(answer: &[u8]) -> Option<Link> {
         let word = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
-        let mut link = Link { index: word(answer.get(4..)?)?, mtu: 0, queue_length: 0, counts: LinkCounts::default() };
+        let is_up = word(answer.get(8..)?)? & libc::IFF_UP as u32 != 0;
+        let index = word(answer.get(4..)?)?;
+        let mut link = Link { index, mtu: 0, queue_length: 0, counts: LinkCounts::default(), is_up };
         let mut rest = answer.get(16..)?;
         while let Some(&[a, b, c, d]) = rest.first_chunk() {
             let (length, kind) = (usize::from(u16::from_ne_bytes([a, b])), u16::from_ne_bytes([c, d]));

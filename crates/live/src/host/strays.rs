@@ -1,4 +1,5 @@
-//! Worker processes whose run is gone. Workers end with their run, so that there are none, unless one was stopped or hangs.
+//! Processes whose run is gone. They end with their run, so that there are none, unless one was stopped or hangs. And whose
+//! children processes are.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// A worker process without a run.
+/// A process without its run.
 #[derive(Debug)]
 pub struct Stray {
     /// Its number.
@@ -24,7 +25,20 @@ impl Stray {
     /// # Errors
     /// It is another user's.
     pub fn end(&self) -> io::Result<()> {
-        match pidfd_send_signal(&self.descriptor, Signal::KILL) {
+        self.signal(Signal::KILL)
+    }
+
+    /// Asks it to end, and lets it go on if it was stopped: that of a guest ends first what it has started.
+    ///
+    /// # Errors
+    /// It is another user's.
+    pub fn ask_to_end(&self) -> io::Result<()> {
+        self.signal(Signal::TERM)?;
+        self.signal(Signal::CONT)
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        match pidfd_send_signal(&self.descriptor, signal) {
             Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -51,6 +65,16 @@ pub fn strays(subcommand: &str) -> io::Result<Vec<Stray>> {
         }
     }
     Ok(found)
+}
+
+/// The children of a process.
+///
+/// # Errors
+/// There is no /proc.
+pub fn children(process: u32) -> io::Result<Vec<u32>> {
+    let processes = Path::new("/proc");
+    let is_child = |other: &u32| parent(&processes.join(other.to_string())) == Some(process);
+    Ok(numbers(processes)?.into_iter().filter(is_child).collect())
 }
 
 /// The processes that there are.
@@ -126,6 +150,16 @@ mod tests {
         let found: Vec<u32> = numbers(&root).unwrap().into_iter().filter(stray).collect();
         fs::remove_dir_all(&root).unwrap();
         assert_eq!(found, [12, 15]);
+    }
+
+    #[test]
+    fn children_are_found_by_their_parent() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(children(std::process::id()).unwrap().contains(&child.id()));
+        assert!(children(child.id()).unwrap().is_empty());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!children(std::process::id()).unwrap().contains(&child.id()));
     }
 
     #[test]

@@ -218,7 +218,7 @@ impl Testbed {
     /// What was counted so far.
     ///
     /// # Errors
-    /// A device is gone.
+    /// A device is gone or down.
     pub fn counters(&mut self) -> io::Result<Counters> {
         let mut sides = [SideCounters::default(), SideCounters::default()];
         for (side, meter) in sides.iter_mut().zip(&mut self.meters) {

@@ -147,7 +147,7 @@ impl End {
             epochs: Vec::new(),
             late: Vec::new(),
             kernel: None,
-            wants_epochs: orders.epochs && vector.pattern == Pattern::Sequential,
+            wants_epochs: vector.pattern == Pattern::Sequential,
             serial,
             side,
             class,

@@ -172,6 +172,9 @@ pub struct Engine<'a> {
     ready: Vec<u32>,
     /// Ends that were assigned and not reported.
     active: usize,
+    /// Whether sockets are left open. They are kept until the run says stop: what of their last data is lost on the way, the
+    /// kernel sends again only while they are there.
+    leaves_open: bool,
     /// Acceptors that nobody has connected to.
     expected: BTreeMap<Serial, u32>,
     /// Connections that nobody has assigned, and when they were accepted.
@@ -214,6 +217,7 @@ impl<'a> Engine<'a> {
             vacated: Vec::new(),
             ready: Vec::new(),
             active: 0,
+            leaves_open: false,
             expected: BTreeMap::new(),
             held: BTreeMap::new(),
             datagrams,
@@ -243,7 +247,7 @@ impl<'a> Engine<'a> {
             if !self.outbox.flush(now) {
                 return Ok(Finish::Deserted);
             }
-            if self.no_more && self.active == 0 {
+            if self.no_more && self.active == 0 && !self.leaves_open {
                 return Ok(Finish::Done);
             }
             self.wait(now, &mut events)?;
@@ -518,7 +522,10 @@ impl<'a> Engine<'a> {
         let (report, socket) = end.finish(outcome);
         self.report(report);
         match socket {
-            Some(socket) if outcome == Some(Outcome::LeftOpen) => self.slots[slot as usize] = Slot::LeftOpen(socket),
+            Some(socket) if outcome == Some(Outcome::LeftOpen) => {
+                self.leaves_open = true;
+                self.slots[slot as usize] = Slot::LeftOpen(socket);
+            }
             _ => self.vacated.push(slot),
         }
     }

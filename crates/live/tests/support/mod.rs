@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command;
 use std::thread::{self, JoinHandle};
 
@@ -14,6 +14,7 @@ use flowloom_live::addresses::{self, Serial};
 use flowloom_live::clock::Clock;
 use flowloom_live::control::{self, Assignment, EndReport, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
 use flowloom_live::worker;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, setns, unshare};
 
 /// Two namespaces in which all addresses of a side are local, and those of the other are across a wire.
@@ -88,6 +89,8 @@ pub struct Worker {
     pub orders: BufWriter<io::PipeWriter>,
     pub reports: io::PipeReader,
     pub thread: JoinHandle<io::Result<()>>,
+    /// Ends that it was told to play.
+    pub assigned: usize,
 }
 
 impl Worker {
@@ -104,16 +107,23 @@ impl Worker {
         let (from, output) = io::pipe().unwrap();
         let namespace = sides.0[orders.side as usize].try_clone().unwrap();
         let thread = thread::spawn(move || worker::run(namespace, input, output));
-        let mut worker = Worker { orders: BufWriter::new(to), reports: from, thread };
+        let mut worker = Worker { orders: BufWriter::new(to), reports: from, thread, assigned: 0 };
         worker.tell(&ToWorker::Begin(Box::new(orders)));
         worker
     }
 
     pub fn tell(&mut self, message: &ToWorker) {
         control::send(&mut self.orders, message).unwrap();
-        if !matches!(message, ToWorker::Assign(_)) {
-            self.orders.flush().unwrap();
+        match message {
+            ToWorker::Assign(_) => self.assigned += 1,
+            _ => self.orders.flush().unwrap(),
         }
+    }
+
+    /// Whether it says something within so many milliseconds.
+    fn speaks_within(&self, millis: u16) -> bool {
+        let mut reports = [PollFd::new(self.reports.as_fd(), PollFlags::POLLIN)];
+        poll(&mut reports, PollTimeout::from(millis)).unwrap() > 0
     }
 
     pub fn hear(&mut self) -> Option<FromWorker> {
@@ -124,16 +134,8 @@ impl Worker {
 /// How the worker of a side plays in tests.
 pub fn orders(side: LinkSide, classes: Vec<SocketOptions>) -> Orders {
     let waits = Waits { min: Duration::ZERO, ..Waits::CORRECTED };
-    Orders {
-        side,
-        number: 0,
-        workers: 1,
-        host_namespace: 0,
-        replay: ReplayModel::with_waits(waits),
-        classes,
-        epochs: true,
-        seed: 1,
-    }
+    let replay = ReplayModel::with_waits(waits);
+    Orders { side, number: 0, workers: 1, host_namespace: 0, replay, classes, seed: 1 }
 }
 
 /// A connection to play: when, from which side.
@@ -186,26 +188,33 @@ pub fn play(sides: &Sides, classes: &[SocketOptions], planned: &[Planned]) -> Pl
     finish(workers)
 }
 
-/// Hears workers out.
-pub fn finish(workers: [Worker; 2]) -> Played {
+/// Hears workers out. They are stopped when all they have to play is over, or nothing comes of it for half a minute.
+pub fn finish(mut workers: [Worker; 2]) -> Played {
     let mut ends = BTreeMap::new();
-    let workers = workers.map(|mut worker| {
-        let report = loop {
-            match worker.hear() {
-                Some(FromWorker::Ends(reports)) => {
-                    for report in reports {
-                        let twice = ends.insert((report.serial, report.side), report);
-                        assert_eq!(twice, None, "every end is reported once");
+    let mut done = [None, None];
+    for stopping in [false, true] {
+        for (worker, done) in workers.iter_mut().zip(&mut done) {
+            while done.is_none() && (stopping || (worker.assigned > 0 && worker.speaks_within(30_000))) {
+                match worker.hear() {
+                    Some(FromWorker::Ends(reports)) => {
+                        worker.assigned -= reports.len();
+                        for report in reports {
+                            let twice = ends.insert((report.serial, report.side), report);
+                            assert_eq!(twice, None, "every end is reported once");
+                        }
                     }
+                    Some(FromWorker::Done(report)) => *done = Some(*report),
+                    other => panic!("{other:?}"),
                 }
-                Some(FromWorker::Done(report)) => break *report,
-                other => panic!("{other:?}"),
             }
-        };
-        worker.thread.join().expect("no panic").unwrap();
-        report
-    });
-    Played { ends, workers }
+        }
+        for worker in &mut workers {
+            // One that has ended does not hear it.
+            let _ = control::send(&mut worker.orders, &ToWorker::Stop).and_then(|()| worker.orders.flush());
+        }
+    }
+    workers.into_iter().for_each(|worker| worker.thread.join().expect("no panic").unwrap());
+    Played { ends, workers: done.map(|report| report.expect("it said so")) }
 }
 
 pub fn at(millis: u64) -> Time {

@@ -20,6 +20,7 @@ use super::rows::{
     ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, Point, ThroughputRow, TrafficPoint,
 };
 use super::{HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, json as json_file};
+use crate::reserve::{Reserve, ReservedFile};
 use crate::staged::StagedFolder;
 use crate::table::{FileError, Row, TableWriter};
 
@@ -49,6 +50,8 @@ pub struct RunWriter {
     options: RunOptions,
     /// `None` once the folder is whole.
     folder: Option<StagedFolder>,
+    /// For closing the tables where the disk is full.
+    reserve: Reserve,
     /// `None` once closing them was tried.
     tables: Option<Tables>,
     /// Closing them went well: with a `run.json` the folder can be read.
@@ -78,14 +81,15 @@ struct Tables {
 /// An open table and its name for errors.
 struct Table<R: Row> {
     path: PathBuf,
-    writer: TableWriter<R, BufWriter<File>>,
+    writer: TableWriter<R, BufWriter<ReservedFile>>,
 }
 
 impl<R: Row> Table<R> {
-    fn create(folder: &Path, open: Open) -> Result<Table<R>, FileError> {
+    fn create(folder: &Path, reserve: &Reserve, open: Open) -> Result<Table<R>, FileError> {
         let path = table_path::<R>(folder);
         let file = open(&path).map_err(|source| FileError::Write { path: path.clone(), source })?;
-        let writer = TableWriter::new(BufWriter::new(file), VERSION).map_err(|error| FileError::write(&path, error))?;
+        let file = BufWriter::new(ReservedFile::new(file, reserve));
+        let writer = TableWriter::new(file, VERSION).map_err(|error| FileError::write(&path, error))?;
         Ok(Table { path, writer })
     }
 
@@ -127,23 +131,25 @@ impl RunWriter {
         }
         let folder = StagedFolder::create(target).map_err(error)?;
         let path = folder.path();
+        let reserve = Reserve::on_disk_of(path);
         let tables = Tables {
-            connections: Table::create(path, open)?,
-            epochs: Table::create(path, open)?,
-            adus: Table::create(path, open)?,
-            queue: Table::create(path, open)?,
-            throughput: Table::create(path, open)?,
-            active: Table::create(path, open)?,
-            drops: Table::create(path, open)?,
-            flows: Table::create(path, open)?,
-            sources: Table::create(path, open)?,
-            tcp_trace: Table::create(path, open)?,
-            lateness: Table::create(path, open)?,
+            connections: Table::create(path, &reserve, open)?,
+            epochs: Table::create(path, &reserve, open)?,
+            adus: Table::create(path, &reserve, open)?,
+            queue: Table::create(path, &reserve, open)?,
+            throughput: Table::create(path, &reserve, open)?,
+            active: Table::create(path, &reserve, open)?,
+            drops: Table::create(path, &reserve, open)?,
+            flows: Table::create(path, &reserve, open)?,
+            sources: Table::create(path, &reserve, open)?,
+            tcp_trace: Table::create(path, &reserve, open)?,
+            lateness: Table::create(path, &reserve, open)?,
         };
         Ok(RunWriter {
             target: target.to_owned(),
             options,
             folder: Some(folder),
+            reserve,
             tables: Some(tables),
             closed: false,
             said: (Map::new(), json!({})),
@@ -165,6 +171,11 @@ impl RunWriter {
     /// The folder under its temporary name, for files beside the tables. The empty path once it has its own name.
     pub fn folder(&self) -> &Path {
         self.folder.as_ref().map_or(Path::new(""), StagedFolder::path)
+    }
+
+    /// Room that is kept back for completing the folder where the disk is full.
+    pub fn reserve(&self) -> &Reserve {
+        &self.reserve
     }
 
     /// Closes the tables, so that the folder can be read under its temporary name: what [`Self::finish`] will say
@@ -249,6 +260,7 @@ impl RunWriter {
                 .chain(self.replay_active.rows(ActivePoint::Replay))
                 .try_for_each(|row| tables.active.write(row))?;
             tables.finish(self.options.queue_interval)?;
+            self.reserve.give_back();
             self.closed = true;
         }
         if let Value::Object(run) = &run {

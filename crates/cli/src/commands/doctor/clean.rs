@@ -13,6 +13,8 @@ use crate::output;
 
 /// The subcommand of worker processes.
 const WORKER: &str = "live-worker";
+/// The subcommand of those that keep programs of the user's.
+const GUEST: &str = "live-guest";
 
 /// Letters and digits after the word that marks names of unfinished files and folders.
 const MARK: &str = ".partial-";
@@ -21,7 +23,7 @@ const MARK_LETTERS: usize = 6;
 /// What was done.
 #[derive(Debug, Default, Serialize)]
 struct Cleaned {
-    /// Worker processes that were ended.
+    /// Processes of runs that were ended.
     ended_processes: Vec<u32>,
     /// Folders that were removed.
     removed_folders: Vec<PathBuf>,
@@ -32,13 +34,14 @@ struct Cleaned {
 /// Runs the command.
 pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Failure> {
     let mut cleaned = Cleaned::default();
-    let found = strays(WORKER).map_err(|error| Failure::new(format!("cannot look for processes: {error}")))?;
-    for stray in found {
-        stray.end().map_err(|error| {
-            Failure::new(format!("cannot end process {}: {error}", stray.process))
-                .hint("run this as its user, or as root")
+    let find = |what| strays(what).map_err(|error| Failure::new(format!("cannot look for processes: {error}")));
+    let workers = find(WORKER)?.into_iter().map(|stray| (stray.end(), stray.process));
+    let guests = find(GUEST)?.into_iter().map(|stray| (stray.ask_to_end(), stray.process));
+    for (ended, process) in workers.chain(guests) {
+        ended.map_err(|error| {
+            Failure::new(format!("cannot end process {process}: {error}")).hint("run this as its user, or as root")
         })?;
-        cleaned.ended_processes.push(stray.process);
+        cleaned.ended_processes.push(process);
     }
     if let Some(folder) = &args.runs {
         let name = folder.display();
@@ -66,7 +69,7 @@ impl Cleaned {
     fn text(&self, folder: Option<&Path>) -> String {
         let mut text = String::new();
         for process in &self.ended_processes {
-            text.push_str(&format!("ended worker process {process}, whose run is gone\n"));
+            text.push_str(&format!("ended process {process}, whose run is gone\n"));
         }
         for folder in &self.removed_folders {
             text.push_str(&format!("removed {}, which no process uses\n", folder.display()));
@@ -75,7 +78,7 @@ impl Cleaned {
             text.push_str(&format!("kept {}: a run goes on here\n", folder.display()));
         }
         if self.ended_processes.is_empty() {
-            text.push_str("no worker process has lost its run: nothing to end\n");
+            text.push_str("no process has lost its run: nothing to end\n");
         }
         match folder {
             Some(folder) if self.removed_folders.is_empty() && self.kept_folders.is_empty() => {

@@ -1,0 +1,116 @@
+//! Room on a disk that is kept back while a run is recorded, so that what was recorded can be completed where the disk is full.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nix::fcntl::posix_fallocate;
+use nix::sys::statvfs::fstatvfs;
+
+/// What is kept back, in bytes: more than the tables of a run hold in memory, and its report.
+const ROOM: u64 = 32 << 20;
+
+/// Room that is kept back on the disk of a folder until a [`ReservedFile`] finds it full. A process that ends gives it back.
+#[derive(Clone, Debug)]
+pub struct Reserve(Arc<Room>);
+
+#[derive(Debug)]
+struct Room {
+    /// A file without a name. `None` when there is nothing kept back, or no more.
+    file: Mutex<Option<File>>,
+    is_spent: AtomicBool,
+}
+
+impl Reserve {
+    /// Keeps back room on the disk of `folder`, of a small one half of what is free. Where it cannot, it does without.
+    pub fn on_disk_of(folder: &Path) -> Reserve {
+        let file = tempfile::tempfile_in(folder).ok().filter(|file| fill(file).is_ok());
+        Reserve(Arc::new(Room { file: Mutex::new(file), is_spent: AtomicBool::new(false) }))
+    }
+
+    /// Whether the disk was found full, so that it is time to come to an end.
+    pub fn is_spent(&self) -> bool {
+        self.0.is_spent.load(Ordering::Relaxed)
+    }
+
+    /// Gives it back, for what comes last.
+    pub fn give_back(&self) {
+        self.take();
+    }
+
+    /// Gives it back, because the disk is full; whether there was any.
+    fn spend(&self) -> bool {
+        self.0.is_spent.store(true, Ordering::Relaxed);
+        self.take()
+    }
+
+    fn take(&self) -> bool {
+        self.0.file.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
+    }
+}
+
+/// Has a file take up room.
+fn fill(file: &File) -> nix::Result<()> {
+    let disk = fstatvfs(file)?;
+    let free = disk.blocks_available() * disk.fragment_size();
+    posix_fallocate(file, 0, ROOM.min(free / 2) as _)
+}
+
+/// A file whose writes go on with what was kept back when they find the disk full.
+#[derive(Debug)]
+pub struct ReservedFile {
+    file: File,
+    reserve: Reserve,
+}
+
+impl ReservedFile {
+    /// `file`, which is on the disk of `reserve`.
+    pub fn new(file: File, reserve: &Reserve) -> ReservedFile {
+        ReservedFile { file, reserve: reserve.clone() }
+    }
+}
+
+impl Write for ReservedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.file.write(bytes) {
+            Err(error) if is_full(&error) && self.reserve.spend() => self.file.write(bytes),
+            other => other,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn room_is_kept_back_until_the_disk_is_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let reserve = Reserve::on_disk_of(folder.path());
+        let blocks = |reserve: &Reserve| {
+            let file = reserve.0.file.lock().unwrap();
+            file.as_ref().map(|file| file.metadata().unwrap().blocks() * 512)
+        };
+        assert!(blocks(&reserve).is_none_or(|bytes| bytes >= 1 << 20), "a disk without room for the tests?");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "it has no name");
+        let mut there = ReservedFile::new(tempfile::tempfile_in(folder.path()).unwrap(), &reserve);
+        there.write_all(b"as usual").unwrap();
+        assert!(!reserve.is_spent());
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let error = ReservedFile::new(full, &reserve).write_all(b"more").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull, "this one stays full");
+        assert!(reserve.is_spent());
+        assert_eq!(blocks(&reserve), None);
+    }
+}
