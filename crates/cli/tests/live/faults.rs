@@ -46,18 +46,19 @@ impl Going {
     fn with(bench: Bench, mut command: Command) -> Going {
         let before = Host::now();
         command.current_dir(bench.folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
-        let run = command.spawn().unwrap();
-        for _ in 0..400 {
+        let mut run = command.spawn().unwrap();
+        let workers = (0..400).find_map(|_| {
             pause(50);
-            let workers = workers_in(bench.folder.path());
-            if workers.len() == 2 {
-                pause(2_500);
-                let namespace = |process: &u32| fs::read_link(format!("/proc/{process}/ns/net")).unwrap();
-                let namespaces = workers.iter().map(|worker| namespace(worker).display().to_string()).collect();
-                return Going { bench, before, run, workers, namespaces };
-            }
-        }
-        panic!("no workers");
+            Some(workers_in(bench.folder.path())).filter(|workers| workers.len() == 2)
+        });
+        let Some(workers) = workers else {
+            run.kill().unwrap();
+            panic!("no workers: {}", run.wait().unwrap());
+        };
+        pause(2_500);
+        let namespace = |process: &u32| fs::read_link(format!("/proc/{process}/ns/net")).unwrap();
+        let namespaces = workers.iter().map(|worker| namespace(worker).display().to_string()).collect();
+        Going { bench, before, run, workers, namespaces }
     }
 
     /// Waits for its end, and looks that nothing of it is there any more, after a while: processes, namespaces, devices, routes.
@@ -206,8 +207,9 @@ fn a_disk_that_is_full_ends_the_run_which_keeps_what_it_has() {
     let (bench, code) = going.end();
     assert_eq!(fs::read_to_string(bench.path("names")).unwrap(), "fill\nrun\n");
     let folder = RunFolder::open(&bench.path("run")).unwrap();
-    Ended { code, said: folder.run().clone(), bench }.is_broken(&["the disk is full"]);
-    assert_eq!(folder.run()["complete"], false);
+    let ended = Ended { code, said: folder.run().clone(), bench };
+    ended.is_broken(&["the disk is full"]);
+    assert_eq!(ended.said["complete"], false);
     // It did not go on for the minute, and what it says it recorded is there.
     let last = folder.queue().unwrap().map(|row| row.unwrap().time).max().unwrap();
     assert!(last > Time::ZERO + Duration::from_secs(2) && last < Time::ZERO + Duration::from_secs(50), "{last:?}");

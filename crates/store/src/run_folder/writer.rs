@@ -56,6 +56,8 @@ pub struct RunWriter {
     tables: Option<Tables>,
     /// Closing them went well: with a `run.json` the folder can be read.
     closed: bool,
+    /// Rows of `throughput.parquet` that are the original's.
+    original_bins: u64,
     original_active: ActiveCount,
     replay_active: ActiveCount,
     /// `run.json` and `host.json` as written last.
@@ -153,6 +155,7 @@ impl RunWriter {
             tables: Some(tables),
             closed: false,
             said: (Map::new(), json!({})),
+            original_bins: 0,
             original_active: ActiveCount::default(),
             replay_active: ActiveCount::default(),
             failure: None,
@@ -205,6 +208,7 @@ impl RunWriter {
         series: &Series,
     ) -> Result<(), RunFolderError> {
         let width = series.width();
+        self.original_bins += series.bins().count() as u64;
         self.record(|tables| {
             series.bins().try_for_each(|&(index, traffic)| {
                 let start = Time::ZERO + width * index;
@@ -307,7 +311,7 @@ impl RunWriter {
 
     /// Leaves what was recorded under the temporary name, readable; nothing if there is nothing or it cannot be.
     fn abandon(&mut self) {
-        if !self.tables.as_ref().map_or(self.closed, Tables::has_data) {
+        if !self.tables.as_ref().map_or(self.closed, |tables| tables.has_data(self.original_bins)) {
             return;
         }
         let reason = self.failure.take().unwrap_or_else(|| "the program stopped before the run was over".to_owned());
@@ -332,8 +336,10 @@ impl Drop for RunWriter {
 }
 
 impl Tables {
-    fn has_data(&self) -> bool {
-        self.connections.writer.written() + self.queue.writer.written() + self.throughput.writer.written() > 0
+    /// Whether a run recorded anything, beside so many rows that are the original's.
+    fn has_data(&self, original_bins: u64) -> bool {
+        self.connections.writer.written() + self.queue.writer.written() > 0
+            || self.throughput.writer.written() > original_bins
             || self.drops.writer.written() + self.sources.writer.written() + self.tcp_trace.writer.written() > 0
     }
 
