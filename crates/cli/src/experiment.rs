@@ -173,6 +173,9 @@ pub struct Workload {
     /// Over how much of the beginning of the run the handshakes of connections in progress are spread; default: a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefill_spread: Option<Quantity<Duration>>,
+    /// What becomes of its flows of UDP and QUIC datagrams.
+    #[serde(skip_serializing_if = "DatagramModel::is_default")]
+    pub datagrams: DatagramModel,
     /// Whether the time from handshake to first data is replayed (methods M.3).
     pub lead_in: bool,
     /// Whether the time from last data to close is replayed (methods M.3).
@@ -197,9 +200,27 @@ impl Default for Workload {
             waits: Waits::default(),
             prefill: None,
             prefill_spread: None,
+            datagrams: DatagramModel::default(),
             lead_in: true,
             t_close: true,
         }
+    }
+}
+
+/// What becomes of flows of datagrams in a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DatagramModel {
+    /// They are left out.
+    #[default]
+    LeaveOut,
+    /// They are sent as they were seen.
+    AsSeen,
+}
+
+impl DatagramModel {
+    fn is_default(&self) -> bool {
+        *self == DatagramModel::default()
     }
 }
 

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
-use flowloom_core::workload::ConnectionVector;
+use flowloom_core::workload::{ConnectionVector, Protocol, Side};
 use flowloom_report::facts::ClassFacts;
-use flowloom_sim::{Class, Classed, Config, Summary, Way};
+use flowloom_sim::{Class, Classed, Config, DatagramFlow, Summary, Way};
 
-use crate::experiment::{Experiment, FIRST_FLOW, Flows, Placed, Shape, TcpClass, WORKLOAD};
+use crate::experiment::{DatagramModel, Experiment, FIRST_FLOW, Flows, Placed, Shape, TcpClass, WORKLOAD};
 use crate::failure::Failure;
 
 /// The classes of a run, in the order of [`Config::classes`]: the workload, its classes, the sources.
@@ -19,13 +19,22 @@ pub struct Senders<'a> {
     /// Of each class of the workload, the lots that are in it.
     lots: Vec<Range<f64>>,
     sources: Vec<Placed<'a>>,
+    /// The class of the workload's datagrams, if they are sent.
+    datagrams: Option<u16>,
 }
+
+/// What results call the datagrams of the workload.
+const DATAGRAMS: &str = "datagrams";
+
+/// Added to a vector's number, numbers the flow of the datagrams that its initiator or its acceptor sent: neither connections nor sources
+/// have such numbers.
+const DATAGRAMS_OF: [u64; 2] = [1 << 40, 1 << 41];
 
 impl<'a> Senders<'a> {
     /// Those of an experiment whose network has this shape.
     pub fn new(experiment: &'a Experiment, shape: &Shape) -> Result<Senders<'a>, Failure> {
         let way = shape.workload_way().map_err(|error| Failure::usage(format_args!("network.ends: {error}")))?;
-        let tcp = &experiment.tcp;
+        let (tcp, shape_way) = (&experiment.tcp, way.clone());
         let mut classes = vec![Class { way: way.clone(), tcp: tcp.config() }];
         classes.extend(tcp.classes.iter().map(|class| Class { way: way.clone(), tcp: tcp.with(&class.tcp).config() }));
         let (mut sources, mut first) = (Vec::new(), FIRST_FLOW);
@@ -35,7 +44,18 @@ impl<'a> Senders<'a> {
             classes.push(Class { way, tcp: source.tcp(tcp).config() });
             first += source.flows();
         }
-        Ok(Senders { experiment, classes, lots: tcp.lots(), sources })
+        let sends_datagrams = experiment.workload.datagrams == DatagramModel::AsSeen;
+        let names =
+            experiment.sources.iter().map(|source| &source.name).chain(tcp.classes.iter().map(|class| &class.name));
+        if sends_datagrams && names.into_iter().any(|name| name == DATAGRAMS) {
+            return Err(Failure::usage(format_args!(
+                "a class or source is called {DATAGRAMS:?}, as the workload's are"
+            ))
+            .hint("give it another name, or leave workload.datagrams out"));
+        }
+        let datagrams = sends_datagrams.then_some(classes.len() as u16);
+        classes.extend(sends_datagrams.then(|| Class { way: shape_way, tcp: tcp.config() }));
+        Ok(Senders { experiment, classes, lots: tcp.lots(), sources, datagrams })
     }
 
     /// As the simulator takes them.
@@ -77,6 +97,31 @@ impl<'a> Senders<'a> {
         flows
     }
 
+    /// What the flows of datagrams of the workload send in a run, if they do, from `vectors` by their start.
+    ///
+    /// # Errors
+    /// The workload's.
+    pub fn datagrams<E>(
+        &self,
+        vectors: impl Iterator<Item = Result<ConnectionVector, E>>,
+        config: &Config,
+    ) -> Result<Vec<DatagramFlow>, E> {
+        let Some(class) = self.datagrams else { return Ok(Vec::new()) };
+        let prefill = self.experiment.workload.prefill();
+        let mut flows = Vec::new();
+        for vector in vectors {
+            let vector = vector?;
+            if vector.protocol != Protocol::Tcp {
+                let flow = |side: Side| {
+                    let identity = (DATAGRAMS_OF[side as usize] + vector.id, class);
+                    DatagramFlow::of_vector(&vector, side, identity, prefill, config)
+                };
+                flows.extend(Side::BOTH.into_iter().filter_map(flow));
+            }
+        }
+        Ok(flows)
+    }
+
     /// What a report says of them; nothing if there is only the workload.
     pub fn facts(&self, summary: &Summary) -> Vec<ClassFacts> {
         if self.classes.len() == 1 {
@@ -91,7 +136,8 @@ impl<'a> Senders<'a> {
         let sources = self.sources.iter().map(|Placed { source, .. }| {
             (source.name.as_str(), source.to_string(), source.is_tcp().then(|| source.tcp(tcp).congestion.word()))
         });
-        let named = [workload].into_iter().chain(classes).chain(sources);
+        let datagrams = self.datagrams.map(|_| (DATAGRAMS, "UDP and QUIC of the workload, as seen".to_owned(), None));
+        let named = [workload].into_iter().chain(classes).chain(sources).chain(datagrams);
         let facts = named.zip(&summary.classes).map(|((name, kind, congestion), counts)| ClassFacts {
             name: name.to_owned(),
             kind,

@@ -114,6 +114,10 @@ impl Planner {
                 let on = mean(&on).max(gap.as_nanos() as f64);
                 on / (on + mean(&off))
             }
+            Pacing::Runs(runs) => {
+                self.packets += runs.iter().map(|run| run.packets() as f64).sum::<f64>();
+                return;
+            }
         };
         self.packets += busy * stop.since(start).as_secs_f64() / gap.as_secs_f64().max(1e-9);
     }

@@ -252,3 +252,36 @@ fn a_program_has_the_links_rate() {
     assert!(back.carried.bytes > BYTES as u64);
     assert_eq!(back.lost.total() + report.network.directions[0].lost.total(), 0);
 }
+
+#[test]
+fn bulk_tcp_meets_queue_limit_and_losses_and_every_packet_is_accounted_for() {
+    const BYTES: usize = 600_000;
+    let mut config = Config::new("10mbit".parse().unwrap(), Duration::from_secs(60));
+    config.bottleneck.queue = Discipline::DropTail(Limit::Packets(8));
+    config.bottleneck.delay = Duration::from_millis(10);
+    // Of the server's packets: some of the first hundred.
+    config.path[1].loss = LossModel::List(PacketList::new([(20, 21), (60, 60)]).unwrap());
+    let mut took = Duration::ZERO;
+    let played = across(Kind::Auto, &config, &[], |[left, right], clock| {
+        let host = addresses::host(LinkSide::Right);
+        let listener = right.within(|| TcpListener::bind((host, 80))).unwrap();
+        let server = thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            connection.write_all(&vec![7; BYTES]).unwrap();
+        });
+        let began = clock.now();
+        let mut connection = left.within(|| TcpStream::connect((host, 80))).unwrap();
+        assert_eq!(connection.read_to_end(&mut Vec::new()).unwrap(), BYTES, "what was lost is sent again");
+        took = clock.now().since(began);
+        server.join().unwrap();
+    });
+    let Some((_, report)) = played else { return };
+    let [_, back] = &report.network.directions;
+    assert_eq!(back.lost.total(), 3);
+    // Slow start overruns a queue of 8 packets.
+    assert!(back.dropped.total() > 0);
+    assert_eq!(back.link.max().packets, 8);
+    assert!(took >= Duration::from_millis(480 + 40), "600 kB at 10 Mbit/s after a handshake took {took}");
+    let accounted = back.delivered + back.dropped.total() + back.lost.total() + back.in_flight;
+    assert_eq!(accounted, back.sent);
+}

@@ -1,7 +1,8 @@
 //! Flows of datagrams beside the workload: one end sends whatever becomes of them, the other takes note of what arrives.
 
+use flowloom_core::model::{Distribution, Prefill};
 use flowloom_core::path::{FlowValues, PathDelays};
-use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams};
+use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pacing, Run};
 use flowloom_core::record::{Outcome, Recorder, SourceRecord};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
@@ -28,6 +29,41 @@ pub struct DatagramFlow {
 }
 
 impl DatagramFlow {
+    /// What `side` of a vector of datagrams sent, as it was seen: each datagram is sent before it passed the monitor, by the time that it
+    /// takes to get there. Whether an end waited for the other nobody could tell, so that none does. `None` if nothing of it is in the
+    /// run, which begins as `prefill` says.
+    pub fn of_vector(
+        vector: &ConnectionVector,
+        side: Side,
+        (id, class): (u64, u16),
+        prefill: Prefill,
+        config: &Config,
+    ) -> Option<DatagramFlow> {
+        let from = if side == Side::Initiator { vector.initiator_side } else { vector.initiator_side.other() };
+        let payload = Distribution::constant(1.0).ok()?;
+        let (pacing, gap) = (Pacing::Runs(Box::default()), Duration::from_nanos(1));
+        let datagrams = Datagrams { pacing, gap, payload, start: Time::ZERO, stop: Time::MAX };
+        let mut flow = DatagramFlow { id, class, from, rtt: config.unknown_rtt, datagrams };
+        let way = flow.vector();
+        let values = config.rules.values(config.seed, &way);
+        let delays = PathDelays::new(&way, config.placement, config.propagation(class), flow.rtt).with(&values);
+        let lead = delays.to_monitor(Side::Initiator, from);
+        let adus = vector.adus.iter().filter(|adu| adu.side == side);
+        let seen = adus.filter_map(|adu| {
+            let seen = adu.seen?;
+            let sent = prefill.within(vector.start + seen.first)?.before(lead);
+            Some((sent, seen.length(), adu.packets.unwrap_or(1), adu.bytes))
+        });
+        let mut seen = seen.peekable();
+        let start = seen.peek()?.0;
+        let runs: Box<[Run]> = seen
+            .filter_map(|(sent, length, packets, bytes)| Run::new(sent.since(start), length, packets, bytes))
+            .collect();
+        let is_in_window = start < Time::ZERO + config.window && !runs.is_empty();
+        flow.datagrams = Datagrams { pacing: Pacing::Runs(runs), start, ..flow.datagrams };
+        is_in_window.then_some(flow)
+    }
+
     /// As rules, paths and records take it.
     pub fn vector(&self) -> ConnectionVector {
         ConnectionVector {

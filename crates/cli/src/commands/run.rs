@@ -20,7 +20,7 @@ use flowloom_report::facts::set_aside_text;
 use flowloom_report::text::{counted, thousands};
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
 use flowloom_sim::events::Implementation;
-use flowloom_sim::{Classed, Config, Progress as SimProgress, RunError, Summary};
+use flowloom_sim::{Classed, Config, DatagramFlow, Progress as SimProgress, RunError, Summary};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::run_folder::{RunFolder, RunIndex, RunOptions, RunWriter, TrafficPoint};
 use flowloom_store::staged::StagedFolder;
@@ -29,7 +29,7 @@ use flowloom_store::workload::{WorkloadError, WorkloadFacts, WorkloadReader, Wor
 use crate::args;
 use crate::clock::{self, Stopwatch};
 use crate::commands::extract;
-use crate::experiment::{self, Experiment, Pair, Quantity, Shape};
+use crate::experiment::{self, DatagramModel, Experiment, Pair, Quantity, Shape};
 use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
@@ -85,9 +85,9 @@ pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Resu
     let seeds = &plan.experiment.run.seeds;
     refuse_existing(&plan.target, args.force, seeds.len() > 1)?;
     let source = source(&plan, args, manner)?;
-    if source.path.is_some() && source.facts.connections == source.facts.datagram_flows {
+    if source.path.is_some() && source.facts.connections == left_out(&plan, &source.facts) {
         let failure = Failure::new("there is no connection to replay");
-        let failure = match set_aside_text(&set_aside(&source.facts)) {
+        let failure = match set_aside_text(&set_aside(&plan, &source.facts)) {
             reasons if reasons.is_empty() => failure,
             reasons => failure.note(format_args!("set aside: {reasons}")),
         };
@@ -137,12 +137,19 @@ pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Resu
     Ok(exit)
 }
 
+/// What the flows of datagrams of the workload send, if they do.
+fn replayed_datagrams(source: &Source, senders: &Senders<'_>, config: &Config) -> Result<Vec<DatagramFlow>, Failure> {
+    let reader = source.path.as_ref().map(|path| WorkloadReader::open(path)).transpose().map_err(Failure::new)?;
+    senders.datagrams(reader.into_iter().flatten(), config).map_err(Failure::new)
+}
+
 /// What the connections and flows of a live run need of the host, before anything is sent: those of the sources under the first seed.
 fn need(plan: &Plan, source: &Source, senders: &Senders<'_>, config: &Config) -> Result<Need, Failure> {
     let prefill = plan.experiment.workload.prefill();
     let mut planner = Planner::default();
     let flows = senders.flows(plan.experiment.run.seeds[0], config.window);
     flows.datagrams.iter().for_each(|flow| planner.add_datagrams(flow, config));
+    replayed_datagrams(source, senders, config)?.iter().for_each(|flow| planner.add_datagrams(flow, config));
     let reader = source.path.as_ref().map(|path| WorkloadReader::open(path)).transpose().map_err(Failure::new)?;
     let placed = reader.into_iter().flatten().filter_map(|vector| match vector {
         Ok(vector) => prefill.place(vector, config.unknown_rtt).map(|placed| Ok(Classed::from(placed))),
@@ -443,7 +450,9 @@ impl Job<'_> {
     fn simulate(&self, seed: u64, target: &Path, progress: &Progress, beside: bool) -> Result<Run, Failure> {
         let stopwatch = Stopwatch::start();
         let flows = self.senders.flows(seed, self.config.window);
-        let config = Config { seed, datagrams: flows.datagrams, ..self.config.clone() };
+        let config = Config { seed, ..self.config.clone() };
+        let replayed = replayed_datagrams(self.source, self.senders, &config)?;
+        let config = Config { datagrams: [flows.datagrams, replayed].concat(), ..config };
         let prefill = self.plan.experiment.workload.prefill();
         let length = Duration::from_nanos(self.source.facts.capture.duration_ns);
         let options = RunOptions {
@@ -597,7 +606,7 @@ impl Job<'_> {
                 duration_ns: capture.duration_ns,
                 connections: capture.connections.total,
                 totals_only,
-                set_aside: set_aside(&source.facts),
+                set_aside: set_aside(plan, &source.facts),
             }),
             events: observed.is_none().then_some(summary.events),
             classes: self.senders.facts(summary),
@@ -625,7 +634,7 @@ impl Job<'_> {
 
     /// Says that flows of datagrams are not replayed, if there are any.
     fn left_out(&self) -> Option<String> {
-        let flows = self.source.facts.datagram_flows;
+        let flows = left_out(self.plan, &self.source.facts);
         (flows > 0).then(|| {
             let remedy = match self.plan.kind {
                 Kind::Capture => " (remedy: --tcp-only keeps them out of the workload)",
@@ -724,10 +733,18 @@ fn assumed(totals_only: u64) -> Option<String> {
     })
 }
 
+/// Flows of datagrams of the workload that are not sent.
+fn left_out(plan: &Plan, facts: &WorkloadFacts) -> u64 {
+    match plan.experiment.workload.datagrams {
+        DatagramModel::LeaveOut => facts.datagram_flows,
+        DatagramModel::AsSeen => 0,
+    }
+}
+
 /// What is not replayed, by reason: what extraction set aside, and flows of datagrams.
-fn set_aside(facts: &WorkloadFacts) -> BTreeMap<String, u64> {
-    let WorkloadFacts { capture, datagram_flows, .. } = facts;
-    let quic = capture.datagrams.quic.flows.saturating_sub(capture.datagrams.quic.no_data).min(*datagram_flows);
+fn set_aside(plan: &Plan, facts: &WorkloadFacts) -> BTreeMap<String, u64> {
+    let (capture, datagram_flows) = (&facts.capture, left_out(plan, facts));
+    let quic = capture.datagrams.quic.flows.saturating_sub(capture.datagrams.quic.no_data).min(datagram_flows);
     let flows = [("flows-udp", datagram_flows - quic), ("flows-quic", quic)];
     let flows = flows.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count));
     capture.set_aside.clone().into_iter().chain(flows).collect()

@@ -1,35 +1,8 @@
 //! UDP and QUIC on the command line: in workloads, and left out of replays with a word about it.
 
-use crate::support::{Bench, Traffic};
+use flowloom_store::run_folder::RunFolder;
 
-/// A record of a capture: an Ethernet frame of a UDP datagram at `micros`, from and to these ports, of the first host or
-/// the second.
-fn record(micros: u32, from_first: bool, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
-    let length = |bytes: usize| (bytes as u16).to_be_bytes();
-    let mut hosts = [[10, 0, 0, 1], [192, 0, 2, 1]];
-    if !from_first {
-        hosts.reverse();
-    }
-    let ip = [&[0x45, 0], &length(28 + payload.len())[..], &[0, 0, 0, 0, 64, 17, 0, 0], &hosts[0], &hosts[1]].concat();
-    let udp = [ports[0].to_be_bytes(), ports[1].to_be_bytes(), length(8 + payload.len()), [0; 2]].concat();
-    let frame = [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0], &ip[..], &udp, payload].concat();
-    let size = (frame.len() as u32).to_le_bytes();
-    [&0u32.to_le_bytes(), &(1_000 * micros).to_le_bytes(), &size, &size, &frame[..]].concat()
-}
-
-/// The connections of `Traffic::many(3)` behind a query with its answer, a QUIC exchange and a datagram without data.
-pub fn mixed() -> Vec<u8> {
-    let tcp = Traffic::many(3).pcap();
-    let initial = [&[0xc3, 0, 0, 0, 1, 8][..], &[7; 8], &[0], &[0; 1_185]].concat();
-    let udp = [
-        record(0, true, [40_000, 53], &[1; 30]),
-        record(1, false, [53, 40_000], &[1; 90]),
-        record(2, true, [40_001, 443], &initial),
-        record(3, false, [443, 40_001], &[0x40; 1_200]),
-        record(4, true, [40_002, 7], &[]),
-    ];
-    [&tcp[..24], &udp.concat(), &tcp[24..]].concat()
-}
+use crate::support::{Bench, Traffic, mixed};
 
 #[test]
 fn flows_are_in_the_workload_and_counted() {
@@ -131,4 +104,34 @@ fn datagrams_alone_are_described_and_not_replayed() {
             .flowloom(&["run", input, "-o", "r"])
             .failed(1, &["no connection to replay", "set aside: 3 flows: 1 no data, 1 QUIC, 1 UDP"]);
     }
+}
+
+#[test]
+fn flows_of_a_workload_are_sent_as_they_were_seen() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &mixed());
+    let experiment = "[workload]\nsource = \"c.pcap\"\ndatagrams = \"as-seen\"\n";
+    bench.file("x.toml", experiment.as_bytes());
+    let said = bench.flowloom(&["run", "x.toml", "-o", "r"]);
+    assert!(said.succeeded().out.contains("datagrams "), "{}", said.out);
+    let run = RunFolder::open(&bench.path("r")).unwrap();
+    assert!(!run.run()["warnings"].to_string().contains("not replayed"), "{}", run.run()["warnings"]);
+    assert_eq!(run.run()["original"]["set_aside"].get("flows-udp"), None);
+    let mut rows: Vec<_> = run.sources().unwrap().map(Result::unwrap).collect();
+    rows.sort_by_key(|row| row.sent_bytes);
+    // A query and its answer; a QUIC exchange: one direction each.
+    let sent: Vec<_> = rows.iter().map(|row| (row.sent_packets, row.sent_bytes)).collect();
+    assert_eq!(sent, [(Some(1), 30), (Some(1), 90), (Some(1), 1_200), (Some(1), 1_200)]);
+    assert!(rows.iter().all(|row| (row.received_packets, row.received_bytes) == (row.sent_packets, row.sent_bytes)));
+    assert_eq!(run.run()["classes"].as_array().unwrap().last().unwrap()["sent_datagrams"], 4);
+    // Alone they are something to run; and what is called as they are is refused.
+    let tcp = Traffic::many(3).pcap();
+    let mixed = mixed();
+    bench.file("c.pcap", &mixed[..mixed.len() - (tcp.len() - 24)]);
+    bench.flowloom(&["run", "x.toml", "-o", "alone"]).succeeded();
+    let source = "[[sources]]\nname = \"datagrams\"\nkind = \"cbr\"\nrate = \"1mbit\"\nrtt = \"10ms\"\n";
+    bench.file("y.toml", format!("{experiment}{source}").as_bytes());
+    bench.flowloom(&["run", "y.toml", "-o", "y"]).failed(2, &["\"datagrams\"", "another name"]);
+    bench.file("z.toml", experiment.replace("as-seen", "as-heard").as_bytes());
+    bench.flowloom(&["run", "z.toml", "-o", "z"]).failed(2, &["as-heard", "leave-out"]);
 }

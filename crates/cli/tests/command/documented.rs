@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::datagrams;
-use crate::support::{Bench, Traffic};
+use crate::support::{Bench, Traffic, mixed};
 
 const DOCUMENT: &str = include_str!("../../../../docs/json.md");
 
@@ -94,7 +93,7 @@ fn every_field_is_documented() {
     check("describe", &bench.json(&["describe", "c.pcap", "--json"]));
     check("describe", &bench.json(&["describe", "c.pcap", "--conversations", "--json"]));
     check("describe", &bench.json(&["describe", "w.parquet", "--json"]));
-    bench.file("mixed.pcap", &datagrams::mixed());
+    bench.file("mixed.pcap", &mixed());
     let mixed = bench.json(&["describe", "mixed.pcap", "--json"]);
     assert_eq!(mixed["workload"]["datagrams"].as_array().unwrap().len(), 2);
     check("describe", &mixed);

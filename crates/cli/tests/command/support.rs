@@ -196,3 +196,32 @@ pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found.sort();
     found
 }
+
+/// A record of a capture: an Ethernet frame of a UDP datagram at `micros`, from and to these ports, of the first host or
+/// the second.
+fn datagram(micros: u32, from_first: bool, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
+    let length = |bytes: usize| (bytes as u16).to_be_bytes();
+    let mut hosts = [[10, 0, 0, 1], [192, 0, 2, 1]];
+    if !from_first {
+        hosts.reverse();
+    }
+    let ip = [&[0x45, 0], &length(28 + payload.len())[..], &[0, 0, 0, 0, 64, 17, 0, 0], &hosts[0], &hosts[1]].concat();
+    let udp = [ports[0].to_be_bytes(), ports[1].to_be_bytes(), length(8 + payload.len()), [0; 2]].concat();
+    let frame = [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0], &ip[..], &udp, payload].concat();
+    let size = (frame.len() as u32).to_le_bytes();
+    [&0u32.to_le_bytes(), &(1_000 * micros).to_le_bytes(), &size, &size, &frame[..]].concat()
+}
+
+/// The connections of `Traffic::many(3)` behind a query with its answer, a QUIC exchange and a datagram without data.
+pub fn mixed() -> Vec<u8> {
+    let tcp = Traffic::many(3).pcap();
+    let initial = [&[0xc3, 0, 0, 0, 1, 8][..], &[7; 8], &[0], &[0; 1_185]].concat();
+    let udp = [
+        datagram(0, true, [40_000, 53], &[1; 30]),
+        datagram(1, false, [53, 40_000], &[1; 90]),
+        datagram(2, true, [40_001, 443], &initial),
+        datagram(3, false, [443, 40_001], &[0x40; 1_200]),
+        datagram(4, true, [40_002, 7], &[]),
+    ];
+    [&tcp[..24], &udp.concat(), &tcp[24..]].concat()
+}

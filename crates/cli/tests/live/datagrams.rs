@@ -7,7 +7,7 @@ use flowloom_core::workload::Protocol;
 use flowloom_store::run_folder::RunFolder;
 use serde_json::Value;
 
-use crate::support::Bench;
+use crate::support::{Bench, mixed};
 use crate::{alone, can_run};
 
 /// All kinds of sources, beside each other, over a link that is too slow for them.
@@ -131,4 +131,28 @@ fn sources_are_in_the_plan() {
     let said = bench.flowloom(&["run", "x.toml", "--on", "live", "-o", "run"]);
     said.failed(1, &["60000 connections would be open at once"]);
     assert_eq!(bench.names(), ["x.toml"]);
+}
+
+#[test]
+fn flows_of_a_capture_are_sent_as_they_were_seen() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let bench = Bench::new();
+    bench.file("c.pcap", &mixed());
+    let experiment = "[workload]\nsource = \"c.pcap\"\ndatagrams = \"as-seen\"\n[measure]\ndrain = \"2s\"\n";
+    bench.file("x.toml", experiment.as_bytes());
+    let said = bench.flowloom(&["run", "x.toml", "--on", "live", "-o", "live"]);
+    assert!([0, 3].contains(&said.code), "{}\n{}", said.out, said.err);
+    bench.flowloom(&["run", "x.toml", "-o", "sim"]).succeeded();
+    let [live, sim] = ["live", "sim"].map(|name| by_id(&RunFolder::open(&bench.path(name)).unwrap()));
+    assert!(live.len() == 4 && live.keys().eq(sim.keys()), "{live:?}");
+    for (id, row) in &live {
+        let counts = |row: &SourceRecord| {
+            (row.sent_packets, row.sent_bytes, row.received_packets, row.received_bytes, row.from, row.start, row.rtt)
+        };
+        assert_eq!(counts(row), counts(&sim[id]));
+        assert_eq!(row.sent_bytes, row.received_bytes);
+    }
 }

@@ -49,6 +49,11 @@ impl Prefill {
         self.length - self.spread()
     }
 
+    /// When in the run that is which was at `time` in the workload; `None` if it is over before.
+    pub fn within(self, time: Time) -> Option<Time> {
+        (time >= Time::ZERO + self.length).then(|| time.before(self.shift()))
+    }
+
     /// `vector` as the run has it; `None` if it is over before.
     ///
     /// Starts keep their order. Where no monitor saw when data passed it is estimated from the waits, the round-trip time

@@ -22,6 +22,47 @@ pub enum Pacing {
         /// Silent times, in nanoseconds.
         off: Distribution,
     },
+    /// As datagrams were seen: nothing is drawn, and neither [`Datagrams::gap`] nor [`Datagrams::payload`] counts.
+    Runs(Box<[Run]>),
+}
+
+/// Datagrams that were seen in a row, of which their number, their bytes in all, and the first and the last time are known: they are
+/// sent at equal gaps and share the bytes equally.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The first of them, from [`Datagrams::start`] on.
+    first: Duration,
+    /// From the first to the last.
+    length: Duration,
+    packets: u64,
+    bytes: u64,
+}
+
+impl Run {
+    /// So many datagrams, of so many bytes; more of them where they would be larger than [`Datagrams::MOST_BYTES`], and fewer where some
+    /// would be empty. `None` without a byte.
+    pub fn new(first: Duration, length: Duration, packets: u32, bytes: u64) -> Option<Run> {
+        let packets = u64::from(packets).max(bytes.div_ceil(Datagrams::MOST_BYTES.into())).min(bytes);
+        (packets > 0).then_some(Run { first, length, packets, bytes })
+    }
+
+    /// How many there are.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// When number `at` of them is sent.
+    fn due(&self, at: u64) -> Duration {
+        let gaps = (self.packets - 1).max(1);
+        let nanos = u128::from(self.length.as_nanos()) * u128::from(at) / u128::from(gaps);
+        self.first + Duration::from_nanos(nanos as u64)
+    }
+
+    /// The bytes of number `at`.
+    fn share(&self, at: u64) -> u32 {
+        let until = |n: u64| u128::from(self.bytes) * u128::from(n) / u128::from(self.packets);
+        (until(at + 1) - until(at)) as u32
+    }
 }
 
 /// What a program sends.
@@ -63,8 +104,10 @@ pub struct DatagramSource {
     sizes: Stream,
     /// When the next datagram is due; from [`Datagrams::stop`] on none is.
     next: Time,
-    /// Datagrams left of the busy time.
+    /// Datagrams left of the busy time; of runs, those sent of the one under way.
     left: u64,
+    /// The run under way.
+    run: usize,
     now: Time,
     sent: u64,
     bytes: u64,
@@ -75,10 +118,12 @@ impl DatagramSource {
     pub fn new(params: Datagrams, seed: u64, id: u64) -> DatagramSource {
         let [gaps, sizes] = [Purpose::Arrivals, Purpose::Sizes].map(|purpose| Stream::new(seed, purpose, id));
         let next = params.start;
-        let mut source = DatagramSource { params, gaps, sizes, next, left: 0, now: Time::ZERO, sent: 0, bytes: 0 };
+        let mut source =
+            DatagramSource { params, gaps, sizes, next, left: 0, run: 0, now: Time::ZERO, sent: 0, bytes: 0 };
         match source.params.pacing {
             Pacing::Constant => {}
             Pacing::Poisson | Pacing::OnOff { .. } => source.step(),
+            Pacing::Runs(_) => source.next = source.run_due(),
         }
         source
     }
@@ -91,8 +136,10 @@ impl DatagramSource {
     /// The next datagram that is due.
     pub fn poll(&mut self) -> Option<Datagram> {
         let sent = self.next_timeout().filter(|due| *due <= self.now)?;
-        let drawn = self.params.payload.sample(&mut self.sizes).round();
-        let bytes = (drawn as u32).clamp(1, Datagrams::MOST_BYTES);
+        let bytes = match &self.params.pacing {
+            Pacing::Runs(runs) => runs[self.run].share(self.left),
+            _ => (self.params.payload.sample(&mut self.sizes).round() as u32).clamp(1, Datagrams::MOST_BYTES),
+        };
         let datagram = Datagram { number: self.sent, sent, bytes };
         self.sent += 1;
         self.bytes += u64::from(bytes);
@@ -110,10 +157,27 @@ impl DatagramSource {
         (self.sent, self.bytes)
     }
 
+    /// When the next datagram of the runs is due, which are in order.
+    fn run_due(&self) -> Time {
+        match &self.params.pacing {
+            Pacing::Runs(runs) => runs.get(self.run).map_or(Time::MAX, |run| self.params.start + run.due(self.left)),
+            _ => Time::MAX,
+        }
+    }
+
     /// Moves on to the next datagram.
     fn step(&mut self) {
         let gap = self.params.gap;
+        if let Pacing::Runs(runs) = &self.params.pacing {
+            self.left += 1;
+            if runs.get(self.run).is_some_and(|run| self.left == run.packets) {
+                (self.run, self.left) = (self.run + 1, 0);
+            }
+            self.next = self.next.max(self.run_due());
+            return;
+        }
         self.next = match &self.params.pacing {
+            Pacing::Runs(_) => self.next,
             Pacing::Constant => self.next + gap,
             Pacing::Poisson => self.next + Duration::from_secs_f64(self.gaps.exponential(gap.as_secs_f64())),
             Pacing::OnOff { .. } if self.left > 1 => {
@@ -285,6 +349,30 @@ mod tests {
     }
 
     #[test]
+    fn runs_are_sent_as_they_were_seen() {
+        let run = |first, length, packets, bytes| {
+            Run::new(Duration::from_millis(first), Duration::from_millis(length), packets, bytes)
+        };
+        // The fifth is of fragments that were one datagram, the sixth of less bytes than datagrams.
+        let runs = [
+            run(0, 0, 1, 30),
+            run(7, 20, 3, 1_001),
+            run(27, 0, 2, 9),
+            run(30, 3, 9, 0),
+            run(40, 9, 1, 4_000),
+            run(60, 1, 5, 2),
+        ];
+        let pacing = Pacing::Runs(runs.into_iter().flatten().collect());
+        let sent: Vec<_> = all(params(pacing), 1).iter().map(|one| (one.number, one.sent, one.bytes)).collect();
+        let at = |micros| Time::ZERO + Duration::from_micros(micros);
+        let due = [5_000, 12_000, 22_000, 32_000, 32_000, 32_000, 45_000, 49_500, 54_000, 65_000, 66_000].map(at);
+        let bytes = [30, 333, 334, 334, 4, 5, 1_333, 1_333, 1_334, 1, 1];
+        assert_eq!(sent, (0..).zip(due).zip(bytes).map(|((n, due), bytes)| (n, due, bytes)).collect::<Vec<_>>());
+        let nothing = Pacing::Runs(Box::default());
+        assert_eq!(all(params(nothing), 1), []);
+    }
+
+    #[test]
     fn payloads_fit_into_packets() {
         let payload = Distribution::new(Law::Exponential { mean: 700.0 }).unwrap();
         let sent = all(Datagrams { payload, stop: ms(20_000), ..params(Pacing::Constant) }, 2);
@@ -314,9 +402,10 @@ mod tests {
     #[test]
     fn keeps_the_calling_contract() {
         let exponential = |millis: f64| Distribution::new(Law::Exponential { mean: millis * 1e6 }).unwrap();
-        for pacing in
-            [Pacing::Constant, Pacing::Poisson, Pacing::OnOff { on: exponential(30.0), off: exponential(50.0) }]
-        {
+        let run = |first, packets| Run::new(Duration::from_millis(first), Duration::from_millis(40), packets, 1_000);
+        let runs = Pacing::Runs([run(3, 5), run(50, 1), run(90, 7)].into_iter().flatten().collect());
+        let onoff = Pacing::OnOff { on: exponential(30.0), off: exponential(50.0) };
+        for pacing in [Pacing::Constant, Pacing::Poisson, onoff, runs] {
             let once = [(Time::ZERO, ())];
             contract::check(|| DatagramSource::new(params(pacing.clone()), 1, 1), &once, Duration::from_secs(2));
         }

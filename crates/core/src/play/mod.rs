@@ -5,7 +5,7 @@ mod player;
 mod put_away;
 mod script;
 
-pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing};
+pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing, Run};
 pub use player::{AHEAD, Action, EpochTimes, Player};
 pub use put_away::PutAway;
 pub use script::{Script, Step};

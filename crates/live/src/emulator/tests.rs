@@ -16,7 +16,7 @@ use flowloom_core::queue::{CodelParams, Discipline};
 use flowloom_core::record::{DropReason, DropRecord};
 use flowloom_core::units::{Limit, Probability};
 use flowloom_core::wire::{Ecn, Flags};
-use flowloom_core::workload::{ConnectionVector, Endpoint, LinkSide, PerSide, Side};
+use flowloom_core::workload::{ConnectionVector, Endpoint, LinkSide, PerSide, Protocol, Side};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -358,6 +358,64 @@ fn a_thread_that_comes_very_late_reads_between_what_is_due() {
         written.push(there.borrow().got.len());
     }
     assert_eq!(written, [256, 512, 768, 1_000, 1_000]);
+}
+
+/// What becomes of datagrams of a flow that was announced, 20 ms each way across a line of 8 Mbit/s: the rate, the delay, the queue limit
+/// and the loss of the model and nothing else.
+#[test]
+fn datagrams_of_a_flow_meet_rate_delay_loss_and_queue_limit() {
+    let limited = |config: &mut Config| config.bottleneck.queue = Discipline::DropTail(Limit::Packets(3));
+    let lossy = |config: &mut Config| config.path[0].loss = LossModel::List(PacketList::new([(2, 3)]).unwrap());
+    type Case<'a> = (&'a str, &'a dyn Fn(&mut Config), &'a [(u64, usize)], &'a [u64]);
+    let cases: [Case<'_>; 5] = [
+        // Sent when, of how many bytes on the link; come when.
+        ("delay", &|_| {}, &[(10_000, 100), (20_000, 1_514)], &[30_100, 41_514]),
+        ("rate", &|_| {}, &[(10_000, 1_000); 5], &[31_000, 32_000, 33_000, 34_000, 35_000]),
+        ("queue limit", &limited, &[(10_000, 1_000); 6], &[31_000, 32_000, 33_000, 34_000]),
+        ("loss", &lossy, &[(10_000, 500), (20_000, 500), (30_000, 500), (40_000, 500)], &[30_500, 60_500]),
+        (
+            "the same as its class",
+            &|config| config.bottleneck.delay = Duration::from_millis(5),
+            &[(0, 1_000)],
+            &[21_000],
+        ),
+    ];
+    let flow = |protocol| ConnectionVector {
+        id: 9,
+        protocol,
+        stated_rtt: Some(Duration::from_millis(40)),
+        ..ConnectionVector::default()
+    };
+    for ((what, change, sent, came), protocol) in
+        cases.into_iter().flat_map(|case| [(case, Protocol::Udp), (case, Protocol::Quic)])
+    {
+        let mut bench = Bench::new(line());
+        change(&mut bench.config);
+        bench.orders.push((Time::ZERO, Command::Open(4, Box::new(flow(protocol).into()))));
+        let [there, back] = ends(4);
+        for &(at, bytes) in sent {
+            bench.send(LinkSide::Left, micros(at), Make { payload: bytes - 42, ..there.clone() }.udp());
+        }
+        bench.send(LinkSide::Right, micros(100_000), Make { payload: 58, ..back.clone() }.udp());
+        // Neither a segment between its addresses nor a datagram after its end is its.
+        bench.send(LinkSide::Left, micros(110_000), there.tcp());
+        bench.orders.push((micros(150_000), Command::Close(4)));
+        bench.send(LinkSide::Left, micros(300_000), Make { payload: 58, ..there.clone() }.udp());
+        let run = bench.run(NONE);
+        assert_eq!(times(&run.right), came, "{what}");
+        assert_eq!(times(&run.left), [120_100], "{what}, back");
+        let [left, right] = run.report.devices;
+        assert_eq!((left.strangers, right.strangers), (2, 0), "{what}");
+        let from = &run.report.network.directions[0];
+        assert_eq!(from.sent, sent.len() as u64);
+        assert_eq!(from.delivered + from.lost.total() + from.dropped.total(), from.sent, "{what}");
+        assert_eq!(run.drops().len() + came.len(), sent.len());
+        assert!(run.drops().iter().all(|drop| drop.connection == 9));
+        let payload: usize = run.right.iter().map(|packet| packet.1.len() - 28).sum();
+        assert_eq!(from.carried.bytes, (payload + 42 * came.len()) as u64, "sizes are what they were");
+        let [(4, closed)] = &run.closed()[..] else { panic!("{what}") };
+        assert_eq!((closed.id, closed.rtt, &closed.monitor), (9, Duration::from_millis(40), &None));
+    }
 }
 
 /// A connection from the left, 10 ms from the monitor on either side.
