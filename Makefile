@@ -4,13 +4,14 @@
 # make validate  every check against published results; writes docs/validation.md
 # make bench-peers  extraction beside tcptrace, nfpcapd, argus and tshark; the simulator beside ns-3 and ns-2
 # make bench-live-peers  the emulator beside mahimahi, live schedules beside tcpreplay; as root, takes a quarter of an hour
+# make bench-live  live runs beside what they were asked for and beside the simulator; needs root and a quiet machine, some 35 minutes
 # make fuzz   every fuzz target for SECONDS_EACH (20) in libFuzzer; needs a nightly compiler and cargo-fuzz
 
 FLOWLOOM := target/release/flowloom
 CARGO ?= cargo
 SECONDS_EACH ?= 20
 
-.PHONY: all demo test check rust-test browser-test validate bench bench-peers bench-live-peers deny fuzz clean
+.PHONY: all demo test check rust-test browser-test validate bench bench-peers bench-live bench-live-peers deny fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -51,6 +52,12 @@ bench-live-peers:
 	$(CARGO) build --release --locked -p flowloom-cli
 	$(CARGO) build --release --locked -p flowloom-live --example peer_load
 	@benches/live_peers.sh
+
+bench-live:
+	$(CARGO) build --release --locked -p flowloom-cli
+	$(CARGO) build --release --locked -p flowloom-store --example mixed_minutes
+	$(CARGO) build --release --locked -p flowloom-report --example live_fidelity
+	@benches/live.sh
 
 deny:
 	@command -v cargo-deny >/dev/null || { echo "cargo-deny is missing: cargo install --locked cargo-deny"; exit 1; }

@@ -49,6 +49,8 @@ pub struct Tcp {
     pub delayed_ack: Quantity<Optional<Duration>>,
     /// Segments acknowledged at once at the start (Linux: 16).
     pub quick_acks: u8,
+    /// Windows of more than 65,535 bytes grow from there, and what makes them grow is acknowledged at once (Linux).
+    pub window_growth: bool,
     /// Smallest retransmission timeout; with the profiles plain and linux also the smallest margin of it over the smoothed
     /// round-trip time.
     pub rto_min: Quantity<Duration>,
@@ -132,6 +134,8 @@ pub struct TcpKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     quick_acks: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    window_growth: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     rto_min: Option<Quantity<Duration>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rto_initial: Option<Quantity<Duration>>,
@@ -190,6 +194,7 @@ impl From<TcpKeys> for Tcp {
             byte_counting: keys.byte_counting.unwrap_or(profile.byte_counting),
             delayed_ack: keys.delayed_ack.unwrap_or_else(|| Quantity::of(delayed_ack)),
             quick_acks: keys.quick_acks.unwrap_or(profile.quick_acks),
+            window_growth: keys.window_growth.unwrap_or(profile.window_growth),
             rto_min: keys.rto_min.unwrap_or_else(|| Quantity::of(rto_min)),
             rto_initial: keys.rto_initial.unwrap_or_else(|| Quantity::of(rto_initial)),
             pacing: keys.pacing.unwrap_or(profile.pacing),
@@ -291,6 +296,7 @@ impl Tcp {
             byte_counting: keys.byte_counting.unwrap_or(self.byte_counting),
             delayed_ack: keys.delayed_ack.unwrap_or_else(|| self.delayed_ack.clone()),
             quick_acks: keys.quick_acks.unwrap_or(self.quick_acks),
+            window_growth: keys.window_growth.unwrap_or(self.window_growth),
             rto_min: keys.rto_min.unwrap_or_else(|| self.rto_min.clone()),
             rto_initial: keys.rto_initial.unwrap_or_else(|| self.rto_initial.clone()),
             pacing: keys.pacing.unwrap_or(self.pacing),
@@ -340,6 +346,7 @@ impl Tcp {
             byte_counting: self.byte_counting,
             delayed_ack: self.delayed_ack.value.0,
             quick_acks: self.quick_acks,
+            window_growth: self.window_growth,
             rto: tcp::RtoConfig {
                 min,
                 granularity: if margin { min } else { profile.rto.granularity },

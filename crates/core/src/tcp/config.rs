@@ -23,6 +23,9 @@ pub struct Config {
     /// How many segments are acknowledged at once before acknowledgements are delayed, at the start and after a pause
     /// of more than a retransmission timeout, as long as the program does not answer (Linux: 16). Default 0.
     pub quick_acks: u8,
+    /// A receive window of more than 65,535 bytes begins there and grows by two segments with each that arrives, every one of
+    /// which is acknowledged meanwhile, as long as the program does not answer (Linux). Default off: it is there at once.
+    pub window_growth: bool,
     /// Retransmission timeout.
     pub rto: RtoConfig,
     /// After an idle time of more than one retransmission timeout, start again from the initial window
@@ -67,6 +70,7 @@ impl Default for Config {
             byte_counting: true,
             delayed_ack: Some(Duration::from_millis(100)),
             quick_acks: 0,
+            window_growth: false,
             rto: RtoConfig::default(),
             restart_after_idle: true,
             window_scaling: true,
@@ -102,7 +106,8 @@ pub enum Profile {
     /// 30 ms (`rexmit_min`) and 200 ms more than estimated (`rexmit_slop`), 3 s before the first sample.
     Bsd2008,
     /// Linux as it comes: CUBIC with HyStart++, initial window 10, slow start by all that is acknowledged, SACK with D-SACK,
-    /// RACK-TLP, PRR, reductions without cause taken back, F-RTO, timestamps (of 1 ms), 16 quick acknowledgements, then delayed by 40 ms (TCP_DELACK_MIN), timeouts at
+    /// RACK-TLP, PRR, reductions without cause taken back, F-RTO, timestamps (of 1 ms), 16 quick acknowledgements, then delayed by 40 ms (TCP_DELACK_MIN), windows that grow from
+    /// 65,535 bytes, timeouts at
     /// least 200 ms above the round-trip time (TCP_RTO_MIN), 120 s at most (TCP_RTO_MAX). ECN is granted but not asked for,
     /// so it is off where both ends are alike. No pacing without the fq discipline; BBR paces itself.
     Linux,
@@ -147,6 +152,7 @@ impl Config {
                 congestion: Algorithm::Cubic(CubicParameters::default()),
                 slow_start_limit: None,
                 quick_acks: 16,
+                window_growth: true,
                 timestamps: true,
                 sack: Sack::WithDuplicates,
                 rack: true,

@@ -248,6 +248,10 @@ impl Endpoint {
             let end = segment.sequence + u64::from(segment.payload_bytes);
             let pause = self.sender.retransmission_timeout();
             self.receiver.receive(now, segment.sequence, end, flags.fin(), pause, config);
+            if self.receiver.fin_received() && self.sender.fin_sent() {
+                // Nothing will carry the acknowledgement.
+                self.receiver.ack_what_is_owed();
+            }
         }
     }
 

@@ -8,6 +8,11 @@ use crate::time::{Duration, Time};
 /// For how long a timestamp is good with a clock of 1 ms (RFC 7323 section 5.5: 24 days).
 const TIMESTAMP_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
 
+/// The window that Linux offers first, if it may become more (`tcp_select_initial_window`).
+const FIRST_WINDOW: u32 = u16::MAX as u32;
+/// Segments of this size and more let it grow (`tcp_event_data_recv`).
+const GROWS_WINDOW: u64 = 128;
+
 /// Data and FIN that arrived ahead of a hole, and what was received twice. Rare, so it lives apart from the hot state.
 #[derive(Clone, Debug, Default)]
 struct OutOfOrder {
@@ -96,12 +101,14 @@ pub(super) struct Receiver {
     pub(super) recent_timestamp: u32,
     /// Bytes of the stream, SYN and FIN counted, not acknowledged yet; never more than a window.
     owed: u32,
-    /// What this end would advertise if any value could be expressed.
+    /// What this end would advertise if any value could be expressed, once the window has grown.
     max_window: u32,
     /// Full-sized segments of this connection.
     mss: u16,
     /// The shift of the window field once scaling is agreed.
     shift: u8,
+    /// How many more segments let the window grow.
+    growing: u16,
     /// How many more segments are acknowledged at once.
     quick_acks: u8,
     /// The program answers what arrives, which carries the acknowledgement ("pingpong" in Linux).
@@ -133,6 +140,7 @@ impl Receiver {
             max_window: limits.max_window,
             mss: limits.mss,
             shift: 0,
+            growing: 0,
             quick_acks: 0,
             interactive: false,
             ack_now: false,
@@ -153,6 +161,10 @@ impl Receiver {
         self.mss = mss;
         self.shift = if scaled { self.offered_shift() } else { 0 };
         self.sack = sack;
+        if config.window_growth && scaled {
+            let missing = self.max_window.saturating_sub(FIRST_WINDOW);
+            self.growing = missing.div_ceil(self.growth()).try_into().unwrap_or(u16::MAX);
+        }
         self.acknowledge_quickly(config);
     }
 
@@ -160,6 +172,11 @@ impl Receiver {
     fn acknowledge_quickly(&mut self, config: &Config) {
         let half_window = self.window(self.shift) / (2 * u32::from(self.mss));
         self.quick_acks = config.quick_acks.min(half_window.clamp(2, 255) as u8);
+    }
+
+    /// By how much a segment lets the window grow (Linux, `tcp_grow_window`).
+    fn growth(&self) -> u32 {
+        2 * u32::from(self.mss.max(1))
     }
 
     /// The peer's SYN arrived.
@@ -175,7 +192,11 @@ impl Receiver {
 
     /// The window in bytes as the header can express it, rounded down, with `shift` in effect.
     pub(super) fn window(&self, shift: u8) -> u32 {
-        (self.max_window >> shift).min(u32::from(u16::MAX)) << shift
+        let open = match self.growing {
+            0 => self.max_window,
+            left => self.max_window.saturating_sub(self.growth().saturating_mul(left.into())).max(FIRST_WINDOW),
+        };
+        (open >> shift).min(u32::from(u16::MAX)) << shift
     }
 
     pub(super) fn next(&self) -> u64 {
@@ -220,6 +241,11 @@ impl Receiver {
 
     pub(super) fn ack_at_once(&mut self) {
         self.ack_now = true;
+    }
+
+    /// Nothing that this end will send carries an acknowledgement.
+    pub(super) fn ack_what_is_owed(&mut self) {
+        self.ack_now |= self.owed > 0;
     }
 
     pub(super) fn ack_is_due(&self) -> bool {
@@ -392,7 +418,16 @@ impl Receiver {
         if fin && !self.fin_received {
             self.fin_received = true;
             self.next += 1;
-            self.ack_now = true;
+            match config.quick_acks {
+                0 => self.ack_now = true,
+                // Linux (`tcp_fin`): the program is about to close, too, and that carries the acknowledgement.
+                _ => self.interactive = true,
+            }
+        }
+        if self.growing > 0 && end - start >= GROWS_WINDOW {
+            self.growing -= 1;
+            // So that the sender knows.
+            self.quick_acks |= 1;
         }
         // RFC 5681 section 4.2: at least every second full-sized segment; and never so late that a sender whose
         // whole window is less than two segments waits for the timer.

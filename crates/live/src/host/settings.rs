@@ -375,6 +375,8 @@ fn notes(tcp: &Config) -> Vec<Note> {
     note(other_delay, "delayed-ack", delays(tcp), "it delays by 40 to 200 ms, as acknowledgements and data come");
     let quick = tcp.delayed_ack.is_some() && tcp.quick_acks != linux.quick_acks;
     note(quick, "quick-acks", tcp.quick_acks.to_string(), "it acknowledges up to 16 segments at once at the start");
+    let growth = tcp.window_growth != linux.window_growth;
+    note(growth, "window-growth", tcp.window_growth.to_string(), "its windows grow from 65,535 bytes");
     let counting = tcp.byte_counting != linux.byte_counting;
     note(counting, "byte-counting", tcp.byte_counting.to_string(), "it counts what is acknowledged");
     let limit = tcp.slow_start_limit.map_or("none".to_owned(), |segments| format!("{segments} segments"));

@@ -2,6 +2,7 @@
 
 use super::transcript::Transcript;
 use crate::tcp::{Config, Limits};
+use crate::time::Duration;
 
 fn open() -> Transcript {
     Transcript::established(Config::default(), Limits::default())
@@ -161,4 +162,79 @@ fn a_window_below_two_segments_is_not_held_up_by_the_timer() {
              0.400 > .  1:1 ack 2049",
         )
         .rests();
+}
+
+/// As Linux acknowledges, with fewer quick acknowledgements.
+fn linux(quick_acks: u8) -> Config {
+    Config { quick_acks, window_growth: true, delayed_ack: Some(Duration::from_millis(40)), ..Config::default() }
+}
+
+#[test]
+fn a_window_grows_with_what_arrives_which_is_acknowledged_meanwhile() {
+    let limits = Limits { mss: 1460, max_window: 70_000 };
+    // From 65,535 bytes, in units of two, in steps of 2,920 to the end; the first is one of the two quick ones.
+    let grown = Transcript::established(linux(2), limits).play(
+        "0.200 < P. 1:101 ack 1
+         0.200 > .  1:1 ack 101 win 65534
+         0.300 < .  101:1561 ack 1
+         0.300 > .  1:1 ack 1561 win 67080
+         0.400 < .  1561:3021 ack 1
+         0.400 > .  1:1 ack 3021 win 70000
+         0.500 < .  3021:4481 ack 1
+         0.540 > .  1:1 ack 4481 win 70000",
+    );
+    // The pause was shorter than a timeout: no quick ones again.
+    grown.play(
+        "0.600 < P. 4481:4581 ack 1
+         0.640 > .  1:1 ack 4581 win 70000",
+    );
+    let all_at_once = Config { window_growth: false, ..linux(2) };
+    Transcript::established(all_at_once, limits).play(
+        "0.200 < P. 1:101 ack 1
+         0.200 > .  1:1 ack 101 win 70000",
+    );
+    let small = Limits { max_window: 8_192, ..limits };
+    Transcript::established(linux(0), small).play(
+        "0.200 < .  1:1461 ack 1
+         0.240 > .  1:1 ack 1461 win 8192",
+    );
+}
+
+#[test]
+fn a_window_does_not_make_a_program_that_answers_acknowledge_sooner() {
+    let limits = Limits { mss: 1460, max_window: 1 << 20 };
+    Transcript::established(linux(1), limits).play(
+        "0.200 < P. 1:201 ack 1
+         0.200 > .  1:1 ack 201
+         0.210 ! write 10
+         0.210 > P. 1:11 ack 201
+         0.220 < P. 201:401 ack 11
+         0.230 ! write 10
+         0.230 > P. 11:21 ack 401",
+    );
+}
+
+#[test]
+fn linux_leaves_the_acknowledgement_of_a_fin_to_the_program() {
+    let open = || Transcript::established(linux(16), Limits::default());
+    open().play(
+        "0.200 < F. 1:2 ack 1
+         0.201 ! close
+         0.201 > F. 1:2 ack 2",
+    );
+    open().play(
+        "0.200 < F. 1:102 ack 1
+         0.240 > .  1:1 ack 102",
+    );
+    // Where nothing is left to be sent it goes at once.
+    open().play(
+        "0.200 ! close
+         0.200 > F. 1:2 ack 1
+         0.300 < F. 1:2 ack 2
+         0.300 > .  2:2 ack 2",
+    );
+    Transcript::established(Config::default(), Limits::default()).play(
+        "0.200 < F. 1:2 ack 1
+         0.200 > .  1:1 ack 2",
+    );
 }
