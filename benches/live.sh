@@ -42,7 +42,9 @@ fidelity() {
     replay "$work/x.toml" -o "$work/sim"
     replay "$work/x.toml" --on live --pcap -o "$work/live"
     "$flowloom" -q extract "$work/live/link.pcap" -o "$work/again.parquet" --hosts captured --force
-    "$examples/live_fidelity" "$work/live" "$work/sim" "$work/again.parquet" || status=1
+    workload=$source
+    [ "$source" = "$work/mixed.parquet" ] || workload=$work/live/workload.parquet
+    "$examples/live_fidelity" "$work/live" "$work/sim" "$workload" "$work/again.parquet" || status=1
     python3 benches/live.py verdict "$work/live"
   done
 }
