@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::host::{Host, held_namespaces, processes_in, workers_in};
 use crate::support::{Bench, Traffic};
-use crate::{alone, can_run, demo, experiment, pause};
+use crate::{alone, can_run, demo, experiment, pause, signal};
 
 /// A live run that goes on, and the host as it was before.
 struct Going {
@@ -106,10 +106,6 @@ fn live_run() -> Command {
     let mut command = Command::cargo_bin("flowloom").unwrap();
     command.args(["run", "x.toml", "--on", "live", "-o", "run", "--quiet"]);
     command
-}
-
-fn signal(name: &str, process: u32) {
-    assert!(Command::new("kill").args([format!("-{name}"), process.to_string()]).status().unwrap().success());
 }
 
 #[test]

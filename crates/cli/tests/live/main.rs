@@ -29,6 +29,12 @@ pub fn can_run() -> bool {
     can
 }
 
+/// Sends a signal to a process, by its name.
+pub fn signal(name: &str, process: u32) {
+    let words = [format!("-{name}"), process.to_string()];
+    assert!(std::process::Command::new("kill").args(words).status().unwrap().success());
+}
+
 /// Lets other processes go on.
 #[expect(clippy::disallowed_methods, reason = "other processes are waited for")]
 pub fn pause(milliseconds: u64) {

@@ -5,7 +5,7 @@ use flowloom_store::run_folder::RunFolder;
 
 use crate::host::{Host, processes_in, workers_in};
 use crate::support::Bench;
-use crate::{alone, can_run, demo, experiment, pause};
+use crate::{alone, can_run, demo, experiment, pause, signal};
 
 const SERVER: &str = "import socket\ns = socket.create_server(('0.0.0.0', 7000))\nc, _ = s.accept()\nn = 0\n\
                       while True:\n    d = c.recv(65536)\n    if not d: break\n    n += len(d)\nc.sendall(str(n).encode())\n";
@@ -122,29 +122,55 @@ fn what_a_program_leaves_in_the_background_ends_with_the_run() {
     assert_eq!(Host::now(), before);
 }
 
-#[test]
-fn what_a_program_leaves_in_the_background_ends_with_a_run_that_is_killed() {
-    if !can_run() {
-        return;
-    }
-    let _alone = alone();
+/// Runs a program that leaves another in the background, kills the run with SIGKILL, and looks that nothing of them stays. What keeps
+/// the program may have been stopped before that, so that it hears of nothing.
+fn kill_run(is_stopped: bool) {
     let (bench, before) = (Bench::new(), Host::now());
     bench.file("x.toml", b"title = \"empty\"\n");
     let program = format!("{LEAVES} sleep 1000");
     let mut command = std::process::Command::cargo_bin("flowloom").unwrap();
     command.current_dir(bench.folder.path()).args(["shell", "x.toml", "-o", "run", "--", "sh", "-c", &program]);
     let mut run = command.spawn().unwrap();
-    let seen = |wanted: &dyn Fn() -> bool| {
+    let processes = || processes_in(bench.folder.path());
+    let comes = |wanted: &dyn Fn() -> bool| {
         (0..400).any(|_| {
-            wanted() || {
-                pause(50);
-                false
-            }
+            pause(50);
+            wanted()
         })
     };
-    assert!(seen(&|| bench.path("left").exists()));
+    let is_left = comes(&|| bench.path("left").exists());
+    let mut keeper = processes().into_iter().filter(|(_, words)| words.get(1).is_some_and(|word| word == "live-guest"));
+    let keeper = keeper.next().map(|keeper| keeper.0);
+    if let Some(keeper) = keeper.filter(|_| is_stopped) {
+        signal("STOP", keeper);
+    }
     run.kill().unwrap();
     run.wait().unwrap();
-    assert!(seen(&|| processes_in(bench.folder.path()).is_empty()), "{:?}", processes_in(bench.folder.path()));
+    assert!(is_left && keeper.is_some());
+    if is_stopped {
+        assert!(comes(&|| processes().len() >= 3), "the keeper and two programs: {:?}", processes());
+        let said = bench.flowloom(&["doctor", "--clean"]);
+        let ended = format!("ended process {}, whose run is gone", keeper.unwrap());
+        assert!(said.succeeded().out.contains(&ended), "{}", said.out);
+    }
+    assert!(comes(&|| processes().is_empty()), "{:?}", processes());
     assert_eq!(Host::now(), before);
+}
+
+#[test]
+fn what_a_program_leaves_in_the_background_ends_with_a_run_that_is_killed() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    kill_run(false);
+}
+
+#[test]
+fn what_a_run_could_not_end_is_cleaned_up() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    kill_run(true);
 }

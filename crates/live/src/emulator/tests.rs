@@ -694,6 +694,30 @@ fn the_thread_hands_packets_on_when_they_are_due_and_sleeps_when_none_is() {
 }
 
 #[test]
+fn a_device_that_is_gone_ends_the_thread_with_all_that_it_has() {
+    use std::os::unix::net::UnixDatagram;
+    let ((left, one), (right, other)) = (UnixDatagram::pair().unwrap(), UnixDatagram::pair().unwrap());
+    [&one, &other].iter().for_each(|device| device.set_nonblocking(true).unwrap());
+    let ((commands, orders), (out, outputs)) = (commands().unwrap(), channel());
+    let config = Config { window: Duration::from_secs(60), ..line() };
+    let emulator =
+        Emulator::new(config, Settings::default(), [one, other], Clock::starting_in(NONE), orders, out, true);
+    commands.send(Command::Open(5, Box::new(connection([8_192; 2], 536).into()))).unwrap();
+    drop(right);
+    for _ in 0..3 {
+        left.send(&probe(100).udp()).unwrap();
+    }
+    let report = emulator.run().0.unwrap();
+    let why = report.failed.as_ref().unwrap();
+    assert!(why.contains("the device of the right side fails") && why.contains("os error"), "{why}");
+    assert_eq!(report.unaccounted(), 0, "{report:?}");
+    assert_eq!(report.devices[0].read_packets, 3);
+    let outputs: Vec<_> = outputs.iter().collect();
+    assert!(outputs.iter().any(|output| matches!(output, Output::Closed(5, _))));
+    assert!(outputs.iter().any(|output| matches!(output, Output::Records(records) if !records.is_empty())));
+}
+
+#[test]
 fn a_run_that_is_gone_stops_the_thread() {
     let (one, _kernel) = std::os::unix::net::UnixDatagram::pair().unwrap();
     let (other, _kernel) = std::os::unix::net::UnixDatagram::pair().unwrap();
