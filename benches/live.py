@@ -1,6 +1,7 @@
 """What benches/live.sh prints of run folders.
 
 live.py verdict RUN             the verdict of a live run, and how late it was
+live.py tight RUN               105 % of what a simulation with room on the link carried in its busier direction, as a rate
 live.py beside TITLE PREFIX     live runs beside simulations of the same, PREFIX1-sim, PREFIX1-live and PREFIX1.json and so on;
                                 exits with 1 if an aim is missed
 """
@@ -39,6 +40,12 @@ def verdict(folder):
     print(f"{'verdict; late by, median / 99 %':<46} {live['verdict']}; {told}; host busy {live['live']['busy_share']:.0%}")
 
 
+def tight(folder):
+    throughput = run(folder)["summary"]["throughput"]
+    busier = max(throughput[f"{way}_bits_per_second"]["mean"] for way in ("left_to_right", "right_to_left"))
+    print(f"{1.05 * busier / 1e3:.0f}kbit")
+
+
 def beside(title, prefix):
     names = sorted(name[: -len(".json")] for name in glob.glob(f"{glob.escape(prefix)}*.json"))
     pairs = [(run(f"{name}-sim"), run(f"{name}-live")) for name in names]
@@ -71,6 +78,8 @@ def main():
     match sys.argv[1:]:
         case ["verdict", folder]:
             verdict(folder)
+        case ["tight", folder]:
+            tight(folder)
         case ["beside", title, prefix]:
             sys.exit(0 if beside(title, prefix) else 1)
         case _:

@@ -31,7 +31,7 @@ seeds = [1]
 EXPERIMENT
 }
 
-# A run that is not VALID is one all the same: its verdict is printed.
+# A run that is not VALID (exit 3) is one all the same: its verdict is printed.
 replay() { "$flowloom" -q run "$@" --force >/dev/null 2>&1 || [ $? = 3 ]; }
 
 fidelity() {
@@ -52,16 +52,18 @@ fidelity() {
 beside() {
   echo "== beside the simulator: workloads of $seconds s, seeds $seeds"
   for congestion in cubic newreno; do
-    for rate in 1gbit 105%; do
+    for link in room tight; do
       for seed in $seeds; do
-        folder="$work/$congestion-${rate%\%}-$seed"
+        folder="$work/$congestion-$link-$seed"
+        rate=1gbit
+        [ $link = room ] || rate=$(python3 benches/live.py tight "$work/$congestion-room-$seed-sim")
         "$examples/mixed_minutes" "$work/$seed.parquet" "$seconds" 20 "$seed"
         experiment "$work/x.toml" "$work/$seed.parquet" "$rate" "$congestion"
         replay "$work/x.toml" -o "$folder-sim"
         replay "$work/x.toml" --on live -o "$folder-live"
         "$flowloom" compare "$folder-sim" "$folder-live" --json >"$folder.json"
       done
-      python3 benches/live.py beside "$congestion, $rate" "$work/$congestion-${rate%\%}-" || status=1
+      python3 benches/live.py beside "$congestion, $link" "$work/$congestion-$link-" || status=1
     done
   done
 }
