@@ -63,6 +63,7 @@ pub fn facts(observed: &Observed, options: &Options) -> LiveFacts {
         workers: observed.workers,
         tick_ns: options.tick.as_nanos(),
         bias_ns: observed.bias.as_nanos(),
+        turns: observed.turns.to_string(),
         releases: late(&observed.releases),
         starts: late(&observed.starts),
         waits: late(&observed.waits),

@@ -11,7 +11,6 @@ use flowloom_core::play::Datagrams;
 use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
-use rustix::process::setpriority_process;
 
 use flowloom_sim::{
     ClassCounts, Classed, Config, ConfigError, DatagramFlow, Origin, Progress, RunError, Starts, Summary,
@@ -28,6 +27,7 @@ use crate::host::limits::CpuTimes;
 use crate::host::namespace::current_inode;
 use crate::host::settings::{Settings, Unsupported};
 use crate::host::testbed::{Choice, Kind, PathDevice, Testbed, TestbedError};
+use crate::host::turns::Turns;
 use crate::lateness::Lateness;
 use crate::workers::{Heard, Program, Workers};
 
@@ -65,6 +65,8 @@ pub struct Observed {
     pub workers: u16,
     /// What packets take each way beside what their paths give them, as measured before the run, which is taken off their delays.
     pub bias: Duration,
+    /// How the emulator came to run.
+    pub turns: Turns,
     /// How late packets were handed on.
     pub releases: Lateness,
     /// How late SYNs were sent.
@@ -124,9 +126,6 @@ impl<W, R> From<ConfigError> for LiveError<W, R> {
     }
 }
 
-/// The emulator comes before the ends, which wait for it (nice(2) of its thread): it takes little, and what it is late by every packet
-/// is.
-const EMULATOR_NICE: i32 = -10;
 /// Connections are assigned so long before their SYNs.
 const AHEAD: Duration = Duration::from_secs(3);
 /// Workers have so long to listen.
@@ -226,11 +225,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     let settings = emulator::Settings { tick: options.tick, bias, ..emulator::Settings::default() };
     let emulated = if has_guests { with_less_propagation(config, bias) } else { config.clone() };
     let emulator = Emulator::new(emulated, settings, devices, clock, orders, out, wants_packets);
-    let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || {
-        // Without root it takes its turn like everybody.
-        let _ = setpriority_process(None, EMULATOR_NICE);
-        emulator.run()
-    });
+    let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || emulator.run());
     let emulator = emulator.map_err(host("starting a thread"))?;
     live.workers.tell_all(&ToWorker::Start(clock));
     let (program, guests) = &options.guests;
@@ -575,6 +570,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
 
 impl Observed {
     fn take(&mut self, report: &EmulatorReport, workers: &[WorkerReport]) {
+        self.turns = report.turns;
         self.releases = report.lateness.clone();
         let strangers: u64 = report.devices.iter().map(|device| device.strangers + device.malformed).sum();
         self.strangers = strangers + workers.iter().map(|worker| worker.strangers).sum::<u64>();

@@ -63,6 +63,8 @@ pub struct LiveFacts {
     pub tick_ns: u64,
     /// What packets take each way beside what their paths give them, which was measured before the run and taken off their delays.
     pub bias_ns: u64,
+    /// How the emulator came to run beside other threads: `real time`, `favoured` or `ordinary`.
+    pub turns: String,
     /// How late packets were handed on.
     pub releases: Late,
     /// How late SYNs were sent.

@@ -4,6 +4,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
 use flowloom_sim::emulation::Emulated;
 
+use crate::host::turns::Turns;
 use crate::lateness::Lateness;
 
 /// What the emulator came to.
@@ -19,6 +20,8 @@ pub struct EmulatorReport {
     pub wakes: u64,
     /// Times that going around took longer than a tick.
     pub overruns: u64,
+    /// How its thread came to run.
+    pub turns: Turns,
     /// CPU time of its thread.
     pub cpu: Duration,
     /// Buffers of packets that it needed, which is about the most packets that were on their way at once.

@@ -52,6 +52,7 @@ pub use records::{Forward, HungUp, Output, Record};
 use crate::addresses::Serial;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::device::Device;
+use crate::host::turns;
 
 /// How much later than asked the kernel may wake the thread to save wake-ups: as little as it takes, where 50 us is usual.
 const TIMER_SLACK_NANOS: u64 = 1;
@@ -185,6 +186,7 @@ impl<D: Device> Emulator<D> {
     fn run_to_end(&mut self) -> Result<EmulatorReport, PathError> {
         let Emulator { config, settings, devices, clock, orders, recorder } = self;
         let began = thread_cpu_time();
+        let turns = turns::come_first();
         set_timerslack(TIMER_SLACK_NANOS).map_err(|error| PathError::Wait(error.into()))?;
         let mut path =
             Path::new(config, *settings, devices, recorder).map_err(|error| PathError::Network(error.into()))?;
@@ -201,6 +203,7 @@ impl<D: Device> Emulator<D> {
         let finished = path.finish(clock.now(), interrupted);
         recorder.flush()?;
         let mut report = finished?;
+        report.turns = turns;
         report.cpu = thread_cpu_time().saturating_sub(began);
         Ok(report)
     }

@@ -11,6 +11,7 @@
 //! | `limits` | how much of a run the host can hold, and how busy it is |
 //! | `netlink` | devices, routes, neighbours |
 //! | `strays` | worker processes whose run is gone |
+//! | `turns` | who comes first where there are more threads than cores |
 //! | `sys` | system calls that no library wraps |
 
 pub mod counters;
@@ -24,3 +25,4 @@ pub mod strays;
 pub mod sys;
 pub mod testbed;
 pub mod tun;
+pub mod turns;

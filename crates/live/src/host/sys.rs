@@ -1,7 +1,7 @@
 //! System calls that have no safe wrapper in the libraries we use: the only unsafe code of the workspace.
 #![allow(
     unsafe_code,
-    reason = "ioctl, getsockopt, setsockopt and recv with arguments that no library wraps; each block says why it is sound"
+    reason = "ioctl, getsockopt, setsockopt, recv and sched_setattr with arguments that no library wraps; each block says why it is sound"
 )]
 
 use std::ffi::{c_int, c_void};
@@ -18,6 +18,27 @@ use crate::control::KernelFacts;
 /// What system calls return as -1, as an error.
 fn checked(returned: c_int) -> io::Result<c_int> {
     if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
+}
+
+/// sched_setattr(2) for the calling thread, with the nice value that ordinary threads have by themselves, and not for threads that it
+/// starts. The `slice` is how long an ordinary thread's turn is at most, from 0.1 to 100 ms; zero is the kernel's.
+///
+/// # Errors
+/// The kernel's; EPERM where this user may not.
+pub fn set_scheduling(policy: c_int, priority: u32, slice: Duration) -> io::Result<()> {
+    let attributes = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: policy.cast_unsigned(),
+        sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
+        sched_nice: 0,
+        sched_priority: priority,
+        sched_runtime: slice.as_nanos(),
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    // SAFETY: the kernel reads as many bytes of `attributes` as its first field says, which are all of it, and it outlives the call.
+    let returned = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    checked(returned as c_int).map(drop)
 }
 
 /// Sets an option whose value is an integer.

@@ -253,6 +253,8 @@ impl<'a> Engine<'a> {
             self.wait(now, &mut events)?;
             for event in events.drain(..) {
                 self.serve_event(event)?;
+                // What is due does not wait for all that has come.
+                self.serve_rings();
             }
             self.vacant.append(&mut self.vacated);
         }

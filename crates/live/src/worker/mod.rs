@@ -28,6 +28,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
+use flowloom_core::time::Time;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -40,6 +41,7 @@ use self::outbox::Outbox;
 use self::socket::{Listener, probe_congestion};
 use crate::addresses;
 use crate::control::{FromWorker, Orders, ToWorker};
+use crate::host::turns::take_short_turns;
 
 /// How late timers of this thread may ring, in nanoseconds: the kernel's default is 50 us.
 const TIMER_SLACK_NANOS: u64 = 1_000;
@@ -97,6 +99,7 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
         Listener::new(port, inherited).map_err(|error| context(&format!("cannot listen on port {port}"), &error))?;
     let datagrams = DatagramEnds::new(&orders).map_err(|error| context("cannot take in datagrams", &error))?;
     prctl::set_timerslack(TIMER_SLACK_NANOS)?;
+    take_short_turns();
     outbox.send(FromWorker::Ready);
     let mut assignments = Vec::new();
     let mut no_more = false;
@@ -121,6 +124,8 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
     if no_more {
         engine.expect_no_more();
     }
+    // The clock stands at its origin until that comes: what is due there is not due before.
+    clock.sleep_until(Time::ZERO);
     let played = engine.play();
     let report = engine.close();
     match played? {

@@ -6,9 +6,9 @@
 use flowloom_core::time::{Duration, Time};
 
 /// From one look to the next of a busy worker, at least.
-pub const TICK: Duration = Duration::from_micros(200);
-/// Events that come in a tick when a worker is busy: to look once for each would wake it more often than the ticks do.
-const BUSY: u64 = 2;
+pub const TICK: Duration = Duration::from_micros(300);
+/// Events that come in a tick when a worker is busy: to be woken by each of more would wake it more often than the ticks do.
+const BUSY: u64 = 1;
 /// How long events are counted to tell.
 const COUNTING: Duration = Duration::from_millis(4);
 /// The longest that a worker sleeps, so that it notices having been stopped.
@@ -82,15 +82,15 @@ mod tests {
     #[test]
     fn a_busy_worker_looks_once_a_tick() {
         let mut pace = Pace::default();
-        // One event every 150 us is no reason to let them wait for each other.
-        (0..100).for_each(|n| look(&mut pace, n * 150, n * 150 + 100, 1));
-        assert_eq!(pace.rest(at(14_960)), None);
+        // One event every 400 us is no reason to let them wait for each other.
+        (0..100).for_each(|n| look(&mut pace, n * 400, n * 400 + 100, 1));
+        assert_eq!(pace.rest(at(39_710)), None);
         // Two of them are.
-        (100..200).for_each(|n| look(&mut pace, n * 150, n * 150 + 100, 2));
-        assert_eq!(pace.rest(at(29_960)), Some(at(30_150)));
-        assert_eq!(pace.rest(at(30_200)), None, "what it did took longer than a tick");
-        look(&mut pace, 30_200, 36_000, 1);
-        assert_eq!(pace.rest(at(36_010)), None, "no longer");
+        (100..200).for_each(|n| look(&mut pace, n * 400, n * 400 + 100, 2));
+        assert_eq!(pace.rest(at(79_710)), Some(at(80_000)));
+        assert_eq!(pace.rest(at(80_010)), None, "what it did took longer than a tick");
+        look(&mut pace, 80_010, 86_000, 1);
+        assert_eq!(pace.rest(at(86_010)), None, "no longer");
     }
 
     #[test]

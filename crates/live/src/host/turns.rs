@@ -1,0 +1,60 @@
+//! Who comes first where more threads want to run than there are cores.
+//!
+//! What the emulator is late by, every packet is; it takes little at a time, and all else waits for it. So it comes before everything, in
+//! the lowest real-time class, as far as this user may. Workers have short turns: what wakes up with a short turn before it goes before what has
+//! a long one (sched(7), since Linux 6.12 for ordinary threads), and nothing is taken from anybody. What takes what they say has time.
+
+use std::fmt;
+
+use flowloom_core::time::Duration;
+use nix::libc;
+use rustix::process::setpriority_process;
+
+use super::sys;
+
+/// The lowest of the real-time priorities.
+const REAL_TIME: u32 = 1;
+/// nice(2) of a thread that comes first, where real time is not for this user.
+const FAVOURED: i32 = -10;
+/// A short turn: as short as the kernel has them.
+const SHORT: Duration = Duration::from_micros(100);
+
+/// How a thread comes to its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Turns {
+    /// Before all ordinary threads.
+    RealTime,
+    /// With a multiple of the weight of others.
+    Favoured,
+    /// Like everybody.
+    #[default]
+    Ordinary,
+}
+
+impl fmt::Display for Turns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Turns::RealTime => "real time",
+            Turns::Favoured => "favoured",
+            Turns::Ordinary => "ordinary",
+        })
+    }
+}
+
+/// Has the calling thread come first, as far as this user may; how far that is. Threads that it starts take their turns as all do.
+pub fn come_first() -> Turns {
+    if sys::set_scheduling(libc::SCHED_FIFO, REAL_TIME, Duration::ZERO).is_ok() {
+        return Turns::RealTime;
+    }
+    take_short_turns();
+    match setpriority_process(None, FAVOURED) {
+        Ok(()) => Turns::Favoured,
+        Err(_) => Turns::Ordinary,
+    }
+}
+
+/// Has the calling thread take short turns, where the kernel knows that.
+pub fn take_short_turns() {
+    // An older kernel ignores it, and one that refuses it has turns of its own.
+    let _ = sys::set_scheduling(libc::SCHED_OTHER, 0, SHORT);
+}
