@@ -5,7 +5,7 @@ mod common;
 use std::ops::ControlFlow;
 
 use common::*;
-use flowloom_core::model::Distribution;
+use flowloom_core::model::{Distribution, Prefill};
 use flowloom_core::path::{Impairments, LinkStatistics, LossModel, Reorder, Reordering};
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::queue::Discipline;
@@ -49,6 +49,50 @@ fn simulate_all(classed: Vec<Classed>, config: &Config) -> (Summary, Log) {
     let mut log = Log::default();
     let summary = run(classed.into_iter().map(Ok::<_, ()>), config, &mut log, |_| ControlFlow::Continue(()));
     (summary.unwrap(), log)
+}
+
+/// What both ends of a flow sent: the last bit of each datagram passes the monitor when it did, and what the link takes for it later.
+#[test]
+fn datagrams_of_a_vector_pass_the_monitor_when_they_did() {
+    let adu = |side, first, last, packets, bytes| {
+        let seen = Some(Span { first: ms(first), last: ms(last) });
+        Adu { side, bytes, wait: None, waiter: side, seen, packets: Some(packets) }
+    };
+    let adus = [
+        adu(Side::Initiator, 0, 0, 1, 58),
+        adu(Side::Acceptor, 30, 50, 3, 2_874),
+        adu(Side::Initiator, 70, 70, 1, 958),
+        // When the window is over.
+        adu(Side::Initiator, 900, 900, 1, 958),
+    ];
+    let vector = ConnectionVector {
+        id: 4,
+        protocol: Protocol::Quic,
+        start: at(500),
+        initiator_side: LinkSide::Right,
+        adus: adus.to_vec(),
+        ..ConnectionVector::default()
+    };
+    let mut config = network("8mbit", 100, Vec::new());
+    (config.window, config.unknown_rtt) = (ms(1_300), ms(60));
+    config.bottleneck.delay = ms(7);
+    let of = |side, prefill| DatagramFlow::of_vector(&vector, side, (side as u64, 0), prefill, &config);
+    let flows = |prefill| Side::BOTH.into_iter().filter_map(|side| of(side, prefill)).collect::<Vec<_>>();
+    let passed = |flows: Vec<DatagramFlow>| {
+        let (_, log) = simulate_all(Vec::new(), &Config { datagrams: flows, ..config.clone() });
+        assert!(log.sources.iter().all(|row| row.rtt == ms(60) && row.sent_bytes == row.received_bytes));
+        log.packets
+            .iter()
+            .map(|packet| (packet.time.since(at(0)).as_nanos() / 1_000, packet.payload_bytes))
+            .collect::<Vec<_>>()
+    };
+    // A byte takes the link a microsecond, and what comes from the right has crossed it.
+    let seen = [(500_100, 58), (531_000, 958), (541_000, 958), (551_000, 958), (571_000, 958)];
+    assert_eq!(passed(flows(Prefill::new(ms(0)))), seen);
+    // A run that begins 540 ms later has what began by then behind it, and the last within its window.
+    let later = Prefill::new(ms(540)).spread_over(ms(0));
+    assert_eq!(passed(flows(later)), [(31_000, 958), (861_000, 958)]);
+    assert_eq!(flows(Prefill::new(ms(5_000))), []);
 }
 
 /// 1,000 bytes every 10 ms over 1 Mbit/s: 1,042 bytes on the link take 8.336 ms, and half of the round trip is 15 ms.
