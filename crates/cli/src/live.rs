@@ -18,11 +18,13 @@ use crate::recording::Unrecorded;
 
 /// As the driver takes them, for connections that need so much.
 pub fn options(live: &Live, need: &Need, guests: Vec<Guest>) -> Result<Options, Failure> {
-    let workers = need.workers(&Limits::of_this_host(), live.workers.map(NonZeroU16::get)).map_err(|error| {
-        Failure::new(error).hint(
-            "replay a shorter part (--duration), or raise the limit (ulimit -Hn); `flowloom doctor` says what fits",
-        )
-    })?;
+    let workers = need.workers(&Limits::of_this_host(), live.addressing(), live.workers.map(NonZeroU16::get)).map_err(
+        |error| {
+            Failure::new(error).hint(
+                "replay a shorter part (--duration), or raise the limit (ulimit -Hn); `flowloom doctor` says what fits",
+            )
+        },
+    )?;
     Ok(Options {
         program: program("live-worker")?,
         devices: match live.devices {
@@ -32,6 +34,7 @@ pub fn options(live: &Live, need: &Need, guests: Vec<Guest>) -> Result<Options, 
         },
         tick: live.tick.value,
         workers,
+        addressing: live.addressing(),
         guests: (program("live-guest")?, guests),
     })
 }
@@ -61,6 +64,7 @@ pub fn facts(observed: &Observed, options: &Options) -> LiveFacts {
         kernel: observed.kernel.clone(),
         devices: observed.devices.to_owned(),
         workers: observed.workers,
+        hosts: options.addressing.count(),
         tick_ns: options.tick.as_nanos(),
         bias_ns: observed.bias.as_nanos(),
         turns: observed.turns.to_string(),

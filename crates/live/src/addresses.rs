@@ -4,10 +4,14 @@
 //! is routed nowhere. Connections are numbered as they are assigned. The initiator's address is the low part of the number and
 //! the acceptor's the high part, so that no two connections of a run share their addresses, whatever their ports are, and
 //! an address is used again only after 65,280 others.
+//!
+//! Where the ends are spread over hosts ([`Addressing::Hosts`]), each host has a block of addresses of its side's upper half, and
+//! the low bits in the block take the place of the low and the high part.
 
 use std::net::Ipv4Addr;
 
-use flowloom_core::workload::{LinkSide, Side};
+use flowloom_core::workload::{LinkSide, PerSide, Side};
+use serde::{Deserialize, Serialize};
 
 /// The number of a connection of a run, in the order of assignment.
 pub type Serial = u32;
@@ -65,6 +69,94 @@ fn place(side: LinkSide, low: u32) -> Ipv4Addr {
 pub fn of_connection(serial: Serial, initiator_side: LinkSide) -> (Ipv4Addr, Ipv4Addr) {
     assert!(u64::from(serial) < MOST_CONNECTIONS);
     (place(initiator_side, RESERVED + serial % EACH), place(initiator_side.other(), RESERVED + serial / EACH))
+}
+
+/// How the connections of a run get their addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Addressing {
+    /// A side is one host with many addresses.
+    #[default]
+    Side,
+    /// So many hosts on each side, 1 to [`MOST_HOSTS`], with a block of addresses each.
+    Hosts(u8),
+}
+
+/// The bit that the addresses in blocks have, and how many are below it.
+const BLOCKS: u32 = 15;
+
+impl Addressing {
+    /// Over so many hosts on each side; none is [`Addressing::Side`].
+    ///
+    /// # Panics
+    /// If they are more than [`MOST_HOSTS`].
+    pub fn over(hosts: u8) -> Addressing {
+        assert!(hosts <= MOST_HOSTS);
+        if hosts == 0 { Addressing::Side } else { Addressing::Hosts(hosts) }
+    }
+
+    /// How many hosts each side has.
+    pub fn count(self) -> u8 {
+        match self {
+            Addressing::Side => 0,
+            Addressing::Hosts(hosts) => hosts,
+        }
+    }
+
+    /// How many connections a run can have.
+    pub fn most_connections(self) -> u64 {
+        match self {
+            Addressing::Side => MOST_CONNECTIONS,
+            Addressing::Hosts(hosts) => 1 << (2 * bits(hosts)),
+        }
+    }
+
+    /// The hosts of the ends of a connection, which carry numbers in the workload or not: those have the numbers modulo how many there
+    /// are. The others are spread so that each initiating host comes to each accepting one.
+    pub fn hosts(self, serial: Serial, numbers: PerSide<Option<u32>>) -> PerSide<u8> {
+        let Addressing::Hosts(hosts) = self else { return PerSide::default() };
+        let all = u32::from(hosts);
+        let in_turn = PerSide { initiator: serial, acceptor: serial / all };
+        let number = |side: Side| (numbers[side].unwrap_or(in_turn[side]) % all) as u8;
+        PerSide { initiator: number(Side::Initiator), acceptor: number(Side::Acceptor) }
+    }
+
+    /// The addresses of the ends of a connection whose initiator is on `initiator_side`: the initiator's, the acceptor's.
+    ///
+    /// # Panics
+    /// If it is not one of the first [`Self::most_connections`].
+    pub fn of_connection(self, serial: Serial, initiator_side: LinkSide, hosts: PerSide<u8>) -> (Ipv4Addr, Ipv4Addr) {
+        let Addressing::Hosts(all) = self else { return of_connection(serial, initiator_side) };
+        assert!(u64::from(serial) < self.most_connections());
+        let bits = bits(all);
+        let at = |side, host: u8, low| place(side, 1 << BLOCKS | u32::from(host) << bits | low & ((1 << bits) - 1));
+        (at(initiator_side, hosts.initiator, serial), at(initiator_side.other(), hosts.acceptor, serial >> bits))
+    }
+
+    /// The connection whose ends have these addresses; `None` if they are none that connections have.
+    pub fn serial(self, initiator: Ipv4Addr, acceptor: Ipv4Addr) -> Option<Serial> {
+        let Addressing::Hosts(all) = self else { return serial(initiator, acceptor) };
+        let bits = bits(all);
+        let is_in_block = |address: Ipv4Addr| address.to_bits() >> BLOCKS & 1 == 1;
+        let low = |address: Ipv4Addr| address.to_bits() & ((1 << bits) - 1);
+        (is_in_block(initiator) && is_in_block(acceptor)).then(|| low(acceptor) << bits | low(initiator))
+    }
+
+    /// The block of addresses of a host of `side`; `None` if it has none.
+    pub fn block(self, side: LinkSide, host: u8) -> Option<(Ipv4Addr, u8)> {
+        let Addressing::Hosts(all) = self else { return None };
+        let bits = bits(all);
+        (host < all).then(|| (place(side, 1 << BLOCKS | u32::from(host) << bits), (32 - bits) as u8))
+    }
+
+    /// The network of all blocks of `side`.
+    pub fn blocks(self, side: LinkSide) -> Option<(Ipv4Addr, u8)> {
+        matches!(self, Addressing::Hosts(_)).then(|| (place(side, 1 << BLOCKS), (32 - BLOCKS) as u8))
+    }
+}
+
+/// Bits of an address that are left to connections where a side has so many hosts.
+fn bits(hosts: u8) -> u32 {
+    BLOCKS - u32::from(hosts).next_power_of_two().trailing_zeros()
 }
 
 /// The side that an address is on; `None` if it is on neither.
@@ -128,5 +220,40 @@ mod tests {
         assert_eq!(sender(33_000, port(7, 4)), Some(Side::Initiator));
         assert_eq!((port(7, 4), worker(7, 4)), (5_003, 3));
         assert_eq!(sender(datagram_port(7, 4), port(7, 4)), Some(Side::Initiator));
+    }
+
+    #[test]
+    fn addresses_on_hosts_tell_the_connection_and_are_in_the_block_of_their_host() {
+        for (hosts, most) in [(1, 1 << 30), (2, 1 << 28), (3, 1 << 26), (60, 1 << 18), (64, 1 << 18)] {
+            let addressing = Addressing::over(hosts);
+            assert_eq!(addressing.most_connections(), most);
+            for serial in [0, 1, 511, 512, 77_777, (most - 1) as u32] {
+                let on = addressing.hosts(serial, PerSide { initiator: None, acceptor: Some(hosts.into()) });
+                assert_eq!((u32::from(on.initiator), on.acceptor), (serial % u32::from(hosts), 0));
+                let (initiator, acceptor) = addressing.of_connection(serial, LinkSide::Right, on);
+                assert_eq!(addressing.serial(initiator, acceptor), Some(serial));
+                for (address, side, host) in
+                    [(initiator, LinkSide::Right, on.initiator), (acceptor, LinkSide::Left, on.acceptor)]
+                {
+                    assert_eq!(side_of(address), Some(side));
+                    let is_in = |(network, prefix): (Ipv4Addr, u8)| {
+                        (address.to_bits() ^ network.to_bits()) >> (32 - u32::from(prefix)) == 0
+                    };
+                    let holders = (0..hosts).filter(|host| is_in(addressing.block(side, *host).unwrap()));
+                    assert_eq!(holders.collect::<Vec<_>>(), [host]);
+                    assert!(is_in(addressing.blocks(side).unwrap()));
+                }
+            }
+            assert_eq!(addressing.serial(host(LinkSide::Left), emulated_host(LinkSide::Right, 0)), None);
+        }
+    }
+
+    #[test]
+    fn each_host_comes_to_each_other() {
+        let addressing = Addressing::over(5);
+        let pairs = |n| addressing.hosts(n, PerSide::default());
+        let met: std::collections::BTreeSet<_> = (0..25).map(pairs).map(|on| (on.initiator, on.acceptor)).collect();
+        assert_eq!(met.len(), 25);
+        assert_eq!(Addressing::over(0).hosts(7, PerSide::default()), PerSide::default());
     }
 }

@@ -5,16 +5,14 @@
 //! off that of the link.
 
 use std::io;
-use std::net::{SocketAddrV4, UdpSocket};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::mpsc::channel;
 use std::thread;
 
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
-use flowloom_core::workload::LinkSide;
 use flowloom_sim::Config;
 
-use crate::addresses;
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::emulator::{self, Command, Emulator};
@@ -38,7 +36,7 @@ const MOST: Duration = Duration::from_micros(300);
 pub const LONGEST_DELAY: Duration = Duration::from_millis(2);
 
 /// The median time that a packet takes each way, beside the delay of the link, across an emulator of this tick that does nothing but
-/// hand it on; and the devices.
+/// hand it on, from one of these addresses in its namespace to the other; and the devices.
 ///
 /// Where the link has a delay the emulator has gone to sleep when a packet is due, and wakes up once more for it: that is what
 /// a packet of a program meets that has the path for itself. With many connections it does not sleep, and meets the tick instead.
@@ -46,7 +44,7 @@ pub const LONGEST_DELAY: Duration = Duration::from_millis(2);
 /// # Errors
 /// The kernel's.
 pub fn calibrate<D: Device + Send + 'static>(
-    namespaces: &[Namespace; 2],
+    ends: [(&Namespace, Ipv4Addr); 2],
     devices: [D; 2],
     tick: Duration,
     delay: Duration,
@@ -60,7 +58,7 @@ pub fn calibrate<D: Device + Send + 'static>(
     let settings = emulator::Settings { tick, ..emulator::Settings::default() };
     let emulator = Emulator::new(config, settings, devices, clock, orders, out, false);
     let emulator = thread::Builder::new().name("calibration".to_owned()).spawn(move || emulator.run())?;
-    let took = ping(namespaces, &clock);
+    let took = ping(ends, &clock);
     let _ = commands.send(Command::Stop { interrupted: true });
     let (_, devices) = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     Ok(((quietest(&took?) / 2).saturating_sub(delay).min(MOST), devices))
@@ -88,17 +86,17 @@ pub fn with_less_propagation(config: &Config, bias: Duration) -> Config {
     config
 }
 
-/// Round-trip times between the hosts of the two sides.
-fn ping([left, right]: &[Namespace; 2], clock: &Clock) -> io::Result<Vec<Duration>> {
-    let socket = |namespace: &Namespace, side: LinkSide| {
+/// Round-trip times between two addresses.
+fn ping([left, right]: [(&Namespace, Ipv4Addr); 2], clock: &Clock) -> io::Result<Vec<Duration>> {
+    let socket = |(namespace, own): (&Namespace, Ipv4Addr), other: Ipv4Addr| {
         namespace.within(|| {
-            let socket = UdpSocket::bind(SocketAddrV4::new(addresses::host(side), PORT))?;
-            socket.connect(SocketAddrV4::new(addresses::host(side.other()), PORT))?;
+            let socket = UdpSocket::bind((own, PORT))?;
+            socket.connect((other, PORT))?;
             socket.set_read_timeout(Some(PATIENCE))?;
             Ok::<_, io::Error>(socket)
         })
     };
-    let (near, far) = (socket(left, LinkSide::Left)?, socket(right, LinkSide::Right)?);
+    let (near, far) = (socket(left, right.1)?, socket(right, left.1)?);
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut ping = [0; 8];
@@ -132,7 +130,7 @@ mod tests {
     use flowloom_core::path::{Rule, Rules};
     use flowloom_core::tcp::Segment;
     use flowloom_core::time::Time;
-    use flowloom_core::workload::{ConnectionVector, Side};
+    use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
     use flowloom_sim::Emulation;
 
     #[test]

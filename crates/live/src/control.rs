@@ -4,15 +4,16 @@
 //! A worker whose input ends has lost its run and ends too.
 
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 
 use flowloom_core::model::ReplayModel;
 use flowloom_core::play::{DatagramSink, Datagrams};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
+use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::addresses::Serial;
+use crate::addresses::{Addressing, Serial};
 use crate::clock::Clock;
 use crate::lateness::Counted;
 
@@ -45,12 +46,25 @@ pub struct Orders {
     pub workers: u16,
     /// The inode of the network namespace that it must not be in: that of the host.
     pub host_namespace: u64,
+    /// The namespaces of the hosts of its side, at most [`MOST_HOSTS`](crate::addresses::MOST_HOSTS), over which its ends are spread;
+    /// without any, ends are its side's own.
+    pub hosts: Vec<PathBuf>,
     /// Which waits are replayed.
     pub replay: ReplayModel,
     /// What sockets of each class have.
     pub classes: Vec<SocketOptions>,
     /// The seed of the run, from which sources of datagrams draw.
     pub seed: u64,
+}
+
+impl Orders {
+    /// Which addresses connections have.
+    ///
+    /// # Panics
+    /// If there are more hosts than can be.
+    pub fn addressing(&self) -> Addressing {
+        Addressing::over(u8::try_from(self.hosts.len()).unwrap_or(u8::MAX))
+    }
 }
 
 /// What is set on sockets of a class; what is `None` stays the kernel's.
@@ -67,6 +81,8 @@ pub struct SocketOptions {
 pub struct Assignment {
     /// Its number in the run, which gives its addresses.
     pub serial: Serial,
+    /// The hosts of its two ends, where there are hosts.
+    pub hosts: PerSide<u8>,
     /// The end: an initiator connects at [`Self::at`], an acceptor is connected to.
     pub side: Side,
     /// Its class, a place in [`Orders::classes`].

@@ -9,7 +9,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Side};
 use flowloom_sim::{Classed, Config, DatagramFlow, Origin};
 
-use crate::addresses::MOST_CONNECTIONS;
+use crate::addresses::Addressing;
 use crate::host::limits::Limits;
 
 /// What connections of a run, and flows of datagrams, need at most at a time.
@@ -54,10 +54,14 @@ pub enum TooMuch {
         asked: u16,
     },
     /// Addresses.
-    #[error("{connections} connections need more pairs of addresses than there are")]
+    #[error(
+        "{connections} connections are more than the {most} that there are pairs of addresses for; fewer hosts (live.hosts) leave more"
+    )]
     Addresses {
         /// How many.
         connections: u64,
+        /// The most that can be.
+        most: u64,
     },
 }
 
@@ -163,10 +167,10 @@ impl Need {
     ///
     /// # Errors
     /// It does not fit.
-    pub fn workers(&self, limits: &Limits, asked: Option<u16>) -> Result<u16, TooMuch> {
-        let open = self.open;
-        if self.connections >= MOST_CONNECTIONS {
-            return Err(TooMuch::Addresses { connections: self.connections });
+    pub fn workers(&self, limits: &Limits, addressing: Addressing, asked: Option<u16>) -> Result<u16, TooMuch> {
+        let (open, most) = (self.open, addressing.most_connections());
+        if self.connections >= most {
+            return Err(TooMuch::Addresses { connections: self.connections, most: most - 1 });
         }
         // Queues, losses and a busy host keep connections open for longer than the estimate has them.
         let Some(needed) = limits.workers(open + open / 2).filter(|_| open <= limits.connections()) else {
@@ -295,17 +299,23 @@ mod tests {
         let need =
             Need { connections: 100_000, open: 45_000, starts_in_a_minute: 78_000, packets_per_second: 130_000.0 };
         let limits = Limits { descriptors: 20_000, files: None, processors: 2, memory: Some(8 << 30) };
-        assert_eq!(need.workers(&limits, None), Ok(4));
-        assert_eq!(need.workers(&limits, Some(8)), Ok(8));
-        let little = need.workers(&limits, Some(2)).unwrap_err();
+        let side = Addressing::Side;
+        assert_eq!(need.workers(&limits, side, None), Ok(4));
+        assert_eq!(need.workers(&limits, side, Some(8)), Ok(8));
+        let many = Need { connections: 1 << 18, ..need };
+        assert_eq!(many.workers(&limits, Addressing::over(32), None), Ok(4));
+        let addresses = many.workers(&limits, Addressing::over(33), None).unwrap_err();
+        assert_eq!(addresses, TooMuch::Addresses { connections: 262_144, most: 262_143 });
+        let little = need.workers(&limits, side, Some(2)).unwrap_err();
         assert_eq!(
             little.to_string(),
             "45000 connections would be open at once, which takes 4 workers on each side, not 2"
         );
-        let none = need.workers(&Limits { memory: Some(100 << 20), ..limits }, None).unwrap_err();
+        let none = need.workers(&Limits { memory: Some(100 << 20), ..limits }, side, None).unwrap_err();
         assert!(none.to_string().contains("45000 connections") && none.to_string().contains("104 MB"), "{none}");
-        let all = Need { connections: MOST_CONNECTIONS, ..need }.workers(&limits, None).unwrap_err();
-        assert!(all.to_string().contains("more pairs of addresses than there are"), "{all}");
+        let most = Addressing::Side.most_connections();
+        let all = Need { connections: most, ..need }.workers(&limits, Addressing::Side, None).unwrap_err();
+        assert!(all.to_string().contains("pairs of addresses"), "{all}");
         assert_eq!(need.doubts().len(), 1, "the packets");
         assert_eq!(Need { starts_in_a_minute: 150_000, ..need }.doubts().len(), 2);
     }

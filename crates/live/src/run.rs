@@ -2,27 +2,31 @@
 
 use std::io;
 use std::iter::Peekable;
+use std::net::IpAddr;
 use std::ops::ControlFlow;
-use std::process::ExitStatus;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::PathBuf;
+use std::process::{self, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use flowloom_core::play::Datagrams;
 use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
+use flowloom_core::workload::{ConnectionVector, Host, LinkSide, PerSide, Side};
 
 use flowloom_sim::{
     ClassCounts, Classed, Config, ConfigError, DatagramFlow, Origin, Progress, RunError, Starts, Summary,
 };
 
-use crate::addresses::{self, Serial};
+use crate::addresses::{self, Addressing, Serial};
 use crate::calibrate::{LONGEST_DELAY, calibrate, with_less_propagation};
 use crate::clock::Clock;
 use crate::collector::{Closing, Collector, News, Over};
 use crate::control::{Assignment, EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
 use crate::emulator::{self, Command, Commands, Emulator, EmulatorReport, Output, PathError};
 use crate::guests::{Guest, Guests};
+use crate::host::hosts::EmulatedHost;
 use crate::host::limits::CpuTimes;
 use crate::host::namespace::current_inode;
 use crate::host::settings::{Settings, Unsupported};
@@ -42,6 +46,8 @@ pub struct Options {
     pub tick: Duration,
     /// Workers on each side.
     pub workers: u16,
+    /// The hosts that connections are on.
+    pub addressing: Addressing,
     /// What guests are, and who they are.
     pub guests: (Program, Vec<Guest>),
 }
@@ -169,18 +175,22 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     let (settings, classes) = possible(config)?;
     let host = |what| move |cause| LiveError::Host { what, cause };
     let notes: Vec<String> = settings.notes().iter().map(ToString::to_string).collect();
-    let hosts = options.guests.1.iter().filter_map(|guest| guest.host).max().map_or(0, |last| last + 1);
-    let choice = Choice { kind: options.devices, settings, hosts, ..Choice::default() };
+    let addressing = options.addressing;
+    let guests_hosts = options.guests.1.iter().filter_map(|guest| guest.host).max().map_or(0, |last| last + 1);
+    let hosts = guests_hosts.max(addressing.count());
+    let choice = Choice { kind: options.devices, settings, hosts, addressing, ..Choice::default() };
     let (mut testbed, devices) = Testbed::build(&choice)?;
     let has_guests = !options.guests.1.is_empty();
     let delay = if has_guests { config.bottleneck.delay.min(LONGEST_DELAY) } else { Duration::ZERO };
-    let (bias, devices) = calibrate(&testbed.namespaces, devices, options.tick, delay)
-        .map_err(host("sending packets between namespaces"))?;
+    let ends = [LinkSide::Left, LinkSide::Right].map(|side| testbed.place(side, addressing));
+    let (bias, devices) =
+        calibrate(ends, devices, options.tick, delay).map_err(host("sending packets between namespaces"))?;
     let before = testbed.counters().map_err(host("reading counters"))?;
     let usage = CpuTimes::now().map_err(host("reading /proc/stat"))?;
     let mut workers = Workers::start(&options.program, &testbed.namespaces, options.workers)
         .map_err(host("starting worker processes"))?;
-    begin(&mut workers, config, classes).map_err(LiveError::Workers)?;
+    let homes = testbed.hosts.each_ref().map(|hosts| homes(&hosts[..usize::from(addressing.count())]));
+    begin(&mut workers, config, classes, homes).map_err(LiveError::Workers)?;
 
     let mut observed = Observed {
         notes,
@@ -206,6 +216,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
         commands,
         output,
         recorder,
+        addressing,
         starts: Starts::new(vectors.into_iter()),
         flows: flows.into_iter().peekable(),
         next: None,
@@ -222,7 +233,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     live.next = live.starts.next(config)?;
     live.assign_until(Time::ZERO + AHEAD)?;
     let clock = Clock::starting_in(COUNTDOWN + COUNTDOWN_EACH * u64::from(live.serial));
-    let settings = emulator::Settings { tick: options.tick, bias, ..emulator::Settings::default() };
+    let settings = emulator::Settings { tick: options.tick, bias, addressing, ..emulator::Settings::default() };
     let emulated = if has_guests { with_less_propagation(config, bias) } else { config.clone() };
     let emulator = Emulator::new(emulated, settings, devices, clock, orders, out, wants_packets);
     let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || emulator.run());
@@ -267,7 +278,12 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
 }
 
 /// Tells workers how they play, and waits until they listen.
-fn begin(workers: &mut Workers, config: &Config, classes: Vec<SocketOptions>) -> Result<(), String> {
+fn begin(
+    workers: &mut Workers,
+    config: &Config,
+    classes: Vec<SocketOptions>,
+    homes: [Vec<PathBuf>; 2],
+) -> Result<(), String> {
     let host_namespace = current_inode().map_err(|error| format!("/proc is not there: {error}"))?;
     for place in 0..workers.count() {
         let (side, number) = workers.at(place);
@@ -276,6 +292,7 @@ fn begin(workers: &mut Workers, config: &Config, classes: Vec<SocketOptions>) ->
             number,
             workers: workers.each_side(),
             host_namespace,
+            hosts: homes[side as usize].clone(),
             replay: config.replay,
             classes: classes.clone(),
             seed: config.seed,
@@ -303,6 +320,24 @@ fn begin(workers: &mut Workers, config: &Config, classes: Vec<SocketOptions>) ->
     Ok(())
 }
 
+/// Where workers find the namespaces of hosts: this process holds them.
+fn homes(hosts: &[EmulatedHost]) -> Vec<PathBuf> {
+    let at = |host: &EmulatedHost| format!("/proc/{}/fd/{}", process::id(), host.namespace.as_fd().as_raw_fd()).into();
+    hosts.iter().map(at).collect()
+}
+
+/// The numbers by which a workload tells hosts apart, where it does.
+fn host_numbers(vector: &ConnectionVector) -> PerSide<Option<u32>> {
+    vector.ends.map(|end| {
+        end.host.map(|host| match host {
+            Host::Number(number) => number,
+            Host::Address(IpAddr::V4(address)) => address.to_bits(),
+            // The last part tells hosts of a network apart.
+            Host::Address(IpAddr::V6(address)) => address.to_bits() as u32,
+        })
+    })
+}
+
 fn name(workers: &Workers, place: usize) -> String {
     let (side, number) = workers.at(place);
     format!("worker {number} on the {}", side.word())
@@ -317,6 +352,7 @@ struct Live<'a, V, R> {
     commands: Commands,
     output: Receiver<Output>,
     recorder: &'a mut R,
+    addressing: Addressing,
     starts: Starts<V>,
     /// Flows of datagrams that were not assigned, by start.
     flows: Peekable<std::vec::IntoIter<DatagramFlow>>,
@@ -403,7 +439,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
         datagrams: Option<Datagrams>,
     ) -> Result<(), LiveError<W, R::Error>> {
         let serial = self.serial;
-        if u64::from(serial) + 1 >= addresses::MOST_CONNECTIONS {
+        if u64::from(serial) + 1 >= self.addressing.most_connections() {
             return Err(LiveError::Workers("there are more connections than pairs of addresses".to_owned()));
         }
         self.serial += 1;
@@ -419,11 +455,13 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             Origin::Source { endless_until } => (false, endless_until),
         };
         let initiator_side = classed.vector.initiator_side;
+        let hosts = self.addressing.hosts(serial, host_numbers(&classed.vector));
         // Who accepts is told first.
         for side in [Side::Acceptor, Side::Initiator] {
             let (vector, datagrams) = (classed.vector.clone(), datagrams.clone());
             let class = classed.class;
-            let assignment = Assignment { serial, side, class, at, vector, in_progress, endless_until, datagrams };
+            let assignment =
+                Assignment { serial, hosts, side, class, at, vector, in_progress, endless_until, datagrams };
             self.tell_end(serial, initiator_side, side, ToWorker::Assign(Box::new(assignment)));
         }
         self.collector.expect(serial, at, classed);

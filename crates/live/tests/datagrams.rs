@@ -32,6 +32,7 @@ fn assignment(serial: Serial, side: Side, from: LinkSide, datagrams: &Datagrams)
         ..ConnectionVector::default()
     };
     Assignment {
+        hosts: Default::default(),
         serial,
         side,
         class: 0,

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use flowloom_core::workload::LinkSide;
-use flowloom_live::addresses;
+use flowloom_core::workload::{LinkSide, PerSide};
+use flowloom_live::addresses::{self, Addressing};
 use flowloom_live::device::Device;
 use flowloom_live::host::hosts::EmulatedHost as Host;
 use flowloom_live::host::namespace::Namespace;
@@ -296,6 +296,47 @@ fn a_device_that_is_gone_is_an_error() {
         assert!(testbed.counters().is_err(), "{kind:?}");
         assert!(devices[0].write(&[0x45; 40]).is_err(), "{kind:?}");
         assert!((0..2).any(|_| devices[0].read(&mut [0; 2_048]).is_err()), "{kind:?}");
+    }
+}
+
+#[test]
+fn connections_on_hosts_have_addresses_of_their_blocks() {
+    let addressing = Addressing::over(3);
+    let choice = Choice { hosts: 4, addressing, ..Choice::default() };
+    let (mut testbed, mut devices) = match Testbed::build(&choice) {
+        Ok(built) => built,
+        Err(error) if nix::unistd::geteuid().is_root() && Namespace::new().is_ok() => panic!("{error}"),
+        Err(error) => {
+            eprintln!("skipped: no hosts here: {error}");
+            return;
+        }
+    };
+    let before = testbed.counters().unwrap();
+    let [left, right] = &testbed.hosts;
+    let ((), seen) = across(&testbed, &mut devices, |_| {
+        for serial in [0, 1, 8, 100_000] {
+            let on = addressing.hosts(serial, PerSide::default());
+            let (initiator, acceptor) = addressing.of_connection(serial, LinkSide::Right, on);
+            let (asking, asked) = (&right[usize::from(on.initiator)], &left[usize::from(on.acceptor)]);
+            let listener = asked.namespace.within(|| TcpListener::bind((acceptor, addresses::FIRST_PORT))).unwrap();
+            let connected = asking.namespace.within(|| {
+                let socket = socket_from(initiator)?;
+                connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(acceptor, addresses::FIRST_PORT)))?;
+                Ok::<_, io::Error>(TcpStream::from(socket))
+            });
+            let (accepted, peer) = listener.accept().unwrap();
+            assert_eq!((peer.ip(), accepted.local_addr().unwrap().ip()), (initiator.into(), acceptor.into()));
+            connected.unwrap().write_all(&[1; 10_000]).unwrap();
+            let mut received = Vec::new();
+            (&accepted).read_to_end(&mut received).unwrap();
+            assert_eq!(received.len(), 10_000);
+        }
+    });
+    assert!(seen.packets.into_inner() > 60);
+    let after = testbed.counters().unwrap();
+    for (before, after) in before.sides.iter().zip(&after.sides) {
+        assert!(after.kernel.sent_segments >= before.kernel.sent_segments + 16, "those of hosts count");
+        assert_eq!(after.host_drops, before.host_drops);
     }
 }
 

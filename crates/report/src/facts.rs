@@ -59,6 +59,8 @@ pub struct LiveFacts {
     pub devices: String,
     /// Worker processes on each side.
     pub workers: u16,
+    /// Hosts on each side over which connections were spread; 0 where a side was one host.
+    pub hosts: u8,
     /// The emulator looked at its devices so often.
     pub tick_ns: u64,
     /// What packets take each way beside what their paths give them, which was measured before the run and taken off their delays.

@@ -279,9 +279,13 @@ fn kept_up(text: &mut String, live: &LiveFacts) {
     let [program, kernel] = live.worker_cpu_ns;
     let cpu = (live.emulator_cpu_ns + program + kernel) as f64;
     let body = format!(
-        "{}, {}, {} on each side; {} of CPU a packet; the host was busy {} % of the time{}",
+        "{}, {}, {}{} on each side; {} of CPU a packet; the host was busy {} % of the time{}",
         live.kernel,
         live.devices,
+        match live.hosts {
+            0 => String::new(),
+            hosts => format!("{} and ", counted(u64::from(hosts), "host")),
+        },
         counted(u64::from(live.workers), "worker"),
         Unit::Time.show(cpu / live.packets.max(1) as f64),
         three_digits(100.0 * live.busy_share),

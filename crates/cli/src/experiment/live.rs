@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 
 use flowloom_core::time::Duration;
+use flowloom_live::addresses::{Addressing, MOST_HOSTS};
 use serde::{Deserialize, Serialize};
 
 use super::Quantity;
@@ -18,6 +19,9 @@ pub struct Live {
     /// Worker processes on each side; without it as many as descriptors need.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<NonZeroU16>,
+    /// Hosts on each side over which the ends of connections are spread; without it a side is one host with many addresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<u16>,
 }
 
 /// `live.devices`
@@ -35,7 +39,7 @@ pub enum Devices {
 
 impl Default for Live {
     fn default() -> Live {
-        Live { devices: Devices::Auto, tick: Quantity::of("100us"), workers: None }
+        Live { devices: Devices::Auto, tick: Quantity::of("100us"), workers: None, hosts: None }
     }
 }
 
@@ -50,10 +54,20 @@ impl Live {
         *self == Live::default()
     }
 
+    /// Which addresses connections have.
+    pub fn addressing(&self) -> Addressing {
+        Addressing::over(self.hosts.map_or(0, |hosts| u8::try_from(hosts).unwrap_or(MOST_HOSTS)))
+    }
+
     /// Whether it can be.
     pub fn check(&self) -> Result<(), String> {
         if let Some(workers) = self.workers.filter(|workers| workers.get() > MOST_WORKERS) {
             return Err(format!("live.workers of {workers} are too many (at most {MOST_WORKERS} on each side)"));
+        }
+        if let Some(hosts) = self.hosts.filter(|hosts| !(1..=u16::from(MOST_HOSTS)).contains(hosts)) {
+            return Err(format!(
+                "live.hosts of {hosts} must be between 1 and {MOST_HOSTS} (on each side; without the key connections share one stack a side)"
+            ));
         }
         if (TICKS[0]..=TICKS[1]).contains(&self.tick.value) {
             return Ok(());

@@ -139,6 +139,9 @@ fn what_the_kernel_lacks_is_refused_before_anything_is_made() {
     run("[live]\ntick = \"-1s\"").failed(2, &["tick"]);
     run("[live]\ndevices = \"pigeons\"").failed(2, &["pigeons", "packet-sockets"]);
     run("[live]\nworkers = 6000").failed(2, &["workers", "100"]);
+    run("[live]\nhosts = 0").failed(2, &["live.hosts", "between 1 and 64"]);
+    run("[live]\nhosts = 65").failed(2, &["live.hosts of 65", "between 1 and 64"]);
+    run("[live]\nhosts = \"all\"").failed(2, &["hosts"]);
     run("[live]\nworkers = 0").failed(2, &["workers"]);
     assert_eq!(bench.names(), ["x.toml"]);
 }

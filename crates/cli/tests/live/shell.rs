@@ -1,6 +1,7 @@
 //! `flowloom shell`: programs of the user's across the path.
 
 use assert_cmd::cargo::CommandCargoExt;
+use flowloom_core::record::Outcome;
 use flowloom_store::run_folder::RunFolder;
 
 use crate::host::{Host, processes_in, workers_in};
@@ -173,4 +174,37 @@ fn what_a_run_could_not_end_is_cleaned_up() {
     }
     let _alone = alone();
     kill_run(true);
+}
+
+#[test]
+fn connections_are_spread_over_hosts_with_stacks_of_their_own() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let (bench, before) = (Bench::new(), Host::now());
+    let more = "[live]\nhosts = 3\nworkers = 2\n[[sources]]\nkind = \"cbr\"\nname = \"voice\"\ncount = 6\nrate = \"64kbit\"\nrtt = \"20ms\"\n";
+    bench.file("x.toml", (experiment(&demo(), "10s") + more).as_bytes());
+    // Connections that were asked for (Tcp ActiveOpens) on a host that connections are on, and on one that they are not.
+    let count = "sleep 6; echo $FLOWLOOM_HOST $(grep ^Tcp: /proc/thread-self/net/snmp | tail -1 | cut -d' ' -f6)";
+    let said = bench.flowloom(&["shell", "x.toml", "-o", "run", "--hosts", "4", "--", "sh", "-c", count]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    let mut opens: Vec<(u8, u64)> = said
+        .out
+        .lines()
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(host, opens)| (host.parse().unwrap(), opens.parse().unwrap()))
+        .collect();
+    opens.sort_unstable();
+    let run = RunFolder::open(&bench.path("run")).unwrap();
+    let live = &run.run()["live"];
+    assert_eq!((&live["hosts"], &live["workers"]), (&3.into(), &2.into()));
+    assert_eq!((&live["device_dropped_packets"], &live["stranger_packets"]), (&0.into(), &0.into()), "{live}");
+    assert!(opens[..3].iter().all(|(_, opens)| *opens >= 2), "each has its turn: {opens:?}");
+    assert_eq!(opens[3], (3, 0), "{opens:?}");
+    let completed = run.connections().unwrap().map(Result::unwrap).filter(|row| row.outcome == Outcome::Completed);
+    assert!(completed.count() > 5);
+    let received: Vec<u64> = run.sources().unwrap().map(|row| row.unwrap().received_bytes).collect();
+    assert!(received.len() == 6 && received.iter().all(|bytes| *bytes > 8_000), "{received:?}");
+    assert_eq!(Host::now(), before);
 }

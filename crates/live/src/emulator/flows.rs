@@ -10,7 +10,7 @@ use flowloom_sim::emulation::Slot;
 
 use super::conversation::Conversation;
 use super::frame::{Frame, Transport};
-use crate::addresses::{self, RESERVED, Serial};
+use crate::addresses::{self, Addressing, RESERVED, Serial};
 
 /// Flows of guests that there are at once; packets of more are strangers.
 const MOST_GUESTS: usize = 65_536;
@@ -21,6 +21,7 @@ const NONE: u32 = u32::MAX;
 /// The flows that cross the path: connections by their numbers, guests by addresses and ports.
 #[derive(Debug, Default)]
 pub struct Flows {
+    addressing: Addressing,
     flows: Vec<Option<Flow>>,
     vacant: Vec<u32>,
     /// Of each connection from the first that is open on: its flow.
@@ -88,6 +89,11 @@ pub enum Belongs {
 }
 
 impl Flows {
+    /// None yet, of connections that have such addresses.
+    pub fn new(addressing: Addressing) -> Flows {
+        Flows { addressing, ..Flows::default() }
+    }
+
     /// A connection is expected.
     pub fn expect(&mut self, serial: Serial, classed: Box<Classed>) {
         let vector = &classed.vector;
@@ -160,7 +166,7 @@ impl Flows {
             Side::Initiator => (frame.source, frame.destination),
             Side::Acceptor => (frame.destination, frame.source),
         };
-        let place = self.place_of(addresses::serial(initiator, acceptor)?)?;
+        let place = self.place_of(self.addressing.serial(initiator, acceptor)?)?;
         let flow = self.get(place)?;
         let protocol = match frame.transport {
             Transport::Tcp(_) => Protocol::Tcp,

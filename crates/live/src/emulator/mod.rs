@@ -49,7 +49,7 @@ pub use counters::{DeviceCounts, EmulatorReport};
 pub use path::{Path, PathError, Wake};
 pub use records::{Forward, HungUp, Output, Record};
 
-use crate::addresses::Serial;
+use crate::addresses::{Addressing, Serial};
 use crate::clock::{Clock, thread_cpu_time};
 use crate::device::Device;
 use crate::host::turns;
@@ -82,11 +82,19 @@ pub struct Settings {
     pub linger: Duration,
     /// The longest packet, in bytes.
     pub room: usize,
+    /// Which addresses connections have.
+    pub addressing: Addressing,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { tick: Duration::from_micros(100), bias: Duration::ZERO, linger: Duration::from_secs(3), room: 2_048 }
+        Settings {
+            tick: Duration::from_micros(100),
+            bias: Duration::ZERO,
+            linger: Duration::from_secs(3),
+            room: 2_048,
+            addressing: Addressing::Side,
+        }
     }
 }
 

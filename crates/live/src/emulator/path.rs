@@ -111,7 +111,7 @@ impl<'a, D: Device> Path<'a, D> {
             settings,
             window: config.window,
             devices,
-            flows: Flows::default(),
+            flows: Flows::new(settings.addressing),
             buffers: Buffers::new(settings.room),
             current: Buffer::new(settings.room),
             waiting: Default::default(),

@@ -21,7 +21,7 @@ pub struct Counters {
 impl Counters {
     /// Packets that devices, and the readers of devices, lost.
     pub fn device_drops(&self) -> u64 {
-        let of = |side: &SideCounters| side.device.received_drops + side.device.sent_drops + side.reader_drops;
+        let of = |side: &SideCounters| side.device.drops() + side.reader_drops + side.host_drops;
         self.sides.iter().map(of).sum()
     }
 
@@ -38,7 +38,9 @@ pub struct SideCounters {
     pub device: LinkCounts,
     /// Packets of the side that the reader of its device lost (packet sockets only).
     pub reader_drops: u64,
-    /// Its kernel.
+    /// Packets lost between the side and its hosts.
+    pub host_drops: u64,
+    /// Its kernel, that of its hosts included.
     pub kernel: KernelCounters,
 }
 
@@ -112,9 +114,8 @@ impl KernelCounters {
         places.for_each(|place| *(place.2)(self) += value.parse::<u64>().unwrap_or(0));
     }
 
-    /// Reads the three files' text.
-    fn read(snmp: &str, netstat: &str, sockstat: &str) -> KernelCounters {
-        let mut counters = KernelCounters::default();
+    /// Adds what the three files' text says.
+    fn take(&mut self, snmp: &str, netstat: &str, sockstat: &str) {
         // A line of names, then one of values: "Tcp: InSegs OutSegs" and "Tcp: 12 34".
         for text in [snmp, netstat] {
             let mut lines = text.lines();
@@ -122,16 +123,15 @@ impl KernelCounters {
                 let Some((group, names)) = names.split_once(':') else { continue };
                 let values = values.split_once(':').map_or("", |(_, values)| values);
                 let pairs = names.split_whitespace().zip(values.split_whitespace());
-                pairs.for_each(|(name, value)| counters.add(group, name, value));
+                pairs.for_each(|(name, value)| self.add(group, name, value));
             }
         }
         // "TCP: inuse 5 orphan 0 tw 3".
         for line in sockstat.lines() {
             let Some((group, rest)) = line.split_once(':') else { continue };
             let words: Vec<&str> = rest.split_whitespace().collect();
-            words.chunks_exact(2).for_each(|pair| counters.add(group, pair[0], pair[1]));
+            words.chunks_exact(2).for_each(|pair| self.add(group, pair[0], pair[1]));
         }
-        counters
     }
 }
 
@@ -161,8 +161,8 @@ impl Meter {
             return Err(io::ErrorKind::NetworkDown.into());
         }
         let device = device.counts;
-        let [snmp, netstat, sockstat] = &self.files;
-        let kernel = KernelCounters::read(&text(snmp)?, &text(netstat)?, &text(sockstat)?);
+        let mut kernel = KernelCounters::default();
+        self.take_kernel(&mut kernel)?;
         let reader_drops = match &mut self.reader {
             None => 0,
             Some((socket, drops)) => {
@@ -170,7 +170,19 @@ impl Meter {
                 *drops
             }
         };
-        Ok(SideCounters { device, reader_drops, kernel })
+        Ok(SideCounters { device, reader_drops, host_drops: 0, kernel })
+    }
+
+    /// Adds what the kernel counted so far.
+    pub(super) fn take_kernel(&self, to: &mut KernelCounters) -> io::Result<()> {
+        let [snmp, netstat, sockstat] = &self.files;
+        to.take(&text(snmp)?, &text(netstat)?, &text(sockstat)?);
+        Ok(())
+    }
+
+    /// Packets that another device of the namespace lost.
+    pub(super) fn drops_of(&mut self, device: &str) -> io::Result<u64> {
+        Ok(self.netlink.link(device)?.counts.drops())
     }
 }
 
@@ -199,14 +211,16 @@ mod tests {
     fn counters_are_found_by_their_names() {
         let snmp = "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: MaxConn InSegs OutSegs RetransSegs\nTcp: -1 10 20 3\n";
         let netstat = "TcpExt: RcvPruned ListenDrops OfoPruned\nTcpExt: 1 7 2\n";
-        let counters =
-            KernelCounters::read(snmp, netstat, "sockets: used 9\nTCP: inuse 5 orphan 0 tw 4 alloc 6 mem 1\n");
+        let mut counters = KernelCounters::default();
+        counters.take(snmp, netstat, "sockets: used 9\nTCP: inuse 5 orphan 0 tw 4 alloc 6 mem 1\n");
         let mut expected = KernelCounters { received_segments: 10, sent_segments: 20, ..KernelCounters::default() };
         expected.retransmitted_segments = 3;
         expected.prunes = 3;
         expected.listen_drops = 7;
         expected.in_time_wait = 4;
         assert_eq!(counters, expected);
+        counters.take("", netstat, "");
+        assert_eq!(counters, KernelCounters { listen_drops: 14, prunes: 6, ..expected }, "a host's come on top");
     }
 
     #[test]

@@ -1,28 +1,41 @@
 //! Hosts of a side, each with a namespace: a network stack, settings and an address of its own, for programs that are to be on
-//! different machines. The workload needs none: all its connections are the side's own.
+//! different machines, and for the ends of connections where these are spread over hosts. Otherwise the workload needs none: all its
+//! connections are the side's own.
 //!
 //! ```text
-//!   host 0  198.18.0.64  <- veth pair ->  namespace of the side, which forwards  <-  device of the path
-//!   host 1  198.18.0.65  <- veth pair ->
+//!   host 0  198.18.0.64, 198.18.128.0/18  <- veth pair ->  namespace of the side, which forwards  <-  device of the path
+//!   host 1  198.18.0.65, 198.18.192.0/18  <- veth pair ->
 //! ```
 
 use std::fs;
+use std::io;
 use std::net::Ipv4Addr;
 
 use flowloom_core::workload::LinkSide;
 
+use super::counters::{KernelCounters, Meter};
 use super::namespace::Namespace;
 use super::netlink::{End, Index, LOOPBACK, Netlink, Route};
 use super::testbed::{Choice, DEVICE, TestbedError, during, link_address, whole_packets};
 use crate::addresses;
 
 /// A host of a side.
-#[derive(Debug)]
 pub struct EmulatedHost {
     /// Its namespace.
     pub namespace: Namespace,
     /// Its address.
     pub address: Ipv4Addr,
+    meter: Meter,
+    /// The side's end of the pair to it.
+    device: String,
+}
+
+impl EmulatedHost {
+    /// Adds what its kernel counted so far; the packets that were lost between it and its side, whose counters are those of `side`.
+    pub(super) fn count(&mut self, side: &mut Meter, kernel: &mut KernelCounters) -> io::Result<u64> {
+        self.meter.take_kernel(kernel)?;
+        Ok(self.meter.drops_of(DEVICE)? + side.drops_of(&self.device)?)
+    }
 }
 
 /// Makes as many hosts of `side` as were chosen, behind the namespace of the side.
@@ -38,14 +51,19 @@ pub(super) fn build(
         fs::write("/proc/sys/net/ipv4/ip_forward", "1").map_err(during("having a side forward for its hosts"))?;
         let mut netlink = Netlink::open().map_err(during("opening rtnetlink"))?;
         let network = addresses::emulated_hosts(side);
-        netlink.take_out_of_local(network).map_err(during("making room for hosts"))?;
+        for network in [Some(network), choice.addressing.blocks(side)].into_iter().flatten() {
+            netlink.take_out_of_local(network).map_err(during("making room for hosts"))?;
+        }
         let mut hosts = Vec::with_capacity(usize::from(choice.hosts));
         for number in 0..choice.hosts.min(addresses::MOST_HOSTS) {
             let namespace = Namespace::new().map_err(TestbedError::Namespace)?;
-            let pair = Pair::new(side, number);
-            namespace.within(|| pair.on_host(choice, side_namespace))?;
+            let pair = Pair::new(side, number, choice);
+            let meter = namespace.within(|| {
+                pair.on_host(choice, side_namespace)?;
+                Meter::open(DEVICE, None).map_err(during("opening counters"))
+            })?;
             pair.on_side(&mut netlink, choice)?;
-            hosts.push(EmulatedHost { namespace, address: pair.address });
+            hosts.push(EmulatedHost { namespace, address: pair.address, meter, device: pair.name });
         }
         Ok(hosts)
     })
@@ -56,6 +74,8 @@ struct Pair {
     side: LinkSide,
     /// The host's address.
     address: Ipv4Addr,
+    /// The networks that are the host's.
+    networks: Vec<(Ipv4Addr, u8)>,
     /// The name of the side's end; the host's is [`DEVICE`].
     name: String,
     /// Where the host's and the side's end are on the link.
@@ -63,10 +83,12 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(side: LinkSide, number: u8) -> Pair {
+    fn new(side: LinkSide, number: u8, choice: &Choice) -> Pair {
+        let address = addresses::emulated_host(side, number);
         Pair {
             side,
-            address: addresses::emulated_host(side, number),
+            address,
+            networks: [(address, 32)].into_iter().chain(choice.addressing.block(side, number)).collect(),
             name: format!("host{number}"),
             ends: [1, 2].map(|end| link_address(side, number + 1, end)),
         }
@@ -82,7 +104,9 @@ impl Pair {
         netlink.add_pair(here, there, side_namespace).map_err(during("making a pair of devices"))?;
         let device = whole_packets_up(&mut netlink, DEVICE, choice)?;
         netlink.bring_up(LOOPBACK).map_err(during("bringing lo up"))?;
-        netlink.add_local_network((self.address, 32)).map_err(during("making the address of a host local"))?;
+        for network in &self.networks {
+            netlink.add_local_network(*network).map_err(during("making the addresses of a host local"))?;
+        }
         let gateway = addresses::host(self.side);
         netlink.add_neighbour(device, gateway, there.address).map_err(during("adding a neighbour"))?;
         for side in [LinkSide::Left, LinkSide::Right] {
@@ -102,14 +126,17 @@ impl Pair {
     fn on_side(&self, netlink: &mut Netlink, choice: &Choice) -> Result<(), TestbedError> {
         let device = whole_packets_up(netlink, &self.name, choice)?;
         netlink.add_neighbour(device, self.address, self.ends[0]).map_err(during("adding a neighbour"))?;
-        let route = Route {
-            to: (self.address, 32),
-            device,
-            via: Some(self.address),
-            source: Some(addresses::host(self.side)),
-            metrics: choice.settings.metrics(),
-        };
-        netlink.add_route(&route).map_err(during("adding a route to a host"))
+        for network in &self.networks {
+            let route = Route {
+                to: *network,
+                device,
+                via: Some(self.address),
+                source: Some(addresses::host(self.side)),
+                metrics: choice.settings.metrics(),
+            };
+            netlink.add_route(&route).map_err(during("adding a route to a host"))?;
+        }
+        Ok(())
     }
 }
 

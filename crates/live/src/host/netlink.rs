@@ -60,6 +60,13 @@ pub struct LinkCounts {
     pub sent_drops: u64,
 }
 
+impl LinkCounts {
+    /// Packets lost in either direction.
+    pub fn drops(&self) -> u64 {
+        self.received_drops + self.sent_drops
+    }
+}
+
 /// A device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {

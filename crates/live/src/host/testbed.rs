@@ -29,7 +29,7 @@ use super::packet::{NOBODY, PacketSocket};
 use super::settings::{Provenance, Refused, Settings};
 use super::sys::{self, Offload};
 use super::tun::{self, Tun};
-use crate::addresses;
+use crate::addresses::{self, Addressing};
 use crate::device::Device;
 
 /// The name of the device of a side in its namespace.
@@ -58,15 +58,24 @@ pub struct Choice {
     pub mtu: u16,
     /// How many packets a device holds for the emulator. What finds it full is lost, and counted.
     pub queue_length: u32,
-    /// How many hosts each side has for programs that are to have a network stack of their own. At most
+    /// How many hosts each side has for programs, or ends of connections, that are to have a network stack of their own. At most
     /// [`addresses::MOST_HOSTS`].
     pub hosts: u8,
+    /// Which addresses connections have: where they are on hosts, there are at least as many hosts as that.
+    pub addressing: Addressing,
 }
 
 impl Default for Choice {
     /// As good as it is to be had here, an MTU of 1,500, queues of 30,000 packets, and no hosts.
     fn default() -> Choice {
-        Choice { kind: Kind::Auto, settings: Settings::default(), mtu: 1_500, queue_length: 30_000, hosts: 0 }
+        Choice {
+            kind: Kind::Auto,
+            settings: Settings::default(),
+            mtu: 1_500,
+            queue_length: 30_000,
+            hosts: 0,
+            addressing: Addressing::Side,
+        }
     }
 }
 
@@ -215,6 +224,14 @@ impl Testbed {
         &self.namespaces[side as usize]
     }
 
+    /// A place on a side where the ends of connections are, and an address there.
+    pub fn place(&self, side: LinkSide, addressing: Addressing) -> (&Namespace, Ipv4Addr) {
+        match (addressing, self.hosts[side as usize].first()) {
+            (Addressing::Hosts(_), Some(host)) => (&host.namespace, host.address),
+            _ => (self.namespace(side), addresses::host(side)),
+        }
+    }
+
     /// What was counted so far.
     ///
     /// # Errors
@@ -223,6 +240,11 @@ impl Testbed {
         let mut sides = [SideCounters::default(), SideCounters::default()];
         for (side, meter) in sides.iter_mut().zip(&mut self.meters) {
             *side = meter.read()?;
+        }
+        for ((side, hosts), meter) in sides.iter_mut().zip(&mut self.hosts).zip(&mut self.meters) {
+            for host in hosts {
+                side.host_drops += host.count(meter, &mut side.kernel)?;
+            }
         }
         Ok(Counters { sides })
     }

@@ -1,4 +1,4 @@
-//! Flows of datagrams of a worker: two sockets for all of them, one for each role.
+//! Flows of datagrams of a worker: two sockets for all of them, one for each role, or two on each host.
 //!
 //! Each flow has addresses of its own all the same: a datagram says from which address it goes, and to which it came (IP_PKTINFO), and
 //! these say whose it is ([`addresses`]). So flows take no descriptors, however many there are.
@@ -22,8 +22,9 @@ use nix::sys::socket::{
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
+use super::homes::Homes;
 use super::label;
-use crate::addresses::{self, Serial};
+use crate::addresses::{self, Addressing, Serial};
 use crate::control::{Assignment, EndReport, Ended, Orders};
 use crate::host::sys;
 
@@ -133,8 +134,9 @@ impl DatagramSocket {
 #[derive(Debug)]
 pub struct DatagramEnds {
     orders: Orders,
-    /// Of initiators, and of acceptors.
-    sockets: [DatagramSocket; 2],
+    addressing: Addressing,
+    /// Of initiators, and of acceptors: one pair, or one on each host.
+    sockets: Vec<[DatagramSocket; 2]>,
     ends: BTreeMap<Serial, End>,
     payload: Box<[u8]>,
     /// Ends that have come to say nothing more, since this was asked last.
@@ -146,6 +148,8 @@ pub struct DatagramEnds {
 #[derive(Debug)]
 struct End {
     side: Side,
+    /// Its place among pairs of sockets.
+    host: u8,
     own: Ipv4Addr,
     peer: SocketAddrV4,
     /// What it sends; an acceptor sends nothing.
@@ -170,17 +174,21 @@ pub struct Turn {
 }
 
 impl DatagramEnds {
-    /// None yet, for the worker of these orders, in whose namespace the calling thread is.
+    /// None yet, for the worker of these orders, whose thread is at home in these namespaces.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn new(orders: &Orders) -> io::Result<DatagramEnds> {
+    pub fn new(orders: &Orders, homes: &mut Homes) -> io::Result<DatagramEnds> {
         let number = orders.number;
         let ports = [addresses::FIRST_EPHEMERAL_PORT + number, addresses::FIRST_PORT + number];
-        let [initiators, acceptors] = ports.map(DatagramSocket::bind);
+        let sockets = homes.on_each(|| {
+            let [initiators, acceptors] = ports.map(DatagramSocket::bind);
+            Ok([initiators?, acceptors?])
+        })?;
         Ok(DatagramEnds {
             orders: orders.clone(),
-            sockets: [initiators?, acceptors?],
+            addressing: orders.addressing(),
+            sockets,
             ends: BTreeMap::new(),
             payload: vec![0; MOST_BYTES].into(),
             silent: Vec::new(),
@@ -193,7 +201,7 @@ impl DatagramEnds {
     /// # Errors
     /// The kernel's.
     pub fn watch(&self, epoll: impl AsFd, tokens: [u64; 2]) -> io::Result<()> {
-        for (socket, token) in self.sockets.iter().zip(tokens) {
+        for (socket, token) in self.sockets.iter().flat_map(|pair| pair.iter().zip(tokens)) {
             epoll::add(&epoll, &socket.0, EventData::new_u64(token), EventFlags::IN)?;
         }
         Ok(())
@@ -201,12 +209,12 @@ impl DatagramEnds {
 
     /// Takes an end to play; when it wants to be woken. `None` if it is there already.
     pub fn assign(&mut self, assignment: &Assignment) -> Option<Option<Time>> {
-        let &Assignment { serial, side, ref vector, ref datagrams, .. } = assignment;
+        let &Assignment { serial, hosts, side, ref vector, ref datagrams, .. } = assignment;
         if self.ends.contains_key(&serial) {
             return None;
         }
         let workers = self.orders.workers;
-        let (initiator, acceptor) = addresses::of_connection(serial, vector.initiator_side);
+        let (initiator, acceptor) = self.addressing.of_connection(serial, vector.initiator_side, hosts);
         let (own, peer) = match side {
             Side::Initiator => (initiator, SocketAddrV4::new(acceptor, addresses::port(serial, workers))),
             Side::Acceptor => (acceptor, SocketAddrV4::new(initiator, addresses::datagram_port(serial, workers))),
@@ -215,6 +223,7 @@ impl DatagramEnds {
         let source = params.map(|params| DatagramSource::new(params, self.orders.seed, vector.id));
         let end = End {
             side,
+            host: hosts[side],
             own,
             peer,
             source,
@@ -243,7 +252,7 @@ impl DatagramEnds {
             return turn;
         }
         end.started.get_or_insert(now);
-        let has_room = end.send_due(&sockets[end.side as usize], payload, now, &mut turn);
+        let has_room = end.send_due(&sockets[usize::from(end.host)][end.side as usize], payload, now, &mut turn);
         turn.next = if has_room { end.deadline() } else { Some(now + AGAIN) };
         if turn.next.is_none() {
             silent.push(serial);
@@ -256,15 +265,22 @@ impl DatagramEnds {
     /// # Errors
     /// The socket's.
     pub fn receive(&mut self, role: Side, most: usize, now: impl Fn() -> Time) -> io::Result<()> {
+        for host in 0..self.sockets.len() {
+            self.receive_on(host, role, most, &now)?;
+        }
+        Ok(())
+    }
+
+    fn receive_on(&mut self, host: usize, role: Side, most: usize, now: impl Fn() -> Time) -> io::Result<()> {
         for _ in 0..most {
-            let Some(came) = self.sockets[role as usize].receive()? else { break };
+            let Some(came) = self.sockets[host][role as usize].receive()? else { break };
             let (initiator, acceptor) = match role {
                 Side::Initiator => (came.to, came.from),
                 Side::Acceptor => (came.from, came.to),
             };
             let sides = [came.from, came.to].map(addresses::side_of);
             let is_inward = sides == [Some(self.orders.side.other()), Some(self.orders.side)];
-            let serial = addresses::serial(initiator, acceptor).filter(|_| is_inward);
+            let serial = self.addressing.serial(initiator, acceptor).filter(|_| is_inward);
             match serial.and_then(|serial| self.ends.get_mut(&serial)).filter(|end| end.side == role) {
                 Some(end) => end.take_in(&came, now()),
                 None => self.strangers += 1,
@@ -295,7 +311,7 @@ impl DatagramEnds {
 
     /// Datagrams that were not taken in in time.
     pub fn drops(&self) -> u64 {
-        self.sockets.iter().map(|socket| u64::from(sys::receive_drops(&socket.0).unwrap_or(0))).sum()
+        self.sockets.iter().flatten().map(|socket| u64::from(sys::receive_drops(&socket.0).unwrap_or(0))).sum()
     }
 }
 

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 
 use flowloom_core::play::{AHEAD, Action, Player, Script};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Close, Pattern, Side};
+use flowloom_core::workload::{Close, Pattern, PerSide, Side};
 use flowloom_sim::{Origin, limits};
 use nix::libc;
 use rustix::event::epoll::EventFlags;
@@ -68,6 +68,8 @@ pub struct End {
     serial: Serial,
     side: Side,
     class: u16,
+    /// The hosts of its connection.
+    pub hosts: PerSide<u8>,
     /// TCP_MAXSEG of the initiator, which holds for both directions.
     mss: Option<u16>,
     /// When the SYN is to be sent.
@@ -114,7 +116,7 @@ pub enum Outcome {
 impl End {
     /// The end of an assignment.
     pub fn new(assignment: &Assignment, orders: &Orders) -> End {
-        let Assignment { serial, side, class, at, ref vector, in_progress, endless_until, .. } = *assignment;
+        let Assignment { serial, hosts, side, class, at, ref vector, in_progress, endless_until, .. } = *assignment;
         let origin = match endless_until {
             None => Origin::Workload { in_progress },
             until => Origin::Source { endless_until: until },
@@ -151,6 +153,7 @@ impl End {
             serial,
             side,
             class,
+            hosts,
             mss: [vector.ends.initiator.mss, vector.ends.acceptor.mss, class_mss].into_iter().flatten().min(),
             at,
         }

@@ -19,11 +19,12 @@ use rustix::io::Errno;
 
 use super::datagrams::DatagramEnds;
 use super::end::{End, Outcome, State, Turn};
+use super::homes::Homes;
 use super::inbox::{Inbox, Received};
 use super::outbox::Outbox;
 use super::pace::Pace;
 use super::socket::{Accepted, Listener, Socket};
-use crate::addresses::{self, Serial};
+use crate::addresses::{self, Addressing, Serial};
 use crate::clock::Clock;
 use crate::control::{Assignment, EndReport, FromWorker, Orders, ToWorker, WorkerReport};
 use crate::lateness::{Counted, Lateness};
@@ -38,13 +39,14 @@ const HOLD: Duration = Duration::from_secs(5);
 const EXPECT: Duration = Duration::from_secs(150);
 
 /// Numbers under which events are told that are no end's.
-const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 const ALARM: u64 = u64::MAX - 2;
 const DATAGRAMS: [u64; 2] = [u64::MAX - 3, u64::MAX - 4];
 
 /// How long the last datagrams of a flow may take from the emulator to their socket.
 const SETTLING: Duration = Duration::from_millis(50);
+/// That of the first listener; those of the others follow.
+const LISTENERS: u64 = 1 << 32;
 
 /// A wake-up.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +158,10 @@ impl Surroundings {
 pub struct Engine<'a> {
     orders: &'a Orders,
     around: Surroundings,
-    listener: Listener,
+    homes: Homes,
+    addressing: Addressing,
+    /// One, or one on each host.
+    listeners: Vec<Listener>,
     /// The congestion control that accepted sockets have by themselves.
     inherited: Option<&'a str>,
     inbox: Inbox,
@@ -194,19 +199,23 @@ impl<'a> Engine<'a> {
     pub fn new(
         orders: &'a Orders,
         clock: Clock,
-        (listener, inherited): (Listener, Option<&'a str>),
+        (homes, listeners, inherited): (Homes, Vec<Listener>, Option<&'a str>),
         datagrams: DatagramEnds,
         inbox: Inbox,
         outbox: &'a mut Outbox,
     ) -> io::Result<Engine<'a>> {
         let around = Surroundings::new(clock)?;
-        listener.watch(&around.epoll, LISTENER)?;
+        for (token, listener) in (LISTENERS..).zip(&listeners) {
+            listener.watch(&around.epoll, token)?;
+        }
         datagrams.watch(&around.epoll, DATAGRAMS)?;
         epoll::add(&around.epoll, inbox.bell(), EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
         Ok(Engine {
             orders,
             around,
-            listener,
+            homes,
+            addressing: orders.addressing(),
+            listeners,
             inherited,
             inbox,
             outbox,
@@ -307,7 +316,7 @@ impl<'a> Engine<'a> {
     /// It makes no sense.
     pub fn assign(&mut self, assignment: &Assignment) -> io::Result<()> {
         let &Assignment { serial, side, class, at, ref vector, .. } = assignment;
-        let is_mine = u64::from(serial) < addresses::MOST_CONNECTIONS
+        let is_mine = u64::from(serial) < self.addressing.most_connections()
             && addresses::worker(serial, self.orders.workers) == self.orders.number;
         if !is_mine || usize::from(class) >= self.orders.classes.len() || self.expected.contains_key(&serial) {
             return Err(invalid("an end was assigned twice, to the wrong worker, or in a class that there is not"));
@@ -390,10 +399,10 @@ impl<'a> Engine<'a> {
     fn serve_event(&mut self, event: Event) -> io::Result<()> {
         let (token, flags) = (event.data.u64(), event.flags);
         match token {
-            LISTENER => return self.accept(),
             // These have ended the sleep; messages and times are looked at in each round.
             BELL | ALARM => {}
             token if DATAGRAMS.contains(&token) => self.take_datagrams(ROUND)?,
+            LISTENERS.. => return self.accept((token - LISTENERS) as usize),
             token => {
                 let slot = token as u32;
                 let turn = self.around.turn(slot);
@@ -431,23 +440,25 @@ impl<'a> Engine<'a> {
         let turn = self.around.turn(slot);
         let Slot::End(end) = &mut self.slots[slot as usize] else { return };
         let (serial, _, class) = end.identity();
-        let (from, to) = addresses::of_connection(serial, self.orders.side);
+        let hosts = end.hosts;
+        let (from, to) = self.addressing.of_connection(serial, self.orders.side, hosts);
         let to = SocketAddrV4::new(to, addresses::port(serial, self.orders.workers));
         let congestion = self.orders.classes[usize::from(class)].congestion.as_deref();
         self.starts.record(turn.now.since(end.at));
-        let connected = Socket::connect(from, to, congestion, end.mss());
+        let arrived = self.homes.go(hosts.initiator);
+        let connected = arrived.and_then(|()| Socket::connect(from, to, congestion, end.mss()));
         if let Err(error) = connected.and_then(|socket| end.connect(socket, turn)) {
             self.finish(slot, Some(failed(&error)));
         }
     }
 
-    /// Accepts who is waiting.
+    /// Accepts who is waiting at a listener.
     ///
     /// # Errors
     /// The listener's.
-    fn accept(&mut self) -> io::Result<()> {
+    fn accept(&mut self, listener: usize) -> io::Result<()> {
         for _ in 0..ROUND {
-            let accepted = match self.listener.accept() {
+            let accepted = match self.listeners[listener].accept() {
                 // Who is waiting waits on, until there is memory or a descriptor.
                 Err(error) if is_shortage(&error) => Accepted::Nobody,
                 other => other?,
@@ -480,7 +491,8 @@ impl<'a> Engine<'a> {
     fn serial(&self, initiator: Ipv4Addr, acceptor: Ipv4Addr) -> Option<Serial> {
         let Orders { side, number, workers, .. } = *self.orders;
         let sides = [acceptor, initiator].map(addresses::side_of);
-        addresses::serial(initiator, acceptor)
+        self.addressing
+            .serial(initiator, acceptor)
             .filter(|serial| sides == [Some(side), Some(side.other())] && addresses::worker(*serial, workers) == number)
     }
 

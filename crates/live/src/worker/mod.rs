@@ -9,6 +9,7 @@
 //! | `end` | one end of a connection: a player over a socket |
 //! | `socket` | what kernel TCP is asked for |
 //! | `datagrams`, `label` | flows of datagrams; what is written into one |
+//! | `homes` | the namespaces in which it opens sockets |
 //! | `intended` | when an end should have done what it did |
 //! | `pace` | when to look again, and how long what is found may have been there |
 //! | `inbox`, `outbox` | what the run says, and hears |
@@ -16,6 +17,7 @@
 mod datagrams;
 mod end;
 mod engine;
+mod homes;
 mod inbox;
 mod intended;
 mod label;
@@ -26,19 +28,18 @@ mod socket;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 
 use flowloom_core::time::Time;
-use nix::sched::{CloneFlags, setns};
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 
 use self::datagrams::DatagramEnds;
 use self::engine::{Engine, Finish};
+use self::homes::Homes;
 use self::inbox::Inbox;
 use self::outbox::Outbox;
-use self::socket::{Listener, probe_congestion};
+use self::socket::probe_congestion;
 use crate::addresses;
 use crate::control::{FromWorker, Orders, ToWorker};
 use crate::host::turns::take_short_turns;
@@ -92,12 +93,11 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
     let Some(ToWorker::Begin(orders)) = inbox.wait()? else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the first message to a worker was not how to begin"));
     };
-    enter(namespace, &orders)?;
+    let mut homes = Homes::enter(namespace, &orders)?;
     let inherited = prepare(&orders)?;
-    let port = addresses::FIRST_PORT + orders.number;
-    let listener =
-        Listener::new(port, inherited).map_err(|error| context(&format!("cannot listen on port {port}"), &error))?;
-    let datagrams = DatagramEnds::new(&orders).map_err(|error| context("cannot take in datagrams", &error))?;
+    let listeners = homes.listen(addresses::FIRST_PORT + orders.number, inherited)?;
+    let datagrams =
+        DatagramEnds::new(&orders, &mut homes).map_err(|error| context("cannot take in datagrams", &error))?;
     prctl::set_timerslack(TIMER_SLACK_NANOS)?;
     take_short_turns();
     outbox.send(FromWorker::Ready);
@@ -119,7 +119,7 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
             }
         }
     };
-    let mut engine = Engine::new(&orders, clock, (listener, inherited), datagrams, inbox, outbox)?;
+    let mut engine = Engine::new(&orders, clock, (homes, listeners, inherited), datagrams, inbox, outbox)?;
     assignments.iter().try_for_each(|assignment| engine.assign(assignment))?;
     if no_more {
         engine.expect_no_more();
@@ -137,18 +137,6 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
 
 fn deserted() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "the run is gone")
-}
-
-/// Enters the namespace, unless it is the host's.
-fn enter(namespace: impl AsFd, orders: &Orders) -> io::Result<()> {
-    setns(namespace, CloneFlags::CLONE_NEWNET).map_err(|error| context("cannot enter the namespace", &error.into()))?;
-    if std::fs::metadata("/proc/thread-self/ns/net")?.ino() == orders.host_namespace {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "a worker was given the network namespace of the host, where no traffic may be",
-        ));
-    }
-    Ok(())
 }
 
 /// Sees that the kernel has all congestion controls; which of them a listener passes on.

@@ -135,7 +135,7 @@ impl Worker {
 pub fn orders(side: LinkSide, classes: Vec<SocketOptions>) -> Orders {
     let waits = Waits { min: Duration::ZERO, ..Waits::CORRECTED };
     let replay = ReplayModel::with_waits(waits);
-    Orders { side, number: 0, workers: 1, host_namespace: 0, replay, classes, seed: 1 }
+    Orders { side, number: 0, workers: 1, host_namespace: 0, hosts: Vec::new(), replay, classes, seed: 1 }
 }
 
 /// A connection to play: when, from which side.
@@ -157,6 +157,7 @@ impl Planned {
     pub fn assignment(&self, serial: Serial, side: Side) -> ToWorker {
         ToWorker::Assign(Box::new(Assignment {
             serial,
+            hosts: Default::default(),
             side,
             class: self.class,
             at: self.at,
