@@ -138,13 +138,16 @@ fn what_is_cut_says_what_it_has_sent_and_had() {
     clock.sleep_until(at(200));
     let reports = workers.map(|mut worker| {
         worker.tell(&ToWorker::Stop);
-        loop {
+        let report = loop {
             match worker.hear() {
                 Some(FromWorker::Ends(mut reports)) => break reports.remove(0),
                 Some(FromWorker::Silent(_)) => {}
                 other => panic!("{other:?}"),
             }
-        }
+        };
+        // What was sent last is on the wire.
+        clock.sleep_until(clock.now() + Duration::from_millis(300));
+        report
     });
     let [(sent, _), (_, arrived)] = reports.each_ref().map(|end| end.datagrams.clone().unwrap());
     assert_eq!(reports[0].ended, Ended::Cut);

@@ -247,7 +247,7 @@ impl<'a> Engine<'a> {
             if let Some(finish) = self.take_messages()? {
                 return Ok(finish);
             }
-            self.serve_rings();
+            self.serve_rings()?;
             self.serve_ready();
             if let Some(silent) = self.datagrams.take_silent() {
                 self.outbox.send(FromWorker::Silent(silent));
@@ -263,7 +263,7 @@ impl<'a> Engine<'a> {
             for event in events.drain(..) {
                 self.serve_event(event)?;
                 // What is due does not wait for all that has come.
-                self.serve_rings();
+                self.serve_rings()?;
             }
             self.vacant.append(&mut self.vacated);
         }
@@ -273,7 +273,8 @@ impl<'a> Engine<'a> {
     fn wait(&mut self, now: Time, events: &mut Vec<Event>) -> io::Result<()> {
         let is_idle = self.ready.is_empty();
         if let Some(until) = self.around.pace.rest(now).filter(|_| is_idle) {
-            self.around.clock.sleep_until(until);
+            // What has come can wait for more to come; what is due cannot.
+            self.around.clock.sleep_until(self.rings.not_before().map_or(until, |due| due.min(until)));
         }
         let deadline = match (self.rings.not_before(), self.outbox.deadline()) {
             _ if !is_idle => Some(Time::ZERO),
@@ -352,7 +353,7 @@ impl<'a> Engine<'a> {
         self.rings.push(time.max(self.rung), ring);
     }
 
-    fn serve_rings(&mut self) {
+    fn serve_rings(&mut self) -> io::Result<()> {
         for _ in 0..ROUND {
             let Some((time, ring)) = self.rings.pop_until(self.around.clock.now()) else { break };
             self.rung = time;
@@ -378,11 +379,14 @@ impl<'a> Engine<'a> {
                     turn.next.into_iter().for_each(|next| self.ring(next, Ring::Datagrams(serial)));
                 }
                 Ring::Settle(serial) => {
+                    // What has come by now may not have been looked at.
+                    self.take_datagrams(usize::MAX)?;
                     let report = self.datagrams.finish(serial);
                     report.into_iter().for_each(|report| self.report(report));
                 }
             }
         }
+        Ok(())
     }
 
     fn serve_ready(&mut self) {
