@@ -35,7 +35,7 @@ mod topology;
 
 use topology::check_link;
 
-pub use live::{Devices, Live};
+pub use live::{Devices, Live, MOST_HOSTS};
 pub use path::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use queue::Queue;
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};

@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 
 use flowloom_core::time::Duration;
+use flowloom_live::addresses::{self, Addressing};
 use flowloom_live::guests::Guest;
 use flowloom_live::host::limits::Limits;
 use flowloom_live::host::testbed::Kind;
@@ -12,19 +13,22 @@ use flowloom_report::facts::{Late, LiveFacts};
 use flowloom_store::run_folder::{LateWhat, LatenessRow};
 use flowloom_store::workload::WorkloadError;
 
-use crate::experiment::{Devices, Live};
+use crate::experiment::{Devices, Live, MOST_HOSTS};
 use crate::failure::Failure;
 use crate::recording::Unrecorded;
 
+// What an experiment may ask for is what there are addresses for.
+const _: () = assert!(MOST_HOSTS == addresses::MOST_HOSTS);
+
 /// As the driver takes them, for connections that need so much.
 pub fn options(live: &Live, need: &Need, guests: Vec<Guest>) -> Result<Options, Failure> {
-    let workers = need.workers(&Limits::of_this_host(), live.addressing(), live.workers.map(NonZeroU16::get)).map_err(
-        |error| {
+    let addressing = Addressing::over(live.hosts.unwrap_or(0));
+    let workers =
+        need.workers(&Limits::of_this_host(), addressing, live.workers.map(NonZeroU16::get)).map_err(|error| {
             Failure::new(error).hint(
                 "replay a shorter part (--duration), or raise the limit (ulimit -Hn); `flowloom doctor` says what fits",
             )
-        },
-    )?;
+        })?;
     Ok(Options {
         program: program("live-worker")?,
         devices: match live.devices {
@@ -34,7 +38,7 @@ pub fn options(live: &Live, need: &Need, guests: Vec<Guest>) -> Result<Options, 
         },
         tick: live.tick.value,
         workers,
-        addressing: live.addressing(),
+        addressing,
         guests: (program("live-guest")?, guests),
     })
 }

@@ -3,7 +3,6 @@
 use std::num::NonZeroU16;
 
 use flowloom_core::time::Duration;
-use flowloom_live::addresses::{Addressing, MOST_HOSTS};
 use serde::{Deserialize, Serialize};
 
 use super::Quantity;
@@ -21,7 +20,7 @@ pub struct Live {
     pub workers: Option<NonZeroU16>,
     /// Hosts on each side over which the ends of connections are spread; without it a side is one host with many addresses.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hosts: Option<u16>,
+    pub hosts: Option<u8>,
 }
 
 /// `live.devices`
@@ -45,6 +44,8 @@ impl Default for Live {
 
 /// Workers on each side, at most: each listens on a port below those of initiators.
 const MOST_WORKERS: u16 = 100;
+/// Hosts on each side, at most: each has a block of addresses of its own.
+pub const MOST_HOSTS: u8 = 64;
 /// Shortest and longest tick.
 const TICKS: [Duration; 2] = [Duration::from_micros(10), Duration::from_millis(10)];
 
@@ -54,17 +55,12 @@ impl Live {
         *self == Live::default()
     }
 
-    /// Which addresses connections have.
-    pub fn addressing(&self) -> Addressing {
-        Addressing::over(self.hosts.map_or(0, |hosts| u8::try_from(hosts).unwrap_or(MOST_HOSTS)))
-    }
-
     /// Whether it can be.
     pub fn check(&self) -> Result<(), String> {
         if let Some(workers) = self.workers.filter(|workers| workers.get() > MOST_WORKERS) {
             return Err(format!("live.workers of {workers} are too many (at most {MOST_WORKERS} on each side)"));
         }
-        if let Some(hosts) = self.hosts.filter(|hosts| !(1..=u16::from(MOST_HOSTS)).contains(hosts)) {
+        if let Some(hosts) = self.hosts.filter(|hosts| !(1..=MOST_HOSTS).contains(hosts)) {
             return Err(format!(
                 "live.hosts of {hosts} must be between 1 and {MOST_HOSTS} (on each side; without the key connections share one stack a side)"
             ));
