@@ -110,35 +110,34 @@ impl Connection {
     }
 }
 
-/// The shift that a SYN's window scale option asks for.
-fn window_scale(header: &[u8]) -> Option<u8> {
-    let options = &header[20..usize::from(header[12] >> 4) * 4];
-    // Of three bytes, with a padding before them that is no option: 3, 3, the shift.
-    options.windows(3).find(|bytes| bytes[..2] == [3, 3]).map(|bytes| bytes[2])
-}
+const WINDOW_SCALE: u8 = 3;
 
-/// The kinds of the options of a TCP header.
-fn options(header: &[u8]) -> Vec<u8> {
+/// The options of a TCP header, each its kind and what it says. One by one, because a timestamp may be of any bytes.
+fn options(header: &[u8]) -> Vec<(u8, &[u8])> {
     let mut rest = &header[20..usize::from(header[12] >> 4) * 4];
-    let mut kinds = Vec::new();
+    let mut options = Vec::new();
     while let [kind, after @ ..] = rest {
         rest = match kind {
             0 => break,
             1 => after,
-            _ => &rest[usize::from(after[0])..],
+            _ => {
+                let (option, rest) = rest.split_at(usize::from(after[0]));
+                options.push((*kind, &option[2..]));
+                rest
+            }
         };
-        if *kind > 1 {
-            kinds.push(*kind);
-        }
     }
-    kinds.sort_unstable();
-    kinds
+    options
+}
+
+/// The shift that a SYN's window scale option asks for.
+fn window_scale(header: &[u8]) -> Option<u8> {
+    options(header).into_iter().find(|(kind, _)| *kind == WINDOW_SCALE).map(|(_, said)| said[0])
 }
 
 #[test]
 fn a_syn_offers_what_is_asked_for() {
     const MSS: u8 = 2;
-    const WINDOW_SCALE: u8 = 3;
     const SACK_PERMITTED: u8 = 4;
     const TIMESTAMPS: u8 = 8;
     const ECE_AND_CWR: u8 = 0xc0;
@@ -152,7 +151,9 @@ fn a_syn_offers_what_is_asked_for() {
         (ecn, &[MSS], ECE_AND_CWR),
     ] {
         let Some(Connection { syn, .. }) = connection(tcp.clone()) else { return };
-        assert_eq!((options(&syn), syn[13] & ECE_AND_CWR), (kinds.to_vec(), flags), "{tcp:?}");
+        let mut offered: Vec<_> = options(&syn).into_iter().map(|(kind, _)| kind).collect();
+        offered.sort_unstable();
+        assert_eq!((offered, syn[13] & ECE_AND_CWR), (kinds.to_vec(), flags), "{tcp:?}");
         assert!(u16::from_be_bytes([syn[14], syn[15]]) > 60_000, "a window of all that its field can say");
     }
 }
