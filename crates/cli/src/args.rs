@@ -10,7 +10,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Limit;
 use flowloom_store::formats::Format;
 
-use crate::experiment::{Correction, Quantity, RateChoice};
+use crate::experiment::{Correction, MOST_HOSTS, Quantity, RateChoice};
 use crate::input::Kind;
 
 const EXIT_CODES: &str = "\
@@ -129,7 +129,7 @@ pub struct Shell {
     #[arg(long, value_enum, default_value_t)]
     pub side: GuestSide,
     /// Run the program on each of so many hosts of that side, with addresses and TCP of their own (FLOWLOOM_HOST counts them)
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=64))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOSTS)))]
     pub hosts: Option<u8>,
     /// A command for the shell (sh -c) that runs on the other side and is ended with the program
     #[arg(long, value_name = "COMMAND")]

@@ -194,7 +194,7 @@ impl Need {
         });
         let heavy = (self.packets_per_second > MOST_PACKETS).then(|| {
             format!(
-                "about {:.0} packets a second will cross the path; two cores have carried 104,000 (docs/live.md)",
+                "about {:.0} packets a second will cross the path; two cores have carried {MOST_PACKETS:.0} (docs/live.md)",
                 self.packets_per_second
             )
         });
@@ -203,7 +203,7 @@ impl Need {
 }
 
 /// Packets a second above which a host is doubted.
-const MOST_PACKETS: f64 = 104_000.0;
+const MOST_PACKETS: f64 = 97_000.0;
 
 #[cfg(test)]
 mod tests {

@@ -520,13 +520,9 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
                     self.problems.push(problem(&self.workers, &why));
                 }
                 // What it had not reported nobody will.
-                let each_side = self.workers.each_side();
-                let (lost_side, number) = self.workers.at(place);
-                let missing = self.collector.missing(|serial, vector, side| {
-                    let on =
-                        if side == Side::Initiator { vector.initiator_side } else { vector.initiator_side.other() };
-                    on == lost_side && addresses::worker(serial, each_side) == number
-                });
+                let missing = self
+                    .collector
+                    .missing(|serial, vector, side| self.place(serial, vector.initiator_side, side) == place);
                 for (serial, side) in missing {
                     self.end(EndReport::without(serial, side, Ended::Cut))?;
                 }

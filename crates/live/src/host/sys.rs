@@ -20,17 +20,16 @@ fn checked(returned: c_int) -> io::Result<c_int> {
     if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
 }
 
-/// sched_setattr(2) for the calling thread, with the nice value that ordinary threads have by themselves, and not for threads that it
-/// starts. The `slice` is how long an ordinary thread's turn is at most, from 0.1 to 100 ms; zero is the kernel's.
+/// sched_setattr(2) for the calling thread, and not for threads that it starts; `nice` counts for ordinary threads. The `slice` is how long an ordinary thread's turn is at most, from 0.1 to 100 ms; zero is the kernel's.
 ///
 /// # Errors
 /// The kernel's; EPERM where this user may not.
-pub fn set_scheduling(policy: c_int, priority: u32, slice: Duration) -> io::Result<()> {
+pub fn set_scheduling(policy: c_int, nice: i32, priority: u32, slice: Duration) -> io::Result<()> {
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
         sched_policy: policy.cast_unsigned(),
         sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
-        sched_nice: 0,
+        sched_nice: nice,
         sched_priority: priority,
         sched_runtime: slice.as_nanos(),
         sched_deadline: 0,
@@ -128,26 +127,32 @@ pub fn bind_packet_socket(socket: impl AsFd, device: u32, protocol: u16) -> io::
     checked(returned).map(drop)
 }
 
+/// The numbers that an option of a socket has, as many as the kernel knows of `N`; the others are zero.
+fn numbers<const N: usize>(socket: impl AsFd, level: c_int, option: c_int) -> io::Result<[u32; N]> {
+    let mut numbers = [0; N];
+    let mut length = size_of_val(&numbers) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `numbers`, and how many to `length`; both outlive the call.
+    let returned = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            option,
+            numbers.as_mut_ptr().cast::<c_void>(),
+            &raw mut length,
+        )
+    };
+    checked(returned)?;
+    Ok(numbers)
+}
+
 /// How many packets a packet socket lost, because it had no room, since this was last asked (PACKET_STATISTICS).
 ///
 /// # Errors
 /// The kernel's.
 pub fn packet_drops(socket: impl AsFd) -> io::Result<u32> {
-    // struct tpacket_stats: packets, drops.
-    let mut statistics = [0_u32; 2];
-    let mut length = size_of_val(&statistics) as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to `statistics`, and how many to `length`; both outlive the call.
-    let returned = unsafe {
-        libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_PACKET,
-            libc::PACKET_STATISTICS,
-            statistics.as_mut_ptr().cast::<c_void>(),
-            &raw mut length,
-        )
-    };
-    checked(returned)?;
-    Ok(statistics[1])
+    // struct tpacket_stats.
+    let [_packets, drops] = numbers(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS)?;
+    Ok(drops)
 }
 
 /// How many packets a socket lost since it was made, because its receive buffer was full (SO_MEMINFO).
@@ -156,19 +161,7 @@ pub fn packet_drops(socket: impl AsFd) -> io::Result<u32> {
 /// The kernel's.
 pub fn receive_drops(socket: impl AsFd) -> io::Result<u32> {
     // SK_MEMINFO_VARS of linux/sock_diag.h, and the place of SK_MEMINFO_DROPS among them.
-    let mut values = [0_u32; 9];
-    let mut length = size_of_val(&values) as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to `values`, and how many to `length`; both outlive the call.
-    let returned = unsafe {
-        libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_MEMINFO,
-            values.as_mut_ptr().cast::<c_void>(),
-            &raw mut length,
-        )
-    };
-    checked(returned)?;
+    let values: [u32; 9] = numbers(socket, libc::SOL_SOCKET, libc::SO_MEMINFO)?;
     Ok(values[8])
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 
 use flowloom_core::time::Duration;
 use nix::libc;
-use rustix::process::setpriority_process;
+use rustix::process::{getpriority_process, setpriority_process};
 
 use super::sys;
 
@@ -43,7 +43,7 @@ impl fmt::Display for Turns {
 
 /// Has the calling thread come first, as far as this user may; how far that is. Threads that it starts take their turns as all do.
 pub fn come_first() -> Turns {
-    if sys::set_scheduling(libc::SCHED_FIFO, REAL_TIME, Duration::ZERO).is_ok() {
+    if sys::set_scheduling(libc::SCHED_FIFO, 0, REAL_TIME, Duration::ZERO).is_ok() {
         return Turns::RealTime;
     }
     take_short_turns();
@@ -53,8 +53,10 @@ pub fn come_first() -> Turns {
     }
 }
 
-/// Has the calling thread take short turns, where the kernel knows that.
+/// Has the calling thread take short turns, where the kernel knows that. It keeps its nice value.
 pub fn take_short_turns() {
     // An older kernel ignores it, and one that refuses it has turns of its own.
-    let _ = sys::set_scheduling(libc::SCHED_OTHER, 0, SHORT);
+    if let Ok(nice) = getpriority_process(None) {
+        let _ = sys::set_scheduling(libc::SCHED_OTHER, nice, 0, SHORT);
+    }
 }

@@ -42,11 +42,11 @@ const EXPECT: Duration = Duration::from_secs(150);
 const BELL: u64 = u64::MAX - 1;
 const ALARM: u64 = u64::MAX - 2;
 const DATAGRAMS: [u64; 2] = [u64::MAX - 3, u64::MAX - 4];
+/// That of the first listener; those of the others follow.
+const LISTENERS: u64 = 1 << 32;
 
 /// How long the last datagrams of a flow may take from the emulator to their socket.
 const SETTLING: Duration = Duration::from_millis(50);
-/// That of the first listener; those of the others follow.
-const LISTENERS: u64 = 1 << 32;
 
 /// A wake-up.
 #[derive(Clone, Copy, Debug)]
