@@ -7,7 +7,7 @@ use flowloom_live::addresses::{self, Addressing};
 use flowloom_live::guests::Guest;
 use flowloom_live::host::limits::Limits;
 use flowloom_live::host::testbed::Kind;
-use flowloom_live::plan::Need;
+use flowloom_live::plan::{Need, TooMuch};
 use flowloom_live::{LiveError, Observed, Options, Program};
 use flowloom_report::facts::{Late, LiveFacts};
 use flowloom_store::run_folder::{LateWhat, LatenessRow};
@@ -25,9 +25,11 @@ pub fn options(live: &Live, need: &Need, guests: Vec<Guest>) -> Result<Options, 
     let addressing = Addressing::over(live.hosts.unwrap_or(0));
     let workers =
         need.workers(&Limits::of_this_host(), addressing, live.workers.map(NonZeroU16::get)).map_err(|error| {
-            Failure::new(error).hint(
-                "replay a shorter part (--duration), or raise the limit (ulimit -Hn); `flowloom doctor` says what fits",
-            )
+            let hint = match error {
+                TooMuch::Packets { .. } => "send less, or simulate it (--on sim)",
+                _ => "replay a shorter part (--duration), or raise the limit (ulimit -Hn); `flowloom doctor` says what fits",
+            };
+            Failure::new(error).hint(hint)
         })?;
     Ok(Options {
         program: program("live-worker")?,

@@ -540,6 +540,18 @@ impl ConnectionVector {
         self.ends.initiator.min_transit.is_some() != self.ends.acceptor.min_transit.is_some()
     }
 
+    /// The end that closed its direction while the other went on sending (half-close), and when, from the start; `None` where no
+    /// monitor saw such.
+    pub fn half_close(&self) -> Option<(Side, Duration)> {
+        let Close::Fin(side) = self.close else { return None };
+        let last = |of: Side| {
+            let seen = self.adus.iter().filter(|adu| adu.side == of).filter_map(|adu| adu.seen);
+            seen.map(|seen| seen.last).max().unwrap_or_default()
+        };
+        let closed = last(side) + self.ends[side].fin_wait?;
+        (last(side.other()) > closed).then_some((side, closed))
+    }
+
     /// First data byte to last data byte, at the monitor (methods C.2); `None` without data or where no monitor saw it.
     pub fn duration(&self) -> Option<Duration> {
         Some(self.data_span()?.length())

@@ -40,7 +40,7 @@ pub mod lateness;
 pub mod plan;
 pub mod worker;
 
-mod calibrate;
+pub mod calibrate;
 mod collector;
 mod run;
 mod workers;

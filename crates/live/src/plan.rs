@@ -53,6 +53,16 @@ pub enum TooMuch {
         /// What was asked for.
         asked: u16,
     },
+    /// Packets.
+    #[error(
+        "about {packets_per_second} packets a second would cross the path; one emulator carries no more than {most}"
+    )]
+    Packets {
+        /// In an average second, both directions.
+        packets_per_second: u64,
+        /// The most that can be.
+        most: u64,
+    },
     /// Addresses.
     #[error(
         "{connections} connections are more than the {most} that there are pairs of addresses for; fewer hosts (live.hosts) leave more"
@@ -172,6 +182,11 @@ impl Need {
         if self.connections >= most {
             return Err(TooMuch::Addresses { connections: self.connections, most: most - 1 });
         }
+        if self.packets_per_second > IMPOSSIBLE_PACKETS {
+            let [packets_per_second, most] =
+                [self.packets_per_second, IMPOSSIBLE_PACKETS].map(|packets| packets as u64);
+            return Err(TooMuch::Packets { packets_per_second, most });
+        }
         // Queues, losses and a busy host keep connections open for longer than the estimate has them.
         let Some(needed) = limits.workers(open + open / 2).filter(|_| open <= limits.connections()) else {
             let memory = limits.memory.unwrap_or(0) / 1_000_000;
@@ -204,6 +219,8 @@ impl Need {
 
 /// Packets a second above which a host is doubted.
 const MOST_PACKETS: f64 = 97_000.0;
+/// Packets a second that no host is asked for: the thread that owns the path reads and writes each, which takes it 2 us and more.
+const IMPOSSIBLE_PACKETS: f64 = 400_000.0;
 
 #[cfg(test)]
 mod tests {
@@ -316,6 +333,8 @@ mod tests {
         let most = Addressing::Side.most_connections();
         let all = Need { connections: most, ..need }.workers(&limits, Addressing::Side, None).unwrap_err();
         assert!(all.to_string().contains("pairs of addresses"), "{all}");
+        let packets = Need { packets_per_second: 1_700_000.0, ..need }.workers(&limits, side, None).unwrap_err();
+        assert!(packets.to_string().contains("about 1700000 packets"), "{packets}");
         assert_eq!(need.doubts().len(), 1, "the packets");
         assert_eq!(Need { starts_in_a_minute: 150_000, ..need }.doubts().len(), 2);
     }

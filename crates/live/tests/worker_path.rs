@@ -10,7 +10,7 @@ use std::{fs, thread};
 use flowloom_core::path::LossModel;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Probability;
-use flowloom_core::workload::{Close, ConnectionVector, Endpoint, LinkSide, Pattern, PerSide, Side};
+use flowloom_core::workload::{Close, ConnectionVector, Endpoint, LinkSide, Pattern, PerSide, Side, Span};
 use flowloom_live::addresses::Serial;
 use flowloom_live::clock::Clock;
 use flowloom_live::control::{EndReport, Ended, SocketOptions, ToWorker};
@@ -103,6 +103,30 @@ fn what_takes_round_trips_to_send_is_sent_and_its_waits_begin_when_it_is() {
             assert_eq!(ends[0].epochs.len(), 1);
         }
         assert!(ends[0].epochs.iter().all(|epoch| epoch.intended <= epoch.start && epoch.start < epoch.end));
+    }
+}
+
+#[test]
+fn data_arrive_at_an_end_that_has_closed() {
+    // The initiator closes with its request; the acceptor sends more 300 ms later, and closes 100 ms after that.
+    let mut asks = far(vector(Pattern::Sequential, &[(I, 500, 0), (A, 100_000, 300), (A, 100_000, 0)], Close::Fin(I)));
+    for (adu, millis) in asks.adus.iter_mut().zip([40, 100, 500]) {
+        let at = Duration::from_millis(millis);
+        adu.seen = Some(Span { first: at, last: at });
+    }
+    asks.ends.initiator.fin_wait = Some(Duration::ZERO);
+    asks.ends.acceptor.fin_wait = Some(Duration::from_millis(100));
+    asks.t_close = Some(Duration::ZERO);
+    assert_eq!(asks.half_close(), Some((I, Duration::from_millis(40))));
+    let planned: Vec<_> = (0..5).map(|n| Planned::new(at(7 * n), asks.clone())).collect();
+    let Some(played) = across(&[SocketOptions::default()], &planned, LossModel::None) else { return };
+    for serial in 0..5 {
+        let [initiator, acceptor] = ends(&played, serial);
+        assert_eq!([&initiator.ended, &acceptor.ended], [&Ended::Completed; 2], "{initiator:?} {acceptor:?}");
+        assert_eq!((initiator.received_bytes, acceptor.received_bytes), (200_000, 500));
+        let (closed, last) = (initiator.closed.unwrap(), initiator.last_received.unwrap());
+        assert!(last.since(closed) >= Duration::from_millis(300), "{closed:?} {last:?}");
+        assert!(acceptor.closed.unwrap().since(acceptor.last_received.unwrap()) >= Duration::from_millis(400));
     }
 }
 

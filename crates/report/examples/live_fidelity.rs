@@ -177,6 +177,7 @@ impl Told {
         let (mut same, mut of, mut unlike) = (0, 0, Vec::new());
         // Ends that send by themselves are seen to do so where they happened to send at once.
         let (mut concurrent, mut overlapping) = (0, 0);
+        let (mut half_closes, mut again_half) = (0, 0);
         for row in live.completed() {
             let (Some(asked), Some(found)) = (live.asked.get(&row.id), again.get(&row.id)) else { continue };
             of += 1;
@@ -184,6 +185,9 @@ impl Told {
                 concurrent += 1;
                 overlapping += u32::from(found.pattern == Pattern::Concurrent);
             }
+            let half_closed = asked.half_close().map(|half| half.0);
+            half_closes += u32::from(half_closed.is_some());
+            again_half += u32::from(half_closed.is_some() && found.half_close().map(|half| half.0) == half_closed);
             let is_same = units(asked) == units(found)
                 && (asked.pattern == Pattern::Concurrent || found.pattern == Pattern::Sequential)
                 && asked.close == found.close;
@@ -193,6 +197,7 @@ impl Told {
         let enough = of > 0 && f64::from(same) >= (1.0 - NOT_FOUND) * f64::from(of);
         self.say("vectors found again in the live capture", &format!("{same} of {of}; not {unlike:?}"), enough);
         println!("  {:<44} {overlapping} of {concurrent}", "concurrent ones that overlapped again");
+        println!("  {:<44} {again_half} of {half_closes}", "half-closes that were some again");
     }
 
     fn round_trips(&mut self, live: &Run<'_>, is_loose: bool) {

@@ -70,6 +70,7 @@ impl Prefill {
         let start = Time::ZERO + scaled(vector.start.since(Time::ZERO), self.spread(), self.length);
         let moved = |at: Duration| (vector.start + at).before(self.shift()).since(start);
         let closes = spans.iter().map(|span| span.1).max().unwrap_or_default() + vector.t_close.unwrap_or_default();
+        let half_close = vector.half_close();
         let mut first_wait: PerSide<Option<Duration>> = PerSide::default();
         let mut adus = Vec::with_capacity(vector.adus.len());
         for (adu, (first, last)) in vector.adus.iter().zip(spans).filter(|(_, (_, last))| *last > elapsed) {
@@ -85,6 +86,10 @@ impl Prefill {
         }
         if adus.is_empty() {
             vector.t_close = Some(closes - elapsed);
+        }
+        if let Some((side, closed)) = half_close.filter(|half| adus.iter().all(|adu| adu.side != half.0)) {
+            // That of an end without data is told from the start.
+            vector.ends[side].fin_wait = Some(moved(closed.max(elapsed)));
         }
         // Of ends that take turns only the one whose turn it is waits.
         let turn = adus.first().map(|adu| adu.side).filter(|_| vector.pattern == Pattern::Sequential);
@@ -232,6 +237,21 @@ mod tests {
         assert_eq!((vector.adus.len(), vector.t_close), (0, Some(SECS(3))));
         assert_eq!(placed(160, seen()), None, "it is closed");
         assert_eq!(placed(157, ConnectionVector { close: Close::NotSeen, ..seen() }), None, "nothing is left of it");
+    }
+
+    #[test]
+    fn a_half_close_comes_when_it_did() {
+        let mut vector = seen();
+        vector.adus.pop();
+        vector.ends.initiator.fin_wait = Some(SECS(10));
+        assert_eq!(vector.half_close(), Some((Side::Initiator, SECS(12))));
+        let when = |length: u64| {
+            let vector = placed(length, vector.clone()).unwrap().vector;
+            (vector.start + vector.half_close().unwrap().1).since(Time::ZERO)
+        };
+        assert_eq!(when(101), SECS(112 - 100), "behind its data");
+        assert_eq!(when(105), SECS(112 - 104), "whose data are over");
+        assert_eq!(when(115), SECS(115 - 114), "over as well: as the run begins");
     }
 
     #[test]

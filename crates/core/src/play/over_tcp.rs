@@ -102,14 +102,37 @@ fn a_reset_ends_both_ends() {
     assert_eq!(played.pair.sent.iter().filter(|sent| sent.2.flags.rst()).count(), 1);
 }
 
+#[test]
+fn data_arrive_at_an_end_that_has_closed() {
+    let adus = [(Side::Initiator, 100, 0.0), (Side::Acceptor, 50_000, 1.0), (Side::Acceptor, 50_000, -1.0)];
+    let mut vector = vector(Pattern::Sequential, &adus, Close::Fin(Side::Initiator));
+    vector.ends.initiator.fin_wait = Some(Duration::ZERO);
+    let script = Script::new(&vector, &ReplayModel::with_waits(Waits::CORRECTED));
+    let played = play(&script, pair());
+    assert_eq!(played.pair.ends[0].bytes_received(), 100_000);
+    assert_eq!(played.epochs.len(), 1);
+    assert!(played.pair.ends.iter().all(|end| end.is_closed() && !end.is_reset()));
+    let first_fin = played.pair.sent.iter().find(|sent| sent.2.flags.fin()).unwrap();
+    assert_eq!((first_fin.0, first_fin.1), (at(0.1), 0), "with the request, a second before the last data");
+}
+
 fn any_vector() -> impl Strategy<Value = ConnectionVector> {
     let side = || prop_oneof![Just(Side::Initiator), Just(Side::Acceptor)];
     let bytes = prop_oneof![0u64..10, 1u64..3_000, 1u64..100_000];
     let wait = prop_oneof![Just(0.0), 0.0..2.0];
     let pattern = prop_oneof![Just(Pattern::Sequential), Just(Pattern::Concurrent)];
     let close = prop_oneof![side().prop_map(Close::Fin), Just(Close::NotSeen)];
-    (pattern, prop::collection::vec((side(), bytes, wait), 0..8), close)
-        .prop_map(|(pattern, adus, close)| vector(pattern, &adus, close))
+    // Data pass the monitor within the first milliseconds, so that some of these are half-closes.
+    let fins = prop::array::uniform2(prop::option::of(0u64..10));
+    (pattern, prop::collection::vec((side(), bytes, wait), 0..8), close, fins).prop_map(
+        |(pattern, adus, close, fins)| {
+            let mut vector = vector(pattern, &adus, close);
+            vector.t_close = Some(Duration::ZERO);
+            [vector.ends.initiator.fin_wait, vector.ends.acceptor.fin_wait] =
+                fins.map(|fin| fin.map(Duration::from_millis));
+            vector
+        },
+    )
 }
 
 proptest! {

@@ -51,6 +51,20 @@ enum Phase {
     Done,
 }
 
+/// The close of an end's direction while the other goes on sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum HalfClose {
+    /// Not planned, or not yet.
+    No,
+    /// It is made when `due` comes.
+    Waits,
+    /// It is to be made now.
+    Due,
+    /// It is made.
+    Made,
+}
+
 /// How much a program that sends without end keeps written ahead of what was transmitted: as a socket with so low a mark for
 /// what is not sent (TCP_NOTSENT_LOWAT) lets it. This is what still goes out when its time is over.
 pub const AHEAD: u64 = 32 << 10;
@@ -67,25 +81,27 @@ pub const AHEAD: u64 = 32 << 10;
 ///
 /// Close (methods M.3): the vector's closing side closes when all data has passed in both directions and its wait is
 /// over; a RST is sent on the same condition, but takes with it what the transport has to retransmit. The other side
-/// closes when the peer has closed and nothing is left to send. Where no close was seen the connection stays open.
+/// closes when the peer has closed and nothing is left to send. Of a half-close each end's wait is counted from its own last
+/// data, and the first to close does so whatever has arrived. Where no close was seen the connection stays open.
 #[derive(Clone, Debug)]
 pub struct Player {
     /// Own bytes handed to the transport.
     written: u64,
     /// The peer's bytes received in order.
     received: u64,
-    /// When the wait is over; meaningful in `Waiting`, `Streaming` and `Closing`, and for what a wake-up just made of them.
+    /// When the wait is over; meaningful in `Waiting`, `Streaming`, `Closing` and before a half-close, and for what a wake-up just
+    /// made of them.
     due: Time,
     /// The `now` of the wake-up that served `due`.
     woken: Time,
-    /// When the first byte of the current request was transmitted.
+    /// When the first byte of the current request was transmitted; [`Time::MAX`] before that.
     request_start: Time,
     /// Index of the step under way.
     next: u32,
     phase: Phase,
+    half_close: HalfClose,
     side: Side,
     peer_closed: bool,
-    request_started: bool,
 }
 
 impl Player {
@@ -96,12 +112,12 @@ impl Player {
             received: 0,
             due: Time::ZERO,
             woken: Time::MAX,
-            request_start: Time::ZERO,
+            request_start: Time::MAX,
             next: 0,
             phase: Phase::Start,
+            half_close: HalfClose::No,
             side,
             peer_closed: false,
-            request_started: false,
         }
     }
 
@@ -114,6 +130,9 @@ impl Player {
     pub fn handle_established(&mut self, now: Time, script: &Script) {
         if self.phase == Phase::Start {
             self.go_on(now, now, script);
+            if script.total(self.side) == 0 {
+                self.plan_half_close(now, now, script);
+            }
         }
     }
 
@@ -143,14 +162,16 @@ impl Player {
             }
             _ => return,
         }
-        if !self.request_started && total > script.start_of(self.next as usize) {
-            self.request_started = true;
+        if self.request_start == Time::MAX && total > script.start_of(self.next as usize) {
             self.request_start = now;
         }
         if total >= self.written {
             self.next += 1;
             let at = if now == self.woken { self.due } else { now };
             self.go_on(at, now, script);
+            if self.written == script.total(self.side) {
+                self.plan_half_close(at, now, script);
+            }
         }
     }
 
@@ -167,8 +188,13 @@ impl Player {
 
     /// Serves the wait that is over, if it is.
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.next_timeout().is_some_and(|due| due <= now) {
-            self.woken = now;
+        if self.next_timeout().is_none_or(|due| due > now) {
+            return;
+        }
+        self.woken = now;
+        if self.half_close == HalfClose::Waits {
+            self.half_close = HalfClose::Due;
+        } else {
             self.phase = match self.phase {
                 Phase::Waiting => Phase::Writing,
                 // What is written goes out, and that is the end of it. There is some: see `AHEAD`.
@@ -182,6 +208,7 @@ impl Player {
     pub fn next_timeout(&self) -> Option<Time> {
         match self.phase {
             Phase::Waiting | Phase::Closing => Some(self.due),
+            _ if self.half_close == HalfClose::Waits => Some(self.due),
             Phase::Streaming => Some(self.due).filter(|due| *due < Time::MAX),
             _ => None,
         }
@@ -190,6 +217,10 @@ impl Player {
     /// The next thing to do, if any.
     pub fn poll_action(&mut self, script: &Script) -> Option<Action> {
         match self.phase {
+            _ if self.half_close == HalfClose::Due => {
+                self.half_close = HalfClose::Made;
+                Some(Action::Close)
+            }
             Phase::Writing if let Some(until) = script.endless_until(self.next as usize) => {
                 self.written += AHEAD;
                 self.due = until;
@@ -200,7 +231,7 @@ impl Player {
                 let end = script.steps()[self.next as usize].end;
                 let bytes = end - self.written;
                 self.written = end;
-                self.request_started = false;
+                self.request_start = Time::MAX;
                 self.phase = Phase::Transmitting;
                 Some(Action::Write(bytes))
             }
@@ -254,16 +285,30 @@ impl Player {
         completed
     }
 
+    /// All own data has been transmitted at `at`: plans the close of this direction, if that does not wait for the peer's data.
+    fn plan_half_close(&mut self, at: Time, now: Time, script: &Script) {
+        if let Some(wait) = script.half_close_wait(self.side) {
+            self.due = at + wait;
+            self.half_close = if self.due > now { HalfClose::Waits } else { HalfClose::Due };
+        }
+    }
+
     /// Moves on to the close once nothing is left to send or to receive.
     fn drain(&mut self, at: Time, now: Time, script: &Script) {
         match script.close() {
+            _ if script.half_close_wait(self.side).is_some() => {}
+            _ if script.has_half_close() && self.peer_closed => self.close_after(at, now, script),
             Close::Fin(side) | Close::Rst(side) if side == self.side && self.received >= script.total(side.other()) => {
-                self.due = at + script.close_wait();
-                self.phase = self.when_due(now, Phase::Closing, Phase::CloseDue);
+                self.close_after(at, now, script);
             }
             _ if self.peer_closed => self.phase = Phase::CloseDue,
             _ => {}
         }
+    }
+
+    fn close_after(&mut self, at: Time, now: Time, script: &Script) {
+        self.due = at + script.close_wait();
+        self.phase = self.when_due(now, Phase::Closing, Phase::CloseDue);
     }
 
     fn when_due(&mut self, now: Time, waiting: Phase, due: Phase) -> Phase {

@@ -26,10 +26,21 @@ pub struct Script {
     steps: Box<[Step]>,
     totals: PerSide<u64>,
     close_wait: Duration,
-    /// When the last step, which has no end of its own, is over; `None` if it has one.
-    until: Option<Time>,
+    ending: Ending,
     close: Close,
     pattern: Pattern,
+}
+
+/// What is out of the ordinary at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// Nothing.
+    Plain,
+    /// The last step has no end of its own; it is over at this time.
+    Endless(Time),
+    /// Who closes first does so while the other end goes on sending: so long after its own last data, or after the handshake if
+    /// it sends none.
+    HalfClose(Duration),
 }
 
 impl Script {
@@ -38,6 +49,9 @@ impl Script {
     /// A wait contains a transit of the side that waited where that side answered the other (methods A.5.10). So do
     /// the acceptor's lead-in (its end of the handshake lies beyond the monitor) and a close by the side that did not
     /// send the last ADU; waits of a side after itself never do.
+    ///
+    /// Where the model has times to close, a half-close is one in the replay: either end closes its direction as long after
+    /// its own last data as it did.
     pub fn new(vector: &ConnectionVector, model: &ReplayModel) -> Script {
         let sequential = vector.pattern == Pattern::Sequential;
         let transit = |side: Side| vector.ends[side].min_transit;
@@ -70,7 +84,17 @@ impl Script {
             previous = Some(index);
             last_of[adu.side] = Some(index);
         }
+        let half_close = vector.half_close().filter(|_| model.t_close);
+        let half_wait = half_close.map(|(side, closed)| match vector.ends[side].fin_wait {
+            Some(raw) if totals[side] > 0 => model.waits.corrected(raw, None),
+            // From the SYN, and so with the handshake.
+            _ => {
+                let raw = closed.saturating_sub(vector.min_rtt().unwrap_or_default());
+                model.waits.corrected(raw, transit(side).filter(|_| side == Side::Acceptor))
+            }
+        });
         let close_wait = match vector.t_close.filter(|_| model.t_close) {
+            Some(_) if let Some((first, _)) = half_close => vector.ends[first.other()].fin_wait.unwrap_or_default(),
             Some(raw) => {
                 let last = vector.adus.iter().max_by_key(|adu| adu.seen.map(|seen| seen.last)).map(|adu| adu.side);
                 let closer = match vector.close {
@@ -81,7 +105,14 @@ impl Script {
             }
             None => Duration::ZERO,
         };
-        Script { steps: steps.into(), totals, close_wait, until: None, close: vector.close, pattern: vector.pattern }
+        Script {
+            steps: steps.into(),
+            totals,
+            close_wait,
+            ending: half_wait.map_or(Ending::Plain, Ending::HalfClose),
+            close: vector.close,
+            pattern: vector.pattern,
+        }
     }
 
     /// The same, and then `sender` sends without end until `until`: bulk transfer as of a file that is never over
@@ -92,12 +123,15 @@ impl Script {
         let epoch = self.steps.last().map_or(0, |step| step.epoch + 1);
         let step = Step { end: u64::MAX, wait: Duration::ZERO, epoch, side: sender, is_response: false };
         let steps = self.steps.iter().copied().chain([step]).collect();
-        Script { steps, until: Some(until), ..self }
+        Script { steps, ending: Ending::Endless(until), ..self }
     }
 
     /// If step `index` has no end of its own: when it is over.
     pub fn endless_until(&self, index: usize) -> Option<Time> {
-        self.until.filter(|_| index + 1 == self.steps.len())
+        match self.ending {
+            Ending::Endless(until) if index + 1 == self.steps.len() => Some(until),
+            _ => None,
+        }
     }
 
     /// The ADUs in order: all in turn when sequential, each side's own order when concurrent.
@@ -107,7 +141,7 @@ impl Script {
 
     /// Whether the last step has no end of its own.
     pub fn is_endless(&self) -> bool {
-        self.until.is_some()
+        matches!(self.ending, Ending::Endless(_))
     }
 
     /// Payload bytes the sender of step `index` has sent before it.
@@ -131,7 +165,22 @@ impl Script {
         self.close
     }
 
-    /// How long the closing side waits after the last data.
+    /// How long `side`, if it closes its direction while the other goes on sending, waits after its own last data, or after the
+    /// handshake if it sends none.
+    pub fn half_close_wait(&self, side: Side) -> Option<Duration> {
+        match self.ending {
+            Ending::HalfClose(wait) if self.close == Close::Fin(side) => Some(wait),
+            _ => None,
+        }
+    }
+
+    /// Whether an end closes its direction while the other goes on sending.
+    pub fn has_half_close(&self) -> bool {
+        matches!(self.ending, Ending::HalfClose(_))
+    }
+
+    /// How long the end that closes when all data has passed waits after the last: who closes first, or after a half-close the
+    /// other end.
     pub fn close_wait(&self) -> Duration {
         self.close_wait
     }

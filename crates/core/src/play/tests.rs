@@ -106,6 +106,67 @@ fn lead_in_and_time_to_close_lose_the_transit_they_contain() {
     assert_eq!(waits(&script(&vector, CORRECTED))[..2], [0.4, 0.3].map(seconds), "each side its own");
 }
 
+/// A request, and a response in two parts, a second apart; the initiator closes before the second.
+fn half_closed() -> ConnectionVector {
+    let mut vector = vector(Pattern::Sequential, &[(I, 100, 0.0), (A, 500, 1.0), (A, 300, -1.0)], Close::Fin(I));
+    vector.adus[2].seen = Some(Span { first: seconds(3.0), last: seconds(3.0) });
+    vector.ends.initiator.fin_wait = Some(seconds(0.0005));
+    vector.ends.acceptor.fin_wait = Some(seconds(0.2));
+    vector.t_close = Some(Duration::ZERO);
+    vector
+}
+
+#[test]
+fn a_half_close_follows_the_data_of_its_end() {
+    let script = Script::new(&half_closed(), &CORRECTED);
+    let stage = Stage::play(&script, seconds(0.1), None);
+    let write = |bytes| Action::Write(bytes);
+    let expected = [
+        (0.0, I, write(100)),
+        (0.0005, I, Action::Close),
+        (0.05, A, write(500)),
+        (1.05, A, write(300)),
+        (1.25, A, Action::Close),
+    ];
+    assert_eq!(stage.actions, expected.map(|(time, side, action)| (at(time), side, action)));
+    assert_eq!(stage.epochs, [EpochTimes { epoch: 0, start: at(0.0), end: at(0.1) }]);
+    assert!(stage.all_exchanged());
+    // Without times to close, as published, whoever closed first does so when all data has passed.
+    let script = Script::new(&half_closed(), &ReplayModel::AIKAT_2010);
+    let stage = Stage::play(&script, seconds(0.1), None);
+    assert_eq!(stage.actions[3..], [(at(1.1), I, Action::Close), (at(1.15), A, Action::Close)]);
+}
+
+#[test]
+fn an_end_without_data_closes_as_long_after_the_handshake_as_it_did() {
+    let mut vector = half_closed();
+    vector.adus.remove(0);
+    vector.ends.initiator.fin_wait = Some(seconds(0.5));
+    let script = Script::new(&vector, &CORRECTED);
+    assert_eq!(script.half_close_wait(I), Some(seconds(0.45)), "the round trip is the handshake's");
+    let stage = Stage::play(&script, seconds(0.1), None);
+    assert_eq!(stage.actions[1], (at(0.45), I, Action::Close));
+    // The handshake's end at an acceptor is beyond the monitor.
+    vector.adus.iter_mut().for_each(|adu| adu.side = I);
+    (vector.ends.initiator, vector.ends.acceptor) = (
+        Endpoint { fin_wait: Some(seconds(0.2)), ..vector.ends.initiator },
+        Endpoint { fin_wait: Some(seconds(0.5)), ..vector.ends.acceptor },
+    );
+    vector.close = Close::Fin(A);
+    assert_eq!(Script::new(&vector, &CORRECTED).half_close_wait(A), Some(seconds(0.41)));
+}
+
+#[test]
+fn a_close_behind_all_data_is_no_half_close() {
+    let mut vector = half_closed();
+    vector.ends.initiator.fin_wait = Some(seconds(3.0));
+    assert_eq!(vector.half_close(), None);
+    vector.ends.initiator.fin_wait = Some(seconds(2.998));
+    assert_eq!(vector.half_close(), Some((I, seconds(2.999))));
+    vector.close = Close::Rst(I);
+    assert_eq!(vector.half_close(), None, "a reset ends both directions");
+}
+
 #[test]
 fn empty_adus_are_left_out_of_a_script() {
     let adus = [(I, 0, 5.0), (I, 10, 1.0), (A, 0, 3.0), (A, 20, -1.0)];
