@@ -68,6 +68,14 @@ Examples:
   flowloom describe campus.parquet --json
   flowloom describe runs/campus-20261121-140359")]
     Describe(Describe),
+    /// Make the workload of an experiment: drawn from a source model, or changed from a capture's
+    #[command(after_help = "\
+The [workload] part of the experiment says what is made (docs/models.md); `flowloom run` makes the same for itself.
+
+Examples:
+  flowloom model exchanges.toml -o w.parquet --duration 10min
+  flowloom model half-the-load.toml -o half.parquet --seed 2")]
+    Model(Model),
     /// Replay a capture, a workload or an experiment
     #[command(after_help = "\
 Examples:
@@ -479,6 +487,32 @@ pub struct Describe {
     #[arg(long, value_name = "TIME", default_value = "20min", requires = "conversations", allow_hyphen_values = true)]
     pub silence: Duration,
     /// How to read a capture
+    #[command(flatten)]
+    pub capture: Capture,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// `flowloom model`
+#[derive(Debug, Args)]
+pub struct Model {
+    /// The experiment whose [workload] part says what to make
+    #[arg(value_name = "EXPERIMENT")]
+    pub experiment: PathBuf,
+    /// The workload file to write
+    #[arg(short, long, value_name = "W.parquet")]
+    pub output: PathBuf,
+    /// Replace the output if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// How long connections start [default: measure.duration, or the length of the source]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub duration: Option<Duration>,
+    /// Seed [default: the first of the experiment's]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// How to read captures
     #[command(flatten)]
     pub capture: Capture,
     /// How to answer

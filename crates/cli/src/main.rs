@@ -20,6 +20,7 @@ mod recording;
 mod results;
 mod senders;
 mod simulation;
+mod workloads;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Extract(args) => commands::extract::run(args, manner(args.form)),
         Command::Convert(args) => commands::convert::run(args, manner(args.form)),
         Command::Describe(args) => commands::describe::run(args, manner(args.form)),
+        Command::Model(args) => commands::model::run(args, manner(args.form)),
         Command::Run(args) => commands::run::run(args, manner(args.form)),
         Command::Compare(args) => commands::compare::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),

@@ -36,6 +36,16 @@ pub enum Purpose {
     Starts = 26,
     /// Which class a connection is in.
     Classes = 27,
+    /// Bytes that initiators send.
+    RequestSizes = 50,
+    /// Bytes that acceptors answer with.
+    ResponseSizes = 51,
+    /// How long acceptors take before they answer.
+    ThinkTimes = 52,
+    /// Round-trip times of paths.
+    RoundTrips = 53,
+    /// Which side of the link an initiator is on.
+    InitiatorSides = 54,
     /// What a congestion control draws.
     CongestionControl = 7,
     /// Decisions of a queue.

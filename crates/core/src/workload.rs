@@ -116,7 +116,7 @@ pub struct Adu {
     /// Who waits: the sender of the next ADU when sequential, the sender of this one when concurrent. After
     /// the last ADU it is the sender of this one.
     pub waiter: Side,
-    /// When its bytes passed the monitor; `None` where no monitor saw them (vector files, flow records).
+    /// When its bytes passed the monitor; `None` where no monitor saw them (vector files, flow records, models).
     pub seen: Option<Span>,
     /// Packets it was sent in, where packets are the application's own units: datagrams. `None` for TCP.
     pub packets: Option<u32>,
@@ -165,6 +165,8 @@ pub enum Evidence {
     VectorFile,
     /// A flow record: totals of a connection, neither waits nor an order of its data.
     FlowRecord,
+    /// A model that drew it or changed what it was: waits, but no monitor ever saw it.
+    Model,
 }
 
 /// The numbers a vector had in the file it came from.
@@ -507,9 +509,9 @@ impl Epoch {
 impl ConnectionVector {
     /// The largest window `side` advertised, `None` where its scale is unknown (methods A.7): window fields then hold
     /// anything from the window itself to a 16,384th of it. Scaling needs both SYNs to offer it, so one SYN seen
-    /// without the option settles it. Vector files state windows without scaling.
+    /// without the option settles it. Vector files and models state windows without scaling.
     pub fn window(&self, side: Side) -> Option<u64> {
-        let unscaled = self.evidence == Evidence::VectorFile
+        let unscaled = matches!(self.evidence, Evidence::VectorFile | Evidence::Model)
             || Side::BOTH.into_iter().any(|side| self.ends[side].syn_seen && self.ends[side].window_scale.is_none());
         let both_seen = Side::BOTH.into_iter().all(|side| self.ends[side].syn_seen);
         self.ends[side].max_window.filter(|window| *window > 0 && (unscaled || both_seen))

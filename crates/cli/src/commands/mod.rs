@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod extract;
 pub mod live_guest;
 pub mod live_worker;
+pub mod model;
 pub mod report;
 pub mod run;
 pub mod shell;

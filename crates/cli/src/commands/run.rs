@@ -21,17 +21,13 @@ use flowloom_report::text::{counted, thousands};
 use flowloom_report::{Facts, HostFacts, Original, Run, Verdict};
 use flowloom_sim::events::Implementation;
 use flowloom_sim::{Classed, Config, DatagramFlow, Progress as SimProgress, RunError, Summary};
-use flowloom_store::addresses::AddressBook;
 use flowloom_store::run_folder::{RunFolder, RunIndex, RunOptions, RunWriter, TrafficPoint};
-use flowloom_store::staged::StagedFolder;
-use flowloom_store::workload::{WorkloadError, WorkloadFacts, WorkloadReader, WorkloadWriter};
+use flowloom_store::workload::{WorkloadError, WorkloadFacts};
 
 use crate::args;
 use crate::clock::{self, Stopwatch};
-use crate::commands::extract;
 use crate::experiment::{self, DatagramModel, Experiment, Pair, Quantity, Shape};
 use crate::failure::{Exit, Failure};
-use crate::ingest;
 use crate::input::{self, Kind};
 use crate::interrupt;
 use crate::live;
@@ -43,6 +39,7 @@ use crate::recording::{LinkCapture, Recording, Unrecorded};
 use crate::results::{REPORT_FILE, answer, load, write_own_report};
 use crate::senders::{Senders, Together};
 use crate::simulation::{self, config};
+use crate::workloads::{Inputs, Making, Source, file_name};
 
 /// What is to be run: everything resolved but the workload's own facts.
 struct Plan {
@@ -60,18 +57,6 @@ struct Plan {
     captured: Vec<Pair>,
 }
 
-/// A workload on disk, ready to be read once per seed.
-struct Source {
-    /// `None` if only sources send.
-    path: Option<PathBuf>,
-    facts: WorkloadFacts,
-    /// Name of the capture or workload for titles; empty if names are left out.
-    name: String,
-    /// Holds a workload that was made for this run until it is moved into the run folder.
-    staging: Option<StagedFolder>,
-    interrupted: bool,
-}
-
 /// Runs the command.
 pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
     with_guests(args, Vec::new(), manner)
@@ -84,14 +69,9 @@ pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Resu
     let plan = plan(args, !guests.is_empty())?;
     let seeds = &plan.experiment.run.seeds;
     refuse_existing(&plan.target, args.force, seeds.len() > 1)?;
-    let source = source(&plan, args, manner)?;
-    if source.path.is_some() && source.facts.connections == left_out(&plan, &source.facts) {
-        let failure = Failure::new("there is no connection to replay");
-        let failure = match set_aside_text(&set_aside(&plan, &source.facts)) {
-            reasons if reasons.is_empty() => failure,
-            reasons => failure.note(format_args!("set aside: {reasons}")),
-        };
-        return Err(failure.hint("`flowloom describe -v` says what the input holds and why it was set aside"));
+    let sources = sources(&plan, args, manner)?;
+    for source in &sources {
+        refuse_empty(&plan, source)?;
     }
     if seeds.len() > 1 && !plan.experiment.draws() {
         manner.warn(
@@ -105,42 +85,75 @@ pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Resu
         args::EventQueue::Heap => Implementation::Heap,
     };
     let senders = Senders::new(&plan.experiment, &shape)?;
-    if !plan.experiment.sources.is_empty() && source.facts.connections > experiment::FIRST_FLOW {
-        return Err(Failure::new("a workload of more than 2^31 connections cannot have sources beside it"));
-    }
-    let config = config(&plan.experiment, &shape, &senders, &source.facts, plan.traces.clone());
-    let config = Config { events, ..config.map_err(|failure| located(failure, plan.file.as_deref()))? };
-    let live = match args.on {
-        args::Driver::Sim => None,
-        args::Driver::Live => {
-            flowloom_live::check(&config).map_err(live::failure)?;
-            let need = need(&plan, &source, &senders, &config)?;
-            need.doubts().iter().for_each(|doubt| manner.warn(doubt, "look at the verdict of the run"));
-            Some(live::options(&plan.experiment.live, &need, guests)?)
+    let parts = sources.into_iter().map(|source| {
+        if !plan.experiment.sources.is_empty() && source.facts.connections > experiment::FIRST_FLOW {
+            return Err(Failure::new("a workload of more than 2^31 connections cannot have sources beside it"));
         }
-    };
-    let job = Job {
-        plan: &plan,
-        args,
-        source: &source,
-        shape: &shape,
-        senders: &senders,
-        config,
-        live,
-        guest: Mutex::default(),
-    };
+        let config = config(&plan.experiment, &shape, &senders, &source.facts, plan.traces.clone());
+        let config = Config { events, ..config.map_err(|failure| located(failure, plan.file.as_deref()))? };
+        let live = match args.on {
+            args::Driver::Sim => None,
+            args::Driver::Live => {
+                flowloom_live::check(&config).map_err(live::failure)?;
+                let need = need(&plan, &source, &senders, &config)?;
+                need.doubts().iter().for_each(|doubt| manner.warn(doubt, "look at the verdict of the run"));
+                Some(live::options(&plan.experiment.live, &need, guests.clone())?)
+            }
+        };
+        Ok(Part { source, config, live })
+    });
+    let parts = parts.collect::<Result<Vec<_>, Failure>>()?;
+    let job = Job { plan: &plan, args, parts, shape: &shape, senders: &senders, guest: Mutex::default() };
     let exit = match seeds[..] {
         [seed] => job.single(seed, manner)?,
         _ => job.several(manner)?,
     };
-    keep_workload(source, &plan.target)?;
+    let shared = job.parts.len() == 1;
+    for (part, seed) in job.parts.into_iter().zip(seeds) {
+        let folder = RunIndex::seed_folder(&plan.target, *seed);
+        // A run that was not begun has no folder to keep it in.
+        match shared {
+            true => part.source.keep(&plan.target)?,
+            false if folder.is_dir() => part.source.keep(&folder)?,
+            false => {}
+        }
+    }
     Ok(exit)
+}
+
+/// The workloads of the runs: one for all seeds, or one for each if it is drawn.
+fn sources(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Vec<Source>, Failure> {
+    let inputs = Inputs { paths: &plan.sources, kind: plan.kind, capture: &args.capture, target: &plan.target };
+    let workload = &plan.experiment.workload;
+    if !workload.is_made() {
+        return Ok(vec![Source::open(inputs, manner)?]);
+    }
+    let seeds = &plan.experiment.run.seeds;
+    let seeds = if workload.draws() { &seeds[..] } else { &seeds[..1] };
+    let duration = plan.experiment.measure.duration.as_ref().map_or(Duration::ZERO, |duration| duration.value);
+    let duration = duration + workload.prefill().shift();
+    seeds.iter().map(|&seed| Source::made(&Making { workload, seed, duration }, &plan.target)).collect()
+}
+
+/// Says no to a workload without anything to replay.
+fn refuse_empty(plan: &Plan, source: &Source) -> Result<(), Failure> {
+    if source.path.is_none() || source.facts.connections > left_out(plan, &source.facts) {
+        return Ok(());
+    }
+    let failure = Failure::new("there is no connection to replay");
+    if plan.experiment.workload.is_made() {
+        return Err(failure.hint("ask for a longer duration, or for more of them"));
+    }
+    let failure = match set_aside_text(&set_aside(plan, &source.facts)) {
+        reasons if reasons.is_empty() => failure,
+        reasons => failure.note(format_args!("set aside: {reasons}")),
+    };
+    Err(failure.hint("`flowloom describe -v` says what the input holds and why it was set aside"))
 }
 
 /// What the flows of datagrams of the workload send, if they do.
 fn replayed_datagrams(source: &Source, senders: &Senders<'_>, config: &Config) -> Result<Vec<DatagramFlow>, Failure> {
-    let reader = source.path.as_ref().map(|path| WorkloadReader::open(path)).transpose().map_err(Failure::new)?;
-    senders.datagrams(reader.into_iter().flatten(), config).map_err(Failure::new)
+    senders.datagrams(source.vectors()?, config).map_err(Failure::new)
 }
 
 /// What the connections and flows of a live run need of the host, before anything is sent: those of the sources under the first seed.
@@ -150,8 +163,7 @@ fn need(plan: &Plan, source: &Source, senders: &Senders<'_>, config: &Config) ->
     let flows = senders.flows(plan.experiment.run.seeds[0], config.window);
     flows.datagrams.iter().for_each(|flow| planner.add_datagrams(flow, config));
     replayed_datagrams(source, senders, config)?.iter().for_each(|flow| planner.add_datagrams(flow, config));
-    let reader = source.path.as_ref().map(|path| WorkloadReader::open(path)).transpose().map_err(Failure::new)?;
-    let placed = reader.into_iter().flatten().filter_map(|vector| match vector {
+    let placed = source.vectors()?.filter_map(|vector| match vector {
         Ok(vector) => prefill.place(vector, config.unknown_rtt).map(|placed| Ok(Classed::from(placed))),
         Err(error) => Some(Err(error)),
     });
@@ -178,11 +190,11 @@ fn plan(args: &args::Run, has_guests: bool) -> Result<Plan, Failure> {
     let mut experiment = if experiments == 1 { Experiment::read(first)? } else { Experiment::default() };
     let sources = match experiment.workload.source.clone() {
         Some(source) => vec![source],
-        None if !experiment.sources.is_empty() => {
+        None if !experiment.sources.is_empty() || experiment.workload.model.is_some() => {
             if experiment.measure.duration.is_none() && args.duration.is_none() {
                 let name = first.display();
                 return Err(Failure::usage(format_args!("{name}: measure.duration is missing")).hint(
-                    "without a workload nothing else says how long sources send: duration = \"60s\", or --duration 60s",
+                    "without a capture nothing else says how long is sent: duration = \"60s\", or --duration 60s",
                 ));
             }
             Vec::new()
@@ -194,7 +206,7 @@ fn plan(args: &args::Run, has_guests: bool) -> Result<Plan, Failure> {
         }
         None if experiments == 1 => {
             return Err(Failure::usage(format_args!("{}: [workload] names no source", first.display())).hint(
-                "add source = \"FILE\": a capture or a workload, relative to the experiment file; or [[sources]]",
+                "add source = \"FILE\": a capture or a workload, relative to the experiment file; or model = { kind = ... }, or [[sources]]",
             ));
         }
         None => args.inputs.clone(),
@@ -274,11 +286,6 @@ fn override_from(args: &args::Run, experiment: &mut Experiment) {
     }
 }
 
-/// The last part of a path. Reports are handed on: they name files, not where they lie on somebody's disk.
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
 /// The file name without the endings of captures and compression: `campus` of `traces/campus.pcap.gz`.
 fn stem(path: &Path) -> String {
     let name = file_name(path);
@@ -294,83 +301,22 @@ fn refuse_existing(target: &Path, force: bool, several: bool) -> Result<(), Fail
     RunWriter::check(target, force).map_err(Failure::new)
 }
 
-/// The workload: as it is, or extracted from captures into a file that ends up in the run folder.
-fn source(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Source, Failure> {
-    let Some(first) = plan.sources.first() else {
-        let facts = WorkloadFacts::default();
-        return Ok(Source { path: None, facts, name: String::new(), staging: None, interrupted: false });
-    };
-    let name = if args.capture.anonymize {
-        String::new()
-    } else {
-        plan.sources.iter().map(|path| file_name(path)).collect::<Vec<_>>().join(" + ")
-    };
-    if plan.kind == Kind::Workload && plan.sources.len() == 1 {
-        let facts = WorkloadReader::open(first).map_err(Failure::new)?.facts().clone();
-        return Ok(Source { path: Some(first.clone()), facts, name, staging: None, interrupted: false });
-    }
-    // On the disk of the run folder, without folders that would be left over if nothing can be replayed.
-    let beside = plan.target.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
-    let staging = StagedFolder::create(&beside.join(".workload"))
-        .map_err(|error| Failure::new(format_args!("{}: {error}", plan.target.display())))?;
-    let path = staging.path().join(WORKLOAD_FILE);
-    let mut writer = WorkloadWriter::create(&path).map_err(Failure::new)?;
-    if plan.kind != Kind::Capture {
-        let facts = other_forms(plan, &args.capture, staging.path(), writer, manner)?;
-        return Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: false });
-    }
-    let mut hosts = AddressBook::default();
-    let ingested =
-        ingest::vectors(&plan.sources, &args.capture, &mut hosts, extract::folder(&path), manner, |vector| {
-            writer.write_owned(vector).map_err(Failure::new)
-        })?;
-    let facts = writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(Failure::new)?;
-    if facts.connections == facts.datagram_flows {
-        // Otherwise they are part of the answer.
-        ingested.warn(manner);
-    }
-    Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: ingested.interrupted })
-}
-
-const WORKLOAD_FILE: &str = "workload.parquet";
-
-/// Writes vectors of other forms as a workload.
-fn other_forms(
-    plan: &Plan,
-    capture: &args::Capture,
-    scratch: &Path,
-    mut writer: WorkloadWriter,
-    manner: Manner,
-) -> Result<WorkloadFacts, Failure> {
-    let mut loaded = load::open(&plan.sources, plan.kind, capture, &args::Hosts::default(), scratch, manner)?;
-    for vector in &mut loaded.vectors {
-        writer.write(&vector?).map_err(Failure::new)?;
-    }
-    if loaded.facts.connections == loaded.facts.datagram_flows {
-        // Otherwise they are part of the answer.
-        loaded.warn(manner);
-    }
-    let facts = loaded.facts;
-    writer.finish(facts.provenance, facts.capture, &facts.traffic).map_err(Failure::new)
-}
-
-/// Moves a workload that was extracted for this run into its folder.
-fn keep_workload(source: Source, target: &Path) -> Result<(), Failure> {
-    let (Some(_staging), Some(path)) = (&source.staging, &source.path) else { return Ok(()) };
-    let kept = target.join(WORKLOAD_FILE);
-    std::fs::rename(path, &kept).map_err(|error| Failure::new(format_args!("{}: {error}", kept.display())))
+/// A workload and how it is run.
+struct Part {
+    source: Source,
+    config: Config,
+    /// Of live runs.
+    live: Option<Options>,
 }
 
 /// What all runs of one command share.
 struct Job<'a> {
     plan: &'a Plan,
     args: &'a args::Run,
-    source: &'a Source,
+    /// One for all seeds, or one for each in their order.
+    parts: Vec<Part>,
     shape: &'a Shape,
     senders: &'a Senders<'a>,
-    config: Config,
-    /// Of live runs.
-    live: Option<Options>,
     /// What the guest that the run was there for ended with.
     guest: Mutex<Option<u8>>,
 }
@@ -441,27 +387,35 @@ impl Job<'_> {
     }
 
     fn progress(&self, runs: u64, manner: Manner) -> Progress {
-        let step = if self.live.is_some() { "running live" } else { "simulating" };
-        Progress::simulated(step, millis(self.config.window) * runs, manner)
+        let Part { config, live, .. } = &self.parts[0];
+        let step = if live.is_some() { "running live" } else { "simulating" };
+        Progress::simulated(step, millis(config.window) * runs, manner)
+    }
+
+    /// The workload of the run with this seed.
+    fn part(&self, seed: u64) -> &Part {
+        let place = self.plan.experiment.run.seeds.iter().position(|known| *known == seed);
+        place.and_then(|place| self.parts.get(place)).unwrap_or(&self.parts[0])
     }
 
     /// One run, from the workload file to a complete run folder with its report; `beside` other threads that read and
     /// write, or all on this one.
     fn simulate(&self, seed: u64, target: &Path, progress: &Progress, beside: bool) -> Result<Run, Failure> {
         let stopwatch = Stopwatch::start();
-        let flows = self.senders.flows(seed, self.config.window);
-        let config = Config { seed, ..self.config.clone() };
-        let replayed = replayed_datagrams(self.source, self.senders, &config)?;
+        let Part { source, config, live } = self.part(seed);
+        let flows = self.senders.flows(seed, config.window);
+        let config = Config { seed, ..config.clone() };
+        let replayed = replayed_datagrams(source, self.senders, &config)?;
         let config = Config { datagrams: [flows.datagrams, replayed].concat(), ..config };
         let prefill = self.plan.experiment.workload.prefill();
-        let length = Duration::from_nanos(self.source.facts.capture.duration_ns);
+        let length = Duration::from_nanos(source.facts.capture.duration_ns);
         let options = RunOptions {
             replace: self.args.force,
             queue_interval: config.queue_every,
             original_duration: Some(length.saturating_sub(prefill.shift())),
         };
         let mut writer = RunWriter::create(target, options).map_err(Failure::new)?;
-        let traffic = &self.source.facts.traffic;
+        let traffic = &source.facts.traffic;
         for from in [LinkSide::Left, LinkSide::Right] {
             for (point, series) in
                 [(TrafficPoint::Original, &traffic.replayed), (TrafficPoint::SetAside, &traffic.set_aside)]
@@ -471,8 +425,7 @@ impl Job<'_> {
                     .map_err(Failure::new)?;
             }
         }
-        let reader = self.source.path.as_ref().map(|path| WorkloadReader::open(path)).transpose();
-        let mut reader = reader.map_err(Failure::new)?.into_iter().flatten();
+        let mut reader = source.vectors()?;
         let captures = self.plan.captured.iter().map(|pair| LinkCapture::create(&writer, pair));
         let captures = captures.collect::<Result<_, _>>()?;
         let reserve = writer.reserve().clone();
@@ -501,7 +454,7 @@ impl Job<'_> {
                 let ends = interrupt::requested() || reserve.is_spent();
                 if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
-            match &self.live {
+            match live {
                 None => Ok((flowloom_sim::run(together, &config, &mut recorder, progress)?, None)),
                 Some(options) => flowloom_live::run(together, &config, options, &mut recorder, progress)
                     .map(|(summary, observed)| (summary, Some(observed))),
@@ -557,7 +510,7 @@ impl Job<'_> {
         observed: Option<&Observed>,
         totals_only: u64,
     ) -> Facts {
-        let Job { plan, source, .. } = self;
+        let (plan, Part { source, live: options, .. }) = (self.plan, self.part(seed));
         let capture = &source.facts.capture;
         let experiment = Experiment { run: experiment::Run { seeds: vec![seed] }, ..plan.experiment.clone() };
         let mut provenance = BTreeMap::new();
@@ -593,15 +546,15 @@ impl Job<'_> {
                 },
             ]),
             experiment: experiment.to_toml(),
-            command: self.command(seed),
+            command: self.command(seed, options.is_some()),
             provenance,
             interrupted: summary.interrupted || source.interrupted,
             warnings: (capture.warnings.iter().cloned())
                 .chain(assumed(totals_only))
-                .chain(self.left_out())
+                .chain(self.left_out(source))
                 .chain(observed.iter().flat_map(|observed| observed.warnings.iter().cloned()))
                 .collect(),
-            original: self.source.path.as_ref().map(|_| Original {
+            original: source.path.as_ref().map(|_| Original {
                 packets: capture.packets,
                 duration_ns: capture.duration_ns,
                 connections: capture.connections.total,
@@ -611,7 +564,7 @@ impl Job<'_> {
             events: observed.is_none().then_some(summary.events),
             classes: self.senders.facts(summary),
             topology: Some(simulation::topology(&experiment.network, self.shape, config, summary)),
-            live: observed.zip(self.live.as_ref()).map(|(observed, options)| live::facts(observed, options)),
+            live: observed.zip(options.as_ref()).map(|(observed, options)| live::facts(observed, options)),
         }
     }
 
@@ -633,8 +586,8 @@ impl Job<'_> {
     }
 
     /// Says that flows of datagrams are not replayed, if there are any.
-    fn left_out(&self) -> Option<String> {
-        let flows = left_out(self.plan, &self.source.facts);
+    fn left_out(&self, source: &Source) -> Option<String> {
+        let flows = left_out(self.plan, &source.facts);
         (flows > 0).then(|| {
             let remedy = match self.plan.kind {
                 Kind::Capture => " (remedy: --tcp-only keeps them out of the workload)",
@@ -646,7 +599,7 @@ impl Job<'_> {
     }
 
     /// The command that makes this run again.
-    fn command(&self, seed: u64) -> String {
+    fn command(&self, seed: u64, is_live: bool) -> String {
         let mut words = vec!["flowloom".to_owned(), "run".to_owned()];
         if self.args.capture.anonymize {
             words.extend(["INPUT".to_owned(), "--anonymize".to_owned()]);
@@ -655,7 +608,7 @@ impl Job<'_> {
         }
         let bottleneck = &self.plan.experiment.network.bottleneck;
         let waits = &self.plan.experiment.workload.waits;
-        words.extend(self.live.iter().flat_map(|_| ["--on".to_owned(), "live".to_owned()]));
+        words.extend(is_live.then(|| ["--on", "live"].map(str::to_owned)).into_iter().flatten());
         let given: [(&str, bool, String); 5] = [
             ("--rate", self.args.rate.is_some(), bottleneck.rate.to_string()),
             ("--delay", self.args.delay.is_some(), bottleneck.delay.to_string()),

@@ -100,6 +100,8 @@ fn every_field_is_documented() {
     let several = bench.json(&["describe", "c.pcap", "w.parquet", "--json"]);
     assert_eq!(several.as_array().unwrap().len(), 2);
     several.as_array().unwrap().iter().for_each(|one| check("describe", one));
+    bench.file("m.toml", crate::models::EXCHANGES.as_bytes());
+    check("model", &bench.json(&["model", "m.toml", "-o", "m.parquet", "--duration", "3s", "--json"]));
     check("run", &bench.json(&["run", "w.parquet", "-o", "r", "--json"]));
     check("run", &bench.json(&["describe", "b", "--json"]));
     check("several runs", &bench.json(&["describe", "s", "--json"]));

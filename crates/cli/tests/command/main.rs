@@ -11,6 +11,7 @@ mod documented;
 mod flows;
 mod hosts;
 mod memory;
+mod models;
 mod path;
 mod rootless;
 mod round_trip;

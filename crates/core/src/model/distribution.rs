@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::rng::Stream;
 
 /// A distribution over numbers that are not negative.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Distribution(Law);
 
 /// Its law, as [`Distribution::new`] takes it.

@@ -1,7 +1,9 @@
 //! Models that turn what was measured into what is replayed.
 
 mod distribution;
+pub mod generate;
 mod prefill;
+mod spelled;
 mod waits;
 
 pub use distribution::{Distribution, DistributionError, Law};

@@ -59,7 +59,8 @@ pub fn zeek_json() -> Vec<Vec<u8>> {
 /// Vectors that have something in every column.
 fn full() -> Vec<ConnectionVector> {
     let mut all = vectors();
-    for (vector, evidence) in all.iter_mut().zip([Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord]) {
+    let evidences = [Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord, Evidence::Model];
+    for (vector, evidence) in all.iter_mut().zip(evidences.into_iter().cycle()) {
         vector.evidence = evidence;
         vector.initiator_side = LinkSide::Right;
         vector.ends.initiator.host = Some(Host::Number(3));

@@ -190,8 +190,12 @@ impl Text for Protocol {
 }
 
 impl Text for Evidence {
-    const NAMES: &'static [(&'static str, Evidence)] =
-        &[("packets", Evidence::Packets), ("vector-file", Evidence::VectorFile), ("flow-record", Evidence::FlowRecord)];
+    const NAMES: &'static [(&'static str, Evidence)] = &[
+        ("packets", Evidence::Packets),
+        ("vector-file", Evidence::VectorFile),
+        ("flow-record", Evidence::FlowRecord),
+        ("model", Evidence::Model),
+    ];
 }
 
 impl Text for InitiatorRule {

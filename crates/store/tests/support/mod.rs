@@ -127,7 +127,8 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     let times = [(); 4].map(|()| prop::option::of(duration()));
     let label = prop::option::of((number(), number()).prop_map(|(subset, id)| Label { subset, id }));
     let protocol = prop::sample::select(vec![Protocol::Tcp, Protocol::Udp, Protocol::Quic]);
-    let evidence = prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord]);
+    let evidence =
+        prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord, Evidence::Model]);
     (identity, (label, protocol, evidence), times, endpoint(), endpoint(), close, adus).prop_map(
         |(identity, (label, protocol, evidence), times, initiator, acceptor, close, adus)| {
             let [syn_rtt, stated_rtt, lifetime, t_close] = times;

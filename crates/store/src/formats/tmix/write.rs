@@ -122,7 +122,7 @@ impl<W: Write> TmixWriter<W> {
         let windows = Side::BOTH.map(|side| match vector.evidence {
             // As the file had it, zero included.
             Evidence::VectorFile => ends[side].max_window,
-            Evidence::Packets | Evidence::FlowRecord => vector.window(side),
+            Evidence::Packets | Evidence::FlowRecord | Evidence::Model => vector.window(side),
         });
         if windows.contains(&None) {
             self.notes.remark(Remark::AssumedWindow, 0);

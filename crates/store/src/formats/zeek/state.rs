@@ -14,7 +14,7 @@ pub(super) fn of(vector: &ConnectionVector) -> Option<&'static str> {
         });
     }
     let ends = &vector.ends;
-    if vector.evidence == Evidence::VectorFile {
+    if matches!(vector.evidence, Evidence::VectorFile | Evidence::Model) {
         // A vector is a whole connection, whether or not its SYNs and FINs were written down.
         return (vector.close != Close::NotSeen).then_some("SF");
     }

@@ -1,0 +1,199 @@
+//! The workloads of a run: as they are on disk, extracted from captures, or made for an experiment.
+
+use std::path::{Path, PathBuf};
+
+use flowloom_core::model::generate::SourceModel;
+use flowloom_core::time::{Duration, Time};
+use flowloom_store::addresses::AddressBook;
+use flowloom_store::formats::Tally;
+use flowloom_store::staged::StagedFolder;
+use flowloom_store::workload::{Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
+use serde_json::json;
+
+use crate::args;
+use crate::commands::extract;
+use crate::experiment::Workload;
+use crate::failure::Failure;
+use crate::ingest;
+use crate::input::Kind;
+use crate::interrupt;
+use crate::load;
+use crate::output::Manner;
+
+/// A workload on disk, ready to be read.
+pub struct Source {
+    /// `None` if only sources send.
+    pub path: Option<PathBuf>,
+    /// What it says about itself.
+    pub facts: WorkloadFacts,
+    /// Name of the capture, the workload or the model for titles; empty if names are left out.
+    pub name: String,
+    /// Holds a workload that was made for this run until it is moved into the run folder.
+    staging: Option<StagedFolder>,
+    /// The user stopped its extraction.
+    pub interrupted: bool,
+}
+
+/// The name of a workload in a run folder.
+const WORKLOAD_FILE: &str = "workload.parquet";
+
+/// Between two looks at signals, in vectors.
+const ROUND: u64 = 1_024;
+
+/// What inputs are made a workload of.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The files.
+    pub paths: &'a [PathBuf],
+    /// What all of them are.
+    pub kind: Kind,
+    /// How to read them.
+    pub capture: &'a args::Capture,
+    /// What is made is made beside this.
+    pub target: &'a Path,
+}
+
+impl Source {
+    /// No workload: only sources send.
+    pub fn none() -> Source {
+        Source { path: None, facts: WorkloadFacts::default(), name: String::new(), staging: None, interrupted: false }
+    }
+
+    /// The workload as it is, or extracted from captures into a file that ends up in the run folder.
+    pub fn open(inputs: Inputs<'_>, manner: Manner) -> Result<Source, Failure> {
+        let Inputs { paths, kind, capture, target } = inputs;
+        let Some(first) = paths.first() else { return Ok(Source::none()) };
+        let name = if capture.anonymize {
+            String::new()
+        } else {
+            paths.iter().map(|path| file_name(path)).collect::<Vec<_>>().join(" + ")
+        };
+        if kind == Kind::Workload && paths.len() == 1 {
+            let facts = WorkloadReader::open(first).map_err(Failure::new)?.facts().clone();
+            return Ok(Source { path: Some(first.clone()), facts, name, staging: None, interrupted: false });
+        }
+        let staging = staging(target)?;
+        let path = staging.path().join(WORKLOAD_FILE);
+        let mut writer = WorkloadWriter::create(&path).map_err(Failure::new)?;
+        if kind != Kind::Capture {
+            let facts = other_forms(inputs, staging.path(), writer, manner)?;
+            return Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: false });
+        }
+        let mut hosts = AddressBook::default();
+        let ingested = ingest::vectors(paths, capture, &mut hosts, extract::folder(&path), manner, |vector| {
+            writer.write_owned(vector).map_err(Failure::new)
+        })?;
+        let facts =
+            writer.finish(ingested.provenance(), ingested.facts(), &ingested.traffic()).map_err(Failure::new)?;
+        if facts.connections == facts.datagram_flows {
+            // Otherwise they are part of the answer.
+            ingested.warn(manner);
+        }
+        Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: ingested.interrupted })
+    }
+
+    /// A workload made for a run with this seed, in a file that ends up in its folder.
+    pub fn made(model: &Making<'_>, target: &Path) -> Result<Source, Failure> {
+        let staging = staging(target)?;
+        let path = staging.path().join(WORKLOAD_FILE);
+        let facts = model.write(&path)?;
+        let name = model.name();
+        Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: false })
+    }
+
+    /// Its connections and flows, none if only sources send.
+    pub fn vectors(&self) -> Result<impl Iterator<Item = crate::pipeline::Read> + Send + use<>, Failure> {
+        let reader = self.path.as_ref().map(|path| WorkloadReader::open(path)).transpose().map_err(Failure::new)?;
+        Ok(reader.into_iter().flatten())
+    }
+
+    /// Moves a workload that was made for this run into its folder.
+    pub fn keep(self, target: &Path) -> Result<(), Failure> {
+        let (Some(_staging), Some(path)) = (&self.staging, &self.path) else { return Ok(()) };
+        let kept = target.join(WORKLOAD_FILE);
+        std::fs::rename(path, &kept).map_err(|error| Failure::new(format_args!("{}: {error}", kept.display())))
+    }
+}
+
+/// The last part of a path. Reports are handed on: they name files, not where they lie on somebody's disk.
+pub fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// A folder on the disk of the run folder, without folders that would be left over if nothing can be replayed.
+fn staging(target: &Path) -> Result<StagedFolder, Failure> {
+    let beside = target.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+    StagedFolder::create(&beside.join(".workload"))
+        .map_err(|error| Failure::new(format_args!("{}: {error}", target.display())))
+}
+
+/// Writes vectors of other forms as a workload.
+fn other_forms(
+    Inputs { paths, kind, capture, .. }: Inputs<'_>,
+    scratch: &Path,
+    mut writer: WorkloadWriter,
+    manner: Manner,
+) -> Result<WorkloadFacts, Failure> {
+    let mut loaded = load::open(paths, kind, capture, &args::Hosts::default(), scratch, manner)?;
+    for vector in &mut loaded.vectors {
+        writer.write(&vector?).map_err(Failure::new)?;
+    }
+    if loaded.facts.connections == loaded.facts.datagram_flows {
+        // Otherwise they are part of the answer.
+        loaded.warn(manner);
+    }
+    let facts = loaded.facts;
+    writer.finish(facts.provenance, facts.capture, &facts.traffic).map_err(Failure::new)
+}
+
+/// A workload about to be made.
+pub struct Making<'a> {
+    /// What is asked for.
+    pub workload: &'a Workload,
+    /// What it is drawn with.
+    pub seed: u64,
+    /// How long connections start.
+    pub duration: Duration,
+}
+
+impl Making<'_> {
+    fn model(&self) -> Result<&SourceModel, Failure> {
+        let missing = || Failure::usage("[workload] names no model").hint("add model = { kind = ... }");
+        self.workload.model.as_ref().ok_or_else(missing)
+    }
+
+    /// What it is called in titles.
+    pub fn name(&self) -> String {
+        self.workload.model.as_ref().map_or_else(String::new, |model| format!("model {}", model.name()))
+    }
+
+    /// Writes it to `path`, vector by vector.
+    pub fn write(&self, path: &Path) -> Result<WorkloadFacts, Failure> {
+        let mut writer = WorkloadWriter::create(path).map_err(Failure::new)?;
+        let mut tally = Tally::default();
+        for (vector, number) in self.model()?.vectors(self.seed, self.duration).zip(1u64..) {
+            if number.is_multiple_of(ROUND) && interrupt::requested() {
+                return Err(load::interrupted());
+            }
+            tally.add(&vector);
+            writer.write_owned(vector).map_err(Failure::new)?;
+        }
+        let facts = tally.facts(Time::ZERO, self.provenance(), &[]);
+        let mut capture = facts.capture;
+        capture.duration_ns = self.duration.as_nanos();
+        writer.finish(facts.provenance, capture, &TrafficFacts::default()).map_err(Failure::new)
+    }
+
+    fn provenance(&self) -> Provenance {
+        let options = [
+            ("workload".to_owned(), json!(self.workload)),
+            ("seed".to_owned(), json!(self.seed)),
+            ("duration_ns".to_owned(), json!(self.duration.as_nanos())),
+        ];
+        Provenance {
+            tool: concat!("flowloom ", env!("CARGO_PKG_VERSION")).to_owned(),
+            options: options.into(),
+            ..Provenance::default()
+        }
+    }
+}
