@@ -1,4 +1,5 @@
 //! How experiments spell a distribution of plain numbers: a number, or a table as `{ kind = "pareto", min = 1000, shape = 1.2 }`.
+//! Forms that nobody reads, which do not say themselves what they hold, have the law as it is.
 
 use std::fmt;
 
@@ -39,6 +40,9 @@ impl From<Table> for Law {
 
 impl Serialize for Distribution {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !serializer.is_human_readable() {
+            return self.law().serialize(serializer);
+        }
         match self.law().clone() {
             Law::Constant(value) => return serializer.serialize_f64(value),
             Law::Uniform { min, max } => Table::Uniform { min, max },
@@ -82,6 +86,9 @@ impl<'de> Deserialize<'de> for Distribution {
             }
         }
 
+        if !deserializer.is_human_readable() {
+            return Distribution::new(Law::deserialize(deserializer)?).map_err(D::Error::custom);
+        }
         deserializer.deserialize_any(NumberOrTable)
     }
 }
