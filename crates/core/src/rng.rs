@@ -67,6 +67,11 @@ impl Stream {
         Stream(generator)
     }
 
+    /// Goes to number `position` of those that [`Self::bits64`] and [`Self::uniform`] give, counted from 0.
+    pub fn seek(&mut self, position: u64) {
+        self.0.set_word_pos(2 * u128::from(position));
+    }
+
     /// 32 uniform bits.
     pub fn bits32(&mut self) -> u32 {
         self.0.next_u32()
@@ -113,6 +118,16 @@ mod tests {
         assert_ne!(first(1, Purpose::Loss, 7), first(1, Purpose::Loss, 8));
         assert_ne!(first(1, Purpose::Loss, 7), first(1, Purpose::Delays, 7));
         assert_ne!(first(1, Purpose::Loss, 7), first(2, Purpose::Loss, 7));
+    }
+
+    #[test]
+    fn numbers_are_addressable() {
+        let mut stream = Stream::new(1, Purpose::Sizes, 3);
+        let first: Vec<f64> = (0..20).map(|_| stream.uniform()).collect();
+        for position in [19, 0, 7, 8] {
+            stream.seek(position);
+            assert_eq!(stream.uniform(), first[position as usize]);
+        }
     }
 
     #[test]

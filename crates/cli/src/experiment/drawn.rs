@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use flowloom_core::model::{self, Distribution, DistributionError};
+use flowloom_core::model::{Distribution, DistributionError, Law, WrittenLaw};
 use flowloom_core::path::Rules;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError, Probability, Rate};
@@ -14,7 +14,10 @@ use super::text_or_table::{self, TextOrTable};
 
 /// A quantity that a distribution can be of.
 pub trait Number: FromStr<Err = ParseQuantityError> + Clone {
-    /// It in its smallest unit: nanoseconds, bit/s, a share of one.
+    /// Smallest units in the unit that logarithms are of: seconds, bytes, bit/s, a share of one.
+    const UNIT: f64;
+
+    /// It in its smallest unit: nanoseconds, bytes, bit/s, a share of one.
     fn number(&self) -> f64;
 
     /// Why it cannot be that of a path, if it cannot.
@@ -22,6 +25,8 @@ pub trait Number: FromStr<Err = ParseQuantityError> + Clone {
 }
 
 impl Number for Duration {
+    const UNIT: f64 = 1e9;
+
     fn number(&self) -> f64 {
         self.as_nanos() as f64
     }
@@ -32,6 +37,8 @@ impl Number for Duration {
 }
 
 impl Number for Rate {
+    const UNIT: f64 = 1.0;
+
     fn number(&self) -> f64 {
         self.bits_per_second().map_or(f64::INFINITY, |bits| bits as f64)
     }
@@ -43,6 +50,8 @@ impl Number for Rate {
 }
 
 impl Number for Share {
+    const UNIT: f64 = 1.0;
+
     fn number(&self) -> f64 {
         self.0.get()
     }
@@ -89,6 +98,8 @@ impl FromStr for Size {
 }
 
 impl Number for Size {
+    const UNIT: f64 = 1.0;
+
     fn number(&self) -> f64 {
         self.0 as f64
     }
@@ -111,6 +122,8 @@ impl FromStr for Span {
 }
 
 impl Number for Span {
+    const UNIT: f64 = 1e9;
+
     fn number(&self) -> f64 {
         self.0.number()
     }
@@ -126,32 +139,7 @@ pub enum Drawn<T> {
     /// Always this.
     Constant(Quantity<T>),
     /// Drawn from this.
-    Law(Law<T>),
-}
-
-/// The laws, with their parameters as written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(
-    tag = "kind",
-    rename_all = "kebab-case",
-    deny_unknown_fields,
-    bound(deserialize = "T: FromStr<Err = ParseQuantityError>", serialize = "")
-)]
-pub enum Law<T> {
-    /// From `min` to `max`.
-    Uniform { min: Quantity<T>, max: Quantity<T> },
-    /// Cut at zero.
-    Normal { mean: Quantity<T>, sd: Quantity<T> },
-    /// By its mean.
-    Exponential { mean: Quantity<T> },
-    /// By median and mean.
-    Lognormal { median: Quantity<T>, mean: Quantity<T> },
-    /// By the smallest value and the tail index.
-    Pareto { min: Quantity<T>, shape: f64 },
-    /// By scale and shape.
-    Weibull { scale: Quantity<T>, shape: f64 },
-    /// Values with their probabilities.
-    Empirical { values: Vec<(Quantity<T>, f64)> },
+    Law(WrittenLaw<Quantity<T>>),
 }
 
 impl<T> Drawn<T> {
@@ -166,18 +154,8 @@ impl<T: Number> Drawn<T> {
     pub fn distribution(&self) -> Result<Distribution, DistributionError> {
         let number = |quantity: &Quantity<T>| quantity.value.number();
         Distribution::new(match self {
-            Drawn::Constant(value) => model::Law::Constant(number(value)),
-            Drawn::Law(law) => match law {
-                Law::Uniform { min, max } => model::Law::Uniform { min: number(min), max: number(max) },
-                Law::Normal { mean, sd } => model::Law::Normal { mean: number(mean), sd: number(sd) },
-                Law::Exponential { mean } => model::Law::Exponential { mean: number(mean) },
-                Law::Lognormal { median, mean } => model::Law::Lognormal { median: number(median), mean: number(mean) },
-                Law::Pareto { min, shape } => model::Law::Pareto { min: number(min), shape: *shape },
-                Law::Weibull { scale, shape } => model::Law::Weibull { scale: number(scale), shape: *shape },
-                Law::Empirical { values } => {
-                    model::Law::Empirical(values.iter().map(|(value, share)| (number(value), *share)).collect())
-                }
-            },
+            Drawn::Constant(value) => Law::Constant(number(value)),
+            Drawn::Law(law) => law.law(&number, T::UNIT)?,
         })
     }
 
@@ -207,13 +185,13 @@ impl<T: Number> Drawn<T> {
 impl<T: Number> TextOrTable for Drawn<T> {
     const EXPECTED: &'static str =
         "a value in quotes, or a distribution as { kind = \"uniform\", min = ..., max = ... }";
-    type Table = Law<T>;
+    type Table = WrittenLaw<Quantity<T>>;
 
     fn of_text(text: &str) -> Result<Self, String> {
         text.parse().map(Drawn::Constant).map_err(|error: ParseQuantityError| error.to_string())?.check()
     }
 
-    fn of_table(law: Law<T>) -> Result<Self, String> {
+    fn of_table(law: WrittenLaw<Quantity<T>>) -> Result<Self, String> {
         Drawn::Law(law).check()
     }
 }
@@ -229,6 +207,133 @@ impl<T> Serialize for Drawn<T> {
         match self {
             Drawn::Constant(value) => value.serialize(serializer),
             Drawn::Law(law) => law.serialize(serializer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize, Serialize)]
+    struct Keys {
+        delay: Option<Drawn<Duration>>,
+        bytes: Option<Drawn<Size>>,
+    }
+
+    fn read(text: &str) -> Keys {
+        toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn every_law_can_be_written_and_is_written_back_as_it_was() {
+        let kinds = [
+            r#"kind = "constant", value = "20ms""#,
+            r#"kind = "uniform", min = "10ms", max = "20ms""#,
+            r#"kind = "normal", mean = "10ms", sd = "2ms""#,
+            r#"kind = "exponential", mean = "10ms""#,
+            r#"kind = "lognormal", median = "64ms", mean = "101ms""#,
+            r#"kind = "lognormal", median = "64ms", sigma = 0.5"#,
+            r#"kind = "lognormal", mu = -2.7, sigma = 0.5"#,
+            r#"kind = "pareto", min = "1ms", shape = 1.5"#,
+            r#"kind = "bounded-pareto", min = "1ms", max = "10s", shape = 1.5"#,
+            r#"kind = "weibull", scale = "1ms", shape = 0.5"#,
+            r#"kind = "gamma", scale = "1ms", shape = 3"#,
+            r#"kind = "geometric", mean = "40ns""#,
+            r#"kind = "geometric", mean = "40ns", min = "0ns""#,
+            r#"kind = "log-extreme", alpha = -3.0, beta = 0.5"#,
+            r#"kind = "empirical", values = [["1ms", 0.5], ["2ms", 0.5]]"#,
+            r#"kind = "linear", points = [["1ms", 0.0], ["2ms", 0.7], ["10ms", 1.0]]"#,
+            r#"kind = "log-log", points = [[-10.0, 3.0], [-1.0, -2.0], [0.0, -4.0]]"#,
+            r#"kind = "mixture", parts = [{ weight = 0.3, of = { kind = "constant", value = "0ms" } }, { weight = 0.7, of = { kind = "pareto", min = "1ms", shape = 2.0 } }]"#,
+            r#"kind = "truncated", of = { kind = "pareto", min = "1ms", shape = 0.9 }, max = "1s""#,
+            r#"kind = "clipped", of = { kind = "exponential", mean = "1ms" }, min = "1us", max = "1s""#,
+            r#"kind = "rounded", of = { kind = "exponential", mean = "1ms" }, to = "up""#,
+        ];
+        for kind in kinds {
+            let keys = read(&format!("delay = {{ {kind} }}"));
+            let distribution = keys.delay.as_ref().unwrap().checked();
+            let again = read(&toml::to_string(&keys).unwrap());
+            assert_eq!(again.delay, keys.delay);
+            // All of them are between nanoseconds and minutes: units were not mixed up.
+            let median = distribution.quantile(0.5);
+            assert!((1.0..6e10).contains(&median), "{kind}: {median}");
+        }
+    }
+
+    #[test]
+    fn logarithms_are_of_seconds_and_bytes() {
+        let near = |found: f64, wanted: f64| assert!((found / wanted - 1.0).abs() < 1e-12, "{found}, not {wanted}");
+        let keys = read(
+            "delay = { kind = \"lognormal\", mu = 0.0, sigma = 1.0 }\nbytes = { kind = \"lognormal\", mu = 7.0, sigma = 1.0 }",
+        );
+        near(keys.delay.unwrap().checked().quantile(0.5), 1e9);
+        near(keys.bytes.unwrap().checked().quantile(0.5), 7f64.exp());
+        let keys = read("delay = { kind = \"log-log\", points = [[-1.0, 3.0], [0.0, 1.0]] }");
+        near(keys.delay.unwrap().checked().quantile(0.5), 8e9);
+    }
+
+    #[test]
+    fn impossible_laws_are_refused() {
+        let refused = [
+            (
+                r#"{ kind = "lognormal", mu = 1.0, sigma = -1.0 }"#,
+                "sigma of a distribution must be a number that is not negative",
+            ),
+            (
+                r#"{ kind = "lognormal", median = "0ms", sigma = 1.0 }"#,
+                "median of a distribution must be a number above zero",
+            ),
+            (
+                r#"{ kind = "lognormal", mean = "1ms" }"#,
+                "a lognormal distribution is given by median and mean, median and sigma",
+            ),
+            (r#"{ kind = "lognormal", median = "1ms", mean = "2ms", sigma = 1.0 }"#, "is given by median and mean"),
+            (
+                r#"{ kind = "linear", points = [["2ms", 0.5], ["1ms", 1.0]] }"#,
+                "a distribution function rises: value of",
+            ),
+            (
+                r#"{ kind = "linear", points = [["1ms", 0.5], ["2ms", 0.2], ["3ms", 1.0]] }"#,
+                "cumulative probability of 0.2 at point 2",
+            ),
+            (r#"{ kind = "linear", points = [] }"#, "needs points: at least 1"),
+            (r#"{ kind = "log-log", points = [[0.0, 1.0]] }"#, "needs points: at least 2"),
+            (
+                r#"{ kind = "mixture", parts = [{ weight = 0.5, of = { kind = "exponential", mean = "1ms" } }] }"#,
+                "add up to 0.5",
+            ),
+            (
+                r#"{ kind = "mixture", parts = [{ weight = 1.0, of = { kind = "pareto", min = "1ms", shape = -1.0 } }] }"#,
+                "shape of a distribution must be a number above zero",
+            ),
+            (
+                r#"{ kind = "mixture", parts = [{ wait = 1.0, of = { kind = "exponential", mean = "1ms" } }] }"#,
+                "unknown field `wait`",
+            ),
+            (
+                r#"{ kind = "truncated", of = { kind = "uniform", min = "1ms", max = "2ms" }, min = "3ms" }"#,
+                "nothing of the distribution lies between",
+            ),
+            (
+                r#"{ kind = "clipped", of = { kind = "exponential", mean = "1ms" }, min = "3ms", max = "2ms" }"#,
+                "max of a distribution must be not below min",
+            ),
+            (
+                r#"{ kind = "rounded", of = { kind = "exponential", mean = "1ms" }, to = "nearest" }"#,
+                "unknown variant `nearest`",
+            ),
+            (r#"{ kind = "gamma", scale = "1ms" }"#, "missing field `shape`"),
+            (r#"{ kind = "gamma", scale = 5, shape = 1.0 }"#, "invalid type: integer `5`"),
+            (
+                r#"{ kind = "bounded-pareto", min = "2ms", max = "1ms", shape = 1.0 }"#,
+                "max of a distribution must be above min",
+            ),
+            (r#"{ kind = "zipf", shape = 1.0 }"#, "unknown variant `zipf`"),
+        ];
+        for (law, message) in refused {
+            let error = toml::from_str::<Keys>(&format!("delay = {law}")).unwrap_err().to_string();
+            assert!(error.contains(message), "{law}: {error}");
         }
     }
 }

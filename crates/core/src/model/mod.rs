@@ -3,9 +3,10 @@
 mod distribution;
 pub mod generate;
 mod prefill;
-mod spelled;
 mod waits;
 
-pub use distribution::{Distribution, DistributionError, Law};
+pub use distribution::{
+    Distribution, DistributionError, Law, Part, Rounding, WrittenLaw, normal_below, normal_quantile,
+};
 pub use prefill::{Placed, Prefill, open_for};
 pub use waits::{Correction, MIN_WAIT, ReplayModel, Waits};
