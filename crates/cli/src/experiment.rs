@@ -323,6 +323,9 @@ impl Experiment {
         if let Some(source) = &experiment.workload.source {
             experiment.workload.source = Some(folder.join(source));
         }
+        if let Some(tables) = experiment.workload.model.as_mut().and_then(|model| model.tables()) {
+            *tables = folder.join(&*tables).to_string_lossy().into_owned();
+        }
         if let Some(trace) = &mut experiment.network.bottleneck.trace {
             trace.join(folder);
         }

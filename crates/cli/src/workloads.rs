@@ -6,6 +6,7 @@ use flowloom_core::model::generate::SourceModel;
 use flowloom_core::time::{Duration, Time};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::formats::Tally;
+use flowloom_store::histogram;
 use flowloom_store::staged::StagedFolder;
 use flowloom_store::workload::{Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
 use serde_json::json;
@@ -157,9 +158,18 @@ pub struct Making<'a> {
 }
 
 impl Making<'_> {
-    fn model(&self) -> Result<&SourceModel, Failure> {
+    /// The model, with the tables it names.
+    fn model(&self) -> Result<SourceModel, Failure> {
         let missing = || Failure::usage("[workload] names no model").hint("add model = { kind = ... }");
-        self.workload.model.as_ref().ok_or_else(missing)
+        let mut model = self.workload.model.clone().ok_or_else(missing)?;
+        if let Some(folder) = model.tables().cloned() {
+            let mut read = |table: &str| histogram::open(Path::new(&folder), table);
+            model.read_tables(&mut read).map_err(|error| {
+                Failure::usage(format_args!("workload.model.tables: {error}"))
+                    .hint("docs/models.md lists the tables of each model; without tables it draws from their summaries")
+            })?;
+        }
+        Ok(model)
     }
 
     /// What it is called in titles.
@@ -171,7 +181,8 @@ impl Making<'_> {
     pub fn write(&self, path: &Path) -> Result<WorkloadFacts, Failure> {
         let mut writer = WorkloadWriter::create(path).map_err(Failure::new)?;
         let mut tally = Tally::default();
-        for (vector, number) in self.model()?.vectors(self.seed, self.duration).zip(1u64..) {
+        let model = self.model()?;
+        for (vector, number) in model.vectors(self.seed, self.duration).zip(1u64..) {
             if number.is_multiple_of(ROUND) && interrupt::requested() {
                 return Err(load::interrupted());
             }
@@ -181,6 +192,7 @@ impl Making<'_> {
         let facts = tally.facts(Time::ZERO, self.provenance(), &[]);
         let mut capture = facts.capture;
         capture.duration_ns = self.duration.as_nanos();
+        capture.warnings.extend(model.remarks());
         writer.finish(facts.provenance, capture, &TrafficFacts::default()).map_err(Failure::new)
     }
 

@@ -50,6 +50,30 @@ pub enum Purpose {
     CongestionControl = 7,
     /// Decisions of a queue.
     Queue = 8,
+    /// When flows of a literature model begin within their first gap.
+    Phases = 70,
+    /// How many items: files of a session, objects of a page, frames of a scene.
+    Items = 71,
+    /// Sizes of items.
+    ItemBytes = 72,
+    /// What is sent before an item: handshakes, requests.
+    Handshakes = 73,
+    /// What answers a handshake or a line.
+    Replies = 74,
+    /// How long sessions and busy times are.
+    Durations = 75,
+    /// Times between packets, objects, busy times.
+    Gaps = 76,
+    /// Times between sessions and pages.
+    SessionGaps = 77,
+    /// Which of several laws a value is of.
+    Choices = 78,
+    /// Sizes of video frames.
+    Frames = 79,
+    /// Levels of video scenes.
+    Scenes = 80,
+    /// How many pages are read at a server.
+    Stays = 81,
 }
 
 /// A portable stream of random numbers: the same on every machine and version.

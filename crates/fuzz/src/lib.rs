@@ -23,6 +23,7 @@ mod links;
 mod mutate;
 mod seeds;
 mod stored;
+mod tables;
 mod text;
 mod wire;
 
@@ -87,6 +88,13 @@ pub const TARGETS: &[Target] = &[
         smoke: 20_000,
     },
     Target { name: "mahimahi", entry: links::mahimahi, seeds: seeds::texts::traces, shared: None, smoke: 20_000 },
+    Target {
+        name: "histogram",
+        entry: tables::histogram,
+        seeds: seeds::texts::histograms,
+        shared: Some(("ns2-http-cdf", &[])),
+        smoke: 20_000,
+    },
     Target { name: "workload", entry: stored::workload, seeds: seeds::stored::workloads, shared: None, smoke: 4_000 },
     Target {
         name: "run-folder",

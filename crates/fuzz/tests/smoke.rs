@@ -36,6 +36,7 @@ targets! {
     csv: "csv",
     json_lines: "json-lines",
     mahimahi: "mahimahi",
+    histogram: "histogram",
     workload: "workload",
     run_folder: "run-folder",
     experiment: "experiment",

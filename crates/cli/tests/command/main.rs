@@ -10,6 +10,7 @@ mod determinism;
 mod documented;
 mod flows;
 mod hosts;
+mod literature;
 mod memory;
 mod models;
 mod path;

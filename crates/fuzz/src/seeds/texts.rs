@@ -2,7 +2,7 @@
 
 use crate::experiment::Experiment;
 
-/// Experiment files: one with every key, two with what an experiment may say besides, and an empty one.
+/// Experiment files: one with every key, some with what an experiment may say besides, and an empty one.
 pub fn experiments() -> Vec<Vec<u8>> {
     let all = toml::to_string(&Experiment::default()).expect("an experiment can be written");
     let other = "title = \"busy hour\"\n[workload]\nsource = \"a.parquet\"\nlead-in = false\n\
@@ -17,7 +17,9 @@ pub fn experiments() -> Vec<Vec<u8>> {
     let sources = "[[sources]]\nname = \"ftp\"\nkind = \"bulk\"\ncount = 3\nbytes = { kind = \"pareto\", min = \"10k\", shape = 1.2 }\n\
         tcp = { congestion = \"cubic\" }\n[[sources]]\nname = \"v\"\nkind = \"on-off\"\nrate = \"2mbit\"\non = \"1s\"\noff = \"2s\"\n\
         [[tcp.classes]]\nname = \"bbr\"\nshare = \"50%\"\ntcp = { profile = \"linux\" }\n[measure]\ntcp-trace = [3, 4]\n";
-    [&all[..], other, path, sources, ""].map(|text| text.as_bytes().to_vec()).into()
+    let model = "[workload]\nmodel = { kind = \"netspec\", tables = \"t\", sources = [{ traffic = { type = \"burst\", blocksize = 9, \
+        period = { function = \"telnetPktInterarrival\", max = 1e9 } }, protocol = \"udp\", ends = { rtt = \"10ms\" } }] }\n";
+    [&all[..], other, path, sources, model, ""].map(|text| text.as_bytes().to_vec()).into()
 }
 
 /// Key files: 32 bytes, and as many in hexadecimal.
@@ -31,6 +33,16 @@ pub fn keys() -> Vec<Vec<u8>> {
 pub fn traces() -> Vec<Vec<u8>> {
     let even: String = (0..60).map(|ms| format!("{ms}\n")).collect();
     [&even[..], "5\n5\n5\n17\n120\n", "3\r\n7\r\n7\r\n31622400000"].map(|text| text.as_bytes().to_vec()).into()
+}
+
+/// Tables of distributions: with and without names of columns, with counts, with a step.
+pub fn histograms() -> Vec<Vec<u8>> {
+    let texts = [
+        "value,cumprob\n3.000000,0.003000\n4.5,0.5\n4.5,0.75\n443,1.000000\n",
+        "1 739 0.5\n2\t302 0.75\n65 1 1",
+        "0,1\r\n",
+    ];
+    texts.map(|text| text.as_bytes().to_vec()).into()
 }
 
 /// Address prefixes.

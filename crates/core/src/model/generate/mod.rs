@@ -4,9 +4,21 @@
 //! numbers of connection n do not depend on those of any other (methods L.5): two variants of a model draw the same sizes for the
 //! same connections.
 
+pub mod ditg;
+mod ends;
 mod exchanges;
+mod gaussian;
+mod histogram;
+pub mod netspec;
+pub mod on_off;
+pub mod steady;
+pub mod tcplib;
+pub mod web;
 
+pub use ends::{Ends, Impossible, InitiatorSide, Spelt};
 pub use exchanges::Exchanges;
+pub use histogram::Read;
+pub use tcplib::TableError;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +31,23 @@ use crate::workload::ConnectionVector;
 pub enum SourceModel {
     /// Connections of one request and one response that start in a Poisson process.
     Exchanges(Exchanges),
+    /// Conversations of tcplib.
+    Tcplib(tcplib::Tcplib),
+    /// Conversations of packets that nobody waits for.
+    TcplibMisc(tcplib::Misc),
+    /// Users who read pages.
+    Web(web::Web),
+    /// Traffic of NetSpec.
+    Netspec(netspec::Netspec),
+    /// Sources with heavy-tailed busy and silent times.
+    OnOff(on_off::OnOff),
+    /// Datagrams at a constant rate.
+    Cbr(steady::Steady),
+    /// Datagrams with exponential gaps.
+    Poisson(steady::Steady),
+    /// Application profiles of D-ITG.
+    #[serde(rename = "d-itg")]
+    Ditg(ditg::Ditg),
 }
 
 /// Connections in the order of their starts.
@@ -29,6 +58,14 @@ impl SourceModel {
     pub const fn name(&self) -> &'static str {
         match self {
             SourceModel::Exchanges(_) => "exchanges",
+            SourceModel::Tcplib(_) => "tcplib",
+            SourceModel::TcplibMisc(_) => "tcplib-misc",
+            SourceModel::Web(_) => "web",
+            SourceModel::Netspec(_) => "netspec",
+            SourceModel::OnOff(_) => "on-off",
+            SourceModel::Cbr(_) => "cbr",
+            SourceModel::Poisson(_) => "poisson",
+            SourceModel::Ditg(_) => "d-itg",
         }
     }
 
@@ -38,8 +75,16 @@ impl SourceModel {
     /// The key, and what is wrong with its value.
     pub fn check(&self) -> Result<(), String> {
         match self {
-            SourceModel::Exchanges(model) => model.check(),
+            SourceModel::Exchanges(model) => return model.check(),
+            SourceModel::Tcplib(model) => model.check(),
+            SourceModel::TcplibMisc(model) => model.check(),
+            SourceModel::Web(model) => model.check(),
+            SourceModel::Netspec(model) => model.check(),
+            SourceModel::OnOff(model) => model.check(),
+            SourceModel::Cbr(model) | SourceModel::Poisson(model) => model.check(),
+            SourceModel::Ditg(model) => model.check(),
         }
+        .map_err(|problem| problem.to_string())
     }
 
     /// The connections that start in the first `duration`, in the order of their starts, with dense ids from 0, one by one. The
@@ -47,6 +92,48 @@ impl SourceModel {
     pub fn vectors(&self, seed: u64, duration: Duration) -> Vectors {
         match self {
             SourceModel::Exchanges(model) => Box::new(model.vectors(seed, duration)),
+            SourceModel::Tcplib(model) => Box::new(model.vectors(seed, duration)),
+            SourceModel::TcplibMisc(model) => Box::new(model.vectors(seed, duration)),
+            SourceModel::Web(model) => Box::new(model.vectors(seed, duration)),
+            SourceModel::Netspec(model) => Box::new(model.vectors(seed, duration)),
+            SourceModel::OnOff(model) => Box::new(model.vectors(seed, duration)),
+            SourceModel::Cbr(model) => Box::new(model.constant(seed, duration)),
+            SourceModel::Poisson(model) => Box::new(model.poisson(seed, duration)),
+            SourceModel::Ditg(model) => Box::new(model.vectors(seed, duration)),
+        }
+    }
+
+    /// What a reader of results should know of its laws: those without a mean, and what is clipped.
+    pub fn remarks(&self) -> Vec<String> {
+        let no_mean = |what: &str| format!("{what} have no mean, so that no load can be expected");
+        match self {
+            SourceModel::Netspec(model) => model.remarks(),
+            SourceModel::OnOff(model) if model.mean_rate().is_none() => vec![no_mean("busy or silent times")],
+            SourceModel::Ditg(model) if !model.gaps_have_mean() => vec![no_mean("gaps of this profile")],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The folder of tables that it is to draw from, if it names one: [`Self::read_tables`] reads them.
+    pub fn tables(&mut self) -> Option<&mut String> {
+        match self {
+            SourceModel::Tcplib(model) => model.tables.as_mut(),
+            SourceModel::Web(model) => model.tables.as_mut(),
+            SourceModel::Netspec(model) => model.tables.as_mut(),
+            _ => None,
+        }
+    }
+
+    /// Takes its laws from tables that `read` knows by their names, where it has any.
+    ///
+    /// # Errors
+    /// The reader's, or a table that is no cumulative histogram.
+    pub fn read_tables<E>(&mut self, read: Read<'_, E>) -> Result<(), TableError<E>> {
+        match self {
+            SourceModel::Tcplib(model) => model.read_tables(read),
+            SourceModel::Web(model) => model.read_tables(read),
+            SourceModel::Netspec(model) => model.read_tables(read),
+            _ => Ok(()),
         }
     }
 }
