@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => commands::convert::run(args, manner(args.form)),
         Command::Describe(args) => commands::describe::run(args, manner(args.form)),
         Command::Model(args) => commands::model::run(args, manner(args.form)),
+        Command::Fit(args) => commands::fit::run(args, manner(args.form)),
         Command::Run(args) => commands::run::run(args, manner(args.form)),
         Command::Compare(args) => commands::compare::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),

@@ -4,6 +4,7 @@ mod answer;
 pub mod compare;
 pub mod describe;
 pub mod facts;
+pub mod fit;
 pub mod html;
 mod load;
 pub mod metric;

@@ -5,6 +5,7 @@ pub mod convert;
 pub mod describe;
 pub mod doctor;
 pub mod extract;
+pub mod fit;
 pub mod live_guest;
 pub mod live_worker;
 pub mod model;

@@ -102,6 +102,10 @@ fn every_field_is_documented() {
     several.as_array().unwrap().iter().for_each(|one| check("describe", one));
     bench.file("m.toml", crate::models::EXCHANGES.as_bytes());
     check("model", &bench.json(&["model", "m.toml", "-o", "m.parquet", "--duration", "3s", "--json"]));
+    bench.flowloom(&["model", "m.toml", "-o", "long.parquet", "--duration", "30s"]).succeeded();
+    for file in ["c.pcap", "long.parquet"] {
+        check("fit", &bench.json(&["fit", file, "--json"]));
+    }
     check("run", &bench.json(&["run", "w.parquet", "-o", "r", "--json"]));
     check("run", &bench.json(&["describe", "b", "--json"]));
     check("several runs", &bench.json(&["describe", "s", "--json"]));

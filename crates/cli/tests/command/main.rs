@@ -8,6 +8,7 @@ mod datagrams;
 mod describe;
 mod determinism;
 mod documented;
+mod fit;
 mod flows;
 mod hosts;
 mod literature;

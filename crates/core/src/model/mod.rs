@@ -1,6 +1,7 @@
 //! Models that turn what was measured into what is replayed.
 
 mod distribution;
+pub mod fit;
 pub mod generate;
 mod prefill;
 mod waits;

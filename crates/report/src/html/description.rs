@@ -316,7 +316,7 @@ fn figure(&(id, title, place, variable): &Kind, described: &[Described], names: 
         let x = points.iter().map(|point| Number(point.x)).collect();
         let above = points.iter().map(|point| point.above).collect();
         let points = Points::Distribution { n, x, above };
-        lines.push(Line { name: names[index].clone(), role: run_role(index), points });
+        lines.push(Line { name: names[index].clone(), role: run_role(index), smooth: false, points });
     }
     let axis = Axis { label: variable.words(), unit: unit_word(variable.unit()), log: variable.unit() != Unit::Share };
     Some(Figure {

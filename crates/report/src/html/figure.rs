@@ -51,6 +51,9 @@ pub(super) struct Line {
     pub name: String,
     /// `original`, `run0`... or `aside`: decides the colour.
     pub role: String,
+    /// Of a distribution: drawn from point to point, not in steps.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub smooth: bool,
     #[serde(flatten)]
     pub points: Points,
 }
@@ -321,7 +324,7 @@ fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure
             let x = points.iter().map(|point| Number(point.x)).collect();
             let above = points.iter().map(|point| point.above).collect();
             let points = Points::Distribution { n: sample.len(), x, above };
-            figure.lines.push(Line { name: source.name.clone(), role: source.role.clone(), points });
+            figure.lines.push(Line { name: source.name.clone(), role: source.role.clone(), smooth: false, points });
         }
         figure.table = quantile_table(metric, &sources, &samples);
     } else {
@@ -481,7 +484,7 @@ fn draw_series(figure: &mut Figure, all: &[Series], at: f64) -> usize {
             low: spread.then(|| numbers(&joined.low)),
             high: spread.then(|| numbers(&joined.high)),
         };
-        figure.lines.push(Line { name: series.name.clone(), role: series.role.clone(), points });
+        figure.lines.push(Line { name: series.name.clone(), role: series.role.clone(), smooth: false, points });
     }
     figure.table = series_table(figure, start, width, all);
     factor
@@ -504,7 +507,7 @@ fn set_aside(metric: Metric, measured: &Measurements, original: &[f64], factor: 
     let high: Vec<f64> = aside.iter().enumerate().map(|(bin, value)| value + low.get(bin).unwrap_or(&0.0)).collect();
     let low: Vec<f64> = (0..high.len()).map(|bin| low.get(bin).copied().unwrap_or(0.0)).collect();
     let points = Points::Series { y: numbers(&aside), low: Some(numbers(&low)), high: Some(numbers(&high)) };
-    Some(Line { name: "set aside".to_owned(), role: "aside".to_owned(), points })
+    Some(Line { name: "set aside".to_owned(), role: "aside".to_owned(), smooth: false, points })
 }
 
 fn series_table(figure: &Figure, start: f64, width: f64, all: &[Series]) -> Table {

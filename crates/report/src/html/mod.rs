@@ -6,6 +6,7 @@
 
 mod description;
 mod figure;
+mod fits;
 mod network;
 mod page;
 mod senders;
@@ -15,6 +16,7 @@ use std::io::{self, Write};
 
 use crate::answer::Answer;
 use crate::describe::Described;
+use crate::fit::Fitted;
 use crate::run::Run;
 
 /// How a report is written.
@@ -44,6 +46,16 @@ pub fn write_report(runs: &[Run], mut out: impl Write, options: &ReportOptions) 
 /// What `out` says.
 pub fn write_description(described: &[Described], mut out: impl Write) -> io::Result<()> {
     out.write_all(description::page(described).as_bytes())?;
+    out.flush()
+}
+
+/// Writes the page of laws fitted to a workload: values and laws in one picture for each variable, and their quantiles.
+///
+/// # Errors
+///
+/// What `out` says.
+pub fn write_fits(fitted: &Fitted, mut out: impl Write) -> io::Result<()> {
+    out.write_all(fits::page(fitted).as_bytes())?;
     out.flush()
 }
 

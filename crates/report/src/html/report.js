@@ -276,6 +276,8 @@
       if (this.figure.kind === "series") {
         path = "M" + line.points.map(at).join("L");
         if (line.points.length === 1) path += "h0.1";
+      } else if (line.smooth) {
+        path = "M" + line.points.filter((point) => point.y > 0 || !y.log).map(at).join("L");
       } else {
         const start = this.ccdf ? area.top : area.bottom;
         path = `M${px(area.left)},${px(this.ccdf ? y.to(1) : start)}`;

@@ -102,7 +102,12 @@ pub(super) fn still(figure: &Figure) -> String {
         figure.x.label
     );
     for (line, points) in &lines {
-        let _ = write!(svg, "<path class=\"line {}\" d=\"{}\"/>", line.role, path(points, &x, &y, distribution));
+        let _ = write!(
+            svg,
+            "<path class=\"line {}\" d=\"{}\"/>",
+            line.role,
+            path(points, &x, &y, distribution && !line.smooth)
+        );
     }
     svg.push_str("</svg>");
     svg

@@ -1,0 +1,381 @@
+//! Laws fitted to the variables of a workload: which fits best, and how it is written in an experiment.
+
+pub mod text;
+mod variable;
+
+use std::collections::BTreeMap;
+
+use flowloom_core::model::fit::{Family, Tail, Values, fit};
+use flowloom_core::model::{Distribution, Law, WrittenLaw};
+use flowloom_core::sketch::Sketch;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{ConnectionVector, Evidence, Pattern, Protocol, Side};
+use serde::Serialize;
+use serde_json::Value;
+
+pub use variable::FitVariable;
+
+use crate::metric::Unit;
+
+/// Takes the connections of a workload in, in the order of their starts; its memory is bounded: at most 2.3 MB for each variable.
+#[derive(Clone, Debug, Default)]
+pub struct Fitter {
+    sketches: BTreeMap<FitVariable, Sketch>,
+    last_start: Option<Time>,
+    connections: u64,
+}
+
+/// What was found: the object that `fit --json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fitted {
+    /// The file, as given; `None` if names are to be left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// TCP connections.
+    pub connections: u64,
+    /// The variables that have values.
+    pub variables: Vec<FittedVariable>,
+}
+
+/// A variable and the laws that were fitted to it.
+#[derive(Clone, Debug, Serialize)]
+pub struct FittedVariable {
+    /// Its name, as `--variable` takes it.
+    #[serde(rename = "variable")]
+    pub name: &'static str,
+    /// Which.
+    #[serde(skip)]
+    pub variable: FitVariable,
+    /// What its values are counted in: `ns`, `bytes` or nothing.
+    pub unit: &'static str,
+    /// How many values.
+    pub n: u64,
+    /// How many of them are zero; laws are fitted to the others.
+    pub zeros: u64,
+    /// Mean of all.
+    pub mean: f64,
+    /// Median of all.
+    pub median: f64,
+    /// Quantile 0.99 of all.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+    /// The laws, the nearest by Kolmogorov-Smirnov distance first.
+    pub laws: Vec<FittedLaw>,
+    /// Families that do not fit, with the reason.
+    pub refused: Vec<Refused>,
+    /// The tail, where there are enough values.
+    pub tail: Option<Tail>,
+    /// The values above zero.
+    #[serde(skip)]
+    pub(crate) values: Values,
+}
+
+/// A fitted law.
+#[derive(Clone, Debug, Serialize)]
+pub struct FittedLaw {
+    /// Its family.
+    pub kind: &'static str,
+    /// Kolmogorov-Smirnov distance to the values above zero.
+    pub ks: f64,
+    /// Anderson and Darling's statistic; null where the law calls a value impossible or is discrete.
+    pub anderson_darling: Option<f64>,
+    /// Logarithm of the likelihood.
+    pub log_likelihood: f64,
+    /// Akaike's criterion, less that of the best.
+    pub delta_aic: f64,
+    /// Its mean, zeros included; null if it is infinite.
+    pub mean: Option<f64>,
+    /// As keys of source models take it: times in milliseconds, sizes in bytes.
+    pub numbers: String,
+    /// As keys with quantities take it; null of counts.
+    pub quantities: Option<String>,
+    /// The law of the values above zero.
+    #[serde(skip)]
+    pub(crate) law: Distribution,
+}
+
+/// A family that does not fit.
+#[derive(Clone, Debug, Serialize)]
+pub struct Refused {
+    /// Which.
+    pub kind: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
+impl Fitter {
+    /// Takes one more vector into account; flows of datagrams are not looked at.
+    pub fn add(&mut self, vector: &ConnectionVector) {
+        if vector.protocol != Protocol::Tcp {
+            return;
+        }
+        self.connections += 1;
+        let nanos = |time: Option<Duration>| time.map(Duration::as_nanos);
+        let last = self.last_start.replace(vector.start);
+        self.put(FitVariable::Interarrival, last.map(|last| vector.start.since(last).as_nanos()));
+        self.put(FitVariable::ConnectionBytes, [Side::BOTH.map(|side| vector.bytes(side)).iter().sum()]);
+        self.put(FitVariable::Duration, nanos(vector.duration()));
+        self.put(FitVariable::Rtt, nanos(vector.min_rtt()));
+        self.put(FitVariable::InitiatorWindow, vector.window(Side::Initiator));
+        self.put(FitVariable::AcceptorWindow, vector.window(Side::Acceptor));
+        // One request and one response stand for all that were: nothing of them is an observation.
+        if vector.evidence == Evidence::FlowRecord {
+            return;
+        }
+        self.put(FitVariable::AduBytes, vector.adus.iter().map(|adu| adu.bytes));
+        for adu in &vector.adus {
+            let waited = match adu.waiter {
+                Side::Initiator => FitVariable::InitiatorWait,
+                Side::Acceptor => FitVariable::AcceptorWait,
+            };
+            self.put(waited, nanos(adu.wait));
+        }
+        if vector.pattern == Pattern::Sequential {
+            let mut epochs = 0;
+            for epoch in vector.epochs() {
+                epochs += 1;
+                self.put(FitVariable::RequestBytes, epoch.request.map(|adu| adu.bytes));
+                self.put(FitVariable::ResponseBytes, epoch.response.map(|adu| adu.bytes));
+            }
+            self.put(FitVariable::Epochs, [epochs]);
+        }
+    }
+
+    fn put(&mut self, variable: FitVariable, values: impl IntoIterator<Item = u64>) {
+        let mut values = values.into_iter().peekable();
+        if values.peek().is_some() {
+            self.sketches.entry(variable).or_default().extend(values);
+        }
+    }
+
+    /// Fits every law to those of `variables` that have values.
+    pub fn finish(self, name: Option<String>, variables: &[FitVariable]) -> Fitted {
+        let wanted = variables.iter().filter_map(|variable| Some((*variable, self.sketches.get(variable)?)));
+        Fitted {
+            name,
+            connections: self.connections,
+            variables: wanted.filter_map(|(variable, sketch)| fitted(variable, sketch)).collect(),
+        }
+    }
+}
+
+fn fitted(variable: FitVariable, sketch: &Sketch) -> Option<FittedVariable> {
+    let empirical = sketch.empirical();
+    let all = Values::new(empirical.steps().iter().map(|step| (step.value as f64, step.count)));
+    let values = all.positive();
+    let zeros = all.zeros();
+    let share = zeros as f64 / all.count() as f64;
+    let (mut fits, mut refused) = (Vec::new(), Vec::new());
+    for family in Family::ALL {
+        // Bytes and nanoseconds are whole too, but nobody counts them.
+        if family == Family::Geometric && variable.unit() != Unit::Count {
+            continue;
+        }
+        match fit(family, &values) {
+            Ok(fit) => fits.push(fit),
+            Err(reason) => refused.push(Refused { kind: family.name(), reason: reason.to_string() }),
+        }
+    }
+    fits.sort_by(|one, other| one.ks.total_cmp(&other.ks));
+    let best = fits.iter().map(|fit| fit.aic).fold(f64::INFINITY, f64::min);
+    let laws = fits.into_iter().map(|fit| {
+        let whole = match zeros {
+            0 => fit.law.law().clone(),
+            _ => Law::Mixture(vec![(share, Law::Constant(0.0)), (1.0 - share, fit.law.law().clone())]),
+        };
+        FittedLaw {
+            kind: fit.family.name(),
+            ks: fit.ks,
+            anderson_darling: fit.anderson_darling,
+            log_likelihood: fit.log_likelihood,
+            delta_aic: fit.aic - best,
+            mean: fit.law.mean().map(|mean| mean * (1.0 - share)),
+            numbers: as_numbers(&whole, variable.unit()),
+            quantities: as_quantities(&whole, variable.unit()),
+            law: fit.law,
+        }
+    });
+    Some(FittedVariable {
+        name: variable.name(),
+        variable,
+        unit: match variable.unit() {
+            Unit::Time => "ns",
+            Unit::Bytes => "bytes",
+            _ => "",
+        },
+        n: all.count(),
+        zeros,
+        mean: empirical.mean()?,
+        median: empirical.quantile(0.5)? as f64,
+        p99: empirical.quantile(0.99)? as f64,
+        max: empirical.max()? as f64,
+        laws: laws.collect(),
+        refused,
+        tail: Tail::of(&values),
+        values,
+    })
+}
+
+/// Six digits of a number are more than any fit knows.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+/// Milliseconds in a nanosecond, for keys that say so in their names.
+fn smallest_in_key(unit: Unit) -> f64 {
+    if unit == Unit::Time { 1e6 } else { 1.0 }
+}
+
+fn as_numbers(law: &Law, unit: Unit) -> String {
+    let scale = smallest_in_key(unit);
+    inline(serde_json::to_value(WrittenLaw::of(law, &|value| value / scale, scale)).unwrap_or_default())
+}
+
+fn as_quantities(law: &Law, unit: Unit) -> Option<String> {
+    let (quantity, smallest): (fn(f64) -> String, f64) = match unit {
+        Unit::Time => (time, 1e9),
+        // There is nothing smaller than a byte to write, and zero bytes are no scale.
+        Unit::Bytes => (|bytes| format!("{:.0}b", if bytes > 0.0 { bytes.max(1.0) } else { 0.0 }), 1.0),
+        _ => return None,
+    };
+    Some(inline(serde_json::to_value(WrittenLaw::of(law, &quantity, smallest)).unwrap_or_default()))
+}
+
+/// A time as experiments write it, in six digits: down to nanoseconds.
+fn time(nanos: f64) -> String {
+    let nanos = rounded(nanos);
+    let (scale, unit) = match nanos {
+        nanos if nanos >= 1e9 => (1e9, "s"),
+        nanos if nanos >= 1e6 => (1e6, "ms"),
+        nanos if nanos >= 1e3 => (1e3, "us"),
+        _ => return format!("{:.0}ns", nanos.max(if nanos > 0.0 { 1.0 } else { 0.0 })),
+    };
+    let text = format!("{:.9}", nanos / scale);
+    format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// JSON as an inline value of TOML; keys are in alphabetical order, in which `kind` comes first.
+fn inline(value: Value) -> String {
+    match value {
+        Value::Object(keys) => {
+            let kind = keys.get("kind").cloned().map(|kind| ("kind".to_owned(), kind));
+            let others = keys.into_iter().filter(|(key, _)| key != "kind");
+            let pairs = kind.into_iter().chain(others).map(|(key, value)| format!("{key} = {}", inline(value)));
+            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.into_iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Value::Number(number) => number.as_f64().map_or_else(
+            || number.to_string(),
+            |value| {
+                let value = rounded(value);
+                if value.abs() >= 1e-4 || value == 0.0 { format!("{value}") } else { format!("{value:e}") }
+            },
+        ),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowloom_core::rng::{Purpose, Stream};
+    use flowloom_core::workload::Adu;
+
+    use super::*;
+
+    fn sketch(law: Law, draws: u64) -> Sketch {
+        let (law, mut stream) = (Distribution::new(law).unwrap(), Stream::new(1, Purpose::Sizes, 0));
+        let mut sketch = Sketch::default();
+        (0..draws).for_each(|_| sketch.add(law.sample(&mut stream).round() as u64));
+        sketch
+    }
+
+    #[test]
+    fn the_law_that_made_the_values_is_the_nearest() {
+        let laws = [
+            ("lognormal", Law::LognormalMuSigma { mu: 18.0, sigma: 1.2 }),
+            ("weibull", Law::Weibull { shape: 0.5, scale: 1e7 }),
+            ("gamma", Law::Gamma { shape: 4.0, scale: 1e7 }),
+            ("normal", Law::Normal { mean: 5e7, sd: 1e7 }),
+        ];
+        for (kind, law) in laws {
+            let found = fitted(FitVariable::Rtt, &sketch(law, 100_000)).unwrap();
+            assert_eq!(found.laws[0].kind, kind, "{:?}", found.laws);
+            // Of 100,000 independent values 1.63 / sqrt(n) is exceeded once in a hundred times.
+            assert!(found.laws[0].ks < 0.005_2 && found.laws[0].delta_aic < 10.0, "{:?}", found.laws[0]);
+            assert!(found.laws.iter().all(|law| law.kind != "geometric"));
+        }
+    }
+
+    #[test]
+    fn a_tail_index_is_found_within_its_error() {
+        let found =
+            fitted(FitVariable::ResponseBytes, &sketch(Law::Pareto { min: 1e6, shape: 1.23 }, 200_000)).unwrap();
+        assert!(found.laws[0].kind.ends_with("pareto"));
+        let tail = found.tail.unwrap();
+        assert!((tail.hill.alpha - 1.23).abs() < 0.05 && tail.level, "{tail:?}");
+    }
+
+    #[test]
+    fn zeros_are_a_part_of_what_is_written() {
+        let mut sketch = sketch(Law::Exponential { mean: 8e6 }, 3_000);
+        sketch.extend([0; 1_000]);
+        let found = fitted(FitVariable::AcceptorWait, &sketch).unwrap();
+        assert_eq!((found.n, found.zeros), (4_000, 1_000));
+        let exponential = found.laws.iter().find(|law| law.kind == "exponential").unwrap();
+        let beginning = "{ kind = \"mixture\", parts = [{ of = { kind = \"constant\", value = ";
+        assert!(
+            exponential
+                .numbers
+                .starts_with(&format!("{beginning}0 }}, weight = 0.25 }}, {{ of = {{ kind = \"exponential\""))
+        );
+        assert!(
+            exponential.quantities.as_ref().unwrap().starts_with(&format!("{beginning}\"0ns\" }}, weight = 0.25 }}"))
+        );
+        assert!((exponential.mean.unwrap() / 6e6 - 1.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn numbers_are_written_short_and_exact() {
+        let law = Law::LognormalMuSigma { mu: 1e9f64.ln(), sigma: 0.5 };
+        assert_eq!(as_quantities(&law, Unit::Time).unwrap(), "{ kind = \"lognormal\", mu = 0, sigma = 0.5 }");
+        assert_eq!(as_numbers(&law, Unit::Time), "{ kind = \"lognormal\", mu = 6.90776, sigma = 0.5 }");
+        let law = Law::Pareto { min: 1_234_567.0, shape: 1.2 };
+        assert_eq!(as_quantities(&law, Unit::Time).unwrap(), "{ kind = \"pareto\", min = \"1.23457ms\", shape = 1.2 }");
+        assert_eq!(as_quantities(&law, Unit::Bytes).unwrap(), "{ kind = \"pareto\", min = \"1234567b\", shape = 1.2 }");
+        assert_eq!(as_numbers(&law, Unit::Bytes), "{ kind = \"pareto\", min = 1234570, shape = 1.2 }");
+        assert_eq!(as_quantities(&law, Unit::Count), None);
+        assert_eq!(["0ns", "1ns", "1.5us", "2s"], [0.0, 0.3, 1_500.0, 2e9].map(time).each_ref().map(String::as_str));
+    }
+
+    #[test]
+    fn waits_belong_to_who_waited_and_what_is_not_known_is_left_out() {
+        let adu = |side, bytes, wait: Option<u64>, waiter| Adu {
+            side,
+            bytes,
+            wait: wait.map(Duration::from_millis),
+            waiter,
+            seen: None,
+            packets: None,
+        };
+        let (client, server) = (Side::Initiator, Side::Acceptor);
+        let adus = vec![
+            adu(client, 300, Some(20), server),
+            adu(server, 9_000, Some(700), client),
+            adu(client, 200, Some(30), server),
+            adu(server, 1_000, None, server),
+        ];
+        let vector = ConnectionVector { adus, start: Time::from_nanos(5_000), ..ConnectionVector::default() };
+        let mut fitter = Fitter::default();
+        fitter.add(&vector);
+        fitter.add(&ConnectionVector { start: Time::from_nanos(12_000), ..vector.clone() });
+        fitter.add(&ConnectionVector { protocol: Protocol::Udp, ..vector });
+        let count = |variable| fitter.sketches.get(&variable).map_or(0, Sketch::count);
+        assert_eq!(fitter.connections, 2);
+        let counts =
+            [FitVariable::AcceptorWait, FitVariable::InitiatorWait, FitVariable::Epochs, FitVariable::AduBytes];
+        assert_eq!(counts.map(count), [4, 2, 2, 8]);
+        assert_eq!(fitter.sketches[&FitVariable::Interarrival].empirical().max(), Some(7_000));
+        assert_eq!(count(FitVariable::Duration), 0, "nobody saw when data passed");
+    }
+}

@@ -1,0 +1,116 @@
+//! Fits in words.
+
+use std::fmt::Write as _;
+
+use flowloom_core::model::fit::{Tail, samples_for_digits};
+use flowloom_core::units::three_digits;
+
+use super::{Fitted, FittedVariable};
+use crate::text::thousands;
+
+/// What `flowloom fit` prints.
+pub fn fitted_text(fitted: &Fitted) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{} TCP connections", thousands(fitted.connections));
+    for variable in &fitted.variables {
+        text.push('\n');
+        variable_text(&mut text, variable);
+    }
+    text
+}
+
+/// Its numbers in a line.
+pub(crate) fn summary(variable: &FittedVariable) -> String {
+    let show = |value| variable.variable.unit().show(value);
+    let mut line = format!(
+        "{} values, mean {}, median {}, 99 % at most {}, largest {}",
+        thousands(variable.n),
+        show(variable.mean),
+        show(variable.median),
+        show(variable.p99),
+        show(variable.max)
+    );
+    if variable.zeros > 0 {
+        let percent = three_digits(100.0 * variable.zeros as f64 / variable.n as f64);
+        let _ = write!(line, "; {percent} % are zero, and laws are fitted to the others");
+    }
+    line
+}
+
+/// A mean of a law, which may be infinite.
+pub(crate) fn mean_of(variable: &FittedVariable, mean: Option<f64>) -> String {
+    mean.map_or_else(|| "infinite".to_owned(), |mean| variable.variable.unit().show(mean))
+}
+
+fn variable_text(text: &mut String, variable: &FittedVariable) {
+    let _ = writeln!(text, "{} ({}): {}", variable.variable.words(), variable.name, summary(variable));
+    if !variable.laws.is_empty() {
+        let _ = writeln!(text, "  {:<15}{:>8}{:>10}{:>12}{:>12}   law", "", "KS", "A2", "dAIC", "mean");
+    }
+    for law in &variable.laws {
+        let _ = writeln!(
+            text,
+            "  {:<15}{:>8.4}{:>10}{:>12}{:>12}   {}",
+            law.kind,
+            law.ks,
+            law.anderson_darling.map_or_else(|| "–".to_owned(), three_digits),
+            three_digits(law.delta_aic),
+            mean_of(variable, law.mean),
+            law.quantities.as_ref().unwrap_or(&law.numbers)
+        );
+    }
+    if let Some(law) = variable.laws.first().filter(|law| law.quantities.is_some()) {
+        let unit = if variable.unit == "ns" { "milliseconds" } else { "bytes" };
+        let _ = writeln!(text, "  nearest, for a key in {unit}: {}", law.numbers);
+    }
+    for refused in &variable.refused {
+        let _ = writeln!(text, "  {:<15}no fit: {}", refused.kind, refused.reason);
+    }
+    for line in variable.tail.iter().flat_map(|tail| tail_lines(variable, tail)) {
+        let _ = writeln!(text, "  {line}");
+    }
+}
+
+/// What is known of the tail, a sentence each.
+pub(crate) fn tail_lines(variable: &FittedVariable, tail: &Tail) -> Vec<String> {
+    let show = |value| variable.variable.unit().show(value);
+    let hill = &tail.hill;
+    let ends = |pick: fn(f64, f64) -> f64| tail.plot.iter().map(|one| one.alpha).reduce(pick).unwrap_or(hill.alpha);
+    let mut lines = vec![format!(
+        "tail index {:.3} +- {:.3} (Hill, the {} values above {}); from 1 % to 15 % of the values it is {:.3} to {:.3}: {}",
+        hill.alpha,
+        hill.standard_error,
+        thousands(hill.k),
+        show(hill.threshold),
+        ends(f64::min),
+        ends(f64::max),
+        if tail.level { "level, as of a Pareto tail" } else { "not level, so that no one index describes it" }
+    )];
+    if let Some(line) = &tail.least_squares {
+        lines.push(format!(
+            "slope of the CCDF {:.3} from {} to {} ({} points; no standard error can be given)",
+            line.alpha,
+            show(line.from),
+            show(line.to),
+            thousands(line.points)
+        ));
+    }
+    if tail.tied > 0.1 {
+        lines.push(format!(
+            "{} % of the values in the tail are there more than once: whole segments or fixed sizes make the index jump",
+            three_digits(100.0 * tail.tied)
+        ));
+    }
+    if tail.level && hill.alpha < 2.0 {
+        lines.push(match samples_for_digits(hill.alpha, 2.0) {
+            Some(n) if n > variable.n as f64 => {
+                format!(
+                    "two digits of the mean need about {n:.1e} values (Crovella and Lipsky 1997): compare quantiles"
+                )
+            }
+            Some(_) => "there are enough values for two digits of the mean".to_owned(),
+            None => "there is no mean: bound or truncate such a law".to_owned(),
+        });
+    }
+    lines
+}

@@ -1,0 +1,208 @@
+//! The page of `flowloom fit`: for each variable its values with the nearest laws, and their quantiles against each other.
+
+use std::fmt::Write as _;
+
+use super::escaped;
+use super::figure::{Axis, CURVE_ERROR, Figure, Line, Number, Points, Table, run_role, unit_word};
+use super::page::{document, figure_element, legend, swatch, value};
+use crate::fit::text::{mean_of, summary, tail_lines};
+use crate::fit::{Fitted, FittedVariable};
+use crate::statistics::thin_steps;
+use crate::text::thousands;
+
+/// Laws that are drawn for a variable.
+const DRAWN: usize = 3;
+/// Points of a drawn law.
+const LAW_POINTS: u32 = 160;
+/// Shares of a law are drawn down to one of these.
+const PARTS: usize = 1_000_000_000;
+
+/// The whole file.
+pub(super) fn page(fitted: &Fitted) -> String {
+    let file = |name: &String| name.rsplit('/').next().unwrap_or(name).to_owned();
+    let title = format!("Laws of {}", fitted.name.as_ref().map_or_else(|| "a workload".to_owned(), file));
+    let figures: Vec<Figure> = fitted.variables.iter().filter(|one| !one.laws.is_empty()).map(ccdf).collect();
+    document(&title, &figures, |html| {
+        let _ = write!(
+            html,
+            "<header class=\"top\">\n<p class=\"brand\">Flowloom <span>fits</span></p>\n<h1>{}</h1>\n\
+             <p class=\"lead\">{} TCP connections. Laws are fitted by maximum likelihood; the nearest by Kolmogorov-Smirnov distance comes \
+             first.</p>\n<nav aria-label=\"Sections\">\n",
+            escaped(&title),
+            thousands(fitted.connections)
+        );
+        for variable in &fitted.variables {
+            let _ = writeln!(html, "<a href=\"#of-{}\">{}</a>", variable.name, escaped(variable.variable.words()));
+        }
+        html.push_str("</nav>\n</header>\n<main>\n");
+        let lines = [("original", "values"), ("run0", "nearest law"), ("run1", "second"), ("run2", "third")];
+        legend(html, lines.iter().map(|(role, name)| ((*role).to_owned(), *name)));
+        for variable in &fitted.variables {
+            section(html, variable, figures.iter().find(|figure| figure.id == variable.name));
+        }
+        html.push_str("</main>\n");
+    })
+}
+
+fn section(html: &mut String, variable: &FittedVariable, figure: Option<&Figure>) {
+    let _ = write!(
+        html,
+        "<section id=\"of-{}\">\n<h2>{}</h2>\n<p class=\"intro\">{}.</p>\n",
+        variable.name,
+        escaped(variable.variable.words()),
+        escaped(&summary(variable))
+    );
+    if let Some(figure) = figure {
+        html.push_str("<div class=\"figures\">\n");
+        figure_element(html, figure);
+        quantiles(html, variable);
+        html.push_str("</div>\n");
+        laws(html, variable);
+    }
+    html.push_str("<ul class=\"warnings\">\n");
+    let refused = variable.refused.iter().map(|refused| format!("{}: no fit: {}", refused.kind, refused.reason));
+    for line in variable.tail.iter().flat_map(|tail| tail_lines(variable, tail)).chain(refused) {
+        let _ = writeln!(html, "<li>{}</li>", escaped(&line));
+    }
+    html.push_str("</ul>\n</section>\n");
+}
+
+fn laws(html: &mut String, variable: &FittedVariable) {
+    html.push_str("<div class=\"scroll\"><table class=\"numbers\">\n<thead><tr>");
+    for head in ["law", "KS", "A<sup>2</sup>", "ΔAIC", "mean", "in an experiment"] {
+        let _ = write!(html, "<th scope=\"col\">{head}</th>");
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for (rank, law) in variable.laws.iter().enumerate() {
+        let mark = if rank < DRAWN { swatch(&run_role(rank)) } else { String::new() };
+        let _ = writeln!(
+            html,
+            "<tr><th scope=\"row\">{mark}{}</th><td>{:.4}</td><td>{}</td><td>{:.1}</td><td>{}</td><td><code>{}</code></td></tr>",
+            law.kind,
+            law.ks,
+            law.anderson_darling.map_or_else(|| "–".to_owned(), |statistic| format!("{statistic:.2}")),
+            law.delta_aic,
+            value(&mean_of(variable, law.mean)),
+            escaped(law.quantities.as_ref().unwrap_or(&law.numbers))
+        );
+    }
+    html.push_str("</tbody>\n</table></div>\n");
+}
+
+/// The shares above each value, of the values above zero and of the nearest laws.
+fn ccdf(variable: &FittedVariable) -> Figure {
+    let values = &variable.values;
+    let n = values.count() as usize;
+    let points = thin_steps(values.steps().iter().map(|&(value, count)| (value, count as usize)), n, CURVE_ERROR);
+    let (x, above) = points.iter().map(|point| (Number(point.x), point.above)).unzip();
+    let mut lines = vec![Line {
+        name: "values".to_owned(),
+        role: "original".to_owned(),
+        smooth: false,
+        points: Points::Distribution { n, x, above },
+    }];
+    let (low, high) = (values.min().unwrap_or(1.0), values.max().unwrap_or(1.0));
+    for (rank, law) in variable.laws.iter().take(DRAWN).enumerate() {
+        let place = |step: u32| low * libm::pow(high / low, f64::from(step) / f64::from(LAW_POINTS));
+        let drawn = (0..=LAW_POINTS).map(place).map(|x| (Number(x), (law.law.ccdf(x) * PARTS as f64).round() as usize));
+        let (x, above) = drawn.unzip();
+        let points = Points::Distribution { n: PARTS, x, above };
+        lines.push(Line { name: law.kind.to_owned(), role: run_role(rank), smooth: true, points });
+    }
+    let unit = variable.variable.unit();
+    let axis = Axis { label: variable.variable.words(), unit: unit_word(unit), log: true };
+    let nearest =
+        variable.laws.first().map_or_else(String::new, |law| format!("{} is nearest: KS {:.4}.", law.kind, law.ks));
+    let mut letters = nearest.chars();
+    let finding =
+        letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>()) + letters.as_str();
+    Figure {
+        id: variable.name.to_owned(),
+        kind: "distribution",
+        title: format!("{}: share above", variable.variable.words()),
+        view: "ccdf",
+        finding,
+        plural: variable.variable.plural(),
+        column: variable.name,
+        x: axis.clone(),
+        y: axis,
+        start: Number(0.0),
+        step: Number(1.0),
+        lines,
+        distances: Vec::new(),
+        table: table(variable),
+        unit,
+    }
+}
+
+/// The shares of the table and of the picture of quantiles.
+const SHARES: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
+
+fn table(variable: &FittedVariable) -> Table {
+    let show = |value| variable.variable.unit().show(value);
+    let laws = || variable.laws.iter().take(DRAWN);
+    let head = ["quantile", "values"].into_iter().chain(laws().map(|law| law.kind)).map(str::to_owned).collect();
+    let row = |p: f64| {
+        let found = variable.values.quantile(p).map_or_else(|| "–".to_owned(), show);
+        let cells = laws().map(|law| show(law.law.quantile(p)));
+        [format!("{} %", format!("{:.1}", 100.0 * p).trim_end_matches(".0")), found].into_iter().chain(cells).collect()
+    };
+    Table { head, rows: SHARES.into_iter().chain([0.999]).map(row).collect() }
+}
+
+const SIDE: f64 = 268.0;
+const WIDTH: f64 = 560.0;
+const LEFT: f64 = 58.0;
+const RIGHT: f64 = 546.0;
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 228.0;
+
+/// Quantiles of the values against those of the nearest law, both on logarithmic axes: on the diagonal they are equal.
+fn quantiles(html: &mut String, variable: &FittedVariable) {
+    let (Some(low), Some(high)) = (variable.values.min(), variable.values.max()) else { return };
+    let (low, high) = if high > low { (low, high) } else { (low / 2.0, high * 2.0) };
+    let at = |value: f64| (libm::log(value.clamp(low, high) / low) / libm::log(high / low)).clamp(0.0, 1.0);
+    let (x, y) = (|value| LEFT + (RIGHT - LEFT) * at(value), |value| BOTTOM - (BOTTOM - TOP) * at(value));
+    let words = variable.variable.words();
+    let _ = write!(
+        html,
+        "<figure><div class=\"head\"><h3>{words}: quantiles</h3></div>\n<figcaption>On the diagonal a law has the quantile of the \
+         values.</figcaption>\n<div class=\"frame\"><div class=\"plot\"><svg class=\"chart\" role=\"img\" viewBox=\"0 0 {WIDTH} {SIDE}\" \
+         aria-label=\"Quantiles of {words} against those of laws\"><g class=\"axes\">"
+    );
+    let decades = libm::ceil(libm::log10(low)) as i32..=libm::floor(libm::log10(high)) as i32;
+    for tick in decades.map(|exponent| libm::exp10(f64::from(exponent))) {
+        let label = variable.variable.unit().show(tick).replace(".00 ", " ").replace(".0 ", " ");
+        let _ = write!(
+            html,
+            "<g class=\"grid\"><line x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{0:.1}\" y2=\"{0:.1}\"/></g>\
+             <text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{label}</text>\
+             <text x=\"{3:.1}\" y=\"{4}\" text-anchor=\"middle\">{label}</text>",
+            y(tick),
+            LEFT - 8.0,
+            y(tick) + 4.0,
+            x(tick),
+            BOTTOM + 17.0
+        );
+    }
+    let _ = write!(
+        html,
+        "<text class=\"title\" x=\"0\" y=\"11\">quantile of the values</text>\
+         <text class=\"title\" x=\"{RIGHT}\" y=\"{}\" text-anchor=\"end\">quantile of the law</text></g>\
+         <path class=\"line original\" d=\"M{LEFT},{BOTTOM}L{RIGHT},{TOP}\"/>",
+        BOTTOM + 34.0
+    );
+    for (rank, law) in variable.laws.iter().take(DRAWN).enumerate() {
+        let mut path = String::new();
+        // Far into the tail, as far as there are ten values beyond.
+        let n = variable.values.count() as f64;
+        let tail = [0.995, 0.999, 0.9995, 0.9999, 0.99999].into_iter().filter(|p| (1.0 - p) * n >= 10.0);
+        let shares = (1..100).map(|percent| f64::from(percent) / 100.0).chain(tail);
+        for (index, p) in shares.enumerate() {
+            let Some(found) = variable.values.quantile(p) else { continue };
+            let _ = write!(path, "{}{:.1},{:.1}", if index == 0 { 'M' } else { 'L' }, x(law.law.quantile(p)), y(found));
+        }
+        let _ = write!(html, "<path class=\"line {}\" d=\"{path}\"/>", run_role(rank));
+    }
+    html.push_str("</svg></div></div>\n</figure>\n");
+}
