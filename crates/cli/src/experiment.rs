@@ -19,10 +19,14 @@ use crate::failure::{Failure, nearest};
 mod drawn;
 #[path = "experiment/live.rs"]
 mod live;
+#[path = "experiment/load.rs"]
+mod load;
 #[path = "experiment/path.rs"]
 mod path;
 #[path = "experiment/queue.rs"]
 mod queue;
+#[path = "experiment/rtt.rs"]
+mod rtt;
 #[path = "experiment/sources.rs"]
 mod sources;
 #[path = "experiment/tcp.rs"]
@@ -42,7 +46,7 @@ pub use queue::Queue;
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
 pub use tcp::{Tcp, TcpClass};
 pub use topology::{Ends, Link, Pair, Part, Route, Shape, Topology};
-pub use workload::{Correction, DatagramModel, Workload};
+pub use workload::{Correction, DatagramModel, LossChoice, Workload};
 
 /// A quantity kept with the words the user chose, so that the resolved experiment reads as it was written.
 #[derive(Clone, Debug, PartialEq)]

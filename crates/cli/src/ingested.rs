@@ -381,6 +381,7 @@ impl Ingested {
             bytes: self.captured_bytes,
             duration_ns: self.counts.duration().as_nanos(),
             peak_10ms_bytes: self.series.peak_bytes,
+            offered_link_bytes: None,
             first_packet_unix_ns: self.counts.first.filter(|_| !self.options.anonymize).map(|time| time.as_nanos()),
             connections: self.connections(),
             payload_bytes: PerSideBytes { initiator, acceptor },

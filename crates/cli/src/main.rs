@@ -13,6 +13,7 @@ mod input;
 mod interrupt;
 mod live;
 mod load;
+mod making;
 mod output;
 mod pipeline;
 mod progress;

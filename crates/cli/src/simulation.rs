@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use flowloom_core::extract::TrafficSeries;
-use flowloom_core::model::{Correction, ReplayModel, Waits};
+use flowloom_core::model::{ReplayModel, Waits};
 use flowloom_core::path::{Placement, Rules, Trace};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
@@ -14,7 +14,7 @@ use flowloom_sim::{Config, LinkConfig, LinkNumber, Summary};
 use flowloom_store::mahimahi;
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
-use crate::experiment::{self, Bucket, DelayBox, Experiment, Network, Part, Queue, RateChoice, Shape};
+use crate::experiment::{Bucket, DelayBox, Experiment, LossChoice, Network, Part, Queue, RateChoice, Shape};
 use crate::failure::Failure;
 use crate::senders::Senders;
 
@@ -53,12 +53,10 @@ pub fn config(
     }
     let rest = length.saturating_sub(experiment.workload.prefill().shift()) + Duration::from_nanos(1);
     let window = experiment.measure.duration.as_ref().map_or(rest, |given| given.value);
-    let waits = Waits {
-        min: experiment.workload.waits.min.value,
-        correct: match experiment.workload.waits.correct {
-            experiment::Correction::None => Correction::None,
-            experiment::Correction::Ostt => Correction::Ostt,
-        },
+    let waits = match experiment.workload.settles_waits() {
+        // They were decided on when the workload was made.
+        true => Waits::CORRECTED,
+        false => experiment.workload.waits.model(),
     };
     if let Some([start, end]) = &experiment.measure.window
         && end.value > window
@@ -113,7 +111,8 @@ pub fn config(
         traced: experiment.measure.tcp_trace.traced(),
         bottleneck: monitored,
         path: experiment.network.path.impairments(),
-        rules: Rules::new(experiment.network.delay_box.iter().map(DelayBox::rule).collect()),
+        rules: Rules::new(experiment.network.delay_box.iter().map(DelayBox::rule).collect())
+            .with_measured_loss(experiment.workload.loss == LossChoice::Measured),
         replay: ReplayModel { waits, lead_in: experiment.workload.lead_in, t_close: experiment.workload.t_close },
         placement: Placement::Measured,
         unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),
@@ -186,6 +185,13 @@ fn rate(choice: RateChoice, facts: &WorkloadFacts, length: Duration) -> Result<R
             DEFAULT.max((2.0 * peak).ceil() as u64)
         }
         RateChoice::OfLoad(factor) => {
+            if let (true, Some(bytes)) = (*traffic == TrafficFacts::default(), facts.capture.offered_link_bytes) {
+                // Of a workload that was made nobody saw packets.
+                let load = bytes.map(|bytes| bits_per_second(bytes, length));
+                let bits = (factor * load[0].max(load[1])).ceil() as u64;
+                let bits = bits.max(Config::MIN_BITS_PER_SECOND);
+                return Ok(Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED));
+            }
             if *traffic == TrafficFacts::default() {
                 return Err(Failure::usage(
                     "the rate is relative to the original's load, which this workload does not know",

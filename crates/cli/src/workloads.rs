@@ -2,23 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use flowloom_core::model::generate::SourceModel;
-use flowloom_core::time::{Duration, Time};
 use flowloom_store::addresses::AddressBook;
-use flowloom_store::formats::Tally;
-use flowloom_store::histogram;
 use flowloom_store::staged::StagedFolder;
-use flowloom_store::workload::{Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
-use serde_json::json;
+use flowloom_store::workload::{WorkloadFacts, WorkloadReader, WorkloadWriter};
 
 use crate::args;
 use crate::commands::extract;
-use crate::experiment::Workload;
 use crate::failure::Failure;
 use crate::ingest;
 use crate::input::Kind;
-use crate::interrupt;
 use crate::load;
+use crate::making::Making;
 use crate::output::Manner;
 
 /// A workload on disk, ready to be read.
@@ -37,9 +31,6 @@ pub struct Source {
 
 /// The name of a workload in a run folder.
 const WORKLOAD_FILE: &str = "workload.parquet";
-
-/// Between two looks at signals, in vectors.
-const ROUND: u64 = 1_024;
 
 /// What inputs are made a workload of.
 #[derive(Clone, Copy)]
@@ -94,12 +85,16 @@ impl Source {
     }
 
     /// A workload made for a run with this seed, in a file that ends up in its folder.
-    pub fn made(model: &Making<'_>, target: &Path) -> Result<Source, Failure> {
+    pub fn made(making: &Making<'_>, target: &Path, manner: Manner) -> Result<Source, Failure> {
         let staging = staging(target)?;
         let path = staging.path().join(WORKLOAD_FILE);
-        let facts = model.write(&path)?;
-        let name = model.name();
-        Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: false })
+        let made = making.write(&path)?;
+        manner.explain(|| format!("workload for seed {}:\n{}", making.seed, made.text()));
+        if let Some((cause, remedy)) = made.drift() {
+            manner.warn(&cause, &remedy);
+        }
+        let interrupted = making.base.is_some_and(|base| base.interrupted);
+        Ok(Source { path: Some(path), facts: made.facts, name: making.name(), staging: Some(staging), interrupted })
     }
 
     /// Its connections and flows, none if only sources send.
@@ -145,67 +140,4 @@ fn other_forms(
     }
     let facts = loaded.facts;
     writer.finish(facts.provenance, facts.capture, &facts.traffic).map_err(Failure::new)
-}
-
-/// A workload about to be made.
-pub struct Making<'a> {
-    /// What is asked for.
-    pub workload: &'a Workload,
-    /// What it is drawn with.
-    pub seed: u64,
-    /// How long connections start.
-    pub duration: Duration,
-}
-
-impl Making<'_> {
-    /// The model, with the tables it names.
-    fn model(&self) -> Result<SourceModel, Failure> {
-        let missing = || Failure::usage("[workload] names no model").hint("add model = { kind = ... }");
-        let mut model = self.workload.model.clone().ok_or_else(missing)?;
-        if let Some(folder) = model.tables().cloned() {
-            let mut read = |table: &str| histogram::open(Path::new(&folder), table);
-            model.read_tables(&mut read).map_err(|error| {
-                Failure::usage(format_args!("workload.model.tables: {error}"))
-                    .hint("docs/models.md lists the tables of each model; without tables it draws from their summaries")
-            })?;
-        }
-        Ok(model)
-    }
-
-    /// What it is called in titles.
-    pub fn name(&self) -> String {
-        self.workload.model.as_ref().map_or_else(String::new, |model| format!("model {}", model.name()))
-    }
-
-    /// Writes it to `path`, vector by vector.
-    pub fn write(&self, path: &Path) -> Result<WorkloadFacts, Failure> {
-        let mut writer = WorkloadWriter::create(path).map_err(Failure::new)?;
-        let mut tally = Tally::default();
-        let model = self.model()?;
-        for (vector, number) in model.vectors(self.seed, self.duration).zip(1u64..) {
-            if number.is_multiple_of(ROUND) && interrupt::requested() {
-                return Err(load::interrupted());
-            }
-            tally.add(&vector);
-            writer.write_owned(vector).map_err(Failure::new)?;
-        }
-        let facts = tally.facts(Time::ZERO, self.provenance(), &[]);
-        let mut capture = facts.capture;
-        capture.duration_ns = self.duration.as_nanos();
-        capture.warnings.extend(model.remarks());
-        writer.finish(facts.provenance, capture, &TrafficFacts::default()).map_err(Failure::new)
-    }
-
-    fn provenance(&self) -> Provenance {
-        let options = [
-            ("workload".to_owned(), json!(self.workload)),
-            ("seed".to_owned(), json!(self.seed)),
-            ("duration_ns".to_owned(), json!(self.duration.as_nanos())),
-        ];
-        Provenance {
-            tool: concat!("flowloom ", env!("CARGO_PKG_VERSION")).to_owned(),
-            options: options.into(),
-            ..Provenance::default()
-        }
-    }
 }

@@ -46,6 +46,16 @@ pub enum Purpose {
     RoundTrips = 53,
     /// Which side of the link an initiator is on.
     InitiatorSides = 54,
+    /// Packet loss behind the monitor at the rate of a flow's own.
+    OwnLossBehind = 55,
+    /// Which round-trip time of a model a connection gets.
+    RoundTripModel = 56,
+    /// Which vectors of a block are kept.
+    Thinning = 57,
+    /// Which vectors and blocks a workload is put together of.
+    Resampling = 58,
+    /// Which bins of a workload change places.
+    Shuffling = 59,
     /// What a congestion control draws.
     CongestionControl = 7,
     /// Decisions of a queue.

@@ -300,6 +300,8 @@ impl<'a, R: Recorder> Emulation<'a, R> {
             Event::Delivery { connection: slot, sender } => {
                 let packet = flow_of(flows, slot).and_then(|flow| flow.take(slot, sender, now, network));
                 self.delivered.extend(packet.map(|handle| (handle, Slot(slot), sender)));
+                // It may have been lost behind the link.
+                network.report()?;
             }
             Event::Departure { link } => network.depart(now, link)?,
             Event::Hop { link } => {

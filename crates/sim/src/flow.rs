@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use flowloom_core::extract::{Identity, Observer, Seen};
-use flowloom_core::path::{self, DelayBox, FlowValues, Impaired, LinkEvent, PathDelays};
+use flowloom_core::path::{self, DelayBox, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays};
 use flowloom_core::record::Recorder;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
@@ -66,7 +66,10 @@ struct Path {
 /// A part of the path where packets may be lost, doubled or overtaken.
 #[derive(Debug)]
 struct Rough {
-    impaired: Box<Impaired>,
+    /// Before the link.
+    impaired: Option<Box<Impaired>>,
+    /// Behind it.
+    behind: Option<LossBehind>,
     /// Packets on the way to the link that overtook others, by when they reach it: each has an event of its own.
     overtaking: Vec<Handle>,
 }
@@ -106,8 +109,10 @@ impl Flow {
             rough: {
                 let from = if side == Side::Initiator { initiator_side } else { initiator_side.other() };
                 let impairments = &config.path[from as usize];
-                Impaired::new(impairments, values[side].loss, config.seed, id, side)
-                    .map(|impaired| Box::new(Rough { impaired, overtaking: Vec::new() }))
+                let impaired = Impaired::new(impairments, values[side].loss, config.seed, id, side);
+                let behind = LossBehind::new(values[side].loss_behind, config.seed, id, side);
+                let is_rough = impaired.is_some() || behind.is_some();
+                is_rough.then(|| Box::new(Rough { impaired, behind, overtaking: Vec::new() }))
             },
         };
         let route = || Route {
@@ -286,9 +291,9 @@ impl Flow {
         }
         let Path { to_link, rough, .. } = &mut self.paths[side];
         let bytes = sized(&segment, extra);
-        let (due, copy) = match rough {
+        let (due, copy) = match rough.as_mut().and_then(|rough| rough.impaired.as_mut()) {
             None => (to_link.pass(now, bytes), None),
-            Some(rough) => match rough.impaired.pass(&network.config.path[from as usize], to_link, now, bytes) {
+            Some(impaired) => match impaired.pass(&network.config.path[from as usize], to_link, now, bytes) {
                 path::Fate::Passed { due, copy } => (due, copy),
                 path::Fate::Lost => {
                     network.lose(now, self.id, from, &segment, bytes);
@@ -349,7 +354,18 @@ impl Flow {
         if let Some(next) = self.routes[sender].from_link.head() {
             network.events.push(network.packets.get(next).due, Event::Delivery { connection: slot, sender });
         }
-        network.directions[self.link_side(sender) as usize].delivered += 1;
+        let from = self.link_side(sender);
+        if let Some(behind) = self.paths[sender].rough.as_mut().and_then(|rough| rough.behind.as_mut())
+            && behind.takes()
+        {
+            // It was on its way until here, and the monitor has seen it.
+            let packet = network.packets.get(handle);
+            let (segment, bytes) = (packet.segment, packet.link_bytes());
+            network.lose(now, self.id, from, &segment, bytes);
+            network.packets.remove(handle);
+            return None;
+        }
+        network.directions[from as usize].delivered += 1;
         #[cfg(test)]
         crate::emulation::tests::note_received(now, self.id, sender, &network.packets.get(handle).segment);
         Some(handle)

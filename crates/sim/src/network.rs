@@ -392,7 +392,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         self.recorder.dropped(DropRecord { time, connection: flow.id(), from, kind, bytes, reason, link: Some(link.0) })
     }
 
-    /// A loss model took `segment` of so many bytes, which was sent by `connection` at `time` and has never been on its way.
+    /// A loss model took `segment` of so many bytes, which was sent by `connection`, at `time`: as it was sent, or as it reached the other end.
     pub fn lose(&mut self, time: Time, connection: u64, from: LinkSide, segment: &Segment, bytes: u32) {
         let kind = kind(segment);
         self.directions[from as usize].lost.add(kind, bytes);

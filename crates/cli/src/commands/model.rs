@@ -1,9 +1,10 @@
 //! `flowloom model`: the workload of an experiment, made as a run would make it.
 
+use std::path::PathBuf;
+
 use flowloom_core::time::Duration;
 use flowloom_report::text::counted;
 use flowloom_store::formats::Format;
-use flowloom_store::workload::WorkloadFacts;
 use serde_json::json;
 
 use crate::args;
@@ -11,8 +12,10 @@ use crate::commands::extract::contents;
 use crate::experiment::Experiment;
 use crate::failure::{Exit, Failure};
 use crate::input::{self, Kind};
+use crate::load;
+use crate::making::{Made, Making, load_json};
 use crate::output::Manner;
-use crate::workloads::Making;
+use crate::workloads::{Inputs, Source};
 
 /// Runs the command.
 pub fn run(args: &args::Model, manner: Manner) -> Result<Exit, Failure> {
@@ -32,40 +35,67 @@ pub fn run(args: &args::Model, manner: Manner) -> Result<Exit, Failure> {
     let experiment = Experiment::read(&args.experiment)?;
     let workload = &experiment.workload;
     if !workload.is_made() {
-        return Err(Failure::usage(format_args!("{spec}: [workload] names no model"))
-            .hint("add model = { kind = \"exchanges\", ... }; docs/models.md lists the models"));
+        return Err(Failure::usage(format_args!("{spec}: [workload] names no model and changes nothing"))
+            .hint("add model = { kind = \"exchanges\", ... }, structure, rtt, window or load (docs/models.md)"));
+    }
+    let paths: Vec<PathBuf> = workload.source.iter().cloned().collect();
+    if paths.is_empty() && workload.model.is_none() {
+        return Err(Failure::usage(format_args!("{spec}: [workload] names no source and no model"))
+            .hint("add source = \"FILE\": a capture or a workload, relative to the experiment file"));
+    }
+    let kind = paths.first().map_or(Kind::Experiment, |path| input::kind(path));
+    if let Some(path) = paths.first() {
+        input::refuse_idle_options(&args.capture, kind, path)?;
     }
     let given = args.duration.or(experiment.measure.duration.as_ref().map(|duration| duration.value));
-    let Some(duration) = given.filter(|duration| !duration.is_zero()) else {
+    let given = given.filter(|duration| !duration.is_zero());
+    if workload.model.is_some() && given.is_none() {
         return Err(Failure::usage(format_args!("{spec}: measure.duration is missing"))
             .hint("a model goes on for ever: say for how long with --duration 60s, or in the experiment"));
-    };
+    }
     let seed = args.seed.unwrap_or(experiment.run.seeds[0]);
     manner.start("model")?;
-    let making = Making { workload, seed, duration: duration + workload.prefill().shift() };
-    let facts = making.write(&args.output)?;
-    manner.answer(|| object(&facts, seed), || sentence(&facts, args))?;
+    let inputs = Inputs { paths: &paths, kind, capture: &args.capture, target: &args.output };
+    let base = Source::open(inputs, manner)?;
+    if base.interrupted {
+        return Err(load::interrupted());
+    }
+    let base = Some(&base).filter(|base| base.path.is_some());
+    let duration = given.map(|duration| duration + workload.prefill().shift());
+    let made = Making { workload, base, seed, duration }.write(&args.output)?;
+    if let Some((cause, remedy)) = made.drift() {
+        manner.warn(&cause, &remedy);
+    }
+    manner.answer(|| object(&made, seed), || sentence(&made, args))?;
     Ok(Exit::Done)
 }
 
-fn object(facts: &WorkloadFacts, seed: u64) -> serde_json::Value {
+fn object(made: &Made, seed: u64) -> serde_json::Value {
+    let facts = &made.facts;
     let capture = &facts.capture;
-    json!({
+    let mut object = json!({
         "duration_ns": capture.duration_ns,
         "seed": seed,
         "connections": capture.connections,
         "payload_bytes": capture.payload_bytes,
         "datagram_flows": facts.datagram_flows,
-    })
+        "load": load_json(&made.load),
+    });
+    if let Some(before) = &made.before {
+        object["load_before"] = load_json(before);
+    }
+    object
 }
 
-fn sentence(facts: &WorkloadFacts, args: &args::Model) -> String {
+fn sentence(made: &Made, args: &args::Model) -> String {
+    let facts = &made.facts;
     let capture = &facts.capture;
     let connections = facts.connections - facts.datagram_flows;
     format!(
-        "{}, {}\n  workload    {}, {}\n",
+        "{}, {}\n{}  workload    {}, {}\n",
         Duration::from_nanos(capture.duration_ns),
         contents(capture, connections, 0),
+        made.text(),
         args.output.display(),
         counted(facts.connections, "vector"),
     )

@@ -26,12 +26,13 @@ use flowloom_store::workload::{WorkloadError, WorkloadFacts};
 
 use crate::args;
 use crate::clock::{self, Stopwatch};
-use crate::experiment::{self, DatagramModel, Experiment, Pair, Quantity, Shape};
+use crate::experiment::{self, DatagramModel, Experiment, LossChoice, Pair, Quantity, Shape};
 use crate::failure::{Exit, Failure};
 use crate::input::{self, Kind};
 use crate::interrupt;
 use crate::live;
 use crate::load;
+use crate::making::Making;
 use crate::output::Manner;
 use crate::pipeline::{self, Read};
 use crate::progress::Progress;
@@ -39,7 +40,7 @@ use crate::recording::{LinkCapture, Recording, Unrecorded};
 use crate::results::{REPORT_FILE, answer, load, write_own_report};
 use crate::senders::{Senders, Together};
 use crate::simulation::{self, config};
-use crate::workloads::{Inputs, Making, Source, file_name};
+use crate::workloads::{Inputs, Source, file_name};
 
 /// What is to be run: everything resolved but the workload's own facts.
 struct Plan {
@@ -125,14 +126,20 @@ pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Resu
 fn sources(plan: &Plan, args: &args::Run, manner: Manner) -> Result<Vec<Source>, Failure> {
     let inputs = Inputs { paths: &plan.sources, kind: plan.kind, capture: &args.capture, target: &plan.target };
     let workload = &plan.experiment.workload;
-    if !workload.is_made() {
-        return Ok(vec![Source::open(inputs, manner)?]);
-    }
+    let base = match workload.model {
+        None => Some(Source::open(inputs, manner)?),
+        Some(_) => None,
+    };
+    let base = match base {
+        Some(base) if base.path.is_none() || !workload.is_made() => return Ok(vec![base]),
+        base => base,
+    };
     let seeds = &plan.experiment.run.seeds;
-    let seeds = if workload.draws() { &seeds[..] } else { &seeds[..1] };
-    let duration = plan.experiment.measure.duration.as_ref().map_or(Duration::ZERO, |duration| duration.value);
-    let duration = duration + workload.prefill().shift();
-    seeds.iter().map(|&seed| Source::made(&Making { workload, seed, duration }, &plan.target)).collect()
+    let seeds = if workload.is_drawn() { &seeds[..] } else { &seeds[..1] };
+    let duration = plan.experiment.measure.duration.as_ref().map(|duration| duration.value);
+    let duration = duration.map(|duration| duration + workload.prefill().shift());
+    let made = |&seed| Source::made(&Making { workload, base: base.as_ref(), seed, duration }, &plan.target, manner);
+    seeds.iter().map(made).collect()
 }
 
 /// Says no to a workload without anything to replay.
@@ -523,6 +530,11 @@ impl Job<'_> {
             provenance.insert(free.unwrap_or(name), format!("SHA-256 {hash}"));
         }
         provenance.insert("made by".to_owned(), source.facts.provenance.tool.clone());
+        for key in ["load_before", "load"] {
+            if let Some(load) = source.facts.provenance.options.get(key) {
+                provenance.insert(key.replace('_', " "), load.to_string());
+            }
+        }
         Facts {
             title: experiment.title.clone().unwrap_or_default(),
             source: source.name.clone(),
@@ -571,13 +583,22 @@ impl Job<'_> {
     /// How the workload is replayed, in words.
     fn model(&self) -> String {
         let workload = &self.plan.experiment.workload;
+        let loss = match workload.loss {
+            LossChoice::None => "",
+            LossChoice::Measured => ", measured losses",
+        };
+        let model = workload.model.as_ref().map_or_else(String::new, |model| format!("{} drawn, ", model.name()));
         format!(
-            "a-t-b-t, usernet, measured windows, waits from {} corrected by {}{}",
+            "{model}{}, {}, {} windows{loss}, waits from {} corrected by {}{}{}",
+            workload.structure.name(),
+            workload.rtt,
+            workload.window,
             workload.waits.min,
             match workload.waits.correct {
                 experiment::Correction::None => "nothing",
                 experiment::Correction::Ostt => "the transit they contain",
             },
+            if workload.load.is_some() { ", load changed" } else { "" },
             match &workload.prefill {
                 Some(length) => format!(", beginning after {length} with what was active then"),
                 None => String::new(),

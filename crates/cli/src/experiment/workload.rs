@@ -1,14 +1,18 @@
 //! `[workload]`: what is replayed, and what becomes of it before (`docs/models.md`).
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use flowloom_core::model::Prefill;
 use flowloom_core::model::generate::SourceModel;
+use flowloom_core::model::{self, Prefill, Structure};
 use flowloom_core::time::Duration;
+use flowloom_core::units::{Limit, ParseQuantityError};
 
 use super::Quantity;
+use super::load::Load;
+use super::rtt::{Rtt, RttModel};
 
 /// `[workload]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,9 +26,15 @@ pub struct Workload {
     /// How much of the original structure is kept.
     pub structure: Structure,
     /// Which round-trip time each connection gets.
-    pub rtt: RttModel,
+    pub rtt: Rtt,
     /// Which receiver windows each connection gets.
-    pub window: WindowModel,
+    pub window: Quantity<WindowChoice>,
+    /// Which losses its packets meet that the network does not make.
+    #[serde(skip_serializing_if = "LossChoice::is_default")]
+    pub loss: LossChoice,
+    /// How much of it there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
     /// Which part of the measured waits is replayed (methods A.5.9-10).
     pub waits: Waits,
     /// The run begins when the workload has gone on for so long, with the connections in progress that are active then
@@ -49,20 +59,45 @@ impl Workload {
         if self.source.is_some() && self.model.is_some() {
             return Err("workload.model draws a workload, and workload.source names one: leave out one".to_owned());
         }
-        match &self.model {
-            Some(model) => model.check().map_err(|problem| format!("workload.model.{problem}")),
+        if let Some(model) = &self.model {
+            model.check().map_err(|problem| format!("workload.model.{problem}"))?;
+        }
+        match &self.load {
+            Some(load) => load.check().map_err(|problem| format!("workload.load{problem}")),
             None => Ok(()),
         }
     }
 
     /// Whether it is made for the run: drawn from a model, or changed from what its source holds.
     pub fn is_made(&self) -> bool {
-        self.model.is_some()
+        self.model.is_some() || self.load.is_some() || self.fixed_window().is_some() || self.settles_waits()
+    }
+
+    /// Whether waits are decided on when the workload is made, because structures or round-trip times are others afterwards.
+    pub fn settles_waits(&self) -> bool {
+        self.structure != Structure::default() || !self.rtt.keeps_all()
     }
 
     /// Whether seeds make a difference.
     pub fn draws(&self) -> bool {
         self.model.is_some()
+            || self.load.is_some()
+            || self.loss == LossChoice::Measured
+            || matches!(self.rtt.model, RttModel::Uniform { .. })
+    }
+
+    /// Whether seeds make a difference for the workload itself.
+    pub fn is_drawn(&self) -> bool {
+        let loss = LossChoice::None;
+        Workload { loss, ..self.clone() }.draws()
+    }
+
+    /// The window that all connections get, if they do.
+    pub fn fixed_window(&self) -> Option<u64> {
+        match self.window.value {
+            WindowChoice::Measured => None,
+            WindowChoice::Fixed(bytes) => Some(bytes),
+        }
     }
 
     /// Where the run begins in the workload.
@@ -78,8 +113,10 @@ impl Default for Workload {
             source: None,
             model: None,
             structure: Structure::default(),
-            rtt: RttModel::default(),
-            window: WindowModel::default(),
+            rtt: Rtt::default(),
+            window: Quantity::of("measured"),
+            loss: LossChoice::default(),
+            load: None,
             waits: Waits::default(),
             prefill: None,
             prefill_spread: None,
@@ -107,33 +144,6 @@ impl DatagramModel {
     }
 }
 
-/// Structure models (methods B.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Structure {
-    /// All epochs with all waits.
-    #[default]
-    #[serde(rename = "a-t-b-t")]
-    Atbt,
-}
-
-/// Round-trip time models (methods B.3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RttModel {
-    /// Each connection its own measured minimum; unknown ones the median.
-    #[default]
-    Usernet,
-}
-
-/// Window models (methods B.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowModel {
-    /// Each end its own largest advertised window.
-    #[default]
-    Measured,
-}
-
 /// `[workload.waits]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -147,6 +157,59 @@ pub struct Waits {
 impl Default for Waits {
     fn default() -> Waits {
         Waits { min: Quantity::of("0ms"), correct: Correction::Ostt }
+    }
+}
+
+impl Waits {
+    /// The core's.
+    pub fn model(&self) -> model::Waits {
+        let correct = match self.correct {
+            Correction::None => model::Correction::None,
+            Correction::Ostt => model::Correction::Ostt,
+        };
+        model::Waits { min: self.min.value, correct }
+    }
+}
+
+/// Window models (methods B.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowChoice {
+    /// Each end its own largest advertised window.
+    Measured,
+    /// So many bytes at all ends.
+    Fixed(u64),
+}
+
+impl FromStr for WindowChoice {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<WindowChoice, ParseQuantityError> {
+        match text.parse() {
+            _ if text == "measured" => Ok(WindowChoice::Measured),
+            Ok(Limit::Bytes(bytes)) if (1..=model::MOST_WINDOW).contains(&bytes) => Ok(WindowChoice::Fixed(bytes)),
+            _ => Err(ParseQuantityError {
+                text: text.to_owned(),
+                expected: "a window of 1b to 1gb",
+                example: "measured, 8k, 16k or 64k",
+            }),
+        }
+    }
+}
+
+/// Loss models of the workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossChoice {
+    /// None: what the network loses is lost.
+    #[default]
+    None,
+    /// Each connection's packets are lost as often as the original's were, before and behind the link.
+    Measured,
+}
+
+impl LossChoice {
+    fn is_default(&self) -> bool {
+        *self == LossChoice::default()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Workloads that are drawn from a model or changed by one: `flowloom model`, and `run` of such experiments.
 
+use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, Evidence, Side};
-use flowloom_store::workload::WorkloadReader;
+use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadReader, WorkloadWriter};
 
-use crate::support::Bench;
+use crate::support::{Bench, Traffic};
 
 /// A model of 60 connections in three seconds, or so.
 pub const EXCHANGES: &str = "[workload]\nmodel = { kind = \"exchanges\", connections-per-second = 20.0, request-bytes = 300, \
@@ -55,7 +56,7 @@ fn models_that_cannot_be_are_refused() {
     let both = EXCHANGES.replace("[workload]\n", "[workload]\nsource = \"w.parquet\"\n");
     for (text, words) in [
         (EXCHANGES.to_owned(), ["e.toml: measure.duration is missing", "--duration"]),
-        ("[network]\n".to_owned(), ["e.toml: [workload] names no model", "exchanges"]),
+        ("[network]\n".to_owned(), ["e.toml: [workload] names no model and changes nothing", "exchanges"]),
         (both, ["e.toml:3: workload.model draws a workload, and workload.source names one", ""]),
         (
             EXCHANGES.replace("20.0", "0.0"),
@@ -72,4 +73,167 @@ fn models_that_cannot_be_are_refused() {
     bench.flowloom(&["model", "w.pcap", "-o", "w.parquet"]).failed(2, &["w.pcap: this is no experiment"]);
     bench.flowloom(&["model", "e.toml", "-o", "w.cvec"]).failed(2, &["model writes workloads"]);
     assert_eq!(bench.names(), ["e.toml"]);
+}
+
+/// A workload of 60 connections in three seconds, `w.parquet`: 5 ms from the monitor to the initiators and back, 20 ms to the acceptors.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(60).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    bench
+}
+
+/// What `flowloom model` makes of `w.parquet` with these keys in `[workload]`.
+fn made(bench: &Bench, keys: &str) -> Vec<ConnectionVector> {
+    bench.file("e.toml", format!("[workload]\nsource = \"w.parquet\"\n{keys}\n").as_bytes());
+    bench.flowloom(&["model", "e.toml", "-o", "made.parquet", "--force"]).succeeded();
+    vectors(bench, "made.parquet")
+}
+
+fn bytes(vectors: &[ConnectionVector]) -> [u64; 2] {
+    let mut from = [0; 2];
+    for vector in vectors {
+        from[vector.initiator_side as usize] += vector.bytes(Side::Initiator);
+        from[vector.initiator_side.other() as usize] += vector.bytes(Side::Acceptor);
+    }
+    from
+}
+
+#[test]
+fn every_structure_carries_the_bytes_of_the_source_and_runs() {
+    let bench = bench();
+    let source = vectors(&bench, "w.parquet");
+    for structure in ["harpoon", "block-concurrent", "block-sequential", "a-b", "a-t-b"] {
+        let made = made(&bench, &format!("structure = \"{structure}\""));
+        assert_eq!(bytes(&made), bytes(&source), "{structure}");
+        let connections = if structure == "harpoon" { 120 } else { 60 };
+        assert_eq!(made.len(), connections, "{structure}");
+        assert!(made.iter().zip(0..).all(|(vector, id)| vector.id == id && vector.evidence == Evidence::Model));
+        let run = bench.json(&["run", "e.toml", "-o", structure, "--json"]);
+        assert_eq!(run["connections"]["completed"], connections, "{structure}: {run}");
+        assert_eq!(vectors(&bench, &format!("{structure}/workload.parquet")), made, "run and model make the same");
+    }
+    assert_eq!(made(&bench, "window = \"measured\"\nrtt = \"80ms\"").len(), 60);
+    bench.file("e.toml", b"[workload]\nsource = \"w.parquet\"\nstructure = \"a-b\"\nprefill = \"1s\"\n");
+    let run = bench.json(&["run", "e.toml", "-o", "later", "--json"]);
+    assert!(run["connections"]["completed"].as_u64().unwrap() >= 39, "{run}");
+}
+
+#[test]
+fn round_trip_times_and_windows_are_those_of_the_model() {
+    let bench = bench();
+    let rtts =
+        |keys: &str| -> Vec<Duration> { made(&bench, keys).iter().filter_map(ConnectionVector::min_rtt).collect() };
+    let millis = Duration::from_millis;
+    for (keys, wanted) in [
+        ("rtt = \"nodelay\"", millis(0)),
+        ("rtt = \"mean\"", millis(25)),
+        ("rtt = \"median\"", millis(25)),
+        ("rtt = { kind = \"usernet\", place = \"halves\" }", millis(25)),
+        ("rtt = { kind = \"paths\", paths = 7, quantum = \"10ms\" }", millis(30)),
+        ("rtt = \"unc-median\"", millis(36)),
+    ] {
+        assert_eq!(rtts(keys), [wanted; 60], "{keys}");
+    }
+    assert_eq!(rtts("rtt = \"10-path\"")[8..12], [174, 200, 4, 16].map(millis));
+    let drawn = rtts("rtt = { kind = \"uniform\", min = \"10ms\", max = \"12ms\" }");
+    assert!([10, 11, 12].iter().all(|rtt| drawn.contains(&millis(*rtt))));
+    assert!(drawn.iter().all(|rtt| (10..=12).map(millis).any(|one| one == *rtt)));
+    let small = made(&bench, "window = \"8k\"");
+    assert!(small.iter().all(|vector| Side::BOTH.iter().all(|&side| vector.window(side) == Some(8_192))));
+    // Waits are those of the source, whatever the round-trip time is: about 25 ms after each request.
+    let run = bench.json(&["run", "e.toml", "-o", "small", "--json"]);
+    assert_eq!(run["connections"]["completed"], 60);
+}
+
+#[test]
+fn a_model_of_round_trip_times_needs_some() {
+    let bench = bench();
+    let mut writer = WorkloadWriter::create(&bench.path("none.parquet")).unwrap();
+    for mut vector in vectors(&bench, "w.parquet") {
+        (vector.ends.initiator.min_transit, vector.ends.acceptor.min_transit) = (None, None);
+        writer.write(&vector).unwrap();
+    }
+    let capture = CaptureFacts { duration_ns: 3_000_000_000, ..CaptureFacts::default() };
+    writer.finish(Provenance::default(), capture, &TrafficFacts::default()).unwrap();
+    for model in ["mean", "median", "30-path"] {
+        bench.file("e.toml", format!("[workload]\nsource = \"none.parquet\"\nrtt = \"{model}\"\n").as_bytes());
+        let words = ["no connection of the workload has one", "unc-30-path"];
+        bench.flowloom(&["model", "e.toml", "-o", "m.parquet"]).failed(2, &words);
+        bench.flowloom(&["run", "e.toml", "-o", "run"]).failed(2, &words);
+    }
+    assert!(!bench.path("m.parquet").exists() && !bench.path("run").exists());
+}
+
+#[test]
+fn load_is_changed_told_and_kept_in_the_file() {
+    let bench = bench();
+    let source = vectors(&bench, "w.parquet");
+    let model = |load: &str| {
+        bench.file("e.toml", format!("[workload]\nsource = \"w.parquet\"\nload = {{ {load} }}\n").as_bytes());
+        bench.json(&["model", "e.toml", "-o", "made.parquet", "--force", "--json"])
+    };
+    let rate = |load: &serde_json::Value| load["from_right"]["payload_bits_per_second"].as_f64().unwrap();
+    let half = model("method = \"thinning\", factor = 0.5");
+    let share = rate(&half["load"]) / rate(&half["load_before"]);
+    // To one of the 60 vectors.
+    assert!((share - 0.5).abs() < 0.03, "{half}");
+    let facts = WorkloadReader::open(&bench.path("made.parquet")).unwrap().facts().clone();
+    assert_eq!(facts.provenance.options["load"], half["load"]);
+    assert_eq!(facts.provenance.inputs.len(), 1, "what it was made of");
+    let target =
+        model(&format!("method = \"poisson\", target = \"{}bit\"", (0.25 * rate(&half["load_before"])) as u64));
+    assert!((rate(&target["load"]) / rate(&target["load_before"]) - 0.25).abs() < 0.2, "{target}");
+    let stretched = model("method = \"start-times\", factor = 2.0");
+    assert!((rate(&stretched["load"]) / rate(&stretched["load_before"]) - 2.0).abs() < 1e-3, "{stretched}");
+    assert_eq!(vectors(&bench, "made.parquet").len(), 60);
+    let shuffled = model("shuffle = \"500ms\"");
+    assert_eq!(shuffled["load"]["from_right"]["payload_bytes"], shuffled["load_before"]["from_right"]["payload_bytes"]);
+    let adus = |vectors: Vec<ConnectionVector>| vectors.into_iter().map(|vector| vector.adus).collect::<Vec<_>>();
+    assert_ne!(adus(vectors(&bench, "made.parquet")), adus(source));
+    model("method = \"blocks\", block = \"1s\", factor = 1.5, duration = \"20s\"");
+    assert!(vectors(&bench, "made.parquet").len() > 450);
+    // The load of a workload that was made is known, so that links can be told by it.
+    bench.flowloom(&["run", "made.parquet", "-o", "r", "--rate", "200%"]).succeeded();
+}
+
+#[test]
+fn each_seed_draws_its_own_load() {
+    let bench = bench();
+    let load = "load = { method = \"blocks\", block = \"1s\" }\nloss = \"measured\"";
+    bench.file("e.toml", format!("[workload]\nsource = \"w.parquet\"\n{load}\n[run]\nseeds = [1, 2]\n").as_bytes());
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
+    assert_ne!(vectors(&bench, "r/seed-1/workload.parquet"), vectors(&bench, "r/seed-2/workload.parquet"));
+}
+
+#[test]
+fn loads_that_cannot_be_are_refused() {
+    let bench = bench();
+    for (keys, wanted) in [
+        ("load = { factor = 0.5 }", "e.toml:3: workload.load.method is missing"),
+        ("load = { method = \"thinning\", factor = 0.0 }", "e.toml:3: workload.load.factor of 0 must be above 0"),
+        ("load = { method = \"thinning\", factor = 2.0 }", "workload.load: thinning leaves vectors out"),
+        ("load = { method = \"poisson\", factor = 2.0 }", "workload.load: 2.000 times the load for"),
+        ("load = { method = \"blocks\", factor = 9.0, block = \"1s\" }", "takes more blocks at a time than the"),
+        ("load = { method = \"blocks\" }", "a block of 60.0 s is longer than the workload"),
+        ("load = { method = \"blocks\", block = \"1ms\" }", "e.toml:3: workload.load.block of 1ms must be from"),
+        ("load = { method = \"thinning\", duration = \"1s\" }", "e.toml:3: workload.load.duration is a key of"),
+        (
+            "load = { method = \"thinning\", factor = 0.5, target = \"1mbit\" }",
+            "e.toml:3: workload.load.factor and target",
+        ),
+        ("load = { shuffle = \"0s\" }", "e.toml:3: workload.load.shuffle must be above zero"),
+        ("rtt = \"usernett\"", "e.toml:3: workload.rtt: \"usernett\" is no model of round-trip times"),
+        (
+            "rtt = { kind = \"uniform\", min = \"2ms\", max = \"1ms\" }",
+            "e.toml:3: workload.rtt: min of 2ms is above max",
+        ),
+        ("window = \"0k\"", "e.toml:3: workload.window: \"0k\" is not a window"),
+        ("structure = \"a-b-t\"", "e.toml:3: workload.structure: unknown word \"a-b-t\""),
+        ("loss = \"some\"", "e.toml:3: workload.loss: unknown word \"some\""),
+    ] {
+        bench.file("e.toml", format!("[workload]\nsource = \"w.parquet\"\n{keys}\n").as_bytes());
+        bench.flowloom(&["model", "e.toml", "-o", "m.parquet"]).failed(2, &[wanted]);
+    }
+    assert_eq!(bench.names(), ["c.pcap", "e.toml", "w.parquet"]);
 }

@@ -3,11 +3,25 @@
 mod distribution;
 pub mod fit;
 pub mod generate;
+mod load;
 mod prefill;
+mod rtt;
+mod scaling;
+mod settled;
+mod structure;
 mod waits;
+mod window;
 
 pub use distribution::{
     Distribution, DistributionError, Law, Part, Rounding, WrittenLaw, normal_below, normal_quantile,
 };
+pub use load::{ARRIVAL_BIN, Load, LoadMeter, Offered, offered};
 pub use prefill::{Placed, Prefill, open_for};
+pub use rtt::{
+    Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,
+};
+pub use scaling::{Counted, Method, Scaling, ScalingError, ScalingPlan, Survey};
+pub use settled::{settle, unsettle};
+pub use structure::Structure;
 pub use waits::{Correction, MIN_WAIT, ReplayModel, Waits};
+pub use window::{MOST_WINDOW, fix_windows};

@@ -105,6 +105,27 @@ pub struct Impaired {
     jitter: Option<Box<Stream>>,
 }
 
+/// One flow and direction behind the link, where it loses packets at a rate of its own.
+#[derive(Clone, Debug)]
+pub struct LossBehind {
+    model: LossModel,
+    loss: Loss,
+}
+
+impl LossBehind {
+    /// The packets that `sender` sends in `connection`, of which a share `rate` is lost; `None` if none is.
+    pub fn new(rate: Probability, seed: u64, connection: u64, sender: Side) -> Option<LossBehind> {
+        let model = LossModel::Bernoulli(rate);
+        let loss = Loss::new(&model, flow_stream(seed, Purpose::OwnLossBehind, connection, sender));
+        (!model.is_none()).then_some(LossBehind { model, loss })
+    }
+
+    /// Whether the next packet is lost.
+    pub fn takes(&mut self) -> bool {
+        self.loss.takes(&self.model)
+    }
+}
+
 /// The stream of `purpose` of the packets that `sender` sends in `connection`.
 pub fn flow_stream(seed: u64, purpose: Purpose, connection: u64, sender: Side) -> Stream {
     Stream::new(seed, purpose, connection << 1 | sender as u64)

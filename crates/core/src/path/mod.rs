@@ -11,7 +11,7 @@ pub mod token_bucket;
 pub mod transmitter;
 
 pub use delay_box::{DelayBox, Leg, PathDelays, Placement, Propagation};
-pub use impairments::{Fate, Impaired, Impairments, Jitter, Reorder, Reordering};
+pub use impairments::{Fate, Impaired, Impairments, Jitter, LossBehind, Reorder, Reordering};
 pub use link::{Link, LinkEvent, Offered, Passage};
 pub use link_statistics::LinkStatistics;
 pub use loss::{GilbertElliott, Loss, LossModel, PacketList, PacketListError};

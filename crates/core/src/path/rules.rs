@@ -75,21 +75,37 @@ pub struct FlowValues {
     pub rule: Option<usize>,
     /// Its delay; `None` for that of the vector.
     pub delay: Option<Duration>,
-    /// Its loss rate.
+    /// Its loss rate: before the link, unless some of it is known to be behind.
     pub loss: Probability,
+    /// Its loss rate between the link and the other end.
+    pub loss_behind: Probability,
     /// Its bottleneck.
     pub rate: Rate,
 }
 
 impl FlowValues {
     /// As without a rule.
-    pub const UNTOUCHED: FlowValues =
-        FlowValues { rule: None, delay: None, loss: Probability::ZERO, rate: Rate::UNLIMITED };
+    pub const UNTOUCHED: FlowValues = FlowValues {
+        rule: None,
+        delay: None,
+        loss: Probability::ZERO,
+        loss_behind: Probability::ZERO,
+        rate: Rate::UNLIMITED,
+    };
+
+    /// Share of its packets that are lost, before or behind the link.
+    pub fn total_loss(&self) -> f64 {
+        1.0 - (1.0 - self.loss.get()) * (1.0 - self.loss_behind.get())
+    }
 }
 
 /// The rule table.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct Rules(Vec<Rule>);
+pub struct Rules {
+    rules: Vec<Rule>,
+    /// Flows to which no rule gives a loss lose what the original's did.
+    measured_loss: bool,
+}
 
 impl Rules {
     /// Longest delay that is ever drawn, whatever the distribution says.
@@ -99,33 +115,49 @@ impl Rules {
 
     /// A table of `rules`: the first that matches is used.
     pub fn new(rules: Vec<Rule>) -> Rules {
-        Rules(rules)
+        Rules { rules, measured_loss: false }
+    }
+
+    /// The same, where `measured` with the losses of the original for all flows to which no rule gives a loss: each direction's
+    /// own, before the link what was lost before the monitor, and behind it what was lost there.
+    #[must_use]
+    pub fn with_measured_loss(self, measured: bool) -> Rules {
+        Rules { measured_loss: measured, ..self }
     }
 
     /// Whether there is no rule.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.rules.is_empty() && !self.measured_loss
     }
 
     /// The values of a connection. Each direction's are drawn from the first rule that matches its packets. If the acceptor's
     /// packets have no rule, or the same one as the initiator's, the connection is symmetric: they get the initiator's
     /// values, and only a measured loss is each direction's own.
     pub fn values(&self, seed: u64, vector: &ConnectionVector) -> PerSide<FlowValues> {
-        let rule = |sender| self.0.iter().position(|rule| rule.matching.matches(vector, sender));
+        let rule = |sender| self.rules.iter().position(|rule| rule.matching.matches(vector, sender));
         let draw = |sender| rule(sender).map_or(FlowValues::UNTOUCHED, |rule| self.draw(rule, seed, vector, sender));
         let initiator = draw(Side::Initiator);
         let acceptor = match rule(Side::Acceptor) {
             Some(own) if Some(own) != initiator.rule => self.draw(own, seed, vector, Side::Acceptor),
-            _ => match initiator.rule.map(|rule| &self.0[rule].loss) {
+            _ => match initiator.rule.map(|rule| &self.rules[rule].loss) {
                 Some(LossRate::Measured) => FlowValues { loss: measured_loss(vector, Side::Acceptor), ..initiator },
                 _ => initiator,
             },
         };
-        PerSide { initiator, acceptor }
+        let mut values = PerSide { initiator, acceptor };
+        if self.measured_loss {
+            for side in Side::BOTH {
+                let values = &mut values[side];
+                if values.rule.is_none_or(|rule| self.rules[rule].loss == LossRate::None) {
+                    (values.loss, values.loss_behind) = measured_losses(vector, side);
+                }
+            }
+        }
+        values
     }
 
     fn draw(&self, index: usize, seed: u64, vector: &ConnectionVector, sender: Side) -> FlowValues {
-        let rule = &self.0[index];
+        let rule = &self.rules[index];
         let sample = |distribution: &Distribution, purpose| {
             distribution.sample(&mut flow_stream(seed, purpose, vector.id, sender))
         };
@@ -140,6 +172,7 @@ impl Rules {
                 LossRate::Drawn(loss) => share(sample(loss, Purpose::LossRates)),
                 LossRate::Measured => measured_loss(vector, sender),
             },
+            loss_behind: Probability::ZERO,
             rate: rule.rate.as_ref().map_or(Rate::UNLIMITED, |rate| {
                 let bits = sample(rate, Purpose::Bottlenecks).round() as u64;
                 Rate::from_bits_per_second(bits.max(Rules::MIN_BITS_PER_SECOND)).unwrap_or(Rate::UNLIMITED)
@@ -150,6 +183,17 @@ impl Rules {
 
 fn measured_loss(vector: &ConnectionVector, sender: Side) -> Probability {
     share(vector.ends[sender].loss_rate().unwrap_or(0.0))
+}
+
+/// What was lost of the packets of `sender` before and behind the monitor; what is only stated counts as before.
+fn measured_losses(vector: &ConnectionVector, sender: Side) -> (Probability, Probability) {
+    match vector.ends[sender].segments {
+        Some(segments) => {
+            let loss = segments.loss();
+            (share(loss.before), share(loss.after))
+        }
+        None => (measured_loss(vector, sender), Probability::ZERO),
+    }
 }
 
 fn share(loss: f64) -> Probability {
@@ -218,7 +262,7 @@ impl fmt::Display for FlowTable {
                 let rule = values.rule.map_or("-".to_owned(), |rule| (rule + 1).to_string());
                 let delay =
                     values.delay.map_or("-".to_owned(), |delay| format!("{:.3}", delay.as_nanos() as f64 / 1e6));
-                let loss = 100.0 * values.loss.get();
+                let loss = 100.0 * values.total_loss();
                 writeln!(f, "{connection:>8} {name:<9} {rule:>4} {delay:>10} ms {loss:>8.4} % {}", values.rate)?;
             }
         }
@@ -314,6 +358,31 @@ mod tests {
         let values = rules.values(1, &lossy);
         assert_eq!((values.initiator.loss.get(), values.acceptor.loss.get()), (0.02, 0.001));
         assert_eq!(rules.values(1, &vector(1)).initiator.loss, Probability::ZERO, "unknown is none");
+    }
+
+    #[test]
+    fn measured_losses_are_where_the_monitor_saw_them() {
+        use crate::workload::{Repeated, Segments};
+        let mut lossy = vector(1);
+        // Of 80 segments sent once 8 were lost before the monitor; 20 of the 100 that passed came again.
+        let repeated = Repeated { fast: 20, ..Repeated::default() };
+        let segments = Segments { data: 100, duplicates: 20, late: 8, lost_before: 8, repeated, ..Segments::default() };
+        lossy.ends.acceptor.segments = Some(segments);
+        lossy.ends.initiator.stated_loss_ppm = Some(20_000);
+        let rules = Rules::default().with_measured_loss(true);
+        let values = rules.values(1, &lossy);
+        assert_eq!((values.initiator.loss.get(), values.initiator.loss_behind.get()), (0.02, 0.0));
+        assert_eq!((values.acceptor.loss.get(), values.acceptor.loss_behind.get()), (0.1, 0.2));
+        assert!((values.acceptor.total_loss() - 0.28).abs() < 1e-12);
+        assert!(!rules.is_empty() && Rules::default().is_empty());
+        let drawn = LossRate::Drawn(of(Law::Constant(0.5)));
+        let own = Rules::new(vec![Rule { loss: drawn, ..Rule::default() }]).with_measured_loss(true);
+        let values = own.values(1, &lossy).acceptor;
+        assert_eq!((values.loss.get(), values.loss_behind.get()), (0.5, 0.0), "what a rule gives is that");
+        assert_eq!(
+            rules.values(1, &vector(1)),
+            PerSide { initiator: FlowValues::UNTOUCHED, acceptor: FlowValues::UNTOUCHED }
+        );
     }
 
     #[test]

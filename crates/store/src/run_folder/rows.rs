@@ -487,7 +487,7 @@ impl FlowRow {
             sender,
             rule: values.rule.and_then(|place| u16::try_from(place + 1).ok()),
             delay: values.delay,
-            loss_ppb: (values.loss.get() * 1e9).round() as u64,
+            loss_ppb: (values.total_loss() * 1e9).round() as u64,
             rate: values.rate.bits_per_second(),
         }
     }

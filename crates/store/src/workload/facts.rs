@@ -47,6 +47,9 @@ pub struct CaptureFacts {
     pub duration_ns: u64,
     /// Bytes on the link in the busiest 10 ms of either direction (methods M.9).
     pub peak_10ms_bytes: u64,
+    /// Bytes on the link from the left and from the right, estimated from the vectors (methods A.11), of a workload that was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered_link_bytes: Option<[u64; 2]>,
     /// Wall-clock time of the first packet, nanoseconds since 1970 UTC; `None` if unknown or left out.
     pub first_packet_unix_ns: Option<u64>,
     /// Connections by class (methods A.2).

@@ -1,0 +1,333 @@
+//! `[workload] rtt`: which round-trip time each connection gets (methods B.3, `docs/models.md`).
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use flowloom_core::model::{
+    Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,
+};
+use flowloom_core::path::Rules;
+use flowloom_core::time::Duration;
+use flowloom_core::units::ParseQuantityError;
+use flowloom_core::workload::LinkSide;
+
+use super::Quantity;
+use super::drawn::Share;
+use super::text_or_table::{self, TextOrTable};
+
+/// `rtt = "usernet"`, or a table with the same name as its kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rtt {
+    /// As it was written, where that was a text.
+    text: Option<String>,
+    /// Which.
+    pub model: RttModel,
+}
+
+/// The table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum RttModel {
+    /// Each connection its own; unknown ones the median.
+    Usernet {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Placing>,
+    },
+    /// The same for all.
+    Value {
+        rtt: Quantity<Duration>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Placing>,
+    },
+    /// The mean of the workload's for all.
+    Mean {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Placing>,
+    },
+    /// The median of the workload's for all.
+    Median {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Placing>,
+    },
+    /// Of so many paths, an approximation of the workload's.
+    Paths {
+        paths: u32,
+        #[serde(default = "one_percent")]
+        trim: Quantity<Share>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quantum: Option<Quantity<Duration>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Placing>,
+    },
+    /// Of these paths.
+    List {
+        values: Vec<Quantity<Duration>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Placing>,
+    },
+    /// A published one, by name.
+    Published {
+        name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Placing>,
+    },
+    /// Drawn for each connection.
+    Uniform {
+        min: Quantity<Duration>,
+        max: Quantity<Duration>,
+        #[serde(default = "millisecond")]
+        step: Quantity<Duration>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Placing>,
+    },
+}
+
+/// Where the round-trip time is spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placing {
+    /// Where it was measured.
+    Measured,
+    /// Half on each side of the link.
+    Halves,
+    /// All on the left.
+    Left,
+    /// All on the right.
+    Right,
+}
+
+fn one_percent() -> Quantity<Share> {
+    Quantity::of("1%")
+}
+
+fn millisecond() -> Quantity<Duration> {
+    Quantity::of("1ms")
+}
+
+/// Most paths of an approximation.
+const MOST_PATHS: u32 = 1 << 20;
+
+impl Default for Rtt {
+    fn default() -> Rtt {
+        Rtt { text: Some("usernet".to_owned()), model: RttModel::Usernet { place: None } }
+    }
+}
+
+fn published(name: &str) -> Option<Published> {
+    PUBLISHED.iter().find(|(known, _)| *known == name).map(|(_, model)| *model)
+}
+
+impl Rtt {
+    /// Whether every connection keeps its own, where it was measured.
+    pub fn keeps_all(&self) -> bool {
+        matches!(self.model, RttModel::Usernet { place: None | Some(Placing::Measured) })
+    }
+
+    /// Whether it is computed from the round-trip times of the workload.
+    pub fn is_fitted(&self) -> bool {
+        matches!(self.model, RttModel::Mean { .. } | RttModel::Median { .. } | RttModel::Paths { .. })
+    }
+
+    /// The core's, given the workload's known round-trip times in ascending order; `None` if it needs some and there are none.
+    pub fn round_trips(&self, sorted: &[Duration]) -> Option<RoundTrips> {
+        let halves = |assignment| RoundTrips { assignment, place: Place::Halves };
+        let values = |values: &[Quantity<Duration>]| values.iter().map(|value| value.value).collect();
+        let usual = match &self.model {
+            RttModel::Usernet { .. } => RoundTrips::MEASURED,
+            RttModel::Value { rtt, .. } => halves(Assignment::One(rtt.value)),
+            RttModel::Mean { .. } => halves(Assignment::One(mean_rtt(sorted)?)),
+            RttModel::Median { .. } => halves(Assignment::One(median_rtt(sorted)?)),
+            RttModel::Paths { paths, trim, quantum, .. } => {
+                let quantum = quantum.as_ref().map(|quantum| quantum.value);
+                let how = Approximation { paths: *paths as usize, trim: trim.value.0.get(), quantum };
+                let paths = discrete_approximation(sorted, how);
+                halves(Assignment::Paths(Some(paths).filter(|paths| !paths.is_empty())?))
+            }
+            RttModel::List { values: list, .. } => halves(Assignment::Paths(values(list))),
+            RttModel::Published { name, .. } => published(name)?.round_trips(),
+            RttModel::Uniform { min, max, step, .. } => {
+                halves(Assignment::Uniform { min: min.value, max: max.value, step: step.value })
+            }
+        };
+        Some(match self.place() {
+            None => usual,
+            Some(Placing::Measured) => RoundTrips { place: Place::Measured, ..usual },
+            Some(Placing::Halves) => RoundTrips { place: Place::Halves, ..usual },
+            Some(Placing::Left) => RoundTrips { place: Place::One(LinkSide::Left), ..usual },
+            Some(Placing::Right) => RoundTrips { place: Place::One(LinkSide::Right), ..usual },
+        })
+    }
+
+    fn place(&self) -> Option<Placing> {
+        match self.model {
+            RttModel::Usernet { place }
+            | RttModel::Value { place, .. }
+            | RttModel::Mean { place }
+            | RttModel::Median { place }
+            | RttModel::Paths { place, .. }
+            | RttModel::List { place, .. }
+            | RttModel::Published { place, .. }
+            | RttModel::Uniform { place, .. } => place,
+        }
+    }
+
+    fn check(self) -> Result<Rtt, String> {
+        let possible = |rtt: &Quantity<Duration>| match rtt.value > Rules::MAX_DELAY {
+            true => Err(format!("{rtt} is too long (at most {})", Rules::MAX_DELAY)),
+            false => Ok(()),
+        };
+        match &self.model {
+            RttModel::Value { rtt, .. } => possible(rtt)?,
+            RttModel::Paths { paths: 0, .. } => return Err("paths of 0: there must be one".to_owned()),
+            RttModel::Paths { paths, .. } if *paths > MOST_PATHS => {
+                return Err(format!("paths of {paths} is too many (at most {MOST_PATHS})"));
+            }
+            RttModel::Paths { trim, .. } if trim.value.0.get() >= 0.5 => {
+                return Err(format!("trim of {trim} at each end leaves nothing"));
+            }
+            RttModel::List { values, .. } if values.is_empty() => return Err("values is empty".to_owned()),
+            RttModel::List { values, .. } => values.iter().try_for_each(possible)?,
+            RttModel::Published { name, .. } if published(name).is_none() => {
+                let known: Vec<&str> = PUBLISHED.iter().map(|(known, _)| *known).collect();
+                return Err(format!("\"{name}\" is no published model (known: {})", known.join(", ")));
+            }
+            RttModel::Uniform { min, max, step, .. } => {
+                possible(max)?;
+                if min.value > max.value {
+                    return Err(format!("min of {min} is above max, which is {max}"));
+                }
+                if step.value.is_zero() {
+                    return Err("step must be above zero".to_owned());
+                }
+            }
+            _ => {}
+        }
+        Ok(self)
+    }
+}
+
+impl TextOrTable for Rtt {
+    const EXPECTED: &'static str = "a model as \"usernet\", a time as \"80ms\", or a table as { kind = \"uniform\", min = \"10ms\", max = \"200ms\" }";
+    type Table = RttModel;
+
+    fn of_text(text: &str) -> Result<Rtt, String> {
+        let place = None;
+        let paths = text.strip_suffix("-path").and_then(|count| count.parse().ok());
+        let model = match text {
+            "usernet" => RttModel::Usernet { place },
+            "nodelay" => RttModel::Value { rtt: Quantity::of("0ms"), place },
+            "mean" => RttModel::Mean { place },
+            "median" => RttModel::Median { place },
+            _ if published(text).is_some() => RttModel::Published { name: text.to_owned(), place },
+            _ if let Some(paths) = paths => RttModel::Paths { paths, trim: one_percent(), quantum: None, place },
+            _ => RttModel::Value {
+                rtt: text.parse().map_err(|_: ParseQuantityError| {
+                    let known: Vec<&str> = PUBLISHED.iter().map(|(known, _)| *known).collect();
+                    let own = "usernet, nodelay, mean, median, 30-path, 80ms";
+                    format!("\"{text}\" is no model of round-trip times (known: {own}, {})", known.join(", "))
+                })?,
+                place,
+            },
+        };
+        Rtt { text: Some(text.to_owned()), model }.check()
+    }
+
+    fn of_table(model: RttModel) -> Result<Rtt, String> {
+        Rtt { text: None, model }.check()
+    }
+}
+
+impl std::fmt::Display for Rtt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let place = match self.place() {
+            None => "",
+            Some(Placing::Measured) => " where measured",
+            Some(Placing::Halves) => " half on each side",
+            Some(Placing::Left) => " on the left",
+            Some(Placing::Right) => " on the right",
+        };
+        match (&self.text, &self.model) {
+            (Some(text), _) => f.write_str(text),
+            (None, RttModel::Usernet { .. }) => write!(f, "usernet{place}"),
+            (None, RttModel::Value { rtt, .. }) => write!(f, "{rtt}{place}"),
+            (None, RttModel::Mean { .. }) => write!(f, "mean{place}"),
+            (None, RttModel::Median { .. }) => write!(f, "median{place}"),
+            (None, RttModel::Paths { paths, .. }) => write!(f, "{paths}-path{place}"),
+            (None, RttModel::List { values, .. }) => write!(f, "{} given paths{place}", values.len()),
+            (None, RttModel::Published { name, .. }) => write!(f, "{name}{place}"),
+            (None, RttModel::Uniform { min, max, .. }) => write!(f, "uniform from {min} to {max}{place}"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Rtt {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text_or_table::read(deserializer)
+    }
+}
+
+impl Serialize for Rtt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.text {
+            Some(text) => text.serialize(serializer),
+            None => self.model.serialize(serializer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowloom_core::units::Probability;
+
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn assignment(text: &str) -> Assignment {
+        let sorted: Vec<Duration> = (1..=1000).map(MS).collect();
+        Rtt::of_text(text).unwrap().round_trips(&sorted).unwrap().assignment
+    }
+
+    #[test]
+    fn names_are_the_models_of_the_literature() {
+        assert_eq!(assignment("usernet"), Assignment::Own);
+        assert_eq!(assignment("nodelay"), Assignment::One(MS(0)));
+        assert_eq!(assignment("80ms"), Assignment::One(MS(80)));
+        assert_eq!(assignment("mean"), Assignment::One(Duration::from_micros(500_500)));
+        assert_eq!(assignment("median"), Assignment::One(Duration::from_micros(500_500)));
+        assert_eq!(assignment("ibm-mean"), Assignment::One(MS(92)));
+        let Assignment::Paths(thirty) = assignment("30-path") else { panic!("30-path") };
+        assert_eq!((thirty.len(), thirty[1]), (30, Duration::from_micros(59_500)));
+        let Assignment::Paths(ten) = assignment("10-path") else { panic!("10-path") };
+        assert_eq!(ten[..3], [4, 16, 28].map(MS), "the published ten");
+        assert_eq!(Rtt::default().round_trips(&[]), Some(RoundTrips::MEASURED));
+        for fitted in ["mean", "median", "30-path"] {
+            assert!(Rtt::of_text(fitted).unwrap().is_fitted());
+            assert_eq!(Rtt::of_text(fitted).unwrap().round_trips(&[]), None, "there is nothing to fit it to");
+        }
+    }
+
+    #[test]
+    fn quantities_that_cannot_be_are_refused() {
+        let half = Quantity { text: "50%".to_owned(), value: Share(Probability::new(0.5).unwrap()) };
+        let time = |text: &str| Quantity::<Duration>::of(text);
+        for (model, wanted) in [
+            (RttModel::Paths { paths: 0, trim: one_percent(), quantum: None, place: None }, "paths of 0"),
+            (RttModel::Paths { paths: 9, trim: half, quantum: None, place: None }, "trim of 50%"),
+            (RttModel::List { values: vec![], place: None }, "values is empty"),
+            (RttModel::Value { rtt: time("2h"), place: None }, "2h is too long"),
+            (RttModel::Published { name: "unc".to_owned(), place: None }, "\"unc\" is no published model"),
+            (
+                RttModel::Uniform { min: time("2ms"), max: time("1ms"), step: time("1ms"), place: None },
+                "min of 2ms is above max",
+            ),
+            (
+                RttModel::Uniform { min: time("1ms"), max: time("2ms"), step: time("0ms"), place: None },
+                "step must be above zero",
+            ),
+        ] {
+            let problem = Rtt::of_table(model).unwrap_err();
+            assert!(problem.starts_with(wanted), "{problem}");
+        }
+        assert!(Rtt::of_text("usernett").unwrap_err().contains("known: usernet"));
+    }
+}

@@ -1,0 +1,331 @@
+//! Makes workloads: draws them from a model, or changes what a source holds as an experiment asks (`docs/models.md`).
+//!
+//! A first pass, where something must be known of all connections before the first is written, learns their round-trip times and their
+//! load. The second writes vectors one by one; where new starts need sorting, what does not fit in memory waits on disk.
+
+use std::path::Path;
+
+use flowloom_core::hurst::Hurst;
+use flowloom_core::model::generate::SourceModel;
+use flowloom_core::model::{
+    Load, LoadMeter, RoundTrips, ScalingPlan, Structure, Survey, fix_windows, settle, unsettle,
+};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::three_digits;
+use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol};
+use flowloom_store::formats::{Sorter, Tally};
+use flowloom_store::histogram;
+use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
+use serde_json::{Value, json};
+
+use crate::commands::extract;
+use crate::experiment::Workload;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::load;
+use crate::workloads::Source;
+
+/// Between two looks at signals, in vectors.
+const ROUND: u64 = 1_024;
+
+/// By how much thirds of a workload may differ before it cannot be said to have one load (methods A.11).
+const STATIONARY: f64 = 0.05;
+
+/// A workload about to be made.
+pub struct Making<'a> {
+    /// What is asked for.
+    pub workload: &'a Workload,
+    /// What it is made of; not of models.
+    pub base: Option<&'a Source>,
+    /// What it is drawn with.
+    pub seed: u64,
+    /// How long connections start; `None` for as long as in the source.
+    pub duration: Option<Duration>,
+}
+
+/// What was made.
+pub struct Made {
+    /// What the workload says about itself.
+    pub facts: WorkloadFacts,
+    /// The load it had before, if that was changed.
+    pub before: Option<Load>,
+    /// Its load.
+    pub load: Load,
+}
+
+type Vectors = Box<dyn Iterator<Item = Result<ConnectionVector, Failure>>>;
+
+impl Making<'_> {
+    /// What it is called in titles.
+    pub fn name(&self) -> String {
+        match (&self.workload.model, self.base) {
+            (Some(model), _) => format!("model {}", model.name()),
+            (None, base) => base.map_or_else(String::new, |base| base.name.clone()),
+        }
+    }
+
+    /// The model, with the tables it names; `None` for what has a source.
+    fn model(&self) -> Result<Option<SourceModel>, Failure> {
+        let Some(mut model) = self.workload.model.clone() else { return Ok(None) };
+        if let Some(folder) = model.tables().cloned() {
+            let mut read = |table: &str| histogram::open(Path::new(&folder), table);
+            model.read_tables(&mut read).map_err(|error| {
+                Failure::usage(format_args!("workload.model.tables: {error}"))
+                    .hint("docs/models.md lists the tables of each model; without tables it draws from their summaries")
+            })?;
+        }
+        Ok(Some(model))
+    }
+
+    /// How long connections start before anything is changed.
+    fn length(&self) -> Result<Duration, Failure> {
+        let base = self.base.map(|base| {
+            // What starts with the last packet starts within.
+            Duration::from_nanos(base.facts.capture.duration_ns) + Duration::from_nanos(1)
+        });
+        base.or(self.duration).ok_or_else(|| {
+            Failure::usage("measure.duration is missing")
+                .hint("a model goes on for ever: say for how long with --duration 60s, or in the experiment")
+        })
+    }
+
+    /// The connections before anything is changed.
+    fn vectors(&self) -> Result<Vectors, Failure> {
+        let asked = |vectors: Vectors| -> Vectors {
+            let checked = vectors.zip(1u64..).map(|(vector, number)| match number.is_multiple_of(ROUND) {
+                true if interrupt::requested() => Err(load::interrupted()),
+                _ => vector,
+            });
+            Box::new(checked)
+        };
+        if let Some(model) = self.model()? {
+            return Ok(asked(Box::new(model.vectors(self.seed, self.length()?).map(Ok))));
+        }
+        let path = self.base.and_then(|base| base.path.as_ref());
+        let path = path.ok_or_else(|| Failure::usage("[workload] names no source and no model"))?;
+        let reader = WorkloadReader::open(path).map_err(Failure::new)?;
+        Ok(asked(Box::new(reader.map(|vector| vector.map_err(Failure::new)))))
+    }
+
+    /// Writes it to `path`. What has to wait on disk does so beside it.
+    pub fn write(&self, path: &Path) -> Result<Made, Failure> {
+        let Making { workload, seed, .. } = *self;
+        let mut length = self.length()?;
+        let mut before = None;
+        let mut rtts: Vec<Duration> = Vec::new();
+        let mut plan = None;
+        if workload.load.is_some() || workload.rtt.is_fitted() {
+            let (mut meter, mut survey) = (LoadMeter::new(length), Survey::new(length));
+            for vector in self.vectors()? {
+                let vector = vector?;
+                if workload.rtt.is_fitted() && vector.protocol == Protocol::Tcp {
+                    rtts.extend(vector.min_rtt());
+                }
+                if workload.load.is_some() {
+                    meter.add(&vector);
+                    survey.add(&vector);
+                }
+            }
+            if let Some(keys) = &workload.load {
+                let load = meter.finish();
+                let scaling = keys.scaling(load.payload_rate(load.busier()), self.duration.unwrap_or(length));
+                let planned = ScalingPlan::new(&survey, &scaling, seed).map_err(|problem| {
+                    Failure::usage(format_args!("workload.load: {problem}"))
+                        .hint("ask for less, for a shorter time, or by another method (docs/models.md)")
+                })?;
+                length = planned.length();
+                (before, plan) = (Some(load), Some(planned));
+            }
+        }
+        rtts.sort_unstable();
+        let Some(round_trips) = workload.rtt.round_trips(&rtts) else {
+            return Err(Failure::usage(format_args!(
+                "workload.rtt = \"{}\" is made of round-trip times, and no connection of the workload has one",
+                workload.rtt
+            ))
+            .hint(
+                "flow records have none: give one that is not of the workload, as in rtt = \"80ms\" or \"unc-30-path\"",
+            ));
+        };
+        drop(rtts);
+        // What starts later is in no run.
+        length = self.duration.map_or(length, |duration| duration.min(length));
+        let placed = self.placed(plan.as_ref(), path)?;
+        let mut writer = WorkloadWriter::create(path).map_err(Failure::new)?;
+        let (mut tally, mut meter, mut id) = (Tally::default(), LoadMeter::new(length), 0);
+        for vector in placed {
+            let vector = vector?;
+            if vector.start.since(Time::ZERO) >= length {
+                break;
+            }
+            for mut vector in self.changed(vector, &round_trips) {
+                vector.id = id;
+                id += 1;
+                tally.add(&vector);
+                meter.add(&vector);
+                writer.write_owned(vector).map_err(Failure::new)?;
+            }
+        }
+        let load = meter.finish();
+        let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load), &[]);
+        let (mut capture, traffic) = self.capture(facts.capture, &load);
+        capture.warnings.extend(self.model()?.iter().flat_map(SourceModel::remarks));
+        let facts = writer.finish(facts.provenance, capture, &traffic).map_err(Failure::new)?;
+        Ok(Made { facts, before, load })
+    }
+
+    /// The connections at their new starts, in the order of these, with dense ids.
+    fn placed(&self, plan: Option<&ScalingPlan>, path: &Path) -> Result<Vectors, Failure> {
+        let Some(plan) = plan else { return self.vectors() };
+        let mut sorter = Sorter::in_folder(extract::folder(path));
+        for (index, vector) in (0..).zip(self.vectors()?) {
+            let vector = vector?;
+            for start in plan.starts(index, vector.start) {
+                sorter.push(ConnectionVector { start, ..vector.clone() }).map_err(load::unreadable)?;
+            }
+        }
+        let sorted = sorter.finish(Time::ZERO).map_err(load::unreadable)?;
+        Ok(Box::new(sorted.map(|vector| vector.map_err(load::unreadable))))
+    }
+
+    /// `vector` with structure, round-trip time and windows as asked for.
+    fn changed(
+        &self,
+        mut vector: ConnectionVector,
+        round_trips: &RoundTrips,
+    ) -> impl Iterator<Item = ConnectionVector> {
+        let Making { workload, seed, .. } = *self;
+        let (settles, window) = (workload.settles_waits(), workload.fixed_window());
+        let (connection, structure) = (vector.id, if settles { workload.structure } else { Structure::default() });
+        if settles {
+            settle(&mut vector, workload.waits.model());
+        }
+        let changed = structure.apply(vector).map(move |mut vector| {
+            if settles {
+                round_trips.apply(seed, connection, &mut vector);
+                unsettle(&mut vector);
+            }
+            if let Some(bytes) = window {
+                fix_windows(&mut vector, bytes);
+            }
+            vector
+        });
+        changed.collect::<Vec<_>>().into_iter()
+    }
+
+    /// What stands in the file of the original, and of its packets if it has as much load as that.
+    fn capture(&self, counted: CaptureFacts, load: &Load) -> (CaptureFacts, TrafficFacts) {
+        let offered_link_bytes = Some(load.from.map(|from| from.wire));
+        let counted = CaptureFacts { duration_ns: load.duration.as_nanos(), offered_link_bytes, ..counted };
+        let Some(base) = self.base else { return (counted, TrafficFacts::default()) };
+        let of = &base.facts.capture;
+        let of_base = CaptureFacts {
+            unknown_side_connections: of.unknown_side_connections,
+            warnings: of.warnings.clone(),
+            ..counted
+        };
+        if self.workload.load.is_some() || load.duration.as_nanos() < of.duration_ns {
+            return (of_base, TrafficFacts::default());
+        }
+        let whole = CaptureFacts {
+            packets: of.packets,
+            bytes: of.bytes,
+            duration_ns: of.duration_ns,
+            peak_10ms_bytes: of.peak_10ms_bytes,
+            first_packet_unix_ns: of.first_packet_unix_ns,
+            set_aside: of.set_aside.clone(),
+            ..of_base
+        };
+        (whole, base.facts.traffic.clone())
+    }
+
+    fn provenance(&self, before: Option<&Load>, load: &Load) -> Provenance {
+        let mut provenance = self.base.map_or_else(Provenance::default, |base| base.facts.provenance.clone());
+        provenance.tool = concat!("flowloom ", env!("CARGO_PKG_VERSION")).to_owned();
+        // As resolved: where the source is on this disk is nobody's business, and what it was stands among the inputs.
+        let workload = Workload { source: None, ..self.workload.clone() };
+        provenance.options.insert("workload".to_owned(), json!(workload));
+        provenance.options.insert("seed".to_owned(), json!(self.seed));
+        provenance.options.insert("duration_ns".to_owned(), json!(load.duration.as_nanos()));
+        provenance.options.insert("load".to_owned(), load_json(load));
+        if let Some(before) = before {
+            provenance.options.insert("load_before".to_owned(), load_json(before));
+        }
+        provenance
+    }
+}
+
+/// A load as JSON.
+pub fn load_json(load: &Load) -> Value {
+    let side = |side: LinkSide| {
+        let offered = load.from[side as usize];
+        json!({
+            "payload_bytes": offered.payload,
+            "payload_bits_per_second": load.payload_rate(side),
+            "link_bytes": offered.wire,
+            "link_bits_per_second": load.wire_rate(side),
+        })
+    };
+    let mut object = json!({
+        "duration_ns": load.duration.as_nanos(),
+        "connections": load.connections,
+        "from_left": side(LinkSide::Left),
+        "from_right": side(LinkSide::Right),
+        "thirds_payload_bytes": load.thirds[load.busier() as usize],
+    });
+    if let Some(hurst) = &load.arrivals {
+        let (low, high) = hurst.interval();
+        object["arrivals"] = json!({
+            "hurst": hurst.h, "low": low, "high": high, "first_octave": hurst.octaves.0, "last_octave": hurst.octaves.1,
+        });
+    }
+    object
+}
+
+impl Made {
+    /// Load and arrivals, with what they were before if they were changed: lines of the answer.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for side in [LinkSide::Left, LinkSide::Right] {
+            let was =
+                self.before.map_or_else(String::new, |before| format!(", before {}", bits(before.payload_rate(side))));
+            text.push_str(&format!(
+                "  from {:<6} {} of payload{was}; about {} on the link\n",
+                side.word(),
+                bits(self.load.payload_rate(side)),
+                bits(self.load.wire_rate(side)),
+            ));
+        }
+        if let Some(hurst) = &self.load.arrivals {
+            let was = self.before.and_then(|before| before.arrivals);
+            let was = was.map_or_else(String::new, |was| format!(", before {}", estimate(&was)));
+            text.push_str(&format!("  arrivals    Hurst parameter {}{was}\n", estimate(hurst)));
+        }
+        text
+    }
+
+    /// Why the load is not that of every part of it, with a remedy.
+    pub fn drift(&self) -> Option<(String, String)> {
+        let drift = self.load.drift();
+        (drift > STATIONARY && self.before.is_some()).then(|| {
+            (
+                format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * drift),
+                "shuffle it (workload.load.shuffle), or use a part of it".to_owned(),
+            )
+        })
+    }
+}
+
+fn bits(rate: f64) -> String {
+    let (value, unit) = match rate {
+        rate if rate < 1e6 => (rate / 1e3, "kbit/s"),
+        rate if rate < 1e9 => (rate / 1e6, "Mbit/s"),
+        rate => (rate / 1e9, "Gbit/s"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+fn estimate(hurst: &Hurst) -> String {
+    let (low, high) = hurst.interval();
+    format!("{:.3} [{low:.3}, {high:.3}] (octaves {}-{} of 10 ms)", hurst.h, hurst.octaves.0, hurst.octaves.1)
+}
