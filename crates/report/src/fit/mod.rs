@@ -167,7 +167,20 @@ fn fitted(variable: FitVariable, sketch: &Sketch) -> Option<FittedVariable> {
     let zeros = all.zeros();
     let share = zeros as f64 / all.count() as f64;
     let (mut fits, mut refused) = (Vec::new(), Vec::new());
-    for family in Family::ALL {
+    // One value is no law: what an experiment needs is the value.
+    let only = values.min().filter(|min| values.count() >= 5 && Some(*min) == values.max());
+    if let Some(value) = only {
+        let (numbers, unit) = (rounded(value / smallest_in_key(variable.unit())), variable.unit());
+        let written = match unit {
+            Unit::Time => format!("\"{}\"", time(value)),
+            Unit::Bytes => format!("\"{value:.0}b\""),
+            _ => numbers.to_string(),
+        };
+        let reason =
+            format!("all values above zero are equal: write {written} or, where plain numbers stand, {numbers}");
+        refused.push(Refused { kind: "any law", reason });
+    }
+    for family in Family::ALL.into_iter().filter(|_| only.is_none()) {
         // Bytes and nanoseconds are whole too, but nobody counts them.
         if family == Family::Geometric && variable.unit() != Unit::Count {
             continue;
@@ -333,6 +346,19 @@ mod tests {
             exponential.quantities.as_ref().unwrap().starts_with(&format!("{beginning}\"0ns\" }}, weight = 0.25 }}"))
         );
         assert!((exponential.mean.unwrap() / 6e6 - 1.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn one_value_is_no_law() {
+        let mut sketch = Sketch::default();
+        sketch.extend([40_000_000; 7]);
+        let found = fitted(FitVariable::Rtt, &sketch).unwrap();
+        assert!(found.laws.is_empty());
+        assert!(
+            found.refused[0].reason.ends_with("write \"40ms\" or, where plain numbers stand, 40"),
+            "{:?}",
+            found.refused
+        );
     }
 
     #[test]
