@@ -84,6 +84,16 @@ Examples:
   flowloom model exchanges.toml -o w.parquet --duration 10min
   flowloom model half-the-load.toml -o half.parquet --seed 2")]
     Model(Model),
+    /// Find the rates at which a source model would load the bottleneck so much, were nothing in its way
+    #[command(after_help = "\
+The experiment has a model with a rate in [workload], network.bottleneck.rate and measure.duration. Each load is run in the
+simulator over links ten times as fast, with the same random numbers, until what passes in measure.window is within half a
+percent of what is asked.
+
+Examples:
+  flowloom calibrate web.toml --load 50%,85%,105%
+  flowloom calibrate web.toml --load 85% --duration 2400s -o calibrated    (writes calibrated/web-85.toml)")]
+    Calibrate(Calibrate),
     /// Replay a capture, a workload or an experiment
     #[command(after_help = "\
 Examples:
@@ -548,10 +558,55 @@ pub struct Fit {
     pub form: Form,
 }
 
+/// `flowloom calibrate`
+#[derive(Debug, Args)]
+pub struct Calibrate {
+    /// The experiment whose model is calibrated for its bottleneck
+    #[arg(value_name = "EXPERIMENT")]
+    pub experiment: PathBuf,
+    /// Shares of the bottleneck's rate in its busier direction; of models with a rate for each direction, in both
+    #[arg(long, value_name = "SHARES", value_delimiter = ',', required = true, allow_hyphen_values = true)]
+    pub load: Vec<Load>,
+    /// The folder to write the table (calibration.json) and an experiment for each load to
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Write into the folder if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// How long connections start [default: measure.duration]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub duration: Option<Quantity<Duration>>,
+    /// Seed [default: the first of the experiment's]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// Loads that are searched for at a time [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
+    pub jobs: Option<u16>,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
+}
+
 /// Variables that laws are fitted to, by name.
 fn fit_variables() -> impl TypedValueParser<Value = FitVariable> {
     PossibleValuesParser::new(FitVariable::ALL.map(FitVariable::name))
         .try_map(|typed| FitVariable::ALL.into_iter().find(|variable| variable.name() == typed).ok_or("unknown"))
+}
+
+/// A share of a link's rate: `85%`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load(pub f64);
+
+impl std::str::FromStr for Load {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Load, String> {
+        let percent = text.trim().strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
+        match percent {
+            Some(percent) if (1.0..=500.0).contains(&percent) => Ok(Load(percent / 100.0)),
+            _ => Err("a load is a share of the bottleneck's rate, from 1% to 500%".to_owned()),
+        }
+    }
 }
 
 /// Where a run happens.

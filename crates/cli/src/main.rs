@@ -1,6 +1,7 @@
 //! The `flowloom` command: parse, run, print one error, map to a documented exit code.
 
 mod args;
+mod calibration;
 mod clock;
 mod commands;
 mod experiment;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Describe(args) => commands::describe::run(args, manner(args.form)),
         Command::Model(args) => commands::model::run(args, manner(args.form)),
         Command::Fit(args) => commands::fit::run(args, manner(args.form)),
+        Command::Calibrate(args) => commands::calibrate::run(args, manner(args.form)),
         Command::Run(args) => commands::run::run(args, manner(args.form)),
         Command::Compare(args) => commands::compare::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod contract;
 pub mod extract;
+mod fft;
 pub mod hurst;
 pub mod model;
 pub mod path;

@@ -84,6 +84,26 @@ pub enum Purpose {
     Scenes = 80,
     /// How many pages are read at a server.
     Stays = 81,
+    /// Gaps between connections of PackMime clouds.
+    PackMimeArrivals = 60,
+    /// Sizes of their requests.
+    PackMimeRequests = 61,
+    /// Sizes of their responses.
+    PackMimeResponses = 62,
+    /// Lengths of runs of alike responses.
+    PackMimeRuns = 63,
+    /// How long servers take.
+    PackMimeServerDelays = 64,
+    /// Round-trip times on the clients' side.
+    PackMimeClientRtts = 65,
+    /// Round-trip times on the servers' side.
+    PackMimeServerRtts = 66,
+    /// Which connections are persistent, and their pages and objects.
+    PackMimePages = 67,
+    /// Gaps between the pages of a connection.
+    PackMimePageGaps = 68,
+    /// Gaps between the objects of a page.
+    PackMimeObjectGaps = 69,
 }
 
 /// A portable stream of random numbers: the same on every machine and version.

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod calibrate;
 pub mod compare;
 pub mod convert;
 pub mod describe;

@@ -106,6 +106,8 @@ fn every_field_is_documented() {
     for file in ["c.pcap", "long.parquet"] {
         check("fit", &bench.json(&["fit", file, "--json"]));
     }
+    bench.file("k.toml", crate::calibrate::EXCHANGES.as_bytes());
+    check("calibrate", &bench.json(&["calibrate", "k.toml", "--load", "20%", "--json"]));
     check("run", &bench.json(&["run", "w.parquet", "-o", "r", "--json"]));
     check("run", &bench.json(&["describe", "b", "--json"]));
     check("several runs", &bench.json(&["describe", "s", "--json"]));

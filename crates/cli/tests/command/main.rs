@@ -2,6 +2,7 @@
 
 mod bad_experiments;
 mod bad_input;
+mod calibrate;
 mod chain;
 mod convert;
 mod datagrams;

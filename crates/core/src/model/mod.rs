@@ -2,6 +2,7 @@
 
 mod distribution;
 pub mod fit;
+mod fsd;
 pub mod generate;
 mod load;
 mod prefill;
@@ -15,6 +16,7 @@ mod window;
 pub use distribution::{
     Distribution, DistributionError, Law, Part, Rounding, WrittenLaw, normal_below, normal_quantile,
 };
+pub use fsd::{Fsd, FsdModel};
 pub use load::{ARRIVAL_BIN, Load, LoadMeter, Offered, offered};
 pub use prefill::{Placed, Prefill, open_for};
 pub use rtt::{

@@ -8,6 +8,7 @@ mod anderson_darling;
 mod jain;
 mod kolmogorov_smirnov;
 mod quantile_ratio;
+mod run_length;
 mod sample;
 mod thin;
 mod wasserstein;
@@ -16,6 +17,7 @@ pub use anderson_darling::{AndersonDarling, anderson_darling, anderson_darling_w
 pub use jain::jain;
 pub use kolmogorov_smirnov::{Gap, Tolerance, critical_value, exact_p_value, ks, largest_gap, tolerant_ks};
 pub use quantile_ratio::{RATIO_PROBABILITIES, quantile_ratios};
+pub use run_length::{LongEnough, RunLength};
 pub use sample::Sample;
 pub use thin::{CurvePoint, thin_distribution, thin_steps};
 pub use wasserstein::{LogWasserstein, wasserstein, wasserstein_log10};

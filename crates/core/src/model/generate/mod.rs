@@ -11,6 +11,7 @@ mod gaussian;
 mod histogram;
 pub mod netspec;
 pub mod on_off;
+mod packmime;
 pub mod steady;
 pub mod tcplib;
 pub mod web;
@@ -18,6 +19,7 @@ pub mod web;
 pub use ends::{Ends, Impossible, InitiatorSide, Spelt};
 pub use exchanges::Exchanges;
 pub use histogram::Read;
+pub use packmime::{Http, PackMime};
 pub use tcplib::TableError;
 
 use serde::{Deserialize, Serialize};
@@ -48,6 +50,9 @@ pub enum SourceModel {
     /// Application profiles of D-ITG.
     #[serde(rename = "d-itg")]
     Ditg(ditg::Ditg),
+    /// Web traffic between clouds of clients and servers, of which the rate of new connections decides the rest.
+    #[serde(rename = "packmime")]
+    PackMime(PackMime),
 }
 
 /// Connections in the order of their starts.
@@ -66,6 +71,7 @@ impl SourceModel {
             SourceModel::Cbr(_) => "cbr",
             SourceModel::Poisson(_) => "poisson",
             SourceModel::Ditg(_) => "d-itg",
+            SourceModel::PackMime(_) => "packmime",
         }
     }
 
@@ -83,8 +89,35 @@ impl SourceModel {
             SourceModel::OnOff(model) => model.check(),
             SourceModel::Cbr(model) | SourceModel::Poisson(model) => model.check(),
             SourceModel::Ditg(model) => model.check(),
+            SourceModel::PackMime(model) => return model.check(),
         }
         .map_err(|problem| problem.to_string())
+    }
+
+    /// The rates that say how much it sends, by their keys, in new connections per second; none if it has no such number. One
+    /// is of all connections; two are of those whose initiators are on the left and on the right.
+    pub fn rates(&self) -> Vec<(&'static str, f64)> {
+        match self {
+            SourceModel::Exchanges(model) => vec![("connections-per-second", model.connections_per_second)],
+            SourceModel::PackMime(model) => {
+                let reverse = model.reverse_rate.map(|rate| ("reverse-rate", rate));
+                [("rate", model.rate)].into_iter().chain(reverse).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same with other [`Self::rates`], in their order.
+    #[must_use]
+    pub fn with_rates(&self, rates: &[f64]) -> SourceModel {
+        let mut model = self.clone();
+        let places: [Option<&mut f64>; 2] = match &mut model {
+            SourceModel::Exchanges(model) => [Some(&mut model.connections_per_second), None],
+            SourceModel::PackMime(model) => [Some(&mut model.rate), model.reverse_rate.as_mut()],
+            _ => [None, None],
+        };
+        places.into_iter().flatten().zip(rates).for_each(|(place, rate)| *place = *rate);
+        model
     }
 
     /// The connections that start in the first `duration`, in the order of their starts, with dense ids from 0, one by one. The
@@ -100,6 +133,7 @@ impl SourceModel {
             SourceModel::Cbr(model) => Box::new(model.constant(seed, duration)),
             SourceModel::Poisson(model) => Box::new(model.poisson(seed, duration)),
             SourceModel::Ditg(model) => Box::new(model.vectors(seed, duration)),
+            SourceModel::PackMime(model) => Box::new(model.vectors(seed, duration)),
         }
     }
 

@@ -1,0 +1,414 @@
+//! `flowloom calibrate`: the rates at which a source model would load the bottleneck so much, were nothing in its way
+//! (methods F.7).
+
+use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flowloom_core::model::generate::SourceModel;
+use flowloom_core::record::{
+    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin,
+};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::Rate;
+use flowloom_core::workload::ConnectionVector;
+use flowloom_report::statistics::{LongEnough, RunLength};
+use flowloom_report::text::thousands;
+use flowloom_sim::{Classed, Config, LinkConfig, Progress as SimProgress};
+use flowloom_store::workload::WorkloadFacts;
+use serde_json::{Value, json};
+
+use crate::args::{self, Load};
+use crate::calibration::Search;
+use crate::experiment::{Experiment, RateChoice, Shape};
+use crate::failure::{Exit, Failure};
+use crate::input::{self, Kind};
+use crate::interrupt;
+use crate::load;
+use crate::output::Manner;
+use crate::progress::Progress;
+use crate::senders::Senders;
+use crate::simulation;
+
+/// How much faster than the bottleneck the links of a calibration are, as in the source.
+const FASTER: u64 = 10;
+
+/// Exchanges that a run should have (methods E.4).
+const EXCHANGES: f64 = 250_000.0;
+
+/// A search that has not ended by then does not end.
+const MOST_TRIES: u32 = 40;
+
+/// Width of the bins in which throughput is measured: the ends of `measure.window` count to a second.
+const BIN: Duration = Duration::from_secs(1);
+
+/// What a load is calibrated for.
+struct Job<'a> {
+    experiment: &'a Experiment,
+    model: &'a SourceModel,
+    senders: &'a Senders<'a>,
+    /// All links fast.
+    config: Config,
+    /// The part of the run that counts.
+    window: Range<Time>,
+    /// The bottleneck's, in bit/s.
+    bits_per_second: f64,
+}
+
+/// What a run carried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Carried {
+    /// From the left and from the right, as shares of the bottleneck's rate.
+    loads: [f64; 2],
+    /// Exchanges per second of initiators on the left and on the right.
+    exchanges: [f64; 2],
+    /// Whether it went on for long enough.
+    run_length: LongEnough,
+}
+
+/// A row of the table.
+struct Row {
+    load: f64,
+    model: SourceModel,
+    carried: Carried,
+    runs: u32,
+}
+
+/// Runs the command.
+pub fn run(args: &args::Calibrate, manner: Manner) -> Result<Exit, Failure> {
+    let name = args.experiment.display();
+    if input::kind(&args.experiment) != Kind::Experiment {
+        return Err(Failure::usage(format_args!("{name}: this is no experiment, whose name ends in .toml"))
+            .hint("write the model and the link into one: `flowloom calibrate --help` has an example"));
+    }
+    if let Some(folder) = args.output.as_deref().filter(|folder| folder.exists() && !args.force) {
+        return Err(Failure::new(format_args!("{}: exists already", folder.display()))
+            .hint("--force writes into it, -o writes elsewhere"));
+    }
+    let mut experiment = Experiment::read(&args.experiment)?;
+    if let Some(seed) = args.seed {
+        experiment.run.seeds = vec![seed];
+    }
+    if args.duration.is_some() {
+        experiment.measure.duration.clone_from(&args.duration);
+    }
+    // The load is the workload's: what sends beside it is no part of it.
+    experiment.sources.clear();
+    experiment.check().map_err(Failure::usage)?;
+    let Some(model) = experiment.workload.model.clone() else {
+        return Err(Failure::usage(format_args!("{name}: [workload] names no model"))
+            .hint("a capture has the load it has; docs/models.md lists the models that have a rate"));
+    };
+    if model.rates().is_empty() {
+        return Err(Failure::usage(format_args!("{name}: the model {} has no rate", model.name())));
+    }
+    let RateChoice::Fixed(rate) = experiment.network.bottleneck.rate.value else {
+        return Err(Failure::usage(format_args!("{name}: network.bottleneck.rate is not given"))
+            .hint("a load is a share of a rate: rate = \"10mbit\""));
+    };
+    if experiment.measure.duration.is_none() {
+        return Err(Failure::usage(format_args!("{name}: measure.duration is missing"))
+            .hint("heavy tails need long runs: duration = \"2400s\", or --duration 2400s"));
+    }
+    let Some(bits) = rate.bits_per_second() else {
+        return Err(Failure::usage(format_args!("{name}: network.bottleneck.rate is unlimited"))
+            .hint("a load is a share of a rate: rate = \"10mbit\""));
+    };
+    manner.start("calibrate")?;
+    let shape = experiment.network.shape().map_err(Failure::usage)?;
+    let senders = Senders::new(&experiment, &shape)?;
+    let job = Job::new(&experiment, &model, &shape, &senders, bits)
+        .map_err(|failure| Experiment::locate(failure, &args.experiment))?;
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = args.jobs.map_or_else(cores, usize::from);
+    let rows = job.rows(&args.load, jobs, manner)?;
+    if let Some(folder) = &args.output {
+        job.save(&rows, folder, &args.experiment)?;
+    }
+    manner.answer(|| job.object(&rows), || job.text(&rows, args))?;
+    Ok(Exit::Done)
+}
+
+impl<'a> Job<'a> {
+    fn new(
+        experiment: &'a Experiment,
+        model: &'a SourceModel,
+        shape: &Shape,
+        senders: &'a Senders<'a>,
+        bits: u64,
+    ) -> Result<Job<'a>, Failure> {
+        let facts = WorkloadFacts::default();
+        let config = simulation::config(experiment, shape, senders, &facts, None)?;
+        let fast = Rate::from_bits_per_second(bits.saturating_mul(FASTER)).unwrap_or(Rate::UNLIMITED);
+        let unconstrained = |link: &LinkConfig| LinkConfig { delay: link.delay, ..LinkConfig::new(fast) };
+        let [start, end] = match &experiment.measure.window {
+            Some([start, end]) => [start.value, end.value],
+            None => [Duration::ZERO, config.window],
+        };
+        let config = Config {
+            bottleneck: unconstrained(&config.bottleneck),
+            links: config.links.iter().map(unconstrained).collect(),
+            path: Default::default(),
+            drain: Duration::ZERO,
+            throughput_every: BIN,
+            queue_every: config.window.max(BIN),
+            monitor: false,
+            monitored: Vec::new(),
+            seed: experiment.run.seeds[0],
+            ..config
+        };
+        let window = Time::ZERO + start..Time::ZERO + end;
+        Ok(Job { experiment, model, senders, config, window, bits_per_second: bits as f64 })
+    }
+
+    /// The rates of all loads, in the order of these; `jobs` searches at a time.
+    fn rows(&self, loads: &[Load], jobs: usize, manner: Manner) -> Result<Vec<Row>, Failure> {
+        let length = self.config.window.as_nanos() / 1_000_000;
+        // One run to know what is proportional, and mostly two for each load.
+        let progress = Progress::simulated("calibrating", length * (1 + 2 * loads.len() as u64), manner);
+        let first = self.carried(self.model, &progress)?;
+        let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        std::thread::scope(|scope| {
+            for _ in 0..jobs.min(loads.len()) {
+                scope.spawn(|| {
+                    while let Some((index, load)) = {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        loads.get(index).map(|load| (index, load.0))
+                    } {
+                        let row = self.row(load, &first, &progress);
+                        done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, row));
+                    }
+                });
+            }
+        });
+        let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        done.sort_by_key(|(index, _)| *index);
+        done.into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// Searches the rates of a load; `first` is what the model's own make.
+    fn row(&self, load: f64, first: &Carried, progress: &Progress) -> Result<Row, Failure> {
+        let rates = self.model.rates();
+        let start = rates.iter().zip(self.loads(first)).map(|((_, rate), found)| match found {
+            // It sends so little that it tells nothing.
+            0.0 => *rate,
+            _ => rate * load / found,
+        });
+        let mut search = Search::new(load, &start.collect::<Vec<_>>());
+        loop {
+            let model = self.model.with_rates(&search.rates());
+            let problem = |problem| {
+                Failure::new(format_args!("no rate makes a load of {}: model.{problem}", percent(load)))
+                    .hint("it is out of what the model can do on this link")
+            };
+            model.check().map_err(problem)?;
+            let carried = self.carried(&model, progress)?;
+            if search.handle(&self.loads(&carried)) {
+                return Ok(Row { load, model, carried, runs: search.tries() });
+            }
+            if search.tries() == MOST_TRIES {
+                return Err(Failure::new(format_args!(
+                    "no rate makes a load of {}: the nearest are {:?}",
+                    percent(load),
+                    search.rates()
+                ))
+                .hint("heavy tails need longer runs: raise measure.duration"));
+            }
+        }
+    }
+
+    /// The load that each rate decides: of two, what the other side's servers answer; of one, the busier direction.
+    fn loads(&self, carried: &Carried) -> Vec<f64> {
+        let [from_left, from_right] = carried.loads;
+        match self.model.rates().len() {
+            1 => vec![from_left.max(from_right)],
+            _ => vec![from_right, from_left],
+        }
+    }
+
+    /// What this model's connections load the fast link with.
+    fn carried(&self, model: &SourceModel, progress: &Progress) -> Result<Carried, Failure> {
+        let prefill = self.experiment.workload.prefill();
+        let duration = self.config.window + prefill.shift();
+        let seed = self.config.seed;
+        let vectors = model
+            .vectors(seed, duration)
+            .filter_map(|vector| prefill.place(vector, self.config.unknown_rtt))
+            .map(|placed| {
+                Ok::<_, Infallible>(Classed { class: self.senders.class(seed, &placed.vector), ..placed.into() })
+            });
+        let window = self.window.clone();
+        let mut meter = Meter { window, bytes: [0; 2], exchanges: [0; 2], responses: RunLength::default() };
+        let mut reached = 0;
+        let summary = flowloom_sim::run(vectors, &self.config, &mut meter, |at: SimProgress| {
+            let now = at.now.as_nanos() / 1_000_000;
+            progress.advance(now - reached);
+            reached = now;
+            if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .map_err(Failure::new)?;
+        if summary.interrupted {
+            return Err(load::interrupted());
+        }
+        let seconds = self.window.end.since(self.window.start).as_secs_f64();
+        Ok(Carried {
+            loads: meter.bytes.map(|bytes| 8.0 * bytes as f64 / seconds / self.bits_per_second),
+            exchanges: meter.exchanges.map(|exchanges| exchanges as f64 / seconds),
+            run_length: meter.responses.result(),
+        })
+    }
+
+    /// The table as JSON.
+    fn object(&self, rows: &[Row]) -> Value {
+        let row = |row: &Row| {
+            let [left, right] = row.carried.loads;
+            let [by_left, by_right] = row.carried.exchanges;
+            json!({
+                "load": row.load,
+                "rates": rates_of(&row.model).collect::<serde_json::Map<_, _>>(),
+                "carried": { "left": left, "right": right },
+                "exchanges_per_second": { "left": by_left, "right": by_right },
+                "seconds_for_250000_exchanges": seconds_needed(&row.carried),
+                "run_length": row.carried.run_length,
+                "runs": row.runs,
+            })
+        };
+        let span = |time: Time| time.as_nanos();
+        json!({
+            "model": self.model.name(),
+            "bottleneck_bits_per_second": self.bits_per_second,
+            "seed": self.config.seed,
+            "window_ns": [span(self.window.start), span(self.window.end)],
+            "loads": rows.iter().map(row).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The table for a reader.
+    fn text(&self, rows: &[Row], args: &args::Calibrate) -> String {
+        let mut text = format!(
+            "{}  model {}, {} of a {} link unconstrained at {FASTER} times that, seed {}\n\n  load ",
+            args.experiment.display(),
+            self.model.name(),
+            self.window.end.since(self.window.start),
+            self.experiment.network.bottleneck.rate,
+            self.config.seed,
+        );
+        let _ = self.model.rates().iter().try_for_each(|(key, _)| write!(text, " {key:>13}"));
+        text.push_str("     from left    from right  exchanges/s     250,000 take  p90 varies\n");
+        for row in rows {
+            let _ = write!(text, "{:>6} ", percent(row.load));
+            let _ = row.model.rates().iter().try_for_each(|(_, rate)| write!(text, " {rate:>13}"));
+            let [left, right] = row.carried.loads.map(|load| format!("{:.2} %", 100.0 * load));
+            let _ = writeln!(
+                text,
+                " {left:>13} {right:>13} {:>12.1} {:>14} s {:>11}",
+                row.carried.exchanges.iter().sum::<f64>(),
+                thousands(seconds_needed(&row.carried)),
+                row.carried.run_length.p90_cov.map_or("-".to_owned(), |cov| format!("{:.1} %", 100.0 * cov)),
+            );
+        }
+        if rows.iter().any(|row| !row.carried.run_length.long_enough) {
+            text.push_str(
+                "\nshorter than the published rule has it: 250,000 responses, p90 within 5 %, p99 above 66,560 bytes, one of 10 MB\n");
+        }
+        if let Some(folder) = &args.output {
+            let _ =
+                writeln!(text, "\ntable    {0}/{TABLE}        an experiment for each load beside it", folder.display());
+        }
+        text
+    }
+
+    /// Writes the table, and an experiment with the rates of each load.
+    fn save(&self, rows: &[Row], folder: &Path, experiment: &Path) -> Result<(), Failure> {
+        let failed = |error| Failure::new(format_args!("{}: {error}", folder.display()));
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let mut table = format!("{:#}", self.object(rows));
+        table.push('\n');
+        std::fs::write(folder.join(TABLE), table).map_err(failed)?;
+        let stem = experiment.file_stem().unwrap_or_default().to_string_lossy();
+        for row in rows {
+            let mut loaded = self.experiment.clone();
+            loaded.workload.model = Some(row.model.clone());
+            let name = format!("{stem}-{}.toml", percent(row.load).replace(" %", ""));
+            std::fs::write(folder.join(name), loaded.to_toml()).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+/// The name of a saved table.
+const TABLE: &str = "calibration.json";
+
+fn rates_of(model: &SourceModel) -> impl Iterator<Item = (String, Value)> {
+    model.rates().into_iter().map(|(key, rate)| (key.to_owned(), json!(rate)))
+}
+
+/// A share as it was asked for: `85 %`.
+fn percent(load: f64) -> String {
+    format!("{} %", (1e4 * load).round() / 1e2)
+}
+
+/// How long it takes until enough exchanges are over, of the side with more of them.
+fn seconds_needed(carried: &Carried) -> u64 {
+    (EXCHANGES / carried.exchanges[0].max(carried.exchanges[1])).ceil() as u64
+}
+
+/// Adds up what passes in a part of the run, and keeps nothing.
+struct Meter {
+    window: Range<Time>,
+    /// From the left and from the right.
+    bytes: [u64; 2],
+    /// Exchanges that ended, by the side of their initiator.
+    exchanges: [u64; 2],
+    responses: RunLength,
+}
+
+impl Recorder for Meter {
+    type Error = Infallible;
+
+    fn connection(
+        &mut self,
+        original: &ConnectionVector,
+        _: &ConnectionRecord,
+        epochs: &[EpochRecord],
+        _: Option<&ConnectionVector>,
+    ) -> Result<(), Infallible> {
+        let responses: Vec<Option<u64>> =
+            original.epochs().map(|epoch| epoch.response.map(|response| response.bytes)).collect();
+        // Those that were over and the one under way.
+        responses.iter().take(epochs.len() + 1).flatten().for_each(|bytes| self.responses.begin(*bytes));
+        for ended in epochs.iter().filter(|epoch| self.window.contains(&epoch.end)) {
+            self.exchanges[original.initiator_side as usize] += 1;
+            if let Some(Some(bytes)) = responses.get(ended.epoch as usize) {
+                self.responses.add(*bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
+        if self.window.contains(&bin.start) && bin.link < 2 {
+            self.bytes[bin.from as usize] += bin.carried.bytes;
+        }
+        Ok(())
+    }
+
+    fn queue(&mut self, _: QueueSample) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn dropped(&mut self, _: DropRecord) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn wants_packets(&self) -> bool {
+        false
+    }
+}
