@@ -26,10 +26,10 @@ fn loads_are_what_was_asked_and_rates_rise() {
     let saved: serde_json::Value =
         serde_json::from_slice(&std::fs::read(bench.path("found/calibration.json")).unwrap()).unwrap();
     assert_eq!(saved, table);
-    // The experiment of a load has its rates, and draws what was measured.
+    // The experiment of a load begins where its search ended.
     let again = bench.json(&["calibrate", "found/e-70.toml", "--load", "70%", "--json"]);
-    assert_eq!(again["loads"][0]["rates"], loads[1]["rates"]);
-    assert_eq!(again["loads"][0]["carried"], loads[1]["carried"]);
+    let rate = |row: &serde_json::Value| row["rates"]["connections-per-second"].as_f64().unwrap();
+    assert!((rate(&again["loads"][0]) / rate(&loads[1]) - 1.0).abs() < 0.01, "{again}");
     bench.flowloom(&["run", "found/e-70.toml", "-o", "r"]).succeeded();
     bench
         .flowloom(&["calibrate", "e.toml", "--load", "50%", "-o", "found"])
