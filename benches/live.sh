@@ -32,7 +32,7 @@ EXPERIMENT
 }
 
 # A run that is not VALID (exit 3) is one all the same: its verdict is printed.
-replay() { "$flowloom" -q run "$@" --force >/dev/null 2>&1 || [ $? = 3 ]; }
+replay() { "$flowloom" -q run "$@" --force >/dev/null 2>"$work/said" || [ $? = 3 ] || { cat "$work/said" >&2; return 1; }; }
 
 fidelity() {
   "$examples/mixed_minutes" "$work/mixed.parquet" $((60 * minutes)) 15
@@ -55,6 +55,7 @@ beside() {
     for link in room tight; do
       for seed in $seeds; do
         folder="$work/$congestion-$link-$seed"
+        [ "$seed" = "${seeds%% *}" ] && rm -f "$work/$congestion-$link-"*.json
         rate=1gbit
         [ $link = room ] || rate=$(python3 benches/live.py tight "$work/$congestion-room-$seed-sim")
         "$examples/mixed_minutes" "$work/$seed.parquet" "$seconds" 20 "$seed"

@@ -184,6 +184,9 @@ pub enum GuestSide {
 /// A program inside a side.
 #[derive(Clone, Debug, Args)]
 pub struct LiveGuest {
+    /// The process whose run it is
+    #[arg(long, value_name = "PID")]
+    pub run: u32,
     /// The network namespace it is in: the number of an inherited descriptor
     #[arg(long, value_name = "FD")]
     pub namespace: u32,

@@ -40,7 +40,7 @@ mod workload;
 
 use topology::check_link;
 
-pub use live::{Devices, Live, MOST_HOSTS};
+pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use path::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use queue::Queue;
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};

@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use flowloom_core::time::Duration;
 use flowloom_live::addresses::{self, Addressing};
 use flowloom_live::guests::Guest;
-use flowloom_live::host::limits::Limits;
+use flowloom_live::host::limits::{self, Limits};
 use flowloom_live::host::testbed::Kind;
 use flowloom_live::plan::{Need, TooMuch};
 use flowloom_live::{LiveError, Observed, Options, Program};
@@ -13,12 +13,12 @@ use flowloom_report::facts::{Late, LiveFacts};
 use flowloom_store::run_folder::{LateWhat, LatenessRow};
 use flowloom_store::workload::WorkloadError;
 
-use crate::experiment::{Devices, Live, MOST_HOSTS};
+use crate::experiment::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 use crate::failure::Failure;
 use crate::recording::Unrecorded;
 
 // What an experiment may ask for is what there are addresses for.
-const _: () = assert!(MOST_HOSTS == addresses::MOST_HOSTS);
+const _: () = assert!(MOST_HOSTS == addresses::MOST_HOSTS && MOST_WORKERS == limits::MOST_WORKERS);
 
 /// As the driver takes them, for connections that need so much.
 pub fn options(live: &Live, need: &Need, guests: Vec<Guest>) -> Result<Options, Failure> {

@@ -68,13 +68,8 @@ fn main() -> ExitCode {
 fn prepare(command: &Command) -> Result<(), Failure> {
     match command {
         // Without root, a live run is root of a user namespace.
-        Command::Run(args) if args.on == args::Driver::Live => {
-            enter_user_namespace().map_err(Failure::new)?;
-        }
-        Command::Shell(_) => {
-            enter_user_namespace().map_err(Failure::new)?;
-            return interrupt::leave_to_program();
-        }
+        Command::Run(args) if args.on == args::Driver::Live => drop(enter_user_namespace().map_err(Failure::new)?),
+        Command::Shell(_) => drop(enter_user_namespace().map_err(Failure::new)?),
         // A worker leaves interrupts to its run, a guest is a program like any other, and the doctor looks for user namespaces itself.
         Command::LiveWorker(_) | Command::LiveGuest(_) | Command::Doctor(_) => return Ok(()),
         _ => {}

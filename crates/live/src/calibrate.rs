@@ -6,6 +6,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -26,6 +27,8 @@ const COLD: usize = 50;
 const PART: usize = 20;
 /// Between two pings.
 const GAP: Duration = Duration::from_micros(500);
+/// Pings that may be lost.
+const MOST_LOST: usize = 5;
 /// A ping that takes longer is not answered.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(200);
 /// The port of the pings.
@@ -42,7 +45,7 @@ pub const LONGEST_DELAY: Duration = Duration::from_millis(2);
 /// a packet of a program meets that has the path for itself. With many connections it does not sleep, and meets the tick instead.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's; or packets do not come back.
 pub fn calibrate<D: Device + Send + 'static>(
     ends: [(&Namespace, Ipv4Addr); 2],
     devices: [D; 2],
@@ -60,8 +63,14 @@ pub fn calibrate<D: Device + Send + 'static>(
     let emulator = thread::Builder::new().name("calibration".to_owned()).spawn(move || emulator.run())?;
     let took = ping(ends, &clock);
     let _ = commands.send(Command::Stop { interrupted: true });
-    let (_, devices) = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    Ok(((quietest(&took?) / 2).saturating_sub(delay).min(MOST), devices))
+    let (report, devices) = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let took = took?;
+    if took.is_empty() {
+        let why = report.map_or_else(|error| Some(error.to_string()), |report| report.failed);
+        let why = why.unwrap_or_else(|| format!("none of {PINGS} came back within {} ms", PATIENCE.as_millis()));
+        return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+    }
+    Ok(((quietest(&took) / 2).saturating_sub(delay).min(MOST), devices))
 }
 
 /// The least of the medians of parts.
@@ -97,30 +106,45 @@ fn ping([left, right]: [(&Namespace, Ipv4Addr); 2], clock: &Clock) -> io::Result
         })
     };
     let (near, far) = (socket(left, right.1)?, socket(right, left.1)?);
+    let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(move || {
+        scope.spawn(|| {
             let mut ping = [0; 8];
-            for _ in 0..PINGS {
-                let Ok(length) = far.recv(&mut ping) else { return };
-                // An answer that cannot be sent is one that does not come.
-                let _ = far.send(&ping[..length]);
+            while !is_over.load(Ordering::Relaxed) {
+                // One that does not come, or cannot be answered, has no answer.
+                let _ = far.recv(&mut ping).and_then(|length| far.send(&ping[..length]));
             }
         });
-        let mut took = Vec::with_capacity(PINGS);
-        for number in 0..PINGS {
-            let sent = clock.now();
-            near.send(&(number as u64).to_le_bytes())?;
-            let mut answer = [0; 8];
-            if near.recv(&mut answer).is_err() {
+        let took = ask(&near, clock);
+        is_over.store(true, Ordering::Relaxed);
+        // So that it is heard.
+        let _ = near.send(&[]);
+        took
+    })
+}
+
+/// The same, of the side that asks. Where too many do not come back it asks no more.
+fn ask(socket: &UdpSocket, clock: &Clock) -> io::Result<Vec<Duration>> {
+    let (mut took, mut lost) = (Vec::with_capacity(PINGS), 0);
+    for number in 0..PINGS {
+        let (sent, ping, mut answer) = (clock.now(), (number as u64).to_le_bytes(), [u8::MAX; 8]);
+        socket.send(&ping)?;
+        // That of an earlier one may come after it was given up.
+        while answer != ping {
+            if socket.recv(&mut answer).is_err() {
+                lost += 1;
                 break;
             }
-            if number >= COLD {
-                took.push(clock.now().since(sent));
-            }
-            clock.sleep_until(clock.now() + GAP);
         }
-        Ok(took)
-    })
+        if answer == ping && number >= COLD {
+            took.push(clock.now().since(sent));
+        }
+        if lost > MOST_LOST {
+            break;
+        }
+        clock.sleep_until(clock.now() + GAP);
+    }
+    Ok(took)
 }
 
 #[cfg(test)]

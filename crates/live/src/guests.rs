@@ -59,12 +59,12 @@ const SIGNALLED: u8 = 128;
 
 impl Guests {
     /// Starts them, and gives the first that the run is there for its standard input: `program` is called with
-    /// `--namespace N --host-namespace INODE [--stays] -- COMMAND...`, which has to end up in [`keep_guest`].
+    /// `--run PID --namespace N --host-namespace INODE [--stays] -- COMMAND...`, which has to end up in [`keep_guest`].
     ///
     /// # Errors
     /// A process cannot be started.
     pub fn start(guests: &[Guest], program: &Program, testbed: &Testbed) -> io::Result<Guests> {
-        let host = current_inode()?.to_string();
+        let (host, run) = (current_inode()?.to_string(), std::process::id().to_string());
         let mut started = Guests::default();
         for Guest { side, host: on_host, command, is_host } in guests {
             let on_host = on_host.map(|number| (number, &testbed.hosts[*side as usize][usize::from(number)]));
@@ -74,7 +74,7 @@ impl Guests {
             let child = namespace.inherited_by(|descriptor| {
                 let mut guest = Command::new(&program.path);
                 guest.args(&program.arguments).arg("--namespace").arg(descriptor.to_string());
-                guest.args(["--host-namespace", &host]);
+                guest.args(["--host-namespace", &host, "--run", &run]);
                 if !is_host {
                     guest.arg("--stays");
                 }
@@ -121,9 +121,11 @@ impl Guests {
 impl Drop for Guests {
     fn drop(&mut self) {
         let clock = Clock::starting_in(Duration::ZERO);
-        for (keeper, _) in &self.children {
-            // One that has ended has ended what it kept.
-            let _ = i32::try_from(keeper.id()).map(|keeper| kill(Pid::from_raw(keeper), Signal::SIGTERM));
+        for (keeper, _) in &mut self.children {
+            // One that has ended has ended what it kept, and its number may be anybody's.
+            if matches!(keeper.try_wait(), Ok(None)) {
+                let _ = i32::try_from(keeper.id()).map(|keeper| kill(Pid::from_raw(keeper), Signal::SIGTERM));
+            }
         }
         for (keeper, _) in &mut self.children {
             while matches!(keeper.try_wait(), Ok(None)) && clock.now() < Time::ZERO + PATIENCE {
@@ -145,11 +147,15 @@ impl Drop for Guests {
 ///
 /// # Errors
 /// The guest cannot be started.
-pub fn keep_guest(namespace: u32, host_namespace: u64, stays: bool, command: &[OsString]) -> io::Result<u8> {
+pub fn keep_guest(run: u32, namespace: u32, host_namespace: u64, stays: bool, command: &[OsString]) -> io::Result<u8> {
     let heard: SigSet = [Signal::SIGTERM, Signal::SIGCHLD].into_iter().collect();
     let of_the_terminal = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP, Signal::SIGTSTP];
     heard.iter().chain(of_the_terminal).collect::<SigSet>().thread_block()?;
     prctl::set_pdeathsig(Signal::SIGTERM)?;
+    // A run that has ended before that tells nothing.
+    if u32::try_from(nix::unistd::getppid().as_raw()) != Ok(run) {
+        return Err(io::Error::other("its run is gone"));
+    }
     prctl::set_child_subreaper(true)?;
     let descriptor = i32::try_from(namespace).map_err(io::Error::other)?;
     Namespace::inherited(descriptor)?.enter()?;

@@ -11,6 +11,7 @@ use flowloom_sim::{Classed, Config, DatagramFlow, Origin};
 
 use crate::addresses::Addressing;
 use crate::host::limits::Limits;
+use crate::host::settings::TIME_WAITS;
 
 /// What connections of a run, and flows of datagrams, need at most at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -75,11 +76,8 @@ pub enum TooMuch {
     },
 }
 
-/// How long a closed connection is in TIME-WAIT, and how many of them a namespace keeps where it was not told otherwise
-/// (net.ipv4.tcp_max_tw_buckets).
+/// How long a closed connection is in TIME-WAIT.
 const TIME_WAIT: Duration = Duration::from_secs(60);
-/// See [`TIME_WAIT`].
-const TIME_WAITS: u64 = 131_072;
 /// A connection stays open for so long after its close was seen, while its last packets pass.
 const CLOSING: Duration = Duration::from_secs(1);
 
@@ -90,7 +88,10 @@ pub struct Planner {
     /// When connections end that are open.
     ends: BinaryHeap<Reverse<Time>>,
     minute: (u64, u64),
+    /// Of connections, and their bytes on the link.
     packets: f64,
+    bytes: f64,
+    datagrams: f64,
     /// Segments of transfers without end, as far as their windows let them; the link may not.
     bulk: f64,
 }
@@ -102,20 +103,27 @@ impl Planner {
         while self.ends.peek().is_some_and(|end| end.0 <= vector.start) {
             self.ends.pop();
         }
+        let open = open_for(vector, config.unknown_rtt);
         let end = match origin {
             Origin::Source { endless_until: Some(until) } => {
                 let until = (*until).min(Time::ZERO + config.window);
                 self.bulk += bulk(vector, config) * until.since(vector.start).as_secs_f64();
                 until + CLOSING
             }
-            _ => open_for(vector, config.unknown_rtt).map_or(Time::MAX, |open| vector.start + open + CLOSING),
+            _ => open.map_or(Time::MAX, |open| vector.start + open + CLOSING),
         };
         self.ends.push(Reverse(end));
         self.need.open = self.need.open.max(self.ends.len() as u64);
         let minute = vector.start.as_nanos() / TIME_WAIT.as_nanos();
         self.minute = if self.minute.0 == minute { (minute, self.minute.1 + 1) } else { (minute, 1) };
         self.need.starts_in_a_minute = self.need.starts_in_a_minute.max(self.minute.1);
-        self.packets += packets(vector);
+        // Those of its life that are within the run.
+        let within = (Time::ZERO + config.window).since(vector.start).as_secs_f64();
+        let share = open.map_or(1.0, |open| (within / open.as_secs_f64().max(1e-9)).min(1.0));
+        let packets = packets(vector);
+        let payload: f64 = vector.adus.iter().map(|adu| adu.bytes as f64).sum();
+        self.packets += share * packets;
+        self.bytes += share * (payload + packets * HEADER_BYTES);
     }
 
     /// Takes a flow of datagrams of a run with this config in: packets and a pair of addresses, and no socket.
@@ -129,24 +137,27 @@ impl Planner {
                 on / (on + mean(&off))
             }
             Pacing::Runs(runs) => {
-                self.packets += runs.iter().map(|run| run.packets() as f64).sum::<f64>();
+                self.datagrams += runs.iter().map(|run| run.packets() as f64).sum::<f64>();
                 return;
             }
         };
-        self.packets += busy * stop.since(start).as_secs_f64() / gap.as_secs_f64().max(1e-9);
+        self.datagrams += busy * stop.since(start).as_secs_f64() / gap.as_secs_f64().max(1e-9);
     }
 
     /// What they need in a run with this config.
     pub fn need(mut self, config: &Config) -> Need {
         let seconds = config.window.as_secs_f64().max(1.0);
-        let most =
-            config.bottleneck.rate.bits_per_second().map_or(f64::INFINITY, |bits| bits as f64 / 8.0 / FULL_BYTES);
-        let bulk = 1.5 * (self.bulk / seconds).min(most);
-        self.need.packets_per_second = self.packets / seconds + bulk;
+        let most = config.bottleneck.rate.bits_per_second().map_or(f64::INFINITY, |bits| bits as f64 / 8.0);
+        let bulk = 1.5 * (self.bulk / seconds).min(most / FULL_BYTES);
+        // Connections wait for the link; datagrams do not.
+        let carried = (2.0 * most * seconds / self.bytes.max(1.0)).min(1.0);
+        self.need.packets_per_second = (carried * self.packets + self.datagrams) / seconds + bulk;
         self.need
     }
 }
 
+/// Headers of a segment on the link, without options.
+const HEADER_BYTES: f64 = 54.0;
 /// A full segment on the link.
 const FULL_BYTES: f64 = 1_514.0;
 
@@ -203,8 +214,8 @@ impl Need {
         let waiting = self.starts_in_a_minute;
         let overflow = (waiting > TIME_WAITS).then(|| {
             format!(
-                "{waiting} connections start in a minute, as long as they are in TIME-WAIT, of which the kernel keeps {TIME_WAITS}: the \
-                 oldest are given up early"
+                "{waiting} connections start in a minute, as long as they are in TIME-WAIT, of which the kernel is to keep {TIME_WAITS}: \
+                 those above it have none"
             )
         });
         let heavy = (self.packets_per_second > MOST_PACKETS).then(|| {
@@ -336,6 +347,6 @@ mod tests {
         let packets = Need { packets_per_second: 1_700_000.0, ..need }.workers(&limits, side, None).unwrap_err();
         assert!(packets.to_string().contains("about 1700000 packets"), "{packets}");
         assert_eq!(need.doubts().len(), 1, "the packets");
-        assert_eq!(Need { starts_in_a_minute: 150_000, ..need }.doubts().len(), 2);
+        assert_eq!(Need { starts_in_a_minute: 1_500_000, ..need }.doubts().len(), 2);
     }
 }

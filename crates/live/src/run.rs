@@ -254,6 +254,8 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
         EmulatorReport { failed, ..EmulatorReport::default() }
     });
     live.problems.extend(report.failed.iter().map(|why| format!("the emulator could not go on: {why}")));
+    let unaccounted = if report.failed.is_none() { report.unaccounted() } else { 0 };
+    live.problems.extend((unaccounted > 0).then(|| format!("of {unaccounted} packets it is not known what became")));
     let Live { mut summary, collector, reports, mut problems, workers, starts, guests, guest, .. } = live;
     drop((workers, guests));
     observed.guest = guest;
@@ -266,6 +268,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     observed.device_drops = after.device_drops() - before.device_drops();
     drop(devices);
     observed.listen_drops = after.listen_drops() - before.listen_drops();
+    problems.extend(after.losses_since(&before));
     observed.take(&report, &reports);
     observed.scheduled = summary.connections.started;
     observed.started = collector.started();

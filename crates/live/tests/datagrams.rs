@@ -1,6 +1,8 @@
 //! Workers send datagrams over kernel UDP, across a wire between two network namespaces.
 
 #[allow(dead_code, reason = "each of the tests needs a part of it")]
+mod built;
+#[allow(dead_code, reason = "each of the tests needs a part of it")]
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,9 @@
 //! Kernel TCP across the emulator: paths, windows, and what the monitor makes of it. Needs root; without it these tests say that they
 //! did nothing. Other work on the machine makes packets late and never early: that is all that is asked of times.
 
+#[allow(dead_code, reason = "each of the tests needs a part of it")]
+mod built;
+
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -17,7 +20,7 @@ use flowloom_live::clock::Clock;
 use flowloom_live::emulator::{Command, Emulator, EmulatorReport, Output, Settings, commands};
 use flowloom_live::host::namespace::Namespace;
 use flowloom_live::host::sys;
-use flowloom_live::host::testbed::{Choice, Kind, Testbed};
+use flowloom_live::host::testbed::{Choice, Kind};
 use flowloom_sim::{Closed, Config};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect, socket};
 
@@ -28,13 +31,7 @@ fn across(
     vectors: &[ConnectionVector],
     work: impl FnOnce([&Namespace; 2], &Clock),
 ) -> Option<(Vec<(Serial, Closed)>, EmulatorReport)> {
-    let (testbed, devices) = match Testbed::build(&Choice { kind, ..Choice::default() }) {
-        Ok(built) => built,
-        Err(error) => {
-            eprintln!("skipped: no testbed of {kind:?} here: {error}");
-            return None;
-        }
-    };
+    let (testbed, devices) = built::testbed(&Choice { kind, ..Choice::default() })?;
     let clock = Clock::starting_in(Duration::ZERO);
     let ((commands, orders), (out, outputs)) = (commands().unwrap(), channel());
     for (serial, vector) in (0..).zip(vectors) {

@@ -1,5 +1,8 @@
 //! Whether a kernel does what `[tcp]` says: looked at on the wire. Needs root, else says that it did nothing.
 
+#[allow(dead_code, reason = "each of the tests needs a part of it")]
+mod built;
+
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -11,7 +14,7 @@ use flowloom_live::addresses;
 use flowloom_live::clock::Clock;
 use flowloom_live::device::Device;
 use flowloom_live::host::settings::Settings;
-use flowloom_live::host::testbed::{Choice, Kind, PathDevice, Testbed};
+use flowloom_live::host::testbed::{Choice, PathDevice, Testbed};
 use flowloom_sim::Class;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::setsockopt;
@@ -39,13 +42,7 @@ fn connection(tcp: Config) -> Option<Connection> {
 /// The same, with segments no longer than these.
 fn connection_of(tcp: Config, mss: Option<u32>) -> Option<Connection> {
     let (settings, _) = Settings::from_classes(&[Class { tcp, ..Class::default() }]).unwrap();
-    let (testbed, mut devices) = match Testbed::build(&Choice { kind: Kind::Auto, settings, ..Choice::default() }) {
-        Ok(built) => built,
-        Err(error) => {
-            eprintln!("skipped: no testbed here: {error}");
-            return None;
-        }
-    };
+    let (testbed, mut devices) = built::testbed(&Choice { settings, ..Choice::default() })?;
     assert!(!testbed.warnings.iter().any(|warning| warning.to_string().contains("tcp_sack")));
     let [left, right] = &testbed.namespaces;
     let listener = right.within(|| TcpListener::bind((RIGHT, addresses::FIRST_PORT))).unwrap();

@@ -1,6 +1,8 @@
 //! Workers play connections over kernel TCP, across a wire between two network namespaces.
 
 #[allow(dead_code, reason = "each of the tests needs a part of it")]
+mod built;
+#[allow(dead_code, reason = "each of the tests needs a part of it")]
 mod support;
 
 use std::io::{self, BufWriter, Write};

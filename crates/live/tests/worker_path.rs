@@ -1,6 +1,8 @@
 //! Workers across the emulator: what takes a round trip to be sent, and congestion controls that pace.
 
 #[allow(dead_code, reason = "each of the tests needs a part of it")]
+mod built;
+#[allow(dead_code, reason = "each of the tests needs a part of it")]
 mod support;
 
 use std::os::fd::AsFd;
@@ -15,7 +17,7 @@ use flowloom_live::addresses::Serial;
 use flowloom_live::clock::Clock;
 use flowloom_live::control::{EndReport, Ended, SocketOptions, ToWorker};
 use flowloom_live::emulator::{Command, Emulator, Settings, commands};
-use flowloom_live::host::testbed::{Choice, Testbed};
+use flowloom_live::host::testbed::Choice;
 use flowloom_sim::Config;
 
 use support::{Planned, Played, Sides, Worker, at, finish, orders, vector};
@@ -31,13 +33,7 @@ fn far(vector: ConnectionVector) -> ConnectionVector {
 
 /// Plays connections across the emulator, which loses packets from the right like this.
 fn across(classes: &[SocketOptions], planned: &[Planned], loss: LossModel) -> Option<Played> {
-    let (testbed, devices) = match Testbed::build(&Choice::default()) {
-        Ok(built) => built,
-        Err(error) => {
-            eprintln!("skipped: no testbed here: {error}");
-            return None;
-        }
-    };
+    let (testbed, devices) = built::testbed(&Choice::default())?;
     let sides =
         Sides([0, 1].map(|n: usize| fs::File::from(testbed.namespaces[n].as_fd().try_clone_to_owned().unwrap())));
     let mut workers =

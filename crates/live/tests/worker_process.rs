@@ -1,6 +1,8 @@
 //! Workers that are processes: stopped, and short of descriptors.
 
 #[allow(dead_code, reason = "each of the tests needs a part of it")]
+mod built;
+#[allow(dead_code, reason = "each of the tests needs a part of it")]
 mod support;
 
 use std::fs::File;

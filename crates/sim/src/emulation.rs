@@ -252,8 +252,8 @@ impl<'a, R: Recorder> Emulation<'a, R> {
         if self.is_busy(slot) { None } else { self.cut(slot) }
     }
 
-    /// Ends a flow as of the time that was told last, whatever is on its way, which is taken out and counts as in flight. After this
-    /// nothing else may be called than this and [`Self::finish`].
+    /// Ends a flow as of the time that was told last, whatever is on its way, which is taken out and counts as in flight. After a
+    /// flow was cut that was [busy](Self::is_busy) nothing else may be called than this and [`Self::finish`].
     pub fn cut(&mut self, slot: Slot) -> Option<Closed> {
         let Open { mut flow, rtt, initiator_rule } = self.flows[slot.0 as usize].take()?;
         flow.cut(self.now, &mut self.network);

@@ -21,7 +21,7 @@ pub struct Summary {
     pub events: u64,
     /// When the last event happened, or the run was cut.
     pub end: Time,
-    /// Flows of datagrams in the workload, which are left out: this replays TCP.
+    /// Flows of datagrams among its vectors, which are no connections; where they are replayed they are [`Config::datagrams`](crate::Config::datagrams).
     pub datagram_flows: u64,
     /// The run was stopped from outside; everything up to [`Summary::end`] was recorded.
     pub interrupted: bool,

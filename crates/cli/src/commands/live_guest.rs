@@ -8,6 +8,6 @@ use crate::failure::{Exit, Failure};
 
 /// Runs the command.
 pub fn run(args: &args::LiveGuest) -> Result<Exit, Failure> {
-    let kept = keep_guest(args.namespace, args.host_namespace, args.stays, &args.command);
+    let kept = keep_guest(args.run, args.namespace, args.host_namespace, args.stays, &args.command);
     kept.map(Exit::OfProgram).map_err(Failure::new)
 }

@@ -29,7 +29,7 @@ use crate::clock::{self, Stopwatch};
 use crate::experiment::{self, DatagramModel, Experiment, LossChoice, Pair, Quantity, Shape};
 use crate::failure::{Exit, Failure};
 use crate::input::{self, Kind};
-use crate::interrupt;
+use crate::interrupt::{self, LeftToProgram};
 use crate::live;
 use crate::load;
 use crate::making::Making;
@@ -69,6 +69,10 @@ pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Resu
     manner.start("run")?;
     let plan = plan(args, !guests.is_empty())?;
     let seeds = &plan.experiment.run.seeds;
+    if seeds.len() > 1 && !guests.is_empty() {
+        return Err(Failure::usage("a program is run once, and run.seeds names more than one seed")
+            .hint("take an experiment with one seed, or call `flowloom shell` for each"));
+    }
     refuse_existing(&plan.target, args.force, seeds.len() > 1)?;
     let sources = sources(&plan, args, manner)?;
     for source in &sources {
@@ -463,8 +467,11 @@ impl Job<'_> {
             };
             match live {
                 None => Ok((flowloom_sim::run(together, &config, &mut recorder, progress)?, None)),
-                Some(options) => flowloom_live::run(together, &config, options, &mut recorder, progress)
-                    .map(|(summary, observed)| (summary, Some(observed))),
+                Some(options) => {
+                    let _programs = (!options.guests.1.is_empty()).then(LeftToProgram::new);
+                    flowloom_live::run(together, &config, options, &mut recorder, progress)
+                        .map(|(summary, observed)| (summary, Some(observed)))
+                }
             }
         };
         let (summary, observed) = match beside {
@@ -610,12 +617,14 @@ impl Job<'_> {
     fn left_out(&self, source: &Source) -> Option<String> {
         let flows = left_out(self.plan, &source.facts);
         (flows > 0).then(|| {
-            let remedy = match self.plan.kind {
-                Kind::Capture => " (remedy: --tcp-only keeps them out of the workload)",
+            let other = match self.plan.kind {
+                Kind::Capture => "; --tcp-only keeps them out of the workload",
                 _ => "",
             };
             let flows = counted(flows, "flow");
-            format!("{flows} of UDP or QUIC datagrams not replayed: the simulator replays TCP{remedy}")
+            format!(
+                "{flows} of UDP or QUIC datagrams not replayed (remedy: datagrams = \"as-seen\" in [workload] sends them{other})"
+            )
         })
     }
 

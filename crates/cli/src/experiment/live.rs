@@ -43,7 +43,7 @@ impl Default for Live {
 }
 
 /// Workers on each side, at most: each listens on a port below those of initiators.
-const MOST_WORKERS: u16 = 100;
+pub const MOST_WORKERS: u16 = 100;
 /// Hosts on each side, at most: each has a block of addresses of its own.
 pub const MOST_HOSTS: u8 = 64;
 /// Shortest and longest tick.

@@ -379,6 +379,7 @@ impl<'a, D: Device> Path<'a, D> {
         // What has been delivered and was not handed on.
         while let Some(delivery) = self.emulation.poll_delivery() {
             self.report.devices[delivery.from.other() as usize].unwritten += 1;
+            self.report.lateness.record(now.since(delivery.due));
         }
         for (counts, waiting) in self.report.devices.iter_mut().zip(&self.waiting) {
             counts.unwritten += waiting.len() as u64;

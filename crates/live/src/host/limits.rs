@@ -21,7 +21,7 @@ const OTHER_DESCRIPTORS: u64 = 1_000;
 const MOST_OF_A_WORKER: u64 = 19_000;
 
 /// The most workers of a side: each has a process, and listens on a port below those of initiators.
-const MOST_WORKERS: u16 = 100;
+pub const MOST_WORKERS: u16 = 100;
 
 /// Memory of a connection in bytes, both ends with their programs, idle: measured over 80,000, with what their socket buffers
 /// held at a run of 60,000.

@@ -31,6 +31,8 @@ const TYPICAL_MSS: u32 = 1_460;
 /// Receive buffers that advertise a mebibyte whatever the size of segments, and five of it to full ones. A buffer counts what
 /// packets take in memory, and for segments of 200 bytes that is several times as much as they carry.
 const RECEIVE_MEMORY: u32 = 8 << 20;
+/// Closed connections in TIME-WAIT that a namespace is to keep (net.ipv4.tcp_max_tw_buckets).
+pub const TIME_WAITS: u64 = 1 << 20;
 
 /// What the kernel of both sides is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,7 +190,7 @@ impl Settings {
         self.set("net/core/somaxconn", 65_535, true);
         self.set("net/ipv4/tcp_max_syn_backlog", 262_144, true);
         self.set("net/ipv4/tcp_syncookies", 0, false);
-        self.set("net/ipv4/tcp_max_tw_buckets", 1 << 20, false);
+        self.set("net/ipv4/tcp_max_tw_buckets", TIME_WAITS, false);
         self.set("net/ipv4/tcp_tw_reuse", 1, false);
         // A connection learns nothing from those before it.
         self.set("net/ipv4/tcp_no_metrics_save", 1, true);

@@ -343,6 +343,7 @@ impl End {
                     return false;
                 }
                 Err(error) => {
+                    self.unsent = Some(datagram);
                     self.failed = Some(error.raw_os_error().unwrap_or(libc::EIO));
                     return true;
                 }

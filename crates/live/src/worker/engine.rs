@@ -46,7 +46,7 @@ const DATAGRAMS: [u64; 2] = [u64::MAX - 3, u64::MAX - 4];
 const LISTENERS: u64 = 1 << 32;
 
 /// How long the last datagrams of a flow may take from the emulator to their socket.
-const SETTLING: Duration = Duration::from_millis(50);
+const SETTLING: Duration = Duration::from_millis(500);
 
 /// A wake-up.
 #[derive(Clone, Copy, Debug)]

@@ -26,6 +26,7 @@ impl Sides {
         match Sides::make() {
             Ok(sides) => Some(sides),
             Err(error) => {
+                assert!(!crate::built::can_be_made(), "{error}");
                 eprintln!("skipped: no network namespaces can be made here ({error})");
                 None
             }

@@ -20,6 +20,9 @@ const GUEST: &str = "live-guest";
 const MARK: &str = ".partial-";
 const MARK_LETTERS: usize = 6;
 
+/// What files of runs end in.
+const MADE: [&str; 4] = ["parquet", "json", "html", "pcap"];
+
 /// What was done.
 #[derive(Debug, Default, Serialize)]
 struct Cleaned {
@@ -29,6 +32,8 @@ struct Cleaned {
     removed_folders: Vec<PathBuf>,
     /// Folders that may be those of a run that goes on.
     kept_folders: Vec<PathBuf>,
+    /// Folders that are called like those of runs, and hold what no run makes.
+    foreign_folders: Vec<PathBuf>,
 }
 
 /// Runs the command.
@@ -45,7 +50,12 @@ pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Failure> {
     }
     if let Some(folder) = &args.runs {
         let name = folder.display();
-        let found = unfinished(folder).map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
+        let cannot = |error| Failure::new(format!("cannot read {name}: {error}"));
+        let mut found = unfinished(folder).map_err(cannot)?;
+        for path in std::mem::take(&mut found) {
+            let folders = if is_of_a_run(&path).map_err(cannot)? { &mut found } else { &mut cleaned.foreign_folders };
+            folders.push(path);
+        }
         if any_in_use(&found) {
             cleaned.kept_folders = found;
         } else {
@@ -77,6 +87,9 @@ impl Cleaned {
         for folder in &self.kept_folders {
             text.push_str(&format!("kept {}: a run goes on here\n", folder.display()));
         }
+        for folder in &self.foreign_folders {
+            text.push_str(&format!("kept {}: it holds what no run makes\n", folder.display()));
+        }
         if self.ended_processes.is_empty() {
             text.push_str("no process has lost its run: nothing to end\n");
         }
@@ -102,6 +115,25 @@ fn unfinished(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
+}
+
+/// Whether all that is in a folder may be a run's.
+fn is_of_a_run(folder: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (name, path) = (entry.file_name(), entry.path());
+        let is_known = match entry.file_type()? {
+            kind if kind.is_dir() => is_of_a_run(&path)?,
+            _ => {
+                is_unfinished(&name.to_string_lossy())
+                    || path.extension().is_some_and(|ending| MADE.iter().any(|made| ending == *made))
+            }
+        };
+        if !is_known {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether a process has a file open in one of these. A run has several of them, and not always a file open in each: so if one
@@ -147,6 +179,20 @@ mod tests {
         ] {
             assert_eq!(is_unfinished(name), taken, "{name}");
         }
+    }
+
+    #[test]
+    fn a_folder_with_something_else_in_it_is_nobodys() {
+        let folder = tempfile::tempdir().unwrap();
+        let seed = folder.path().join("seed-1");
+        fs::create_dir(&seed).unwrap();
+        for file in [folder.path().join("run.json"), seed.join("epochs.parquet"), seed.join("x.parquet.partial-Ab3xYz")]
+        {
+            File::create(file).unwrap();
+            assert!(is_of_a_run(folder.path()).unwrap());
+        }
+        File::create(seed.join("thesis.tex")).unwrap();
+        assert!(!is_of_a_run(folder.path()).unwrap());
     }
 
     #[test]
