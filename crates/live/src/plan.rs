@@ -238,10 +238,12 @@ mod tests {
     use super::*;
     use flowloom_core::workload::{Adu, Close, Evidence, LinkSide, Span};
 
-    /// Connections that start every `every` and are open for `life`.
-    fn need(count: u64, every: Duration, life: Duration) -> Need {
+    /// Connections that start every `every` and are open for `life`, over a link of this rate, in three times the time that they take
+    /// to start.
+    fn need(count: u64, every: Duration, life: Duration, rate: &str) -> Need {
         let mut planner = Planner::default();
-        let config = Config { window: every * count, unknown_rtt: Duration::ZERO, ..config() };
+        let config = Config::new(rate.parse().unwrap(), every * (3 * count));
+        let config = Config { unknown_rtt: Duration::ZERO, ..config };
         for n in 0..count {
             let seen = Some(Span { first: Duration::ZERO, last: life });
             let adu =
@@ -266,12 +268,23 @@ mod tests {
 
     #[test]
     fn what_is_open_at_once_is_what_started_in_a_lifetime() {
-        let need = need(10_000, Duration::from_millis(1), Duration::from_secs(3));
+        let lives = |rate| need(10_000, Duration::from_millis(1), Duration::from_secs(3), rate);
+        let need = lives("1gbit");
         assert_eq!((need.connections, need.starts_in_a_minute), (10_000, 10_000));
         // Three seconds, and one more to close.
         assert!((3_999..=4_001).contains(&need.open), "{}", need.open);
-        // 10 segments, 5 acknowledgements, 7 to open and close: 22 a millisecond.
-        assert!((need.packets_per_second - 22_000.0).abs() < 1.0, "{}", need.packets_per_second);
+        // 10 segments, 5 acknowledgements, 7 to open and close: 220,000 in half a minute.
+        assert!((need.packets_per_second - 22_000.0 / 3.0).abs() < 1.0, "{}", need.packets_per_second);
+        // Of 15,788 bytes each; both directions carry 2.5 MB a second.
+        let tight = lives("10mbit").packets_per_second;
+        assert!((tight - 2_500_000.0 / 15_788.0 * 22.0).abs() < 1.0, "{tight}");
+    }
+
+    #[test]
+    fn of_what_goes_on_after_the_run_only_its_part_counts() {
+        let need = need(1, Duration::from_secs(10), Duration::from_secs(60), "1gbit");
+        // Half of it, in 30 s.
+        assert!((need.packets_per_second - 11.0 / 30.0).abs() < 0.01, "{}", need.packets_per_second);
     }
 
     #[test]
