@@ -27,18 +27,18 @@ impl Counters {
 
     /// What kernels lost of connections for lack of room since `before`, in words: none of it is the model's.
     pub fn losses_since(&self, before: &Counters) -> Vec<String> {
-        let kinds: [(fn(&KernelCounters) -> u64, &str); 5] = [
-            (|kernel| kernel.backlog_drops, "segments were lost before a busy socket"),
-            (|kernel| kernel.receive_queue_drops, "segments were lost before a full receive buffer"),
-            (|kernel| kernel.prunes, "times received data was thrown away for lack of memory"),
-            (|kernel| kernel.memory_aborts, "connections were given up for lack of memory"),
-            (|kernel| kernel.time_wait_overflows, "closed connections had no TIME-WAIT"),
-        ];
         let sum = |counters: &Counters, of: fn(&KernelCounters) -> u64| -> u64 {
             counters.sides.iter().map(|side| of(&side.kernel)).sum()
         };
-        let lost = kinds.into_iter().map(|(of, what)| (sum(self, of).saturating_sub(sum(before, of)), what));
-        lost.filter(|lost| lost.0 > 0).map(|(lost, what)| format!("{lost} {what}")).collect()
+        let lost = |of: fn(&KernelCounters) -> u64| sum(self, of).saturating_sub(sum(before, of));
+        let lost = [
+            (lost(|kernel| kernel.backlog_drops), "segments were lost before a busy socket"),
+            (lost(|kernel| kernel.receive_queue_drops), "segments were lost before a full receive buffer"),
+            (lost(|kernel| kernel.prunes), "times received data was thrown away for lack of memory"),
+            (lost(|kernel| kernel.memory_aborts), "connections were given up for lack of memory"),
+            (lost(|kernel| kernel.time_wait_overflows), "closed connections had no TIME-WAIT"),
+        ];
+        lost.into_iter().filter(|lost| lost.0 > 0).map(|(lost, what)| format!("{lost} {what}")).collect()
     }
 
     /// Connections that listeners could not take in.
