@@ -31,6 +31,8 @@ const GAP: Duration = Duration::from_micros(500);
 const MOST_LOST: usize = 5;
 /// A ping that takes longer is not answered.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(200);
+/// Room for a packet.
+const ROOM: usize = 2_048;
 /// The port of the pings.
 const PORT: u16 = 9;
 /// More than this is no property of the host, but what else it did meanwhile.
@@ -63,8 +65,12 @@ pub fn calibrate<D: Device + Send + 'static>(
     let emulator = thread::Builder::new().name("calibration".to_owned()).spawn(move || emulator.run())?;
     let took = ping(ends, &clock);
     let _ = commands.send(Command::Stop { interrupted: true });
-    let (report, devices) = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let (report, mut devices) = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let took = took?;
+    // What came too late is not the run's.
+    for device in &mut devices {
+        while device.read(&mut [0; ROOM])?.is_some() {}
+    }
     if took.is_empty() {
         let why = report.map_or_else(|error| Some(error.to_string()), |report| report.failed);
         let why = why.unwrap_or_else(|| format!("none of {PINGS} came back within {} ms", PATIENCE.as_millis()));
@@ -110,9 +116,13 @@ fn ping([left, right]: [(&Namespace, Ipv4Addr); 2], clock: &Clock) -> io::Result
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut ping = [0; 8];
-            while !is_over.load(Ordering::Relaxed) {
+            loop {
+                let received = far.recv(&mut ping);
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
                 // One that does not come, or cannot be answered, has no answer.
-                let _ = far.recv(&mut ping).and_then(|length| far.send(&ping[..length]));
+                let _ = received.and_then(|length| far.send(&ping[..length]));
             }
         });
         let took = ask(&near, clock);
