@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_is_proportional_takes_two() {
-        let (tries, rates) = search(0.85, &[1.0], |rates| vec![0.035 * rates[0]]);
+        let (tries, rates) = search(0.85, &[10.0], |rates| vec![0.035 * rates[0]]);
         assert_eq!(tries, 2);
         assert!((rates[0] - 24.286).abs() < 1e-9, "{rates:?}");
     }
