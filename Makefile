@@ -1,7 +1,8 @@
 # make demo   build, run the main job on the bundled capture, say where the report is
 # make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser
 # make bench  speed and memory of extraction and simulation, instructions (benches/instructions.sh), the long validation runs
-# make validate  every check against published results; writes docs/validation.md
+# make validate  every check against published results; writes docs/validation.md and docs/references.md
+# make references  those of the reference workloads alone; writes docs/references.md
 # make bench-peers  extraction beside tcptrace, nfpcapd, argus and tshark; the simulator beside ns-3 and ns-2
 # make bench-live-peers  the emulator beside mahimahi, live schedules beside tcpreplay; as root, takes a quarter of an hour
 # make bench-live  live runs beside what they were asked for and beside the simulator; needs root and a quiet machine, some 35 minutes
@@ -11,7 +12,7 @@ FLOWLOOM := target/release/flowloom
 CARGO ?= cargo
 SECONDS_EACH ?= 20
 
-.PHONY: all demo test check rust-test browser-test validate bench bench-peers bench-live bench-live-peers deny fuzz clean
+.PHONY: all demo test check rust-test browser-test validate references bench bench-peers bench-live bench-live-peers deny fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -38,6 +39,9 @@ browser-test: $(FLOWLOOM)
 
 validate:
 	$(CARGO) run --release --locked -p flowloom-validate
+
+references:
+	$(CARGO) run --release --locked -p flowloom-validate -- references
 
 bench:
 	$(CARGO) build --release --locked --workspace --bins --examples

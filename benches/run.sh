@@ -27,6 +27,9 @@ echo
 echo "== queues: CPU nanoseconds a packet at a link"
 "$examples/queue_cost" || status=1
 echo
+echo "== source models: CPU nanoseconds a connection (floor 0.5 M connections per CPU second of the reference workloads)"
+"$examples/source_model_cost" || status=1
+echo
 echo "== queueing: M/M/1, M/D/1, M/M/1/10 against their known answers, 1e7 packets each"
 "$examples/queueing_truth" || status=1
 echo

@@ -104,6 +104,10 @@ pub enum Purpose {
     PackMimePageGaps = 68,
     /// Gaps between the objects of a page.
     PackMimeObjectGaps = 69,
+    /// All of a connection of a reference workload but its start.
+    ReferenceConnections = 90,
+    /// How many connections of a reference workload start from time to time.
+    ReferenceIntensity = 91,
 }
 
 /// A portable stream of random numbers: the same on every machine and version.

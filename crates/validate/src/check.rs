@@ -120,6 +120,18 @@ impl Expected {
         }
     }
 
+    /// By how much `ours` is off, in percent; `None` of bounds, and of zero.
+    pub fn difference(self, ours: f64) -> Option<String> {
+        match self {
+            Expected::Exactly(value) | Expected::Near { value, .. } | Expected::Within { value, .. }
+                if value != 0.0 =>
+            {
+                Some(format!("{:+.1} %", 100.0 * (ours - value) / value))
+            }
+            _ => None,
+        }
+    }
+
     /// How far ours may be from it.
     pub fn tolerance(self) -> String {
         match self {
@@ -170,6 +182,14 @@ mod tests {
             assert_eq!(known(bad).verdict(), Verdict::Departs);
             assert_eq!(known(good).verdict(), Verdict::Fails, "what is said to depart and holds has to be said anew");
         }
+    }
+
+    #[test]
+    fn differences_are_of_the_published_value() {
+        let near = Expected::Near { value: 200.0, share: 0.01 };
+        assert_eq!(near.difference(203.0).as_deref(), Some("+1.5 %"));
+        assert_eq!(near.difference(199.0).as_deref(), Some("-0.5 %"));
+        assert_eq!((Expected::Exactly(0.0).difference(1.0), Expected::AtMost(2.0).difference(1.0)), (None, None));
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Checks of the simulator against what is published: `make validate`, and quick forms of the same in `cargo test`.
+//! Checks of the simulator and of the reference workloads against what is published: `make validate`, and quick forms of the same in
+//! `cargo test`.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `check` | rows: published value, ours, tolerance, verdict |
-//! | `table` | rows as `docs/validation.md` |
+//! | `table` | rows as `docs/validation.md` and `docs/references.md` |
 //! | `transcripts`, `conformance` | TCP as RFCs have it, packet by packet |
 //! | `queueing` | one link under open load |
 //! | `lab` | flows over one link, without the rest of the simulator |
@@ -12,6 +13,7 @@
 //! | `aqm`, `control`, `sharing` | laws of queue disciplines |
 //! | `marks`, `delay` | laws of flows that heed marks, or delay and rate: ECN, DCTCP; Vegas, BBR |
 //! | `metamorphic` | what must not change |
+//! | `references` | the workloads `campus-2008` and `enterprise-2006` |
 
 mod aqm;
 mod buffers;
@@ -24,6 +26,7 @@ mod loss_response;
 mod marks;
 mod metamorphic;
 mod queueing;
+mod references;
 mod sharing;
 mod slow_start;
 mod spurious;
@@ -34,7 +37,10 @@ pub mod transcripts;
 
 use check::{Effort, Row};
 
-/// The names of all groups of checks, for selecting some.
+/// The group of checks of the reference workloads, which have a page of their own.
+pub const REFERENCES: &str = "references";
+
+/// The names of all groups of checks of the simulator, for selecting some.
 pub const GROUPS: [&str; 11] = [
     "transcripts",
     "queueing",
@@ -49,7 +55,7 @@ pub const GROUPS: [&str; 11] = [
     "metamorphic",
 ];
 
-/// The rows of one of [`GROUPS`]; none of another name.
+/// The rows of one of [`GROUPS`], or of [`REFERENCES`]; none of another name.
 pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
     match group {
         "transcripts" => conformance::rows(),
@@ -63,6 +69,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "delay" => delay::rows(effort),
         "aqm" => [aqm::rows(effort), control::rows(effort), sharing::rows()].concat(),
         "metamorphic" => metamorphic::rows(effort),
+        REFERENCES => references::rows(effort),
         _ => Vec::new(),
     }
 }

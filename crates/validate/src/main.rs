@@ -1,33 +1,45 @@
-//! `flowloom-validate [GROUP...]`: runs the checks, prints them, and, if all were run, rewrites `docs/validation.md`.
+//! `flowloom-validate [GROUP...]`: runs the checks, prints them, and rewrites `docs/references.md`, and if all were run
+//! `docs/validation.md`.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use flowloom_validate::check::{Effort, Row, Verdict};
-use flowloom_validate::{GROUPS, rows, table};
+use flowloom_validate::{GROUPS, REFERENCES, rows, table};
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(unknown) = wanted.iter().find(|name| !GROUPS.contains(&name.as_str())) {
-        eprintln!("{unknown} is not a group of checks; they are {}", GROUPS.join(", "));
+    let groups = || GROUPS.into_iter().chain([REFERENCES]);
+    if let Some(unknown) = wanted.iter().find(|name| groups().all(|group| group != name.as_str())) {
+        eprintln!("{unknown} is not a group of checks; they are {}", groups().collect::<Vec<_>>().join(", "));
         return ExitCode::from(2);
     }
-    let mut all: Vec<Row> = Vec::new();
-    for group in GROUPS.iter().filter(|group| wanted.is_empty() || wanted.iter().any(|name| name == *group)) {
+    let mut of_simulator: Vec<Row> = Vec::new();
+    let mut of_references: Vec<Row> = Vec::new();
+    for group in groups().filter(|group| wanted.is_empty() || wanted.iter().any(|name| name == group)) {
         let found = rows(group, Effort::Full);
         println!("\n{group}: {} rows; published, ours, tolerance", found.len());
         found.iter().for_each(|row| println!("  {row}"));
-        all.extend(found);
+        if group == REFERENCES { &mut of_references } else { &mut of_simulator }.extend(found);
     }
-    let fails = all.iter().filter(|row| row.verdict() == Verdict::Fails).count();
-    println!("\n{} rows, {fails} of them fail", all.len());
-    if wanted.is_empty() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation.md");
-        if let Err(error) = fs::write(&path, table::page(&all)) {
-            eprintln!("{}: {error}", path.display());
+    let all = || of_simulator.iter().chain(&of_references);
+    let fails = all().filter(|row| row.verdict() == Verdict::Fails).count();
+    println!("\n{} rows, {fails} of them fail", all().count());
+    let pages = [
+        ("validation.md", wanted.is_empty().then(|| table::page(&of_simulator))),
+        ("references.md", (!of_references.is_empty()).then(|| table::references(&of_references))),
+    ];
+    for (name, page) in pages {
+        if let Some(Err(error)) = page.map(|page| write(name, &page)) {
+            eprintln!("docs/{name}: {error}");
             return ExitCode::FAILURE;
         }
     }
     ExitCode::from(u8::from(fails > 0))
+}
+
+fn write(name: &str, page: &str) -> io::Result<()> {
+    fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name), page)
 }

@@ -6,7 +6,7 @@ use flowloom_store::workload::WorkloadReader;
 use crate::support::Bench;
 
 /// Models, whether they are of TCP, and how many vectors they have in three seconds, at least.
-const MODELS: [(&str, bool, usize); 14] = [
+const MODELS: [(&str, bool, usize); 16] = [
     ("{ kind = \"tcplib\", application = \"ftp\", hosts = 3 }", true, 3),
     (
         "{ kind = \"tcplib\", application = \"smtp\", connection = \"per-conversation\", speed = \"10mbit\", gap-s = 0.1 }",
@@ -70,6 +70,8 @@ const MODELS: [(&str, bool, usize); 14] = [
     ("{ kind = \"cbr\", flows = 2, rate = \"64kbit\", payload-bytes = 160 }", false, 2),
     ("{ kind = \"poisson\", rate = \"64kbit\" }", false, 1),
     ("{ kind = \"d-itg\", profile = \"voip\", codec = \"g729-2\", flows = 4 }", false, 4),
+    ("{ kind = \"campus-2008\", scale = 0.01 }", true, 20),
+    ("{ kind = \"enterprise-2006\", scale = 0.01 }", true, 10),
 ];
 
 fn experiment(model: &str) -> String {

@@ -53,6 +53,8 @@ fn a_run_of_a_model_makes_what_the_command_makes() {
 #[test]
 fn models_that_cannot_be_are_refused() {
     let bench = Bench::new();
+    let campus =
+        |key| format!("[workload]\nmodel = {{ kind = \"campus-2008\", {key} }}\n[measure]\nduration = \"1s\"\n");
     let both = EXCHANGES.replace("[workload]\n", "[workload]\nsource = \"w.parquet\"\n");
     for (text, words) in [
         (EXCHANGES.to_owned(), ["e.toml: measure.duration is missing", "--duration"]),
@@ -66,6 +68,13 @@ fn models_that_cannot_be_are_refused() {
         (EXCHANGES.replace("port", "prot"), ["unknown key \"prot\"", "did you mean \"port\"?"]),
         (EXCHANGES.replace("mean = 9000", "mean = 10"), ["mean of 10 is not possible: not below the median", ""]),
         (EXCHANGES.replace("rtt-ms = 40", "rtt-ms = -40"), ["a value of -40 is not possible", ""]),
+        (
+            campus("scale = 0"),
+            ["e.toml:2: workload.model.scale of 0 must be above 0 and at most 1000; 1 is the published", ""],
+        ),
+        (campus("scale = -0.5"), ["scale of -0.5 must be above 0", ""]),
+        (campus("scale = \"1\""), ["e.toml:2", "scale"]),
+        (campus("rate = 1"), ["unknown key \"rate\"", "scale"]),
     ] {
         bench.file("e.toml", text.as_bytes());
         bench.flowloom(&["model", "e.toml", "-o", "w.parquet"]).failed(2, &words);

@@ -114,6 +114,15 @@ fn integral_above(law: &Law, from: f64, to: f64, level: f64) -> f64 {
     integral(&places(law, from, to), &|x| law.shares(x).1 - level)
 }
 
+/// The mean of the square of a law with a largest value, `None` of others: the integral of 2 x P(X > x).
+pub(super) fn mean_square(law: &Law) -> Option<f64> {
+    if let Law::Empirical(values) = law {
+        return Some(values.iter().map(|(value, probability)| value * value * probability).sum());
+    }
+    let max = law.max();
+    max.is_finite().then(|| integral(&places(law, 0.0, max), &|x| 2.0 * x * law.shares(x).1))
+}
+
 /// The mean of listed values after `change`, `None` where they are not listed; a change to nothing leaves them out.
 fn listed_mean(law: &Law, change: impl Fn(f64) -> Option<f64>) -> Option<f64> {
     let Law::Empirical(values) = law else { return None };

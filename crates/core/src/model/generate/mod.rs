@@ -12,6 +12,7 @@ mod histogram;
 pub mod netspec;
 pub mod on_off;
 mod packmime;
+pub mod reference;
 pub mod steady;
 pub mod tcplib;
 pub mod web;
@@ -20,6 +21,7 @@ pub use ends::{Ends, Impossible, InitiatorSide, Spelt};
 pub use exchanges::Exchanges;
 pub use histogram::Read;
 pub use packmime::{Http, PackMime};
+pub use reference::Reference;
 pub use tcplib::TableError;
 
 use serde::{Deserialize, Serialize};
@@ -53,6 +55,12 @@ pub enum SourceModel {
     /// Web traffic between clouds of clients and servers, of which the rate of new connections decides the rest.
     #[serde(rename = "packmime")]
     PackMime(PackMime),
+    /// Connections with the published statistics of a campus link of 2008.
+    #[serde(rename = "campus-2008")]
+    Campus2008(Reference),
+    /// Connections with the published statistics of an enterprise's link of 2006.
+    #[serde(rename = "enterprise-2006")]
+    Enterprise2006(Reference),
 }
 
 /// Connections in the order of their starts.
@@ -72,6 +80,8 @@ impl SourceModel {
             SourceModel::Poisson(_) => "poisson",
             SourceModel::Ditg(_) => "d-itg",
             SourceModel::PackMime(_) => "packmime",
+            SourceModel::Campus2008(_) => "campus-2008",
+            SourceModel::Enterprise2006(_) => "enterprise-2006",
         }
     }
 
@@ -90,12 +100,13 @@ impl SourceModel {
             SourceModel::Cbr(model) | SourceModel::Poisson(model) => model.check(),
             SourceModel::Ditg(model) => model.check(),
             SourceModel::PackMime(model) => return model.check(),
+            SourceModel::Campus2008(model) | SourceModel::Enterprise2006(model) => return model.check(),
         }
         .map_err(|problem| problem.to_string())
     }
 
-    /// The rates that say how much it sends, by their keys, in new connections per second; none if it has no such number. One
-    /// is of all connections; two are of those whose initiators are on the left and on the right.
+    /// The rates that say how much it sends, by their keys, in new connections per second or in parts of a published number of these;
+    /// none if it has no such number. One is of all connections; two are of those whose initiators are on the left and on the right.
     pub fn rates(&self) -> Vec<(&'static str, f64)> {
         match self {
             SourceModel::Exchanges(model) => vec![("connections-per-second", model.connections_per_second)],
@@ -103,6 +114,7 @@ impl SourceModel {
                 let reverse = model.reverse_rate.map(|rate| ("reverse-rate", rate));
                 [("rate", model.rate)].into_iter().chain(reverse).collect()
             }
+            SourceModel::Campus2008(model) | SourceModel::Enterprise2006(model) => vec![("scale", model.scale)],
             _ => Vec::new(),
         }
     }
@@ -114,6 +126,7 @@ impl SourceModel {
         let places: [Option<&mut f64>; 2] = match &mut model {
             SourceModel::Exchanges(model) => [Some(&mut model.connections_per_second), None],
             SourceModel::PackMime(model) => [Some(&mut model.rate), model.reverse_rate.as_mut()],
+            SourceModel::Campus2008(model) | SourceModel::Enterprise2006(model) => [Some(&mut model.scale), None],
             _ => [None, None],
         };
         places.into_iter().flatten().zip(rates).for_each(|(place, rate)| *place = *rate);
@@ -134,6 +147,10 @@ impl SourceModel {
             SourceModel::Poisson(model) => Box::new(model.poisson(seed, duration)),
             SourceModel::Ditg(model) => Box::new(model.vectors(seed, duration)),
             SourceModel::PackMime(model) => Box::new(model.vectors(seed, duration)),
+            SourceModel::Campus2008(model) => Box::new(model.vectors(&reference::Trace::campus_2008(), seed, duration)),
+            SourceModel::Enterprise2006(model) => {
+                Box::new(model.vectors(&reference::Trace::enterprise_2006(), seed, duration))
+            }
         }
     }
 
