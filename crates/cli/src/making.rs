@@ -188,8 +188,8 @@ impl Making<'_> {
         Ok(Box::new(sorted.map(|vector| vector.map_err(load::unreadable))))
     }
 
-    /// `vector` with structure, round-trip time and windows as asked for.
-    fn changed(
+    /// `vector` with structure, round-trip time and windows as asked for, under its old id.
+    pub fn changed(
         &self,
         mut vector: ConnectionVector,
         round_trips: &RoundTrips,

@@ -1,6 +1,8 @@
 //! Long-range dependence of counts: the wavelet estimate of the Hurst parameter (methods D.1-D.3; Abry and Veitch 1998, Veitch and
 //! Abry 1999) and the variance-time plot's slope (D.6).
 
+use crate::special::{digamma, trigamma};
+
 /// The scaling filter of Daubechies with three vanishing moments.
 const SCALING: [f64; 6] = [
     0.332_670_552_950_082_63,
@@ -136,32 +138,6 @@ pub fn variance_time(counts: &[f64], sizes: &[usize]) -> Option<f64> {
     let (x, y) = (mean(|p| p.0), mean(|p| p.1));
     let spread = points.iter().map(|p| (p.0 - x).powi(2)).sum::<f64>();
     (spread > 0.0).then(|| 1.0 + points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum::<f64>() / spread / 2.0)
-}
-
-/// The derivative of ln Gamma, for `x` above zero: recurrence up to 10, then its asymptotic series.
-fn digamma(mut x: f64) -> f64 {
-    let mut sum = 0.0;
-    while x < 10.0 {
-        sum -= 1.0 / x;
-        x += 1.0;
-    }
-    let r = 1.0 / (x * x);
-    sum + libm::log(x)
-        - 0.5 / x
-        - r * (1.0 / 12.0 - r * (1.0 / 120.0 - r * (1.0 / 252.0 - r * (1.0 / 240.0 - r / 132.0))))
-}
-
-/// The derivative of [`digamma`], the Hurwitz zeta function of 2 at `x`.
-fn trigamma(mut x: f64) -> f64 {
-    let mut sum = 0.0;
-    while x < 10.0 {
-        sum += 1.0 / (x * x);
-        x += 1.0;
-    }
-    let r = 1.0 / (x * x);
-    sum + 1.0 / x
-        + r / 2.0
-        + r / x * (1.0 / 6.0 - r * (1.0 / 30.0 - r * (1.0 / 42.0 - r * (1.0 / 30.0 - r * 5.0 / 66.0))))
 }
 
 #[cfg(test)]

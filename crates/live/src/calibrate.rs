@@ -95,7 +95,7 @@ fn quietest(took: &[Duration]) -> Duration {
 /// draw, which come on top of what links take: with rules nothing is taken off.
 pub fn with_less_propagation(config: &Config, bias: Duration) -> Config {
     let mut config = config.clone();
-    if config.rules.is_empty() {
+    if !config.rules.has_table() {
         config.bottleneck.delay = config.bottleneck.delay.saturating_sub(bias);
     }
     config
@@ -199,7 +199,10 @@ mod tests {
         config.bottleneck.delay = Duration::from_millis(10);
         let at = |millis| Time::ZERO + Duration::from_millis(millis);
         assert_eq!(crossed(&config), [at(10), at(15).before(BIAS)]);
-        assert_eq!(crossed(&with_less_propagation(&config, BIAS)), [at(10), at(15)].map(|time| time.before(BIAS)));
+        for measured_loss in [false, true] {
+            config.rules = Rules::default().with_measured_loss(measured_loss);
+            assert_eq!(crossed(&with_less_propagation(&config, BIAS)), [at(10), at(15)].map(|time| time.before(BIAS)));
+        }
         config.bottleneck.delay = Duration::from_micros(100);
         assert_eq!(with_less_propagation(&config, BIAS).bottleneck.delay, Duration::ZERO);
         config.rules = Rules::new(vec![Rule::default()]);

@@ -1,7 +1,6 @@
 //! Kernel TCP across the emulator: paths, windows, and what the monitor makes of it. Needs root; without it these tests say that they
 //! did nothing. Other work on the machine makes packets late and never early: that is all that is asked of times.
 
-#[allow(dead_code, reason = "each of the tests needs a part of it")]
 mod built;
 
 use std::io::{self, Read, Write};

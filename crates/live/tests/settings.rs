@@ -1,6 +1,5 @@
 //! Whether a kernel does what `[tcp]` says: looked at on the wire. Needs root, else says that it did nothing.
 
-#[allow(dead_code, reason = "each of the tests needs a part of it")]
 mod built;
 
 use std::io::Write;

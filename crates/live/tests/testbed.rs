@@ -1,7 +1,6 @@
 //! A testbed on this host: what crosses it, how, and what stays behind. Needs root; without it these tests say that they did
 //! nothing.
 
-#[allow(dead_code, reason = "each of the tests needs a part of it")]
 mod built;
 
 use std::collections::BTreeSet;

@@ -1,6 +1,5 @@
 //! Workers across the emulator: what takes a round trip to be sent, and congestion controls that pace.
 
-#[allow(dead_code, reason = "each of the tests needs a part of it")]
 mod built;
 #[allow(dead_code, reason = "each of the tests needs a part of it")]
 mod support;

@@ -3,11 +3,13 @@
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use flowloom_core::model::RoundTrips;
 use flowloom_core::model::generate::SourceModel;
 use flowloom_core::record::{
     ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin,
@@ -28,8 +30,10 @@ use crate::failure::{Exit, Failure};
 use crate::input::{self, Kind};
 use crate::interrupt;
 use crate::load;
+use crate::making::Making;
 use crate::output::Manner;
 use crate::progress::Progress;
+use crate::results;
 use crate::senders::Senders;
 use crate::simulation;
 
@@ -50,6 +54,7 @@ struct Job<'a> {
     experiment: &'a Experiment,
     model: &'a SourceModel,
     senders: &'a Senders<'a>,
+    round_trips: RoundTrips,
     /// All links fast.
     config: Config,
     /// The part of the run that counts.
@@ -102,6 +107,16 @@ pub fn run(args: &args::Calibrate, manner: Manner) -> Result<Exit, Failure> {
         return Err(Failure::usage(format_args!("{name}: [workload] names no model"))
             .hint("a capture has the load it has; docs/models.md lists the models that have a rate"));
     };
+    let workload = &experiment.workload;
+    if workload.load.is_some() {
+        return Err(Failure::usage(format_args!("{name}: workload.load changes the load, and the rate decides it"))
+            .hint("leave out workload.load: calibrate finds the rate of each load"));
+    }
+    // Of the round-trip times of a workload, which every try makes anew.
+    let Some(round_trips) = workload.rtt.round_trips(&[]).filter(|_| !workload.rtt.is_fitted()) else {
+        return Err(Failure::usage(format_args!("{name}: workload.rtt = \"{}\" is made of a workload's", workload.rtt))
+            .hint("give one that is not: rtt = \"80ms\", a list or \"unc-30-path\""));
+    };
     if model.rates().is_empty() {
         return Err(Failure::usage(format_args!("{name}: the model {} has no rate", model.name())));
     }
@@ -120,7 +135,7 @@ pub fn run(args: &args::Calibrate, manner: Manner) -> Result<Exit, Failure> {
     manner.start("calibrate")?;
     let shape = experiment.network.shape().map_err(Failure::usage)?;
     let senders = Senders::new(&experiment, &shape)?;
-    let job = Job::new(&experiment, &model, &shape, &senders, bits)
+    let job = Job::new(&experiment, &model, round_trips, &shape, &senders, bits)
         .map_err(|failure| Experiment::locate(failure, &args.experiment))?;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.map_or_else(cores, usize::from);
@@ -136,6 +151,7 @@ impl<'a> Job<'a> {
     fn new(
         experiment: &'a Experiment,
         model: &'a SourceModel,
+        round_trips: RoundTrips,
         shape: &Shape,
         senders: &'a Senders<'a>,
         bits: u64,
@@ -161,7 +177,7 @@ impl<'a> Job<'a> {
             ..config
         };
         let window = Time::ZERO + start..Time::ZERO + end;
-        Ok(Job { experiment, model, senders, config, window, bits_per_second: bits as f64 })
+        Ok(Job { experiment, model, senders, round_trips, config, window, bits_per_second: bits as f64 })
     }
 
     /// The rates of all loads, in the order of these; `jobs` searches at a time.
@@ -234,8 +250,12 @@ impl<'a> Job<'a> {
         let prefill = self.experiment.workload.prefill();
         let duration = self.config.window + prefill.shift();
         let seed = self.config.seed;
+        let making = Making { workload: &self.experiment.workload, base: None, seed, duration: Some(duration) };
         let vectors = model
             .vectors(seed, duration)
+            .flat_map(|vector| making.changed(vector, &self.round_trips))
+            .zip(0..)
+            .map(|(vector, id)| ConnectionVector { id, ..vector })
             .filter_map(|vector| prefill.place(vector, self.config.unknown_rtt))
             .map(|placed| {
                 Ok::<_, Infallible>(Classed { class: self.senders.class(seed, &placed.vector), ..placed.into() })
@@ -304,9 +324,9 @@ impl<'a> Job<'a> {
             let [left, right] = row.carried.loads.map(|load| format!("{:.2} %", 100.0 * load));
             let _ = writeln!(
                 text,
-                " {left:>13} {right:>13} {:>12.1} {:>14} s {:>11}",
+                " {left:>13} {right:>13} {:>12.1} {:>16} {:>11}",
                 row.carried.exchanges.iter().sum::<f64>(),
-                thousands(seconds_needed(&row.carried)),
+                seconds_needed(&row.carried).map_or("-".to_owned(), |seconds| format!("{} s", thousands(seconds))),
                 row.carried.run_length.p90_cov.map_or("-".to_owned(), |cov| format!("{:.1} %", 100.0 * cov)),
             );
         }
@@ -323,17 +343,15 @@ impl<'a> Job<'a> {
 
     /// Writes the table, and an experiment with the rates of each load.
     fn save(&self, rows: &[Row], folder: &Path, experiment: &Path) -> Result<(), Failure> {
-        let failed = |error| Failure::new(format_args!("{}: {error}", folder.display()));
-        std::fs::create_dir_all(folder).map_err(failed)?;
-        let mut table = format!("{:#}", self.object(rows));
-        table.push('\n');
-        std::fs::write(folder.join(TABLE), table).map_err(failed)?;
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::new(format_args!("{}: {error}", folder.display())))?;
+        results::write_page(&folder.join(TABLE), |out| writeln!(out, "{:#}", self.object(rows)))?;
         let stem = experiment.file_stem().unwrap_or_default().to_string_lossy();
         for row in rows {
             let mut loaded = self.experiment.clone();
             loaded.workload.model = Some(row.model.clone());
             let name = format!("{stem}-{}.toml", percent(row.load).replace(" %", ""));
-            std::fs::write(folder.join(name), loaded.to_toml()).map_err(failed)?;
+            results::write_page(&folder.join(name), |out| out.write_all(loaded.to_toml().as_bytes()))?;
         }
         Ok(())
     }
@@ -351,9 +369,10 @@ fn percent(load: f64) -> String {
     format!("{} %", (1e4 * load).round() / 1e2)
 }
 
-/// How long it takes until enough exchanges are over, of the side with more of them.
-fn seconds_needed(carried: &Carried) -> u64 {
-    (EXCHANGES / carried.exchanges[0].max(carried.exchanges[1])).ceil() as u64
+/// How long it takes until enough exchanges are over, of the side with more of them; `None` where none was.
+fn seconds_needed(carried: &Carried) -> Option<u64> {
+    let most = carried.exchanges[0].max(carried.exchanges[1]);
+    (most > 0.0).then(|| (EXCHANGES / most).ceil() as u64)
 }
 
 /// Adds up what passes in a part of the run, and keeps nothing.

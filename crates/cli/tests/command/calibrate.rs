@@ -51,6 +51,27 @@ fn the_busier_direction_counts_where_there_is_one_rate() {
     assert!(text.contains("connections-per-second") && text.contains("60 %"), "{text}");
 }
 
+/// What is sent is what a run of the found experiment sends: with its structure, and round-trip times that fill no window.
+#[test]
+fn changes_of_the_workload_are_calibrated_with() {
+    let bench = Bench::new();
+    let load = |change: &str| {
+        bench.file("e.toml", EXCHANGES.replace("[workload]\n", &format!("[workload]\n{change}\n")).as_bytes());
+        let table = bench.json(&["calibrate", "e.toml", "--load", "60%", "-o", "found", "--force", "--json"]);
+        table["loads"][0].clone()
+    };
+    let plain = load("");
+    assert_eq!(plain["exchanges_per_second"]["right"], 0.0, "{plain}");
+    let two = load("structure = \"harpoon\"");
+    assert!(two["exchanges_per_second"]["right"].as_f64().unwrap() > 30.0, "acceptors open connections: {two}");
+    assert!(two["carried"]["left"].as_f64() > plain["carried"]["left"].as_f64(), "{two}, {plain}");
+    let saved = std::fs::read_to_string(bench.path("found/e-60.toml")).unwrap();
+    assert!(saved.contains("structure = \"harpoon\""), "{saved}");
+    let rate = |row: &serde_json::Value| row["rates"]["connections-per-second"].as_f64().unwrap();
+    let far = load("rtt = \"4s\"");
+    assert!(rate(&far) > 1.1 * rate(&plain), "of 20 s several pass before the first response comes: {far}, {plain}");
+}
+
 #[test]
 fn what_cannot_be_calibrated_is_refused() {
     let bench = Bench::new();
@@ -59,6 +80,8 @@ fn what_cannot_be_calibrated_is_refused() {
         (EXCHANGES.replace("rate = \"5mbit\"", "delay = \"1ms\""), "e.toml: network.bottleneck.rate is not given"),
         (EXCHANGES.replace("duration = \"20s\"", ""), "e.toml: measure.duration is missing"),
         (EXCHANGES.replace("5mbit", "unlimited"), "e.toml: network.bottleneck.rate is unlimited"),
+        (EXCHANGES.replace("[workload]\n", "[workload]\nrtt = \"median\"\n"), "e.toml: workload.rtt = \"median\" is made"),
+        (EXCHANGES.replace("[workload]\n", "[workload]\nload = { factor = 2.0, method = \"blocks\" }\n"), "e.toml: workload.load"),
     ] {
         bench.file("e.toml", text.as_bytes());
         bench.flowloom(&["calibrate", "e.toml", "--load", "50%"]).failed(2, &[words]);

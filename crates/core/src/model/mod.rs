@@ -16,6 +16,7 @@ mod window;
 pub use distribution::{
     Distribution, DistributionError, Law, Part, Rounding, WrittenLaw, normal_below, normal_quantile,
 };
+use distribution::normal_hazard;
 pub use fsd::{Fsd, FsdModel};
 pub use load::{ARRIVAL_BIN, Load, LoadMeter, Offered, offered};
 pub use prefill::{Placed, Prefill, open_for};

@@ -125,7 +125,12 @@ impl Rules {
         Rules { measured_loss: measured, ..self }
     }
 
-    /// Whether there is no rule.
+    /// Whether there is a table of rules, whatever becomes of measured losses.
+    pub fn has_table(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
+    /// Whether no flow gets anything.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && !self.measured_loss
     }
@@ -374,7 +379,7 @@ mod tests {
         assert_eq!((values.initiator.loss.get(), values.initiator.loss_behind.get()), (0.02, 0.0));
         assert_eq!((values.acceptor.loss.get(), values.acceptor.loss_behind.get()), (0.1, 0.2));
         assert!((values.acceptor.total_loss() - 0.28).abs() < 1e-12);
-        assert!(!rules.is_empty() && Rules::default().is_empty());
+        assert!(!rules.is_empty() && !rules.has_table() && Rules::default().is_empty());
         let drawn = LossRate::Drawn(of(Law::Constant(0.5)));
         let own = Rules::new(vec![Rule { loss: drawn, ..Rule::default() }]).with_measured_loss(true);
         let values = own.values(1, &lossy).acceptor;

@@ -20,6 +20,7 @@ mod written;
 use crate::rng::Stream;
 
 pub use law::{Law, Rounding};
+pub(in crate::model) use normal::hazard as normal_hazard;
 pub use normal::{below as normal_below, quantile as normal_quantile};
 pub use written::{Part, WrittenLaw};
 

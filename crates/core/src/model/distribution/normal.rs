@@ -11,7 +11,7 @@ pub(super) fn density(x: f64) -> f64 {
 }
 
 /// The hazard `density / (1 - below)`, which grows like `x` where both vanish.
-pub(super) fn hazard(x: f64) -> f64 {
+pub(in crate::model) fn hazard(x: f64) -> f64 {
     // Beyond this the tail soon is no normal number any more; the next term of the expansion is 3e-11 of the value.
     if x > 35.0 {
         let inverse = 1.0 / x;

@@ -26,27 +26,72 @@ pub enum Application {
     Telnet,
     /// As TELNET (Caceres 1992: the same tables).
     Rlogin,
+    /// Each of one of the others, as often as tcplib says.
+    Mix,
 }
 
+/// One application: the port of its acceptors, and the tables of what it does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    /// Items, of each of which this is the table of sizes; one in a conversation if there is no table of their number.
+    Bulk { port: u16, items: Option<&'static str>, bytes: &'static str },
+    /// Someone at a terminal.
+    Interactive { port: u16 },
+}
+
+const FTP: Part = Part::Bulk { port: 21, items: Some("ftp_nitems"), bytes: "ftp_itemsize" };
+const NNTP: Part = Part::Bulk { port: 119, items: Some("nntp_nitems"), bytes: "nntp_itemsize" };
+const SMTP: Part = Part::Bulk { port: 25, items: None, bytes: "smtp_itemsize" };
+const TELNET: Part = Part::Interactive { port: 23 };
+const RLOGIN: Part = Part::Interactive { port: 513 };
+
+/// The mean shares of conversations in tcplib's table `app_breakdown`, which does not model the rest. Its calls for a site draw gamma
+/// variables around them.
+const MIX: [(Part, f64); 4] = [(FTP, 0.0216), (TELNET, 0.0612), (NNTP, 0.0056), (SMTP, 0.3798)];
+
 impl Application {
-    /// The port of its acceptor.
-    pub const fn port(self) -> u16 {
+    /// What it consists of, with shares.
+    fn parts(self) -> &'static [(Part, f64)] {
         match self {
-            Application::Ftp => 21,
-            Application::Nntp => 119,
-            Application::Smtp => 25,
-            Application::Telnet => 23,
-            Application::Rlogin => 513,
+            Application::Ftp => &[(FTP, 1.0)],
+            Application::Nntp => &[(NNTP, 1.0)],
+            Application::Smtp => &[(SMTP, 1.0)],
+            Application::Telnet => &[(TELNET, 1.0)],
+            Application::Rlogin => &[(RLOGIN, 1.0)],
+            Application::Mix => &MIX,
         }
     }
 }
 
+impl Part {
+    const fn port(self) -> u16 {
+        match self {
+            Part::Bulk { port, .. } | Part::Interactive { port } => port,
+        }
+    }
+
+    /// Its laws, of which `law` knows each by the name of its table. SMTP and NNTP have FTP's handshakes: no others were published.
+    fn laws<E>(self, law: &mut impl FnMut(&'static str) -> Result<Distribution, E>) -> Result<Laws, E> {
+        Ok(match self {
+            Part::Bulk { items, bytes, .. } => Laws::Bulk {
+                items: items.map(&mut *law).transpose()?,
+                bytes: law(bytes)?,
+                control: law("ftp_ctlsize")?,
+            },
+            Part::Interactive { .. } => Laws::Interactive {
+                duration: law("telnet_duration")?,
+                gap: law("telnet_interarrival")?,
+                reply: law("telnet_pktsize")?,
+            },
+        })
+    }
+}
+
 /// What is one connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connection {
     /// All conversations of a host: the next begins when the last has ended, whatever the network made of it. This is the study's.
-    #[default]
     PerHost,
     /// Each conversation, at the time at which the last would have ended at [`Tcplib::speed`].
     PerConversation,
@@ -64,9 +109,9 @@ pub struct Tcplib {
     /// Seconds from the end of a conversation to the next. The study's is none.
     #[serde(default = "none")]
     pub gap_s: Distribution,
-    /// What is one connection.
-    #[serde(default)]
-    pub connection: Connection,
+    /// What is one connection; by default a host's conversations, and of a mix each conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<Connection>,
     /// The fastest the path may be: a host has as much to send as that takes the whole time. The study's links have 1.5 Mbit/s.
     #[serde(default = "speed")]
     pub speed: Spelt<Rate>,
@@ -78,7 +123,7 @@ pub struct Tcplib {
     pub ends: Ends,
     /// What the tables say, once they were read.
     #[serde(skip)]
-    laws: Option<Laws>,
+    mix: Option<Mix>,
 }
 
 fn one() -> u32 {
@@ -95,6 +140,33 @@ fn speed() -> Spelt<Rate> {
 
 fn ends() -> Ends {
     Ends { rtt: Spelt::of("45ms").ok(), mss: Some(512), window_bytes: Some(128 * 512), ..Ends::default() }
+}
+
+/// What a conversation may be of: port, laws, and the share of conversations up to it.
+#[derive(Clone, Debug, PartialEq)]
+struct Mix(Vec<(u16, Laws, f64)>);
+
+impl Mix {
+    /// Of an application, of whose laws `law` knows each by the name of its table.
+    fn new<E>(
+        application: Application,
+        mut law: impl FnMut(&'static str) -> Result<Distribution, E>,
+    ) -> Result<Mix, E> {
+        let all: f64 = application.parts().iter().map(|(_, share)| share).sum();
+        let mut below = 0.0;
+        let parts = application.parts().iter().map(|(part, share)| {
+            below += share / all;
+            part.laws(&mut law).map(|laws| (part.port(), laws, below))
+        });
+        parts.collect::<Result<_, E>>().map(Mix)
+    }
+
+    /// Port and laws at `u` from 0 to 1.
+    fn at(&self, u: f64) -> (u16, &Laws) {
+        let place = self.0.partition_point(|(_, _, below)| *below <= u).min(self.0.len() - 1);
+        let (port, laws, _) = &self.0[place];
+        (*port, laws)
+    }
 }
 
 /// The laws of an application.
@@ -246,31 +318,6 @@ pub fn tabled<E>(read: Read<'_, E>, table: &'static str) -> Result<Distribution,
     histogram(read(table).map_err(TableError::Read)?).map_err(|error| TableError::Law { table, error })
 }
 
-impl Laws {
-    /// Those of an application, of which `law` knows each by the name of its table. SMTP and NNTP have FTP's handshakes: no others were
-    /// published.
-    fn new<E>(
-        application: Application,
-        mut law: impl FnMut(&'static str) -> Result<Distribution, E>,
-    ) -> Result<Laws, E> {
-        let control = "ftp_ctlsize";
-        Ok(match application {
-            Application::Ftp => {
-                Laws::Bulk { items: Some(law("ftp_nitems")?), bytes: law("ftp_itemsize")?, control: law(control)? }
-            }
-            Application::Nntp => {
-                Laws::Bulk { items: Some(law("nntp_nitems")?), bytes: law("nntp_itemsize")?, control: law(control)? }
-            }
-            Application::Smtp => Laws::Bulk { items: None, bytes: law("smtp_itemsize")?, control: law(control)? },
-            Application::Telnet | Application::Rlogin => Laws::Interactive {
-                duration: law("telnet_duration")?,
-                gap: law("telnet_interarrival")?,
-                reply: law("telnet_pktsize")?,
-            },
-        })
-    }
-}
-
 impl Tcplib {
     /// One host's conversations, as the study has them.
     pub fn new(application: Application) -> Tcplib {
@@ -278,11 +325,11 @@ impl Tcplib {
             application,
             hosts: one(),
             gap_s: none(),
-            connection: Connection::default(),
+            connection: None,
             speed: speed(),
             tables: None,
             ends: ends(),
-            laws: None,
+            mix: None,
         }
     }
 
@@ -291,7 +338,7 @@ impl Tcplib {
     /// # Errors
     /// The reader's, or a table that is no cumulative histogram.
     pub fn read_tables<E>(&mut self, read: Read<'_, E>) -> Result<(), TableError<E>> {
-        self.laws = Some(Laws::new(self.application, |table| tabled(read, table))?);
+        self.mix = Some(Mix::new(self.application, |table| tabled(read, table))?);
         Ok(())
     }
 
@@ -301,6 +348,9 @@ impl Tcplib {
     /// The parameter to blame.
     pub fn check(&self) -> Result<(), Impossible> {
         sources("hosts", self.hosts)?;
+        if (self.application, self.connection) == (Application::Mix, Some(Connection::PerHost)) {
+            return Err(Impossible::new("connection", "of a mix must be per-conversation: each application has a port"));
+        }
         if self.speed.value.bits_per_second().is_none() {
             return Err(Impossible::new("speed", "must have a limit: it says how much a host has to send"));
         }
@@ -309,11 +359,11 @@ impl Tcplib {
 
     /// What its hosts do in `duration`.
     pub fn vectors(&self, seed: u64, duration: Duration) -> impl Iterator<Item = ConnectionVector> + Send + use<> {
-        let laws = self.laws.clone().unwrap_or_else(|| {
-            Laws::new(self.application, |table| Ok::<_, DistributionError>(summarised(table)))
+        let mix = self.mix.clone().unwrap_or_else(|| {
+            Mix::new(self.application, |table| Ok::<_, DistributionError>(summarised(table)))
                 .expect("summaries are laws")
         });
-        let model = std::sync::Arc::new((self.clone(), laws));
+        let model = std::sync::Arc::new((self.clone(), mix));
         let hosts = (0..u64::from(self.hosts)).map(move |number| Host {
             model: model.clone(),
             seed,
@@ -323,6 +373,13 @@ impl Tcplib {
             now: Time::ZERO,
         });
         Merged::new(hosts)
+    }
+
+    fn connection(&self) -> Connection {
+        self.connection.unwrap_or(match self.application {
+            Application::Mix => Connection::PerConversation,
+            _ => Connection::PerHost,
+        })
     }
 
     /// How long it takes at least to send `bytes` and to be answered `times`.
@@ -335,7 +392,7 @@ impl Tcplib {
 
 /// One source host.
 struct Host {
-    model: std::sync::Arc<(Tcplib, Laws)>,
+    model: std::sync::Arc<(Tcplib, Mix)>,
     seed: u64,
     end: Time,
     number: u64,
@@ -350,10 +407,12 @@ impl Iterator for Host {
 
     fn next(&mut self) -> Option<ConnectionVector> {
         let model = self.model.clone();
-        let (model, laws) = &*model;
+        let (model, mix) = &*model;
         while self.now < self.end {
             let first = Source(self.number, self.conversations);
-            let mut talk = Talk::new(&model.ends, self.now, Some(model.application.port()), first);
+            // A connection of several conversations has one application.
+            let (port, laws) = mix.at(first.stream(self.seed, Purpose::Choices).uniform());
+            let mut talk = Talk::new(&model.ends, self.now, Some(port), first);
             loop {
                 let source = Source(self.number, self.conversations);
                 self.conversations += 1;
@@ -362,12 +421,12 @@ impl Iterator for Host {
                 let gap = Duration::from_secs_f64(gap);
                 // A conversation without data takes time as well.
                 self.now = self.now.max(Time::ZERO + Duration::from_nanos(1)) + gap;
-                if model.connection == Connection::PerConversation || self.now >= self.end || talk.len() >= MOST_ADUS {
+                if model.connection() == Connection::PerConversation || self.now >= self.end || talk.len() >= MOST_ADUS {
                     break;
                 }
                 talk.wait(gap);
             }
-            if model.connection == Connection::PerHost {
+            if model.connection() == Connection::PerHost {
                 self.now = self.end;
             }
             if let Some(vector) = talk.close(Side::Initiator) {
@@ -545,7 +604,7 @@ mod tests {
     #[test]
     fn bulk_conversations_are_handshakes_and_items() {
         for application in [Application::Ftp, Application::Nntp, Application::Smtp] {
-            let model = Tcplib { connection: Connection::PerConversation, ..Tcplib::new(application) };
+            let model = Tcplib { connection: Some(Connection::PerConversation), ..Tcplib::new(application) };
             let found = vectors(&model, 400);
             assert!(found.len() > 5, "{application:?}: {}", found.len());
             for vector in &found {
@@ -553,7 +612,7 @@ mod tests {
                 let item = [Side::Initiator, Side::Acceptor, Side::Initiator];
                 assert!(sides.chunks(3).all(|sides| sides == item), "{application:?}");
                 assert!(vector.adus.iter().all(|adu| adu.wait.unwrap_or_default().is_zero()));
-                assert_eq!(vector.ends.acceptor.port, Some(application.port()));
+                assert_eq!(vector.ends.acceptor.port, Some(application.parts()[0].0.port()));
                 assert_eq!((vector.protocol, vector.pattern), (Protocol::Tcp, Pattern::Sequential));
                 assert_eq!(vector.window(Side::Acceptor), Some(65_536));
                 assert_eq!(vector.min_rtt(), Some(Duration::from_millis(45)));
@@ -575,7 +634,7 @@ mod tests {
             let least = 8.0 * bytes / 1.5e6 + 0.045 * (vector.adus.len() / 3) as f64;
             assert!(least > 179.0, "{least} s of 180");
         }
-        let model = Tcplib { connection: Connection::PerConversation, gap_s: constant(2.0), ..model };
+        let model = Tcplib { connection: Some(Connection::PerConversation), gap_s: constant(2.0), ..model };
         let found = vectors(&model, 180);
         for host in 0..3 {
             let mut of_host = found.iter().filter(|vector| vector.label.unwrap().subset == host).peekable();
@@ -592,7 +651,7 @@ mod tests {
 
     #[test]
     fn what_is_typed_is_answered() {
-        let model = Tcplib { connection: Connection::PerConversation, hosts: 20, ..Tcplib::new(Application::Telnet) };
+        let model = Tcplib { connection: Some(Connection::PerConversation), hosts: 20, ..Tcplib::new(Application::Telnet) };
         let found = vectors(&model, 2_000);
         let mut gaps = Vec::new();
         for vector in &found {
@@ -619,10 +678,24 @@ mod tests {
     }
 
     #[test]
+    fn a_mix_has_the_shares_of_the_table() {
+        let found = vectors(&Tcplib { hosts: 2_000, ..Tcplib::new(Application::Mix) }, 400);
+        let first: Vec<_> = found.iter().filter(|vector| vector.label.unwrap().id == 0).collect();
+        // Of the first conversations of 2,000 hosts: a standard deviation is below 0.9 %.
+        for (part, share) in MIX {
+            let of = first.iter().filter(|vector| vector.ends.acceptor.port == Some(part.port())).count();
+            let found = of as f64 / first.len() as f64;
+            assert!((found - share / 0.4682).abs() < 0.03, "{part:?}: {found}");
+        }
+        let problem = Tcplib { connection: Some(Connection::PerHost), ..Tcplib::new(Application::Mix) }.check();
+        assert!(problem.unwrap_err().to_string().starts_with("connection of a mix must be per-conversation"));
+    }
+
+    #[test]
     fn draws_of_a_conversation_shift_no_other() {
-        let one = vectors(&Tcplib { connection: Connection::PerConversation, ..Tcplib::new(Application::Ftp) }, 100);
+        let one = vectors(&Tcplib { connection: Some(Connection::PerConversation), ..Tcplib::new(Application::Ftp) }, 100);
         let slow = Tcplib {
-            connection: Connection::PerConversation,
+            connection: Some(Connection::PerConversation),
             speed: Spelt::of("100kbit").unwrap(),
             gap_s: exponential(0.5),
             ..Tcplib::new(Application::Ftp)
