@@ -487,7 +487,8 @@ fn forms() -> impl TypedValueParser<Value = Format> {
 /// Forms that are read, by name.
 fn sources() -> impl TypedValueParser<Value = Kind> {
     let others = [("flows", Kind::Flows), ("capture", Kind::Capture)];
-    let all = move || Format::NAMES.into_iter().map(|(name, format)| (name, Kind::of(format))).chain(others);
+    let read = || Format::NAMES.into_iter().filter(|(_, format)| format.is_read());
+    let all = move || read().map(|(name, format)| (name, Kind::of(format))).chain(others);
     PossibleValuesParser::new(all().map(|(name, _)| name))
         .try_map(move |typed| all().find(|(name, _)| *name == typed).map(|(_, kind)| kind).ok_or("unknown"))
 }

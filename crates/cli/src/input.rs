@@ -55,6 +55,8 @@ impl Kind {
             Kind::Vectors(Format::Zeek) => "a conn.log of Zeek",
             Kind::Vectors(Format::Csv) => "a CSV table of connections",
             Kind::Vectors(Format::JsonLines) => "a file of vectors in JSON lines",
+            Kind::Vectors(Format::Astf) => "a profile of TRex",
+            Kind::Vectors(Format::Tgen) => "a graph of tgen",
             Kind::Flows => "a file of flow records",
             Kind::Capture => "a capture",
         }

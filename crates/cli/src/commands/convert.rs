@@ -100,10 +100,10 @@ fn target(to: Option<Format>, output: Option<&Path>) -> Result<Format, Failure> 
     let name = path.to_string_lossy();
     Format::of_name(&name).ok_or_else(|| {
         let ending = name.rsplit('.').next().unwrap_or_default();
-        let meant = nearest(ending, &["parquet", "cvec", "tcvec", "jsonl", "csv", "tsv"]);
+        let meant = nearest(ending, &["parquet", "cvec", "tcvec", "jsonl", "csv", "tsv", "graphml"]);
         let meant = meant.map_or_else(String::new, |meant| format!("did you mean .{meant}? otherwise "));
         Failure::usage(format_args!("{name}: no form is known by this ending"))
-            .note("known: .parquet, .cvec, .v1.cvec, .tcvec, .alt.cvec, .v2.cvec, .jsonl, .csv, .tsv, conn.log")
+            .note("known: .parquet, .cvec, .v1.cvec, .tcvec, .alt.cvec, .v2.cvec, .jsonl, .csv, .tsv, conn.log, .astf.json, .graphml")
             .hint(format_args!("{meant}say it with --to"))
     })
 }
@@ -182,13 +182,22 @@ impl Job<'_> {
 
     /// What the form cannot hold of the workload as a whole.
     fn lost(&self, facts: &WorkloadFacts) -> Option<(String, String)> {
-        let without = matches!(self.to, Format::JsonLines | Format::Csv);
-        (without && facts.traffic != TrafficFacts::default()).then(|| {
-            (
-                "the original's packets over time were left out: the form holds connections".to_owned(),
-                "keep the workload as .parquet to compare throughput with the original".to_owned(),
-            )
-        })
+        let lost = match self.to {
+            Format::JsonLines | Format::Csv if facts.traffic != TrafficFacts::default() => {
+                ("the original's packets over time were left out: the form holds connections",
+                 "keep the workload as .parquet to compare throughput with the original")
+            }
+            Format::Astf => {
+                ("starts, round-trip times and losses were left out: TRex starts the connections of a template at an even pace",
+                 "give the path to what TRex sends through; `flowloom run` keeps all of them")
+            }
+            Format::Tgen => {
+                ("round-trip times, windows and losses were left out: Shadow's network decides",
+                 "give the path to the network that tgen runs in; `flowloom run` keeps all of them")
+            }
+            _ => return None,
+        };
+        Some((lost.0.to_owned(), lost.1.to_owned()))
     }
 
     fn object(&self, loaded: &Loaded, written: u64) -> serde_json::Value {

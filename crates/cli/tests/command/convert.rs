@@ -35,6 +35,28 @@ fn text(bench: &Bench, name: &str) -> String {
 }
 
 #[test]
+fn profiles_of_generators_are_written_and_not_read() {
+    let bench = Bench::new();
+    bench.file("c.cvec", TMIX.as_bytes());
+    let said = bench.flowloom(&["convert", "c.cvec", "-o", "w.astf.json"]).succeeded().err.clone();
+    assert!(said.contains("starts, round-trip times and losses were left out"), "{said}");
+    let profile: Value = serde_json::from_str(&text(&bench, "w.astf.json")).unwrap();
+    let template = &profile["templates"][0];
+    let commands = |end: &str| {
+        let program = template[end]["program_index"].as_u64().unwrap() as usize;
+        profile["program_list"][program]["commands"].to_string()
+    };
+    // The wait of the acceptor, without the 10 ms to it and back; the close by who sent last.
+    assert!(commands("client_template").contains("{\"min_bytes\":5000,\"name\":\"rx\"}"), "{template}");
+    assert!(commands("server_template").contains("\"usec\":500000"), "{}", commands("server_template"));
+    assert_eq!(template["client_template"]["port"], template["server_template"]["assoc"][0]["port"]);
+    bench.flowloom(&["convert", "c.cvec", "-o", "w.tgenrc.graphml"]).succeeded();
+    assert!(text(&bench, "w.tgenrc.graphml").contains("<data key=\"recvsize\">5000</data>"));
+    bench.flowloom(&["convert", "w.astf.json", "-o", "w.csv"]).failed(1, &["w.astf.json"]);
+    bench.flowloom(&["convert", "-", "--from", "tgen", "-o", "w.csv"]).failed(2, &["--from"]);
+}
+
+#[test]
 fn every_form_becomes_every_other_and_comes_back() {
     let bench = Bench::new();
     bench.file("c.pcap", &Traffic::many(40).pcap());

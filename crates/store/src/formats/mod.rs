@@ -3,6 +3,7 @@
 //! [`VectorFile`] reads any of them, told apart by content; [`VectorWriter`] writes one, chosen by the name. Each format
 //! has a `read(&[u8])` of its own.
 
+pub mod astf;
 pub mod csv_table;
 pub(crate) mod error;
 pub mod json_lines;
@@ -12,6 +13,7 @@ mod reader;
 mod sorted;
 mod stored;
 mod tally;
+pub mod tgen;
 pub mod tmix;
 mod writer;
 pub mod zeek;
@@ -45,22 +47,33 @@ pub enum Format {
     Csv,
     /// JSON lines.
     JsonLines,
+    /// A profile of TRex's advanced stateful mode; written only.
+    Astf,
+    /// A graph of tgen; written only.
+    Tgen,
 }
 
 impl Format {
-    /// Every format with the name that `--from` and `--to` take.
-    pub const NAMES: [(&'static str, Format); 6] = [
+    /// Every format with the name that `--to` takes, and `--from` of those that are read.
+    pub const NAMES: [(&'static str, Format); 8] = [
         ("parquet", Format::Parquet),
         ("tmix", Format::Tmix(Spelling::Original)),
         ("tmix-alt", Format::Tmix(Spelling::Alternate)),
         ("zeek", Format::Zeek),
         ("csv", Format::Csv),
         ("jsonl", Format::JsonLines),
+        ("astf", Format::Astf),
+        ("tgen", Format::Tgen),
     ];
+
+    /// Whether it is read, and not only written.
+    pub fn is_read(self) -> bool {
+        !matches!(self, Format::Astf | Format::Tgen)
+    }
 
     /// The format that a file name asks for.
     pub fn of_name(name: &str) -> Option<Format> {
-        const ENDINGS: [(&str, Format); 10] = [
+        const ENDINGS: [(&str, Format); 12] = [
             (".parquet", Format::Parquet),
             (".alt.cvec", Format::Tmix(Spelling::Alternate)),
             (".v2.cvec", Format::Tmix(Spelling::Alternate)),
@@ -71,6 +84,8 @@ impl Format {
             (".conn.log", Format::Zeek),
             ("conn.log", Format::Zeek),
             (".tsv", Format::Zeek),
+            (".astf.json", Format::Astf),
+            (".graphml", Format::Tgen),
         ];
         ENDINGS.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| format)
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
+
 /// Something a user should know about a conversion. Each says what happened and what can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -43,6 +45,15 @@ pub enum Remark {
 }
 
 impl Remark {
+    /// Why a format of TCP connections with data leaves `vector` out, if it does.
+    pub(crate) fn for_leaving_out(vector: &ConnectionVector) -> Option<Remark> {
+        match vector.protocol {
+            Protocol::Tcp if vector.adus.iter().any(|adu| adu.bytes > 0) => None,
+            Protocol::Tcp => Some(Remark::EmptyLeftOut),
+            _ => Some(Remark::DatagramsLeftOut),
+        }
+    }
+
     /// What happened, for `count` vectors or rows.
     pub fn cause(self) -> &'static str {
         match self {
@@ -120,6 +131,16 @@ impl Notes {
     /// Counts `remark` at `line`.
     pub(crate) fn remark(&mut self, remark: Remark, line: u64) {
         self.remarks.entry(remark).or_insert(Occurrences { count: 0, first_line: line }).count += 1;
+    }
+
+    /// Counts what a format without sides of the link and without hosts loses of `vector`.
+    pub(crate) fn without_places(&mut self, vector: &ConnectionVector) {
+        if vector.initiator_side == LinkSide::Right {
+            self.remark(Remark::SideLeftOut, 0);
+        }
+        if Side::BOTH.iter().any(|side| vector.ends[*side].host.is_some()) {
+            self.remark(Remark::HostsLeftOut, 0);
+        }
     }
 
     /// Counts a row set aside for `reason`.

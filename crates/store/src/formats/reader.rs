@@ -91,6 +91,7 @@ impl VectorFile {
             Format::Zeek => Box::new(ZeekReader::new(lines)?),
             Format::Csv => Box::new(CsvReader::new(lines)?),
             Format::JsonLines => Box::new(JsonLinesReader::new(lines)?),
+            Format::Astf | Format::Tgen => return Err(foreign("this form is written, and not read".to_owned())),
         };
         Ok(VectorFile { format, name, reader, ended: false })
     }

@@ -3,12 +3,15 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use flowloom_core::time::Duration;
 use flowloom_core::workload::ConnectionVector;
 
+use super::astf::AstfWriter;
 use super::csv_table::CsvWriter;
 use super::error::FormatError;
 use super::json_lines::JsonLinesWriter;
 use super::notes::Notes;
+use super::tgen::TgenWriter;
 use super::tmix::TmixWriter;
 use super::zeek::ZeekWriter;
 use super::{Assumptions, Format, Rows};
@@ -34,6 +37,8 @@ enum Sink {
     Zeek(ZeekWriter<Out>),
     Csv(Box<CsvWriter<Out>>),
     JsonLines(JsonLinesWriter<Out>),
+    Astf(Box<AstfWriter<Out>>),
+    Tgen(TgenWriter<Out>),
 }
 
 impl VectorWriter {
@@ -84,6 +89,10 @@ impl VectorWriter {
             Format::Zeek => Sink::Zeek(ZeekWriter::new(open()?, facts.capture.first_packet_unix_ns).map_err(failed)?),
             Format::Csv => Sink::Csv(Box::new(CsvWriter::new(open()?, rows).map_err(failed)?)),
             Format::JsonLines => Sink::JsonLines(JsonLinesWriter::new(open()?, &facts).map_err(failed)?),
+            Format::Astf => {
+                Sink::Astf(Box::new(AstfWriter::new(open()?, Duration::from_nanos(facts.capture.duration_ns))))
+            }
+            Format::Tgen => Sink::Tgen(TgenWriter::new(open()?).map_err(failed)?),
         };
         Ok(VectorWriter { name, staged, sink, facts, notes: Notes::default() })
     }
@@ -103,6 +112,14 @@ impl VectorWriter {
             Sink::Zeek(writer) => writer.write(vector),
             Sink::Csv(writer) => writer.write(vector),
             Sink::JsonLines(writer) => writer.write(vector),
+            Sink::Astf(writer) => {
+                return writer.write(vector).map_err(|problem| FormatError::Unwritable {
+                    file: self.name.clone(),
+                    problem: problem.to_string(),
+                    hint: "write a part of the workload: `flowloom model` thins it (load = { method = \"thinning\", ... })",
+                });
+            }
+            Sink::Tgen(writer) => writer.write(vector),
         };
         written.map_err(|source| FormatError::Write { file: self.name.clone(), source })
     }
@@ -122,6 +139,8 @@ impl VectorWriter {
             Sink::Zeek(writer) => writer.finish(),
             Sink::Csv(writer) => writer.finish(),
             Sink::JsonLines(writer) => writer.finish(),
+            Sink::Astf(writer) => writer.finish(),
+            Sink::Tgen(writer) => writer.finish(),
         }
         .map_err(failed)?;
         if let Some(staged) = self.staged {

@@ -9,6 +9,7 @@ mod rows;
 mod write;
 
 pub(super) use read::TmixReader;
+pub(super) use rows::micros;
 pub use read::read;
 pub use write::{Assumptions, TmixWriter};
 

@@ -208,6 +208,6 @@ fn reset_wait(vector: &ConnectionVector, side: Side, last: &Adu) -> Option<Durat
 }
 
 /// Whole microseconds, rounded to the nearest.
-pub(super) fn micros(duration: Duration) -> u64 {
+pub(in crate::formats) fn micros(duration: Duration) -> u64 {
     duration.as_nanos() / 1_000 + u64::from(duration.as_nanos() % 1_000 >= 500)
 }

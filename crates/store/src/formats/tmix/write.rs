@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, Evidence, LinkSide, Pattern, PerSide, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, Evidence, Pattern, PerSide, Side};
 
 use super::super::notes::{Notes, Remark};
 use super::rows::{self, micros};
@@ -41,18 +41,12 @@ impl<W: Write> TmixWriter<W> {
         Ok(TmixWriter { out, spelling, assumptions, notes: Notes::default(), text: String::new() })
     }
 
-    /// Whether the format can hold `vector`: TCP with data.
-    pub fn holds(vector: &ConnectionVector) -> bool {
-        vector.protocol == Protocol::Tcp && vector.adus.iter().any(|adu| adu.bytes > 0)
-    }
-
-    /// Adds a vector. One that the format cannot hold ([`Self::holds`]) is left out, and the notes say so.
+    /// Adds a vector. Datagrams, and connections without data, are left out, and the notes say so.
     ///
     /// # Errors
     /// `out`'s.
     pub fn write(&mut self, vector: &ConnectionVector) -> io::Result<()> {
-        if !Self::holds(vector) {
-            let reason = if vector.protocol == Protocol::Tcp { Remark::EmptyLeftOut } else { Remark::DatagramsLeftOut };
+        if let Some(reason) = Remark::for_leaving_out(vector) {
             self.notes.remark(reason, 0);
             return Ok(());
         }
@@ -65,12 +59,7 @@ impl<W: Write> TmixWriter<W> {
             Spelling::Alternate => self.alternate(vector.pattern, &rows),
         }
         remarks.into_iter().for_each(|remark| self.notes.remark(remark, 0));
-        if vector.initiator_side == LinkSide::Right {
-            self.notes.remark(Remark::SideLeftOut, 0);
-        }
-        if Side::BOTH.iter().any(|side| vector.ends[*side].host.is_some()) {
-            self.notes.remark(Remark::HostsLeftOut, 0);
-        }
+        self.notes.without_places(vector);
         self.notes.vectors += 1;
         self.out.write_all(self.text.as_bytes())
     }
