@@ -8,7 +8,7 @@ use std::path::Path;
 use flowloom_core::hurst::Hurst;
 use flowloom_core::model::generate::SourceModel;
 use flowloom_core::model::{
-    Load, LoadMeter, RoundTrips, ScalingPlan, Structure, Survey, fix_windows, settle, unsettle,
+    Counted, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, fix_windows, settle, unsettle,
 };
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
@@ -19,17 +19,17 @@ use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadF
 use serde_json::{Value, json};
 
 use crate::commands::extract;
-use crate::experiment::Workload;
+use crate::experiment::{DatagramModel, Workload};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::load;
 use crate::workloads::Source;
 
-/// Between two looks at signals, in vectors.
-const ROUND: u64 = 1_024;
-
 /// By how much thirds of a workload may differ before it cannot be said to have one load (methods A.11).
 const STATIONARY: f64 = 0.05;
+
+/// By how much a load may miss what was asked for before that is said.
+const MISSED: f64 = 0.01;
 
 /// A workload about to be made.
 pub struct Making<'a> {
@@ -51,6 +51,8 @@ pub struct Made {
     pub before: Option<Load>,
     /// Its load.
     pub load: Load,
+    /// Payload bit/s that were asked for, and from where.
+    asked: Option<(LinkSide, f64)>,
 }
 
 type Vectors = Box<dyn Iterator<Item = Result<ConnectionVector, Failure>>>;
@@ -77,6 +79,11 @@ impl Making<'_> {
         Ok(Some(model))
     }
 
+    /// Whether it is a part of the load: flows of datagrams are if they are sent.
+    fn counts(&self, vector: &ConnectionVector) -> bool {
+        vector.protocol == Protocol::Tcp || self.workload.datagrams == DatagramModel::AsSeen
+    }
+
     /// How long connections start before anything is changed.
     fn length(&self) -> Result<Duration, Failure> {
         let base = self.base.map(|base| {
@@ -92,11 +99,7 @@ impl Making<'_> {
     /// The connections before anything is changed.
     fn vectors(&self) -> Result<Vectors, Failure> {
         let asked = |vectors: Vectors| -> Vectors {
-            let checked = vectors.zip(1u64..).map(|(vector, number)| match number.is_multiple_of(ROUND) {
-                true if interrupt::requested() => Err(load::interrupted()),
-                _ => vector,
-            });
-            Box::new(checked)
+            Box::new(vectors.map(|vector| if interrupt::requested() { Err(load::interrupted()) } else { vector }))
         };
         if let Some(model) = self.model()? {
             return Ok(asked(Box::new(model.vectors(self.seed, self.length()?).map(Ok))));
@@ -113,7 +116,7 @@ impl Making<'_> {
         let mut length = self.length()?;
         let mut before = None;
         let mut rtts: Vec<Duration> = Vec::new();
-        let mut plan = None;
+        let (mut plan, mut asked) = (None, None);
         if workload.load.is_some() || workload.rtt.is_fitted() {
             let (mut meter, mut survey) = (LoadMeter::new(length), Survey::new(length));
             for vector in self.vectors()? {
@@ -121,7 +124,7 @@ impl Making<'_> {
                 if workload.rtt.is_fitted() && vector.protocol == Protocol::Tcp {
                     rtts.extend(vector.min_rtt());
                 }
-                if workload.load.is_some() {
+                if workload.load.is_some() && self.counts(&vector) {
                     meter.add(&vector);
                     survey.add(&vector);
                 }
@@ -134,6 +137,9 @@ impl Making<'_> {
                         .hint("ask for less, for a shorter time, or by another method (docs/models.md)")
                 })?;
                 length = planned.length();
+                if scaling.counted == Counted::Bytes && scaling.method != Method::Starts {
+                    asked = Some((load.busier(), scaling.factor * load.payload_rate(load.busier())));
+                }
                 (before, plan) = (Some(load), Some(planned));
             }
         }
@@ -162,7 +168,9 @@ impl Making<'_> {
                 vector.id = id;
                 id += 1;
                 tally.add(&vector);
-                meter.add(&vector);
+                if self.counts(&vector) {
+                    meter.add(&vector);
+                }
                 writer.write_owned(vector).map_err(Failure::new)?;
             }
         }
@@ -171,14 +179,16 @@ impl Making<'_> {
         let (mut capture, traffic) = self.capture(facts.capture, &load);
         capture.warnings.extend(self.model()?.iter().flat_map(SourceModel::remarks));
         let facts = writer.finish(facts.provenance, capture, &traffic).map_err(Failure::new)?;
-        Ok(Made { facts, before, load })
+        Ok(Made { facts, before, load, asked })
     }
 
-    /// The connections at their new starts, in the order of these, with dense ids.
+    /// The connections at their new starts, in the order of these, with dense ids. Where the load is changed, flows that are not sent
+    /// are left out.
     fn placed(&self, plan: Option<&ScalingPlan>, path: &Path) -> Result<Vectors, Failure> {
         let Some(plan) = plan else { return self.vectors() };
         let mut sorter = Sorter::in_folder(extract::folder(path));
-        for (index, vector) in (0..).zip(self.vectors()?) {
+        let counted = self.vectors()?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
+        for (index, vector) in (0..).zip(counted) {
             let vector = vector?;
             for start in plan.starts(index, vector.start) {
                 sorter.push(ConnectionVector { start, ..vector.clone() }).map_err(load::unreadable)?;
@@ -304,15 +314,20 @@ impl Made {
         text
     }
 
-    /// Why the load is not that of every part of it, with a remedy.
-    pub fn drift(&self) -> Option<(String, String)> {
-        let drift = self.load.drift();
-        (drift > STATIONARY && self.before.is_some()).then(|| {
-            (
-                format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * drift),
-                "shuffle it (workload.load.shuffle), or use a part of it".to_owned(),
-            )
-        })
+    /// Why its load is not what was asked for, or not that of every part of it, with remedies.
+    pub fn warnings(&self) -> Vec<(String, String)> {
+        let missed = self.asked.map(|(side, asked)| (asked, self.load.payload_rate(side)));
+        let missed = missed.filter(|(asked, made)| (made / asked - 1.0).abs() > MISSED).map(|(asked, made)| {
+            let cause = format!("the load is {}, and {} were asked for", bits(made), bits(asked));
+            (cause, "a few connections hold most of the bytes: take a longer source, or another seed".to_owned())
+        });
+        let drift = Some(self.load.drift()).filter(|drift| *drift > STATIONARY && self.before.is_some());
+        let drift = drift.map(|drift| {
+            let cause =
+                format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * drift);
+            (cause, "shuffle it (workload.load.shuffle), or use a part of it".to_owned())
+        });
+        missed.into_iter().chain(drift).collect()
     }
 }
 

@@ -90,7 +90,7 @@ impl Source {
         let path = staging.path().join(WORKLOAD_FILE);
         let made = making.write(&path)?;
         manner.explain(|| format!("workload for seed {}:\n{}", making.seed, made.text()));
-        if let Some((cause, remedy)) = made.drift() {
+        for (cause, remedy) in made.warnings() {
             manner.warn(&cause, &remedy);
         }
         let interrupted = making.base.is_some_and(|base| base.interrupted);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use flowloom_core::model::generate::tcplib::summarised;
 use flowloom_core::model::{Distribution, Law};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_store::histogram;
@@ -36,6 +37,12 @@ fn tcplib_at_a_million_draws() {
     let tables = reference.as_object().unwrap();
     assert_eq!(tables.len(), 11);
     for (at, (name, table)) in tables.iter().enumerate() {
+        // What a model draws from without the tables.
+        for share in SHARES.iter().filter(|share| **share != "0.05" && !name.starts_with("phone")) {
+            let wanted = table["quantiles_if_linear"][share].as_f64().unwrap();
+            let found = summarised(name).quantile(share.parse().unwrap());
+            assert!((found / wanted - 1.0).abs() < 1e-6, "the summary of {name} at {share}: {found}, not {wanted}");
+        }
         let rows = histogram::open(&folder, name).unwrap();
         assert_eq!(rows.len() as u64, table["rows"].as_u64().unwrap(), "{name}");
         let (law, values) = draws(rows, at as u64);

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 use crate::args::{self, Load};
 use crate::calibration::Search;
-use crate::experiment::{Experiment, RateChoice, Shape};
+use crate::experiment::{Experiment, RateChoice, Shape, Source};
 use crate::failure::{Exit, Failure};
 use crate::input::{self, Kind};
 use crate::interrupt;
@@ -101,7 +101,7 @@ pub fn run(args: &args::Calibrate, manner: Manner) -> Result<Exit, Failure> {
         experiment.measure.duration.clone_from(&args.duration);
     }
     // The load is the workload's: what sends beside it is no part of it.
-    experiment.sources.clear();
+    let sources = std::mem::take(&mut experiment.sources);
     experiment.check().map_err(Failure::usage)?;
     let Some(model) = experiment.workload.model.clone() else {
         return Err(Failure::usage(format_args!("{name}: [workload] names no model"))
@@ -114,8 +114,11 @@ pub fn run(args: &args::Calibrate, manner: Manner) -> Result<Exit, Failure> {
     }
     // Of the round-trip times of a workload, which every try makes anew.
     let Some(round_trips) = workload.rtt.round_trips(&[]).filter(|_| !workload.rtt.is_fitted()) else {
-        return Err(Failure::usage(format_args!("{name}: workload.rtt = \"{}\" is made of a workload's", workload.rtt))
-            .hint("give one that is not: rtt = \"80ms\", a list or \"unc-30-path\""));
+        return Err(Failure::usage(format_args!(
+            "{name}: workload.rtt = \"{}\" is made of a workload's",
+            workload.rtt
+        ))
+        .hint("give one that is not: rtt = \"80ms\", a list or \"unc-30-path\""));
     };
     if model.rates().is_empty() {
         return Err(Failure::usage(format_args!("{name}: the model {} has no rate", model.name())));
@@ -140,8 +143,17 @@ pub fn run(args: &args::Calibrate, manner: Manner) -> Result<Exit, Failure> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.map_or_else(cores, usize::from);
     let rows = job.rows(&args.load, jobs, manner)?;
+    for remark in model.remarks() {
+        manner.warn(&remark, "truncate the law, or read the loads as those of this seed and duration");
+    }
+    if !rises(&rows) {
+        manner.warn(
+            "a higher load has a lower rate: the runs are too short for their heavy tails",
+            "raise measure.duration",
+        );
+    }
     if let Some(folder) = &args.output {
-        job.save(&rows, folder, &args.experiment)?;
+        job.save(&rows, &sources, folder, &args.experiment)?;
     }
     manner.answer(|| job.object(&rows), || job.text(&rows, args))?;
     Ok(Exit::Done)
@@ -177,6 +189,10 @@ impl<'a> Job<'a> {
             ..config
         };
         let window = Time::ZERO + start..Time::ZERO + end;
+        if whole_bins(&window) == 0 {
+            return Err(Failure::usage("measure.window holds no whole second: bytes are counted in seconds")
+                .hint("heavy tails need long windows: [\"120s\", \"2400s\"]"));
+        }
         Ok(Job { experiment, model, senders, round_trips, config, window, bits_per_second: bits as f64 })
     }
 
@@ -274,8 +290,9 @@ impl<'a> Job<'a> {
             return Err(load::interrupted());
         }
         let seconds = self.window.end.since(self.window.start).as_secs_f64();
+        let counted = (BIN * whole_bins(&self.window)).as_secs_f64();
         Ok(Carried {
-            loads: meter.bytes.map(|bytes| 8.0 * bytes as f64 / seconds / self.bits_per_second),
+            loads: meter.bytes.map(|bytes| 8.0 * bytes as f64 / counted / self.bits_per_second),
             exchanges: meter.exchanges.map(|exchanges| exchanges as f64 / seconds),
             run_length: meter.responses.result(),
         })
@@ -342,19 +359,25 @@ impl<'a> Job<'a> {
     }
 
     /// Writes the table, and an experiment with the rates of each load.
-    fn save(&self, rows: &[Row], folder: &Path, experiment: &Path) -> Result<(), Failure> {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::new(format_args!("{}: {error}", folder.display())))?;
+    fn save(&self, rows: &[Row], sources: &[Source], folder: &Path, experiment: &Path) -> Result<(), Failure> {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::new(format_args!("{}: {error}", folder.display())))?;
         results::write_page(&folder.join(TABLE), |out| writeln!(out, "{:#}", self.object(rows)))?;
         let stem = experiment.file_stem().unwrap_or_default().to_string_lossy();
         for row in rows {
             let mut loaded = self.experiment.clone();
             loaded.workload.model = Some(row.model.clone());
+            loaded.sources = sources.to_vec();
             let name = format!("{stem}-{}.toml", percent(row.load).replace(" %", ""));
             results::write_page(&folder.join(name), |out| out.write_all(loaded.to_toml().as_bytes()))?;
         }
         Ok(())
     }
+}
+
+/// Whether higher loads have higher rates.
+fn rises(rows: &[Row]) -> bool {
+    let total = |row: &Row| row.model.rates().iter().map(|(_, rate)| rate).sum::<f64>();
+    rows.iter().all(|row| rows.iter().all(|other| other.load <= row.load || total(other) > total(row)))
 }
 
 /// The name of a saved table.
@@ -367,6 +390,12 @@ fn rates_of(model: &SourceModel) -> impl Iterator<Item = (String, Value)> {
 /// A share as it was asked for: `85 %`.
 fn percent(load: f64) -> String {
     format!("{} %", (1e4 * load).round() / 1e2)
+}
+
+/// Bins that lie in `window` as a whole.
+fn whole_bins(window: &Range<Time>) -> u64 {
+    let [start, end] = [window.start, window.end].map(|time| time.since(Time::ZERO).as_nanos());
+    (end / BIN.as_nanos()).saturating_sub(start.div_ceil(BIN.as_nanos()))
 }
 
 /// How long it takes until enough exchanges are over, of the side with more of them; `None` where none was.
@@ -397,8 +426,10 @@ impl Recorder for Meter {
     ) -> Result<(), Infallible> {
         let responses: Vec<Option<u64>> =
             original.epochs().map(|epoch| epoch.response.map(|response| response.bytes)).collect();
-        // Those that were over and the one under way.
-        responses.iter().take(epochs.len() + 1).flatten().for_each(|bytes| self.responses.begin(*bytes));
+        // Those that were over in time, and the one under way at the end.
+        let begun = epochs.partition_point(|epoch| epoch.end < self.window.end);
+        let before = epochs.partition_point(|epoch| epoch.end < self.window.start);
+        responses.iter().take(begun + 1).skip(before).flatten().for_each(|bytes| self.responses.begin(*bytes));
         for ended in epochs.iter().filter(|epoch| self.window.contains(&epoch.end)) {
             self.exchanges[original.initiator_side as usize] += 1;
             if let Some(Some(bytes)) = responses.get(ended.epoch as usize) {
@@ -409,7 +440,7 @@ impl Recorder for Meter {
     }
 
     fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
-        if self.window.contains(&bin.start) && bin.link < 2 {
+        if self.window.contains(&bin.start) && bin.start + BIN <= self.window.end && bin.link < 2 {
             self.bytes[bin.from as usize] += bin.carried.bytes;
         }
         Ok(())

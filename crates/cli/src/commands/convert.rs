@@ -183,18 +183,18 @@ impl Job<'_> {
     /// What the form cannot hold of the workload as a whole.
     fn lost(&self, facts: &WorkloadFacts) -> Option<(String, String)> {
         let lost = match self.to {
-            Format::JsonLines | Format::Csv if facts.traffic != TrafficFacts::default() => {
-                ("the original's packets over time were left out: the form holds connections",
-                 "keep the workload as .parquet to compare throughput with the original")
-            }
-            Format::Astf => {
-                ("starts, round-trip times and losses were left out: TRex starts the connections of a template at an even pace",
-                 "give the path to what TRex sends through; `flowloom run` keeps all of them")
-            }
-            Format::Tgen => {
-                ("round-trip times, windows and losses were left out: Shadow's network decides",
-                 "give the path to the network that tgen runs in; `flowloom run` keeps all of them")
-            }
+            Format::JsonLines | Format::Csv if facts.traffic != TrafficFacts::default() => (
+                "the original's packets over time were left out: the form holds connections",
+                "keep the workload as .parquet to compare throughput with the original",
+            ),
+            Format::Astf => (
+                "starts, round-trip times and losses were left out: TRex starts the connections of a template at an even pace",
+                "give the path to what TRex sends through; `flowloom run` keeps all of them",
+            ),
+            Format::Tgen => (
+                "round-trip times, windows and losses were left out: Shadow's network decides",
+                "give the path to the network that tgen runs in; `flowloom run` keeps all of them",
+            ),
             _ => return None,
         };
         Some((lost.0.to_owned(), lost.1.to_owned()))

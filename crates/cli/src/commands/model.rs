@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use flowloom_core::model::generate::SourceModel;
 use flowloom_core::time::Duration;
 use flowloom_report::text::counted;
 use flowloom_store::formats::Format;
@@ -63,8 +64,14 @@ pub fn run(args: &args::Model, manner: Manner) -> Result<Exit, Failure> {
     let base = Some(&base).filter(|base| base.path.is_some());
     let duration = given.map(|duration| duration + workload.prefill().shift());
     let made = Making { workload, base, seed, duration }.write(&args.output)?;
-    if let Some((cause, remedy)) = made.drift() {
+    for (cause, remedy) in made.warnings() {
         manner.warn(&cause, &remedy);
+    }
+    for remark in workload.model.iter().flat_map(SourceModel::remarks) {
+        manner.warn(&remark, "truncate or clip the law, where a load has to be expected");
+    }
+    if made.facts.connections == 0 {
+        manner.warn("no connection starts: the workload is empty", "raise the rate or the duration");
     }
     manner.answer(|| object(&made, seed), || sentence(&made, args))?;
     Ok(Exit::Done)

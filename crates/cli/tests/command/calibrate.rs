@@ -63,7 +63,8 @@ fn changes_of_the_workload_are_calibrated_with() {
     let plain = load("");
     assert_eq!(plain["exchanges_per_second"]["right"], 0.0, "{plain}");
     let two = load("structure = \"harpoon\"");
-    assert!(two["exchanges_per_second"]["right"].as_f64().unwrap() > 30.0, "acceptors open connections: {two}");
+    assert_eq!(two["exchanges_per_second"]["left"], 0.0, "nobody answers: {two}");
+    assert!(two["seconds_for_250000_exchanges"].is_null(), "{two}");
     assert!(two["carried"]["left"].as_f64() > plain["carried"]["left"].as_f64(), "{two}, {plain}");
     let saved = std::fs::read_to_string(bench.path("found/e-60.toml")).unwrap();
     assert!(saved.contains("structure = \"harpoon\""), "{saved}");
@@ -80,8 +81,14 @@ fn what_cannot_be_calibrated_is_refused() {
         (EXCHANGES.replace("rate = \"5mbit\"", "delay = \"1ms\""), "e.toml: network.bottleneck.rate is not given"),
         (EXCHANGES.replace("duration = \"20s\"", ""), "e.toml: measure.duration is missing"),
         (EXCHANGES.replace("5mbit", "unlimited"), "e.toml: network.bottleneck.rate is unlimited"),
-        (EXCHANGES.replace("[workload]\n", "[workload]\nrtt = \"median\"\n"), "e.toml: workload.rtt = \"median\" is made"),
-        (EXCHANGES.replace("[workload]\n", "[workload]\nload = { factor = 2.0, method = \"blocks\" }\n"), "e.toml: workload.load"),
+        (
+            EXCHANGES.replace("[workload]\n", "[workload]\nrtt = \"median\"\n"),
+            "e.toml: workload.rtt = \"median\" is made",
+        ),
+        (
+            EXCHANGES.replace("[workload]\n", "[workload]\nload = { factor = 2.0, method = \"blocks\" }\n"),
+            "e.toml: workload.load",
+        ),
     ] {
         bench.file("e.toml", text.as_bytes());
         bench.flowloom(&["calibrate", "e.toml", "--load", "50%"]).failed(2, &[words]);

@@ -13,10 +13,10 @@ mod structure;
 mod waits;
 mod window;
 
+use distribution::normal_hazard;
 pub use distribution::{
     Distribution, DistributionError, Law, Part, Rounding, WrittenLaw, normal_below, normal_quantile,
 };
-use distribution::normal_hazard;
 pub use fsd::{Fsd, FsdModel};
 pub use load::{ARRIVAL_BIN, Load, LoadMeter, Offered, offered};
 pub use prefill::{Placed, Prefill, open_for};

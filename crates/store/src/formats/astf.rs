@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{self, Write};
 
-use flowloom_core::model::ReplayModel;
+use flowloom_core::model::{ReplayModel, Waits};
 use flowloom_core::play::Script;
 use flowloom_core::time::Duration;
-use flowloom_core::workload::{Close, ConnectionVector, Pattern, PerSide, Side};
+use flowloom_core::workload::{Close, ConnectionVector, Pattern, Side};
 use serde::Serialize;
 use serde_json::json;
 
@@ -85,7 +85,9 @@ struct Template {
 
 /// There are more different connections than TRex has ports for servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there are more than {MOST_TEMPLATES} different connections, and TRex tells them apart by the ports of servers")]
+#[error(
+    "there are more than {MOST_TEMPLATES} different connections, and TRex tells them apart by the ports of servers"
+)]
 pub struct TooManyTemplates;
 
 /// Writes a profile. Programs are held until it is complete.
@@ -117,7 +119,7 @@ impl<W: Write> AstfWriter<W> {
             self.notes.remark(reason, 0);
             return Ok(());
         }
-        let script = Script::new(vector, &ReplayModel::default());
+        let script = Script::new(vector, &ReplayModel::with_waits(Waits::CORRECTED));
         let programs = Side::BOTH.map(|side| {
             let program = program(&script, side, &mut self.buffers);
             let next = self.programs.len();
@@ -179,11 +181,11 @@ impl<W: Write> AstfWriter<W> {
             places.into_values().map(|value| value.to_string()).collect()
         };
         let buffers = in_order(self.buffers.iter().map(|(size, place)| (*place, buffer(size))).collect());
-        let programs =
-            self.programs.iter().map(|(program, place)| (*place, json!({ "commands": program }))).collect();
-        let templates = self.templates.iter().map(|(it, (place, connections))| {
-            (*place, template((it, *connections), FIRST_PORT + *place as u16))
-        });
+        let programs = self.programs.iter().map(|(program, place)| (*place, json!({ "commands": program }))).collect();
+        let templates = self
+            .templates
+            .iter()
+            .map(|(it, (place, connections))| (*place, template((it, *connections), FIRST_PORT + *place as u16)));
         writeln!(self.out, "\"buf_list\": [\n{}\n],", buffers.join(",\n"))?;
         writeln!(self.out, "\"program_list\": [\n{}\n],", in_order(programs).join(",\n"))?;
         writeln!(self.out, "\"templates\": [\n{}\n],\n\"tg_names\": []}}", in_order(templates.collect()).join(",\n"))?;
@@ -266,7 +268,7 @@ mod tests {
     use std::collections::VecDeque;
 
     use flowloom_core::time::Time;
-    use flowloom_core::workload::{Adu, Endpoint};
+    use flowloom_core::workload::{Adu, Endpoint, Evidence, PerSide};
     use proptest::prelude::*;
 
     use super::*;
@@ -279,7 +281,12 @@ mod tests {
         // When the n-th byte of either end was there.
         let arrival = |sent: &[(u64, u64)], wanted: u64| {
             let mut total = 0;
-            sent.iter().find(|(_, bytes)| { total += bytes; total >= wanted }).map(|(at, _)| *at)
+            sent.iter()
+                .find(|(_, bytes)| {
+                    total += bytes;
+                    total >= wanted
+                })
+                .map(|(at, _)| *at)
         };
         loop {
             let before = left.each_ref().map(VecDeque::len);
@@ -316,6 +323,7 @@ mod tests {
         let end = Endpoint { mss: Some(1460), max_window: Some(1 << 40), ..Endpoint::default() };
         ConnectionVector {
             start: Time::ZERO,
+            evidence: Evidence::Model,
             pattern,
             close,
             complete: true,
@@ -371,7 +379,8 @@ mod tests {
 
     #[test]
     fn what_has_no_place_is_told() {
-        let datagrams = ConnectionVector { protocol: flowloom_core::workload::Protocol::Udp, ..ConnectionVector::default() };
+        let datagrams =
+            ConnectionVector { protocol: flowloom_core::workload::Protocol::Udp, ..ConnectionVector::default() };
         let (profile, notes) = written(&[datagrams, ConnectionVector::default()]);
         assert_eq!(profile["templates"], json!([]));
         assert_eq!((notes.count(Remark::DatagramsLeftOut), notes.count(Remark::EmptyLeftOut)), (1, 1));
@@ -398,7 +407,7 @@ mod tests {
         ) {
             let pattern = if concurrent { Pattern::Concurrent } else { Pattern::Sequential };
             let vector = vector(adus, pattern, close);
-            let script = Script::new(&vector, &ReplayModel::default());
+            let script = Script::new(&vector, &ReplayModel::with_waits(Waits::CORRECTED));
             let mut buffers = BTreeMap::new();
             let [client, server] = Side::BOTH.map(|side| program(&script, side, &mut buffers));
             let mut sizes = vec![0; buffers.len()];

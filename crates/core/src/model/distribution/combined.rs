@@ -77,11 +77,6 @@ pub(super) fn left(law: &Law, min: f64, max: f64) -> f64 {
     between(law, min, max).max(0.0)
 }
 
-/// The share outside of limits.
-pub(super) fn outside(law: &Law, min: f64, max: f64) -> f64 {
-    shares_before(law, min).0 + law.shares(max).1
-}
-
 /// The quantile of what is left within limits.
 pub(super) fn truncated_quantile(law: &Law, min: f64, max: f64, u: f64) -> f64 {
     let before = shares_before(law, min).0;

@@ -89,7 +89,7 @@ pub enum Law {
         /// Spread of log2.
         beta: f64,
     },
-    /// These values with these probabilities.
+    /// These values with these probabilities, in any order.
     Empirical(Vec<(f64, f64)>),
     /// A distribution function that is linear between knots (value, cumulative probability): both ascend, and the
     /// last probability is 1. A first probability above 0 is an atom at the first value (methods G.2).
@@ -160,6 +160,24 @@ fn sums_to_one(sum: f64) -> Result<(), DistributionError> {
 }
 
 impl Law {
+    /// The same with listed values in ascending order, as its quantiles are.
+    pub(super) fn in_order(self) -> Law {
+        let within = |of: Box<Law>| Box::new(of.in_order());
+        match self {
+            Law::Empirical(mut values) => {
+                values.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+                Law::Empirical(values)
+            }
+            Law::Mixture(parts) => {
+                Law::Mixture(parts.into_iter().map(|(weight, law)| (weight, law.in_order())).collect())
+            }
+            Law::Truncated { of, min, max } => Law::Truncated { of: within(of), min, max },
+            Law::Clipped { of, min, max } => Law::Clipped { of: within(of), min, max },
+            Law::Rounded { of, to } => Law::Rounded { of: within(of), to },
+            law => law,
+        }
+    }
+
     /// Whether its parameters are possible; `depth` counts the laws around it.
     pub(super) fn check(&self, depth: usize) -> Result<(), DistributionError> {
         if depth >= MOST_DEEP {

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::model::{Distribution, MOST_WINDOW};
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -30,6 +31,9 @@ const MOST_RUNS: usize = 4_096;
 
 /// Payload of a datagram, at most: larger ones would go in fragments.
 pub const MOST_PAYLOAD: u32 = crate::play::Datagrams::MOST_BYTES;
+
+/// The longest round-trip time: nobody waits longer for a connection.
+const LONGEST_RTT: Duration = Duration::from_secs(3_600);
 
 /// Headers of a datagram: UDP and IPv4.
 const DATAGRAM_HEADERS: u64 = 28;
@@ -138,6 +142,15 @@ impl Ends {
         }
         if self.window_bytes == Some(0) {
             return Err(Impossible::new("ends.window-bytes", "of 0 lets nothing through"));
+        }
+        if let Some(window) = self.window_bytes.filter(|window| *window > MOST_WINDOW) {
+            return Err(Impossible::new(
+                "ends.window-bytes",
+                format!("of {window} is more than TCP has: {MOST_WINDOW}"),
+            ));
+        }
+        if let Some(rtt) = self.rtt.as_ref().map(|rtt| rtt.value).filter(|rtt| *rtt > LONGEST_RTT) {
+            return Err(Impossible::new("ends.rtt", format!("of {rtt} is longer than {LONGEST_RTT}")));
         }
         Ok(())
     }
@@ -304,10 +317,16 @@ pub fn flow(
     })
 }
 
-/// A datagram of `payload` bytes every so often: the time between two at `rate`, which is of the payload; at least a microsecond.
+/// A datagram of `payload` bytes every so often: the time between two at `rate`, which is of the payload; at least a nanosecond.
 pub fn gap(payload: u32, rate: Rate) -> Duration {
     let gap = rate.bits_per_second().map(|bits| Duration::from_secs_f64(8.0 * f64::from(payload) / bits as f64));
-    gap.unwrap_or_default().max(Duration::from_micros(1))
+    gap.unwrap_or_default().max(Duration::from_nanos(1))
+}
+
+/// What a reader of results should know of `laws`, by their keys: those without a mean.
+pub fn without_mean<'a>(laws: impl IntoIterator<Item = (&'a str, &'a Distribution)>) -> Vec<String> {
+    let endless = laws.into_iter().filter(|(_, law)| law.mean().is_none());
+    endless.map(|(key, _)| format!("{key} has no mean, so that no load can be expected")).collect()
 }
 
 /// The vectors of many sources, each in the order of its starts, in the order of all starts and numbered so. Equal starts are in the

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Distribution;
+use crate::model::{Distribution, MOST_WINDOW};
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
 use crate::workload::{Adu, Close, ConnectionVector, Evidence, LinkSide, Pattern, PerSide, Protocol, Side};
@@ -59,8 +59,8 @@ impl Exchanges {
         if !(rate > 0.0 && rate <= 1e9) {
             return Err(format!("connections-per-second of {rate} must be above 0 and at most 1e9"));
         }
-        if self.window_bytes == 0 {
-            return Err("window-bytes must be above zero".to_owned());
+        if !(1..=MOST_WINDOW).contains(&self.window_bytes) {
+            return Err(format!("window-bytes of {} must be from 1 to {MOST_WINDOW}", self.window_bytes));
         }
         if !(0.0..=1.0).contains(&self.from_left) {
             return Err(format!("from-left of {} must be from 0 to 1", self.from_left));

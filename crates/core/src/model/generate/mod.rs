@@ -158,6 +158,13 @@ impl SourceModel {
     pub fn remarks(&self) -> Vec<String> {
         let no_mean = |what: &str| format!("{what} have no mean, so that no load can be expected");
         match self {
+            SourceModel::Exchanges(model) => ends::without_mean([
+                ("request-bytes", &model.request_bytes),
+                ("response-bytes", &model.response_bytes),
+                ("think-ms", &model.think_ms),
+                ("rtt-ms", &model.rtt_ms),
+            ]),
+            SourceModel::TcplibMisc(model) => model.remarks(),
             SourceModel::Netspec(model) => model.remarks(),
             SourceModel::OnOff(model) if model.mean_rate().is_none() => vec![no_mean("busy or silent times")],
             SourceModel::Ditg(model) if !model.gaps_have_mean() => vec![no_mean("gaps of this profile")],

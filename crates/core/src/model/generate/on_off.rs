@@ -68,8 +68,8 @@ impl Heavy {
 
     fn check(&self, key: &'static str, beginning: Beginning) -> Result<(), Impossible> {
         self.law().map_err(|error| Impossible::new(key, format!("is not possible: {error}")))?;
-        if self.min.value.is_zero() {
-            return Err(Impossible::new(key, "needs a min above zero"));
+        if self.min.value < Duration::from_micros(1) {
+            return Err(Impossible::new(key, "needs a min of a microsecond or more"));
         }
         if beginning == Beginning::Equilibrium && self.shape <= 1.0 {
             let problem = format!("has no mean with a shape of {}, so that there is no equilibrium", self.shape);
@@ -166,23 +166,29 @@ impl OnOff {
                     });
                     Box::new(flow(model.ends.clone(), None, Source(number, 0), sent))
                 }
-                Transport::Tcp => Box::new(model.connection(number, busy).into_iter()),
+                Transport::Tcp => Box::new(model.connections(number, busy)),
             };
             found
         }))
     }
 
-    fn connection(&self, number: u64, busy: BusyTimes) -> Option<ConnectionVector> {
-        let rate = self.rate.value.bits_per_second()? as f64;
-        let mut busy = busy.take(MOST_ADUS).peekable();
-        let mut talk = Talk::new(&self.ends, busy.peek()?.0, None, Source(number, 0));
-        while let Some((at, length)) = busy.next() {
-            talk.send(Side::Initiator, rate * length.as_secs_f64() / 8.0);
-            if let Some((next, _)) = busy.peek() {
-                talk.wait(next.since(at + length));
+    /// One connection, or where that would have too many ADUs one after the other.
+    fn connections(&self, number: u64, busy: BusyTimes) -> impl Iterator<Item = ConnectionVector> + Send + use<> {
+        let (ends, rate) = (self.ends.clone(), self.rate.value.bits_per_second().unwrap_or_default() as f64);
+        let mut busy = busy.peekable();
+        (0..).map_while(move |part| {
+            let mut talk = Talk::new(&ends, busy.peek()?.0, None, Source(number, part));
+            while let Some((at, length)) = busy.next() {
+                talk.send(Side::Initiator, rate * length.as_secs_f64() / 8.0);
+                if talk.len() == MOST_ADUS {
+                    break;
+                }
+                if let Some((next, _)) = busy.peek() {
+                    talk.wait(next.since(at + length));
+                }
             }
-        }
-        talk.close(Side::Initiator)
+            talk.close(Side::Initiator)
+        })
     }
 }
 

@@ -56,12 +56,18 @@ impl Steady {
             let phase = Source(number, 0).stream(seed, Purpose::Phases).below(gap.as_nanos());
             let at = Time::from_nanos(phase);
             let left = (Time::ZERO + duration).since(at);
-            let sent = (!left.is_zero()).then(|| {
-                let gaps = ((left.as_nanos() - 1) / gap.as_nanos()).min(u64::from(u32::MAX - 1));
-                let packets = gaps as u32 + 1;
-                Sent { at, length: gap * gaps, packets, bytes: u64::from(packets) * u64::from(model.payload_bytes) }
+            let bytes = u64::from(model.payload_bytes);
+            let mut left = if left.is_zero() { 0 } else { (left.as_nanos() - 1) / gap.as_nanos() + 1 };
+            let mut at = at;
+            let sent = std::iter::from_fn(move || {
+                let packets = left.min(u64::from(u32::MAX)) as u32;
+                let begins = at;
+                left -= u64::from(packets);
+                at += gap * u64::from(packets);
+                let gaps = u64::from(packets.checked_sub(1)?);
+                Some(Sent { at: begins, length: gap * gaps, packets, bytes: u64::from(packets) * bytes })
             });
-            flow(model.ends.clone(), None, Source(number, 0), sent.into_iter())
+            flow(model.ends.clone(), None, Source(number, 0), sent)
         }))
     }
 

@@ -9,7 +9,9 @@ use crate::time::{Duration, Time};
 use crate::units::Rate;
 use crate::workload::{ConnectionVector, Side};
 
-use super::ends::{Ends, Impossible, MOST_ADUS, Merged, Sent, Source, Spelt, Talk, above_zero, flow, sources};
+use super::ends::{
+    Ends, Impossible, MOST_ADUS, Merged, Sent, Source, Spelt, Talk, above_zero, flow, sources, without_mean,
+};
 use super::histogram::{Read, Summary, histogram};
 
 /// What a conversation is of.
@@ -349,7 +351,10 @@ impl Tcplib {
     pub fn check(&self) -> Result<(), Impossible> {
         sources("hosts", self.hosts)?;
         if (self.application, self.connection) == (Application::Mix, Some(Connection::PerHost)) {
-            return Err(Impossible::new("connection", "of a mix must be per-conversation: each application has a port"));
+            return Err(Impossible::new(
+                "connection",
+                "of a mix must be per-conversation: each application has a port",
+            ));
         }
         if self.speed.value.bits_per_second().is_none() {
             return Err(Impossible::new("speed", "must have a limit: it says how much a host has to send"));
@@ -416,18 +421,16 @@ impl Iterator for Host {
             loop {
                 let source = Source(self.number, self.conversations);
                 self.conversations += 1;
-                self.now += self.converse(model, laws, source, &mut talk);
+                // A conversation without data takes time as well.
+                self.now += self.converse(model, laws, source, &mut talk).max(Duration::from_nanos(1));
                 let gap = model.gap_s.quantile(source.stream(self.seed, Purpose::SessionGaps).uniform());
                 let gap = Duration::from_secs_f64(gap);
-                // A conversation without data takes time as well.
-                self.now = self.now.max(Time::ZERO + Duration::from_nanos(1)) + gap;
-                if model.connection() == Connection::PerConversation || self.now >= self.end || talk.len() >= MOST_ADUS {
+                self.now += gap;
+                if model.connection() == Connection::PerConversation || self.now >= self.end || talk.len() >= MOST_ADUS
+                {
                     break;
                 }
                 talk.wait(gap);
-            }
-            if model.connection() == Connection::PerHost {
-                self.now = self.end;
             }
             if let Some(vector) = talk.close(Side::Initiator) {
                 return Some(vector);
@@ -523,6 +526,35 @@ impl Misc {
         self.ends.check()
     }
 
+    /// The packets of a conversation that begins at `at`, up to `end`.
+    fn conversation(
+        &self,
+        seed: u64,
+        source: Source,
+        at: Time,
+        end: Time,
+    ) -> impl Iterator<Item = Sent> + Clone + Send + use<> {
+        let stream = |purpose| source.stream(seed, purpose);
+        let packets = self.packets.quantile(stream(Purpose::Items).uniform()).ceil().clamp(1.0, MOST_ADUS as f64);
+        let (mut gaps, mut sizes) = (stream(Purpose::Gaps), stream(Purpose::ItemBytes));
+        let (between, bytes) = (self.packet_gap_s.clone(), self.bytes.clone());
+        let mut now = at;
+        (0..packets as u64).map_while(move |packet| {
+            if packet > 0 {
+                let gap = Duration::from_secs_f64(between.quantile(gaps.uniform()));
+                now += gap.max(Duration::from_nanos(1));
+            }
+            let bytes = bytes.quantile(sizes.uniform());
+            (now < end).then(|| Sent::block(now, bytes, super::ends::MOST_PAYLOAD))
+        })
+    }
+
+    /// What a reader of results should know: laws without a mean.
+    pub fn remarks(&self) -> Vec<String> {
+        let laws = [("packets", &self.packets), ("packet-gap-s", &self.packet_gap_s), ("bytes", &self.bytes)];
+        without_mean(laws.into_iter().chain([("gap-s", &self.gap_s)]))
+    }
+
     /// What its hosts send in `duration`.
     pub fn vectors(&self, seed: u64, duration: Duration) -> impl Iterator<Item = ConnectionVector> + Send + use<> {
         let (model, end) = (self.clone(), Time::ZERO + duration);
@@ -536,27 +568,14 @@ impl Misc {
                     return None;
                 }
                 let stream = |purpose| source.stream(seed, purpose);
-                let packets =
-                    laws.packets.quantile(stream(Purpose::Items).uniform()).ceil().clamp(1.0, MOST_ADUS as f64);
-                let (mut gaps, mut sizes) = (stream(Purpose::Gaps), stream(Purpose::ItemBytes));
-                let mut now = at;
-                let sent: Vec<Sent> = (0..packets as u64)
-                    .map_while(|packet| {
-                        if packet > 0 {
-                            let gap = Duration::from_secs_f64(laws.packet_gap_s.quantile(gaps.uniform()));
-                            now += gap.max(Duration::from_nanos(1));
-                        }
-                        let bytes = laws.bytes.quantile(sizes.uniform());
-                        (now < end).then(|| Sent::block(now, bytes, super::ends::MOST_PAYLOAD))
-                    })
-                    .collect();
+                let sent = laws.conversation(seed, source, at, end);
+                // Drawn twice, so that it need not be held.
+                let last = sent.clone().last().map_or(at, |sent| sent.at);
                 let gap = Duration::from_secs_f64(laws.gap_s.quantile(stream(Purpose::SessionGaps).uniform()));
-                begins = now + gap.max(Duration::from_nanos(1));
-                Some((conversation, sent))
+                begins = last + gap.max(Duration::from_nanos(1));
+                Some((source, sent))
             });
-            conversations.flat_map(move |(conversation, sent)| {
-                flow(ends.clone(), None, Source(host, conversation), sent.into_iter())
-            })
+            conversations.flat_map(move |(source, sent)| flow(ends.clone(), None, source, sent))
         });
         Merged::new(hosts)
     }
@@ -651,7 +670,8 @@ mod tests {
 
     #[test]
     fn what_is_typed_is_answered() {
-        let model = Tcplib { connection: Some(Connection::PerConversation), hosts: 20, ..Tcplib::new(Application::Telnet) };
+        let model =
+            Tcplib { connection: Some(Connection::PerConversation), hosts: 20, ..Tcplib::new(Application::Telnet) };
         let found = vectors(&model, 2_000);
         let mut gaps = Vec::new();
         for vector in &found {
@@ -693,7 +713,8 @@ mod tests {
 
     #[test]
     fn draws_of_a_conversation_shift_no_other() {
-        let one = vectors(&Tcplib { connection: Some(Connection::PerConversation), ..Tcplib::new(Application::Ftp) }, 100);
+        let one =
+            vectors(&Tcplib { connection: Some(Connection::PerConversation), ..Tcplib::new(Application::Ftp) }, 100);
         let slow = Tcplib {
             connection: Some(Connection::PerConversation),
             speed: Spelt::of("100kbit").unwrap(),

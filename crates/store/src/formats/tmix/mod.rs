@@ -9,8 +9,8 @@ mod rows;
 mod write;
 
 pub(super) use read::TmixReader;
-pub(super) use rows::micros;
 pub use read::read;
+pub(super) use rows::micros;
 pub use write::{Assumptions, TmixWriter};
 
 use flowloom_core::workload::Side;

@@ -97,6 +97,11 @@ impl Function {
         self.quantile(stream.uniform())
     }
 
+    /// Whether its mean is finite.
+    pub fn has_mean(&self) -> bool {
+        self.max.is_finite() || self.law.mean().is_some()
+    }
+
     /// The share of values that are clipped.
     pub fn clipped(&self) -> f64 {
         let outside = |bound: f64| bound / self.unit;

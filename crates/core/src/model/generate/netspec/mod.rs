@@ -212,6 +212,8 @@ impl Leaf {
         }
         let of =
             |key, parameter: &Parameter| parameter.function(tables).map_err(|problem| Impossible::new(key, problem));
+        let emulated =
+            |calls: &[Call]| calls.iter().try_for_each(|call| of("traffic", &Parameter::Call(call.clone())).map(drop));
         let bits = self.speed.as_ref().and_then(|speed| speed.value.bits_per_second());
         match &self.traffic {
             Traffic::Full { blocksize } => {
@@ -230,44 +232,58 @@ impl Leaf {
                 of("period", period)?.never_zero("period")?;
             }
             Traffic::Sink {} => {}
-            Traffic::Ftp { lambda } | Traffic::Telnet { lambda } => above_zero("lambda", *lambda)?,
+            Traffic::Ftp { lambda } => {
+                above_zero("lambda", *lambda)?;
+                emulated(&ftp(*lambda))?;
+            }
+            Traffic::Telnet { lambda } => {
+                above_zero("lambda", *lambda)?;
+                emulated(&telnet(*lambda))?;
+            }
             Traffic::Www { lambda, shape, min } => {
                 [("lambda", *lambda), ("shape", *shape), ("min", *min)]
                     .into_iter()
                     .try_for_each(|(key, value)| above_zero(key, value))?;
+                emulated(&www(*lambda, *shape, *min))?;
             }
             Traffic::Mpeg(mpeg) => mpeg.check()?,
             Traffic::Videoconference(conference) => conference.check()?,
             Traffic::Voice { lambda, duration_lambda, blocksize } => {
                 above_zero("lambda", *lambda)?;
                 above_zero("duration-lambda", *duration_lambda)?;
+                emulated(&voice(*lambda, *duration_lambda))?;
                 super::on_off::check_payload(*blocksize)?;
             }
             Traffic::Cbr { blocksize, period } => {
                 above_zero("blocksize", *blocksize as f64)?;
-                above_zero("period", *period)?;
+                if !(*period >= 1.0 && period.is_finite()) {
+                    return Err(Impossible::new("period", format!("of {period} is not possible: 1 us or more")));
+                }
             }
         }
         self.ends.check()
     }
 
     fn remarks(&self, tables: &Tables) -> Vec<String> {
-        let clipped = |key: &str, parameter: &Parameter| {
-            let share = parameter.function(tables).map_or(0.0, |function| function.clipped());
-            (share > 0.0).then(|| format!("{key}: {:.1} % of what is drawn is clipped", 100.0 * share))
+        let of = |parameters: &[(&str, &Parameter)]| {
+            let remarks = parameters.iter().flat_map(|(key, parameter)| {
+                let function = parameter.function(tables).ok();
+                let share = function.as_ref().map_or(0.0, Function::clipped);
+                let clipped =
+                    (share > 0.0).then(|| format!("{key}: {:.1} % of what is drawn is clipped", 100.0 * share));
+                let endless = function.filter(|function| !function.has_mean());
+                let endless = endless.map(|_| format!("{key} has no mean, so that no load can be expected"));
+                [clipped, endless].into_iter().flatten()
+            });
+            remarks.collect()
         };
         match &self.traffic {
             Traffic::Www { shape, .. } if *shape <= 1.0 => {
                 vec![format!("www: a shape of {shape} has no mean, so that the load grows with the run")]
             }
-            Traffic::Burst { blocksize, period } => {
-                [clipped("blocksize", blocksize), clipped("period", period)].into_iter().flatten().collect()
-            }
+            Traffic::Burst { blocksize, period } => of(&[("blocksize", blocksize), ("period", period)]),
             Traffic::Burstq { blocksize, period, repeats } => {
-                [clipped("blocksize", blocksize), clipped("period", period), clipped("repeats", repeats)]
-                    .into_iter()
-                    .flatten()
-                    .collect()
+                of(&[("blocksize", blocksize), ("period", period), ("repeats", repeats)])
             }
             _ => Vec::new(),
         }
@@ -286,33 +302,28 @@ impl Leaf {
             Traffic::Full { blocksize } => self.full(source, *blocksize, end),
             Traffic::Burst { blocksize, period } => {
                 let bursts = Bursts::new(seed, source, given(blocksize), given(period), Function::constant(1.0), end);
-                self.one(source, None, Box::new(bursts), Late::IsLeftOut)
+                self.one(source, None, Box::new(bursts), Late::IsLeftOut { end })
             }
             Traffic::Burstq { blocksize, period, repeats } => queued(given(blocksize), given(period), given(repeats)),
             Traffic::Cbr { blocksize, period } => {
                 let [blocksize, period] = [*blocksize as f64, *period].map(Function::constant);
                 let bursts = Bursts::new(seed, source, blocksize, period, Function::constant(1.0), end);
-                self.one(source, None, Box::new(bursts), Late::IsLeftOut)
+                self.one(source, None, Box::new(bursts), Late::IsLeftOut { end })
             }
-            Traffic::Ftp { lambda } => queued(
-                function(Call { min: Some(8.0), ..Call::new("ftpItemSize") }),
-                function(Call { lambda: Some(*lambda), ..Call::new("ftpSessionInterarrival") }),
-                function(Call { min: Some(1.0), ..Call::new("ftpNOfItems") }),
-            ),
-            Traffic::Www { lambda, shape, min } => queued(
-                function(Call { shape: Some(*shape), min: Some(*min), ..Call::new("wwwItemSize") }),
-                function(Call { lambda: Some(*lambda), ..Call::new("wwwRequestInterarrival") }),
-                Function::constant(1.0),
-            ),
+            Traffic::Ftp { lambda } => {
+                let [sizes, gaps, items] = ftp(*lambda).map(function);
+                queued(sizes, gaps, items)
+            }
+            Traffic::Www { lambda, shape, min } => {
+                let [sizes, gaps] = www(*lambda, *shape, *min).map(function);
+                queued(sizes, gaps, Function::constant(1.0))
+            }
             Traffic::Mpeg(mpeg) => self.one(source, None, mpeg.frames(seed, source, end), Late::Waits),
             Traffic::Videoconference(conference) => {
                 self.one(source, None, conference.frames(seed, source, end), Late::Waits)
             }
             Traffic::Telnet { lambda } => {
-                let between = function(Call { lambda: Some(*lambda), ..Call::new("telnetSessionInterarrival") });
-                let lengths = function(Call::new("telnetSessionDuration"));
-                let (gaps, sizes) =
-                    (function(Call::new("telnetPktInterarrival")), function(Call::new("telnetPktSize")));
+                let [between, lengths, gaps, sizes] = telnet(*lambda).map(function);
                 let leaf = self.clone();
                 Box::new(Sessions::new(seed, source, between, lengths, end).flat_map(move |(source, from, to)| {
                     // The first packet comes after a gap.
@@ -325,8 +336,7 @@ impl Leaf {
                 }))
             }
             Traffic::Voice { lambda, duration_lambda, blocksize } => {
-                let between = function(Call { lambda: Some(*lambda), ..Call::new("voiceSessionInterarrival") });
-                let lengths = function(Call { lambda: Some(*duration_lambda), ..Call::new("voiceSessionDuration") });
+                let [between, lengths] = voice(*lambda, *duration_lambda).map(function);
                 let (leaf, blocksize) = (self.clone(), *blocksize);
                 let gap = Duration::from_secs_f64(8.0 * f64::from(blocksize) / VOICE);
                 Box::new(
@@ -382,36 +392,50 @@ impl Leaf {
                 let sent = blocks.map(|(at, bytes)| Sent::block(at, bytes, MOST_PAYLOAD));
                 Box::new(flow(self.ends.clone(), port, source, sent))
             }
-            Transport::Tcp => Box::new(self.connection(source, port, blocks, late).into_iter()),
+            Transport::Tcp => Box::new(self.connections(source, port, blocks, late)),
         }
     }
 
-    fn connection(
+    /// The connection that carries `blocks`, or where that would have too many ADUs one after the other.
+    fn connections(
         &self,
-        source: Source,
+        mut source: Source,
         port: Option<u16>,
         mut blocks: Blocks,
         late: Late,
-    ) -> Option<ConnectionVector> {
-        let speed = self.speed.as_ref().and_then(|speed| speed.value.bits_per_second());
+    ) -> impl Iterator<Item = ConnectionVector> + Send + use<> {
+        let (ends, speed) = (self.ends.clone(), self.speed.as_ref().and_then(|speed| speed.value.bits_per_second()));
         let takes =
-            |bytes: f64| speed.map_or(Duration::ZERO, |bits| Duration::from_secs_f64(8.0 * bytes / bits as f64));
-        let (first, bytes) = blocks.next()?;
-        let mut talk = Talk::new(&self.ends, first, port, source);
-        talk.send(Side::Initiator, bytes);
-        let mut done = first + takes(bytes);
-        for (due, bytes) in blocks {
-            if done > due && late == Late::IsLeftOut {
-                continue;
+            move |bytes: f64| speed.map_or(Duration::ZERO, |bits| Duration::from_secs_f64(8.0 * bytes / bits as f64));
+        let mut done = Time::ZERO;
+        std::iter::from_fn(move || {
+            let mut talk: Option<Talk> = None;
+            for (due, bytes) in blocks.by_ref() {
+                if let Late::IsLeftOut { end } = late
+                    && done > due
+                {
+                    if done >= end {
+                        break;
+                    }
+                    continue;
+                }
+                let begins = due.max(done);
+                let talk = match &mut talk {
+                    Some(talk) => {
+                        talk.wait(begins.since(done));
+                        talk
+                    }
+                    none => none.insert(Talk::new(&ends, begins, port, source)),
+                };
+                talk.send(Side::Initiator, bytes);
+                done = begins + takes(bytes);
+                if talk.len() == MOST_ADUS {
+                    break;
+                }
             }
-            if talk.len() >= MOST_ADUS {
-                break;
-            }
-            talk.wait(due.since(done));
-            talk.send(Side::Initiator, bytes);
-            done = done.max(due) + takes(bytes);
-        }
-        talk.close(Side::Initiator)
+            source.1 += 1;
+            talk?.close(Side::Initiator)
+        })
     }
 }
 
@@ -420,8 +444,43 @@ impl Leaf {
 enum Late {
     /// It waits its turn.
     Waits,
-    /// It is not sent.
-    IsLeftOut,
+    /// It is not sent; the last is due before this.
+    IsLeftOut { end: Time },
+}
+
+/// The functions of the sources that NetSpec emulates: sizes, times between, and how many at a time.
+fn ftp(lambda: f64) -> [Call; 3] {
+    [
+        Call { min: Some(8.0), ..Call::new("ftpItemSize") },
+        Call { lambda: Some(lambda), ..Call::new("ftpSessionInterarrival") },
+        Call { min: Some(1.0), ..Call::new("ftpNOfItems") },
+    ]
+}
+
+/// Sizes, and times between.
+fn www(lambda: f64, shape: f64, min: f64) -> [Call; 2] {
+    [
+        Call { shape: Some(shape), min: Some(min), ..Call::new("wwwItemSize") },
+        Call { lambda: Some(lambda), ..Call::new("wwwRequestInterarrival") },
+    ]
+}
+
+/// Times between sessions, their lengths, and in them times between packets and their sizes.
+fn telnet(lambda: f64) -> [Call; 4] {
+    [
+        Call { lambda: Some(lambda), ..Call::new("telnetSessionInterarrival") },
+        Call::new("telnetSessionDuration"),
+        Call::new("telnetPktInterarrival"),
+        Call::new("telnetPktSize"),
+    ]
+}
+
+/// Times between calls, and their lengths.
+fn voice(lambda: f64, duration_lambda: f64) -> [Call; 2] {
+    [
+        Call { lambda: Some(lambda), ..Call::new("voiceSessionInterarrival") },
+        Call { lambda: Some(duration_lambda), ..Call::new("voiceSessionDuration") },
+    ]
 }
 
 fn micros(micros: f64) -> Duration {
@@ -464,7 +523,7 @@ impl Iterator for Bursts {
         let block = (self.now, self.blocksize.sample(&mut self.sizes));
         self.left -= 1;
         if self.left == 0 {
-            self.now += micros(self.period.sample(&mut self.periods)).max(Duration::from_nanos(1));
+            self.now += micros(self.period.sample(&mut self.periods)).max(Duration::from_micros(1));
         }
         Some(block)
     }
