@@ -8,11 +8,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use flowloom_core::extract::Position;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Limit;
-use flowloom_report::fit::FitVariable;
 use flowloom_store::formats::Format;
 
 use crate::experiment::{Correction, MOST_HOSTS, Quantity, RateChoice};
 use crate::input::Kind;
+
+mod fit;
+
+pub use fit::{Fit, FittedModel};
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 could not, 2 wrong usage, 3 ran but the result is INVALID or was interrupted, \
@@ -69,13 +72,14 @@ Examples:
   flowloom describe campus.parquet --json
   flowloom describe runs/campus-20261121-140359")]
     Describe(Describe),
-    /// Fit laws to the variables of a workload and write them as experiments take them
+    /// Fit laws to the variables of a workload, or a traffic model, and write them as experiments take them
     #[command(after_help = "\
 Examples:
   flowloom fit campus.parquet
   flowloom fit campus.pcap --variable response-size --variable rtt -o laws.html
-  flowloom fit campus.parquet --json")]
-    Fit(Fit),
+  flowloom fit campus.parquet --json
+  flowloom fit campus.pcap --model swing -o swing.json")]
+    Fit(Box<Fit>),
     /// Make the workload of an experiment: drawn from a source model, or changed from a capture's
     #[command(after_help = "\
 The [workload] part of the experiment says what is made (docs/models.md); `flowloom run` makes the same for itself.
@@ -542,26 +546,6 @@ pub struct Model {
     pub form: Form,
 }
 
-/// `flowloom fit`
-#[derive(Debug, Args)]
-pub struct Fit {
-    /// A capture, a workload or another file of vectors; "-" reads a capture from standard input
-    #[arg(value_name = "FILE")]
-    pub input: PathBuf,
-    /// A variable to fit; may be repeated [default: all that have values]
-    #[arg(long = "variable", value_name = "NAME", value_parser = fit_variables())]
-    pub variables: Vec<FitVariable>,
-    /// Also write one self-contained HTML file with pictures
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// How to read a capture
-    #[command(flatten)]
-    pub capture: Capture,
-    /// How to answer
-    #[command(flatten)]
-    pub form: Form,
-}
-
 /// `flowloom calibrate`
 #[derive(Debug, Args)]
 pub struct Calibrate {
@@ -589,12 +573,6 @@ pub struct Calibrate {
     /// How to answer
     #[command(flatten)]
     pub form: Form,
-}
-
-/// Variables that laws are fitted to, by name.
-fn fit_variables() -> impl TypedValueParser<Value = FitVariable> {
-    PossibleValuesParser::new(FitVariable::ALL.map(FitVariable::name))
-        .try_map(|typed| FitVariable::ALL.into_iter().find(|variable| variable.name() == typed).ok_or("unknown"))
 }
 
 /// A share of a link's rate: `85%`.

@@ -330,6 +330,9 @@ impl Experiment {
         if let Some(tables) = experiment.workload.model.as_mut().and_then(|model| model.tables()) {
             *tables = folder.join(&*tables).to_string_lossy().into_owned();
         }
+        for config in experiment.workload.model.iter_mut().flat_map(|model| model.configs()) {
+            *config = folder.join(&*config).to_string_lossy().into_owned();
+        }
         if let Some(trace) = &mut experiment.network.bottleneck.trace {
             trace.join(folder);
         }

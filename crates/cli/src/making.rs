@@ -14,8 +14,8 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol};
 use flowloom_store::formats::{Sorter, Tally};
-use flowloom_store::histogram;
 use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
+use flowloom_store::{histogram, swing};
 use serde_json::{Value, json};
 
 use crate::commands::extract;
@@ -23,7 +23,7 @@ use crate::experiment::{DatagramModel, Workload};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::load;
-use crate::workloads::Source;
+use crate::workloads::{Source, file_name};
 
 /// By how much thirds of a workload may differ before it cannot be said to have one load (methods A.11).
 const STATIONARY: f64 = 0.05;
@@ -75,6 +75,14 @@ impl Making<'_> {
                 Failure::usage(format_args!("workload.model.tables: {error}"))
                     .hint("docs/models.md lists the tables of each model; without tables it draws from their summaries")
             })?;
+        }
+        if let SourceModel::Swing(model) = &mut model {
+            let cannot = |problem: &dyn std::fmt::Display| {
+                Failure::usage(format_args!("workload.model.config: {problem}"))
+                    .hint("flowloom fit FILE --model swing -o swing.json writes such a file")
+            };
+            let read = swing::open(Path::new(&model.config)).map_err(|error| cannot(&error))?;
+            model.set(read).map_err(|problem| cannot(&problem))?;
         }
         Ok(Some(model))
     }
@@ -175,7 +183,7 @@ impl Making<'_> {
             }
         }
         let load = meter.finish();
-        let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load), &[]);
+        let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load)?, &[]);
         let (mut capture, traffic) = self.capture(facts.capture, &load);
         capture.warnings.extend(self.model()?.iter().flat_map(SourceModel::remarks));
         let facts = writer.finish(facts.provenance, capture, &traffic).map_err(Failure::new)?;
@@ -249,11 +257,15 @@ impl Making<'_> {
         (whole, base.facts.traffic.clone())
     }
 
-    fn provenance(&self, before: Option<&Load>, load: &Load) -> Provenance {
+    fn provenance(&self, before: Option<&Load>, load: &Load) -> Result<Provenance, Failure> {
         let mut provenance = self.base.map_or_else(Provenance::default, |base| base.facts.provenance.clone());
         provenance.tool = concat!("flowloom ", env!("CARGO_PKG_VERSION")).to_owned();
         // As resolved: where the source is on this disk is nobody's business, and what it was stands among the inputs.
-        let workload = Workload { source: None, ..self.workload.clone() };
+        let mut workload = Workload { source: None, ..self.workload.clone() };
+        for config in workload.model.iter_mut().flat_map(SourceModel::configs) {
+            provenance.inputs.push(swing::input_file(Path::new(config)).map_err(load::unreadable)?);
+            *config = file_name(Path::new(config));
+        }
         provenance.options.insert("workload".to_owned(), json!(workload));
         provenance.options.insert("seed".to_owned(), json!(self.seed));
         provenance.options.insert("duration_ns".to_owned(), json!(load.duration.as_nanos()));
@@ -261,7 +273,7 @@ impl Making<'_> {
         if let Some(before) = before {
             provenance.options.insert("load_before".to_owned(), load_json(before));
         }
-        provenance
+        Ok(provenance)
     }
 }
 

@@ -108,6 +108,16 @@ pub enum Purpose {
     ReferenceConnections = 90,
     /// How many connections of a reference workload start from time to time.
     ReferenceIntensity = 91,
+    /// Users of a Swing model: their sessions and exchanges.
+    SwingUsers = 100,
+    /// Connections of an exchange and the gaps between them.
+    SwingExchanges = 101,
+    /// What a connection of a Swing model has once.
+    SwingConnections = 102,
+    /// What it has for each unit of data.
+    SwingUnits = 103,
+    /// Which sessions of a workload are kept in a model.
+    SwingSample = 104,
 }
 
 /// A portable stream of random numbers: the same on every machine and version.

@@ -95,6 +95,13 @@ pub const TARGETS: &[Target] = &[
         shared: Some(("ns2-http-cdf", &[])),
         smoke: 20_000,
     },
+    Target {
+        name: "swing",
+        entry: tables::swing_model,
+        seeds: seeds::stored::swing_models,
+        shared: None,
+        smoke: 10_000,
+    },
     Target { name: "workload", entry: stored::workload, seeds: seeds::stored::workloads, shared: None, smoke: 4_000 },
     Target {
         name: "run-folder",

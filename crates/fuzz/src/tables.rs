@@ -1,7 +1,9 @@
-//! Tables of distributions.
+//! Tables of distributions, and files of models that are made of such.
 
+use flowloom_core::model::swing::{Draw, Swing};
 use flowloom_core::model::{Distribution, Law};
-use flowloom_store::histogram;
+use flowloom_core::time::Duration;
+use flowloom_store::{histogram, swing};
 
 /// A cumulative histogram: what is taken is a law, whose values rise from the first row's to the last's.
 pub fn histogram(data: &[u8]) {
@@ -20,5 +22,31 @@ pub fn histogram(data: &[u8]) {
         let value = law.quantile(f64::from(step) / 64.0);
         assert!(before <= value && value <= last, "{value} after {before}, at most {last}");
         before = value;
+    }
+}
+
+/// A Swing model: what is taken can be drawn from, and what is drawn is a workload.
+pub fn swing_model(data: &[u8]) {
+    let model = match swing::read(data) {
+        Ok(model) => model,
+        Err(error) => {
+            let message = error.to_string();
+            assert!(message.starts_with("model: "), "{message}");
+            return;
+        }
+    };
+    let written = serde_json::to_vec(&model).expect("a model that was taken can be written");
+    assert_eq!(swing::read(&written).expect("what was written is read"), model);
+    for draw in [Draw::Independent, Draw::Sessions] {
+        let mut source = Swing::new("", draw);
+        if source.set(model.clone()).is_err() {
+            continue;
+        }
+        let mut last = None;
+        for (vector, id) in source.vectors(1, Duration::from_secs(3_600)).zip(0..100) {
+            assert!(vector.id == id && !vector.adus.is_empty(), "{vector:?}");
+            assert!(last.is_none_or(|last| last <= vector.start), "{last:?} and then {:?}", vector.start);
+            last = Some(vector.start);
+        }
     }
 }

@@ -37,6 +37,7 @@ targets! {
     json_lines: "json-lines",
     mahimahi: "mahimahi",
     histogram: "histogram",
+    swing: "swing",
     workload: "workload",
     run_folder: "run-folder",
     experiment: "experiment",

@@ -9,6 +9,7 @@ pub mod mahimahi;
 pub mod reserve;
 pub mod run_folder;
 pub mod staged;
+pub mod swing;
 mod table;
 pub mod workload;
 

@@ -6,7 +6,8 @@ use flowloom_report::fit::text::fitted_text;
 use flowloom_report::fit::{FitVariable, Fitter};
 use flowloom_report::html;
 
-use crate::args;
+use crate::args::{self, FittedModel};
+use crate::commands::fit_swing;
 use crate::failure::{Exit, Failure};
 use crate::input::{self, Kind};
 use crate::load;
@@ -22,6 +23,9 @@ pub fn run(args: &args::Fit, manner: Manner) -> Result<Exit, Failure> {
     }
     input::refuse_idle_options(&args.capture, kind, &args.input)?;
     manner.start("fit")?;
+    if let Some(FittedModel::Swing) = args.model {
+        return fit_swing::run(args, kind, manner);
+    }
     let paths = [args.input.clone()];
     let scratch = std::env::temp_dir();
     let mut loaded = load::open(&paths, kind, &args.capture, &args::Hosts::default(), &scratch, manner)?;

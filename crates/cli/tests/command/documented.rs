@@ -106,6 +106,7 @@ fn every_field_is_documented() {
     for file in ["c.pcap", "long.parquet"] {
         check("fit", &bench.json(&["fit", file, "--json"]));
     }
+    check("fit --model swing", &bench.json(&["fit", "c.pcap", "--model", "swing", "-o", "swing.json", "--json"]));
     bench.file("k.toml", crate::calibrate::EXCHANGES.as_bytes());
     check("calibrate", &bench.json(&["calibrate", "k.toml", "--load", "20%", "--json"]));
     check("run", &bench.json(&["run", "w.parquet", "-o", "r", "--json"]));

@@ -20,5 +20,6 @@ mod rootless;
 mod round_trip;
 mod sources;
 mod support;
+mod swing;
 mod threads;
 mod topology;

@@ -10,6 +10,7 @@ mod rtt;
 mod scaling;
 mod settled;
 mod structure;
+pub mod swing;
 mod waits;
 mod window;
 

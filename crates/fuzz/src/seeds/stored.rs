@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use flowloom_core::extract::Extractor;
+use flowloom_core::model::swing::{Grouping, Survey};
 use flowloom_core::record::{
     ConnectionRecord, DropReason, DropRecord, EpochRecord, Outcome, PacketKind, QueueSample, Recorder,
 };
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::{Decoder, Parsed};
-use flowloom_core::workload::{ConnectionVector, LinkSide};
+use flowloom_core::workload::{Adu, Close, ConnectionVector, Endpoint, Host, LinkSide, PerSide, Protocol, Side, Span};
 use flowloom_store::capture::{Captures, Options};
 use flowloom_store::run_folder::{RunOptions, RunWriter};
 use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadWriter};
@@ -31,6 +32,47 @@ pub(super) fn vectors() -> Vec<ConnectionVector> {
     }
     extractor.finish();
     std::iter::from_fn(|| extractor.poll_vector()).collect()
+}
+
+/// Swing models: of a client who comes back, of three who do not by application, and of flows of datagrams.
+pub fn swing_models() -> Vec<Vec<u8>> {
+    let model = |vectors: &[ConnectionVector], per_class| {
+        let mut survey = Survey::new(Grouping { per_class, ..Grouping::default() });
+        vectors.iter().for_each(|vector| survey.add(vector));
+        serde_json::to_vec(&survey.finish(Duration::from_secs(900))).expect("a model can be written")
+    };
+    let vector = |second, client| {
+        let adu = |side, packets: Option<u32>, wait| Adu {
+            side,
+            bytes: 4_000,
+            wait,
+            waiter: side,
+            seen: packets.map(|_| Span::default()),
+            packets,
+        };
+        let udp = client == 9;
+        let packets = udp.then_some(4);
+        let end = |host| Endpoint { host: Some(Host::Number(host)), port: Some(443), ..Endpoint::default() };
+        ConnectionVector {
+            start: Time::ZERO + Duration::from_secs(second),
+            protocol: if udp { Protocol::Udp } else { Protocol::Tcp },
+            ends: PerSide { initiator: end(client), acceptor: end(100) },
+            close: Close::Fin(Side::Acceptor),
+            adus: vec![
+                adu(Side::Initiator, packets, Some(Duration::from_millis(70))),
+                adu(Side::Acceptor, packets, None),
+            ],
+            ..ConnectionVector::default()
+        }
+    };
+    let of = |clients: [u32; 7]| {
+        [0, 2, 25, 60, 100, 500, 505]
+            .into_iter()
+            .zip(clients)
+            .map(|(second, client)| vector(second, client))
+            .collect::<Vec<_>>()
+    };
+    vec![model(&of([1; 7]), false), model(&of([1, 2, 1, 3, 2, 2, 1]), true), model(&of([9; 7]), false)]
 }
 
 /// Metadata of a Parquet file that keep a reader busy who believes them: an unknown field that is a map of 2^31 - 1

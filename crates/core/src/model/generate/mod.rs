@@ -18,6 +18,7 @@ pub mod tcplib;
 pub mod web;
 
 pub use ends::{Ends, Impossible, InitiatorSide, Spelt};
+pub(in crate::model) use ends::{MOST_ADUS, MOST_BYTES, Merged};
 pub use exchanges::Exchanges;
 pub use histogram::Read;
 pub use packmime::{Http, PackMime};
@@ -26,6 +27,7 @@ pub use tcplib::TableError;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::swing::Swing;
 use crate::time::Duration;
 use crate::workload::ConnectionVector;
 
@@ -61,6 +63,8 @@ pub enum SourceModel {
     /// Connections with the published statistics of an enterprise's link of 2006.
     #[serde(rename = "enterprise-2006")]
     Enterprise2006(Reference),
+    /// Users, exchanges, connections and paths by the distributions of a capture.
+    Swing(Swing),
 }
 
 /// Connections in the order of their starts.
@@ -82,6 +86,7 @@ impl SourceModel {
             SourceModel::PackMime(_) => "packmime",
             SourceModel::Campus2008(_) => "campus-2008",
             SourceModel::Enterprise2006(_) => "enterprise-2006",
+            SourceModel::Swing(_) => "swing",
         }
     }
 
@@ -101,6 +106,7 @@ impl SourceModel {
             SourceModel::Ditg(model) => model.check(),
             SourceModel::PackMime(model) => return model.check(),
             SourceModel::Campus2008(model) | SourceModel::Enterprise2006(model) => return model.check(),
+            SourceModel::Swing(model) => return model.check(),
         }
         .map_err(|problem| problem.to_string())
     }
@@ -151,6 +157,7 @@ impl SourceModel {
             SourceModel::Enterprise2006(model) => {
                 Box::new(model.vectors(&reference::Trace::enterprise_2006(), seed, duration))
             }
+            SourceModel::Swing(model) => Box::new(model.vectors(seed, duration)),
         }
     }
 
@@ -169,6 +176,14 @@ impl SourceModel {
             SourceModel::OnOff(model) if model.mean_rate().is_none() => vec![no_mean("busy or silent times")],
             SourceModel::Ditg(model) if !model.gaps_have_mean() => vec![no_mean("gaps of this profile")],
             _ => Vec::new(),
+        }
+    }
+
+    /// The files of its configuration that it names, which are to be read before it draws.
+    pub fn configs(&mut self) -> &mut [String] {
+        match self {
+            SourceModel::Swing(model) => std::slice::from_mut(&mut model.config),
+            _ => &mut [],
         }
     }
 
