@@ -33,6 +33,9 @@ echo
 echo "== queueing: M/M/1, M/D/1, M/M/1/10 against their known answers, 1e7 packets each"
 "$examples/queueing_truth" || status=1
 echo
+echo "== packmime: the Hurst parameters of a simulated hour (packets with nothing in their way: 0.84 +- 0.05)"
+"$examples/packmime_hour" || status=1
+echo
 echo "== waits: which of the four settings replays the bundled capture best (distance at the monitor, smaller is nearer)"
 benches/waits.sh target/release/flowloom testdata/demo.pcap.gz || status=1
 exit $status
