@@ -3,7 +3,8 @@
 //! `cargo run --release -p flowloom-report --example logscale -- SECONDS RUN...`
 //!
 //! Prints, for both directions and every octave of 1 ms bins, the energy log2 of the original in the first run folder (if it has
-//! one) and of the replay in each, over the first SECONDS of each, and half of the 95 % interval of the last.
+//! one) and of the replay in each, over the first SECONDS of each, and half of the 95 % interval of the last. No run may be
+//! shorter: time without traffic counts. Runs of other lengths are asked for one by one.
 
 use std::collections::BTreeMap;
 use std::error::Error;
