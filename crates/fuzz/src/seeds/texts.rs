@@ -19,7 +19,16 @@ pub fn experiments() -> Vec<Vec<u8>> {
         [[tcp.classes]]\nname = \"bbr\"\nshare = \"50%\"\ntcp = { profile = \"linux\" }\n[measure]\ntcp-trace = [3, 4]\n";
     let model = "[workload]\nmodel = { kind = \"netspec\", tables = \"t\", sources = [{ traffic = { type = \"burst\", blocksize = 9, \
         period = { function = \"telnetPktInterarrival\", max = 1e9 } }, protocol = \"udp\", ends = { rtt = \"10ms\" } }] }\n";
-    [&all[..], other, path, sources, model, ""].map(|text| text.as_bytes().to_vec()).into()
+    let changes = "[workload]\nsource = \"a.parquet\"\nstructure = \"a-t-b\"\nwindow = \"16k\"\nloss = \"measured\"\nprefill = \"5s\"\n\
+        rtt = { kind = \"paths\", paths = 30, trim = \"1%\", quantum = \"2ms\", place = \"left\" }\ndatagrams = \"as-seen\"\n\
+        load = { method = \"blocks\", factor = 1.5, block = \"30s\", duration = \"10min\", shuffle = \"50ms\" }\n";
+    let laws = "[workload]\nmodel = { kind = \"exchanges\", connections-per-second = 3.0, rtt-ms = 40, request-bytes = { kind = \"truncated\", \
+        min = 1.0, max = 50.0, of = { kind = \"mixture\", parts = [{ weight = 0.5, of = { kind = \"empirical\", values = [[9.0, 0.5], \
+        [3.0, 0.5]] } }, { weight = 0.5, of = { kind = \"weibull\", scale = 3.0, shape = 0.5 } }] } }, response-bytes = \
+        { kind = \"log-log\", points = [[-6.0, 16.0], [-1.0, 11.0], [0.0, 8.0]] } }\n[measure]\nduration = \"9s\"\n";
+    let web = "[workload]\nmodel = { kind = \"packmime\", rate = 24.1, reverse-rate = 22.9, clouds = 5, http = \"1.1\" }\n\
+        rtt = { kind = \"uniform\", min = \"10ms\", max = \"0.2s\" }\n[measure]\nduration = \"9s\"\n";
+    [&all[..], other, path, sources, model, changes, laws, web, ""].map(|text| text.as_bytes().to_vec()).into()
 }
 
 /// Key files: 32 bytes, and as many in hexadecimal.
