@@ -15,7 +15,7 @@ use crate::input::Kind;
 
 mod fit;
 
-pub use fit::{Fit, FittedModel};
+pub use fit::{Fit, FittedModel, HarpoonFit};
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 could not, 2 wrong usage, 3 ran but the result is INVALID or was interrupted, \
@@ -78,7 +78,8 @@ Examples:
   flowloom fit campus.parquet
   flowloom fit campus.pcap --variable response-size --variable rtt -o laws.html
   flowloom fit campus.parquet --json
-  flowloom fit campus.pcap --model swing -o swing.json")]
+  flowloom fit campus.pcap --model swing -o swing.json
+  flowloom fit campus.pcap --model harpoon -o campus.xml")]
     Fit(Box<Fit>),
     /// Make the workload of an experiment: drawn from a source model, or changed from a capture's
     #[command(after_help = "\

@@ -15,7 +15,7 @@ use flowloom_core::units::three_digits;
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol};
 use flowloom_store::formats::{Sorter, Tally};
 use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
-use flowloom_store::{histogram, swing};
+use flowloom_store::{harpoon, histogram, swing};
 use serde_json::{Value, json};
 
 use crate::commands::extract;
@@ -53,6 +53,8 @@ pub struct Made {
     pub load: Load,
     /// Payload bit/s that were asked for, and from where.
     asked: Option<(LinkSide, f64)>,
+    /// What a reader of results should know of its model.
+    pub remarks: Vec<String>,
 }
 
 type Vectors = Box<dyn Iterator<Item = Result<ConnectionVector, Failure>>>;
@@ -83,6 +85,21 @@ impl Making<'_> {
             };
             let read = swing::open(Path::new(&model.config)).map_err(|error| cannot(&error))?;
             model.set(read).map_err(|problem| cannot(&problem))?;
+        }
+        if let SourceModel::Harpoon(model) = &mut model {
+            let cannot = |problem: &dyn std::fmt::Display| {
+                Failure::usage(format_args!("workload.model.config: {problem}"))
+                    .hint("docs/models.md says what is read of Harpoon's XML")
+            };
+            let mut config = harpoon::Config::default();
+            for file in model.configs() {
+                let read = harpoon::open(Path::new(file)).map_err(|error| cannot(&error))?;
+                config.plugins.extend(read.plugins);
+                config.remarks.extend(read.remarks);
+            }
+            if !config.plugins.is_empty() {
+                model.configure(&config.plugins, config.remarks).map_err(|problem| cannot(&problem))?;
+            }
         }
         Ok(Some(model))
     }
@@ -185,9 +202,10 @@ impl Making<'_> {
         let load = meter.finish();
         let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load)?, &[]);
         let (mut capture, traffic) = self.capture(facts.capture, &load);
-        capture.warnings.extend(self.model()?.iter().flat_map(SourceModel::remarks));
+        let remarks = self.model()?.map_or_else(Vec::new, |model| model.remarks(load.duration));
+        capture.warnings.extend(remarks.iter().cloned());
         let facts = writer.finish(facts.provenance, capture, &traffic).map_err(Failure::new)?;
-        Ok(Made { facts, before, load, asked })
+        Ok(Made { facts, before, load, asked, remarks })
     }
 
     /// The connections at their new starts, in the order of these, with dense ids. Where the load is changed, flows that are not sent

@@ -13,7 +13,7 @@ use flowloom_core::time::Duration;
 
 /// Models as an experiment has them; some hundreds of connections per second or flows, where the number is free. `cbr` draws no more than
 /// when its flows begin.
-const MODELS: [(&str, &str); 11] = [
+const MODELS: [(&str, &str); 12] = [
     ("campus-2008", ""),
     ("enterprise-2006", ""),
     (
@@ -33,6 +33,11 @@ const MODELS: [(&str, &str); 11] = [
     (
         "on-off",
         "sources = 100\nrate = '1mbit'\non = { min = '100ms', shape = 1.5 }\noff = { min = '100ms', shape = 1.5 }\n",
+    ),
+    (
+        "harpoon",
+        "sessions = 1000\ngap-ms = { kind = 'exponential', mean = 1000 }\nfile-bytes = { kind = 'pareto', min = 1500, shape = 1.2 }\n\
+         clients = ['10.1.0.0/16']\nservers = ['10.2.0.0/16']\n",
     ),
     ("poisson", "flows = 100\nrate = '100kbit'\n"),
     ("d-itg", "profile = 'voip'\nflows = 100\n"),

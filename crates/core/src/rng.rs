@@ -84,6 +84,10 @@ pub enum Purpose {
     Scenes = 80,
     /// How many pages are read at a server.
     Stays = 81,
+    /// Which addresses and which parts of lists sessions have.
+    SessionPlaces = 110,
+    /// How many sessions a load needs.
+    SessionCounts = 111,
     /// Gaps between connections of PackMime clouds.
     PackMimeArrivals = 60,
     /// Sizes of their requests.

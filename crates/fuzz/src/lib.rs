@@ -89,6 +89,13 @@ pub const TARGETS: &[Target] = &[
     },
     Target { name: "mahimahi", entry: links::mahimahi, seeds: seeds::texts::traces, shared: None, smoke: 20_000 },
     Target {
+        name: "harpoon",
+        entry: tables::harpoon,
+        seeds: seeds::texts::harpoon,
+        shared: Some(("harpoon", &[])),
+        smoke: 20_000,
+    },
+    Target {
         name: "histogram",
         entry: tables::histogram,
         seeds: seeds::texts::histograms,

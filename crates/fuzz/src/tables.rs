@@ -1,9 +1,10 @@
 //! Tables of distributions, and files of models that are made of such.
 
+use flowloom_core::model::generate::harpoon::Harpoon;
 use flowloom_core::model::swing::{Draw, Swing};
 use flowloom_core::model::{Distribution, Law};
 use flowloom_core::time::Duration;
-use flowloom_store::{histogram, swing};
+use flowloom_store::{harpoon, histogram, swing};
 
 /// A cumulative histogram: what is taken is a law, whose values rise from the first row's to the last's.
 pub fn histogram(data: &[u8]) {
@@ -48,5 +49,28 @@ pub fn swing_model(data: &[u8]) {
             assert!(last.is_none_or(|last| last <= vector.start), "{last:?} and then {:?}", vector.start);
             last = Some(vector.start);
         }
+    }
+}
+
+/// A configuration of Harpoon: what is read can be written and read again, and what is a model makes connections in order.
+pub fn harpoon(data: &[u8]) {
+    let config = match harpoon::read(data) {
+        Ok(config) => config,
+        Err(error) => {
+            let message = error.to_string();
+            assert!(message.starts_with("config:"), "{message}");
+            return;
+        }
+    };
+    let mut written = Vec::new();
+    harpoon::write(&config.plugins, &mut written).expect("memory can be written to");
+    let mut again = Vec::new();
+    harpoon::write(&harpoon::read(&written).expect("what was written").plugins, &mut again).expect("memory");
+    assert!(written == again, "what is written is not what is read");
+    let mut model = Harpoon::default();
+    if model.configure(&config.plugins, config.remarks).is_ok() {
+        let vectors = model.vectors(1, Duration::from_secs(2)).take(500);
+        let starts: Vec<_> = vectors.map(|vector| vector.start).collect();
+        assert!(starts.is_sorted());
     }
 }

@@ -4,6 +4,7 @@ pub mod addresses;
 pub mod capture;
 pub mod flows;
 pub mod formats;
+pub mod harpoon;
 pub mod histogram;
 pub mod mahimahi;
 pub mod reserve;

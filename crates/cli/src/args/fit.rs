@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use flowloom_core::model::generate::harpoon::Block;
 use flowloom_core::time::Duration;
 use flowloom_report::fit::FitVariable;
 
-use super::{Capture, Form};
+use super::{Capture, Form, whole};
 use crate::experiment::Quantity;
 
 /// `flowloom fit`
@@ -26,9 +27,15 @@ pub struct Fit {
     /// Also write one self-contained HTML file with pictures; of a model its configuration
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Of models: connections of the same hosts, or of a client, that start this far apart are of different sessions [default: 300s]
+    #[arg(long, requires = "model", value_name = "TIME", allow_hyphen_values = true)]
+    pub session_gap: Option<Quantity<Duration>>,
     /// Of --model swing
     #[command(flatten)]
     pub swing: SwingFit,
+    /// Of --model harpoon
+    #[command(flatten)]
+    pub harpoon: HarpoonFit,
     /// How to read a capture
     #[command(flatten)]
     pub capture: Capture,
@@ -40,6 +47,8 @@ pub struct Fit {
 /// Models whose parameters are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FittedModel {
+    /// Sessions that transfer files (Sommers and Barford 2004), as XML
+    Harpoon,
     /// Users, their exchanges, connections and paths (Vishwanath and Vahdat 2009), as JSON
     Swing,
 }
@@ -50,12 +59,29 @@ pub struct SwingFit {
     /// A connection that starts so long after its client's one before, or sooner, belongs to the same exchange [default: 30s]
     #[arg(long, requires = "model", value_name = "TIME", allow_hyphen_values = true)]
     pub rre_gap: Option<Quantity<Duration>>,
-    /// And to the same session [default: 300s]
-    #[arg(long, requires = "model", value_name = "TIME", allow_hyphen_values = true)]
-    pub session_gap: Option<Quantity<Duration>>,
     /// Sessions of a client and an application, by the acceptor's port, instead of a client
     #[arg(long, requires = "model")]
     pub per_class: bool,
+}
+
+/// How Harpoon is configured.
+#[derive(Clone, Debug, Args)]
+pub struct HarpoonFit {
+    /// How long a session of Harpoon is [default: 300s, or the length of a shorter input]
+    #[arg(long, requires = "model", value_name = "TIME", allow_hyphen_values = true)]
+    pub interval: Option<Quantity<Duration>>,
+    /// Addresses of the hosts on the left of the link [default: 10.1.0.0/16]
+    #[arg(long, requires = "model", value_name = "PREFIX")]
+    pub left_pool: Option<Block>,
+    /// Addresses of the hosts on the right of the link [default: 10.2.0.0/16]
+    #[arg(long, requires = "model", value_name = "PREFIX")]
+    pub right_pool: Option<Block>,
+    /// Write a file for each side of the link, FILE-left.xml and FILE-right.xml, as Harpoon's machines need them
+    #[arg(long, requires_all = ["model", "output"])]
+    pub per_side: bool,
+    /// Seed of the trials that count sessions [default: 1]
+    #[arg(long, requires = "model", value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    pub seed: Option<u64>,
 }
 
 /// Variables that laws are fitted to, by name.

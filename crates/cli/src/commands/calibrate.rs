@@ -143,7 +143,8 @@ pub fn run(args: &args::Calibrate, manner: Manner) -> Result<Exit, Failure> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.map_or_else(cores, usize::from);
     let rows = job.rows(&args.load, jobs, manner)?;
-    for remark in model.remarks() {
+    let duration = experiment.measure.duration.as_ref().map_or(Duration::ZERO, |duration| duration.value);
+    for remark in model.remarks(duration) {
         manner.warn(&remark, "truncate the law, or read the loads as those of this seed and duration");
     }
     if !rises(&rows) {

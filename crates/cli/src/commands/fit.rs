@@ -7,7 +7,7 @@ use flowloom_report::fit::{FitVariable, Fitter};
 use flowloom_report::html;
 
 use crate::args::{self, FittedModel};
-use crate::commands::fit_swing;
+use crate::commands::{fit_harpoon, fit_swing};
 use crate::failure::{Exit, Failure};
 use crate::input::{self, Kind};
 use crate::load;
@@ -23,8 +23,11 @@ pub fn run(args: &args::Fit, manner: Manner) -> Result<Exit, Failure> {
     }
     input::refuse_idle_options(&args.capture, kind, &args.input)?;
     manner.start("fit")?;
-    if let Some(FittedModel::Swing) = args.model {
-        return fit_swing::run(args, kind, manner);
+    refuse_options_of_others(args)?;
+    match args.model {
+        Some(FittedModel::Harpoon) => return fit_harpoon::run(args, kind, manner),
+        Some(FittedModel::Swing) => return fit_swing::run(args, kind, manner),
+        None => {}
     }
     let paths = [args.input.clone()];
     let scratch = std::env::temp_dir();
@@ -51,4 +54,23 @@ pub fn run(args: &args::Fit, manner: Manner) -> Result<Exit, Failure> {
     };
     manner.answer(|| json!(fitted), text)?;
     Ok(Exit::Done)
+}
+
+/// Options of the other model: better said than ignored.
+fn refuse_options_of_others(args: &args::Fit) -> Result<(), Failure> {
+    let (harpoon, swing) = (&args.harpoon, &args.swing);
+    let options = [
+        (FittedModel::Harpoon, "--interval", harpoon.interval.is_some()),
+        (FittedModel::Harpoon, "--left-pool", harpoon.left_pool.is_some()),
+        (FittedModel::Harpoon, "--right-pool", harpoon.right_pool.is_some()),
+        (FittedModel::Harpoon, "--per-side", harpoon.per_side),
+        (FittedModel::Harpoon, "--seed", harpoon.seed.is_some()),
+        (FittedModel::Swing, "--rre-gap", swing.rre_gap.is_some()),
+        (FittedModel::Swing, "--per-class", swing.per_class),
+    ];
+    match options.into_iter().find(|(model, _, given)| *given && Some(*model) != args.model) {
+        Some((_, option, _)) => Err(Failure::usage(format_args!("{option} is an option of another model"))
+            .hint(format_args!("leave {option} out; flowloom fit --help says which options go with which model"))),
+        None => Ok(()),
+    }
 }

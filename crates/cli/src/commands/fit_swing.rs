@@ -56,7 +56,7 @@ fn grouping(args: &args::Fit) -> Result<Grouping, Failure> {
     };
     let grouping = Grouping {
         rre_gap: given(&args.swing.rre_gap, published.rre_gap),
-        session_gap: given(&args.swing.session_gap, published.session_gap),
+        session_gap: given(&args.session_gap, published.session_gap),
         per_class: args.swing.per_class,
     };
     if grouping.rre_gap > grouping.session_gap {

@@ -7,6 +7,7 @@ pub mod describe;
 pub mod doctor;
 pub mod extract;
 pub mod fit;
+pub mod fit_harpoon;
 pub mod fit_swing;
 pub mod live_guest;
 pub mod live_worker;

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use flowloom_core::model::generate::SourceModel;
 use flowloom_core::time::Duration;
 use flowloom_report::text::counted;
 use flowloom_store::formats::Format;
@@ -67,8 +66,8 @@ pub fn run(args: &args::Model, manner: Manner) -> Result<Exit, Failure> {
     for (cause, remedy) in made.warnings() {
         manner.warn(&cause, &remedy);
     }
-    for remark in workload.model.iter().flat_map(SourceModel::remarks) {
-        manner.warn(&remark, "truncate or clip the law, where a load has to be expected");
+    for remark in &made.remarks {
+        manner.warn(remark, "docs/models.md says what the model takes and what it means");
     }
     if made.facts.connections == 0 {
         manner.warn("no connection starts: the workload is empty", "raise the rate or the duration");

@@ -107,6 +107,9 @@ fn every_field_is_documented() {
         check("fit", &bench.json(&["fit", file, "--json"]));
     }
     check("fit --model swing", &bench.json(&["fit", "c.pcap", "--model", "swing", "-o", "swing.json", "--json"]));
+    bench.file("h.toml", crate::harpoon::SESSIONS.as_bytes());
+    bench.flowloom(&["model", "h.toml", "-o", "h.parquet", "--duration", "60s"]).succeeded();
+    check("fit --model harpoon", &bench.json(&["fit", "h.parquet", "--model", "harpoon", "--json"]));
     bench.file("k.toml", crate::calibrate::EXCHANGES.as_bytes());
     check("calibrate", &bench.json(&["calibrate", "k.toml", "--load", "20%", "--json"]));
     check("run", &bench.json(&["run", "w.parquet", "-o", "r", "--json"]));

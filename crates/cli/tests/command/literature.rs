@@ -6,7 +6,7 @@ use flowloom_store::workload::WorkloadReader;
 use crate::support::Bench;
 
 /// Models, whether they are of TCP, and how many vectors they have in three seconds, at least.
-const MODELS: [(&str, bool, usize); 16] = [
+const MODELS: [(&str, bool, usize); 18] = [
     ("{ kind = \"tcplib\", application = \"ftp\", hosts = 3 }", true, 3),
     (
         "{ kind = \"tcplib\", application = \"smtp\", connection = \"per-conversation\", speed = \"10mbit\", gap-s = 0.1 }",
@@ -72,6 +72,19 @@ const MODELS: [(&str, bool, usize); 16] = [
     ("{ kind = \"d-itg\", profile = \"voip\", codec = \"g729-2\", flows = 4 }", false, 4),
     ("{ kind = \"campus-2008\", scale = 0.01 }", true, 20),
     ("{ kind = \"enterprise-2006\", scale = 0.01 }", true, 10),
+    (
+        "{ kind = \"harpoon\", interval = \"1s\", sessions = [5, 6, 7], gap-ms = { kind = \"exponential\", mean = 100 }, \
+            file-bytes = { kind = \"pareto\", min = 1500, shape = 1.2 }, clients = [\"10.0.0.0/24\"], port = 80, \
+            ends = { rtt = \"20ms\" } }",
+        true,
+        100,
+    ),
+    (
+        "{ kind = \"harpoon\", traffic = \"udp-exponential\", sessions = 2, users = 3, period-ms = 200, request-bytes = 40, \
+            file-bytes = { kind = \"uniform\", min = 60, max = 300 } }",
+        false,
+        5,
+    ),
 ];
 
 fn experiment(model: &str) -> String {

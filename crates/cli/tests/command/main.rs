@@ -11,6 +11,7 @@ mod determinism;
 mod documented;
 mod fit;
 mod flows;
+mod harpoon;
 mod hosts;
 mod literature;
 mod memory;

@@ -54,6 +54,24 @@ pub fn histograms() -> Vec<Vec<u8>> {
     texts.map(|text| text.as_bytes().to_vec()).into()
 }
 
+/// Configurations of Harpoon: a client with its server, sources of datagrams, and what the format bears beside.
+pub fn harpoon() -> Vec<Vec<u8>> {
+    let pair = "<harpoon_plugins>\n<plugin name=\"C\" objfile=\"tcp_plugin.so\" maxthreads=\"9\" personality=\"client\">\
+        <interconnection_times> 0.5 1 </interconnection_times><active_sessions> 2 3\n1 </active_sessions>\
+        <interval_duration type=\"numeric\"> 5 </interval_duration><client_side type=\"property\"> right </client_side>\
+        <address_pool name=\"client_source_pool\"><address ipv4=\"10.0.0.0/24\" port=\"0\"/></address_pool>\
+        <address_pool name=\"client_dest_pool\"><address ipv4=\"10.0.1.1\" port=\"80\"/></address_pool></plugin>\n\
+        <plugin name=\"S\" objfile=\"tcp_plugin.so\" maxthreads=\"9\" personality=\"server\"><file_sizes> 100 2e3 </file_sizes>\
+        <address_pool name=\"server_pool\"><address ipv4=\"0.0.0.0\" port=\"80\"/></address_pool></plugin></harpoon_plugins>";
+    let udp = pair.replace("tcp_plugin.so", "udpexpo_plugin.@SHLIB_EXT@").replace(
+        "<active",
+        "<virtual_users> 3 </virtual_users>><expo_means> 200 90 </expo_means><file_sizes> 40 </file_sizes><active",
+    );
+    let odd = "<?xml version=\"1.0\"?><!-- c --><harpoon_plugins><plugin name='&lt;' objfile='x' maxthreads='1'>\
+        <config_file>a.xml</config_file><tcp_mss>9</tcp_mss><unknown><inner/>&amp;</unknown><![CDATA[x]]></plugin></harpoon_plugins>";
+    [pair, &udp, odd].map(|text| text.as_bytes().to_vec()).into()
+}
+
 /// Address prefixes.
 pub fn prefixes() -> Vec<Vec<u8>> {
     ["10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "::/0", "0.0.0.0/0"].map(|text| text.as_bytes().to_vec()).into()

@@ -1,5 +1,6 @@
 //! Laws fitted to the variables of a workload: which fits best, and how it is written in an experiment.
 
+pub mod harpoon;
 pub mod swing;
 pub mod text;
 mod variable;

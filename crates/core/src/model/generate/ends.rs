@@ -131,6 +131,17 @@ pub enum InitiatorSide {
     Right,
 }
 
+impl InitiatorSide {
+    /// The opposite side.
+    #[must_use]
+    pub const fn other(self) -> InitiatorSide {
+        match self {
+            InitiatorSide::Left => InitiatorSide::Right,
+            InitiatorSide::Right => InitiatorSide::Left,
+        }
+    }
+}
+
 impl Ends {
     /// Refuses what no end can have.
     ///
@@ -279,40 +290,49 @@ pub fn flow(
     source: Source,
     sent: impl Iterator<Item = Sent> + Send,
 ) -> impl Iterator<Item = ConnectionVector> + Send {
+    datagrams(ends, port, source, sent.map(|run| (Side::Initiator, run)))
+}
+
+/// As [`flow`], of datagrams that either end sends.
+pub fn datagrams(
+    ends: Ends,
+    port: Option<u16>,
+    source: Source,
+    sent: impl Iterator<Item = (Side, Sent)> + Send,
+) -> impl Iterator<Item = ConnectionVector> + Send {
     let mut sent = sent.fuse();
     std::iter::from_fn(move || {
         let first = sent.next()?;
-        let mut vector = ends.vector(Protocol::Udp, first.at, port, source);
-        let mut sizes = DatagramSizes { smallest: u32::MAX, largest: 0 };
-        let (mut packets, mut bytes, mut last) = (0, 0, Duration::ZERO);
+        let mut vector = ends.vector(Protocol::Udp, first.1.at, port, source);
+        for side in Side::BOTH {
+            (vector.ends[side].packets, vector.ends[side].ip_bytes) = (Some(0), Some(0));
+        }
+        let mut last = Duration::ZERO;
         let rest = sent.by_ref().take(MOST_RUNS - 1);
-        for run in std::iter::once(first).chain(rest) {
+        for (side, run) in std::iter::once(first).chain(rest) {
             let begins = run.at.since(vector.start);
             if let Some(before) = vector.adus.last_mut() {
-                before.wait = Some(begins.saturating_sub(last));
+                (before.wait, before.waiter) = (Some(begins.saturating_sub(last)), side);
             }
             last = begins + run.length;
             vector.adus.push(Adu {
-                side: Side::Initiator,
+                side,
                 bytes: run.bytes,
                 wait: None,
-                waiter: Side::Initiator,
+                waiter: side,
                 seen: Some(Span { first: begins, last }),
                 packets: Some(run.packets),
             });
-            let of_each = run.bytes / u64::from(run.packets.max(1));
-            sizes.smallest = sizes.smallest.min(of_each.try_into().unwrap_or(u32::MAX));
-            let largest = run.bytes.div_ceil(u64::from(run.packets.max(1)));
-            sizes.largest = sizes.largest.max(largest.try_into().unwrap_or(u32::MAX));
-            packets += u64::from(run.packets);
-            bytes += run.bytes;
+            let packets = u64::from(run.packets);
+            let smallest = (run.bytes / packets.max(1)).try_into().unwrap_or(u32::MAX);
+            let largest = run.bytes.div_ceil(packets.max(1)).try_into().unwrap_or(u32::MAX);
+            let end = &mut vector.ends[side];
+            let sizes = end.datagram_sizes.get_or_insert(DatagramSizes { smallest, largest });
+            (sizes.smallest, sizes.largest) = (sizes.smallest.min(smallest), sizes.largest.max(largest));
+            end.packets = end.packets.map(|before| before + packets);
+            end.ip_bytes = end.ip_bytes.map(|before| before + run.bytes + DATAGRAM_HEADERS * packets);
         }
         vector.lifetime = Some(last);
-        vector.ends.initiator.packets = Some(packets);
-        vector.ends.initiator.ip_bytes = Some(bytes + DATAGRAM_HEADERS * packets);
-        vector.ends.initiator.datagram_sizes = Some(sizes);
-        vector.ends.acceptor.packets = Some(0);
-        vector.ends.acceptor.ip_bytes = Some(0);
         Some(vector)
     })
 }

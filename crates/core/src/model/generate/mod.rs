@@ -8,6 +8,7 @@ pub mod ditg;
 mod ends;
 mod exchanges;
 mod gaussian;
+pub mod harpoon;
 mod histogram;
 pub mod netspec;
 pub mod on_off;
@@ -65,6 +66,8 @@ pub enum SourceModel {
     Enterprise2006(Reference),
     /// Users, exchanges, connections and paths by the distributions of a capture.
     Swing(Swing),
+    /// Sessions that transfer files, as many as each interval needs.
+    Harpoon(harpoon::Harpoon),
 }
 
 /// Connections in the order of their starts.
@@ -87,6 +90,7 @@ impl SourceModel {
             SourceModel::Campus2008(_) => "campus-2008",
             SourceModel::Enterprise2006(_) => "enterprise-2006",
             SourceModel::Swing(_) => "swing",
+            SourceModel::Harpoon(_) => "harpoon",
         }
     }
 
@@ -107,6 +111,7 @@ impl SourceModel {
             SourceModel::PackMime(model) => return model.check(),
             SourceModel::Campus2008(model) | SourceModel::Enterprise2006(model) => return model.check(),
             SourceModel::Swing(model) => return model.check(),
+            SourceModel::Harpoon(model) => model.check(),
         }
         .map_err(|problem| problem.to_string())
     }
@@ -158,11 +163,12 @@ impl SourceModel {
                 Box::new(model.vectors(&reference::Trace::enterprise_2006(), seed, duration))
             }
             SourceModel::Swing(model) => Box::new(model.vectors(seed, duration)),
+            SourceModel::Harpoon(model) => Box::new(model.vectors(seed, duration)),
         }
     }
 
-    /// What a reader of results should know of its laws: those without a mean, and what is clipped.
-    pub fn remarks(&self) -> Vec<String> {
+    /// What a reader of results should know of its laws, and of `duration`: laws without a mean, what is clipped, what is left out.
+    pub fn remarks(&self, duration: Duration) -> Vec<String> {
         let no_mean = |what: &str| format!("{what} have no mean, so that no load can be expected");
         match self {
             SourceModel::Exchanges(model) => ends::without_mean([
@@ -173,6 +179,7 @@ impl SourceModel {
             ]),
             SourceModel::TcplibMisc(model) => model.remarks(),
             SourceModel::Netspec(model) => model.remarks(),
+            SourceModel::Harpoon(model) => model.remarks(duration),
             SourceModel::OnOff(model) if model.mean_rate().is_none() => vec![no_mean("busy or silent times")],
             SourceModel::Ditg(model) if !model.gaps_have_mean() => vec![no_mean("gaps of this profile")],
             _ => Vec::new(),
@@ -183,6 +190,7 @@ impl SourceModel {
     pub fn configs(&mut self) -> &mut [String] {
         match self {
             SourceModel::Swing(model) => std::slice::from_mut(&mut model.config),
+            SourceModel::Harpoon(model) => model.configs(),
             _ => &mut [],
         }
     }

@@ -1,0 +1,10 @@
+//! Configurations of Harpoon: its XML in and out. What it means is in the core's model of that name; `docs/models.md` says what is read.
+
+mod read;
+mod write;
+
+pub use read::{Config, open, read};
+pub use write::write;
+
+#[cfg(test)]
+mod tests;
