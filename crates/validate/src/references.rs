@@ -290,7 +290,7 @@ fn arrivals(effort: Effort) -> Vec<Row> {
                 *bin += 1.0;
             }
         };
-        for start in Arrivals::new(rate, seed).take_while(|start| *start < HOUR) {
+        for start in Arrivals::new(rate, seed, HOUR).take_while(|start| *start < HOUR) {
             count(&mut short, 100.0 * start);
             count(&mut long, start * rate / IN_A_BIN);
         }

@@ -181,6 +181,7 @@ impl<'a> Job<'a> {
             bottleneck: unconstrained(&config.bottleneck),
             links: config.links.iter().map(unconstrained).collect(),
             path: Default::default(),
+            rules: config.rules.delays_only(),
             drain: Duration::ZERO,
             throughput_every: BIN,
             queue_every: config.window.max(BIN),

@@ -94,6 +94,9 @@ fn remedy(reason: &Unconfigured, kind: Kind) -> &'static str {
         (Unconfigured::NoFlows, _) => "flowloom describe says what is in it",
         (Unconfigured::NoGaps, _) => "give a longer input, or a longer --session-gap",
         (Unconfigured::Short { .. }, _) => "choose a shorter --interval",
+        (Unconfigured::Many { .. }, _) => {
+            "choose a longer --interval; flowloom describe says how long the connections are"
+        }
         (Unconfigured::Endless { .. }, _) => "choose a longer --interval, or a shorter --session-gap",
     }
 }

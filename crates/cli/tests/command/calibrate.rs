@@ -69,6 +69,10 @@ fn changes_of_the_workload_are_calibrated_with() {
     let saved = std::fs::read_to_string(bench.path("found/e-60.toml")).unwrap();
     assert!(saved.contains("structure = \"harpoon\""), "{saved}");
     let rate = |row: &serde_json::Value| row["rates"]["connections-per-second"].as_f64().unwrap();
+    // With nothing in the way: neither losses nor rates of paths.
+    bench.file("e.toml", format!("{EXCHANGES}[[network.delay-box]]\nloss = \"20%\"\nrate = \"1mbit\"\n").as_bytes());
+    let lossy = bench.json(&["calibrate", "e.toml", "--load", "60%", "--json"]);
+    assert_eq!(lossy["loads"][0], plain);
     let far = load("rtt = \"4s\"");
     assert!(rate(&far) > 1.1 * rate(&plain), "of 20 s several pass before the first response comes: {far}, {plain}");
 }

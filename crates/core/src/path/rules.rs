@@ -125,6 +125,13 @@ impl Rules {
         Rules { measured_loss: measured, ..self }
     }
 
+    /// The same without what keeps packets back or loses them: with the delays alone.
+    #[must_use]
+    pub fn delays_only(self) -> Rules {
+        let delays = |rule: Rule| Rule { matching: rule.matching, delay: rule.delay, ..Rule::default() };
+        Rules::new(self.rules.into_iter().map(delays).collect())
+    }
+
     /// Whether there is a table of rules, whatever becomes of measured losses.
     pub fn has_table(&self) -> bool {
         !self.rules.is_empty()

@@ -88,6 +88,11 @@ fn utf8(file: &str, bytes: Vec<u8>) -> Result<String, FormatError> {
     })
 }
 
+/// The last part of a path.
+fn name_of(file: &str) -> &str {
+    file.rsplit(['/', std::path::MAIN_SEPARATOR]).next().unwrap_or(file)
+}
+
 fn flaw(file: &str, line: u64, problem: impl Into<String>, expected: &'static str) -> FormatError {
     let (file, text, problem) = (file.to_owned(), String::new(), problem.into());
     FormatError::from(Box::new(LineError { file, line, text, problem, expected }))
@@ -199,7 +204,8 @@ impl Reading {
 
     fn remark(&mut self, xml: &Xml<'_>, line: u64, remark: &str) {
         if self.config.remarks.len() < MOST_REMARKS {
-            self.config.remarks.push(format!("{}:{line}: {remark}", xml.file));
+            // Workloads keep it: where the file lies on somebody's disk is nobody's business.
+            self.config.remarks.push(format!("{}:{line}: {remark}", name_of(xml.file)));
         } else {
             self.unsaid += 1;
         }
@@ -267,7 +273,7 @@ impl Reading {
 
     /// A plugin that has begun.
     fn plugin(&mut self, xml: &mut Xml<'_>, element: &BytesStart<'_>, line: u64) -> Result<(), FormatError> {
-        let mut plugin = Plugin { place: format!("{}:{line}", xml.file), ..Plugin::default() };
+        let mut plugin = Plugin { place: format!("{}:{line}", name_of(xml.file)), ..Plugin::default() };
         let mut threads = None;
         for (key, value) in xml.attributes(element, line)? {
             match key.as_str() {

@@ -177,6 +177,7 @@ impl SourceModel {
                 ("think-ms", &model.think_ms),
                 ("rtt-ms", &model.rtt_ms),
             ]),
+            SourceModel::Tcplib(model) => ends::without_mean([("gap-s", &model.gap_s)]),
             SourceModel::TcplibMisc(model) => model.remarks(),
             SourceModel::Netspec(model) => model.remarks(),
             SourceModel::Harpoon(model) => model.remarks(duration),

@@ -357,8 +357,9 @@ impl ClassModel {
                 return Err(format!("{name}: needs values from 1 on"));
             }
         }
-        if users.inter_session_ns.max().is_none_or(|max| max == 0) {
-            return Err(".users.inter_session_ns: needs a value from 1 on".to_owned());
+        // As often as the key may ask for.
+        if users.inter_session_ns.mean().is_none_or(|mean| mean < 1_000.0) {
+            return Err(".users.inter_session_ns: needs a mean of a microsecond or more".to_owned());
         }
         if self.rre.num_conn.max().is_some_and(|max| max > MOST_CONNECTIONS) {
             return Err(format!(".rre.num_conn: more than {MOST_CONNECTIONS} connections are not one exchange"));

@@ -21,6 +21,9 @@ const LEAST_BYTES: u64 = 100;
 /// How often the sessions of an interval are counted out.
 const TRIALS: u64 = 100;
 
+/// Intervals, at most: each is tried a hundred times.
+const MOST_INTERVALS: u64 = 100_000;
+
 /// Sessions of an interval, at most.
 const MOST_SESSIONS: u32 = crate::model::generate::ends::MOST_SOURCES;
 
@@ -65,6 +68,14 @@ pub enum Unconfigured {
     /// The input does not fill an interval.
     #[error("the input lasts {length}, less than one interval of {interval}")]
     Short {
+        /// How long it lasts.
+        length: Duration,
+        /// How long an interval is.
+        interval: Duration,
+    },
+    /// More intervals than can be tried.
+    #[error("the input lasts {length}, more than {MOST_INTERVALS} intervals of {interval}: give a longer one")]
+    Many {
         /// How long it lasts.
         length: Duration,
         /// How long an interval is.
@@ -233,6 +244,9 @@ impl Configurator {
         });
         if length < interval {
             return Err(Unconfigured::Short { length, interval });
+        }
+        if length.as_nanos() / interval.as_nanos().max(1) > MOST_INTERVALS {
+            return Err(Unconfigured::Many { length, interval });
         }
         let mut found = Configuration { directions: Vec::new(), counts, length, left_out: Vec::new() };
         let mut directions: Vec<_> = [LinkSide::Left, LinkSide::Right].into_iter().zip(directions).collect();

@@ -60,7 +60,7 @@ impl Transfer {
 
 /// Sessions at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number of sessions, or a list with one for each interval")]
 pub enum Sessions {
     /// Always as many.
     Always(u32),
@@ -70,7 +70,7 @@ pub enum Sessions {
 
 /// Files of configurations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected the name of a file, or a list of names")]
 enum Files {
     One(String),
     Many(Vec<String>),
@@ -271,7 +271,7 @@ impl Harpoon {
         Merged::new((0..).zip(populations).map(move |(number, population)| population.vectors(number, seed, end)))
     }
 
-    /// What a reader of results should know: what the configurations say in vain, and lists that end before `duration`.
+    /// What a reader of results should know: what the configurations say in vain, laws without a mean, and lists that end before `duration`.
     pub fn remarks(&self, duration: Duration) -> Vec<String> {
         let own = self.configured.is_empty().then(|| self.population().ok()).flatten();
         let ends = self.configured.iter().chain(&own).filter_map(|population| {
@@ -280,7 +280,14 @@ impl Harpoon {
             (end < duration)
                 .then(|| format!("sessions are given for {end}: then nothing starts (repeat = true begins again)"))
         });
-        let mut remarks: Vec<String> = self.remarks.iter().cloned().chain(ends).collect();
+        let laws = [
+            ("gap-ms", &self.gap_ms),
+            ("file-bytes", &self.file_bytes),
+            ("request-bytes", &self.request_bytes),
+            ("period-ms", &self.period_ms),
+        ];
+        let endless = super::ends::without_mean(laws.into_iter().filter_map(|(key, law)| Some((key, law.as_ref()?))));
+        let mut remarks: Vec<String> = self.remarks.iter().cloned().chain(endless).chain(ends).collect();
         remarks.dedup();
         remarks
     }

@@ -253,7 +253,8 @@ impl Key {
 fn steps(length: Duration, mut gap: impl FnMut() -> f64 + Send) -> impl Iterator<Item = Duration> + Send {
     let mut at = Duration::ZERO;
     std::iter::from_fn(move || {
-        let gap = Duration::from_secs_f64(gap());
+        // Or an interval would hold any number of them.
+        let gap = Duration::from_secs_f64(gap()).max(Duration::from_micros(1));
         (gap <= length.saturating_sub(at)).then(|| {
             at += gap;
             at

@@ -25,14 +25,16 @@ pub struct Arrivals {
     next_bin: u64,
     /// Connections per second in it.
     now: f64,
+    /// None starts after this.
+    until: f64,
 }
 
 impl Arrivals {
-    /// With so many connections per second in the mean.
-    pub fn new(rate: f64, seed: u64) -> Arrivals {
+    /// With so many connections per second in the mean, for so many seconds.
+    pub fn new(rate: f64, seed: u64, until: f64) -> Arrivals {
         let intensity = Fsd::new(DEPENDENCE, Stream::new(seed, Purpose::ReferenceIntensity, 0));
         let gaps = Stream::new(seed, Purpose::Arrivals, 0);
-        Arrivals { rate, intensity, gaps, at: 0.0, next_bin: 0, now: 0.0 }
+        Arrivals { rate, intensity, gaps, at: 0.0, next_bin: 0, now: 0.0, until }
     }
 }
 
@@ -51,6 +53,9 @@ impl Iterator for Arrivals {
             }
             left -= in_bin;
             self.at = end;
+            if end > self.until {
+                return None;
+            }
             self.next_bin += 1;
             // A lognormal variable of mean 1.
             let log = DEVIATION * self.intensity.normal() - 0.5 * DEVIATION * DEVIATION;

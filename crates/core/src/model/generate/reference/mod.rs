@@ -9,7 +9,8 @@
 //! | `tabulated` | laws looked up in tables |
 //! | `expected` | what follows from the laws by quadrature |
 //!
-//! `docs/references.md` sets every published number beside ours.
+//! `docs/references.md` sets the published statistics of the traces beside ours, `docs/models.md` those of their replays, to which
+//! nothing was fitted.
 
 mod arrivals;
 mod connection;
@@ -68,9 +69,9 @@ impl Reference {
         seed: u64,
         duration: Duration,
     ) -> impl Iterator<Item = ConnectionVector> + Send + use<> {
-        let starts = Arrivals::new(trace.connections_per_second * self.scale, seed);
-        let connections = connection::Connections::new(trace, seed);
         let end = duration.as_secs_f64();
+        let starts = Arrivals::new(trace.connections_per_second * self.scale, seed, end);
+        let connections = connection::Connections::new(trace, seed);
         (0..)
             .zip(starts.take_while(move |start| *start < end))
             .map(move |(id, start)| connections.vector(id, Time::ZERO + Duration::from_secs_f64(start)))

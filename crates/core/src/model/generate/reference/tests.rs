@@ -228,5 +228,7 @@ fn impossible_scales_are_named() {
         let said = Reference { scale }.check().unwrap_err();
         assert!(said.starts_with(told) && said.contains("above 0 and at most 1000"), "{said}");
     }
-    assert_eq!(Reference { scale: 1e-9 }.check(), Ok(()));
+    let rare = Reference { scale: 1e-15 };
+    assert_eq!(rare.check(), Ok(()));
+    assert_eq!(rare.vectors(&Trace::campus_2008(), 1, SECONDS(1)).count(), 0, "and that takes no time");
 }
