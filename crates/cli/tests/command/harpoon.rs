@@ -243,12 +243,15 @@ fn configurations_run_and_what_is_left_out_is_said() {
     let made = bench.flowloom(&["model", "e.toml", "-o", "w.parquet"]);
     made.succeeded();
     for said in [
-        "lists/pair.xml:5: element ip_tos of plugin C has no use here and is left out",
-        "lists/pair.xml:6: element moonlight of plugin C is not known and is left out",
+        "warning: pair.xml:5: element ip_tos of plugin C has no use here and is left out",
+        "warning: pair.xml:6: element moonlight of plugin C is not known and is left out",
         "sessions are given for 5.00 s: then nothing starts (repeat = true begins again)",
     ] {
         assert!(made.err.contains(said), "{}", made.err);
     }
+    let folder = bench.path("").display().to_string();
+    let made = std::fs::read(bench.path("w.parquet")).unwrap();
+    assert!(!made.windows(folder.len()).any(|found| found == folder.as_bytes()), "where it lies is nobody's business");
     let ran = bench.json(&["run", "e.toml", "-o", "r", "--json"]);
     assert!(ran.to_string().contains("moonlight"), "the run says it too: {ran}");
     // From another folder, and with what Harpoon itself sends.
