@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use flowloom_report::html::{self, ReportOptions};
-use flowloom_report::{HostFacts, Run, text};
+use flowloom_report::{HostFacts, Run, Variant, text};
 use flowloom_store::run_folder::RunFolder;
 use flowloom_store::staged::StagedFile;
 
@@ -62,18 +62,27 @@ pub fn answer(runs: &[Run], manner: Manner, where_to: &str) -> Result<(), Failur
 
 /// The runs in `folders`; a folder of several seeds gives several.
 pub fn load_all(folders: &[PathBuf]) -> Result<Vec<Run>, Failure> {
-    let mut runs = Vec::new();
-    for folder in folders {
-        let found = RunFolder::open_all(folder)
-            .map_err(|error| Failure::new(error).hint("give the folder that `flowloom run -o FOLDER` wrote"))?;
-        for part in &found {
-            let mut run = load(part)?;
-            // Seeds and folders of one name are told apart by what the user typed.
-            let typed = folder.to_string_lossy();
-            run.name =
-                if found.len() > 1 { format!("{typed}/{}", run.name) } else { typed.trim_end_matches('/').to_owned() };
-            runs.push(run);
-        }
+    Ok(load_variants(folders)?.into_iter().flat_map(|variant| variant.runs).collect())
+}
+
+/// The variants in `folders`, one each: a folder of several seeds is one experiment with its replications.
+pub fn load_variants(folders: &[PathBuf]) -> Result<Vec<Variant>, Failure> {
+    folders.iter().map(|folder| load_variant(folder)).collect()
+}
+
+fn load_variant(folder: &Path) -> Result<Variant, Failure> {
+    let found = RunFolder::open_all(folder)
+        .map_err(|error| Failure::new(error).hint("give the folder that `flowloom run -o FOLDER` wrote"))?;
+    if found.is_empty() {
+        return Err(Failure::new(format_args!("{}: none of its seeds was run", folder.display()))
+            .hint("run it again: it was interrupted before its first run began"));
     }
-    Ok(runs)
+    // Seeds and folders of one name are told apart by what the user typed.
+    let typed = folder.to_string_lossy();
+    let name = typed.trim_end_matches('/').to_owned();
+    let mut runs = found.iter().map(load).collect::<Result<Vec<Run>, Failure>>()?;
+    for run in &mut runs {
+        run.name = if found.len() > 1 { format!("{name}/{}", run.name) } else { name.clone() };
+    }
+    Ok(Variant { name, runs })
 }

@@ -12,6 +12,7 @@ pub mod run;
 pub mod statistics;
 pub mod summary;
 pub mod text;
+pub mod variant;
 pub mod verdict;
 
 pub use compare::{Comparison, compare_runs, compare_with_original};
@@ -19,4 +20,5 @@ pub use facts::{Facts, HostFacts, Original};
 pub use load::LoadError;
 pub use run::Run;
 pub use summary::Summary;
+pub use variant::Variant;
 pub use verdict::Verdict;
