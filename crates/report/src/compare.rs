@@ -390,11 +390,11 @@ mod tests {
     fn the_same_is_called_same_and_a_tenth_more_different() {
         let original = milliseconds(10..1010);
         assert_eq!(compared(&original, &original).judgement, Judgement::Same);
-        let slower: Sample = original.values().iter().map(|value| value * 1.25).collect();
+        let slower: Sample = original.steps().map(|(value, _)| value * 1.25).collect();
         let difference = compared(&original, &slower);
         assert_eq!(difference.judgement, Judgement::Different);
         assert!(difference.finding.contains(" times as frequent in the replay"), "{}", difference.finding);
-        let bit_slower: Sample = original.values().iter().map(|value| value * 1.08).collect();
+        let bit_slower: Sample = original.steps().map(|(value, _)| value * 1.08).collect();
         assert_eq!(compared(&original, &bit_slower).judgement, Judgement::Close);
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use flowloom_core::record::{DropReason, DropRecord, Outcome, PacketKind, QueueSample, Traffic};
+use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{LinkSide, Pattern};
 use flowloom_store::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
@@ -43,113 +44,92 @@ pub struct Class {
     pub lost_in_original: bool,
 }
 
-/// One value, in the smallest unit of its metric, and the kind of connection it comes from. An hour of a busy link has a
-/// hundred million of them, so both share 64 bits: values of 2^60 (36 years in nanoseconds) and more count as the largest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Value(u64);
+impl Class {
+    /// How many there are.
+    const COUNT: usize = 12;
 
-impl Value {
-    const CLASS_BITS: u32 = 4;
-
-    /// `value`, of a connection of `class`.
-    pub fn new(value: u64, class: Class) -> Value {
-        let size = match class.size {
-            Size::Small => 0,
-            Size::Medium => 1,
-            Size::Large => 2,
-        };
-        let pattern = u64::from(class.pattern == Pattern::Concurrent);
-        let class = size << 2 | pattern << 1 | u64::from(class.lost_in_original);
-        Value(value.min(u64::MAX >> Value::CLASS_BITS) << Value::CLASS_BITS | class)
+    /// Its place among them.
+    fn number(self) -> usize {
+        let pattern = usize::from(self.pattern == Pattern::Concurrent);
+        (self.size as usize) << 2 | pattern << 1 | usize::from(self.lost_in_original)
     }
 
-    /// The value.
-    pub fn value(self) -> u64 {
-        self.0 >> Value::CLASS_BITS
-    }
-
-    /// Of its connection.
-    pub fn class(self) -> Class {
+    /// The class at a place.
+    fn numbered(number: usize) -> Class {
         Class {
-            pattern: if self.0 & 2 == 0 { Pattern::Sequential } else { Pattern::Concurrent },
-            size: [Size::Small, Size::Medium, Size::Large, Size::Large][(self.0 >> 2 & 3) as usize],
-            lost_in_original: self.0 & 1 == 1,
+            pattern: if number & 2 == 0 { Pattern::Sequential } else { Pattern::Concurrent },
+            size: [Size::Small, Size::Medium, Size::Large][(number >> 2).min(2)],
+            lost_in_original: number & 1 == 1,
         }
     }
 }
 
-/// Where a value was seen. Original and monitor may be compared with each other, endpoints only between runs
-/// (methods M.1).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PerPoint {
-    /// At the capture's monitor.
-    pub original: Vec<Value>,
-    /// At the same place in the replay.
-    pub monitor: Vec<Value>,
-    /// At the replay's own ends.
-    pub endpoint: Vec<Value>,
+/// Values in the smallest unit of their metric by the kind of connection they come from, in bounded memory: an hour of a busy link
+/// has a hundred million of them.
+#[derive(Clone, Debug, Default)]
+struct ByClass([Sketch; Class::COUNT]);
+
+impl ByClass {
+    fn add(&mut self, value: u64, class: Class) {
+        self.0[class.number()].add(value);
+    }
+
+    /// Those of the kinds that `of` accepts.
+    fn sample(&self, of: impl Fn(Class) -> bool) -> Sample {
+        let accepted = self.0.iter().enumerate().filter(|(number, _)| of(Class::numbered(*number)));
+        let mut all = Sketch::default();
+        accepted.for_each(|(_, sketch)| all.add_all(sketch));
+        Sample::from(&all.empirical())
+    }
 }
+
+/// Where values were seen. Original and monitor may be compared with each other, endpoints only between runs
+/// (methods M.1).
+#[derive(Clone, Debug, Default)]
+struct PerPoint([ByClass; 3]);
 
 impl PerPoint {
-    /// The values seen at `point`.
-    pub fn at(&self, point: Point) -> &[Value] {
-        match point {
-            Point::Original => &self.original,
-            Point::Monitor => &self.monitor,
-            Point::Endpoint => &self.endpoint,
-        }
+    fn add(&mut self, point: Point, value: u64, class: Class) {
+        self.0[point as usize].add(value, class);
     }
 
-    fn at_mut(&mut self, point: Point) -> &mut Vec<Value> {
-        match point {
-            Point::Original => &mut self.original,
-            Point::Monitor => &mut self.monitor,
-            Point::Endpoint => &mut self.endpoint,
-        }
+    fn sample(&self, point: Point, of: impl Fn(Class) -> bool) -> Sample {
+        self.0[point as usize].sample(of)
     }
 }
 
-/// Values of which most are equal, such as sizes, and how often each was seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
-    /// Ascending.
-    counts: Vec<(Value, usize)>,
-    /// Not yet counted.
-    recent: Vec<Value>,
+/// Traffic on the link, both directions added, in bins as fine as they were recorded, over the whole window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrivals {
+    /// Width of a bin.
+    pub width: Duration,
+    /// Packets in each.
+    pub packets: Vec<u32>,
+    /// Their IP bytes + 14.
+    pub bytes: Vec<u64>,
 }
 
-impl Counted {
-    /// Values that are counted together, at least.
-    const TOGETHER: usize = 1 << 16;
+impl Arrivals {
+    /// Bins at most (72 minutes of milliseconds); longer windows have bins 2, 4, 8 ... times as wide.
+    const MOST: u64 = 1 << 22;
 
-    fn add(&mut self, value: Value) {
-        self.recent.push(value);
-        // As many as there are counts, so that merging takes constant time a value.
-        if self.recent.len() >= self.counts.len().max(Counted::TOGETHER) {
-            self.count();
-        }
+    /// None yet, in bins of `recorded` or wider ones.
+    fn new(recorded: Duration, window: Duration) -> Arrivals {
+        let fits = |doublings: &u32| window.as_nanos() / (recorded.as_nanos() << doublings) <= Arrivals::MOST;
+        let width = recorded * (1 << (0..40).find(fits).unwrap_or(40));
+        Arrivals { width, packets: Vec::new(), bytes: Vec::new() }
     }
 
-    /// Counts the recent ones.
-    fn count(&mut self) {
-        self.recent.sort_unstable();
-        let known = std::mem::take(&mut self.counts);
-        let mut known = known.into_iter().peekable();
-        for new in self.recent.chunk_by(|a, b| a == b) {
-            while let Some(smaller) = known.next_if(|(value, _)| *value < new[0]) {
-                self.counts.push(smaller);
-            }
-            let before = known.next_if(|(value, _)| *value == new[0]).map_or(0, |(_, count)| count);
-            self.counts.push((new[0], before + new.len()));
-        }
-        self.counts.extend(known);
-        self.recent = Vec::new();
+    fn add(&mut self, since_start: Duration, traffic: Traffic) {
+        let bin = (since_start.as_nanos() / self.width.as_nanos()) as usize;
+        self.resize(self.packets.len().max(bin + 1));
+        self.packets[bin] += traffic.packets as u32;
+        self.bytes[bin] += traffic.bytes;
     }
 
-    /// All values.
-    fn values(&self) -> impl Iterator<Item = Value> {
-        let counted = self.counts.iter().flat_map(|&(value, count)| std::iter::repeat_n(value, count));
-        counted.chain(self.recent.iter().copied())
+    fn resize(&mut self, bins: usize) {
+        self.packets.resize(bins, 0);
+        self.bytes.resize(bins, 0);
     }
 }
 
@@ -225,15 +205,15 @@ pub struct Measurements {
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Nanoseconds. Original and monitor: only connections that finished in both.
-    pub durations: PerPoint,
+    durations: PerPoint,
     /// Nanoseconds. Original and monitor: only epochs that ended within the window, and none of a run without an original.
-    pub response_times: PerPoint,
+    response_times: PerPoint,
     /// Nanoseconds: response times at the endpoints from when requests should have been sent, where that is known.
-    intended: Vec<u64>,
+    intended: Sketch,
     /// Nanoseconds; at the endpoint the base round-trip time of the path.
-    pub round_trip_times: PerPoint,
+    round_trip_times: PerPoint,
     /// Bytes: of the original and at the monitor.
-    adu_sizes: [Counted; 2],
+    adu_sizes: PerPoint,
     /// Connections active at the window's whole seconds, or at every [`Self::series_bin`] of them: original, replay.
     pub active: [Vec<u64>; 2],
     /// Connections active as of the last row, which hold until the next.
@@ -244,6 +224,8 @@ pub struct Measurements {
     pub carried_packets: [u64; 2],
     /// Traffic in each bin of the window.
     pub traffic: BTreeMap<(TrafficPoint, LinkSide), Vec<Traffic>>,
+    /// The same at full resolution, of what the original and the replay's link carried.
+    arrivals: BTreeMap<TrafficPoint, Arrivals>,
     /// Queues by the side packets come from: left, right.
     pub queues: [Queue; 2],
     /// Packets dropped at the monitored link, or lost before the first.
@@ -254,9 +236,12 @@ pub struct Measurements {
     pub links: BTreeMap<u16, LinkSeries>,
     /// Whether the run replays an original that was measured.
     pub has_original: bool,
-    /// (id, class), ascending by id.
-    classes: Vec<(u64, Class)>,
+    /// Each connection's id and class, in one number, ascending.
+    classes: Vec<u64>,
 }
+
+/// Bits of a class beside the id of its connection; ids beyond 2^60 are none that any source gives.
+const CLASS_BITS: u32 = 4;
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Windows shorter than this are cut into tenths of a second, so that their series have more than a handful of bins.
@@ -294,14 +279,15 @@ impl Measurements {
             timeouts: 0,
             durations: PerPoint::default(),
             response_times: PerPoint::default(),
-            intended: Vec::new(),
+            intended: Sketch::default(),
             round_trip_times: PerPoint::default(),
-            adu_sizes: Default::default(),
+            adu_sizes: PerPoint::default(),
             active: [Vec::new(), Vec::new()],
             active_held: [0, 0],
             offered_packets: [0; 2],
             carried_packets: [0; 2],
             traffic: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
             queues: [Queue::default(), Queue::default()],
             drops: BTreeMap::new(),
             dropped_elsewhere: 0,
@@ -327,7 +313,7 @@ impl Measurements {
             size: Size::of(bytes),
             lost_in_original: row.original_lost_segments.is_some_and(|lost| lost > 0),
         };
-        self.classes.push((row.id, class));
+        self.classes.push(row.id << CLASS_BITS | class.number() as u64);
         match row.outcome {
             Outcome::Completed => self.outcomes.completed += 1,
             Outcome::Reset => self.outcomes.reset += 1,
@@ -340,36 +326,41 @@ impl Measurements {
         self.retransmissions += row.retransmissions;
         self.timeouts += row.timeouts;
 
-        let value = |duration: Duration| Value::new(duration.as_nanos(), class);
         self.has_original |= row.original_duration.is_some();
         match (row.original_end.is_some(), row.monitor_end.is_some()) {
             (true, true) => {
                 self.endings.both += 1;
                 if let (Some(original), Some(monitor)) = (row.original_duration, row.monitor_duration) {
-                    self.durations.original.push(value(original));
-                    self.durations.monitor.push(value(monitor));
+                    self.durations.add(Point::Original, original.as_nanos(), class);
+                    self.durations.add(Point::Monitor, monitor.as_nanos(), class);
                 }
             }
             (true, false) => self.endings.only_original += 1,
             (false, true) => self.endings.only_replay += 1,
             (false, false) => self.endings.neither += 1,
         }
-        if row.outcome != Outcome::Unfinished {
-            self.durations.endpoint.extend(row.endpoint_duration.map(value));
+        if let Some(duration) = row.endpoint_duration.filter(|_| row.outcome != Outcome::Unfinished) {
+            self.durations.add(Point::Endpoint, duration.as_nanos(), class);
         }
-        self.round_trip_times.original.extend(row.original_rtt.map(value));
-        self.round_trip_times.monitor.extend(row.monitor_rtt.map(value));
-        self.round_trip_times.endpoint.push(value(row.path_rtt));
+        let rtts = [
+            (Point::Original, row.original_rtt),
+            (Point::Monitor, row.monitor_rtt),
+            (Point::Endpoint, Some(row.path_rtt)),
+        ];
+        for (point, rtt) in rtts.into_iter().filter_map(|(point, rtt)| Some((point, rtt?))) {
+            self.round_trip_times.add(point, rtt.as_nanos(), class);
+        }
     }
 
     /// To be called between the last connection and the first epoch or ADU.
     pub fn connections_done(&mut self) {
-        self.classes.sort_unstable_by_key(|&(id, _)| id);
+        self.classes.sort_unstable();
     }
 
     fn class(&self, id: u64) -> Option<Class> {
-        let at = self.classes.binary_search_by_key(&id, |&(id, _)| id).ok()?;
-        Some(self.classes[at].1)
+        let at = self.classes.partition_point(|&packed| packed >> CLASS_BITS < id);
+        let packed = self.classes.get(at).filter(|&&packed| packed >> CLASS_BITS == id)?;
+        Some(Class::numbered((packed & ((1 << CLASS_BITS) - 1)) as usize))
     }
 
     /// Takes an epoch. Where there is no original, nothing is compared at the monitor, and only those seen at the endpoints
@@ -387,7 +378,7 @@ impl Measurements {
         }
         // Concurrent connections have no response times (methods C.3); their replay may by chance look as if it had.
         if let Some(class) = self.class(row.connection).filter(|class| class.pattern == Pattern::Sequential) {
-            self.response_times.at_mut(row.point).push(Value::new(response.as_nanos(), class));
+            self.response_times.add(row.point, response.as_nanos(), class);
             self.intended.extend(row.intended.map(|intended| (start + response).since(intended).as_nanos()));
         }
     }
@@ -395,12 +386,7 @@ impl Measurements {
     /// Takes an ADU. Their sizes are only compared with an original's: a run without one ([`Self::has_original`]) needs none.
     pub fn adu(&mut self, row: &AduRow) {
         if let Some(class) = self.class(row.connection).filter(|_| row.first.is_none_or(|first| self.holds(first))) {
-            let value = Value::new(row.bytes, class);
-            match row.point {
-                Point::Original => self.adu_sizes[0].add(value),
-                Point::Monitor => self.adu_sizes[1].add(value),
-                Point::Endpoint => {}
-            }
+            self.adu_sizes.add(row.point, row.bytes, class);
         }
     }
 
@@ -428,6 +414,11 @@ impl Measurements {
         }
         if !self.holds(row.start) {
             return;
+        }
+        if matches!(row.point, TrafficPoint::Original | TrafficPoint::ReplayCarried) && row.width > Duration::ZERO {
+            let length = self.window.1.since(self.window.0);
+            let arrivals = self.arrivals.entry(row.point).or_insert_with(|| Arrivals::new(row.width, length));
+            arrivals.add(row.start.since(self.window.0), row.traffic);
         }
         let index = self.bin_of(row.start);
         let bins = self.traffic.entry((row.point, row.from)).or_default();
@@ -483,6 +474,9 @@ impl Measurements {
         // Cuts a last, partial bin: it would look like a breakdown.
         self.traffic.values_mut().for_each(|series| series.resize(bins, Traffic::default()));
         self.links.values_mut().for_each(|link| link.carried.resize(bins, 0));
+        for arrivals in self.arrivals.values_mut() {
+            arrivals.resize((length.as_nanos() / arrivals.width.as_nanos()) as usize);
+        }
         let instants = self.active_instants(self.window.1);
         for (series, held) in self.active.iter_mut().zip(self.active_held) {
             series.resize(instants, held);
@@ -495,15 +489,7 @@ impl Measurements {
             Metric::Duration => &self.durations,
             Metric::ResponseTime => &self.response_times,
             Metric::RoundTripTime => &self.round_trip_times,
-            Metric::AduSize => {
-                let [original, monitor] = &self.adu_sizes;
-                let sizes = match point {
-                    Point::Original => original,
-                    Point::Monitor => monitor,
-                    Point::Endpoint => return Sample::default(),
-                };
-                return sizes.values().filter(|value| of(value.class())).map(|value| value.value() as f64).collect();
-            }
+            Metric::AduSize => &self.adu_sizes,
             Metric::ActiveConnections
             | Metric::ThroughputFromLeft
             | Metric::ThroughputFromRight
@@ -512,12 +498,12 @@ impl Measurements {
             Metric::QueueFromLeft => return Sample::new(self.queue_series(LinkSide::Left)),
             Metric::QueueFromRight => return Sample::new(self.queue_series(LinkSide::Right)),
         };
-        values.at(point).iter().filter(|value| of(value.class())).map(|value| value.value() as f64).collect()
+        values.sample(point, of)
     }
 
     /// Response times at the endpoints, in nanoseconds, from when requests should have been sent, where that is known.
     pub fn intended_response_times(&self) -> Sample {
-        Sample::new(self.intended.iter().map(|&nanos| nanos as f64))
+        Sample::from(&self.intended.empirical())
     }
 
     /// A metric over time: one value per bin ([`Self::series_bin`]); empty for metrics that are none and for queues.
@@ -546,6 +532,12 @@ impl Measurements {
             | Metric::QueueFromLeft
             | Metric::QueueFromRight => Vec::new(),
         }
+    }
+
+    /// Traffic at full resolution: what the original carried, or what the replay's link did. `None` where nothing was recorded.
+    pub fn arrivals(&self, point: Point) -> Option<&Arrivals> {
+        let point = if point == Point::Original { TrafficPoint::Original } else { TrafficPoint::ReplayCarried };
+        self.arrivals.get(&point)
     }
 
     /// Width of the bins of [`Self::series`].
@@ -648,33 +640,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counted_values_are_all_there() {
-        let class = Class { pattern: Pattern::Sequential, size: Size::Small, lost_in_original: false };
-        let mut counted = Counted::default();
-        let value = |i: u64| Value::new(i * i % 997, Class { lost_in_original: i.is_multiple_of(3), ..class });
-        let mut expected: Vec<Value> = (0..200_000).map(value).collect();
-        expected.iter().for_each(|value| counted.add(*value));
-        assert!(counted.counts.len() < 2_000 && counted.recent.len() < Counted::TOGETHER, "only counts are kept");
-        let mut found: Vec<Value> = counted.values().collect();
-        found.sort_unstable();
-        expected.sort_unstable();
-        assert_eq!(found, expected);
+    fn classes_are_told_apart() {
+        let numbers = 0..Class::COUNT;
+        assert!(numbers.clone().all(|number| Class::numbered(number).number() == number));
+        let mut values = ByClass::default();
+        numbers.for_each(|number| values.add(number as u64, Class::numbered(number)));
+        let large = values.sample(|class| class.size == Size::Large);
+        assert_eq!((large.len(), large.min(), large.max()), (4, Some(8.0), Some(11.0)));
+        assert_eq!(values.sample(|_| true).len(), Class::COUNT);
     }
 
     #[test]
-    fn a_value_keeps_its_class() {
-        assert_eq!(size_of::<Value>(), 8);
-        for pattern in [Pattern::Sequential, Pattern::Concurrent] {
-            for size in [Size::Small, Size::Medium, Size::Large] {
-                for lost_in_original in [false, true] {
-                    let class = Class { pattern, size, lost_in_original };
-                    for number in [0, 1, (1 << 60) - 1] {
-                        let value = Value::new(number, class);
-                        assert_eq!((value.value(), value.class()), (number, class));
-                    }
-                    assert_eq!(Value::new(u64::MAX, class).value(), (1 << 60) - 1, "the largest there is");
-                }
-            }
+    fn values_of_several_kinds_make_the_sample_that_all_together_would() {
+        let mut values = ByClass::default();
+        let all: Vec<u64> = (0..300_000).map(|i: u64| 1_000_000 + i * 7_919 % 300_007).collect();
+        for (value, number) in all.iter().zip((0..Class::COUNT).cycle()) {
+            values.add(*value, Class::numbered(number));
         }
+        let mut whole = Sketch::default();
+        whole.extend(all.iter().copied());
+        assert_eq!(values.sample(|_| true), Sample::from(&whole.empirical()));
+        let exact = Sample::new(all.iter().map(|value| *value as f64));
+        let sample = values.sample(|_| true);
+        assert_eq!((sample.len(), sample.min(), sample.max()), (exact.len(), exact.min(), exact.max()));
+        assert!((sample.mean().unwrap() - exact.mean().unwrap()).abs() < 1e-3);
+        for p in [0.01, 0.5, 0.99] {
+            let (found, exact) = (sample.quantile(p).unwrap(), exact.quantile(p).unwrap());
+            assert!(found <= exact && exact - found <= exact / 2048.0, "q({p}): {found}, not {exact}");
+        }
+    }
+
+    #[test]
+    fn arrivals_keep_every_packet_whatever_their_bins() {
+        let hour = Duration::from_secs(3_600);
+        assert_eq!(Arrivals::new(Duration::from_millis(1), hour).width, Duration::from_millis(1));
+        let mut arrivals = Arrivals::new(Duration::from_millis(1), hour * 5);
+        assert_eq!(arrivals.width, Duration::from_millis(8));
+        let traffic = Traffic { packets: 2, bytes: 3_000, payload_bytes: 0 };
+        (0..16).for_each(|bin| arrivals.add(Duration::from_millis(bin), traffic));
+        assert_eq!((arrivals.packets, arrivals.bytes), (vec![16, 16], vec![24_000, 24_000]));
     }
 }

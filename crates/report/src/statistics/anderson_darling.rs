@@ -1,6 +1,7 @@
 //! The two-sample Anderson-Darling statistic (methods L.2).
 
 use super::Sample;
+use super::sample::beside;
 
 /// The midrank form, which holds with ties (Scholz and Stephens 1987).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,15 +20,13 @@ pub fn anderson_darling_without_ties(f: &Sample, g: &Sample) -> Option<f64> {
     }
     let (n, m) = (f.len(), g.len());
     let total = n + m;
-    let mut first = 0;
     let mut sum = 0.0;
-    for i in 1..total {
-        // The i-th smallest is f's next one unless g's next one is smaller; i - 1 - first of g's are taken.
-        let next_of_g = g.values().get(i - 1 - first);
-        let takes_f = f.values().get(first).is_some_and(|value| next_of_g.is_none_or(|other| value <= other));
-        first += usize::from(takes_f);
-        let excess = first as f64 * total as f64 - n as f64 * i as f64;
-        sum += excess * excess / (i as f64 * (total - i) as f64);
+    for (_, first, second) in beside(f, g) {
+        let i = first + second;
+        if i < total {
+            let excess = first as f64 * total as f64 - n as f64 * i as f64;
+            sum += excess * excess / (i as f64 * (total - i) as f64);
+        }
     }
     Some(sum / (n as f64 * m as f64))
 }
@@ -39,21 +38,14 @@ pub fn anderson_darling(f: &Sample, g: &Sample) -> Option<AndersonDarling> {
     }
     let (n, m) = (f.len() as f64, g.len() as f64);
     let total = n + m;
-    let (a, b) = (f.values(), g.values());
-    let (mut i, mut j) = (0, 0);
-    let mut sum = 0.0;
-    while i < a.len() || j < b.len() {
-        let value = match (a.get(i), b.get(j)) {
-            (Some(&x), Some(&y)) => x.min(y),
-            (Some(&x), None) | (None, Some(&x)) => x,
-            (None, None) => break,
-        };
-        let ties_f = a[i..].iter().take_while(|&&x| x == value).count();
-        let ties_g = b[j..].iter().take_while(|&&x| x == value).count();
+    let (mut below_f, mut below_g) = (0, 0);
+    let (mut sum, mut values) = (0.0, 0);
+    for (_, up_to_f, up_to_g) in beside(f, g) {
+        let (ties_f, ties_g) = (up_to_f - below_f, up_to_g - below_g);
         let ties = (ties_f + ties_g) as f64;
         // Values below, with half of those equal.
-        let rank_f = i as f64 + ties_f as f64 / 2.0;
-        let rank_g = j as f64 + ties_g as f64 / 2.0;
+        let rank_f = below_f as f64 + ties_f as f64 / 2.0;
+        let rank_g = below_g as f64 + ties_g as f64 / 2.0;
         let rank = rank_f + rank_g;
         let weight = rank * (total - rank) - total * ties / 4.0;
         if weight > 0.0 {
@@ -61,12 +53,11 @@ pub fn anderson_darling(f: &Sample, g: &Sample) -> Option<AndersonDarling> {
             let excess_g = total * rank_g - m * rank;
             sum += ties / total * (excess_f * excess_f / n + excess_g * excess_g / m) / weight;
         }
-        i += ties_f;
-        j += ties_g;
+        (below_f, below_g) = (up_to_f, up_to_g);
+        values += 1;
     }
-    let extremes = (a[0].min(b[0]), a[a.len() - 1].max(b[b.len() - 1]));
     let statistic = (total - 1.0) / total * sum;
-    (extremes.0 < extremes.1).then(|| AndersonDarling { statistic, normalised: normalise(statistic, f.len(), g.len()) })
+    (values > 1).then(|| AndersonDarling { statistic, normalised: normalise(statistic, f.len(), g.len()) })
 }
 
 /// (A2 - (k - 1)) / sigma_N for k = 2, with sigma_N of Scholz and Stephens' equation 4.

@@ -1,6 +1,7 @@
 //! The Kolmogorov-Smirnov distance, plain (methods L.2) and with a tolerance for small shifts (methods M.6).
 
 use super::Sample;
+use super::sample::beside;
 
 /// How far a value may move before it counts as another value: `max(absolute, relative * value)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,24 +41,21 @@ pub fn tolerant_ks(reference: &Sample, other: &Sample, tolerance: Tolerance) -> 
         return None;
     }
     let (n, m) = (reference.len() as f64, other.len() as f64);
-    let (values, others) = (reference.values(), other.values());
     // How many of the reference are at most y after moving up, and after moving down.
+    let (mut up, mut down) = (reference.steps().peekable(), reference.steps().peekable());
     let (mut lowest, mut highest) = (0, 0);
     let mut distance: f64 = 0.0;
     let mut below = 0;
-    while below < others.len() {
-        let y = others[below];
+    for (y, count) in other.steps() {
         // Just left of y: G is still what it was before y; the band's lower edge counts values strictly left of y.
-        while lowest < values.len() && values[lowest] + tolerance.of(values[lowest]) < y {
-            lowest += 1;
+        while let Some((_, moved)) = up.next_if(|&(value, _)| value + tolerance.of(value) < y) {
+            lowest += moved;
         }
         distance = distance.max(lowest as f64 / n - below as f64 / m);
         // At y: all values equal to y count in G; the band's upper edge counts values up to y.
-        while below < others.len() && others[below] == y {
-            below += 1;
-        }
-        while highest < values.len() && values[highest] - tolerance.of(values[highest]) <= y {
-            highest += 1;
+        below += count;
+        while let Some((_, moved)) = down.next_if(|&(value, _)| value - tolerance.of(value) <= y) {
+            highest += moved;
         }
         distance = distance.max(below as f64 / m - highest as f64 / n);
     }
@@ -78,15 +76,12 @@ pub struct Gap {
 /// The value at which |F - G| is largest, the smallest such; `None` if a sample is empty.
 pub fn largest_gap(f: &Sample, g: &Sample) -> Option<Gap> {
     let (n, m) = (f.len() as f64, g.len() as f64);
-    let (a, b) = (f.values(), g.values());
-    let (mut i, mut j) = (0, 0);
+    if f.is_empty() || g.is_empty() {
+        return None;
+    }
     let mut largest: Option<Gap> = None;
-    while i < a.len() && j < b.len() {
-        // Past the end of either sample the distance only shrinks.
-        let x = a[i].min(b[j]);
-        i += a[i..].iter().take_while(|&&value| value == x).count();
-        j += b[j..].iter().take_while(|&&value| value == x).count();
-        let gap = Gap { x, f: i as f64 / n, g: j as f64 / m };
+    for (x, of_f, of_g) in beside(f, g) {
+        let gap = Gap { x, f: of_f as f64 / n, g: of_g as f64 / m };
         if largest.is_none_or(|best| (gap.f - gap.g).abs() > (best.f - best.g).abs()) {
             largest = Some(gap);
         }
@@ -152,8 +147,8 @@ mod tests {
 
     /// max |F - G| by its definition.
     fn brute_force(f: &Sample, g: &Sample) -> f64 {
-        let points = f.values().iter().chain(g.values());
-        points.map(|&x| (f.cdf(x).unwrap() - g.cdf(x).unwrap()).abs()).fold(0.0, f64::max)
+        let points = f.steps().chain(g.steps());
+        points.map(|(x, _)| (f.cdf(x).unwrap() - g.cdf(x).unwrap()).abs()).fold(0.0, f64::max)
     }
 
     proptest! {

@@ -15,7 +15,7 @@ pub struct CurvePoint {
 /// `error` from the true one, and in the tail nowhere further than 5 % of the remaining share, so that it can be drawn
 /// on a logarithmic axis too. With an error of 0.001 that is at most about 1,000 points and 200 more for the tail.
 pub fn thin_distribution(sample: &Sample, error: f64) -> Vec<CurvePoint> {
-    thin_steps(sample.values().iter().map(|&value| (value, 1)), sample.len(), error)
+    thin_steps(sample.steps(), sample.len(), error)
 }
 
 /// The same of `n` values that come as (value, how many of it), ascending.

@@ -1,13 +1,14 @@
 //! The Wasserstein-1 distance, plain and of log10 values (methods L.2).
 
 use super::Sample;
+use super::sample::beside;
 
 /// Integral of |F - G|, in the unit of the samples: how far a value has to move on average. `None` if a sample is empty.
 pub fn wasserstein(f: &Sample, g: &Sample) -> Option<f64> {
     if f.is_empty() || g.is_empty() {
         return None;
     }
-    Some(area_between(f.values(), g.values(), |value| value))
+    Some(area_between(f, g, |value| value))
 }
 
 /// The distance of the logarithms.
@@ -27,36 +28,22 @@ pub fn wasserstein_log10(f: &Sample, g: &Sample, floor: f64) -> Option<LogWasser
     if f.is_empty() || g.is_empty() {
         return None;
     }
-    let distance = area_between(f.values(), g.values(), |value| libm::log10(value.max(floor)));
-    let below = |sample: &Sample| sample.values().partition_point(|&value| value < floor);
+    let distance = area_between(f, g, |value| libm::log10(value.max(floor)));
+    let below =
+        |sample: &Sample| sample.steps().take_while(|&(value, _)| value < floor).map(|(_, count)| count).sum::<usize>();
     Some(LogWasserstein { distance, factor: libm::exp10(distance), floored: below(f) + below(g) })
 }
 
 /// The area between two distribution functions over the axis `scale` makes of the values; `scale` must be monotone.
-fn area_between(f: &[f64], g: &[f64], scale: impl Fn(f64) -> f64) -> f64 {
+fn area_between(f: &Sample, g: &Sample, scale: impl Fn(f64) -> f64) -> f64 {
     let (n, m) = (f.len() as f64, g.len() as f64);
-    let (mut i, mut j) = (0, 0);
-    let mut area = 0.0;
-    let mut last = scale(f[0].min(g[0]));
-    while i < f.len() || j < g.len() {
-        let height = (i as f64 / n - j as f64 / m).abs();
-        let here = match (f.get(i), g.get(j)) {
-            (Some(&x), Some(&y)) if x <= y => {
-                i += 1;
-                scale(x)
-            }
-            (Some(&x), None) => {
-                i += 1;
-                scale(x)
-            }
-            (_, Some(&y)) => {
-                j += 1;
-                scale(y)
-            }
-            (None, None) => break,
-        };
-        area += height * (here - last);
-        last = here;
+    let (mut area, mut height) = (0.0, 0.0);
+    let mut last = None;
+    for (value, of_f, of_g) in beside(f, g) {
+        let here = scale(value);
+        area += height * (here - last.unwrap_or(here));
+        height = (of_f as f64 / n - of_g as f64 / m).abs();
+        last = Some(here);
     }
     area
 }
