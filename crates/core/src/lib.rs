@@ -15,7 +15,7 @@ pub mod queue;
 pub mod record;
 pub mod rng;
 pub mod sketch;
-mod special;
+pub mod special;
 pub mod tcp;
 pub mod time;
 pub mod units;

@@ -26,6 +26,58 @@ pub fn trigamma(mut x: f64) -> f64 {
         + r / x * (1.0 / 6.0 - r * (1.0 / 30.0 - r * (1.0 / 42.0 - r * (1.0 / 30.0 - r * 5.0 / 66.0))))
 }
 
+/// Share of Student's law above `t`.
+pub fn student_above(t: f64, degrees: f64) -> f64 {
+    if t < 0.0 {
+        return 1.0 - student_above(-t, degrees);
+    }
+    0.5 * beta_share(degrees / (degrees + t * t), degrees / 2.0, 0.5)
+}
+
+/// Quantile of Student's law, by bisection of its distribution function; symmetric, so that only the upper half is searched.
+pub fn student_quantile(u: f64, degrees: f64) -> f64 {
+    if u < 0.5 {
+        return -student_quantile(1.0 - u, degrees);
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    while student_above(high, degrees) > 1.0 - u && high < 1e12 {
+        high *= 2.0;
+    }
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if student_above(middle, degrees) > 1.0 - u { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+/// The regularised incomplete beta function I_x(a, b), by its continued fraction (DLMF 8.17.22) from the front.
+pub fn beta_share(x: f64, a: f64, b: f64) -> f64 {
+    if x <= 0.0 || x >= 1.0 {
+        return x.clamp(0.0, 1.0);
+    }
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - beta_share(1.0 - x, b, a);
+    }
+    let log = a * libm::log(x) + b * libm::log1p(-x) + libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
+    // Convergents A / B of 1 / (1 + d1 / (1 + d2 / (1 + ...))), scaled so that B stays 1.
+    let (mut above, mut below) = ((0.0, 1.0), (1.0, 1.0));
+    for step in 1..500 {
+        let m = f64::from(step / 2);
+        let d = match step % 2 {
+            0 => m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
+            _ => -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
+        };
+        let next = (above.1 + d * above.0, below.1 + d * below.0);
+        let scaled = (next.0 / next.1, above.1 / next.1, below.1 / next.1);
+        let is_close = (scaled.0 - above.1).abs() <= 1e-15 * scaled.0.abs();
+        (above, below) = ((scaled.1, scaled.0), (scaled.2, 1.0));
+        if is_close {
+            break;
+        }
+    }
+    libm::exp(log) / a * above.1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,5 +96,36 @@ mod tests {
         let squared = std::f64::consts::PI * std::f64::consts::PI;
         near(trigamma(1.0), squared / 6.0, 1e-12);
         near(trigamma(0.5), squared / 2.0, 1e-12);
+    }
+
+    /// Known quantiles: Cauchy's are tangents, those of two degrees a formula, those of ten from tables.
+    #[test]
+    fn quantiles_of_student() {
+        for u in [0.05_f64, 0.3, 0.5, 0.9, 0.999] {
+            let cauchy = (std::f64::consts::PI * (u - 0.5)).tan();
+            let two = (2.0 * u - 1.0) / (2.0 * u * (1.0 - u)).sqrt();
+            for (degrees, wanted) in [(1.0, cauchy), (2.0, two)] {
+                let found = student_quantile(u, degrees);
+                assert!(
+                    (found - wanted).abs() <= 1e-9 * wanted.abs().max(1.0),
+                    "{u}, {degrees}: {found}, not {wanted}"
+                );
+            }
+        }
+        assert!((student_quantile(0.975, 10.0) - 2.228_138_851_964_939).abs() < 1e-9);
+        // Methods G.7.
+        assert!((student_quantile(0.975, 9.0) - 2.262_157).abs() < 1e-6);
+        assert!((student_quantile(0.975, 19.0) - 2.093_024).abs() < 1e-6);
+    }
+
+    #[test]
+    fn shares_of_student() {
+        for degrees in [1.0, 4.0, 7.770_663_9, 200.0] {
+            for u in [0.001, 0.2, 0.5, 0.975] {
+                let t = student_quantile(u, degrees);
+                assert!((1.0 - student_above(t, degrees) - u).abs() < 1e-12, "{u}, {degrees}");
+            }
+        }
+        assert!((student_above(1.0, 1.0) - 0.25).abs() < 1e-14, "Cauchy's quartile");
     }
 }
