@@ -24,8 +24,8 @@ impl Variant {
     /// Values of `metric` at `point` of all replications together, of connections of the kinds that `of` accepts. To draw and to describe:
     /// values of one run depend on each other, so that no interval comes from these.
     pub fn pooled(&self, metric: Metric, point: Point, of: impl Fn(Class) -> bool) -> Sample {
-        let samples = self.runs.iter().map(|run| run.measurements.sample(metric, point, &of));
-        samples.flat_map(|sample| sample.values().to_vec()).collect()
+        let samples: Vec<Sample> = self.runs.iter().map(|run| run.measurements.sample(metric, point, &of)).collect();
+        Sample::pooled(&samples)
     }
 
     /// The seeds, in the order of the runs.

@@ -45,7 +45,11 @@ pub fn ratio_intervals(a: &[f64], b: &[f64], paired: bool, confidence: f64) -> O
     let mean_of = |values: &[f64], runs: &[usize]| mean(runs.iter().map(|&run| values[run]));
     for _ in 0..RESAMPLES {
         draw(&mut of_a);
-        if paired { of_b.copy_from_slice(&of_a) } else { draw(&mut of_b) }
+        if paired {
+            of_b.copy_from_slice(&of_a)
+        } else {
+            draw(&mut of_b)
+        }
         ratios.push(of(mean_of(a, &of_a), mean_of(b, &of_b))?);
     }
     ratios.sort_unstable_by(f64::total_cmp);
@@ -71,9 +75,8 @@ fn corrections(sorted: &[f64], ratio: f64, a: &[f64], b: &[f64], paired: bool) -
     let below = sorted.partition_point(|&value| value < ratio);
     let up_to = sorted.partition_point(|&value| value <= ratio);
     let bias = normal_quantile(f64::midpoint(below as f64, up_to as f64) / sorted.len() as f64);
-    let without = |values: &[f64], left_out: usize| {
-        (values.iter().sum::<f64>() - values[left_out]) / (values.len() - 1) as f64
-    };
+    let without =
+        |values: &[f64], left_out: usize| (values.iter().sum::<f64>() - values[left_out]) / (values.len() - 1) as f64;
     let (mean_a, mean_b) = (mean(a.iter().copied()), mean(b.iter().copied()));
     // Influence of each run by leaving it out; of two samples each relative to its own mean (Efron and Tibshirani 1993, 14.3).
     let influences: Vec<f64> = if paired {

@@ -1,24 +1,37 @@
 //! Numbers about samples and about pairs of samples, one idea per file.
 //!
-//! Everything here is descriptive. Points inside a run depend on each other, so that a two-sample test on pooled
-//! connections calls any difference significant (methods L.1): effect sizes are what the report prints.
+//! Distances between samples are descriptive. Points inside a run depend on each other, so that a two-sample test on pooled
+//! connections calls any difference significant (methods L.1). Intervals and tests are over replications, or over long
+//! blocks of time.
 //! Logarithms come from `libm`, so that results are the same on every machine (methods M.11).
 
 mod anderson_darling;
+mod blocks;
+mod body_tail;
+mod bootstrap;
+mod interval;
 mod jain;
 mod kolmogorov_smirnov;
+mod multiple;
 mod quantile_ratio;
 mod run_length;
 mod sample;
+mod student;
 mod thin;
 mod wasserstein;
 
 pub use anderson_darling::{AndersonDarling, anderson_darling, anderson_darling_without_ties};
+pub use blocks::{BlockEstimate, FEWEST_BLOCKS};
+pub use body_tail::{BodyAndTail, body_and_tail};
+pub use bootstrap::{RESAMPLES, RESAMPLING_SEED, RatioIntervals, ratio_intervals};
+pub use interval::Interval;
 pub use jain::jain;
 pub use kolmogorov_smirnov::{Gap, Tolerance, critical_value, exact_p_value, ks, largest_gap, tolerant_ks};
+pub use multiple::Correction;
 pub use quantile_ratio::{RATIO_PROBABILITIES, quantile_ratios};
 pub use run_length::{LongEnough, RunLength};
 pub use sample::Sample;
+pub use student::Estimate;
 pub use thin::{CurvePoint, thin_distribution, thin_steps};
 pub use wasserstein::{LogWasserstein, wasserstein, wasserstein_log10};
 

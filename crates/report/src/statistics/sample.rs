@@ -42,6 +42,19 @@ impl Sample {
         Sample { steps, mean: if up_to > 0 { sum / up_to as f64 } else { 0.0 } }
     }
 
+    /// All values of several samples.
+    pub fn pooled(samples: &[Sample]) -> Sample {
+        if let [one] = samples {
+            return one.clone();
+        }
+        let mut steps: Vec<(f64, usize)> = samples.iter().flat_map(Sample::steps).collect();
+        steps.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let pooled = Sample::from_steps(steps);
+        // Means are exact where values are counted in buckets.
+        let sum: f64 = samples.iter().map(|sample| sample.mean * sample.len() as f64).sum();
+        Sample { mean: if pooled.is_empty() { 0.0 } else { sum / pooled.len() as f64 }, ..pooled }
+    }
+
     /// The values, ascending, each with how many of it there are.
     pub fn steps(&self) -> impl Iterator<Item = (f64, usize)> + Clone + '_ {
         let before = std::iter::once(0).chain(self.steps.iter().map(|step| step.up_to));
@@ -207,6 +220,13 @@ mod tests {
             assert_near(sample.standard_deviation().unwrap(), deviation, 1e-12);
             assert_near(sample.coefficient_of_variation().unwrap(), expected, 5e-5);
         }
+    }
+
+    #[test]
+    fn pooled_is_all_of_them() {
+        let pooled = Sample::pooled(&[Sample::new([3.0, 1.0]), Sample::default(), Sample::new([2.0, 3.0, 6.0])]);
+        assert_eq!(pooled, Sample::new([1.0, 2.0, 3.0, 3.0, 6.0]));
+        assert!(Sample::pooled(&[]).is_empty());
     }
 
     #[test]
