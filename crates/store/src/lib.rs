@@ -8,6 +8,7 @@ pub mod harpoon;
 pub mod histogram;
 pub mod mahimahi;
 pub mod reserve;
+pub mod results;
 pub mod run_folder;
 pub mod staged;
 pub mod swing;
