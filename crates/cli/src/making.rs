@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use flowloom_core::hurst::Hurst;
+use flowloom_core::lrd::Hurst;
 use flowloom_core::model::generate::SourceModel;
 use flowloom_core::model::{
     Counted, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, fix_windows, settle, unsettle,

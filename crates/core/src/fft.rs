@@ -1,4 +1,4 @@
-//! The fast Fourier transform of sequences whose length is a power of two.
+//! The fast Fourier transform.
 
 use std::f64::consts::PI;
 
@@ -54,16 +54,57 @@ impl Fft {
     }
 }
 
+/// The transform of `values` of any length: of a power of two as above, of others by Bluestein's convolution with chirps.
+pub(crate) fn transform(values: &mut Vec<Complex>) {
+    let length = values.len();
+    if length.is_power_of_two() {
+        return Fft::new(length).forward(values);
+    }
+    if length == 0 {
+        return;
+    }
+    // kt = (k^2 + t^2 - (k - t)^2) / 2. Squares are taken modulo 2n in integers, so that angles stay small.
+    let chirp = |t: usize| {
+        let square = (t as u128 * t as u128 % (2 * length as u128)) as f64;
+        let angle = -PI * square / length as f64;
+        (libm::cos(angle), libm::sin(angle))
+    };
+    let chirps: Vec<Complex> = (0..length).map(chirp).collect();
+    let padded = (2 * length - 1).next_power_of_two();
+    let fft = Fft::new(padded);
+    let mut kernel = vec![(0.0, 0.0); padded];
+    for (t, chirp) in chirps.iter().enumerate() {
+        let conjugate = (chirp.0, -chirp.1);
+        kernel[t] = conjugate;
+        kernel[(padded - t) % padded] = conjugate;
+    }
+    fft.forward(&mut kernel);
+    values.iter_mut().zip(&chirps).for_each(|(value, chirp)| *value = times(*value, *chirp));
+    values.resize(padded, (0.0, 0.0));
+    fft.forward(values);
+    // The inverse transform is the forward one of the conjugate, conjugate and divided by the length.
+    for (value, kernel) in values.iter_mut().zip(&kernel) {
+        let product = times(*value, *kernel);
+        *value = (product.0, -product.1);
+    }
+    fft.forward(values);
+    values.truncate(length);
+    for (value, chirp) in values.iter_mut().zip(&chirps) {
+        *value = times((value.0 / padded as f64, -value.1 / padded as f64), *chirp);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn it_is_the_sum_that_defines_it() {
-        for length in [1, 2, 8, 32] {
+        transform(&mut Vec::new());
+        for length in [1, 2, 3, 8, 15, 31, 32, 100] {
             let given: Vec<Complex> = (0..length).map(|t| ((t * t % 7) as f64 - 2.0, (3 * t % 5) as f64)).collect();
             let mut found = given.clone();
-            Fft::new(length).forward(&mut found);
+            transform(&mut found);
             for (k, found) in found.into_iter().enumerate() {
                 let wanted = given.iter().enumerate().fold((0.0, 0.0), |sum, (t, value)| {
                     let angle = -2.0 * PI * (k * t) as f64 / length as f64;

@@ -7,7 +7,7 @@
 mod contract;
 pub mod extract;
 mod fft;
-pub mod hurst;
+pub mod lrd;
 pub mod model;
 pub mod path;
 pub mod play;

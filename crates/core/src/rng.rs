@@ -108,6 +108,8 @@ pub enum Purpose {
     PackMimePageGaps = 68,
     /// Gaps between the objects of a page.
     PackMimeObjectGaps = 69,
+    /// Fractional Gaussian noise.
+    Noise = 120,
     /// All of a connection of a reference workload but its start.
     ReferenceConnections = 90,
     /// How many connections of a reference workload start from time to time.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
-use flowloom_core::hurst::logscale;
+use flowloom_core::lrd::{Wavelet, logscale};
 use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::{RunFolder, TrafficPoint};
 
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!(" {:>8}", "+-");
             let diagrams: Vec<_> = columns
                 .iter()
-                .map(|(_, counts)| counts.get(&side.word()).map(|counts| logscale(&counts[at])))
+                .map(|(_, counts)| counts.get(&side.word()).map(|counts| logscale(&counts[at], Wavelet::Three)))
                 .collect();
             let most = diagrams.iter().flatten().map(Vec::len).max().unwrap_or(0);
             for octave in 0..most {

@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use flowloom_core::hurst::{Hurst, fit, logscale};
+use flowloom_core::lrd::{Hurst, Wavelet, fit, logscale};
 use flowloom_core::model::generate::{Http, PackMime};
 use flowloom_core::queue::Discipline;
 use flowloom_core::record::*;
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 }
 
 fn estimates(counts: &[f64]) -> [Hurst; 2] {
-    let octaves = logscale(counts);
+    let octaves = logscale(counts, Wavelet::Three);
     OCTAVES.map(|(first, last)| fit(&octaves, first, last).expect("an hour has so many octaves"))
 }
 

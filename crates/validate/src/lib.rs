@@ -1,4 +1,4 @@
-//! Checks of the simulator and of the reference workloads against what is published: `make validate`, and quick forms of the same in
+//! Checks of the simulator, of statistics and of the reference workloads against what is published: `make validate`, and quick forms of the same in
 //! `cargo test`.
 //!
 //! | file | holds |
@@ -13,6 +13,7 @@
 //! | `aqm`, `control`, `sharing` | laws of queue disciplines |
 //! | `marks`, `delay` | laws of flows that heed marks, or delay and rate: ECN, DCTCP; Vegas, BBR |
 //! | `metamorphic` | what must not change |
+//! | `dependence` | estimates of the Hurst parameter |
 //! | `references` | the workloads `campus-2008` and `enterprise-2006` |
 
 mod aqm;
@@ -21,6 +22,7 @@ mod conformance;
 mod control;
 mod cubic;
 mod delay;
+mod dependence;
 mod lab;
 mod loss_response;
 mod marks;
@@ -40,8 +42,8 @@ use check::{Effort, Row};
 /// The group of checks of the reference workloads, which have a page of their own.
 pub const REFERENCES: &str = "references";
 
-/// The names of all groups of checks of the simulator, for selecting some.
-pub const GROUPS: [&str; 11] = [
+/// The names of all groups of checks of the simulator and of statistics, for selecting some.
+pub const GROUPS: [&str; 12] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -53,6 +55,7 @@ pub const GROUPS: [&str; 11] = [
     "delay",
     "aqm",
     "metamorphic",
+    "dependence",
 ];
 
 /// The rows of one of [`GROUPS`], or of [`REFERENCES`]; none of another name.
@@ -69,6 +72,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "delay" => delay::rows(effort),
         "aqm" => [aqm::rows(effort), control::rows(effort), sharing::rows()].concat(),
         "metamorphic" => metamorphic::rows(effort),
+        "dependence" => dependence::rows(effort),
         REFERENCES => references::rows(effort),
         _ => Vec::new(),
     }

@@ -1,6 +1,6 @@
 //! The reference workloads beside the published statistics of the two traces: `docs/references.md`.
 
-use flowloom_core::hurst::hurst;
+use flowloom_core::lrd::hurst;
 use flowloom_core::model::generate::Reference;
 use flowloom_core::model::generate::reference::{Arrivals, Trace};
 use flowloom_core::model::{Approximation, Distribution, MIN_WAIT, discrete_approximation};

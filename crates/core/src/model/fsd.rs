@@ -64,7 +64,7 @@ impl Fsd {
 }
 
 /// A standard normal number by inversion, from one number of `stream`; never infinite.
-pub(super) fn standard_normal(stream: &mut Stream) -> f64 {
+pub(crate) fn standard_normal(stream: &mut Stream) -> f64 {
     // The middle of one of 2^52 equal parts: neither 0 nor 1.
     normal_quantile(((stream.bits64() >> 12) as f64 + 0.5) / (1u64 << 52) as f64)
 }

@@ -1,6 +1,6 @@
 //! The load that a set of vectors offers (methods A.11), and how its connections arrive.
 
-use crate::hurst::{Hurst, hurst};
+use crate::lrd::{Hurst, hurst};
 use crate::time::Duration;
 use crate::units::LINK_HEADER_BYTES;
 use crate::workload::{ConnectionVector, LinkSide, Protocol, Side, sum};

@@ -18,6 +18,7 @@ use distribution::normal_hazard;
 pub use distribution::{
     Distribution, DistributionError, Law, Part, Rounding, WrittenLaw, normal_below, normal_quantile,
 };
+pub(crate) use fsd::standard_normal;
 pub use fsd::{Fsd, FsdModel};
 pub use load::{ARRIVAL_BIN, Load, LoadMeter, Offered, offered};
 pub use prefill::{Placed, Prefill, open_for};

@@ -363,7 +363,7 @@ fn blocks(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hurst::hurst;
+    use crate::lrd::hurst;
     use crate::model::{Distribution, Law};
     use crate::workload::{Adu, Side};
 
