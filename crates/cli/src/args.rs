@@ -504,7 +504,7 @@ pub struct Describe {
     /// Captures, workloads and other files of vectors, described side by side, or one run folder
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<PathBuf>,
-    /// Also write one self-contained HTML file with pictures
+    /// Also write one self-contained HTML file with pictures; of a run folder, its report
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Also tell the conversations of captures, by application (Cáceres 1992)

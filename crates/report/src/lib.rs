@@ -2,14 +2,19 @@
 
 mod answer;
 pub mod compare;
+pub mod dependence;
 pub mod describe;
 pub mod facts;
+mod fairness;
 pub mod fit;
 pub mod html;
 mod load;
+pub mod marginals;
 pub mod metric;
+mod responses;
 pub mod run;
 pub mod statistics;
+pub mod steady;
 pub mod summary;
 pub mod text;
 pub mod variant;

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_core::record::{DropReason, DropRecord, Outcome, PacketKind, QueueSample, Traffic};
+use flowloom_core::record::{DropReason, DropRecord, Outcome, PacketKind, QueueSample, SourceRecord, Traffic};
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{LinkSide, Pattern};
 use flowloom_store::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
 
 use crate::facts::{Facts, HostFacts};
+use crate::fairness::Fairness;
 use crate::metric::Metric;
+use crate::responses::Responses;
 use crate::statistics::Sample;
 
 /// Payload bytes of a connection, both directions added (the size classes of Aikat 2010, table 6.1).
@@ -234,6 +236,10 @@ pub struct Measurements {
     pub dropped_elsewhere: u64,
     /// What was measured at other links, by their numbers.
     pub links: BTreeMap<u16, LinkSeries>,
+    /// Responses over time and in the order of their completion.
+    pub(crate) responses: Responses,
+    /// How fairly flows that last shared the network.
+    pub(crate) fairness: Fairness,
     /// Whether the run replays an original that was measured.
     pub has_original: bool,
     /// Each connection's id and class, in one number, ascending.
@@ -265,9 +271,10 @@ fn bin_width(window: Duration) -> Duration {
 impl Measurements {
     /// Nothing measured yet, for a run with this window.
     pub fn new(window: (Time, Time), queue_interval: Duration) -> Measurements {
+        let bin = bin_width(window.1.since(window.0));
         Measurements {
             window,
-            bin: bin_width(window.1.since(window.0)),
+            bin,
             queue_interval,
             outcomes: Outcomes::default(),
             sequential: 0,
@@ -292,6 +299,8 @@ impl Measurements {
             drops: BTreeMap::new(),
             dropped_elsewhere: 0,
             links: BTreeMap::new(),
+            responses: Responses::new(window, bin),
+            fairness: Fairness::default(),
             has_original: false,
             classes: Vec::new(),
         }
@@ -325,6 +334,7 @@ impl Measurements {
         self.delivered_bytes += row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes;
         self.retransmissions += row.retransmissions;
         self.timeouts += row.timeouts;
+        self.fairness.connection(row);
 
         self.has_original |= row.original_duration.is_some();
         match (row.original_end.is_some(), row.monitor_end.is_some()) {
@@ -366,6 +376,7 @@ impl Measurements {
     /// Takes an epoch. Where there is no original, nothing is compared at the monitor, and only those seen at the endpoints
     /// are kept.
     pub fn epoch(&mut self, row: &EpochRow) {
+        self.responses.epoch(row);
         if !self.has_original && row.point != Point::Endpoint {
             return;
         }
@@ -458,6 +469,13 @@ impl Measurements {
         end.as_nanos().saturating_sub(first).div_ceil(step) as usize
     }
 
+    /// Takes a flow of a source beside the workload.
+    pub fn source(&mut self, row: &SourceRecord) {
+        if self.holds(row.start) {
+            self.fairness.source(row);
+        }
+    }
+
     /// Takes a drop.
     pub fn drop(&mut self, record: &DropRecord) {
         if record.link.is_some_and(|link| link > 1) {
@@ -469,6 +487,7 @@ impl Measurements {
 
     /// To be called after the last row: series go on to the window's end.
     pub fn finish(&mut self) {
+        self.responses.finish();
         let length = self.window.1.since(self.window.0);
         let bins = (length.as_nanos() / self.bin.as_nanos()).max(1) as usize;
         // Cuts a last, partial bin: it would look like a breakdown.

@@ -92,7 +92,7 @@ fn means(published: &Published, effort: Effort, rows: &mut Vec<Row>) {
     let Published { length, h, .. } = *published;
     let pairs = match (effort, length) {
         (Effort::Full, 4_096) => 150,
-        (Effort::Full, _) => 75,
+        (Effort::Full, _) => 50,
         (Effort::Quick, _) => 10,
     };
     let blocks: Vec<usize> = (0..6).map(|power| 10 << power).collect();

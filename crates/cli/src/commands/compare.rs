@@ -1,15 +1,13 @@
 //! `flowloom compare`: one run with its original, or several with the first.
 
-use std::path::Path;
-
 use serde_json::json;
 
 use flowloom_report::{Comparison, Run, compare_runs, compare_with_original, text};
 
 use crate::args;
 use crate::failure::{Exit, Failure};
-use crate::output::{self, Manner};
-use crate::results::{answer, load_all};
+use crate::output;
+use crate::results::load_all;
 
 /// Runs the command.
 pub fn run(args: &args::Compare, quiet: bool) -> Result<Exit, Failure> {
@@ -32,11 +30,4 @@ fn with_original(run: &Run) -> Result<Comparison, Failure> {
         Failure::new(format_args!("{}: its workload has no measured original", run.name))
             .hint("give two runs to compare")
     })
-}
-
-/// Prints one run beside its original, as `flowloom run` did.
-pub fn original(folder: &Path, manner: Manner) -> Result<Exit, Failure> {
-    let runs = load_all(std::slice::from_ref(&folder.to_owned()))?;
-    answer(&runs, manner, "")?;
-    Ok(Exit::Done)
 }

@@ -5,19 +5,22 @@ use std::path::Path;
 use serde_json::json;
 
 use flowloom_report::describe::text::description_text;
-use flowloom_report::describe::{ConversationDescriber, Described, Describer, PacketsTold, Protocols};
+use flowloom_report::describe::{
+    ConversationDescriber, Described, DescribedRun, Describer, PacketsTold, Protocols, described_run_text,
+    joint_warm_up_text,
+};
 use flowloom_report::facts::set_aside_text;
-use flowloom_report::html;
+use flowloom_report::steady::joint_warm_up;
+use flowloom_report::{html, text};
 use flowloom_store::addresses::AddressBook;
 
 use crate::args;
-use crate::commands::compare;
 use crate::failure::{Exit, Failure};
 use crate::ingest;
 use crate::input::{self, Kind};
 use crate::load;
-use crate::output::Manner;
-use crate::results::write_page;
+use crate::output::{self, Manner};
+use crate::results::{load_all, write_page, write_report};
 
 /// Runs the command.
 pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
@@ -69,18 +72,34 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
     Ok(if interrupted { Exit::Invalid } else { Exit::Done })
 }
 
-/// One run folder, as `flowloom run` told of it.
+/// One run folder, or one of several seeds: what `flowloom run` told of each run, and what its records say besides.
 fn run_folder(args: &args::Describe, folder: &Path, manner: Manner) -> Result<Exit, Failure> {
     if args.inputs.len() > 1 {
         return Err(Failure::usage(format_args!("{}: a run folder is described alone", folder.display()))
             .hint("flowloom compare sets runs side by side"));
     }
     refuse_options(args, Kind::RunFolder, folder)?;
-    if args.html.is_some() {
-        return Err(Failure::usage(format_args!("{}: --html is about captures and workloads", folder.display()))
-            .hint("flowloom report writes the pictures of a run"));
+    manner.start("describe")?;
+    let runs = load_all(std::slice::from_ref(&folder.to_owned()))?;
+    let described: Vec<DescribedRun> = runs.iter().map(DescribedRun::of).collect();
+    let warm_up = joint_warm_up(&runs);
+    if let Some(path) = &args.html {
+        write_report(&runs, path)?;
     }
-    compare::original(folder, manner)
+    let object = || match &described[..] {
+        [one] => json!(one),
+        several => json!({ "runs": several, "warm_up": warm_up }),
+    };
+    let text = || {
+        let colour = output::colour();
+        let each = runs.iter().zip(&described);
+        let tables: Vec<String> =
+            each.map(|(run, one)| text::run_text(run, colour) + "\n" + &described_run_text(one)).collect();
+        let page = args.html.as_ref().map(|path| format!("\nreport        {}\n", path.display()));
+        tables.join("\n") + &joint_warm_up_text(&warm_up) + &page.unwrap_or_default()
+    };
+    manner.answer(object, text)?;
+    Ok(Exit::Done)
 }
 
 /// Options that change nothing about `input`.

@@ -113,8 +113,10 @@ fn every_field_is_documented() {
     bench.file("k.toml", crate::calibrate::EXCHANGES.as_bytes());
     check("calibrate", &bench.json(&["calibrate", "k.toml", "--load", "20%", "--json"]));
     check("run", &bench.json(&["run", "w.parquet", "-o", "r", "--json"]));
-    check("run", &bench.json(&["describe", "b", "--json"]));
-    check("several runs", &bench.json(&["describe", "s", "--json"]));
+    check("describe of a run", &bench.json(&["describe", "b", "--json"]));
+    let seeds = ["run", "c.pcap", "-o", "t", "--seed", "1", "--seed", "2", "--json"];
+    check("several runs", &bench.json(&seeds));
+    check("describe of several seeds", &bench.json(&["describe", "s", "--json"]));
     let with_original = bench.json(&["compare", "a", "--json"]);
     assert!(with_original["comparisons"][0]["endings"].is_object());
     check("compare", &with_original);

@@ -50,8 +50,8 @@ impl Frequency {
     }
 }
 
-/// How many numbers [`Density`] has: enough for 1e-12.
-const DEGREES: usize = 24;
+/// How many numbers [`Density`] has: enough for 1e-12, since the nearest pole is far.
+const DEGREES: usize = 12;
 
 /// The spectral density of fractional Gaussian noise but for its variance: (1 - cos l) times the sum over all j of
 /// |l + 2 pi j|^(-2h-1), times (2 pi)^(2h+1), which does not depend on l.

@@ -1,9 +1,12 @@
 //! What a capture or a workload is like: the characteristics of Aikat's chapter 3 from its connection vectors, and
-//! Cáceres' tables of conversations from the packets of a capture. `docs/describe.md` says what each number means.
+//! Cáceres' tables of conversations from the packets of a capture (`docs/describe.md` says what each number means); and what a run
+//! says of itself (`docs/statistics.md`).
 
 mod conversations;
 mod load;
 mod protocols;
+mod run;
+mod run_text;
 pub mod text;
 mod variable;
 mod vectors;
@@ -13,6 +16,8 @@ pub use conversations::{
 };
 pub use load::{DirectionLoad, Load};
 pub use protocols::{ProtocolShare, Protocols};
+pub use run::{Breakdown, DescribedRun, Dropped, Fair, ParetoTail, TailOf, Utilisation};
+pub use run_text::{described_run_text, joint_warm_up_text};
 pub use variable::{Distribution, Variable};
 pub use vectors::{
     ClassShare, ConnectionCounts, DatagramDescription, Describer, Description, DirectionLoss, Losses, PayloadBytes,

@@ -68,7 +68,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 /// Autocorrelation of neighbours; 0 where nothing varies.
-fn lag_1(values: &[f64]) -> f64 {
+pub(super) fn lag_1(values: &[f64]) -> f64 {
     let centre = mean(values);
     let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
     let products: f64 = values.windows(2).map(|pair| (pair[0] - centre) * (pair[1] - centre)).sum();

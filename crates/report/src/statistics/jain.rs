@@ -2,9 +2,41 @@
 
 /// (sum x)^2 / (n sum x^2), in [1/n, 1]. Values of zero count. Undefined, hence NaN, if all are zero or there are none.
 pub fn jain(values: &[f64]) -> f64 {
-    let sum: f64 = values.iter().sum();
-    let squares: f64 = values.iter().map(|value| value * value).sum();
-    sum * sum / (values.len() as f64 * squares)
+    let mut shares = Shares::default();
+    values.iter().for_each(|value| shares.add(*value));
+    shares.jain()
+}
+
+/// What the index is made of: any number of values in three numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares {
+    count: u64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Shares {
+    /// Takes a value.
+    pub fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        self.squares += value * value;
+    }
+
+    /// How many were taken.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their mean; `None` without any.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
+    /// The index, as of [`jain`].
+    pub fn jain(&self) -> f64 {
+        self.sum * self.sum / (self.count as f64 * self.squares)
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! Logarithms come from `libm`, so that results are the same on every machine (methods M.11).
 
 mod anderson_darling;
+mod batch_means;
 mod blocks;
 mod body_tail;
 mod bootstrap;
@@ -14,25 +15,30 @@ mod jain;
 mod kolmogorov_smirnov;
 mod multiple;
 mod quantile_ratio;
+mod ratio;
 mod run_length;
 mod sample;
 mod student;
 mod thin;
+mod warm_up;
 mod wasserstein;
 
 pub use anderson_darling::{AndersonDarling, anderson_darling, anderson_darling_without_ties};
+pub use batch_means::BatchMeans;
 pub use blocks::{BlockEstimate, FEWEST_BLOCKS};
 pub use body_tail::{BodyAndTail, body_and_tail};
 pub use bootstrap::{RESAMPLES, RESAMPLING_SEED, RatioIntervals, ratio_intervals};
 pub use interval::Interval;
-pub use jain::jain;
+pub use jain::{Shares, jain};
 pub use kolmogorov_smirnov::{Gap, Tolerance, critical_value, exact_p_value, ks, largest_gap, tolerant_ks};
 pub use multiple::Correction;
 pub use quantile_ratio::{RATIO_PROBABILITIES, quantile_ratios};
+pub use ratio::ratio_estimate;
 pub use run_length::{LongEnough, RunLength};
 pub use sample::Sample;
 pub use student::Estimate;
 pub use thin::{CurvePoint, thin_distribution, thin_steps};
+pub use warm_up::{mser5, running_mean};
 pub use wasserstein::{LogWasserstein, wasserstein, wasserstein_log10};
 
 #[cfg(test)]
