@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use flowloom_core::extract::Position;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Limit;
+use flowloom_report::export;
 use flowloom_store::formats::Format;
 
 use crate::experiment::{Correction, MOST_HOSTS, Quantity, RateChoice};
@@ -49,7 +50,7 @@ Examples:
   flowloom extract --interface eth0 --duration 10m -o live.parquet
   flowloom extract campus.pcap -o campus.parquet --hosts cryptopan --key campus.key")]
     Extract(Extract),
-    /// Write connection vectors in another form
+    /// Write connection vectors, or the results of a run, in another form
     #[command(after_help = "\
 Forms, by the ending of the output or by --to:
   .parquet  Flowloom's workload      .cvec, .v1.cvec, .tcvec  Tmix vectors, original spelling
@@ -61,7 +62,8 @@ Examples:
   flowloom convert 1of2.cinit.tcvec 1of2.crecv.tcvec -o link.parquet
   flowloom convert conn.log.gz -o campus.parquet --hosts number
   flowloom convert exporters.pcap --from flows -o campus.parquet
-  flowloom convert campus.cvec -o - --to jsonl | jq .start_ns")]
+  flowloom convert campus.cvec -o - --to jsonl | jq .start_ns
+  flowloom convert runs/a -o a.flent.gz    (also .iperf3.json, .hlog, .hgrm, .dat)")]
     Convert(Convert),
     /// Print the characteristics of captures and workloads, or of a run
     #[command(after_help = "\
@@ -134,6 +136,12 @@ Examples:
   flowloom doctor
   flowloom doctor --clean --runs runs")]
     Doctor(Doctor),
+    /// Print the JSON Schema of what a command prints with --json or --json-stream
+    #[command(after_help = "\
+Examples:
+  flowloom schema
+  flowloom schema run > run.schema.json")]
+    Schema(Schema),
     /// Play ends of connections for a live run, which starts this and talks to it over standard input and output
     #[command(hide = true)]
     LiveWorker(LiveWorker),
@@ -444,7 +452,7 @@ pub struct Extract {
 /// `flowloom convert`
 #[derive(Debug, Args)]
 pub struct Convert {
-    /// Workloads, Tmix vectors, Zeek's conn.log, NetFlow or IPFIX, CSV, JSON lines, or captures; "-" reads standard input
+    /// Workloads, Tmix vectors, Zeek's conn.log, NetFlow or IPFIX, CSV, JSON lines, captures, or one run folder; "-" reads standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// The file to write; "-" writes standard output
@@ -452,7 +460,7 @@ pub struct Convert {
     pub output: PathBuf,
     /// The form of the output [default: by its name]
     #[arg(long, value_name = "FORM", value_parser = forms())]
-    pub to: Option<Format>,
+    pub to: Option<Target>,
     /// The form of the inputs; "flows" also reads captures of the packets that exporters send [default: by content]
     #[arg(long, value_name = "FORM", value_parser = sources())]
     pub from: Option<Kind>,
@@ -481,12 +489,22 @@ fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("not a whole number from 0 to {}", u64::MAX))
 }
 
+/// What `convert` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Vectors.
+    Vectors(Format),
+    /// Results of a run.
+    Results(export::Form),
+}
+
 /// Forms that are written, by name.
-fn forms() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::NAMES.map(|(name, _)| name)).try_map(|typed| {
-        let found = Format::NAMES.into_iter().find(|(name, _)| *name == typed);
-        found.map(|(_, format)| format).ok_or("unknown")
-    })
+fn forms() -> impl TypedValueParser<Value = Target> {
+    let vectors = || Format::NAMES.into_iter().map(|(name, format)| (name, Target::Vectors(format)));
+    let results = || export::Form::ALL.into_iter().map(|(name, _, form)| (name, Target::Results(form)));
+    let all = move || vectors().chain(results());
+    PossibleValuesParser::new(all().map(|(name, _)| name))
+        .try_map(move |typed| all().find(|(name, _)| *name == typed).map(|(_, target)| target).ok_or("unknown"))
 }
 
 /// Forms that are read, by name.
@@ -688,6 +706,17 @@ pub struct Report {
     /// The file to write
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
+    /// Open it in the browser
+    #[arg(long)]
+    pub open: bool,
+}
+
+/// `flowloom schema`
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// Of which answer or event; all their names without one
+    #[arg(value_name = "ANSWER")]
+    pub answer: Option<String>,
 }
 
 /// `flowloom doctor`

@@ -12,6 +12,7 @@ mod ingest;
 mod ingested;
 mod input;
 mod interrupt;
+mod intervals;
 mod live;
 mod load;
 mod making;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),
         Command::Doctor(args) => commands::doctor::run(args, cli.quiet),
+        Command::Schema(args) => commands::schema::run(args),
         Command::Shell(args) => commands::shell::run(args, cli.verbose),
         Command::LiveWorker(args) => commands::live_worker::run(args),
         Command::LiveGuest(args) => commands::live_guest::run(args),

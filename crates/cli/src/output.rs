@@ -34,7 +34,7 @@ impl Manner {
     /// That of a command whose answer is `object` in JSON, `text` otherwise.
     pub fn answer(self, object: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Result<(), Failure> {
         if self.form.json_stream {
-            event(&json!({ "event": "end", "result": object() }))
+            event(&json!({ "event": "end", "result": versioned(object()) }))
         } else if self.form.json {
             json(&object())
         } else if self.quiet {
@@ -72,12 +72,24 @@ pub fn event(object: &Value) -> Result<(), Failure> {
     text(&format!("{object}\n"))
 }
 
-/// Writes `object` as one indented JSON object.
+/// The version of all answers (`docs/json.md`): it grows when a field is renamed, goes, or changes its meaning.
+pub const JSON_VERSION: u64 = 1;
+
+/// Writes `object` as one indented JSON object, with the version of the answers.
 pub fn json(object: &impl Serialize) -> Result<(), Failure> {
-    let mut encoded =
-        serde_json::to_string_pretty(object).map_err(|error| Failure::new(format_args!("JSON: {error}")))?;
-    encoded.push('\n');
-    text(&encoded)
+    let cannot = |error| Failure::new(format_args!("JSON: {error}"));
+    let object = versioned(serde_json::to_value(object).map_err(cannot)?);
+    text(&format!("{}\n", serde_json::to_string_pretty(&object).map_err(cannot)?))
+}
+
+/// An answer with its version; one that is a list of answers has it in each.
+fn versioned(mut answer: Value) -> Value {
+    match &mut answer {
+        Value::Object(fields) => drop(fields.insert("json_version".to_owned(), JSON_VERSION.into())),
+        Value::Array(answers) => answers.iter_mut().for_each(|one| *one = versioned(one.take())),
+        _ => {}
+    }
+    answer
 }
 
 /// Whether text for standard output may be coloured: it goes to a terminal and NO_COLOR is not set.

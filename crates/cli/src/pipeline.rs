@@ -154,12 +154,13 @@ impl Batch {
             recorder.connection(&ended.original, &ended.record, &ended.epochs, ended.monitor.as_ref())?;
         }
         self.queue.drain(..).try_for_each(|sample| recorder.queue(sample))?;
-        self.throughput.drain(..).try_for_each(|bin| recorder.throughput(bin))?;
         self.drops.drain(..).try_for_each(|record| recorder.dropped(record))?;
         self.flows.drain(..).try_for_each(|(connection, flow)| recorder.flow(connection, &flow))?;
         self.sources.drain(..).try_for_each(|record| recorder.source(&record))?;
         self.windows.drain(..).try_for_each(|record| recorder.window(&record))?;
         self.packets.drain(..).try_for_each(|(link, packet)| recorder.packet(link, &packet))?;
+        // After all that happened until its bins were over.
+        self.throughput.drain(..).try_for_each(|bin| recorder.throughput(bin))?;
         self.weight = 0;
         Ok(())
     }

@@ -65,6 +65,11 @@ impl Progress {
         progress
     }
 
+    /// Whether it is told in lines on standard output.
+    pub fn is_in_lines(&self) -> bool {
+        self.lines.is_some()
+    }
+
     /// So much further.
     pub fn advance(&self, by: u64) {
         self.bar.inc(by);

@@ -14,9 +14,12 @@ use flowloom_sim::LinkNumber;
 use flowloom_store::capture::PcapWriter;
 use flowloom_store::reserve::ReservedFile;
 use flowloom_store::run_folder::{RunFolderError, RunWriter};
+use serde_json::Value;
 
 use crate::experiment::Pair;
 use crate::failure::Failure;
+use crate::intervals::Intervals;
+use crate::output;
 
 /// Records into the run folder and, if asked for, the packets at links into captures beside the tables.
 pub struct Recording {
@@ -24,6 +27,8 @@ pub struct Recording {
     pub writer: RunWriter,
     /// The captures.
     pub captures: Vec<LinkCapture>,
+    /// What `--json-stream` says while the run goes on; `None` where nobody asked.
+    pub intervals: Option<Intervals>,
 }
 
 /// A capture of the packets at a link.
@@ -59,12 +64,20 @@ impl LinkCapture {
 
 impl Recording {
     /// Completes the captures; the folder is still open.
-    pub fn finish(self) -> Result<RunWriter, Failure> {
+    pub fn finish(mut self) -> Result<RunWriter, Failure> {
+        say(self.intervals.as_mut().map(Intervals::finish));
         for capture in self.captures {
             let cannot = |error: std::io::Error| Failure::new(format_args!("{}: {error}", capture.path.display()));
             capture.writer.finish().and_then(|mut out| out.flush()).map_err(cannot)?;
         }
         Ok(self.writer)
+    }
+}
+
+/// Prints lines. Those that cannot be said stop nothing; the answer will fail in the same way and say why.
+fn say(lines: Option<Vec<Value>>) {
+    for line in lines.into_iter().flatten() {
+        let _ = output::event(&line);
     }
 }
 
@@ -78,18 +91,28 @@ impl Recorder for Recording {
         epochs: &[EpochRecord],
         monitor: Option<&ConnectionVector>,
     ) -> Result<(), Unrecorded> {
+        if let Some(intervals) = &mut self.intervals {
+            intervals.connection(record.outcome);
+        }
         self.writer.connection(original, record, epochs, monitor).map_err(Unrecorded::from)
     }
 
     fn queue(&mut self, sample: QueueSample) -> Result<(), Unrecorded> {
+        if let Some(intervals) = &mut self.intervals {
+            intervals.queue(&sample);
+        }
         self.writer.queue(sample).map_err(Unrecorded::from)
     }
 
     fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Unrecorded> {
+        say(self.intervals.as_mut().map(|intervals| intervals.throughput(&bin)));
         self.writer.throughput(bin).map_err(Unrecorded::from)
     }
 
     fn dropped(&mut self, record: DropRecord) -> Result<(), Unrecorded> {
+        if let Some(intervals) = &mut self.intervals {
+            intervals.dropped(&record);
+        }
         self.writer.dropped(record).map_err(Unrecorded::from)
     }
 

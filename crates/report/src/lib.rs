@@ -4,6 +4,7 @@ mod answer;
 pub mod compare;
 pub mod dependence;
 pub mod describe;
+pub mod export;
 pub mod facts;
 mod fairness;
 pub mod fit;

@@ -1,17 +1,18 @@
-//! `flowloom convert`: vectors from one form to another.
+//! `flowloom convert`: vectors from one form to another; results of a run are [`export`]'s.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use flowloom_core::time::Duration;
+use flowloom_report::export::Form;
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::text::counted;
 use flowloom_store::formats::{Assumptions, Format, FormatError, Notes, Rows, VectorWriter};
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 use serde_json::json;
 
-use crate::args;
-use crate::commands::extract;
+use crate::args::{self, Target};
+use crate::commands::{export, extract};
 use crate::failure::{Exit, Failure, nearest};
 use crate::hosts;
 use crate::input::{self, Kind};
@@ -53,9 +54,13 @@ pub fn run(args: &args::Convert, manner: Manner) -> Result<Exit, Failure> {
     if output.is_none() && (manner.form.json || manner.form.json_stream) {
         return Err(Failure::usage("-o - and --json would both write to standard output").hint("name a file with -o"));
     }
+    let kind = kind(&args.inputs, args.from)?;
+    if kind == Kind::RunFolder {
+        return export::run(args, output, manner);
+    }
     let job = Job {
         inputs: &args.inputs,
-        kind: kind(&args.inputs, args.from)?,
+        kind,
         output,
         to: target(args.to, output)?,
         rows: if args.adus { Rows::Adus } else { Rows::Connections },
@@ -88,9 +93,12 @@ fn kind(inputs: &[PathBuf], from: Option<Kind>) -> Result<Kind, Failure> {
 }
 
 /// The form to write.
-fn target(to: Option<Format>, output: Option<&Path>) -> Result<Format, Failure> {
-    if let Some(format) = to {
-        return Ok(format);
+fn target(to: Option<Target>, output: Option<&Path>) -> Result<Format, Failure> {
+    let results = || Failure::usage("that form is of the results of a run").hint("give the folder of a run");
+    match to {
+        Some(Target::Vectors(format)) => return Ok(format),
+        Some(Target::Results(_)) => return Err(results()),
+        None => {}
     }
     let Some(path) = output else {
         return Err(
@@ -98,6 +106,9 @@ fn target(to: Option<Format>, output: Option<&Path>) -> Result<Format, Failure> 
         );
     };
     let name = path.to_string_lossy();
+    if Form::of_name(&name).is_some() {
+        return Err(results());
+    }
     Format::of_name(&name).ok_or_else(|| {
         let ending = name.rsplit('.').next().unwrap_or_default();
         let meant = nearest(ending, &["parquet", "cvec", "tcvec", "jsonl", "csv", "tsv", "graphml"]);

@@ -11,5 +11,11 @@ pub fn run(args: &args::Report, quiet: bool) -> Result<Exit, Failure> {
     if !quiet {
         output::text(&format!("report   {}\n", args.output.display()))?;
     }
+    if args.open {
+        open::that_detached(&args.output).map_err(|error| {
+            Failure::new(format_args!("{}: no browser could be started: {error}", args.output.display()))
+                .hint("the report is there: open it by hand")
+        })?;
+    }
     Ok(Exit::Done)
 }

@@ -29,6 +29,7 @@ use crate::clock::{self, Stopwatch};
 use crate::experiment::{self, DatagramModel, Experiment, LossChoice, Pair, Quantity, Shape};
 use crate::failure::{Exit, Failure};
 use crate::input::{self, Kind};
+use crate::intervals::Intervals;
 use crate::interrupt::{self, LeftToProgram};
 use crate::live;
 use crate::load;
@@ -440,7 +441,8 @@ impl Job<'_> {
         let captures = self.plan.captured.iter().map(|pair| LinkCapture::create(&writer, pair));
         let captures = captures.collect::<Result<_, _>>()?;
         let reserve = writer.reserve().clone();
-        let mut recorder = Recording { writer, captures };
+        let intervals = progress.is_in_lines().then(|| Intervals::new(seed));
+        let mut recorder = Recording { writer, captures, intervals };
         let window = self.window(&config);
         let mut totals_only = 0;
         let mut reached = 0;

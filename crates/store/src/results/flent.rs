@@ -96,7 +96,7 @@ fn meaning(name: &str) -> (Quantity, Option<Way>, f64) {
     let part = lower.contains("::");
     match (lower.starts_with("ping"), way) {
         (true, _) if !part => (Quantity::RoundTripNanos, None, 1e6),
-        (false, Some(way)) if !part => (Quantity::BitsPerSecond, Some(way), 1e6),
+        (false, Some(way)) if !part && lower.starts_with("tcp ") => (Quantity::BitsPerSecond, Some(way), 1e6),
         _ => (Quantity::Other, way, 1.0),
     }
 }
@@ -120,6 +120,7 @@ mod tests {
                 ("TCP download".to_owned(), vec![Some(1.0), Some(2.0)]),
                 ("Ping (ms) ICMP".to_owned(), vec![Some(20.0), Some(21.0)]),
                 ("TCP upload::tcp_cwnd".to_owned(), vec![Some(10.0), Some(11.0)]),
+                ("Queue upload (packets)".to_owned(), vec![Some(3.0), Some(4.0)]),
             ]),
             raw_values: BTreeMap::new(),
         }
@@ -137,7 +138,9 @@ mod tests {
         assert_eq!(named("TCP upload").points, [(0.5, 1e7)]);
         assert_eq!(named("TCP download").way, Some(Way::Back));
         assert_eq!(named("Ping (ms) ICMP").points[0], (0.5, 20e6));
-        assert_eq!(named("TCP upload::tcp_cwnd").quantity, Quantity::Other);
+        for name in ["TCP upload::tcp_cwnd", "Queue upload (packets)"] {
+            assert_eq!(named(name).quantity, Quantity::Other, "{name}");
+        }
         let mut again = Vec::new();
         file().write(&mut again).unwrap();
         assert_eq!(packed, again, "the same bytes");

@@ -1,0 +1,167 @@
+//! What passes the bottleneck while a run goes on: a line of `--json-stream` for each second of its time.
+
+use std::collections::BTreeMap;
+
+use flowloom_core::record::{DropRecord, Outcome, QueueSample, ThroughputBin, Traffic};
+use flowloom_core::time::{Duration, Time};
+use serde_json::{Value, json};
+
+/// Length of an interval, in the time of the run.
+const EVERY: Duration = Duration::from_secs(1);
+/// An interval is told when traffic of so many after it has come: the directions are not recorded at one pace.
+const BEHIND: u64 = 2;
+
+/// One interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Interval {
+    /// Carried, by the side it came from.
+    carried: [Traffic; 2],
+    dropped_packets: u64,
+    /// Longest queues that were sampled.
+    queue_packets: [u64; 2],
+}
+
+/// The intervals of one run that are not told yet.
+#[derive(Clone, Debug)]
+pub struct Intervals {
+    seed: u64,
+    pending: BTreeMap<u64, Interval>,
+    /// The first that is not told.
+    next: u64,
+    /// Connections whose ends were recorded since the last line: completed, reset.
+    ended: [u64; 2],
+}
+
+impl Intervals {
+    /// Of the run with this seed.
+    pub fn new(seed: u64) -> Intervals {
+        Intervals { seed, pending: BTreeMap::new(), next: 0, ended: [0; 2] }
+    }
+
+    /// The interval of an instant; what comes too late for its own counts in the next that is told.
+    fn at(&mut self, time: Time) -> &mut Interval {
+        let number = time.as_nanos() / EVERY.as_nanos();
+        self.pending.entry(number.max(self.next)).or_default()
+    }
+
+    /// A connection ended.
+    pub fn connection(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Completed => self.ended[0] += 1,
+            Outcome::Reset => self.ended[1] += 1,
+            Outcome::Unfinished => {}
+        }
+    }
+
+    /// A sample of a queue.
+    pub fn queue(&mut self, sample: &QueueSample) {
+        if sample.link <= 1 {
+            let longest = &mut self.at(sample.time).queue_packets[sample.from as usize];
+            *longest = sample.packets.max(*longest);
+        }
+    }
+
+    /// A packet was dropped.
+    pub fn dropped(&mut self, record: &DropRecord) {
+        if record.link.is_none_or(|link| link <= 1) {
+            self.at(record.time).dropped_packets += 1;
+        }
+    }
+
+    /// A bin of traffic; the lines that it completes.
+    pub fn throughput(&mut self, bin: &ThroughputBin) -> Vec<Value> {
+        if bin.link > 1 {
+            return Vec::new();
+        }
+        self.at(bin.start).carried[bin.from as usize].add(bin.carried);
+        let now = bin.start.as_nanos() / EVERY.as_nanos();
+        self.told(now.saturating_sub(BEHIND))
+    }
+
+    /// The lines that are left when the run has ended.
+    pub fn finish(&mut self) -> Vec<Value> {
+        let last = self.pending.last_key_value().map_or(self.next, |(last, _)| last + 1);
+        self.told(last)
+    }
+
+    /// The lines of the intervals before `end`, those without traffic between them too.
+    fn told(&mut self, end: u64) -> Vec<Value> {
+        let mut lines = Vec::new();
+        while self.next < end && !self.pending.is_empty() {
+            let interval = self.pending.remove(&self.next).unwrap_or_default();
+            lines.push(self.line(self.next, &interval));
+            self.next += 1;
+        }
+        lines
+    }
+
+    fn line(&mut self, number: u64, interval: &Interval) -> Value {
+        let per_second = 1e9 / EVERY.as_nanos() as f64;
+        let way = |from: usize| {
+            let carried = interval.carried[from];
+            json!({
+                "packets": carried.packets,
+                "bits_per_second": carried.bytes as f64 * 8.0 * per_second,
+                "goodput_bits_per_second": carried.payload_bytes as f64 * 8.0 * per_second,
+                "queue_max_packets": interval.queue_packets[from],
+            })
+        };
+        let [completed, reset] = std::mem::take(&mut self.ended);
+        json!({
+            "event": "interval",
+            "seed": self.seed,
+            "start_ns": number * EVERY.as_nanos(),
+            "end_ns": (number + 1) * EVERY.as_nanos(),
+            "left_to_right": way(0),
+            "right_to_left": way(1),
+            "dropped_packets": interval.dropped_packets,
+            "completed_connections": completed,
+            "reset_connections": reset,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowloom_core::workload::LinkSide;
+
+    use super::*;
+
+    fn bin(millis: u64, from: LinkSide, packets: u64) -> ThroughputBin {
+        let carried = Traffic { packets, bytes: packets * 1_000, payload_bytes: packets * 900 };
+        let (start, width) = (Time::ZERO + Duration::from_millis(millis), Duration::from_millis(1));
+        ThroughputBin { start, width, link: from as u16, from, offered: carried, carried }
+    }
+
+    #[test]
+    fn every_packet_is_in_one_line() {
+        let mut intervals = Intervals::new(7);
+        let mut lines = Vec::new();
+        for millis in 0..5_000 {
+            lines.extend(intervals.throughput(&bin(millis, LinkSide::Left, 2)));
+            // The other direction is recorded three seconds late.
+            if millis % 1_000 == 999 {
+                lines.extend(intervals.throughput(&bin(millis.saturating_sub(3_000), LinkSide::Right, 5)));
+            }
+        }
+        assert_eq!(lines.len(), 2, "seconds that others have followed");
+        assert_eq!((&lines[0]["start_ns"], &lines[0]["left_to_right"]["packets"]), (&json!(0), &json!(2_000)));
+        assert_eq!(lines[0]["left_to_right"]["bits_per_second"], 16e6);
+        intervals.connection(Outcome::Completed);
+        lines.extend(intervals.finish());
+        assert_eq!(lines.len(), 5);
+        let sum = |way: &str| -> u64 { lines.iter().map(|line| line[way]["packets"].as_u64().unwrap()).sum() };
+        assert_eq!((sum("left_to_right"), sum("right_to_left")), (10_000, 25));
+        assert_eq!(lines.iter().map(|line| line["completed_connections"].as_u64().unwrap()).sum::<u64>(), 1);
+        assert!(intervals.finish().is_empty());
+    }
+
+    #[test]
+    fn silence_is_told_too() {
+        let mut intervals = Intervals::new(1);
+        intervals.throughput(&bin(0, LinkSide::Left, 1));
+        let lines = intervals.throughput(&bin(6_000, LinkSide::Left, 1));
+        let packets: Vec<&Value> = lines.iter().map(|line| &line["left_to_right"]["packets"]).collect();
+        assert_eq!(packets, [1, 0, 0, 0]);
+    }
+}
