@@ -27,7 +27,8 @@ pub fn run(args: &args::Schema) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     };
     let Some(section) = sections.iter().find(|section| section.is_whole && section.name == name) else {
-        let failure = Failure::usage(format_args!("there is no answer \"{name}\"")).note(format_args!("known: {}", names.join(", ")));
+        let failure = Failure::usage(format_args!("there is no answer \"{name}\""))
+            .note(format_args!("known: {}", names.join(", ")));
         return Err(match nearest(name, &names) {
             Some(meant) => failure.hint(format_args!("did you mean \"{meant}\"?")),
             None => failure,
@@ -78,7 +79,10 @@ fn schema(section: &Section<'_>, sections: &[Section<'_>]) -> Value {
             fields["properties"]["json_version"] = version();
         }
         fields.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
-        fields.insert("$id".to_owned(), format!("urn:flowloom:json:{}:{}", output::JSON_VERSION, section.name.replace(' ', "-")).into());
+        fields.insert(
+            "$id".to_owned(),
+            format!("urn:flowloom:json:{}:{}", output::JSON_VERSION, section.name.replace(' ', "-")).into(),
+        );
         fields.insert("title".to_owned(), section.name.into());
         if !definitions.is_empty() {
             fields.insert("$defs".to_owned(), definitions.into());
@@ -104,7 +108,9 @@ fn object<'a>(section: &Section<'a>, sections: &[Section<'a>], parts: &mut Vec<&
         if inner.is_empty() {
             properties.insert(outer.to_owned(), one);
         } else {
-            let within = properties.entry(outer).or_insert_with(|| json!({ "type": "object", "properties": {}, "required": [] }));
+            let within = properties
+                .entry(outer)
+                .or_insert_with(|| json!({ "type": "object", "properties": {}, "required": [] }));
             nest(within, inner, one, absent);
         }
     }

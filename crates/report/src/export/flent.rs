@@ -54,7 +54,8 @@ fn data_file(run: &Run) -> DataFile {
     // flent takes a file without measurements one by one for an empty one.
     let raw = |values: &[Option<f64>]| {
         let measured = x_values.iter().zip(values).filter_map(|(at, value)| Some((*at, (*value)?)));
-        let entry = |(at, value): (f64, f64)| BTreeMap::from([("t".to_owned(), at.into()), ("val".to_owned(), value.into())]);
+        let entry =
+            |(at, value): (f64, f64)| BTreeMap::from([("t".to_owned(), at.into()), ("val".to_owned(), value.into())]);
         measured.map(entry).collect()
     };
     let raw_values = results.iter().map(|(name, values)| (name.clone(), raw(values))).collect();
