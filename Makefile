@@ -35,7 +35,8 @@ rust-test:
 	$(CARGO) test --workspace --locked
 
 browser-test: $(FLOWLOOM)
-	@tests/report_browser.sh $(FLOWLOOM)
+	$(CARGO) build --release --locked -p flowloom-report --example made_up_reports
+	@tests/report_browser.sh $(FLOWLOOM) target/release/examples/made_up_reports
 
 validate:
 	$(CARGO) run --release --locked -p flowloom-validate

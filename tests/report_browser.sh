@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Opens pages in headless Chromium: reports of the bundled capture and of two runs, descriptions of one and of three inputs. usage: report_browser.sh FLOWLOOM
+# Opens pages in headless Chromium: reports of the bundled capture, of two runs and of made-up ones (ten million values; a grid of twelve
+# runs; seeds), descriptions of one and of three inputs, and fitted laws. usage: report_browser.sh FLOWLOOM MADE_UP_REPORTS
 set -euo pipefail
 flowloom=$(realpath "$1")
+made_up_reports=$(realpath "$2")
 here=$(realpath "$(dirname "$0")")
 
 if ! command -v chromium >/dev/null; then
@@ -14,16 +16,29 @@ if ! command -v chromium >/dev/null; then
   fi
 fi
 
+axe=$("$here/axe_core.sh")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+look() {
+  echo "$1"
+  python3 "$here/report_browser.py" "$work/$1" --axe "$axe" "${@:2}"
+}
+
 capture=$here/../testdata/demo.pcap.gz
 "$flowloom" -q run "$capture" -o "$work/one"
 "$flowloom" -q run "$capture" -o "$work/two" --rate 105% --queue 100p
 "$flowloom" -q report "$work/one" "$work/two" -o "$work/both.html"
-python3 "$here/report_browser.py" "$work/one/report.html"
-python3 "$here/report_browser.py" "$work/both.html"
+look one/report.html
+look both.html
+"$made_up_reports" "$work/made-up"
+# What the report of a run of ten million values may be, and of many runs.
+look made-up/large.html --largest 5000000
+look made-up/grid.html --largest 5000000
+look made-up/seeds.html
 "$flowloom" -q extract "$capture" -o "$work/workload.parquet"
 "$flowloom" -q describe "$capture" --conversations --html "$work/described.html"
 "$flowloom" -q describe "$capture" "$work/workload.parquet" "$capture" --html "$work/three.html" --conversations
-python3 "$here/report_browser.py" "$work/described.html"
-python3 "$here/report_browser.py" "$work/three.html"
+look described.html
+look three.html
+"$flowloom" -q fit "$work/workload.parquet" -o "$work/fits.html"
+look fits.html

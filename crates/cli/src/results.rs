@@ -22,18 +22,22 @@ pub fn load(folder: &RunFolder) -> Result<Run, Failure> {
     Run::load(folder).map_err(Failure::new)
 }
 
-/// Writes the report that belongs to a run folder: it leaves the host out, as everything there but host.json does
-/// (methods M.11).
-pub fn write_own_report(runs: &mut [Run], folder: &Path) -> Result<(), Failure> {
+/// Writes the report that belongs to the folder of `runs`, which differ in their seeds only: it leaves the host out, as everything
+/// there but host.json does (methods M.11).
+pub fn write_own_report(runs: &mut Vec<Run>, folder: &Path) -> Result<(), Failure> {
     let hosts: Vec<HostFacts> = runs.iter_mut().map(|run| std::mem::take(&mut run.host)).collect();
-    let written = write_report(runs, &folder.join(REPORT_FILE));
+    let name = runs.first().map_or_else(String::new, |run| run.name.clone());
+    let variant = [Variant { name, runs: std::mem::take(runs) }];
+    let written = write_report(&variant, &folder.join(REPORT_FILE));
+    let [variant] = variant;
+    *runs = variant.runs;
     runs.iter_mut().zip(hosts).for_each(|(run, host)| run.host = host);
     written
 }
 
-/// Writes the report of `runs` to `path`.
-pub fn write_report(runs: &[Run], path: &Path) -> Result<(), Failure> {
-    write_page(path, |out| html::write_report(runs, out, &ReportOptions::default()))
+/// Writes the report of `variants` to `path`.
+pub fn write_report(variants: &[Variant], path: &Path) -> Result<(), Failure> {
+    write_page(path, |out| html::write_report(variants, out, &ReportOptions::default()))
 }
 
 /// Writes the page that `write` makes to `path`: under another name first, so that no half-written one is left.

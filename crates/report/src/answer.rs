@@ -25,6 +25,8 @@ pub struct Answer {
 pub struct AnswerRow {
     /// Which.
     pub name: &'static str,
+    /// The metric; `None` where connections are counted.
+    pub metric: Option<Metric>,
     /// What of it: `p50 / p99`.
     pub statistic: &'static str,
     /// A value per column, with unit.
@@ -119,7 +121,7 @@ fn connections_row(runs: &[Run], with_original: bool) -> AnswerRow {
     };
     let values: Vec<String> = original.into_iter().chain(runs.iter().map(ended)).collect();
     let distances = vec![None; values.len().saturating_sub(1)];
-    AnswerRow { name: "connections", statistic: "", values, distances }
+    AnswerRow { name: "connections", metric: None, statistic: "", values, distances }
 }
 
 fn row(
@@ -146,7 +148,7 @@ fn row(
         let mean_ratio = difference.mean_ratio.filter(|_| metric.is_series());
         Some(Distance { tolerant_ks: difference.tolerant_ks, judgement: difference.judgement, mean_ratio })
     };
-    AnswerRow { name, statistic, values, distances: comparisons.iter().map(distance).collect() }
+    AnswerRow { name, metric: Some(metric), statistic, values, distances: comparisons.iter().map(distance).collect() }
 }
 
 fn mean(metric: Metric, sample: &Sample) -> Option<String> {

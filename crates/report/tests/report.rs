@@ -8,8 +8,8 @@ use flowloom_report::compare::Judgement;
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::metric::Metric;
 use flowloom_report::verdict::Warning;
-use flowloom_report::{Facts, LoadError, Run, Verdict, compare_runs, compare_with_original, text};
-use flowloom_store::run_folder::{RunFolder, RunOptions, RunWriter};
+use flowloom_report::{Facts, LoadError, Run, Variant, Verdict, compare_runs, compare_with_original, text};
+use flowloom_store::run_folder::{Point, RunFolder, RunOptions, RunWriter};
 use support::MadeUp;
 
 /// A folder for this test, kept below `target/` so that a browser can be pointed at what was written.
@@ -26,7 +26,8 @@ fn made_up(name: &str, run: MadeUp) -> Run {
 
 fn html(runs: &[Run], name: &str) -> String {
     let mut out = Vec::new();
-    write_report(runs, &mut out, &ReportOptions::default()).unwrap();
+    let variants: Vec<Variant> = runs.iter().cloned().map(Variant::of_run).collect();
+    write_report(&variants, &mut out, &ReportOptions::default()).unwrap();
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report").join(name);
     std::fs::write(file, &out).unwrap();
     String::from_utf8(out).unwrap()
@@ -209,7 +210,7 @@ fn the_report_is_one_file_that_needs_nothing_else() {
         assert!(html.contains(&format!("id=\"{id}-data\"")), "{id} has no table");
     }
     let stills = html.matches("class=\"line original\" d=\"M").count();
-    assert_eq!(stills, 9, "pictures of the original that need no script");
+    assert_eq!(stills, 13, "pictures of the original that need no script");
     assert!(!html.contains("NaN") && !html.contains(">inf"));
 }
 
@@ -241,4 +242,45 @@ fn names_with_markup_stay_text() {
     let html = html(&[run], "markup.html");
     assert!(!html.contains("<script>alert"));
     assert!(html.contains("&lt;script&gt;alert(1)"));
+}
+
+#[test]
+fn a_report_of_ten_million_values_is_small_and_whole() {
+    let run = support::large::ten_million_values();
+    let largest = run.measurements.sample(Metric::Duration, Point::Monitor, |_| true).max().unwrap();
+    let html = html(&[run], "large.html");
+    assert!(html.len() < 5 << 20, "{} bytes", html.len());
+    for figure in ["active", "response-time", "duration", "throughput-left", "queue-left", "marginal-10ms"] {
+        assert!(html.contains(&format!("<figure id=\"{figure}\">")), "{figure}");
+    }
+    // The extreme of a million durations is drawn: in six digits, as all numbers are.
+    let shown = format!("{}", format!("{largest:.5e}").parse::<f64>().unwrap());
+    assert!(html.contains(&shown), "{shown}");
+}
+
+#[test]
+fn variants_of_structure_and_model_are_small_multiples() {
+    let runs: Vec<Run> = support::grid().into_iter().map(|(name, run)| made_up(&name, run)).collect();
+    let html = html(&runs, "grid.html");
+    assert!(html.len() < 5 << 20, "{} bytes", html.len());
+    assert!(html.contains("Rows are structures, columns are round-trip time models."));
+    assert_eq!(html.matches("class=\"panel\"").count(), 12 * 4, "a panel for each run in each of four figures");
+    assert!(html.contains("a-b, meanrtt") && html.contains("id=\"response-time-multiples\""));
+}
+
+#[test]
+fn seeds_are_one_line_with_a_band() {
+    let runs: Vec<Run> = support::seeds().into_iter().map(|(name, run)| made_up(&name, run)).collect();
+    let seeds: u64 = runs.iter().map(|run| run.measurements.outcomes.started()).sum();
+    let mut out = Vec::new();
+    let variant = Variant { name: "seeds".into(), runs };
+    write_report(&[variant], &mut out, &ReportOptions::default()).unwrap();
+    let html = String::from_utf8(out).unwrap();
+    let figures = html.split("id=\"figures\">").nth(1).and_then(|rest| rest.split("</script>").next()).unwrap();
+    let figures: Vec<serde_json::Value> = serde_json::from_str(figures).unwrap();
+    let of = |id: &str| figures.iter().find(|figure| figure["id"] == id).unwrap()["lines"].as_array().unwrap();
+    assert_eq!(of("active").len(), 2, "the original and the variant");
+    assert!(of("active")[1]["low"].is_array() && of("active")[0]["low"].is_null());
+    let sequential = of("rtt")[1]["n"].as_u64().unwrap();
+    assert_eq!(sequential, seeds, "all seeds are pooled");
 }

@@ -20,7 +20,7 @@ use crate::ingest;
 use crate::input::{self, Kind};
 use crate::load;
 use crate::output::{self, Manner};
-use crate::results::{load_all, write_page, write_report};
+use crate::results::{load_variants, write_page, write_report};
 
 /// Runs the command.
 pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
@@ -80,11 +80,12 @@ fn run_folder(args: &args::Describe, folder: &Path, manner: Manner) -> Result<Ex
     }
     refuse_options(args, Kind::RunFolder, folder)?;
     manner.start("describe")?;
-    let runs = load_all(std::slice::from_ref(&folder.to_owned()))?;
+    let variants = load_variants(std::slice::from_ref(&folder.to_owned()))?;
+    let runs = &variants[0].runs;
     let described: Vec<DescribedRun> = runs.iter().map(DescribedRun::of).collect();
-    let warm_up = joint_warm_up(&runs);
+    let warm_up = joint_warm_up(runs);
     if let Some(path) = &args.html {
-        write_report(&runs, path)?;
+        write_report(&variants, path)?;
     }
     let object = || match &described[..] {
         [one] => json!(one),

@@ -3,11 +3,11 @@
 use crate::args;
 use crate::failure::{Exit, Failure};
 use crate::output;
-use crate::results::{load_all, write_report};
+use crate::results::{load_variants, write_report};
 
 /// Runs the command.
 pub fn run(args: &args::Report, quiet: bool) -> Result<Exit, Failure> {
-    write_report(&load_all(&args.runs)?, &args.output)?;
+    write_report(&load_variants(&args.runs)?, &args.output)?;
     if !quiet {
         output::text(&format!("report   {}\n", args.output.display()))?;
     }

@@ -504,7 +504,9 @@ impl Job<'_> {
         // The folder says that it is not complete until it has its name; the run knows better.
         run.facts = facts.clone();
         run.name = file_name(target);
-        write_own_report(std::slice::from_mut(&mut run), &folder)?;
+        let mut alone = vec![run];
+        write_own_report(&mut alone, &folder)?;
+        let run = alone.swap_remove(0);
         writer.finish(&described(&facts, &run), &host.to_json()).map_err(Failure::new)?;
         Ok(run)
     }

@@ -5,8 +5,13 @@ use std::fmt::Write as _;
 use flowloom_core::extract::conversations::Transport;
 
 use super::escaped;
-use super::figure::{Axis, CURVE_ERROR, Figure, Line, Number, Points, TABLE_PROBABILITIES, Table, run_role, unit_word};
-use super::page::{document, figure_element, legend, list, swatch, value};
+use super::figure::{
+    Axis, Below, Figure, Kind as FigureKind, Line, Number, Points, Role, TABLE_PROBABILITIES, Table, View, curve_error,
+    unit_word,
+};
+use super::page::{document, list, swatch, value};
+use super::pictures::{figure_element, legend};
+use super::provenance::Provenance;
 use crate::describe::text::{MEDIANS, by_packets, median, percent, protocol_words, published_rows, rows};
 use crate::describe::{ApplicationDescription, ConversationDescription, Described, Distribution, Scope, Variable};
 use crate::metric::Unit;
@@ -93,12 +98,13 @@ pub(super) fn page(described: &[Described]) -> String {
         [first, second] => format!("{first} and {second}"),
         names => format!("{} descriptions", names.len()),
     };
-    document(&title, &figures, |html| {
+    document(&title, &figures, &[], |html| {
         header(html, &title, described, &names);
         html.push_str("<main>\n");
         answer(html, described, &names);
         html.push_str("<section id=\"pictures\">\n<h2>Pictures</h2>\n");
-        legend(html, names.iter().enumerate().map(|(index, name)| (run_role(index), name.as_str())));
+        let roles: Vec<Role> = (0..names.len()).map(Role::run).collect();
+        legend(html, roles.iter().zip(names.iter().map(String::as_str)));
         html.push_str("<div class=\"figures\">\n");
         figures.iter().for_each(|figure| figure_element(html, figure));
         html.push_str("</div>\n</section>\n");
@@ -141,7 +147,7 @@ fn header(html: &mut String, title: &str, described: &[Described], names: &[Stri
 
 /// A table whose columns are `heads` after the first, and whose rows begin with their names.
 fn table(html: &mut String, heads: &[String], rows: impl Iterator<Item = Vec<String>>) {
-    html.push_str("<div class=\"scroll\"><table class=\"numbers\">\n<thead><tr>");
+    html.push_str("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Numbers\"><table class=\"numbers\">\n<thead><tr>");
     for head in heads {
         let _ = write!(html, "<th scope=\"col\">{head}</th>");
     }
@@ -161,7 +167,7 @@ fn table(html: &mut String, heads: &[String], rows: impl Iterator<Item = Vec<Str
 fn answer(html: &mut String, described: &[Described], names: &[String]) {
     html.push_str("<section id=\"answer\">\n<h2>Numbers</h2>\n");
     let columns =
-        names.iter().enumerate().map(|(index, name)| format!("{}{}", swatch(&run_role(index)), escaped(name)));
+        names.iter().enumerate().map(|(index, name)| format!("{}{}", swatch(&Role::run(index)), escaped(name)));
     let heads: Vec<String> =
         std::iter::once("<span class=\"quiet\">quantity</span>".to_owned()).chain(columns).collect();
     let rows = rows(described)
@@ -191,7 +197,7 @@ fn protocols(html: &mut String, described: &[Described], names: &[String]) {
     html.push_str("<section id=\"protocols\">\n<h2>Packets by protocol</h2>\n");
     let mut heads = vec!["<span class=\"quiet\">protocol</span>".to_owned()];
     for (index, name, _) in &captures {
-        heads.push(format!("{}{}: packets", swatch(&run_role(*index)), escaped(name)));
+        heads.push(format!("{}{}: packets", swatch(&Role::run(*index)), escaped(name)));
         heads.push("bytes".to_owned());
     }
     table(
@@ -218,7 +224,7 @@ fn conversations(html: &mut String, described: &[Described], names: &[String]) {
     }
     html.push_str("<section id=\"conversations\">\n<h2>Conversations</h2>\n");
     for (index, conversations, name) in told {
-        let _ = writeln!(html, "<h3>{}{}</h3>", swatch(&run_role(index)), escaped(name));
+        let _ = writeln!(html, "<h3>{}{}</h3>", swatch(&Role::run(index)), escaped(name));
         conversation_tables(html, conversations);
     }
     html.push_str("</section>\n");
@@ -312,18 +318,22 @@ fn figure(&(id, title, place, variable): &Kind, described: &[Described], names: 
     for (index, distribution) in all.iter().enumerate() {
         let Some(distribution) = distribution else { continue };
         let n = distribution.n as usize;
-        let points = thin_steps(distribution.steps().map(|(value, count)| (value, count as usize)), n, CURVE_ERROR);
+        let points = thin_steps(
+            distribution.steps().map(|(value, count)| (value, count as usize)),
+            n,
+            curve_error(described.len()),
+        );
         let x = points.iter().map(|point| Number(point.x)).collect();
         let above = points.iter().map(|point| point.above).collect();
         let points = Points::Distribution { n, x, above };
-        lines.push(Line { name: names[index].clone(), role: run_role(index), smooth: false, points });
+        lines.push(Line { name: names[index].clone(), role: Role::run(index), smooth: false, points });
     }
-    let axis = Axis { label: variable.words(), unit: unit_word(variable.unit()), log: variable.unit() != Unit::Share };
+    let axis = Axis::new(variable.words(), unit_word(variable.unit()), variable.unit() != Unit::Share);
     Some(Figure {
         id: id.to_owned(),
-        kind: "distribution",
+        kind: FigureKind::Distribution,
         title: title.to_owned(),
-        view: "cdf",
+        view: View::Cdf,
         finding: finding(variable, &all, names),
         plural: variable.plural(),
         column: variable.name(),
@@ -332,9 +342,10 @@ fn figure(&(id, title, place, variable): &Kind, described: &[Described], names: 
         start: Number(0.0),
         step: Number(1.0),
         lines,
-        distances: Vec::new(),
+        below: Below::Nothing,
         table: quantiles(variable, &all, names),
         unit: variable.unit(),
+        provenance: Provenance::default(),
     })
 }
 

@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use super::escaped;
-use super::figure::{Axis, CURVE_ERROR, Figure, Line, Number, Points, Table, run_role, unit_word};
-use super::page::{document, figure_element, legend, swatch, value};
+use super::figure::{Axis, Below, CURVE_ERROR, Figure, Kind, Line, Number, Points, Role, Table, View, unit_word};
+use super::page::{document, swatch, value};
+use super::pictures::{figure_element, legend};
+use super::provenance::Provenance;
 use crate::fit::text::{mean_of, summary, tail_lines};
 use crate::fit::{Fitted, FittedVariable};
 use crate::statistics::thin_steps;
@@ -22,7 +24,7 @@ pub(super) fn page(fitted: &Fitted) -> String {
     let file = |name: &String| name.rsplit('/').next().unwrap_or(name).to_owned();
     let title = format!("Laws of {}", fitted.name.as_ref().map_or_else(|| "a workload".to_owned(), file));
     let figures: Vec<Figure> = fitted.variables.iter().filter(|one| !one.laws.is_empty()).map(ccdf).collect();
-    document(&title, &figures, |html| {
+    document(&title, &figures, &[], |html| {
         let _ = write!(
             html,
             "<header class=\"top\">\n<p class=\"brand\">Flowloom <span>fits</span></p>\n<h1>{}</h1>\n\
@@ -35,8 +37,8 @@ pub(super) fn page(fitted: &Fitted) -> String {
             let _ = writeln!(html, "<a href=\"#of-{}\">{}</a>", variable.name, escaped(variable.variable.words()));
         }
         html.push_str("</nav>\n</header>\n<main>\n");
-        let lines = [("original", "values"), ("run0", "nearest law"), ("run1", "second"), ("run2", "third")];
-        legend(html, lines.iter().map(|(role, name)| ((*role).to_owned(), *name)));
+        let roles = [Role::original(), Role::run(0), Role::run(1), Role::run(2)];
+        legend(html, roles.iter().zip(["values", "nearest law", "second", "third"]));
         for variable in &fitted.variables {
             section(html, variable, figures.iter().find(|figure| figure.id == variable.name));
         }
@@ -68,13 +70,13 @@ fn section(html: &mut String, variable: &FittedVariable, figure: Option<&Figure>
 }
 
 fn laws(html: &mut String, variable: &FittedVariable) {
-    html.push_str("<div class=\"scroll\"><table class=\"numbers\">\n<thead><tr>");
+    html.push_str("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Laws\"><table class=\"numbers\">\n<thead><tr>");
     for head in ["law", "KS", "A<sup>2</sup>", "ΔAIC", "mean", "in an experiment"] {
         let _ = write!(html, "<th scope=\"col\">{head}</th>");
     }
     html.push_str("</tr></thead>\n<tbody>\n");
     for (rank, law) in variable.laws.iter().enumerate() {
-        let mark = if rank < DRAWN { swatch(&run_role(rank)) } else { String::new() };
+        let mark = if rank < DRAWN { swatch(&Role::run(rank)) } else { String::new() };
         let _ = writeln!(
             html,
             "<tr><th scope=\"row\">{mark}{}</th><td>{:.4}</td><td>{}</td><td>{:.1}</td><td>{}</td><td><code>{}</code></td></tr>",
@@ -97,7 +99,7 @@ fn ccdf(variable: &FittedVariable) -> Figure {
     let (x, above) = points.iter().map(|point| (Number(point.x), point.above)).unzip();
     let mut lines = vec![Line {
         name: "values".to_owned(),
-        role: "original".to_owned(),
+        role: Role::original(),
         smooth: false,
         points: Points::Distribution { n, x, above },
     }];
@@ -107,10 +109,10 @@ fn ccdf(variable: &FittedVariable) -> Figure {
         let drawn = (0..=LAW_POINTS).map(place).map(|x| (Number(x), (law.law.ccdf(x) * PARTS as f64).round() as usize));
         let (x, above) = drawn.unzip();
         let points = Points::Distribution { n: PARTS, x, above };
-        lines.push(Line { name: law.kind.to_owned(), role: run_role(rank), smooth: true, points });
+        lines.push(Line { name: law.kind.to_owned(), role: Role::run(rank), smooth: true, points });
     }
     let unit = variable.variable.unit();
-    let axis = Axis { label: variable.variable.words(), unit: unit_word(unit), log: true };
+    let axis = Axis::new(variable.variable.words(), unit_word(unit), true);
     let nearest =
         variable.laws.first().map_or_else(String::new, |law| format!("{} is nearest: KS {:.4}.", law.kind, law.ks));
     let mut letters = nearest.chars();
@@ -118,9 +120,9 @@ fn ccdf(variable: &FittedVariable) -> Figure {
         letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>()) + letters.as_str();
     Figure {
         id: variable.name.to_owned(),
-        kind: "distribution",
+        kind: Kind::Distribution,
         title: format!("{}: share above", variable.variable.words()),
-        view: "ccdf",
+        view: View::Ccdf,
         finding,
         plural: variable.variable.plural(),
         column: variable.name,
@@ -129,9 +131,10 @@ fn ccdf(variable: &FittedVariable) -> Figure {
         start: Number(0.0),
         step: Number(1.0),
         lines,
-        distances: Vec::new(),
+        below: Below::Nothing,
         table: table(variable),
         unit,
+        provenance: Provenance::default(),
     }
 }
 
@@ -202,7 +205,7 @@ fn quantiles(html: &mut String, variable: &FittedVariable) {
             let Some(found) = variable.values.quantile(p) else { continue };
             let _ = write!(path, "{}{:.1},{:.1}", if index == 0 { 'M' } else { 'L' }, x(law.law.quantile(p)), y(found));
         }
-        let _ = write!(html, "<path class=\"line {}\" d=\"{path}\"/>", run_role(rank));
+        let _ = write!(html, "<path class=\"line {}\" d=\"{path}\"/>", Role::run(rank).class);
     }
     html.push_str("</svg></div></div>\n</figure>\n");
 }

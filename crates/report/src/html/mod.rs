@@ -4,20 +4,34 @@
 //! pictures; breakdowns; how it was made. Every picture has its data beside it as a table. The file holds no addresses
 //! (methods M.12): nothing it is made from does.
 
+mod answer;
+mod breakdown;
 mod description;
 mod figure;
+mod figures;
 mod fits;
+mod grid;
+mod making;
+mod marginals;
 mod network;
 mod page;
+#[cfg(test)]
+mod palette;
+mod pictures;
+mod provenance;
+mod scaling;
 mod senders;
+mod series;
 mod still;
+mod trust;
 
 use std::io::{self, Write};
 
 use crate::answer::Answer;
 use crate::describe::Described;
 use crate::fit::Fitted;
-use crate::run::Run;
+use crate::variant::Variant;
+use page::Shown;
 
 /// How a report is written.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,17 +40,38 @@ pub struct ReportOptions {
     pub title: Option<String>,
 }
 
-/// Writes the report of `runs`. Those that replay one original are set beside it, at the monitor; others beside the
-/// first of them, at their ends (methods M.1).
+/// Writes the report of `variants`, at least one, each with all its seeds. Those that replay one original are set beside it, at the
+/// monitor; others beside the first of them, at their ends (methods M.1).
 ///
 /// # Errors
 ///
 /// What `out` says.
-pub fn write_report(runs: &[Run], mut out: impl Write, options: &ReportOptions) -> io::Result<()> {
-    let answer = Answer::of(runs);
-    let figures = figure::figures(runs, &answer);
-    out.write_all(page::page(runs, &answer, &figures, options).as_bytes())?;
+pub fn write_report(variants: &[Variant], mut out: impl Write, options: &ReportOptions) -> io::Result<()> {
+    let answer = match variants {
+        [only] => Answer::of(&only.runs[..1]),
+        variants => Answer::of(&variants.iter().map(|variant| variant.runs[0].clone()).collect::<Vec<_>>()),
+    };
+    let names = match variants {
+        [_] => vec![if answer.with_original { "replay" } else { "run" }.to_owned()],
+        variants => short_names(variants),
+    };
+    let shown = Shown { variants, names: &names, with_original: answer.with_original };
+    let sources = figures::sources(variants, &names, answer.with_original);
+    let mut figures = figures::figures(variants, &sources, &answer);
+    figures.extend(marginals::figures(&sources, answer.with_original));
+    figures.extend(scaling::figure(&sources, answer.with_original));
+    let grids = grid::grids(&sources, &figures);
+    out.write_all(page::page(&shown, &answer, &sources, &figures, &grids, options).as_bytes())?;
     out.flush()
+}
+
+/// The names of variants without the folders that all are in.
+fn short_names(variants: &[Variant]) -> Vec<String> {
+    let parts: Vec<Vec<&str>> = variants.iter().map(|variant| variant.name.split('/').collect()).collect();
+    let shared = (0..)
+        .take_while(|&place| parts.iter().all(|name| name.len() > place + 1 && name[place] == parts[0][place]))
+        .count();
+    parts.iter().map(|name| name[shared..].join("/")).collect()
 }
 
 /// Writes the page of captures and workloads: their distributions overlaid, their tables side by side.

@@ -6,10 +6,8 @@ use std::fmt::Write as _;
 use flowloom_core::units::{Rate, three_digits};
 
 use super::escaped;
-use super::figure::run_role;
-use super::page::{swatch, value};
+use super::page::{Shown, value};
 use crate::facts::{LinkFacts, Topology};
-use crate::run::Run;
 use crate::text::thousands;
 
 /// Between layers of nodes, and between nodes of a layer, in pixels.
@@ -33,29 +31,30 @@ struct Wire<'a> {
 }
 
 /// The section: each network once, and the links of every run. Empty if no run has a network.
-pub(super) fn section(html: &mut String, runs: &[Run]) {
-    let with: Vec<(usize, &Run, &Topology)> = runs
-        .iter()
+pub(super) fn section(html: &mut String, shown: &Shown<'_>) {
+    let with: Vec<(usize, &Topology)> = shown
+        .firsts()
         .enumerate()
-        .filter_map(|(index, run)| Some((index, run, run.facts.topology.as_ref()?)))
-        .filter(|(.., topology)| !topology.links.is_empty())
+        .filter_map(|(index, (_, run))| Some((index, run.facts.topology.as_ref()?)))
+        .filter(|(_, topology)| !topology.links.is_empty())
         .collect();
     if with.is_empty() {
         return;
     }
     html.push_str("<section id=\"network\">\n<h2>Network</h2>\n");
     let mut drawn: Vec<&Topology> = Vec::new();
-    for (index, run, topology) in &with {
-        if with.len() > 1 {
-            let _ = writeln!(html, "<h3>{}{}</h3>", swatch(&run_role(*index)), escaped(&run.name));
-        }
+    for (index, topology) in &with {
+        shown.heading_of_first(html, *index);
         if !drawn.iter().any(|one| same_network(one, topology)) {
             drawn.push(topology);
             picture(html, topology);
         }
         table(html, &topology.links);
     }
-    html.push_str("</section>\n");
+    html.push_str(
+        "<p class=\"from\">From <code>run.json</code>: <code>topology</code> (<code>nodes</code>, <code>ends</code>, <code>links</code>).</p>\n\
+         </section>\n",
+    );
 }
 
 /// Whether two networks look the same, whatever happened in them.
@@ -149,7 +148,7 @@ fn picture(html: &mut String, topology: &Topology) {
     at.iter_mut().for_each(|place| place[1] += spare);
     let _ = writeln!(
         html,
-        "<div class=\"scroll\"><svg class=\"network\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Picture of the network\"><svg class=\"network\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
          aria-label=\"{} nodes from {} to {}, joined by {}\">",
         topology.nodes.len(),
         escaped(&topology.ends[0]),
@@ -240,7 +239,7 @@ fn delay(link: &LinkFacts) -> String {
 
 fn table(html: &mut String, links: &[LinkFacts]) {
     html.push_str(
-        "<div class=\"scroll\"><table class=\"numbers\">\n<thead><tr><th scope=\"col\">link</th><th scope=\"col\">from</th>\
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Links\"><table class=\"numbers\">\n<thead><tr><th scope=\"col\">link</th><th scope=\"col\">from</th>\
          <th scope=\"col\">to</th><th scope=\"col\">rate</th><th scope=\"col\">delay</th><th scope=\"col\">queue</th>\
          <th scope=\"col\">packets offered</th><th scope=\"col\">dropped</th><th scope=\"col\">utilisation</th>\
          <th scope=\"col\">waiting, mean</th><th scope=\"col\">max</th></tr></thead>\n<tbody>\n",

@@ -3,40 +3,35 @@
 use std::fmt::Write as _;
 
 use super::escaped;
-use super::figure::run_role;
-use super::page::swatch;
+use super::page::Shown;
 use crate::facts::ClassFacts;
 use crate::metric::Unit;
-use crate::run::Run;
 use crate::text::thousands;
 
 /// Whether a run has any.
-pub(super) fn is_needed(runs: &[Run]) -> bool {
-    runs.iter().any(|run| !run.facts.classes.is_empty())
+pub(super) fn is_needed(shown: &Shown<'_>) -> bool {
+    shown.firsts().any(|(_, run)| !run.facts.classes.is_empty())
 }
 
 /// The section: what each class and each source of every run came to. Empty if no run has any.
-pub(super) fn section(html: &mut String, runs: &[Run]) {
-    if !is_needed(runs) {
+pub(super) fn section(html: &mut String, shown: &Shown<'_>) {
+    if !is_needed(shown) {
         return;
     }
     html.push_str("<section id=\"senders\">\n<h2>Classes and sources</h2>\n");
-    let with = runs.iter().enumerate().filter(|(_, run)| !run.facts.classes.is_empty());
-    for (index, run) in with {
-        if runs.len() > 1 {
-            let _ = writeln!(html, "<h3>{}{}</h3>", swatch(&run_role(index)), escaped(&run.name));
-        }
+    for (index, (_, run)) in shown.firsts().enumerate().filter(|(_, (_, run))| !run.facts.classes.is_empty()) {
+        shown.heading_of_first(html, index);
         table(html, &run.facts.classes);
     }
     html.push_str(
-        "<p class=\"quiet\">Payload that arrived over the whole run, of TCP each byte once. Flows of sources one by one: \
-         sources.parquet; connections of a class: connections.parquet, column class.</p>\n</section>\n",
+        "<p class=\"from\">From <code>run.json</code>: <code>classes</code>. Payload that arrived over the whole run, of TCP each byte once. Flows of sources one by one: \
+         <code>sources.parquet</code>; connections of a class: <code>connections.parquet</code>, column <code>class</code>.</p>\n</section>\n",
     );
 }
 
 fn table(html: &mut String, classes: &[ClassFacts]) {
     html.push_str(
-        "<div class=\"scroll\"><table class=\"numbers\">\n<thead><tr><th scope=\"col\">name</th><th scope=\"col\">what</th>\
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Classes and sources\"><table class=\"numbers\">\n<thead><tr><th scope=\"col\">name</th><th scope=\"col\">what</th>\
          <th scope=\"col\">TCP</th><th scope=\"col\">began</th><th scope=\"col\">ended</th><th scope=\"col\">reset</th>\
          <th scope=\"col\">unfinished</th><th scope=\"col\">to acceptors</th><th scope=\"col\">to initiators</th>\
          <th scope=\"col\">sent again / lost</th><th scope=\"col\">timeouts</th></tr></thead>\n<tbody>\n",

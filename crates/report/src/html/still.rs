@@ -1,9 +1,10 @@
-//! Plain pictures for readers without JavaScript; `report.js` puts its own in their place.
+//! Plain pictures for readers without JavaScript; the script puts its own in their place.
 
 use std::fmt::Write as _;
 
 use super::escaped;
-use super::figure::{Figure, Line, Number, Points};
+use super::figure::{Figure, Kind, Line, Number, Points, Role};
+use super::grid::Cell;
 use crate::metric::Unit;
 
 const WIDTH: f64 = 560.0;
@@ -12,8 +13,15 @@ const LEFT: f64 = 58.0;
 const RIGHT: f64 = 546.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 228.0;
+/// The same of a grid of panels.
+const GRID_WIDTH: f64 = 1_160.0;
+const PANEL_HEIGHT: f64 = 150.0;
+const PANEL_HEAD: f64 = 20.0;
+const PANEL_GAP: f64 = 14.0;
 /// Points that a drawn line may have: about one for every other pixel.
 const MAX_POINTS: usize = 250;
+/// So many lines have all of them; more share what these have.
+const MANY_LINES: usize = 6;
 
 /// An axis in pixels.
 struct Scale {
@@ -47,13 +55,53 @@ impl Scale {
     }
 }
 
+/// A part of a picture with axes of its own.
+struct Panel<'a> {
+    /// Left, right, top, bottom.
+    area: [f64; 4],
+    title: &'a str,
+    /// Whether the numbers of the axes stand beside it.
+    labelled: [bool; 2],
+    /// The roles of its lines; empty: all.
+    roles: &'a [String],
+}
+
 /// The picture of `figure`, a distribution always as CDF.
 pub(super) fn still(figure: &Figure) -> String {
-    let distribution = figure.kind == "distribution";
+    let panel = Panel { area: [LEFT, RIGHT, TOP, BOTTOM], title: "", labelled: [true; 2], roles: &[] };
+    picture(figure, &figure.title, [WIDTH, HEIGHT], &[panel])
+}
+
+/// The same with a panel for each of `cells`.
+pub(super) fn still_grid(figure: &Figure, title: &str, cells: &[Cell]) -> String {
+    let count = |of: fn(&Cell) -> usize| 1 + cells.iter().map(of).max().unwrap_or(0);
+    let (rows, columns) = (count(|cell| cell.row), count(|cell| cell.column));
+    let wide = (GRID_WIDTH - LEFT - (WIDTH - RIGHT) + PANEL_GAP) / columns as f64 - PANEL_GAP;
+    let panel = |cell: &Cell| {
+        let left = LEFT + cell.column as f64 * (wide + PANEL_GAP);
+        let top = TOP + PANEL_HEAD + cell.row as f64 * (PANEL_HEIGHT + PANEL_HEAD + PANEL_GAP);
+        [left, left + wide, top, top + PANEL_HEIGHT]
+    };
+    let lowest = |cell: &Cell| !cells.iter().any(|other| other.column == cell.column && other.row > cell.row);
+    let panels: Vec<Panel<'_>> = cells
+        .iter()
+        .map(|cell| Panel {
+            area: panel(cell),
+            title: &cell.title,
+            labelled: [cell.column == 0, lowest(cell)],
+            roles: &cell.roles,
+        })
+        .collect();
+    let height = TOP + rows as f64 * (PANEL_HEIGHT + PANEL_HEAD + PANEL_GAP) - PANEL_GAP + (HEIGHT - BOTTOM);
+    picture(figure, title, [GRID_WIDTH, height], &panels)
+}
+
+fn picture(figure: &Figure, title: &str, [width, height]: [f64; 2], panels: &[Panel<'_>]) -> String {
+    let distribution = figure.kind == Kind::Distribution;
     let lines: Vec<(&Line, Vec<(f64, f64)>)> = figure
         .lines
         .iter()
-        .filter(|line| line.role != "aside")
+        .filter(|line| line.role != Role::aside())
         .map(|line| (line, points(&line.points, figure)))
         .collect();
     let xs = || lines.iter().flat_map(|(_, points)| points.iter().map(|point| point.0));
@@ -61,59 +109,94 @@ pub(super) fn still(figure: &Figure) -> String {
     let log = distribution && figure.x.log;
     let smallest = xs().filter(|&value| !log || value > 0.0).fold(f64::MAX, f64::min);
     let largest = xs().fold(f64::MIN, f64::max);
-    let (low, high) = match (log, distribution) {
+    let across = match (log, distribution) {
         // A single value has an axis around it.
         (true, _) if largest < 3.0 * smallest => (smallest / 2.0, largest * 2.0),
         (true, _) => (smallest, largest),
         (false, true) => (smallest.min(0.0), largest),
         (false, false) => (smallest, largest),
     };
-    let x = Scale { low, high, log, from: LEFT, to: RIGHT };
-    let high = if distribution { 1.0 } else { ys().fold(0.0, f64::max) * 1.05 };
-    let y = Scale { low: 0.0, high, log: false, from: BOTTOM, to: TOP };
+    let up = match figure.kind {
+        Kind::Distribution => (0.0, 1.0),
+        Kind::Series => (0.0, ys().fold(0.0, f64::max) * 1.05),
+        // Energies are logarithms, which have no zero to begin at.
+        Kind::Octaves => (ys().fold(f64::MAX, f64::min) - 1.0, ys().fold(f64::MIN, f64::max) + 1.0),
+    };
 
     let mut svg = format!(
-        "<svg class=\"chart\" role=\"img\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" aria-label=\"{}. {}\"><g class=\"axes\">",
-        escaped(&figure.title),
+        "<svg class=\"chart\" role=\"img\" viewBox=\"0 0 {width} {height:.0}\" aria-label=\"{}. {}\">",
+        escaped(title),
         escaped(&figure.finding)
     );
-    for tick in y.ticks() {
-        let label = if distribution { format!("{tick:.1}") } else { short(figure.unit.show(tick)) };
-        let at = y.at(tick);
-        let _ = write!(
-            svg,
-            "<g class=\"grid\"><line x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/></g>\
-             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",
-            LEFT - 8.0,
-            at + 4.0
-        );
+    for panel in panels {
+        let [left, right, top, bottom] = panel.area;
+        let x = Scale { low: across.0, high: across.1, log, from: left, to: right };
+        let y = Scale { low: up.0, high: up.1, log: false, from: bottom, to: top };
+        axes(&mut svg, figure, panel, &x, &y);
+        for (line, points) in
+            lines.iter().filter(|(line, _)| panel.roles.is_empty() || panel.roles.contains(&line.role.name))
+        {
+            let steps = distribution && !line.smooth;
+            let _ = write!(svg, "<path class=\"line {}\" d=\"{}\"/>", line.role.class, path(points, &x, &y, steps));
+        }
+        if !panel.title.is_empty() {
+            let _ = write!(
+                svg,
+                "<text class=\"panel\" x=\"{left:.1}\" y=\"{:.1}\">{}</text>",
+                top - 7.0,
+                escaped(panel.title)
+            );
+        }
     }
-    for tick in x.ticks() {
-        let label = if distribution { short(figure.unit.show(tick)) } else { short(Unit::Time.show(tick * 1e9)) };
-        let at = x.at(tick);
-        let _ = write!(svg, "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>", BOTTOM + 17.0);
-    }
-    let title = if distribution { format!("share of {} ≤ x", figure.plural) } else { figure.y.label.to_owned() };
+    let up = if distribution { format!("share of {} ≤ x", figure.plural) } else { figure.y.label.clone() };
     let _ = write!(
         svg,
-        "<text class=\"title\" x=\"0\" y=\"11\">{title}</text>\
-         <text class=\"title\" x=\"{RIGHT}\" y=\"{}\" text-anchor=\"end\">{}</text></g>",
-        BOTTOM + 34.0,
+        "<text class=\"title\" x=\"0\" y=\"11\">{up}</text>\
+         <text class=\"title\" x=\"{}\" y=\"{:.0}\" text-anchor=\"end\">{}</text></svg>",
+        width - (WIDTH - RIGHT),
+        height - 6.0,
         figure.x.label
     );
-    for (line, points) in &lines {
-        let _ = write!(
-            svg,
-            "<path class=\"line {}\" d=\"{}\"/>",
-            line.role,
-            path(points, &x, &y, distribution && !line.smooth)
-        );
-    }
-    svg.push_str("</svg>");
     svg
 }
 
-/// Up to [`MAX_POINTS`] points of a line, the first and the last among them.
+fn axes(svg: &mut String, figure: &Figure, panel: &Panel<'_>, x: &Scale, y: &Scale) {
+    let distribution = figure.kind == Kind::Distribution;
+    let [left, right, _, bottom] = panel.area;
+    svg.push_str("<g class=\"axes\">");
+    for tick in y.ticks() {
+        let label = match figure.kind {
+            Kind::Distribution => format!("{tick:.1}"),
+            Kind::Series => short(figure.unit.show(tick)),
+            Kind::Octaves => format!("{tick:.0}"),
+        };
+        let at = y.at(tick);
+        let _ = write!(
+            svg,
+            "<g class=\"grid\"><line x1=\"{left:.1}\" x2=\"{right:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/></g>"
+        );
+        if panel.labelled[0] {
+            let _ =
+                write!(svg, "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>", left - 8.0, at + 4.0);
+        }
+    }
+    for tick in x.ticks().into_iter().filter(|_| panel.labelled[1]) {
+        let label = match figure.kind {
+            _ if distribution => short(figure.unit.show(tick)),
+            Kind::Octaves => format!("{tick:.0}"),
+            _ => short(Unit::Time.show(tick * 1e9)),
+        };
+        let _ = write!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
+            x.at(tick),
+            bottom + 17.0
+        );
+    }
+    svg.push_str("</g>");
+}
+
+/// Up to [`MAX_POINTS`] points of a line, the extremes among them.
 fn points(points: &Points, figure: &Figure) -> Vec<(f64, f64)> {
     let all: Vec<(f64, f64)> = match points {
         Points::Distribution { n, x, above } => {
@@ -123,16 +206,35 @@ fn points(points: &Points, figure: &Figure) -> Vec<(f64, f64)> {
             let (Number(start), Number(step)) = (figure.start, figure.step);
             y.iter().enumerate().map(|(bin, &Number(y))| (start + step * bin as f64, y)).collect()
         }
+        Points::Octaves { octave, energy, .. } => {
+            octave.iter().zip(energy).map(|(&octave, &Number(energy))| (f64::from(octave), energy)).collect()
+        }
     };
-    let stride = all.len().div_ceil(MAX_POINTS).max(1);
-    let last = all.len().saturating_sub(1);
+    let most = MAX_POINTS / figure.lines.len().div_ceil(MANY_LINES).max(1);
+    if all.len() <= most {
+        return all;
+    }
+    if figure.kind == Kind::Series {
+        // The lowest and the highest of each stretch, so that no peak is lost.
+        let stretch = (2 * all.len()).div_ceil(most);
+        let ends = |stretch: &[(f64, f64)]| {
+            let at = |better: fn(f64, f64) -> bool| {
+                (1..stretch.len()).fold(0, |best, at| if better(stretch[at].1, stretch[best].1) { at } else { best })
+            };
+            let (low, high) = (at(|a, b| a < b), at(|a, b| a > b));
+            [stretch[low.min(high)], stretch[low.max(high)]]
+        };
+        return all.chunks(stretch).flat_map(ends).collect();
+    }
+    let stride = all.len().div_ceil(most);
+    let last = all.len() - 1;
     all.into_iter().enumerate().filter(|(index, _)| index % stride == 0 || *index == last).map(|(_, p)| p).collect()
 }
 
 fn path(points: &[(f64, f64)], x: &Scale, y: &Scale, steps: bool) -> String {
     let mut path = String::new();
     if steps {
-        let _ = write!(path, "M{LEFT},{BOTTOM}");
+        let _ = write!(path, "M{:.1},{:.1}", x.from, y.from);
     }
     for (index, &(px, py)) in points.iter().enumerate() {
         let (px, py) = (x.at(px), y.at(py));
@@ -143,7 +245,7 @@ fn path(points: &[(f64, f64)], x: &Scale, y: &Scale, steps: bool) -> String {
         };
     }
     if steps {
-        let _ = write!(path, "H{RIGHT}");
+        let _ = write!(path, "H{:.1}", x.to);
     }
     path
 }

@@ -37,7 +37,7 @@ pub use ratio::ratio_estimate;
 pub use run_length::{LongEnough, RunLength};
 pub use sample::Sample;
 pub use student::Estimate;
-pub use thin::{CurvePoint, thin_distribution, thin_steps};
+pub use thin::{CurvePoint, ThinnedSeries, thin_distribution, thin_series, thin_steps};
 pub use warm_up::{mser5, running_mean};
 pub use wasserstein::{LogWasserstein, wasserstein, wasserstein_log10};
 

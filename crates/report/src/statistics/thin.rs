@@ -40,6 +40,28 @@ pub fn thin_steps(steps: impl IntoIterator<Item = (f64, usize)>, n: usize, error
     points
 }
 
+/// A series with several bins made one: what can be drawn of ten million values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThinnedSeries {
+    /// Means of the joined bins.
+    pub mean: Vec<f64>,
+    /// Their smallest values.
+    pub low: Vec<f64>,
+    /// Their largest values.
+    pub high: Vec<f64>,
+}
+
+/// `values` with every `factor` of them joined, the last ones as far as they go. Every value lies between `low` and `high`
+/// of its bin, and both are values: no peak is lost, and the largest and the smallest stay.
+pub fn thin_series(values: &[f64], factor: usize) -> ThinnedSeries {
+    let groups = || values.chunks(factor.max(1));
+    ThinnedSeries {
+        mean: groups().map(|group| group.iter().sum::<f64>() / group.len() as f64).collect(),
+        low: groups().map(|group| group.iter().copied().fold(f64::INFINITY, f64::min)).collect(),
+        high: groups().map(|group| group.iter().copied().fold(f64::NEG_INFINITY, f64::max)).collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +82,33 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn extremes_and_ends_of_a_distribution_stay(values in proptest::collection::vec(-1e9f64..1e9, 1..800), error in 0.001f64..0.2) {
+            let sample: Sample = values.iter().copied().collect();
+            let points = thin_distribution(&sample, error);
+            prop_assert_eq!(points[0].x, sample.min().unwrap());
+            prop_assert_eq!(points.last().map(|point| (point.x, point.above)), sample.max().map(|max| (max, 0)));
+            prop_assert!(points.windows(2).all(|pair| pair[0].x < pair[1].x && pair[0].above > pair[1].above));
+        }
+
+        #[test]
+        fn no_value_of_a_series_leaves_its_band(values in proptest::collection::vec(-1e9f64..1e9, 1..500), factor in 1usize..40) {
+            let thinned = thin_series(&values, factor);
+            prop_assert_eq!(thinned.mean.len(), values.len().div_ceil(factor));
+            for (at, value) in values.iter().enumerate() {
+                let bin = at / factor;
+                prop_assert!(thinned.low[bin] <= *value && *value <= thinned.high[bin]);
+                // How far the drawn mean can be from any value is what the band shows.
+                prop_assert!((thinned.mean[bin] - value).abs() <= (thinned.high[bin] - thinned.low[bin]) * (1.0 + 1e-9) + 1e-6);
+            }
+            let (low, high) = (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(f64::MIN, f64::max));
+            prop_assert_eq!(thinned.low.iter().copied().fold(f64::MAX, f64::min), low);
+            prop_assert_eq!(thinned.high.iter().copied().fold(f64::MIN, f64::max), high);
+            prop_assert!(thinned.low[0] <= values[0] && values[0] <= thinned.high[0]);
+            let last = values[values.len() - 1];
+            prop_assert!(*thinned.low.last().unwrap() <= last && last <= *thinned.high.last().unwrap());
+        }
+
         #[test]
         fn the_error_is_kept(values in proptest::collection::vec(0u16..400, 1..800)) {
             let sample: Sample = values.iter().map(|&value| f64::from(value)).collect();

@@ -1,5 +1,9 @@
 //! Run folders of made-up runs, written through the recorder that real drivers use.
 
+#![allow(dead_code, reason = "each test and example uses a part")]
+
+pub mod large;
+
 use std::path::Path;
 
 use flowloom_core::record::{
@@ -67,6 +71,35 @@ impl Default for MadeUp {
             facts,
         }
     }
+}
+
+/// Twelve runs: four structures with three round-trip time models, by their names.
+pub fn grid() -> Vec<(String, MadeUp)> {
+    let structures = ["a-t-b-t", "a-b", "block-sequential", "block-concurrent"];
+    let pairs = structures.into_iter().enumerate().flat_map(|(row, structure)| {
+        ["usernet", "meanrtt", "allnone"]
+            .into_iter()
+            .enumerate()
+            .map(move |(column, rtt)| (row, structure, column, rtt))
+    });
+    let made = pairs.map(|(row, structure, column, rtt)| {
+        let mut run =
+            MadeUp { connections: 400, seconds: 60, slower: 1.0 + 0.1 * (row + column) as f64, ..MadeUp::default() };
+        run.facts.experiment =
+            format!("[workload]\nsource = \"office.pcap\"\nstructure = \"{structure}\"\nrtt = \"{rtt}\"\n");
+        (format!("{structure}-{rtt}"), run)
+    });
+    made.collect()
+}
+
+/// Three runs that differ in their seeds and a little in what they measured.
+pub fn seeds() -> Vec<(String, MadeUp)> {
+    let seeded = |seed: u64| {
+        let mut run = MadeUp { slower: 1.0 + 0.02 * seed as f64, ..MadeUp::default() };
+        run.facts.seed = seed;
+        (format!("seed-{seed}"), run)
+    };
+    (1..=3).map(seeded).collect()
 }
 
 /// Log-normal with this median and spread, by twelve uniforms for a normal one.

@@ -1,0 +1,249 @@
+//! Where numbers come from: the table and the columns of the run folder, and a query that gives them (`docs/schemas.md`).
+
+use std::fmt::Write as _;
+
+use flowloom_core::time::{Duration, Time};
+
+use super::escaped;
+use crate::metric::Metric;
+
+/// Where the numbers of a figure or of a row of the answer come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Provenance {
+    /// Table, columns and conditions; empty where they are no run's. Names stand between backquotes.
+    pub from: String,
+    /// DuckDB's SQL for it, to be run inside the run folder; empty where that is not simple.
+    pub query: String,
+}
+
+/// What decides which rows of a table count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scope {
+    /// Whether a replay is set beside its original at the monitor, or runs beside each other at their ends.
+    pub with_original: bool,
+    pub window: (Time, Time),
+    /// Width of the bins of series.
+    pub bin: Duration,
+}
+
+impl Scope {
+    /// The condition that `column` lies in the window.
+    fn within(&self, column: &str) -> String {
+        let (start, end) = (self.window.0.as_nanos(), self.window.1.as_nanos());
+        format!("{column} >= {start} AND {column} < {end}")
+    }
+
+    /// Where `metric` comes from.
+    pub(super) fn of(&self, metric: Metric) -> Provenance {
+        match metric {
+            Metric::Duration => self.durations(),
+            Metric::ResponseTime => self.response_times(),
+            Metric::RoundTripTime => self.round_trip_times(),
+            Metric::AduSize => self.adu_sizes(),
+            Metric::ActiveConnections => self.active(),
+            Metric::ThroughputFromLeft => self.throughput("bytes", Some("left"), self.bin),
+            Metric::ThroughputFromRight => self.throughput("bytes", Some("right"), self.bin),
+            Metric::PacketArrivals => self.throughput("packets", None, self.bin),
+            Metric::Goodput => self.throughput("payload_bytes", None, self.bin),
+            Metric::QueueFromLeft => self.queue("left"),
+            Metric::QueueFromRight => self.queue("right"),
+        }
+    }
+
+    fn durations(&self) -> Provenance {
+        let started = self.within("start_ns");
+        if !self.with_original {
+            return Provenance {
+                from: "`connections.parquet`: `endpoint_duration_ns` where `outcome` is not 'unfinished'".to_owned(),
+                query: format!(
+                    "SELECT count(endpoint_duration_ns) AS n, quantile_disc(endpoint_duration_ns, [0.5, 0.99]) AS ns\n\
+                     FROM 'connections.parquet'\nWHERE outcome <> 'unfinished' AND {started};"
+                ),
+            };
+        }
+        Provenance {
+            from: "`connections.parquet`: `original_duration_ns`, `monitor_duration_ns` where `original_end_ns` and `monitor_end_ns` are \
+                   known and `original_lost_segments` is 0 or unknown"
+                .to_owned(),
+            query: format!(
+                "SELECT count(*) AS n, quantile_disc(original_duration_ns, [0.5, 0.99]) AS original_ns,\n       \
+                 quantile_disc(monitor_duration_ns, [0.5, 0.99]) AS replay_ns\nFROM 'connections.parquet'\n\
+                 WHERE original_duration_ns IS NOT NULL AND monitor_duration_ns IS NOT NULL\n  \
+                 AND original_end_ns IS NOT NULL AND monitor_end_ns IS NOT NULL\n  \
+                 AND coalesce(original_lost_segments, 0) = 0 AND {started};"
+            ),
+        }
+    }
+
+    fn response_times(&self) -> Provenance {
+        let end = self.window.1.as_nanos();
+        let (points, kept, filter) = if self.with_original {
+            let kept = " and `original_lost_segments` is 0 or unknown";
+            let filter =
+                format!("\n  AND coalesce(c.original_lost_segments, 0) = 0 AND e.start_ns + e.response_ns <= {end}");
+            ("'original', 'monitor'", kept, filter)
+        } else {
+            ("'endpoint'", "", String::new())
+        };
+        Provenance {
+            from: format!(
+                "`epochs.parquet`: `response_ns` where `point` is one of {points}, of connections that are sequential in \
+                 `connections.parquet` (`pattern`){kept}"
+            ),
+            query: format!(
+                "SELECT point, count(*) AS n, quantile_disc(response_ns, [0.5, 0.99]) AS ns\nFROM 'epochs.parquet' e\n\
+                 JOIN 'connections.parquet' c ON c.id = e.connection_id\n\
+                 WHERE point IN ({points}) AND response_ns IS NOT NULL AND c.pattern = 'sequential'\n  \
+                 AND {} AND {}{filter}\nGROUP BY point ORDER BY point;",
+                self.within("c.start_ns"),
+                self.within("e.start_ns")
+            ),
+        }
+    }
+
+    fn round_trip_times(&self) -> Provenance {
+        let columns: &[&str] =
+            if self.with_original { &["original_rtt_ns", "monitor_rtt_ns"] } else { &["path_rtt_ns"] };
+        let of_each: Vec<String> =
+            columns.iter().map(|column| format!("quantile_disc({column}, [0.5, 0.99]) AS {column}")).collect();
+        Provenance {
+            from: format!("`connections.parquet`: `{}`", columns.join("`, `")),
+            query: format!(
+                "SELECT {}\nFROM 'connections.parquet'\nWHERE {};",
+                of_each.join(", "),
+                self.within("start_ns")
+            ),
+        }
+    }
+
+    fn adu_sizes(&self) -> Provenance {
+        Provenance {
+            from: "`adus.parquet`: `bytes` where `point` is 'original' or 'monitor'".to_owned(),
+            query: format!(
+                "SELECT point, count(*) AS n, quantile_disc(bytes, [0.5, 0.99]) AS bytes\nFROM 'adus.parquet' a\n\
+                 JOIN 'connections.parquet' c ON c.id = a.connection_id\n\
+                 WHERE {} AND (first_ns IS NULL OR {})\nGROUP BY point ORDER BY point;",
+                self.within("c.start_ns"),
+                self.within("first_ns")
+            ),
+        }
+    }
+
+    fn active(&self) -> Provenance {
+        let points = if self.with_original { "'original' or 'replay'" } else { "'replay'" };
+        Provenance {
+            from: format!(
+                "`active.parquet`: `connections` where `point` is {points}; a count holds until the next row"
+            ),
+            query: format!(
+                "SELECT point, time_ns / 1e9 AS second, connections\nFROM 'active.parquet'\nWHERE time_ns < {}\n\
+                 ORDER BY point, time_ns;",
+                self.window.1.as_nanos()
+            ),
+        }
+    }
+
+    /// Bits per second of a column of bytes, or packets per second, in bins of `width`.
+    pub(super) fn throughput(&self, column: &str, side: Option<&str>, width: Duration) -> Provenance {
+        let points = if self.with_original { "'original', 'replay-carried'" } else { "'replay-carried'" };
+        let (per, unit) = if column == "packets" { ("", "packets") } else { ("8 * ", "bits") };
+        let (told, filter) = match side {
+            Some(side) => (format!(", `from_side` '{side}'"), format!(" AND from_side = '{side}'")),
+            None => (", both directions added".to_owned(), String::new()),
+        };
+        let nanos = width.as_nanos();
+        Provenance {
+            from: format!(
+                "`throughput.parquet`: {}`{column}` by `start_ns`, added in bins of {width}, where `point` is one of {points} and `link` < 2{told}",
+                if per.is_empty() { "" } else { "8 × " }
+            ),
+            query: format!(
+                "-- bins without traffic have no row\nSELECT point, (start_ns - {start}) // {nanos} AS bin, \
+                 {per}sum({column}) / {seconds} AS {unit}_per_second\nFROM 'throughput.parquet'\n\
+                 WHERE point IN ({points}) AND link < 2{filter}\n  AND {}\nGROUP BY ALL ORDER BY ALL;",
+                self.within("start_ns"),
+                start = self.window.0.as_nanos(),
+                seconds = nanos as f64 / 1e9,
+            ),
+        }
+    }
+
+    fn queue(&self, side: &str) -> Provenance {
+        Provenance {
+            from: format!(
+                "`queue.parquet`: `packets` by `time_ns` where `link` < 2 and `from_side` is '{side}'; empty at instants without a row"
+            ),
+            query: format!(
+                "SELECT time_ns / 1e9 AS second, packets\nFROM 'queue.parquet'\nWHERE link < 2 AND from_side = '{side}' AND {}\n\
+                 ORDER BY time_ns;",
+                self.within("time_ns")
+            ),
+        }
+    }
+
+    /// Of link `number` beside the bottleneck: its throughput, or its queue.
+    pub(super) fn of_link(&self, number: u16, metric: Metric) -> Provenance {
+        let from = match metric {
+            Metric::QueueFromLeft => format!("`queue.parquet`: `packets` by `time_ns` where `link` is {number}"),
+            _ => format!(
+                "`throughput.parquet`: 8 × `bytes` by `start_ns`, added in bins of {}, where `point` is 'replay-carried' and `link` is {number}",
+                self.bin
+            ),
+        };
+        Provenance { from, query: String::new() }
+    }
+}
+
+/// `text` as HTML, what stands between backquotes as code.
+pub(super) fn coded(text: &str) -> String {
+    let parts = escaped(text);
+    let mut html = String::new();
+    for (place, part) in parts.split('`').enumerate() {
+        let _ = if place % 2 == 1 { write!(html, "<code>{part}</code>") } else { write!(html, "{part}") };
+    }
+    html
+}
+
+/// What the page says of it beneath what has the id `id`; nothing if it says nothing.
+pub(super) fn write(html: &mut String, id: &str, provenance: &Provenance) {
+    if provenance.from.is_empty() {
+        return;
+    }
+    let _ = writeln!(html, "<p class=\"from\">From {}.</p>", coded(&provenance.from));
+    if !provenance.query.is_empty() {
+        let _ = writeln!(
+            html,
+            "<details class=\"query\"><summary>Query</summary><button type=\"button\" data-copy=\"{id}-query\">Copy for DuckDB</button>\
+             <pre id=\"{id}-query\" tabindex=\"0\">{}</pre></details>",
+            escaped(&provenance.query)
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_names_a_table_and_its_columns() {
+        let scope = |with_original| Scope {
+            with_original,
+            window: (Time::from_nanos(1_000_000_000), Time::from_nanos(5_000_000_000)),
+            bin: Duration::from_millis(100),
+        };
+        for with_original in [true, false] {
+            for metric in crate::html::figures::KINDS.map(|kind| kind.metric) {
+                let told = scope(with_original).of(metric);
+                assert!(told.from.contains(".parquet`: ") && told.from.matches('`').count() % 2 == 0, "{}", told.from);
+                assert!(told.query.contains("FROM '") && told.query.contains("5000000000"), "{}", told.query);
+            }
+        }
+        let told = scope(true).of(Metric::ThroughputFromLeft).query;
+        assert!(told.contains("// 100000000 AS bin") && told.contains("8 * sum(bytes) / 0.1"), "{told}");
+    }
+
+    #[test]
+    fn code_is_marked_and_nothing_becomes_markup() {
+        assert_eq!(coded("`a<b`: 1"), "<code>a&lt;b</code>: 1");
+    }
+}
