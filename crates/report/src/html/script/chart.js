@@ -46,7 +46,9 @@ class Chart {
       const height = this.printing ? PRINT.height : HEIGHT;
       const names = model.curves.map(({ line }) => line.name.length);
       const room = model.view.labelled === "ends" ? clamp(Math.max(...names, 0) * 6.6 + 14, 40, width * 0.26) : MARGIN.right;
-      const area = { left: MARGIN.left, right: width - room, top: MARGIN.top, bottom: height - MARGIN.bottom };
+      // Quantities with their units are wider than shares and counts.
+      const left = model.view.diagonal ? 62 : MARGIN.left;
+      const area = { left, right: width - room, top: MARGIN.top, bottom: height - MARGIN.bottom };
       return { height, panels: [{ area, curves: model.curves, left: true, bottom: true }] };
     }
     const columns = 1 + Math.max(...cells.map((cell) => cell.column));
@@ -91,6 +93,7 @@ class Chart {
       for (const curve of panel.curves) this.drawCurve(plot, curve, panel);
       if (panel.title) svg("text", { class: "panel", x: area.left, y: area.top - 7 }, root, panel.title);
       else if (model.view.labelled === "ends") this.labelEnds(root, panel, model, width);
+      else if (model.view.zero) this.labelExtremes(root, panel);
       else this.labelCurves(root, panel);
     });
     const last = panels.reduce((a, b) => (b.area.right >= a.area.right && b.bottom ? b : a));
@@ -139,8 +142,8 @@ class Chart {
   diagonal(plot, { x, y, area }, [from, to]) {
     const ends = [from, to].map((value) => `${px(x.to(value))},${px(y.to(value))}`);
     svg("path", { class: "line original", d: `M${ends.join("L")}` }, plot);
-    const at = x.from(area.left + 12);
-    svg("text", { class: "label halo original", x: area.left + 12, y: px(y.to(at)) - 8 }, plot, "same");
+    const at = (area.left + area.right) / 2;
+    svg("text", { class: "label halo original", x: at + 12, y: px(y.to(x.from(at))) + 22 }, plot, "same");
   }
 
   drawCurve(plot, { line, points, shape, before, after, fit }, { x, y, area }) {
@@ -198,6 +201,29 @@ class Chart {
       svg("path", { class: `leader ${line.class}`, d: `M${area.right + 1},${px(at)}L${area.right + 7},${px(place)}` }, root);
       svg("text", { class: `label ${line.class}`, x: area.right + 10, y: px(place) + 4 }, root,
         shorten(line.name, (width - area.right - 10) / 6.6));
+    }
+  }
+
+  // Labels where curves are furthest from zero, moved apart where they would touch.
+  labelExtremes(root, { curves, x, y, area }) {
+    const [from, to] = x.domain;
+    const labels = curves.map(({ line, points }) => {
+      const within = points.filter((point) => point.x >= from && point.x <= to);
+      const far = within.reduce((a, b) => (Math.abs(b.y) > Math.abs(a.y) ? b : a), within[0] ?? points[0]);
+      return { line, left: clamp(x.to(far.x), area.left, area.right), at: clamp(y.to(far.y), area.top + 8, area.bottom - 4) };
+    }).sort((a, b) => a.at - b.at);
+    if (labels.length * 13 > area.bottom - area.top) return;
+    let floor = area.top + 4;
+    for (const label of labels) floor = (label.place = Math.max(label.at, floor)) + 14;
+    let ceiling = area.bottom - 4;
+    for (const label of [...labels].reverse()) ceiling = (label.place = Math.min(label.place, ceiling)) - 14;
+    for (const { line, left, at, place } of labels) {
+      const name = shorten(line.name, 22);
+      const side = left + name.length * 6.6 + 26 > area.right ? -1 : 1;
+      svg("path", { class: `leader ${line.class}`, d: `M${px(left)},${px(at)}L${px(left + side * 14)},${px(place)}` }, root);
+      svg("text", {
+        class: `label halo ${line.class}`, x: px(left) + side * 18, y: px(place) + 4, "text-anchor": side > 0 ? "start" : "end",
+      }, root, name);
     }
   }
 

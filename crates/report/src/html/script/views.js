@@ -106,6 +106,7 @@ const VIEWS = {
       const within = curves.flatMap(({ points }) => points.filter(({ x }) => x >= from && x <= to).map(({ y }) => y));
       return valueDomain([...within, from, to], figure.x.log);
     },
+    labelled: "ends",
     diagonal: true,
   },
   series: {
