@@ -14,8 +14,10 @@ use flowloom_store::formats::Format;
 use crate::experiment::{Correction, MOST_HOSTS, Quantity, RateChoice};
 use crate::input::Kind;
 
+mod compare;
 mod fit;
 
+pub use compare::Compare;
 pub use fit::{Fit, FittedModel, HarpoonFit};
 
 const EXIT_CODES: &str = "\
@@ -118,11 +120,15 @@ Examples:
   flowloom shell campus.toml --peer 'iperf3 -s -1' -- sh -c 'sleep 1; iperf3 -c $FLOWLOOM_PEER'
   flowloom shell campus.toml -o runs/ping -- sh -c 'ping -c 20 $FLOWLOOM_PEER'")]
     Shell(Shell),
-    /// Compare runs with each other, or one run with its original
+    /// Compare variants of an experiment with each other, or a replay with its original
     #[command(after_help = "\
 Examples:
   flowloom compare runs/a
-  flowloom compare runs/drop-tail runs/small-buffer --check")]
+  flowloom compare runs/drop-tail runs/small-buffer --check
+  flowloom compare runs/codel runs/red runs/pie --all-pairs --metric response_time,goodput
+  flowloom compare new-1 new-2 new-3 new-4 new-5 --against old-1 old-2 old-3 old-4 old-5
+  flowloom compare runs/base runs/change --check rules.toml --json
+  flowloom compare monday.json tuesday.flent.gz")]
     Compare(Compare),
     /// Write one self-contained HTML report of one or more runs
     #[command(after_help = "\
@@ -681,20 +687,6 @@ pub struct Run {
     /// How to answer
     #[command(flatten)]
     pub form: Form,
-}
-
-/// `flowloom compare`
-#[derive(Debug, Args)]
-pub struct Compare {
-    /// Run folders; the first is what the others are compared with. One alone is compared with its original
-    #[arg(required = true, value_name = "RUN")]
-    pub runs: Vec<PathBuf>,
-    /// Exit with 4 if durations, response times, active connections or throughput are different
-    #[arg(long)]
-    pub check: bool,
-    /// Print one JSON object on standard output
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `flowloom report`

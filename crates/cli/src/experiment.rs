@@ -504,7 +504,7 @@ fn key_at(text: &str, place: usize) -> Option<String> {
 }
 
 /// Turns a TOML or value error into file, line, key, what is known and what was probably meant.
-fn explain(error: &toml::de::Error, text: &str, name: &str) -> Failure {
+pub fn explain(error: &toml::de::Error, text: &str, name: &str) -> Failure {
     let place = match error.span() {
         Some(span) => format!("{name}:{}", 1 + text[..span.start.min(text.len())].matches('\n').count()),
         None => name.to_owned(),

@@ -21,6 +21,7 @@ mod pipeline;
 mod progress;
 mod recording;
 mod results;
+mod rules;
 mod senders;
 mod simulation;
 mod workloads;

@@ -74,6 +74,63 @@ pub fn load_variants(folders: &[PathBuf]) -> Result<Vec<Variant>, Failure> {
     folders.iter().map(|folder| load_variant(folder)).collect()
 }
 
+/// One variant whose replications are in `folders`: experiments that are the same but for their seeds.
+pub fn load_replications(folders: &[PathBuf]) -> Result<Variant, Failure> {
+    let variants = load_variants(folders)?;
+    let name = match &variants[..] {
+        [only] => only.name.clone(),
+        [first, others @ ..] => format!("{} and {} more", first.name, others.len()),
+        [] => String::new(),
+    };
+    let runs: Vec<Run> = variants.into_iter().flat_map(|variant| variant.runs).collect();
+    for (index, run) in runs.iter().enumerate() {
+        let first = &runs[0];
+        if let Some(key) = different_key(&first.facts.experiment, &run.facts.experiment) {
+            return Err(Failure::usage(format_args!(
+                "{} and {} are not seeds of one experiment",
+                first.name, run.name
+            ))
+            .note(format_args!("they differ in {key}"))
+            .hint("without --against each run folder is a variant of its own"));
+        }
+        if let Some(twin) = runs[..index].iter().find(|twin| twin.facts.seed == run.facts.seed) {
+            let seed = run.facts.seed;
+            return Err(Failure::usage(format_args!("{} and {} both have seed {seed}", twin.name, run.name))
+                .hint("replications have different seeds: a run given twice would count for two"));
+        }
+    }
+    Ok(Variant { name, runs })
+}
+
+/// The first key in which two experiments as resolved differ, title and seeds aside; what cannot be read is compared as it is.
+fn different_key(a: &str, b: &str) -> Option<String> {
+    let table = |text: &str| {
+        let mut table: toml::Table = text.parse().ok()?;
+        table.remove("title");
+        table.remove("run");
+        Some(toml::Value::Table(table))
+    };
+    match (table(a), table(b)) {
+        (Some(a), Some(b)) => first_difference(&a, &b),
+        _ => (a != b).then(|| "their experiments".to_owned()),
+    }
+}
+
+/// The path of the first value that is not in both; `None` if all are.
+fn first_difference(a: &toml::Value, b: &toml::Value) -> Option<String> {
+    let (toml::Value::Table(a), toml::Value::Table(b)) = (a, b) else {
+        return (a != b).then(String::new);
+    };
+    let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+    keys.into_iter().find_map(|key| {
+        let below = match (a.get(key), b.get(key)) {
+            (Some(a), Some(b)) => first_difference(a, b)?,
+            _ => String::new(),
+        };
+        Some(if below.is_empty() { key.clone() } else { format!("{key}.{below}") })
+    })
+}
+
 fn load_variant(folder: &Path) -> Result<Variant, Failure> {
     let found = RunFolder::open_all(folder)
         .map_err(|error| Failure::new(error).hint("give the folder that `flowloom run -o FOLDER` wrote"))?;
@@ -89,4 +146,19 @@ fn load_variant(folder: &Path) -> Result<Variant, Failure> {
         run.name = if found.len() > 1 { format!("{name}/{}", run.name) } else { name.clone() };
     }
     Ok(Variant { name, runs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn experiments_are_compared_key_by_key() {
+        let differ = |a: &str, b: &str| different_key(a, b);
+        let base = "title = \"a\"\n[network.bottleneck]\nrate = \"1mbit\"\n[run]\nseeds = [1]\n";
+        assert_eq!(differ(base, &base.replace("[1]", "[2]").replace("\"a\"", "\"b\"")), None);
+        assert_eq!(differ(base, &base.replace("1mbit", "2mbit")).as_deref(), Some("network.bottleneck.rate"));
+        assert_eq!(differ(base, &format!("{base}[tcp]\nsack = true\n")).as_deref(), Some("tcp"));
+        assert_eq!(differ("no toml", base).as_deref(), Some("their experiments"));
+    }
 }

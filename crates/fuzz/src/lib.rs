@@ -21,6 +21,9 @@ mod flows;
 mod forms;
 mod links;
 mod mutate;
+#[allow(dead_code, reason = "only reading is tried here")]
+#[path = "../../cli/src/rules.rs"]
+mod rules;
 mod seeds;
 mod stored;
 mod tables;
@@ -124,6 +127,7 @@ pub const TARGETS: &[Target] = &[
         shared: None,
         smoke: 10_000,
     },
+    Target { name: "rules", entry: text::rules, seeds: seeds::texts::rules, shared: None, smoke: 20_000 },
     Target { name: "prefix", entry: text::prefix, seeds: seeds::texts::prefixes, shared: None, smoke: 20_000 },
     Target { name: "key", entry: stored::key, seeds: seeds::texts::keys, shared: None, smoke: 4_000 },
 ];

@@ -42,6 +42,7 @@ targets! {
     workload: "workload",
     run_folder: "run-folder",
     experiment: "experiment",
+    rules: "rules",
     prefix: "prefix",
     key: "key",
 }

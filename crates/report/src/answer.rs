@@ -3,11 +3,12 @@
 use flowloom_core::units::three_digits;
 use flowloom_store::run_folder::Point;
 
-use crate::compare::{Comparison, Judgement, compare_runs, compare_with_original};
+use crate::compare::{Comparison, Group, Judgement, Options, Verdict, compare_group_with_original, compare_groups};
 use crate::metric::Metric;
-use crate::run::{Measurements, Run};
+use crate::run::{Outcomes, Run};
 use crate::statistics::Sample;
-use crate::text::thousands;
+use crate::text::{said, thousands};
+use crate::variant::Variant;
 
 /// The runs of a report and what each is compared with.
 pub struct Answer {
@@ -36,12 +37,16 @@ pub struct AnswerRow {
 }
 
 /// What the last column of the answer says: the number that was judged, and the judgement.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Distance {
     /// The tolerant KS distance (methods M.6); `None` if it could not be computed.
     pub tolerant_ks: Option<f64>,
     /// What it means.
     pub judgement: Judgement,
+    /// What is said of the metric, with intervals and reason.
+    pub verdict: Verdict,
+    /// The verdict in a word or two; where there is only a distance, what that means.
+    pub said: String,
     /// Of series also the mean relative to the reference's, which says in which direction.
     pub mean_ratio: Option<f64>,
 }
@@ -62,23 +67,36 @@ impl Distance {
 }
 
 impl Answer {
-    /// The answer `runs` give. If all replay the same measured original it is the first column, else the first run is.
+    /// The answer `runs` give, each by itself. If all replay the same measured original it is the first column, else the first run is.
     pub fn of(runs: &[Run]) -> Answer {
-        let with_original = share_an_original(runs);
-        let comparisons: Vec<Comparison> =
-            if with_original { runs.iter().filter_map(compare_with_original).collect() } else { compare_runs(runs) };
-        let points: Vec<(&Measurements, Point)> = if with_original {
-            let original = runs.first().map(|run| (&run.measurements, Point::Original));
-            original.into_iter().chain(runs.iter().map(|run| (&run.measurements, Point::Monitor))).collect()
+        Answer::of_groups(&runs.iter().map(Group::from).collect::<Vec<_>>())
+    }
+
+    /// The answer `variants` give, with a column for all replications of each.
+    pub fn of_variants(variants: &[Variant]) -> Answer {
+        Answer::of_groups(&variants.iter().map(Group::from).collect::<Vec<_>>())
+    }
+
+    fn of_groups(groups: &[Group<'_>]) -> Answer {
+        let with_original = share_an_original(groups);
+        let options = Options::default();
+        let comparisons: Vec<Comparison> = if with_original {
+            groups.iter().filter_map(|group| compare_group_with_original(*group, &options)).collect()
         } else {
-            runs.iter().map(|run| (&run.measurements, Point::Endpoint)).collect()
+            compare_groups(groups, &options)
+        };
+        let points: Vec<(&[Run], Point)> = if with_original {
+            let original = groups.first().map(|group| (&group.runs[..1], Point::Original));
+            original.into_iter().chain(groups.iter().map(|group| (group.runs, Point::Monitor))).collect()
+        } else {
+            groups.iter().map(|group| (group.runs, Point::Endpoint)).collect()
         };
         let columns = if with_original {
-            std::iter::once("original".to_owned()).chain(names(runs, "replay")).collect()
+            std::iter::once("original".to_owned()).chain(names(groups, "replay")).collect()
         } else {
-            names(runs, "run").collect()
+            names(groups, "run").collect()
         };
-        let mut rows = vec![connections_row(runs, with_original)];
+        let mut rows = vec![connections_row(groups, with_original)];
         rows.extend([
             row(&points, &comparisons, "duration", "p50 / p99", Metric::Duration, quantiles),
             row(&points, &comparisons, "response time", "p50 / p99", Metric::ResponseTime, quantiles),
@@ -97,35 +115,42 @@ impl Answer {
 const NOTHING: &str = "–";
 
 /// Whether all runs replay one measured original, as far as they tell.
-fn share_an_original(runs: &[Run]) -> bool {
-    let Some((first, others)) = runs.split_first() else { return false };
+fn share_an_original(groups: &[Group<'_>]) -> bool {
+    let mut runs = groups.iter().flat_map(|group| group.runs);
+    let Some(first) = runs.next() else { return false };
     let same = |run: &Run| run.facts.original == first.facts.original && run.facts.source == first.facts.source;
-    first.measurements.has_original && others.iter().all(|run| run.measurements.has_original && same(run))
+    first.measurements.has_original && runs.all(|run| run.measurements.has_original && same(run))
 }
 
-/// The names of `runs`, or `alone` if there is only one.
-fn names<'a>(runs: &'a [Run], alone: &'a str) -> impl Iterator<Item = String> + 'a {
-    runs.iter().map(move |run| if runs.len() == 1 { alone.to_owned() } else { run.name.clone() })
+/// The names of `groups`, or `alone` if there is only one.
+fn names<'a>(groups: &'a [Group<'_>], alone: &'a str) -> impl Iterator<Item = String> + 'a {
+    groups.iter().map(move |group| if groups.len() == 1 { alone.to_owned() } else { group.name.to_owned() })
 }
 
-fn connections_row(runs: &[Run], with_original: bool) -> AnswerRow {
-    let original = runs.first().filter(|_| with_original).map(|run| thousands(run.measurements.outcomes.started()));
-    let ended = |run: &Run| {
-        let outcomes = run.measurements.outcomes;
-        [(outcomes.completed, "completed"), (outcomes.reset, "reset"), (outcomes.unfinished, "unfinished")]
-            .into_iter()
-            .filter(|&(count, word)| count > 0 || word == "completed")
-            .map(|(count, word)| format!("{} {word}", thousands(count)))
-            .collect::<Vec<_>>()
-            .join(", ")
+/// How connections ended, those of all replications together.
+fn connections_row(groups: &[Group<'_>], with_original: bool) -> AnswerRow {
+    let first = groups.first().filter(|_| with_original);
+    let original = first.map(|group| thousands(group.runs[0].measurements.outcomes.started()));
+    let ended = |group: &Group<'_>| {
+        let sum = |of: fn(Outcomes) -> u64| group.runs.iter().map(|run| of(run.measurements.outcomes)).sum::<u64>();
+        [
+            (sum(|outcomes| outcomes.completed), "completed"),
+            (sum(|outcomes| outcomes.reset), "reset"),
+            (sum(|outcomes| outcomes.unfinished), "unfinished"),
+        ]
+        .into_iter()
+        .filter(|&(count, word)| count > 0 || word == "completed")
+        .map(|(count, word)| format!("{} {word}", thousands(count)))
+        .collect::<Vec<_>>()
+        .join(", ")
     };
-    let values: Vec<String> = original.into_iter().chain(runs.iter().map(ended)).collect();
+    let values: Vec<String> = original.into_iter().chain(groups.iter().map(ended)).collect();
     let distances = vec![None; values.len().saturating_sub(1)];
     AnswerRow { name: "connections", metric: None, statistic: "", values, distances }
 }
 
 fn row(
-    points: &[(&Measurements, Point)],
+    points: &[(&[Run], Point)],
     comparisons: &[Comparison],
     name: &'static str,
     statistic: &'static str,
@@ -137,7 +162,11 @@ fn row(
         && matches!(metric, Metric::Duration | Metric::ResponseTime);
     let samples: Vec<Sample> = points
         .iter()
-        .map(|(measured, point)| measured.sample(metric, *point, |class| !(apart && class.lost_in_original)))
+        .map(|(runs, point)| {
+            let of_run =
+                |run: &Run| run.measurements.sample(metric, *point, |class| !(apart && class.lost_in_original));
+            Sample::pooled(&runs.iter().map(of_run).collect::<Vec<_>>())
+        })
         .collect();
     // Years of empty bins between two pasted captures have no mean that would tell anything.
     let empty = metric.is_series() && samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0);
@@ -146,7 +175,13 @@ fn row(
     let distance = |comparison: &Comparison| {
         let difference = comparison.difference(metric)?;
         let mean_ratio = difference.mean_ratio.filter(|_| metric.is_series());
-        Some(Distance { tolerant_ks: difference.tolerant_ks, judgement: difference.judgement, mean_ratio })
+        Some(Distance {
+            tolerant_ks: difference.tolerant_ks,
+            judgement: difference.judgement,
+            verdict: difference.verdict.clone(),
+            said: said(difference.judgement, &difference.verdict),
+            mean_ratio,
+        })
     };
     AnswerRow { name, metric: Some(metric), statistic, values, distances: comparisons.iter().map(distance).collect() }
 }

@@ -1,6 +1,6 @@
 //! Stored records in; summaries, comparison and one HTML file out.
 
-mod answer;
+pub mod answer;
 pub mod compare;
 pub mod dependence;
 pub mod describe;
@@ -20,6 +20,7 @@ pub mod summary;
 pub mod text;
 pub mod variant;
 pub mod verdict;
+pub mod workload_mark;
 
 pub use compare::{Comparison, compare_runs, compare_with_original};
 pub use facts::{Facts, HostFacts, Original};

@@ -8,7 +8,7 @@ use flowloom_store::run_folder::RunFolder;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::facts::{Facts, HostFacts};
+use crate::facts::{ClassFacts, Facts, HostFacts};
 use crate::run::{Measurements, Run};
 
 /// Why a run folder could not be used.
@@ -47,7 +47,13 @@ impl Run {
             None => (Time::ZERO, last_sign_of_life(folder)?),
         };
         let mut measured = Measurements::new(window, folder.queue_interval()?);
-        folder.connections()?.try_for_each(|row| row.map(|row| measured.connection(&row)))?;
+        for row in folder.connections()? {
+            let row = row?;
+            if !facts.classes.get(usize::from(row.class)).is_some_and(ClassFacts::is_source) {
+                measured.workload.add(&row);
+            }
+            measured.connection(&row);
+        }
         measured.connections_done();
         folder.epochs()?.try_for_each(|row| row.map(|row| measured.epoch(&row)))?;
         // The largest table by far, of which all is compared with the original.

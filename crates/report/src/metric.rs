@@ -1,6 +1,8 @@
 //! What is compared, in which unit and with which tolerance.
 
-use serde::Serialize;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
 
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
@@ -8,7 +10,7 @@ use flowloom_core::units::three_digits;
 use crate::statistics::Tolerance;
 
 /// A quantity of methods C.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// First data byte to last data byte of a connection (C.2).
@@ -53,6 +55,38 @@ pub enum Unit {
 }
 
 impl Metric {
+    /// All that can be compared, in the order of the report.
+    pub const ALL: [Metric; 11] = [
+        Metric::Duration,
+        Metric::ResponseTime,
+        Metric::ActiveConnections,
+        Metric::ThroughputFromLeft,
+        Metric::ThroughputFromRight,
+        Metric::PacketArrivals,
+        Metric::Goodput,
+        Metric::RoundTripTime,
+        Metric::AduSize,
+        Metric::QueueFromLeft,
+        Metric::QueueFromRight,
+    ];
+
+    /// Its name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Duration => "duration",
+            Metric::ResponseTime => "response_time",
+            Metric::ActiveConnections => "active_connections",
+            Metric::ThroughputFromLeft => "throughput_from_left",
+            Metric::ThroughputFromRight => "throughput_from_right",
+            Metric::PacketArrivals => "packet_arrivals",
+            Metric::Goodput => "goodput",
+            Metric::RoundTripTime => "round_trip_time",
+            Metric::AduSize => "adu_size",
+            Metric::QueueFromLeft => "queue_from_left",
+            Metric::QueueFromRight => "queue_from_right",
+        }
+    }
+
     /// Its name within a sentence, plural.
     pub fn plural(self) -> &'static str {
         match self {
@@ -105,6 +139,17 @@ impl Metric {
     }
 }
 
+impl FromStr for Metric {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Metric, String> {
+        Metric::ALL.into_iter().find(|metric| metric.name() == text).ok_or_else(|| {
+            let known: Vec<&str> = Metric::ALL.into_iter().map(Metric::name).collect();
+            format!("unknown metric {text:?}; known: {}", known.join(", "))
+        })
+    }
+}
+
 /// A day, and from where on times are shown in days.
 const DAY_NS: f64 = 86_400e9;
 const LONG_NS: f64 = 100_000e9;
@@ -134,6 +179,15 @@ impl Unit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_those_of_json() {
+        for metric in Metric::ALL {
+            assert_eq!(serde_json::to_value(metric).unwrap(), metric.name());
+            assert_eq!(metric.name().parse(), Ok(metric));
+        }
+        assert!("goodputs".parse::<Metric>().unwrap_err().contains("known: duration, "));
+    }
 
     #[test]
     fn values_have_three_digits_and_a_unit() {

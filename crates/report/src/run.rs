@@ -13,6 +13,7 @@ use crate::fairness::Fairness;
 use crate::metric::Metric;
 use crate::responses::Responses;
 use crate::statistics::Sample;
+use crate::workload_mark::WorkloadMark;
 
 /// Payload bytes of a connection, both directions added (the size classes of Aikat 2010, table 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -240,6 +241,8 @@ pub struct Measurements {
     pub(crate) responses: Responses,
     /// How fairly flows that last shared the network.
     pub(crate) fairness: Fairness,
+    /// Which connections were to be made, of the workload, in the window or not.
+    pub workload: WorkloadMark,
     /// Whether the run replays an original that was measured.
     pub has_original: bool,
     /// Each connection's id and class, in one number, ascending.
@@ -301,6 +304,7 @@ impl Measurements {
             links: BTreeMap::new(),
             responses: Responses::new(window, bin),
             fairness: Fairness::default(),
+            workload: WorkloadMark::default(),
             has_original: false,
             classes: Vec::new(),
         }

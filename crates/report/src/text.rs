@@ -6,8 +6,10 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
 
 use crate::answer::{Answer, Distance};
-use crate::compare::{Comparison, Judgement};
-use crate::facts::{ClassFacts, LiveFacts};
+use crate::compare::{
+    Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement, Verdict as MetricVerdict,
+};
+use crate::facts::{ClassFacts, LiveFacts, set_aside_text};
 use crate::metric::Unit;
 use crate::run::Run;
 use crate::verdict::{Verdict, Warning};
@@ -64,41 +66,140 @@ pub fn run_text(run: &Run, colour: bool) -> String {
     text
 }
 
-/// Runs beside the first of them, at the endpoints.
-pub fn comparison_text(runs: &[Run], comparisons: &[Comparison], colour: bool) -> String {
+/// Comparisons, one after the other: what is said of each metric, how far it is apart, and why.
+pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
     let mut text = String::new();
     for comparison in comparisons {
-        let at = if comparison.measured_at == "monitor" { "at the monitor" } else { "at the endpoints" };
-        let _ = writeln!(text, "{} against {}, measured {at}", comparison.other, comparison.reference);
-        let _ = writeln!(text, "\n{:34}{:>9}{:>9}  {:>24}", "", "KS", "tolerant", "ratio at p50 p90 p99");
+        comparison_head(&mut text, comparison);
+        let _ = writeln!(text, "\n{:34}{:13}{:>8}{:>10}  {:>26}", "", "", "KS", "tolerant", "ratio at p50, p90, p99");
         for difference in &comparison.differences {
             let distance = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
             let ratio = |p: f64| {
                 let ratio = difference.ratios.iter().find(|ratio| ratio.p == p).and_then(|ratio| ratio.ratio);
                 ratio.map_or_else(|| "–".to_owned(), three_digits)
             };
+            let word = said(difference.judgement, &difference.verdict);
+            let gap = 13 - word.len().min(13);
             let _ = writeln!(
                 text,
-                "{:34}{:>9}{:>9}  {:>8}{:>8}{:>8}  {}",
+                "{:34}{}{:gap$}{:>8}{:>10}  {:>8}{:>9}{:>9}",
                 difference.metric.plural(),
+                judged(&word, colour),
+                "",
                 distance(difference.ks),
                 distance(difference.tolerant_ks),
                 ratio(0.5),
                 ratio(0.9),
                 ratio(0.99),
-                judged(difference.judgement, colour)
             );
         }
         text.push('\n');
+        reasons(&mut text, &comparison.differences);
+        for (name, why) in &comparison.left_out {
+            wrap(&mut text, &format!("  left out: {}:", name.replace('_', " ")), why);
+        }
+        if !comparison.left_out.is_empty() {
+            text.push('\n');
+        }
         for difference in comparison.largest_differences() {
             wrap(&mut text, "  ", &difference.finding);
         }
-        if let Some(distance) = comparison.distance {
-            let _ = writeln!(text, "distance {distance:.3} (0 is the same)\n");
+        match (&comparison.fidelity, comparison.distance) {
+            (Some(fidelity), _) => fidelity_card(&mut text, comparison, fidelity),
+            (None, Some(distance)) => {
+                let _ = writeln!(text, "distance {distance:.3} (0 is the same)\n");
+            }
+            (None, None) => {}
         }
     }
-    if comparisons.is_empty() {
-        runs.iter().for_each(|run| text.push_str(&run_text(run, colour)));
+    text
+}
+
+fn comparison_head(text: &mut String, comparison: &Comparison) {
+    let at = if comparison.measured_at == "monitor" { "at the monitor" } else { "at the endpoints" };
+    let mut head = format!("against {}, measured {at}", comparison.reference);
+    let [reference, other] = comparison.replications;
+    if reference.max(other) > 1 {
+        let _ = match (&comparison.pairing, reference == other) {
+            (None, _) => write!(head, "; {}", counted(other as u64, "replication")),
+            (Some(pairing), true) => write!(head, "; {} each, {pairing}", counted(other as u64, "replication")),
+            (Some(pairing), false) => write!(head, "; {reference} and {other} replications, {pairing}"),
+        };
+    }
+    wrap(text, &comparison.other, &head);
+}
+
+/// The verdict of a metric in a word or two; where there is only a distance, what that means.
+pub(crate) fn said(judgement: Judgement, verdict: &MetricVerdict) -> String {
+    match verdict.basis {
+        Basis::Distance => judgement.to_string(),
+        _ => verdict.outcome.to_string(),
+    }
+}
+
+/// Why each metric is called what it is; those that only distances speak of, by why there is no more.
+fn reasons(text: &mut String, differences: &[Difference]) {
+    let mut by_distance: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Difference { metric, verdict, .. } in differences {
+        if verdict.basis != Basis::Distance {
+            wrap(text, &format!("  {}:", metric.plural()), &verdict.reason);
+            continue;
+        }
+        let why = verdict.reason.split_once("; ").map_or("", |(_, why)| why);
+        match by_distance.iter_mut().find(|(told, _)| *told == why) {
+            Some((_, metrics)) => metrics.push(metric.plural()),
+            None => by_distance.push((why, vec![metric.plural()])),
+        }
+    }
+    for (why, metrics) in by_distance {
+        wrap(text, "  by distance:", &format!("{} ({why})", metrics.join(", ")));
+    }
+    if !differences.is_empty() {
+        text.push('\n');
+    }
+}
+
+fn fidelity_card(text: &mut String, comparison: &Comparison, fidelity: &Fidelity) {
+    if let (Some(score), Some(distance)) = (fidelity.score, comparison.distance) {
+        let body = format!(
+            "{score:.1} of 100: that share of response times, durations, active connections and throughput lies where the original's do \
+             (distance {distance:.3})"
+        );
+        wrap(text, "fidelity   ", &body);
+    }
+    let endings = fidelity.endings;
+    let mut parts = vec![format!("closed in both {}", thousands(endings.both))];
+    for (count, place) in [
+        (endings.only_original, "only in the original"),
+        (endings.only_replay, "only in the replay"),
+        (endings.neither, "in neither"),
+    ] {
+        parts.extend((count > 0).then(|| format!("{place} {}", thousands(count))));
+    }
+    if fidelity.lost_in_original > 0 {
+        parts.push(format!("{} lost packets in the original (compared apart)", thousands(fidelity.lost_in_original)));
+    }
+    wrap(text, "connections", &parts.join(", "));
+    let set_aside = set_aside_text(&fidelity.set_aside);
+    if !set_aside.is_empty() {
+        wrap(text, "set aside  ", &set_aside);
+    }
+    text.push('\n');
+}
+
+/// What was found of each rule.
+pub fn rules_text(found: &[RuleFound], colour: bool) -> String {
+    let mut text = String::new();
+    let one_pair =
+        found.windows(2).all(|pair| (&pair[0].other, &pair[0].reference) == (&pair[1].other, &pair[1].reference));
+    for one in found {
+        let word = one.held.to_string();
+        let gap = 16 - word.len().min(16);
+        let word = if colour && one.fails { painted(&word, "31") } else { word };
+        let pair = if one_pair { String::new() } else { format!(" ({} against {})", one.other, one.reference) };
+        let mut body = String::new();
+        wrap(&mut body, &" ".repeat(16), &format!("{}{pair}: {}", one.rule, one.found));
+        let _ = write!(text, "{word}{:gap$}{}", "", body.trim_start());
     }
     text
 }
@@ -199,8 +300,8 @@ fn table(text: &mut String, answer: &Answer, colour: bool) {
         }
         for distance in row.distances.iter().flatten().filter(|_| distances) {
             // Padded before it is coloured: what colours a word has a length but no width.
-            let gap = 11 - distance.judgement.to_string().len().min(11);
-            let judgement = judged(distance.judgement, colour);
+            let gap = 11 - distance.said.len().min(11);
+            let judgement = judged(&distance.said, colour);
             let _ = write!(line, "{:7}{judgement}{:gap$} {}", distance.number(), "", distance.ratio());
         }
         let _ = writeln!(text, "{}", line.trim_end());
@@ -298,9 +399,8 @@ fn kept_up(text: &mut String, live: &LiveFacts) {
     text.push('\n');
 }
 
-fn judged(judgement: Judgement, colour: bool) -> String {
-    let word = judgement.to_string();
-    if colour && judgement == Judgement::Different { painted(&word, "33") } else { word }
+fn judged(word: &str, colour: bool) -> String {
+    if colour && word == Judgement::Different.to_string() { painted(word, "33") } else { word.to_owned() }
 }
 
 fn verdict(text: &mut String, verdict: Verdict, reason: &str, colour: bool) {

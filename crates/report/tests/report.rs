@@ -72,7 +72,7 @@ fn runs_are_compared_at_their_ends_and_nothing_else() {
     assert_eq!(comparisons[0].measured_at, "endpoint");
     assert!(comparisons[0].different);
     assert!(!compare_runs(&[runs[0].clone(), runs[0].clone()])[0].different);
-    let text = text::comparison_text(&runs, &comparisons, false);
+    let text = text::comparison_text(&comparisons, false);
     assert!(text.contains("pair-b against pair-a, measured at the endpoints"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }

@@ -14,6 +14,7 @@
 //! | `marks`, `delay` | laws of flows that heed marks, or delay and rate: ECN, DCTCP; Vegas, BBR |
 //! | `metamorphic` | what must not change |
 //! | `dependence` | estimates of the Hurst parameter |
+//! | `verdicts` | what verdicts of `compare` are worth: false ones, and differences found |
 //! | `references` | the workloads `campus-2008` and `enterprise-2006` |
 
 mod aqm;
@@ -32,6 +33,7 @@ mod references;
 mod sharing;
 mod slow_start;
 mod spurious;
+mod verdicts;
 
 pub mod check;
 pub mod table;
@@ -43,7 +45,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 12] = [
+pub const GROUPS: [&str; 13] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -56,6 +58,7 @@ pub const GROUPS: [&str; 12] = [
     "aqm",
     "metamorphic",
     "dependence",
+    "verdicts",
 ];
 
 /// The rows of one of [`GROUPS`], or of [`REFERENCES`]; none of another name.
@@ -73,6 +76,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "aqm" => [aqm::rows(effort), control::rows(effort), sharing::rows()].concat(),
         "metamorphic" => metamorphic::rows(effort),
         "dependence" => dependence::rows(effort),
+        "verdicts" => verdicts::rows(effort),
         REFERENCES => references::rows(effort),
         _ => Vec::new(),
     }

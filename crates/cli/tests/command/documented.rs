@@ -129,6 +129,10 @@ fn every_field_is_documented() {
     assert!(with_original["comparisons"][0]["endings"].is_object());
     check("compare", &with_original);
     check("compare", &bench.json(&["compare", "a", "b", "--json"]));
+    bench.file("r.toml", b"[[rule]]\nmetric = \"response_time\"\nmax-ratio = 9\n");
+    check("compare", &bench.json(&["compare", "a", "b", "--json", "--check", "r.toml"]));
+    bench.flowloom(&["run", "c.pcap", "-o", "tight", "--seed", "1", "--seed", "2", "--rate", "101%"]).succeeded();
+    check("compare", &bench.json(&["compare", "s", "tight", "--json"]));
     check("doctor", &bench.json(&["doctor", "--json"]));
     check("doctor --clean", &bench.json(&["doctor", "--clean", "--runs", ".", "--json"]));
 }

@@ -4,6 +4,7 @@ mod bad_experiments;
 mod bad_input;
 mod calibrate;
 mod chain;
+mod compare;
 mod convert;
 mod datagrams;
 mod describe;

@@ -31,6 +31,14 @@ pub fn experiments() -> Vec<Vec<u8>> {
     [&all[..], other, path, sources, model, changes, laws, web, ""].map(|text| text.as_bytes().to_vec()).into()
 }
 
+/// Rules files: one with every key, a short and an empty one.
+pub fn rules() -> Vec<Vec<u8>> {
+    let all = "[[rule]]\nname = \"tail\"\nmetric = \"response_time\"\nstatistic = \"p99.9\"\nverdict = \"same\"\nmax-ks = 0.05\n\
+        max-tolerant-ks = 0.02\nmax-ratio = 1.1\nmin-ratio = 0.9\nmax = \"20ms\"\nmin = \"1us\"\ncannot-tell = \"pass\"\n\
+        [[rule]]\nmetric = \"goodput\"\nmin = \"9.5mbit\"\n[[rule]]\nmetric = \"queue_from_left\"\nmax = 350\n";
+    [all, "[[rule]]\nmetric = \"duration\"\nverdict = \"different\"\n", ""].map(|text| text.as_bytes().to_vec()).into()
+}
+
 /// Key files: 32 bytes, and as many in hexadecimal.
 pub fn keys() -> Vec<Vec<u8>> {
     let key: Vec<u8> = (1..=32).collect();

@@ -20,7 +20,8 @@ impl Tolerance {
     /// Rates and sizes: 2 %.
     pub const RELATIVE: Tolerance = Tolerance { absolute: 0.0, relative: 0.02 };
 
-    fn of(self, value: f64) -> f64 {
+    /// How far `value` may move.
+    pub fn of(self, value: f64) -> f64 {
         self.absolute.max(self.relative * value.abs())
     }
 }

@@ -1,19 +1,19 @@
-//! How far two sets of measurements are apart: a replay from its original, or runs from each other.
-//!
-//! Original against replay is monitor against monitor; run against run is endpoint against endpoint (methods M.1).
-//! All distances are effect sizes; none is a test of significance (methods L.1).
+//! How far two samples of a metric are apart: distances, which are effect sizes and no tests of significance (methods L.1), and the
+//! largest difference in words.
 
 use std::fmt;
 
 use serde::Serialize;
 
 use flowloom_core::units::three_digits;
-use flowloom_store::run_folder::Point;
 
+use super::effect::Asked;
+use super::series::SeriesDistance;
+use super::verdict::Verdict;
 use crate::metric::{Metric, Unit};
-use crate::run::{Class, Endings, Run};
 use crate::statistics::{
-    RATIO_PROBABILITIES, Sample, anderson_darling, ks, largest_gap, quantile_ratios, tolerant_ks, wasserstein_log10,
+    BodyAndTail, RATIO_PROBABILITIES, Sample, anderson_darling, body_and_tail, ks, largest_gap, quantile_ratios,
+    tolerant_ks, wasserstein, wasserstein_log10,
 };
 use crate::summary::Quantities;
 use crate::text::thousands;
@@ -78,183 +78,29 @@ pub struct Difference {
     pub anderson_darling: Option<f64>,
     /// Typical factor between values: 10 to the Wasserstein-1 distance of their log10.
     pub typical_factor: Option<f64>,
+    /// Wasserstein-1 distance of the values, in their unit: how far one has to move on average.
+    pub wasserstein: Option<f64>,
     /// Quantile ratios.
     pub ratios: Vec<Ratio>,
+    /// Of durations and response times: up to one second and above it, apart.
+    pub body_and_tail: Option<BodyAndTail>,
+    /// Of series: bin by bin and by time scale; null between values of several runs.
+    pub series: Option<SeriesDistance>,
     /// What the shift-tolerant distance means.
     pub judgement: Judgement,
+    /// Whether the difference is more than chance and more than nothing; set once all metrics are known.
+    pub verdict: Verdict,
+    /// Statistics that were asked for.
+    #[serde(skip)]
+    pub asked: Vec<Asked>,
     /// The largest difference in words.
     pub finding: String,
 }
 
-/// What takes part in the overall distance and in `different`.
-const DECIDING: [Metric; 5] = [
-    Metric::ResponseTime,
-    Metric::Duration,
-    Metric::ActiveConnections,
-    Metric::ThroughputFromLeft,
-    Metric::ThroughputFromRight,
-];
+/// Where the body of a distribution of times ends, in nanoseconds.
+const BODY_NS: f64 = 1e9;
 
-/// All metrics that can be compared, in the order of the report.
-const METRICS: [Metric; 11] = [
-    Metric::Duration,
-    Metric::ResponseTime,
-    Metric::ActiveConnections,
-    Metric::ThroughputFromLeft,
-    Metric::ThroughputFromRight,
-    Metric::PacketArrivals,
-    Metric::Goodput,
-    Metric::RoundTripTime,
-    Metric::AduSize,
-    Metric::QueueFromLeft,
-    Metric::QueueFromRight,
-];
-
-/// Two sets of measurements beside each other.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
-    /// What the reference is called.
-    pub reference: String,
-    /// What the other is called.
-    pub other: String,
-    /// Where both were measured: at the monitor against an original, at the endpoints between runs.
-    pub measured_at: &'static str,
-    /// Metric by metric; those without values on one side are left out.
-    pub differences: Vec<Difference>,
-    /// Response times and durations of connections that lost packets in the original, apart from the others (M.7).
-    pub lost_in_original: Vec<Difference>,
-    /// Connections that lost packets in the original.
-    pub lost_in_original_connections: u64,
-    /// Connections by where their close was seen (methods M.4); null between runs.
-    pub endings: Option<Endings>,
-    /// One number to rank replays of one original by: the mean shift-tolerant KS distance of response times,
-    /// durations, active connections and throughput (the mean of its two directions), those with too few values left
-    /// out. 0 is the same. Null without any.
-    pub distance: Option<f64>,
-    /// Whether a deciding metric (those of `distance`) is [`Judgement::Different`].
-    pub different: bool,
-}
-
-impl Comparison {
-    /// The difference of `metric`, if both sides have values.
-    pub fn difference(&self, metric: Metric) -> Option<&Difference> {
-        self.differences.iter().find(|difference| difference.metric == metric)
-    }
-
-    /// The (up to) three largest differences in words, the largest first. Nothing that is the same is among them.
-    pub fn largest_differences(&self) -> Vec<&Difference> {
-        let mut told: Vec<&Difference> = self
-            .differences
-            .iter()
-            .filter(|difference| matches!(difference.judgement, Judgement::Close | Judgement::Different))
-            .collect();
-        let distance = |difference: &Difference| difference.tolerant_ks.unwrap_or(0.0);
-        told.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
-        told.truncate(3);
-        told
-    }
-}
-
-/// The replay beside the original it replays, at the monitor; `None` if the run has no measured original.
-///
-/// Connections that lost packets in the original are left out of the durations and response times (methods M.7) and
-/// compared apart.
-pub fn compare_with_original(run: &Run) -> Option<Comparison> {
-    let measured = &run.measurements;
-    if !measured.has_original {
-        return None;
-    }
-    let of = |metric: Metric, accept: fn(Class) -> bool| {
-        let reference = measured.sample(metric, Point::Original, accept);
-        let other = measured.sample(metric, Point::Monitor, accept);
-        difference(metric, &reference, &other, "the original", "the replay")
-    };
-    let timed = |metric| matches!(metric, Metric::Duration | Metric::ResponseTime);
-    // Sources beside the workload are on the replay's link, and were not on the original's.
-    let has_sources = run.facts.sources().any(|source| source.started > 0);
-    let of_link = |metric| {
-        matches!(
-            metric,
-            Metric::ThroughputFromLeft | Metric::ThroughputFromRight | Metric::PacketArrivals | Metric::Goodput
-        )
-    };
-    let differences = METRICS
-        .into_iter()
-        // The original's queues were not seen.
-        .filter(|metric| !matches!(metric, Metric::QueueFromLeft | Metric::QueueFromRight))
-        .filter(|metric| !(has_sources && of_link(*metric)))
-        .filter_map(|metric| of(metric, if timed(metric) { |class| !class.lost_in_original } else { |_| true }))
-        .collect();
-    let lost = [Metric::Duration, Metric::ResponseTime].into_iter();
-    Some(comparison(
-        "original",
-        &run.name,
-        "monitor",
-        differences,
-        lost.filter_map(|metric| of(metric, |class| class.lost_in_original)).collect(),
-        measured.lost_in_original,
-        Some(measured.endings),
-    ))
-}
-
-/// Each run after the first beside the first, at the endpoints.
-pub fn compare_runs(runs: &[Run]) -> Vec<Comparison> {
-    let Some((first, others)) = runs.split_first() else { return Vec::new() };
-    let beside_first = |run: &Run| {
-        let sample = |run: &Run, metric| run.measurements.sample(metric, Point::Endpoint, |_| true);
-        let differences = METRICS
-            .into_iter()
-            .filter_map(|metric| {
-                difference(metric, &sample(first, metric), &sample(run, metric), &first.name, &run.name)
-            })
-            .collect();
-        comparison(&first.name, &run.name, "endpoint", differences, Vec::new(), 0, None)
-    };
-    others.iter().map(beside_first).collect()
-}
-
-fn comparison(
-    reference: &str,
-    other: &str,
-    measured_at: &'static str,
-    differences: Vec<Difference>,
-    lost_in_original: Vec<Difference>,
-    lost_in_original_connections: u64,
-    endings: Option<Endings>,
-) -> Comparison {
-    let different = differences
-        .iter()
-        .any(|difference| DECIDING.contains(&difference.metric) && difference.judgement == Judgement::Different);
-    Comparison {
-        reference: reference.to_owned(),
-        other: other.to_owned(),
-        measured_at,
-        distance: overall_distance(&differences),
-        differences,
-        lost_in_original,
-        lost_in_original_connections,
-        endings,
-        different,
-    }
-}
-
-fn overall_distance(differences: &[Difference]) -> Option<f64> {
-    let of = |metrics: &[Metric]| {
-        let known = differences
-            .iter()
-            .filter(|difference| metrics.contains(&difference.metric) && difference.judgement != Judgement::CannotTell);
-        mean(known.filter_map(|difference| difference.tolerant_ks))
-    };
-    let [response, duration, active, left, right] = DECIDING;
-    mean([of(&[response]), of(&[duration]), of(&[active]), of(&[left, right])].into_iter().flatten())
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (count, sum) = values.fold((0u32, 0.0), |(count, sum), value| (count + 1, sum + value));
-    (count > 0).then(|| sum / f64::from(count))
-}
-
-/// How far `other` is from `reference`; `None` if either is empty.
+/// How far `other` is from `reference`, without a verdict and without a series; `None` if either is empty.
 pub fn difference(
     metric: Metric,
     reference: &Sample,
@@ -279,8 +125,15 @@ pub fn difference(
         tolerant_ks: Some(tolerant),
         anderson_darling: anderson_darling(reference, other).map(|result| result.statistic),
         typical_factor: wasserstein_log10(reference, other, floor).map(|result| result.factor),
+        wasserstein: wasserstein(reference, other),
         ratios: RATIO_PROBABILITIES.into_iter().zip(ratios).map(|(p, ratio)| Ratio { p, ratio }).collect(),
+        body_and_tail: matches!(metric, Metric::Duration | Metric::ResponseTime)
+            .then(|| body_and_tail(reference, other, BODY_NS))
+            .flatten(),
+        series: None,
         judgement,
+        verdict: Verdict::default(),
+        asked: Vec::new(),
         finding: finding(metric, reference, other, judgement, reference_name, other_name),
     })
 }

@@ -1,0 +1,85 @@
+//! Options of `compare`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use flowloom_report::compare::{Margin, Options, Pairing};
+use flowloom_report::metric::Metric;
+use flowloom_report::statistics::Correction;
+
+/// `flowloom compare`
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// Run folders, a variant each; the first is what the others are compared with. One alone is compared with its original. Also
+    /// results of iperf3 (--json) and flent (.flent.gz)
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The run folders before this are seeds of one experiment, and those after it of the one it is compared with
+    #[arg(long, value_name = "RUN", num_args = 1..)]
+    pub against: Vec<PathBuf>,
+    /// Compare each variant with each, not only with the first
+    #[arg(long, conflicts_with = "against")]
+    pub all_pairs: bool,
+    /// Compare only these, such as response_time,goodput [default: all there is]
+    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
+    pub metric: Vec<Metric>,
+    /// Differences that are as good as none: 5%, 1ms or 1ms,5% [default: 2 %, of times at least 0.5 ms, of counts 0.5]
+    #[arg(long, value_name = "MARGIN")]
+    pub margin: Option<Margin>,
+    /// Of intervals, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
+    pub confidence: f64,
+    /// What p values are held to where there are many: holm (no false difference), bh (few among those called), none
+    #[arg(long, value_name = "NAME", default_value = "holm")]
+    pub correction: Correction,
+    /// Whether runs of equal seeds are compared with each other
+    #[arg(long, value_enum, default_value_t)]
+    pub pairing: PairingChoice,
+    /// Exit with 4 if durations, response times, active connections, throughput or what --metric names are different, or if a
+    /// rule of this file is broken
+    #[arg(long, value_name = "RULES.toml", num_args = 0..=1)]
+    pub check: Option<Option<PathBuf>>,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Whether runs of equal seeds are compared with each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PairingChoice {
+    /// If they replay equal workloads
+    #[default]
+    Auto,
+    /// Or not at all
+    Paired,
+    /// Never
+    Unpaired,
+}
+
+fn confidence(text: &str) -> Result<f64, String> {
+    let percent: Option<f64> = text.trim_end_matches('%').trim().parse().ok();
+    match percent.filter(|percent| (50.0..=99.99).contains(percent)) {
+        Some(percent) => Ok(percent / 100.0),
+        None => Err("it is from 50 to 99.99".to_owned()),
+    }
+}
+
+impl Compare {
+    /// The options of the comparison.
+    pub fn options(&self) -> Options {
+        Options {
+            confidence: self.confidence,
+            margin: self.margin.unwrap_or_default(),
+            correction: self.correction,
+            pairing: match self.pairing {
+                PairingChoice::Auto => Pairing::Auto,
+                PairingChoice::Paired => Pairing::Paired,
+                PairingChoice::Unpaired => Pairing::Unpaired,
+            },
+            metrics: self.metric.clone(),
+            all_pairs: self.all_pairs,
+            ..Options::default()
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `compare`: variants with replications, rules, and what is refused.
+
+use crate::support::{Bench, Traffic};
+
+/// A bench with the runs of `seeds` over a lossy link that is narrow or not, as folders of seeds `wide` and `narrow`.
+fn bench(seeds: &str) -> Bench {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(100).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    for (name, rate) in [("wide", "1gbit"), ("narrow", "102%")] {
+        let experiment = format!(
+            "[workload]\nsource = \"w.parquet\"\n[network]\nbottleneck = {{ rate = \"{rate}\" }}\npath = {{ loss = \"1%\" }}\n\
+             [run]\nseeds = [{seeds}]\n"
+        );
+        bench.file(&format!("{name}.toml"), experiment.as_bytes());
+        bench.flowloom(&["run", &format!("{name}.toml"), "-o", name]).succeeded();
+    }
+    bench
+}
+
+#[test]
+fn replications_are_compared_pair_by_pair() {
+    let bench = bench("1, 2, 3, 4, 5");
+    let compared = bench.json(&["compare", "wide", "narrow", "--json"]);
+    let comparison = &compared["comparisons"][0];
+    assert_eq!(comparison["replications"], serde_json::json!([5, 5]));
+    assert_eq!(comparison["pairing"], "paired: the same seeds and workloads");
+    let of = |metric: &str| {
+        let differences = comparison["differences"].as_array().unwrap();
+        differences.iter().find(|difference| difference["metric"] == metric).unwrap()["verdict"].clone()
+    };
+    let slower = of("response_time");
+    assert_eq!(
+        (&slower["outcome"], &slower["basis"]),
+        (&"different".into(), &"paired-replications".into()),
+        "{slower}"
+    );
+    assert!(slower["effects"][0]["adjusted_p_value"].as_f64() >= slower["effects"][0]["p_value"].as_f64());
+    // The base round-trip times of paths are those of the workload.
+    assert_eq!(
+        (&of("round_trip_time")["outcome"], &of("round_trip_time")["basis"]),
+        (&"same".into(), &"distance".into())
+    );
+    bench.flowloom(&["compare", "wide", "narrow", "--check"]).failed(4, &[]);
+    bench.flowloom(&["compare", "wide", "narrow", "--check", "--metric", "round_trip_time"]).succeeded();
+    let said = bench.flowloom(&["compare", "wide", "narrow"]);
+    assert!(said.succeeded().out.contains("5 replications each, paired: the same seeds"), "{}", said.out);
+    assert!(said.out.lines().all(|line| line.chars().count() <= 100), "{}", said.out);
+
+    // The same by naming each run, the other way round: what follows --against is the reference.
+    let folders = |name: &str| (1..=5).map(|seed| format!("{name}/seed-{seed}")).collect::<Vec<_>>();
+    let (wide, narrow) = (folders("wide"), folders("narrow"));
+    let mut words = vec!["compare"];
+    words.extend(narrow.iter().map(String::as_str));
+    words.push("--against");
+    words.extend(wide.iter().map(String::as_str));
+    words.push("--json");
+    let named = bench.json(&words);
+    assert_eq!(named["comparisons"][0]["reference"], "wide/seed-1 and 4 more");
+    assert_eq!(named["comparisons"][0]["differences"], comparison["differences"]);
+
+    // With other seeds there are no pairs.
+    let words = ["compare", "narrow", "--against", "wide/seed-1", "wide/seed-2", "--pairing", "paired"];
+    bench.flowloom(&words).failed(2, &["cannot be paired: they have different seeds", "--pairing unpaired"]);
+    let text = bench.flowloom(&[&words[..5], &["--metric", "goodput"]].concat());
+    assert!(text.succeeded().out.contains("2 and 5 replications, not paired: they have"), "{}", text.out);
+    assert!(text.out.contains("by distance: goodput"), "{}", text.out);
+
+    // Replications of a replay beside its original have one card.
+    let card = bench.flowloom(&["compare", "narrow"]);
+    assert!(card.succeeded().out.contains("fidelity") && card.out.contains("closed in both"), "{}", card.out);
+    assert!(card.out.contains("5 replications beside the one original"), "{}", card.out);
+}
+
+#[test]
+fn rules_decide_what_is_good_enough() {
+    let bench = bench("1");
+    let rules = |text: &str| {
+        bench.file("r.toml", text.as_bytes());
+        bench.flowloom(&["compare", "wide", "narrow", "--check", "r.toml"])
+    };
+    let held = rules("[[rule]]\nmetric = \"response_time\"\nstatistic = \"p90\"\nmin-ratio = 0.5\nmax = \"60s\"\n");
+    assert!(
+        held.succeeded().out.contains("held            response_time: ratio of p90 at least 0.5: "),
+        "{}",
+        held.out
+    );
+    let broken = rules("[[rule]]\nname = \"fast\"\nmetric = \"response_time\"\nmax = \"1us\"\n");
+    broken.failed(4, &[]);
+    assert!(broken.out.contains("broken          fast: "), "{}", broken.out);
+    // Sizes of ADUs are not measured at the endpoints: nothing can be told of them.
+    let unknown = "[[rule]]\nmetric = \"adu_size\"\nverdict = \"same\"\n";
+    rules(unknown).failed(4, &[]);
+    rules(&format!("{unknown}cannot-tell = \"pass\"\n")).succeeded();
+    rules("[[rule]]\nmetric = \"goodput\"\nmaxratio = 2\n")
+        .failed(2, &["r.toml:3: unknown key \"maxratio\"", "max-ratio"]);
+    bench.flowloom(&["compare", "--check", "wide", "narrow"]).failed(2, &["is a folder", "write --check behind"]);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let bench = bench("1, 2");
+    let run = |name: &str, more: &[&str]| {
+        bench.flowloom(&[&["run", "w.parquet", "-o", name], more].concat()).succeeded();
+    };
+    run("a", &[]);
+    run("short", &["--duration", "1s"]);
+    bench
+        .flowloom(&["compare", "a", "short"])
+        .failed(2, &["short is measured over [0 s, 1.00 s), a over", "measure.window"]);
+    bench
+        .flowloom(&["compare", "a", "a", "--metric", "adu_size"])
+        .failed(2, &["ADU sizes: no values in any of the runs"]);
+    bench
+        .flowloom(&["compare", "a", "a", "--metric", "speed"])
+        .failed(2, &["unknown metric \"speed\"", "response_time"]);
+    bench
+        .flowloom(&["compare", "wide/seed-1", "narrow/seed-2", "--against", "a"])
+        .failed(2, &["are not seeds of one experiment", "network.bottleneck.rate"]);
+    bench
+        .flowloom(&["compare", "wide/seed-1", "wide", "--against", "a"])
+        .failed(2, &["both have seed 1", "would count for two"]);
+    bench.flowloom(&["compare", "wide", "narrow", "--margin", "5"]).failed(2, &["is no margin"]);
+    bench.flowloom(&["compare", "wide", "narrow", "--confidence", "5"]).failed(2, &["from 50 to 99.99"]);
+    // Nothing came to its end on a link of a hundred bits a second.
+    run("stuck", &["--rate", "100bit"]);
+    bench.flowloom(&["compare", "stuck", "a"]).failed(2, &["stuck: none of its 100 connections was completed"]);
+}
+
+#[test]
+fn all_pairs_are_compared_where_that_is_asked_for() {
+    let bench = bench("1");
+    let pairs = |more: &[&str]| {
+        let compared = bench.json(&[&["compare", "wide", "narrow", "wide", "--json"], more].concat());
+        let pair = |one: &serde_json::Value| {
+            format!("{}-{}", one["reference"].as_str().unwrap(), one["other"].as_str().unwrap())
+        };
+        compared["comparisons"].as_array().unwrap().iter().map(pair).collect::<Vec<_>>()
+    };
+    assert_eq!(pairs(&[]), ["wide-narrow", "wide-wide"]);
+    assert_eq!(pairs(&["--all-pairs"]), ["wide-narrow", "wide-wide", "narrow-wide"]);
+}
+
+#[test]
+fn results_of_other_tools_are_compared_where_metrics_match() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(300).pcap());
+    for (name, rate) in [("a", "1gbit"), ("b", "102%")] {
+        bench.flowloom(&["run", "c.pcap", "-o", name, "--rate", rate]).succeeded();
+        bench.flowloom(&["convert", name, "-o", &format!("{name}.iperf3.json")]).succeeded();
+    }
+    let verdict = |words: &[&str]| {
+        let compared = bench.json(&[words, &["--json"]].concat());
+        let comparison = &compared["comparisons"][0];
+        let metrics: Vec<&str> =
+            comparison["differences"].as_array().unwrap().iter().map(|one| one["metric"].as_str().unwrap()).collect();
+        assert_eq!(metrics, ["goodput"], "{words:?}");
+        assert!(comparison["left_out"]["response_time"].is_string(), "{comparison}");
+        comparison["differences"][0]["tolerant_ks"].as_f64().unwrap()
+    };
+    assert_eq!(verdict(&["compare", "a", "a.iperf3.json"]), 0.0, "what was written is what was measured");
+    assert_eq!(verdict(&["compare", "a.iperf3.json", "b.iperf3.json"]), verdict(&["compare", "a", "b.iperf3.json"]));
+    bench.flowloom(&["compare", "a.iperf3.json"]).failed(2, &["nothing to compare it with", "a second file"]);
+    bench
+        .flowloom(&["compare", "a", "a.iperf3.json", "--metric", "response_time"])
+        .failed(2, &["response times: other tools do not measure it, or not so"]);
+    bench.file("cut.json", b"{ \"start\": {}, ");
+    bench.flowloom(&["compare", "a", "cut.json"]).failed(1, &["cut.json", "EOF"]);
+}

@@ -1,0 +1,148 @@
+//! What cannot be compared is refused, with the reason.
+
+use flowloom_core::time::Duration;
+use flowloom_store::run_folder::Point;
+
+use super::options::{Options, Pairing};
+use super::{Group, pairing};
+use crate::metric::Metric;
+use crate::run::Run;
+
+/// Why variants cannot be compared.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Incomparable {
+    /// Results are of different stretches of time.
+    #[error("{other} is measured over {there}, {reference} over {here}")]
+    Windows {
+        /// Whose window is which.
+        reference: String,
+        /// The reference's.
+        here: String,
+        /// The other run.
+        other: String,
+        /// Its window.
+        there: String,
+    },
+    /// Series have bins of different widths.
+    #[error("{}: {other} has values every {there}, {reference} every {here}", metric.plural())]
+    Bins {
+        /// The series.
+        metric: Metric,
+        /// The reference.
+        reference: String,
+        /// The width of its bins.
+        here: Duration,
+        /// The other run.
+        other: String,
+        /// Its width.
+        there: Duration,
+    },
+    /// Connections were replayed, and none came to its end.
+    #[error("{name}: none of its {started} connections was completed")]
+    NothingCompleted {
+        /// The run.
+        name: String,
+        /// Connections that it started.
+        started: u64,
+    },
+    /// A metric that was asked for has no values on a side.
+    #[error("{}: {why}", metric.plural())]
+    NoValues {
+        /// The metric.
+        metric: Metric,
+        /// Where there are none, or why.
+        why: String,
+    },
+    /// Pairs were asked for, and replications are none.
+    #[error("{other} and {reference} cannot be paired: {why}")]
+    NotPaired {
+        /// The reference.
+        reference: String,
+        /// The other.
+        other: String,
+        /// What is not common.
+        why: String,
+    },
+}
+
+impl Incomparable {
+    /// What to do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Incomparable::Windows { .. } => "run both with the same measure.window and duration",
+            Incomparable::Bins { .. } => "run both with the same measure.queue-every and window",
+            Incomparable::NothingCompleted { .. } => "give the run more time, or a link that carries its load",
+            Incomparable::NoValues { .. } => "leave that metric out",
+            Incomparable::NotPaired { .. } => "run both with the same seeds and workload, or use --pairing unpaired",
+        }
+    }
+}
+
+/// Whether the window of a run says the same as another's: lengths that a program's end decided may differ a little.
+fn same_window(a: &Run, b: &Run) -> bool {
+    let ((start_a, end_a), (start_b, end_b)) = (a.measurements.window, b.measurements.window);
+    let (a, b) = (end_a.since(start_a).as_nanos(), end_b.since(start_b).as_nanos());
+    start_a == start_b && a.abs_diff(b) <= a.max(b) / 100
+}
+
+fn window(run: &Run) -> String {
+    let (start, end) = run.measurements.window;
+    format!("[{}, {})", start.since(Default::default()), end.since(Default::default()))
+}
+
+/// Says no to variants that cannot be compared.
+///
+/// # Errors
+///
+/// [`Incomparable`], with the first reason found.
+pub fn comparable(groups: &[Group<'_>], options: &Options) -> Result<(), Incomparable> {
+    let all = || groups.iter().flat_map(|group| group.runs);
+    for run in all() {
+        let outcomes = run.measurements.outcomes;
+        if outcomes.started() > 0 && outcomes.completed == 0 && run.facts.sources().next().is_none() {
+            return Err(Incomparable::NothingCompleted { name: run.name.clone(), started: outcomes.started() });
+        }
+    }
+    let Some(first) = all().next() else { return Ok(()) };
+    for run in all() {
+        let (reference, other) = (|| first.name.clone(), || run.name.clone());
+        if !same_window(first, run) {
+            let (here, there) = (window(first), window(run));
+            return Err(Incomparable::Windows { reference: reference(), here, other: other(), there });
+        }
+        for metric in Metric::ALL.into_iter().filter(|metric| metric.is_series() && options.wants(*metric)) {
+            let [here, there] = [first, run].map(|run| run.measurements.series_bin(metric));
+            if here != there {
+                return Err(Incomparable::Bins { metric, reference: reference(), here, other: other(), there });
+            }
+        }
+    }
+    let points = if groups.len() == 1 { &[Point::Original, Point::Monitor][..] } else { &[Point::Endpoint] };
+    for &metric in &options.metrics {
+        if groups.len() == 1 && matches!(metric, Metric::QueueFromLeft | Metric::QueueFromRight) {
+            return Err(Incomparable::NoValues {
+                metric,
+                why: "no values in the original, whose queues were not seen".to_owned(),
+            });
+        }
+        let empty =
+            |run: &&Run| points.iter().any(|point| run.measurements.sample(metric, *point, |_| true).is_empty());
+        let without: Vec<&Run> = all().filter(empty).collect();
+        if let Some(one) = without.first() {
+            let within = if without.len() == all().count() { "any of the runs" } else { &one.name };
+            return Err(Incomparable::NoValues { metric, why: format!("no values in {within}") });
+        }
+    }
+    if options.pairing == Pairing::Paired
+        && let Some((reference, others)) = groups.split_first()
+    {
+        for other in others {
+            if let Err(why) = pairing(reference, other) {
+                let (reference, other) = (reference.name.to_owned(), other.name.to_owned());
+                return Err(Incomparable::NotPaired { reference, other, why });
+            }
+        }
+    }
+    Ok(())
+}

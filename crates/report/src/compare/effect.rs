@@ -1,0 +1,224 @@
+//! One statistic of a metric between two variants: the difference, its interval over replications or blocks of time, its margin.
+
+use serde::Serialize;
+
+use super::options::Options;
+use super::verdict::Outcome;
+use crate::metric::Metric;
+use crate::statistics::{BlockEstimate, Estimate, Interval, Sample, Statistic, ratio_intervals};
+
+/// Replications of each variant that an interval over them needs (methods L.3).
+pub const FEWEST_REPLICATIONS: usize = 5;
+/// The shortest block of a bootstrap over time (methods L.3).
+pub const BLOCK_NS: u64 = 60_000_000_000;
+
+/// What an interval is computed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Replications of both; with common seeds their differences run by run.
+    PairedReplications,
+    /// Replications of both, which have nothing in common (Welch).
+    Replications,
+    /// Replications of the replay beside the one original there is, which is taken to be what it is.
+    ReplicationsOfReplay,
+    /// Blocks of time of one run each, of the same moments of the same workload.
+    PairedBlocks,
+    /// Blocks of time of one run each.
+    Blocks,
+    /// Nothing: there is only the distance between what was measured.
+    #[default]
+    Distance,
+}
+
+/// One statistic of a metric, in the unit of the metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Effect {
+    /// Which.
+    pub statistic: Statistic,
+    /// The reference's: the mean over its replications.
+    pub reference: f64,
+    /// The other's.
+    pub other: f64,
+    /// other - reference.
+    pub difference: f64,
+    /// The difference's interval: Student's, at the confidence asked for, for itself.
+    pub interval: Interval,
+    /// other / reference; null of a reference that is not above zero.
+    pub ratio: Option<f64>,
+    /// Its interval: over replications BCa bootstrap, over blocks that of the difference in units of the reference.
+    pub ratio_interval: Option<Interval>,
+    /// Differences up to this are as good as none (methods M.6).
+    pub margin: f64,
+    /// Probability of a difference at least as large if there is none.
+    pub p_value: f64,
+    /// The same with all tests of the answer in view.
+    pub adjusted_p_value: f64,
+    /// What follows.
+    pub outcome: Outcome,
+}
+
+/// The statistics by which a metric is judged: a median and the tail of distributions, the mean of series.
+pub fn statistics_of(metric: Metric) -> &'static [Statistic] {
+    match metric.is_series() {
+        true => &[Statistic::Mean],
+        false => &[Statistic::Quantile(0.5), Statistic::Quantile(0.9), Statistic::Quantile(0.99)],
+    }
+}
+
+/// What is known of one metric of two variants.
+pub(super) struct Known<'a> {
+    pub metric: Metric,
+    /// A sample per replication, the reference's and the other's.
+    pub samples: [&'a [Sample]; 2],
+    /// The first runs' series and the width of their bins; empty of metrics that are none.
+    pub series: [Vec<f64>; 2],
+    pub bin_ns: u64,
+    /// Whether the n-th replications of both have the same seed and workload, or are a replay and its original.
+    pub paired: bool,
+    /// Whether the first of both replay the same workload.
+    pub same_workload: bool,
+    /// Whether the reference is the original.
+    pub original: bool,
+}
+
+/// Effects with what they were computed over, or why there are none.
+pub(super) struct Evidence {
+    pub basis: Basis,
+    pub effects: Vec<Effect>,
+    /// `10 paired replications`; of a mere distance why there is no more.
+    pub told: String,
+}
+
+/// A statistic that was asked for beside those of the verdict, which it has no part in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Asked {
+    /// Which.
+    pub statistic: Statistic,
+    /// The other's: the mean over its replications.
+    pub other: f64,
+    /// Its Student interval over replications, if there are enough.
+    pub other_interval: Option<Interval>,
+    /// other / reference; `None` of a reference that is not above zero.
+    pub ratio: Option<f64>,
+    /// As in [`Effect`].
+    pub ratio_interval: Option<Interval>,
+}
+
+impl Known<'_> {
+    /// `statistic` by itself; `None` if a replication has too few values for it.
+    pub(super) fn asked(&self, statistic: Statistic, options: &Options) -> Option<Asked> {
+        let [reference, other] =
+            self.samples.map(|samples| samples.iter().map(|sample| statistic.of(sample)).collect::<Option<Vec<f64>>>());
+        let (reference, other) = (mean(&reference?), other?);
+        let spread = other.len() >= FEWEST_REPLICATIONS && other.windows(2).any(|pair| pair[0] != pair[1]);
+        let effect = self.evidence(&[statistic], options).effects.pop();
+        Some(Asked {
+            statistic,
+            other: mean(&other),
+            other_interval: Estimate::of_mean(&other)
+                .filter(|_| spread)
+                .map(|estimate| estimate.interval(options.confidence)),
+            ratio: (reference > 0.0).then(|| mean(&other) / reference),
+            ratio_interval: effect.and_then(|effect| effect.ratio_interval),
+        })
+    }
+
+    /// Effects of `statistics`, those that all replications have values enough for.
+    pub(super) fn evidence(&self, statistics: &[Statistic], options: &Options) -> Evidence {
+        let [a, b] = self.samples;
+        let values = |samples: &[Sample], statistic: Statistic| -> Option<Vec<f64>> {
+            samples.iter().map(|sample| statistic.of(sample)).collect()
+        };
+        let known: Vec<(Statistic, Vec<f64>, Vec<f64>)> = statistics
+            .iter()
+            .filter_map(|&statistic| Some((statistic, values(a, statistic)?, values(b, statistic)?)))
+            .collect();
+        let one_run = |samples: &[Sample]| samples.windows(2).all(|pair| pair[0] == pair[1]);
+        let alike = one_run(a) && one_run(b);
+        let enough = (self.original || a.len() >= FEWEST_REPLICATIONS) && b.len() >= FEWEST_REPLICATIONS;
+        if enough && !alike {
+            return self.over_replications(known, options);
+        }
+        let mut why = match (self.original, a.len(), b.len()) {
+            _ if alike && b.len() > 1 => "the seeds change nothing".to_owned(),
+            (false, 1, 1) => "one run each".to_owned(),
+            (true, _, 1) => "one run".to_owned(),
+            (true, _, b) => format!("{b} replications of the {FEWEST_REPLICATIONS} that an interval needs"),
+            (false, a, b) => {
+                format!("{a} and {b} replications of the {FEWEST_REPLICATIONS} each that an interval needs")
+            }
+        };
+        if alike && self.metric.is_series() && statistics.contains(&Statistic::Mean) {
+            match self.over_blocks(options) {
+                Some(evidence) => return evidence,
+                None => why += ", and too short or too steady a course for ten blocks of a minute",
+            }
+        }
+        Evidence { basis: Basis::Distance, effects: Vec::new(), told: why }
+    }
+
+    fn over_replications(&self, known: Vec<(Statistic, Vec<f64>, Vec<f64>)>, options: &Options) -> Evidence {
+        let [runs_a, runs_b] = self.samples.map(<[Sample]>::len);
+        let (basis, told) = match (self.original, self.paired) {
+            (true, _) => (Basis::ReplicationsOfReplay, format!("{runs_b} replications beside the one original")),
+            (false, true) => (Basis::PairedReplications, format!("{runs_a} paired replications")),
+            (false, false) if runs_a == runs_b => (Basis::Replications, format!("{runs_a} replications each")),
+            (false, false) => (Basis::Replications, format!("{runs_a} and {runs_b} replications")),
+        };
+        let effect = |(statistic, a, b): (Statistic, Vec<f64>, Vec<f64>)| {
+            let paired = self.paired;
+            let estimate = if paired { Estimate::paired(&a, &b) } else { Estimate::welch(&a, &b) }?;
+            let ratio = ratio_intervals(&a, &b, paired, options.confidence, options.resamples).map(|ratio| ratio.bca);
+            Some(self.effect(statistic, [mean(&a), mean(&b)], estimate, ratio, options))
+        };
+        Evidence { basis, effects: known.into_iter().filter_map(effect).collect(), told }
+    }
+
+    fn over_blocks(&self, options: &Options) -> Option<Evidence> {
+        let [a, b] = &self.series;
+        let paired = (self.same_workload || self.original) && a.len() == b.len();
+        let bins = BLOCK_NS.div_ceil(self.bin_ns.max(1)) as usize;
+        let found = BlockEstimate::of_difference(a, b, bins, paired)?;
+        let reference = mean(a);
+        let of_reference = |difference: f64| 1.0 + difference / reference;
+        let interval = found.estimate.interval(options.confidence);
+        let ratio =
+            (reference > 0.0).then(|| Interval { low: of_reference(interval.low), high: of_reference(interval.high) });
+        let effect = self.effect(Statistic::Mean, [reference, mean(b)], found.estimate, ratio, options);
+        let seconds = found.length as u64 * self.bin_ns / 1_000_000_000;
+        Some(Evidence {
+            basis: if paired { Basis::PairedBlocks } else { Basis::Blocks },
+            effects: vec![effect],
+            told: format!("{} {}blocks of {seconds} s", found.blocks, if paired { "paired " } else { "" }),
+        })
+    }
+
+    fn effect(
+        &self,
+        statistic: Statistic,
+        [reference, other]: [f64; 2],
+        estimate: Estimate,
+        ratio_interval: Option<Interval>,
+        options: &Options,
+    ) -> Effect {
+        let p_value = estimate.p_value();
+        Effect {
+            statistic,
+            reference,
+            other,
+            difference: estimate.value,
+            interval: estimate.interval(options.confidence),
+            ratio: (reference > 0.0).then(|| other / reference),
+            ratio_interval,
+            margin: options.tolerance(self.metric).of(reference),
+            p_value,
+            adjusted_p_value: p_value,
+            outcome: Outcome::CannotTell,
+        }
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}

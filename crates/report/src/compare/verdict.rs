@@ -1,0 +1,186 @@
+//! Same, different, or cannot tell: what follows from an interval and a margin, with the reason in words.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use flowloom_core::time::Duration;
+use flowloom_core::units::three_digits;
+
+use super::difference::Judgement;
+use super::effect::{Basis, Effect, Evidence};
+use super::options::Options;
+use crate::metric::{Metric, Unit};
+use crate::statistics::{Correction, Interval, Tolerance};
+
+/// What can be said of a difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The interval lies within the margin, and the distributions are not far apart.
+    Same,
+    /// It does not, and no difference is too improbable.
+    Different,
+    /// Neither.
+    #[default]
+    CannotTell,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Outcome::Same => "same",
+            Outcome::Different => "different",
+            Outcome::CannotTell => "cannot tell",
+        })
+    }
+}
+
+/// What is said of a metric.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Different if one of the statistics is, the same if all are.
+    pub outcome: Outcome,
+    /// What it rests on.
+    pub basis: Basis,
+    /// Statistic by statistic; empty of a mere distance.
+    pub effects: Vec<Effect>,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// Gives the p values of all effects of an answer what is due to there being many, and sets their outcomes.
+pub(super) fn settle<'a>(effects: impl Iterator<Item = &'a mut Effect>, options: &Options) {
+    let effects: Vec<&mut Effect> = effects.collect();
+    let p_values: Vec<f64> = effects.iter().map(|effect| effect.p_value).collect();
+    for (effect, adjusted) in effects.into_iter().zip(options.correction.adjust(&p_values)) {
+        effect.adjusted_p_value = adjusted;
+        effect.outcome = outcome(effect.interval, effect.margin, adjusted, options.confidence);
+    }
+}
+
+/// The law: within the margin the same, else different if no difference is too improbable.
+fn outcome(interval: Interval, margin: f64, adjusted_p_value: f64, confidence: f64) -> Outcome {
+    match interval.lies_in(Interval { low: -margin, high: margin }) {
+        true => Outcome::Same,
+        // The difference of 1 and 0.95 is a little more than 0.05.
+        false if adjusted_p_value <= 1.0 - confidence + 1e-12 => Outcome::Different,
+        false => Outcome::CannotTell,
+    }
+}
+
+impl Verdict {
+    /// Of evidence whose outcomes are set; `judgement` is what the distance means, which stands where there is nothing else.
+    pub(super) fn new(metric: Metric, evidence: Evidence, judgement: Judgement, options: &Options) -> Verdict {
+        let Evidence { basis, effects, told } = evidence;
+        if effects.is_empty() {
+            let (outcome, reason) = match judgement {
+                Judgement::Same => (Outcome::Same, "by its distance the same"),
+                Judgement::Different => (Outcome::Different, "by its distance different"),
+                Judgement::Close => (Outcome::CannotTell, "by its distance close, neither the same nor different"),
+                Judgement::CannotTell => (Outcome::CannotTell, "too few values"),
+            };
+            let told = if basis == Basis::Distance { told } else { format!("{told}, each with too few values") };
+            let reason = format!("{reason}; a description, no test: {told}");
+            return Verdict { outcome, basis: Basis::Distance, effects, reason };
+        }
+        let outcome = match effects.iter().map(|effect| effect.outcome) {
+            mut all if all.clone().any(|outcome| outcome == Outcome::Different) => {
+                all.find(|outcome| *outcome == Outcome::Different).unwrap_or_default()
+            }
+            mut all if all.clone().all(|outcome| outcome == Outcome::Same) => all.next().unwrap_or_default(),
+            _ => Outcome::CannotTell,
+        };
+        let mut reason = reason(metric, outcome, &effects, &told, options);
+        // Equal means do not make equal distributions. A distance is no test: it takes a verdict away and gives none.
+        let outcome = match outcome == Outcome::Same && judgement == Judgement::Different {
+            true => {
+                reason += "; but the values are spread differently (tolerant KS)";
+                Outcome::CannotTell
+            }
+            false => outcome,
+        };
+        Verdict { outcome, basis, effects, reason }
+    }
+}
+
+/// Why, by the statistic that decides.
+fn reason(metric: Metric, outcome: Outcome, effects: &[Effect], told: &str, options: &Options) -> String {
+    let reach = |effect: &&Effect| effect.interval.low.abs().max(effect.interval.high.abs()) / effect.margin.max(1e-9);
+    let deciding = || effects.iter().filter(|effect| effect.outcome == outcome);
+    let decides = match outcome {
+        Outcome::Different => deciding().min_by(|a, b| a.adjusted_p_value.total_cmp(&b.adjusted_p_value)),
+        Outcome::Same | Outcome::CannotTell => deciding().max_by(|a, b| reach(a).total_cmp(&reach(b))),
+    };
+    let Some(effect) = decides else { return told.to_owned() };
+    let change = change(metric, effect);
+    let margin = margin_text(metric, options.tolerance(metric));
+    match outcome {
+        Outcome::Same => format!("{change}: within {margin}; {told}"),
+        Outcome::Different => format!("{change}, {}; {told}", p_text(effect, options.correction)),
+        Outcome::CannotTell => format!(
+            "{change}: neither within {margin} nor clear of no difference ({}); {told}",
+            p_text(effect, options.correction)
+        ),
+    }
+}
+
+/// `p99 +12.1 % [+8.0 %, +16.2 %]`, or in the metric's unit where the reference is zero.
+fn change(metric: Metric, effect: &Effect) -> String {
+    let signed = |value: f64| {
+        let sign = if value < 0.0 { "-" } else { "+" };
+        match effect.reference > 0.0 {
+            true => format!("{sign}{} %", three_digits((100.0 * value / effect.reference).abs())),
+            false => format!("{sign}{}", metric.unit().show(value.abs())),
+        }
+    };
+    let Interval { low, high } = effect.interval;
+    format!("{} {} [{}, {}]", effect.statistic, signed(effect.difference), signed(low), signed(high))
+}
+
+fn p_text(effect: &Effect, correction: Correction) -> String {
+    let p = match effect.adjusted_p_value {
+        p if p < 0.001 => "p below 0.001".to_owned(),
+        p => format!("p {p:.3}"),
+    };
+    match correction {
+        Correction::Holm => format!("{p} after Holm"),
+        Correction::Bh => format!("{p} after Benjamini-Hochberg"),
+        Correction::None => p,
+    }
+}
+
+/// A margin as it is written: `max(0.5 ms, 2 %)`.
+pub fn margin_text(metric: Metric, tolerance: Tolerance) -> String {
+    let percent = format!("{} %", (tolerance.relative * 1e6).round() / 1e4);
+    let absolute = match metric.unit() {
+        Unit::Time => Duration::from_nanos(tolerance.absolute as u64).to_string(),
+        _ => format!("{}", tolerance.absolute),
+    };
+    if tolerance.absolute > 0.0 { format!("max({absolute}, {percent})") } else { percent }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_law() {
+        let of = |low, high, p| outcome(Interval { low, high }, 2.0, p, 0.95);
+        assert_eq!(of(-1.0, 1.9, 0.6), Outcome::Same);
+        assert_eq!(of(0.5, 1.9, 0.001), Outcome::Same, "a sure difference that is as good as none");
+        assert_eq!(of(0.5, 2.1, 0.01), Outcome::Different);
+        assert_eq!(of(0.5, 2.1, 0.06), Outcome::CannotTell, "one of many tests");
+        assert_eq!(of(-3.0, 1.0, 0.4), Outcome::CannotTell);
+        assert_eq!(of(0.5, 9.0, 0.05), Outcome::Different, "the level itself");
+    }
+
+    #[test]
+    fn margins_in_words() {
+        let options = Options::default();
+        let text = |metric| margin_text(metric, options.tolerance(metric));
+        assert_eq!(text(Metric::Duration), "max(500 us, 2 %)");
+        assert_eq!(text(Metric::ActiveConnections), "max(0.5, 2 %)");
+        assert_eq!(text(Metric::Goodput), "2 %");
+    }
+}
