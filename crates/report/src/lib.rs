@@ -1,6 +1,7 @@
 //! Stored records in; summaries, comparison and one HTML file out.
 
 pub mod answer;
+pub mod class_totals;
 pub mod compare;
 pub mod dependence;
 pub mod describe;

@@ -8,6 +8,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{LinkSide, Pattern};
 use flowloom_store::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
 
+use crate::class_totals::ClassTotals;
 use crate::facts::{Facts, HostFacts};
 use crate::fairness::Fairness;
 use crate::metric::Metric;
@@ -207,6 +208,8 @@ pub struct Measurements {
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// What connections of each class came to, by its number.
+    class_totals: [ClassTotals; Class::COUNT],
     /// Nanoseconds. Original and monitor: only connections that finished in both.
     durations: PerPoint,
     /// Nanoseconds. Original and monitor: only epochs that ended within the window, and none of a run without an original.
@@ -287,6 +290,7 @@ impl Measurements {
             delivered_bytes: 0,
             retransmissions: 0,
             timeouts: 0,
+            class_totals: Default::default(),
             durations: PerPoint::default(),
             response_times: PerPoint::default(),
             intended: Sketch::default(),
@@ -339,6 +343,7 @@ impl Measurements {
         self.retransmissions += row.retransmissions;
         self.timeouts += row.timeouts;
         self.fairness.connection(row);
+        self.class_totals[class.number()].connection(row);
 
         self.has_original |= row.original_duration.is_some();
         match (row.original_end.is_some(), row.monitor_end.is_some()) {
@@ -555,6 +560,14 @@ impl Measurements {
             | Metric::QueueFromLeft
             | Metric::QueueFromRight => Vec::new(),
         }
+    }
+
+    /// What the connections of the kinds that `of` accepts came to.
+    pub fn totals(&self, of: impl Fn(Class) -> bool) -> ClassTotals {
+        let mut totals = ClassTotals::default();
+        let accepted = self.class_totals.iter().enumerate().filter(|(number, _)| of(Class::numbered(*number)));
+        accepted.for_each(|(_, class)| totals.add(*class));
+        totals
     }
 
     /// Traffic at full resolution: what the original carried, or what the replay's link did. `None` where nothing was recorded.

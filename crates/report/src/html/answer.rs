@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::escaped;
 use super::figure::Role;
-use super::page::{Shown, badge, swatch, value};
+use super::page::{Shown, swatch, value, verdict_badge};
 use super::provenance::{Scope, coded};
 use crate::answer::{Answer, AnswerRow, Distance};
 use crate::compare::{Comparison, Judgement};
@@ -28,6 +28,7 @@ pub(super) fn section(html: &mut String, shown: &Shown<'_>, answer: &Answer, lin
         table(html, answer, lines);
     }
     html.push_str("</div>\n");
+    verdicts(html, answer, lines);
     origins(html, shown, answer);
     html.push_str("</div>\n<div class=\"findings\">\n<h3>Largest differences</h3>\n");
     if answer.comparisons.is_empty() {
@@ -58,7 +59,11 @@ fn distance(row: &AnswerRow, index: usize) -> Option<String> {
     let distance = row.distances.get(index.checked_sub(1)?)?.as_ref()?;
     let ratio = distance.ratio();
     let ratio = if ratio.is_empty() { ratio } else { format!(" <span class=\"quiet\">{ratio}</span>") };
-    Some(format!("<span class=\"distance\">{}</span> {}{ratio}", distance.number(), badge(distance.judgement)))
+    Some(format!(
+        "<span class=\"distance\">{}</span> {}{ratio}",
+        distance.number(),
+        verdict_badge(distance.judgement, &distance.verdict)
+    ))
 }
 
 fn overall(comparison: &Comparison) -> String {
@@ -124,6 +129,48 @@ fn table_aside(html: &mut String, answer: &Answer, lines: &[(Role, String)]) {
     html.push_str("</tbody>\n</table>");
 }
 
+/// What is said of some quantities of some runs: the runs with their quantities, the verdict and its reason.
+struct Said<'a> {
+    of: Vec<(&'a str, Vec<&'a str>)>,
+    badge: String,
+    reason: &'a str,
+}
+
+/// What can be said of each quantity and why, intervals in it; quantities of which the same is said share a row.
+fn verdicts(html: &mut String, answer: &Answer, lines: &[(Role, String)]) {
+    let mut told: Vec<Said<'_>> = Vec::new();
+    for (index, (_, run)) in lines.iter().skip(1).enumerate() {
+        for (row, distance) in answer.rows.iter().filter_map(|row| Some((row, row.distances.get(index)?.as_ref()?))) {
+            let badge = verdict_badge(distance.judgement, &distance.verdict);
+            let reason = distance.verdict.reason.as_str();
+            let place = told.iter().position(|known| known.badge == badge && known.reason == reason);
+            let place = place.unwrap_or_else(|| {
+                told.push(Said { of: Vec::new(), badge, reason });
+                told.len() - 1
+            });
+            match told[place].of.last_mut() {
+                Some((last, quantities)) if last == run => quantities.push(row.name),
+                _ => told[place].of.push((run, vec![row.name])),
+            }
+        }
+    }
+    if told.is_empty() {
+        return;
+    }
+    html.push_str("<h3 class=\"why\">Why</h3>\n<dl class=\"verdicts\">\n");
+    for Said { of, badge, reason } in told {
+        let of: Vec<String> = of
+            .into_iter()
+            .map(|(run, quantities)| match answer.comparisons.len() {
+                0 | 1 => quantities.join(", "),
+                _ => format!("{run}: {}", quantities.join(", ")),
+            })
+            .collect();
+        let _ = writeln!(html, "<dt>{} {badge}</dt><dd>{}</dd>", escaped(&of.join("; ")), escaped(reason));
+    }
+    html.push_str("</dl>\n");
+}
+
 /// The tables and columns behind each row.
 fn origins(html: &mut String, shown: &Shown<'_>, answer: &Answer) {
     let measured = &shown.variants[0].runs[0].measurements;
@@ -160,7 +207,12 @@ fn findings(html: &mut String, comparison: &Comparison, role: Option<&(Role, Str
     }
     html.push_str("<ol>\n");
     for difference in differences {
-        let _ = writeln!(html, "<li>{}. {}</li>", escaped(&difference.finding), badge(difference.judgement));
+        let _ = writeln!(
+            html,
+            "<li>{}. {}</li>",
+            escaped(&difference.finding),
+            verdict_badge(difference.judgement, &difference.verdict)
+        );
     }
     html.push_str("</ol>\n</div>\n");
 }

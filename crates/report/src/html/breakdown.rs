@@ -7,8 +7,9 @@ use flowloom_store::run_folder::Point;
 
 use super::escaped;
 use super::page::{Shown, badge, value};
+use crate::class_totals::ClassTotals;
 use crate::compare::difference;
-use crate::metric::Metric;
+use crate::metric::{Metric, Unit};
 use crate::run::{Class, Size};
 use crate::statistics::Sample;
 use crate::text::thousands;
@@ -33,7 +34,8 @@ pub(super) fn section(html: &mut String, shown: &Shown<'_>) {
     html.push_str(
         "<section id=\"breakdowns\">\n<h2>Breakdowns</h2>\n<p class=\"intro\">By kind of connection and by its payload in both \
          directions: median / 99 % quantile, and the tolerant KS distance. Here connections that lost packets in the original \
-         are included.</p>\n",
+         are included. Beneath it what they came to: goodput is payload that arrived, over the length of the window; segments were sent again by \
+         both ends of the replay.</p>\n",
     );
     for (index, variant) in shown.variants.iter().enumerate() {
         shown.heading(html, index);
@@ -62,8 +64,58 @@ pub(super) fn section(html: &mut String, shown: &Shown<'_>) {
             row(html, variant, shown.with_original, name, accept);
         }
         html.push_str("</tbody>\n</table></div>\n");
+        totals(html, variant, &name);
     }
-    html.push_str("</section>\n");
+    html.push_str(
+        "<p class=\"from\">From <code>connections.parquet</code> (kind: <code>pattern</code>; payload: <code>initiator_bytes</code> + \
+         <code>acceptor_bytes</code>; <code>outcome</code>, <code>delivered_to_acceptor_bytes</code>, <code>delivered_to_initiator_bytes</code>, \
+         <code>retransmissions</code>, <code>timeouts</code>, <code>original_lost_segments</code>, the durations) and \
+         <code>epochs.parquet</code>: <code>response_ns</code>, of connections whose <code>start_ns</code> is in the window.</p>\n</section>\n",
+    );
+}
+
+/// What the connections of each kind came to, of all seeds together.
+fn totals(html: &mut String, variant: &Variant, name: &str) {
+    let of_part = |accept: fn(Class) -> bool| {
+        let mut totals = ClassTotals::default();
+        variant.runs.iter().for_each(|run| totals.add(run.measurements.totals(accept)));
+        totals
+    };
+    let all = of_part(|_| true);
+    let windows: f64 =
+        variant.runs.iter().map(|run| run.measurements.window).map(|(start, end)| end.since(start).as_secs_f64()).sum();
+    let _ = write!(
+        html,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Totals of {name}\"><table class=\"numbers breakdown\">\n\
+         <thead><tr><th scope=\"col\">connections</th><th scope=\"col\">started</th><th scope=\"col\">completed</th>\
+         <th scope=\"col\">payload</th><th scope=\"col\">share of payload</th><th scope=\"col\">goodput</th>\
+         <th scope=\"col\">sent again</th><th scope=\"col\">timeouts</th></tr></thead>\n<tbody>\n"
+    );
+    let share = |part: u64, of: u64| if of == 0 { "–".to_owned() } else { Unit::Share.show(part as f64 / of as f64) };
+    for (part, accept) in PARTS {
+        let totals = of_part(accept);
+        if totals.connections == 0 {
+            continue;
+        }
+        let _ = write!(html, "<tr><th scope=\"row\">{}</th>", escaped(part));
+        for cell in [
+            thousands(totals.connections),
+            share(totals.completed, totals.connections),
+            Unit::Bytes.show(totals.payload_bytes as f64),
+            share(totals.payload_bytes, all.payload_bytes),
+            if windows > 0.0 {
+                Unit::Rate.show(totals.delivered_bytes as f64 * 8.0 / windows)
+            } else {
+                "–".to_owned()
+            },
+            thousands(totals.retransmissions),
+            thousands(totals.timeouts),
+        ] {
+            let _ = write!(html, "<td>{}</td>", value(&cell));
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody>\n</table></div>\n");
 }
 
 fn row(html: &mut String, variant: &Variant, with_original: bool, name: &str, accept: fn(Class) -> bool) {

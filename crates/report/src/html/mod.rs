@@ -47,10 +47,7 @@ pub struct ReportOptions {
 ///
 /// What `out` says.
 pub fn write_report(variants: &[Variant], mut out: impl Write, options: &ReportOptions) -> io::Result<()> {
-    let answer = match variants {
-        [only] => Answer::of(&only.runs[..1]),
-        variants => Answer::of(&variants.iter().map(|variant| variant.runs[0].clone()).collect::<Vec<_>>()),
-    };
+    let answer = Answer::of_variants(variants);
     let names = match variants {
         [_] => vec![if answer.with_original { "replay" } else { "run" }.to_owned()],
         variants => short_names(variants),

@@ -9,10 +9,10 @@ use super::figures::Source;
 use super::grid::Grid;
 use super::{ReportOptions, escaped};
 use crate::answer::Answer;
-use crate::compare::Judgement;
+use crate::compare::{Basis, Judgement, Outcome, Verdict as MetricVerdict};
 use crate::run::Run;
 use crate::summary::Summary;
-use crate::text::{thousands, verdict_reason};
+use crate::text::{said, thousands, verdict_reason};
 use crate::variant::Variant;
 use crate::verdict::Verdict;
 
@@ -269,6 +269,17 @@ fn judgement_class(judgement: Judgement) -> &'static str {
 
 pub(super) fn badge(judgement: Judgement) -> String {
     format!("<span class=\"judged {}\">{judgement}</span>", judgement_class(judgement))
+}
+
+/// The same of what is said of a metric: its verdict, or what its distance means where there is nothing else.
+pub(super) fn verdict_badge(judgement: Judgement, verdict: &MetricVerdict) -> String {
+    let class = match (verdict.basis, verdict.outcome) {
+        (Basis::Distance, _) => judgement_class(judgement),
+        (_, Outcome::Same) => "same",
+        (_, Outcome::Different) => "different",
+        (_, Outcome::CannotTell) => "untold",
+    };
+    format!("<span class=\"judged {class}\">{}</span>", said(judgement, verdict))
 }
 
 /// The look of a role's lines, beside its name.

@@ -1,0 +1,45 @@
+//! What connections of one kind came to.
+
+use flowloom_core::record::Outcome;
+use flowloom_store::run_folder::ConnectionRow;
+
+/// Sums over connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassTotals {
+    /// Connections that started in the window.
+    pub connections: u64,
+    /// Of them, those whose data all arrived.
+    pub completed: u64,
+    /// Payload bytes to be sent, both directions.
+    pub payload_bytes: u64,
+    /// Payload bytes that arrived.
+    pub delivered_bytes: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+}
+
+impl ClassTotals {
+    /// Takes a connection.
+    pub(crate) fn connection(&mut self, row: &ConnectionRow) {
+        self.add(ClassTotals {
+            connections: 1,
+            completed: u64::from(row.outcome == Outcome::Completed),
+            payload_bytes: row.initiator_bytes + row.acceptor_bytes,
+            delivered_bytes: row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes,
+            retransmissions: row.retransmissions,
+            timeouts: row.timeouts,
+        });
+    }
+
+    /// Adds other connections.
+    pub fn add(&mut self, other: ClassTotals) {
+        self.connections += other.connections;
+        self.completed += other.completed;
+        self.payload_bytes += other.payload_bytes;
+        self.delivered_bytes += other.delivered_bytes;
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+    }
+}
