@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Opens pages in headless Chromium: reports of the bundled capture, of two runs and of made-up ones (ten million values; a grid of twelve
-# runs; seeds), descriptions of one and of three inputs, and fitted laws. usage: report_browser.sh FLOWLOOM MADE_UP_REPORTS
+# runs; seeds), and descriptions of one and of three inputs. usage: report_browser.sh FLOWLOOM MADE_UP_REPORTS
 set -euo pipefail
 flowloom=$(realpath "$1")
 made_up_reports=$(realpath "$2")
@@ -40,5 +40,3 @@ look made-up/seeds.html
 "$flowloom" -q describe "$capture" "$work/workload.parquet" "$capture" --html "$work/three.html" --conversations
 look described.html
 look three.html
-"$flowloom" -q fit "$work/workload.parquet" -o "$work/fits.html"
-look fits.html
