@@ -5,7 +5,6 @@ use flowloom_core::lrd::{
     self, Fits, Hurst, Octave, Wavelet, bandwidth, fit, local_whittle, logscale, rescaled_range, variance_time, whittle,
 };
 use flowloom_core::time::Duration;
-use flowloom_core::units::three_digits;
 use flowloom_store::run_folder::Point;
 use serde::Serialize;
 
@@ -263,7 +262,10 @@ impl HurstFit {
 }
 
 fn moments_fit(counts: &[f64], wavelet: Wavelet, hurst: &Hurst) -> MomentsFit {
-    let found = fit(&logscale(counts, wavelet), hurst.octaves.0, hurst.octaves.1);
+    let found = match wavelet {
+        Wavelet::Three => Some(*hurst),
+        other => fit(&logscale(counts, other), hurst.octaves.0, hurst.octaves.1),
+    };
     MomentsFit {
         vanishing_moments: wavelet.moments(),
         h: found.map(|found| found.h),
@@ -336,8 +338,7 @@ fn warnings(bin: Duration, hurst: &Hurst, is_straight: bool, stationarity: Optio
         );
     }
     if !is_straight {
-        let p = hurst.p.map_or_else(String::new, |p| format!(" (p {})", three_digits(p)));
-        warnings.push(format!("no range of octaves is a straight line{p}: look at the diagram, not at the number"));
+        warnings.push("no range of octaves is a straight line: look at the diagram, not at the number".to_owned());
     }
     let parts = stationarity.map(|parts| (parts.hurst_p, parts.mean_p));
     let is_rejected = |p: Option<f64>| p.is_some_and(|p| p < REJECTED);

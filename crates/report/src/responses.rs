@@ -14,7 +14,9 @@ const MOST: usize = 1 << 22;
 pub(crate) struct Responses {
     window: (Time, Time),
     bin: Duration,
-    /// (completion in ns, bytes): the earliest [`MOST`], and some that are not among them.
+    /// Of how many the order is kept.
+    most: usize,
+    /// (completion in ns, bytes): the earliest of them, and some that are not among these.
     earliest: Vec<(u64, u64)>,
     /// Nothing that was completed from here on is among the earliest.
     cutoff: u64,
@@ -30,6 +32,7 @@ impl Responses {
         Responses {
             window,
             bin,
+            most: MOST,
             earliest: Vec::new(),
             cutoff: u64::MAX,
             times: Vec::new(),
@@ -65,10 +68,10 @@ impl Responses {
         if end >= self.cutoff {
             return;
         }
-        if self.earliest.len() == MOST + MOST / 4 {
-            self.earliest.select_nth_unstable(MOST);
-            self.cutoff = self.earliest[MOST].0;
-            self.earliest.truncate(MOST);
+        if self.earliest.len() > self.most + self.most / 4 {
+            self.earliest.select_nth_unstable(self.most);
+            self.cutoff = self.earliest[self.most].0;
+            self.earliest.truncate(self.most);
         }
         self.earliest.push((end, bytes));
     }
@@ -77,7 +80,7 @@ impl Responses {
     pub(crate) fn finish(&mut self) {
         let mut earliest = std::mem::take(&mut self.earliest);
         earliest.sort_unstable();
-        earliest.truncate(MOST);
+        earliest.truncate(self.most);
         let mut rules = RunLength::default();
         earliest.iter().for_each(|(_, bytes)| rules.add(*bytes));
         rules.begin(self.largest_begun);
@@ -144,6 +147,17 @@ mod tests {
         assert_eq!((found.times()[0], found.times()[3]), ((1, 20.0), (1, 150.0)));
         assert_eq!((found.long_enough().responses, found.long_enough().largest_bytes), (2, 90));
         assert_eq!(found.sizes().max(), Some(7.0));
+    }
+
+    #[test]
+    fn of_too_many_the_earliest_are_kept() {
+        let mut few = Responses { most: 100, ..collector() };
+        // Sizes tell the order; the last come first.
+        (0..1_000).rev().for_each(|i| few.epoch(&row(Point::Endpoint, 100 + i, Some(0), 1 + i)));
+        few.finish();
+        let rules = few.long_enough();
+        assert_eq!((few.count(), rules.responses, rules.largest_bytes), (1_000, 100, 1_000));
+        assert!((rules.p99_bytes.unwrap() - 99.01).abs() < 1e-9, "{rules:?}");
     }
 
     /// The rules depend on the order of completion, and not on that in which rows come.

@@ -480,7 +480,8 @@ impl Measurements {
 
     /// Takes a flow of a source beside the workload.
     pub fn source(&mut self, row: &SourceRecord) {
-        if self.holds(row.start) {
+        // Those that began before the window and are under way in it are of the window too.
+        if row.start < self.window.1 && row.last.is_none_or(|last| last >= self.window.0) {
             self.fairness.source(row);
         }
     }

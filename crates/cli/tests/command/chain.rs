@@ -157,6 +157,43 @@ fn describe_reads_captures_workloads_and_runs() {
 }
 
 #[test]
+fn describe_tells_what_the_records_of_runs_say() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(60).pcap());
+    bench.flowloom(&["run", "c.pcap", "-o", "r"]).succeeded();
+    bench.flowloom(&["run", "c.pcap", "-o", "s", "--seed", "1", "--seed", "2"]).succeeded();
+    let one = bench.flowloom(&["describe", "r", "--html", "r.html"]).succeeded().out.clone();
+    for told in ["VALID", "response times, at the ends", "in bins of", "line busy", "Hurst parameter", "run length"] {
+        assert!(one.contains(told), "{told}: {one}");
+    }
+    assert!(one.lines().all(|line| line.chars().count() <= 100), "{one}");
+    assert!(std::fs::read_to_string(bench.path("r.html")).unwrap().contains("<html"), "the report");
+    let run = bench.json(&["describe", "r", "--json"]);
+    let mut again = bench.json(&["run", "c.pcap", "-o", "again", "--json"]);
+    again["wall_ns"] = run["summary"]["wall_ns"].clone();
+    assert_eq!(run["summary"], again, "what run printed");
+    let several = bench.json(&["describe", "s", "--json"]);
+    assert_eq!(several["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(several["warm_up"][0]["runs"], 2);
+    // What breaks the traffic down adds up to all of it.
+    let count = |pattern: &str, size: &str| {
+        let rows = run["breakdowns"].as_array().unwrap();
+        let row = rows.iter().find(|row| {
+            (&row["variable"], &row["measured_at"]) == (&"duration_ns".into(), &"endpoint".into())
+                && (&row["pattern"], &row["size"]) == (&pattern.into(), &size.into())
+        });
+        row.map_or(0, |row| row["values"]["n"].as_u64().unwrap())
+    };
+    let all = count("all", "all");
+    assert_eq!((count("sequential", "all") + count("concurrent", "all"), all > 0), (all, true));
+    assert_eq!(count("all", "below_4_kb") + count("all", "4_kb_and_more"), all);
+    let marginals = run["marginals"].as_array().unwrap();
+    assert!(marginals.len() > 1 && marginals[0]["bin_ns"] == 1_000_000, "{marginals:?}");
+    let means: Vec<f64> = marginals.iter().map(|one| one["packets_per_second"]["mean"].as_f64().unwrap()).collect();
+    assert!((means[0] / means[1] - 1.0).abs() < 0.1, "{means:?}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
     let bench = Bench::new();
     bench.file("c.pcap", &Traffic::many(60).pcap());

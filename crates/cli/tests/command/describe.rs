@@ -194,7 +194,6 @@ fn what_cannot_be_described_is_said() {
         .flowloom(&["describe", "r", "c.pcap"])
         .failed(2, &["r: a run folder is described alone", "hint: flowloom compare"]);
     bench.flowloom(&["describe", "c.pcap", "r"]).failed(2, &["r: a run folder is described alone"]);
-    bench.flowloom(&["describe", "r", "--html", "r.html"]).failed(2, &["hint: flowloom report"]);
     bench.file("e.toml", b"");
     bench.flowloom(&["describe", "c.pcap", "e.toml"]).failed(2, &["e.toml: an experiment has not run yet"]);
     bench.flowloom(&["describe"]).failed(2, &["<FILE>"]);

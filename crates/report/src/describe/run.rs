@@ -262,7 +262,7 @@ mod tests {
     fn a_pareto_tail_is_found_above_any_body() {
         let law = Distribution::new(Law::Pareto { min: 1e4, shape: 1.3 }).unwrap();
         // Nine tenths below the law's beginning, a tenth of it.
-        let body = (0..9_000).map(|i| f64::from(i) + 1.0);
+        let body = (0..9_000).map(|i| f64::from(i) * 10.0 / 9.0 + 1.0);
         let heavy = (0..1_000).map(|i| law.quantile((f64::from(i) + 0.5) / 1e3));
         let found = tail("response_bytes", &body.chain(heavy).collect());
         let (hill, pareto) = (found.tail.unwrap().hill, found.pareto.unwrap());

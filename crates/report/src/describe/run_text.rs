@@ -54,13 +54,13 @@ fn time(nanos: Option<u64>) -> String {
 }
 
 fn probability(p: Option<f64>) -> String {
-    or_nothing(p, |p| format!("{p:.3}"))
+    or_nothing(p, |p| if p < 5e-4 { "<0.001".to_owned() } else { format!("{p:.3}") })
 }
 
 /// What a variable is called, and its unit.
 fn variable(name: &str) -> (&'static str, Unit) {
     match name {
-        "duration_ns" => ("connection durations", Unit::Time),
+        "duration_ns" => ("durations", Unit::Time),
         "response_time_ns" => ("response times", Unit::Time),
         "round_trip_time_ns" => ("round-trip times", Unit::Time),
         "adu_bytes" => ("ADU sizes", Unit::Bytes),
@@ -68,22 +68,25 @@ fn variable(name: &str) -> (&'static str, Unit) {
     }
 }
 
-/// One table for each variable and place.
+/// One table for each variable, at the ends, or at the monitor if it was seen only there; the original stands above, and in JSON.
 fn breakdowns(text: &mut String, all: &[Breakdown]) {
-    for rows in all.chunk_by(|one, other| (one.variable, one.measured_at) == (other.variable, other.measured_at)) {
+    let is_shown = |rows: &&[Breakdown]| match rows[0].measured_at {
+        "monitor" => rows[0].variable == "adu_bytes",
+        place => place == "endpoint",
+    };
+    let tables = all.chunk_by(|one, other| (one.variable, one.measured_at) == (other.variable, other.measured_at));
+    for rows in tables.filter(is_shown) {
         let (name, unit) = variable(rows[0].variable);
-        let at = match rows[0].measured_at {
-            "endpoint" => "at the ends",
-            "monitor" => "at the monitor",
-            place => place,
-        };
+        let at = if rows[0].measured_at == "endpoint" { "at the ends" } else { "at the monitor" };
         let head = format!("{name}, {at}");
         let _ = writeln!(
             text,
             "{head:35}{:>11}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
             "n", "mean", "p50", "p80", "p90", "p99", "max"
         );
-        for row in rows {
+        // Of a pattern that all have there is nothing to add.
+        let adds = |row: &&Breakdown| row.pattern == "all" || row.values.n < rows[0].values.n;
+        for row in rows.iter().filter(adds) {
             let label = match (row.pattern, row.size) {
                 ("all", "all") => "  all",
                 ("all", "below_4_kb") => "  of connections below 4 kB",
@@ -234,7 +237,7 @@ fn dependence(text: &mut String, dependence: &Dependence) {
     }
     for (name, _, one) in scalings.iter().filter(|(_, _, one)| one.hurst.is_some()) {
         let fits: Vec<String> = one.fits.iter().map(fit_by_first).collect();
-        wrap(text, &format!("  {name}: p from "), &fits.join(", "));
+        wrap(text, "  ", &format!("p of {name} from {}", fits.join(", ")));
     }
     let warned: Vec<(&String, &String)> =
         scalings.iter().flat_map(|(name, _, one)| one.warnings.iter().map(move |warning| (name, warning))).collect();
