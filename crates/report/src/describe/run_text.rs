@@ -33,7 +33,7 @@ pub fn joint_warm_up_text(warm_ups: &[JointWarmUp]) -> String {
         if index == 0 {
             let _ = writeln!(
                 text,
-                "{:34}{:>14}{:>16}",
+                "\n{:34}{:>14}{:>16}",
                 format!("warm-up, mean of {} runs", joint.runs),
                 "MSER-5",
                 "running mean"
