@@ -134,7 +134,7 @@ fn a_narrow_link_is_told_from_a_wide_one() {
     bench.flowloom(&["run", "w.parquet", "-o", "narrow", "--rate", "101%", "--queue", "10p"]).succeeded();
     bench.flowloom(&["compare", "wide", "narrow", "--check"]).failed(4, &[]);
     let narrow = bench.json(&["describe", "narrow", "--json"]);
-    assert!(narrow["retransmissions"].as_u64().unwrap() > 0, "a queue of ten packets must drop some");
+    assert!(narrow["summary"]["retransmissions"].as_u64().unwrap() > 0, "a queue of ten packets must drop some");
 }
 
 #[test]
