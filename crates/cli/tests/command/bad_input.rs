@@ -465,7 +465,10 @@ fn an_interrupt_keeps_what_was_simulated() {
         let run = run_json(&bench, "r");
         assert_eq!((&run["complete"], &run["interrupted"]), (&false.into(), &true.into()));
         let described = bench.json(&["describe", "r", "--json"]);
-        assert_eq!(described["summary"]["connections"], result["connections"], "what was recorded is what was simulated");
+        assert_eq!(
+            described["summary"]["connections"], result["connections"],
+            "what was recorded is what was simulated"
+        );
         let capture = bench.json(&["describe", "r/link.pcap", "--json"]);
         assert!(capture["workload"]["connections"]["total"].as_u64().unwrap() > 0);
         assert!(bench.path("r/report.html").exists());
