@@ -54,16 +54,13 @@ const shown = (figure, hidden) => figure.lines.filter((line) => !hidden.has(line
 
 const VIEWS = {
   cdf: {
-    name: "CDF",
-    describe: (figure) => `share of ${figure.plural} ≤ x`,
     curves: (figure, hidden) => shown(figure, hidden).map((line) =>
       ({ line, points: shares(line, false), shape: line.smooth ? "line" : "step", before: 0, after: 1 })),
-    axes: (figure) => [figure.x, { unit: "share", log: false, label: VIEWS.cdf.describe(figure) }],
+    axes: (figure) => [figure.x, { unit: "share", log: false, label: `share of ${figure.plural} ≤ x` }],
     x: (figure, curves) => valueDomain(curves.flatMap(({ line }) => line.x), figure.x.log),
     y: () => [0, 1],
   },
   ccdf: {
-    name: "CCDF",
     curves: (figure, hidden) => shown(figure, hidden).map((line) =>
       ({ line, points: shares(line, true), shape: line.smooth ? "line" : "step", before: 1 })),
     axes: (figure) => [figure.x, { unit: "share", log: true, label: `share of ${figure.plural} > x` }],
@@ -75,7 +72,6 @@ const VIEWS = {
   },
   // F of each line minus F of the first, at every value of either.
   gap: {
-    name: "Difference",
     curves: (figure, hidden) => {
       const base = shares(reference(figure), false);
       return others(figure, hidden).map((line) => {
@@ -91,7 +87,6 @@ const VIEWS = {
   },
   // Quantiles of each line against those of the first, at the shares where the first has points.
   quantiles: {
-    name: "Q-Q",
     curves: (figure, hidden) => {
       const base = shares(reference(figure), false);
       return others(figure, hidden).map((line) => {
@@ -110,7 +105,6 @@ const VIEWS = {
     diagonal: true,
   },
   series: {
-    name: "Values",
     curves: (figure, hidden) => shown(figure, hidden).map((line) => ({
       line, shape: line.role === "aside" ? "band" : "line",
       points: line.y.map((y, index) => ({
@@ -129,7 +123,6 @@ const VIEWS = {
     labelled: "ends",
   },
   change: {
-    name: "Difference",
     curves: (figure, hidden) => {
       const base = reference(figure).y;
       return others(figure, hidden).map((line) => ({
@@ -145,7 +138,6 @@ const VIEWS = {
   },
   // Octaves of a logscale diagram with their intervals, and the line fitted to some of them.
   octaves: {
-    name: "Logscale",
     curves: (figure, hidden) => shown(figure, hidden).map((line) => ({
       line, shape: "dots", fit: line.fit,
       points: line.octave.map((x, index) => ({ x, y: line.energy[index], low: line.low[index], high: line.high[index] })),
