@@ -14,7 +14,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol};
 use flowloom_store::formats::{Sorter, Tally};
-use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
+use flowloom_store::workload::{CaptureFacts, InputFile, Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
 use flowloom_store::{harpoon, histogram, swing};
 use serde_json::{Value, json};
 
@@ -122,11 +122,11 @@ impl Making<'_> {
     }
 
     /// The connections before anything is changed.
-    fn vectors(&self) -> Result<Vectors, Failure> {
+    fn vectors(&self, model: Option<&SourceModel>) -> Result<Vectors, Failure> {
         let asked = |vectors: Vectors| -> Vectors {
             Box::new(vectors.map(|vector| if interrupt::requested() { Err(load::interrupted()) } else { vector }))
         };
-        if let Some(model) = self.model()? {
+        if let Some(model) = model {
             return Ok(asked(Box::new(model.vectors(self.seed, self.length()?).map(Ok))));
         }
         let path = self.base.and_then(|base| base.path.as_ref());
@@ -138,13 +138,15 @@ impl Making<'_> {
     /// Writes it to `path`. What has to wait on disk does so beside it.
     pub fn write(&self, path: &Path) -> Result<Made, Failure> {
         let Making { workload, seed, .. } = *self;
+        let model = self.model()?;
+        let model = model.as_ref();
         let mut length = self.length()?;
         let mut before = None;
         let mut rtts: Vec<Duration> = Vec::new();
         let (mut plan, mut asked) = (None, None);
         if workload.load.is_some() || workload.rtt.is_fitted() {
             let (mut meter, mut survey) = (LoadMeter::new(length), Survey::new(length));
-            for vector in self.vectors()? {
+            for vector in self.vectors(model)? {
                 let vector = vector?;
                 if workload.rtt.is_fitted() && vector.protocol == Protocol::Tcp {
                     rtts.extend(vector.min_rtt());
@@ -181,7 +183,7 @@ impl Making<'_> {
         drop(rtts);
         // What starts later is in no run.
         length = self.duration.map_or(length, |duration| duration.min(length));
-        let placed = self.placed(plan.as_ref(), path)?;
+        let placed = self.placed(model, plan.as_ref(), path)?;
         let mut writer = WorkloadWriter::create(path).map_err(Failure::new)?;
         let (mut tally, mut meter, mut id) = (Tally::default(), LoadMeter::new(length), 0);
         for vector in placed {
@@ -202,7 +204,7 @@ impl Making<'_> {
         let load = meter.finish();
         let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load)?, &[]);
         let (mut capture, traffic) = self.capture(facts.capture, &load);
-        let remarks = self.model()?.map_or_else(Vec::new, |model| model.remarks(load.duration));
+        let remarks = model.map_or_else(Vec::new, |model| model.remarks(load.duration));
         capture.warnings.extend(remarks.iter().cloned());
         let facts = writer.finish(facts.provenance, capture, &traffic).map_err(Failure::new)?;
         Ok(Made { facts, before, load, asked, remarks })
@@ -210,10 +212,15 @@ impl Making<'_> {
 
     /// The connections at their new starts, in the order of these, with dense ids. Where the load is changed, flows that are not sent
     /// are left out.
-    fn placed(&self, plan: Option<&ScalingPlan>, path: &Path) -> Result<Vectors, Failure> {
-        let Some(plan) = plan else { return self.vectors() };
+    fn placed(
+        &self,
+        model: Option<&SourceModel>,
+        plan: Option<&ScalingPlan>,
+        path: &Path,
+    ) -> Result<Vectors, Failure> {
+        let Some(plan) = plan else { return self.vectors(model) };
         let mut sorter = Sorter::in_folder(extract::folder(path));
-        let counted = self.vectors()?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
+        let counted = self.vectors(model)?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
         for (index, vector) in (0..).zip(counted) {
             let vector = vector?;
             for start in plan.starts(index, vector.start) {
@@ -281,7 +288,7 @@ impl Making<'_> {
         // As resolved: where the source is on this disk is nobody's business, and what it was stands among the inputs.
         let mut workload = Workload { source: None, ..self.workload.clone() };
         for config in workload.model.iter_mut().flat_map(SourceModel::configs) {
-            provenance.inputs.push(swing::input_file(Path::new(config)).map_err(load::unreadable)?);
+            provenance.inputs.push(InputFile::of(Path::new(config)).map_err(|error| Failure::new(format_args!("{config}: {error}")))?);
             *config = file_name(Path::new(config));
         }
         provenance.options.insert("workload".to_owned(), json!(workload));

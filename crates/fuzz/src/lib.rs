@@ -90,6 +90,7 @@ pub const TARGETS: &[Target] = &[
         shared: None,
         smoke: 20_000,
     },
+    Target { name: "results", entry: links::results, seeds: seeds::texts::results, shared: None, smoke: 20_000 },
     Target { name: "mahimahi", entry: links::mahimahi, seeds: seeds::texts::traces, shared: None, smoke: 20_000 },
     Target {
         name: "harpoon",

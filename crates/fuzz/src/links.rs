@@ -1,4 +1,4 @@
-//! Traces of links.
+//! Traces of links, and what other tools measured over them.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use flowloom_core::path::Schedule;
 use flowloom_core::path::schedule::OPPORTUNITY_BYTES;
 use flowloom_core::time::Time;
 use flowloom_store::mahimahi;
+use flowloom_store::results::Results;
 
 /// A trace of mahimahi: what is taken has an opportunity per line at most, and packets that always wait are carried in order,
 /// the last of a round's at its end.
@@ -29,4 +30,18 @@ pub fn mahimahi(data: &[u8]) {
         before = last;
     }
     assert!(opportunities > 10_000 || before == Time::ZERO + period, "a round does not end with its last opportunity");
+}
+
+/// Results of iperf3 or flent: what is taken has finite values, none of them without an instant.
+pub fn results(data: &[u8]) {
+    match Results::read(data) {
+        Err(problem) => assert!(!problem.is_empty()),
+        Ok(results) => {
+            assert!(!results.tool.is_empty() && results.seconds >= 0.0);
+            for series in &results.series {
+                assert!(!series.points.is_empty(), "{} is empty", series.name);
+                assert!(series.points.iter().all(|(at, value)| at.is_finite() && value.is_finite()), "{}", series.name);
+            }
+        }
+    }
 }

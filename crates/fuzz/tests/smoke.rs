@@ -36,6 +36,7 @@ targets! {
     csv: "csv",
     json_lines: "json-lines",
     mahimahi: "mahimahi",
+    results: "results",
     harpoon: "harpoon",
     histogram: "histogram",
     swing: "swing",

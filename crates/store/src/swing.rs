@@ -5,11 +5,9 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use flowloom_core::model::swing::SwingModel;
-use sha2::{Digest, Sha256};
 
 use crate::formats::FormatError;
 use crate::staged::StagedFile;
-use crate::workload::InputFile;
 
 /// Largest file: the sessions that are kept whole take some 30 MB of each class.
 const MOST_BYTES: u64 = 1 << 28;
@@ -24,18 +22,6 @@ pub fn open(path: &Path) -> Result<SwingModel, FormatError> {
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)).map_err(failed)?;
     model(&file, &bytes)
-}
-
-/// The identity of the file at `path`, by which a workload says what it was drawn from.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn input_file(path: &Path) -> Result<InputFile, FormatError> {
-    let bytes = std::fs::read(path).map_err(|source| FormatError::Open { file: path.display().to_string(), source })?;
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let digest = Sha256::digest(&bytes);
-    let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(InputFile { name, sha256, bytes: bytes.len() as u64 })
 }
 
 /// Reads a model in memory.

@@ -20,6 +20,7 @@ mod models;
 mod path;
 mod rootless;
 mod round_trip;
+mod run_folders;
 mod sources;
 mod support;
 mod swing;

@@ -169,9 +169,7 @@ struct Shuffle {
 /// The index of a random order of `count` things: what comes n-th.
 fn shuffled(count: usize, mut stream: Stream) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count as u32).collect();
-    for last in (1..count).rev() {
-        order.swap(last, stream.below(last as u64 + 1) as usize);
-    }
+    stream.shuffle(&mut order);
     order
 }
 

@@ -52,6 +52,25 @@ pub fn traces() -> Vec<Vec<u8>> {
     [&even[..], "5\n5\n5\n17\n120\n", "3\r\n7\r\n7\r\n31622400000"].map(|text| text.as_bytes().to_vec()).into()
 }
 
+/// Results of iperf3, whole and as lines, and of flent.
+pub fn results() -> Vec<Vec<u8>> {
+    let interval = "{\"streams\":[{\"socket\":5,\"rtt\":1500}],\"sum\":{\"start\":0,\"end\":1.0,\"bytes\":1000,\"bits_per_second\":8e3,\
+        \"retransmits\":2,\"omitted\":false},\"sum_bidir_reverse\":{\"end\":1,\"bits_per_second\":4000.5}}";
+    let end = "{\"sum_sent\":{\"retransmits\":2},\"sum_received\":{}}";
+    let start = "{\"version\":\"iperf 3.16\",\"test_start\":{\"protocol\":\"TCP\",\"reverse\":1}}";
+    let flent = "{\"version\":4,\"metadata\":{\"NAME\":\"rrul\",\"TITLE\":null},\"x_values\":[0.0,0.2],\"results\":{\
+        \"TCP upload BE\":[1.5,null],\"Ping (ms) ICMP\":[20,21],\"TCP upload::tcp_rtt\":[1,2]},\"raw_values\":{}}";
+    [
+        format!("{{\"start\":{start},\"intervals\":[{interval},{interval}],\"end\":{end}}}"),
+        format!(
+            "{{\"event\":\"start\",\"data\":{start}}}\n{{\"event\":\"interval\",\"data\":{interval}}}\n{{\"event\":\"end\",\"data\":{end}}}\n"
+        ),
+        flent.to_owned(),
+    ]
+    .map(String::into_bytes)
+    .into()
+}
+
 /// Tables of distributions: with and without names of columns, with counts, with a step.
 pub fn histograms() -> Vec<Vec<u8>> {
     let texts = [

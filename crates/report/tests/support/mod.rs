@@ -13,7 +13,7 @@ use flowloom_core::record::{
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, Endpoint, InitiatorRule, LinkSide, Pattern, PerSide, Repeated, Segments, Side, Span,
+    Adu, Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, LinkSide, Pattern, PerSide, Repeated, Segments, Side, Span,
 };
 use flowloom_report::{Facts, HostFacts, Original};
 use flowloom_store::run_folder::{RunFolder, RunOptions, RunWriter, TrafficPoint};
@@ -26,6 +26,8 @@ pub struct MadeUp {
     pub seconds: u64,
     /// Every time of the replay is this many times the original's.
     pub slower: f64,
+    /// Whether the workload was measured, and not drawn from a model.
+    pub original: bool,
     /// One connection in so many lost packets in the original; 0 for none.
     pub lossy: u64,
     /// Whether the queue ever holds a packet.
@@ -64,6 +66,7 @@ impl Default for MadeUp {
             connections: 2_000,
             seconds: 120,
             slower: 1.0,
+            original: true,
             lossy: 25,
             queues: true,
             unfinished: 0,
@@ -122,7 +125,7 @@ impl MadeUp {
         self.link(&mut writer, &traffic);
         let mut facts = self.facts.clone();
         facts.window_ns = Some([0, end.as_nanos()]);
-        facts.original = Some(Original {
+        facts.original = self.original.then(|| Original {
             packets: 182_582,
             duration_ns: end.as_nanos(),
             connections: self.connections + 40,
@@ -147,8 +150,13 @@ impl MadeUp {
             epochs.push((request, think, response, lognormal(&mut stream, 0.4, 1.5)));
         }
         let vector = |slower: f64| self.vector(id, start, rtt, concurrent, &epochs, slower);
-        let (original, monitor) = (vector(1.0), vector(self.slower));
-        traffic.original.add(&original);
+        let (mut original, monitor) = (vector(1.0), vector(self.slower));
+        if self.original {
+            traffic.original.add(&original);
+        } else {
+            original.evidence = Evidence::Model;
+            original.adus.iter_mut().for_each(|adu| adu.seen = None);
+        }
         traffic.replay.add(&monitor);
         let unfinished = id >= self.connections - self.unfinished;
         let half = Duration::from_nanos(rtt.as_nanos() / 4);
@@ -235,7 +243,7 @@ impl MadeUp {
             let some = Traffic { packets: 6, bytes: 7_000 + bin % 900, payload_bytes: 6_000 };
             aside.add(Time::ZERO + BIN * bin, some);
         }
-        for side in [LinkSide::Left, LinkSide::Right] {
+        for side in [LinkSide::Left, LinkSide::Right].into_iter().filter(|_| self.original) {
             writer.original_traffic(TrafficPoint::Original, side, &traffic.original.sides[side as usize]).unwrap();
             writer.original_traffic(TrafficPoint::SetAside, side, &aside).unwrap();
         }

@@ -9,6 +9,7 @@ use zstd::zstd_safe;
 use super::Compression;
 use super::error::{CaptureErrorKind, Fault};
 use super::gzip::Members;
+use crate::workload::hexadecimal;
 
 /// Largest read from a file. Reads of this size beat mapping the file (no page faults), and what is read is hashed and
 /// decoded while it is in the cache.
@@ -301,6 +302,6 @@ impl Source {
         (self.start, self.end, self.ended) = (0, 0, true);
         self.base = offset;
         let digest = self.stream.stored_mut().hasher.take().map(Sha256::finalize);
-        Ok(digest.map(|digest| digest.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(digest.map(|digest| hexadecimal(&digest)))
     }
 }

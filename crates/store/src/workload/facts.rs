@@ -1,11 +1,14 @@
 //! What a workload file says about itself beside its rows.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 use flowloom_core::record::{Series, Traffic};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// Where a workload came from.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -34,6 +37,23 @@ pub struct InputFile {
     pub sha256: String,
     /// Its length.
     pub bytes: u64,
+}
+
+impl InputFile {
+    /// The identity of the file at `path`, by the last part of its name.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of(path: &Path) -> io::Result<InputFile> {
+        let bytes = std::fs::read(path)?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        Ok(InputFile { name, sha256: hexadecimal(&Sha256::digest(&bytes)), bytes: bytes.len() as u64 })
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What the original was, counted where it was read: a capture, or a generator's output.

@@ -14,6 +14,7 @@ mod tests;
 mod writer;
 
 pub use crate::table::FileError as WorkloadError;
+pub(crate) use facts::hexadecimal;
 pub use facts::{
     CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PerSideBytes, Provenance,
     TrafficFacts, WorkloadFacts,

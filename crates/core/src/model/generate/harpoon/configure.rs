@@ -482,7 +482,7 @@ fn ranked(pool: Block, port: u16, counts: &[u64]) -> Vec<Block> {
     blocks
 }
 
-/// A list of sorted values for a session to walk, in random order (Fisher-Yates); of very many, the means of neighbours.
+/// A list of sorted values for a session to walk, in random order; of very many, the means of neighbours.
 fn shuffled<T>(sorted: &[T], stream: &mut Stream, number: impl Fn(&T) -> f64) -> Vec<f64> {
     let (all, kept) = (sorted.len(), sorted.len().min(MOST_VALUES));
     let place = |n: usize| (n as u128 * all as u128 / kept.max(1) as u128) as usize;
@@ -492,9 +492,7 @@ fn shuffled<T>(sorted: &[T], stream: &mut Stream, number: impl Fn(&T) -> f64) ->
             near.iter().map(&number).sum::<f64>() / near.len() as f64
         })
         .collect();
-    for last in (1..list.len()).rev() {
-        list.swap(last, stream.below(last as u64 + 1) as usize);
-    }
+    stream.shuffle(&mut list);
     list
 }
 

@@ -185,12 +185,11 @@ impl Population {
                 }))
             }
             Doing::PingPong { periods, exponential, requests, responses, .. } => {
-                // A nanosecond at least: time goes on.
-                let period = periods.drawn(key.stream(Purpose::Choices), of_gaps).draw().max(1e-9);
+                let period = periods.drawn(key.stream(Purpose::Choices), of_gaps).draw();
                 let mut phase = Some(period * key.stream(Purpose::Phases).uniform());
                 let (mut gaps, exponential) = (key.stream(Purpose::Gaps), *exponential);
                 let next = move || {
-                    let gap = || if exponential { gaps.exponential(period).max(1e-9) } else { period };
+                    let gap = || if exponential { gaps.exponential(period) } else { period };
                     phase.take().unwrap_or_else(gap)
                 };
                 let mut requests = sizes_of(requests, Purpose::RequestSizes);
