@@ -223,6 +223,26 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+
+        #[test]
+        fn shards_make_the_whole_whatever_their_sizes(
+            cuts in prop::collection::vec(0usize..200_000, 0..6), scale in 1u64..1 << 40, seed in any::<u64>(),
+        ) {
+            // Some shards keep their values, some are in buckets: in the end all of them are.
+            let values: Vec<u64> = (0..200_000u64).map(|i| i.wrapping_mul(seed | 1) % 65_537 * scale >> 7).collect();
+            let mut cuts = cuts;
+            cuts.extend([0, values.len()]);
+            cuts.sort_unstable();
+            let mut joined = Sketch::default();
+            for pair in cuts.windows(2) {
+                joined.add_all(&of(values[pair[0]..pair[1]].iter().copied()));
+            }
+            prop_assert_eq!(joined.empirical(), of(values).empirical());
+        }
+    }
+
+    proptest! {
         #[test]
         fn two_halves_make_the_whole(values in prop::collection::vec(any::<u64>(), 1..300), at in 0usize..300) {
             let (one, other) = values.split_at(at.min(values.len()));
