@@ -14,7 +14,9 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol};
 use flowloom_store::formats::{Sorter, Tally};
-use flowloom_store::workload::{CaptureFacts, InputFile, Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
+use flowloom_store::workload::{
+    CaptureFacts, InputFile, Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter,
+};
 use flowloom_store::{harpoon, histogram, swing};
 use serde_json::{Value, json};
 
@@ -212,12 +214,7 @@ impl Making<'_> {
 
     /// The connections at their new starts, in the order of these, with dense ids. Where the load is changed, flows that are not sent
     /// are left out.
-    fn placed(
-        &self,
-        model: Option<&SourceModel>,
-        plan: Option<&ScalingPlan>,
-        path: &Path,
-    ) -> Result<Vectors, Failure> {
+    fn placed(&self, model: Option<&SourceModel>, plan: Option<&ScalingPlan>, path: &Path) -> Result<Vectors, Failure> {
         let Some(plan) = plan else { return self.vectors(model) };
         let mut sorter = Sorter::in_folder(extract::folder(path));
         let counted = self.vectors(model)?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
@@ -288,7 +285,9 @@ impl Making<'_> {
         // As resolved: where the source is on this disk is nobody's business, and what it was stands among the inputs.
         let mut workload = Workload { source: None, ..self.workload.clone() };
         for config in workload.model.iter_mut().flat_map(SourceModel::configs) {
-            provenance.inputs.push(InputFile::of(Path::new(config)).map_err(|error| Failure::new(format_args!("{config}: {error}")))?);
+            provenance.inputs.push(
+                InputFile::of(Path::new(config)).map_err(|error| Failure::new(format_args!("{config}: {error}")))?,
+            );
             *config = file_name(Path::new(config));
         }
         provenance.options.insert("workload".to_owned(), json!(workload));

@@ -54,7 +54,10 @@ fn a_run_of_which_nothing_completed_has_its_numbers_and_says_so() {
     let bench = Bench::new();
     bench.file("c.pcap", &Traffic::many(5).pcap());
     // Everything is lost before the link.
-    bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\n\n[network.path]\nloss = \"100%\"\n\n[measure]\ndrain = \"1s\"\n");
+    bench.file(
+        "e.toml",
+        b"[workload]\nsource = \"c.pcap\"\n\n[network.path]\nloss = \"100%\"\n\n[measure]\ndrain = \"1s\"\n",
+    );
     let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);
     assert_eq!(said.code, 3, "{}", said.err);
     bench.flowloom(&["describe", "r"]).succeeded();

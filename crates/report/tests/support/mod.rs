@@ -13,7 +13,8 @@ use flowloom_core::record::{
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, LinkSide, Pattern, PerSide, Repeated, Segments, Side, Span,
+    Adu, Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, LinkSide, Pattern, PerSide, Repeated, Segments,
+    Side, Span,
 };
 use flowloom_report::{Facts, HostFacts, Original};
 use flowloom_store::run_folder::{RunFolder, RunOptions, RunWriter, TrafficPoint};
