@@ -230,7 +230,7 @@ mod tests {
             cuts in prop::collection::vec(0usize..200_000, 0..6), scale in 1u64..1 << 40, seed in any::<u64>(),
         ) {
             // Some shards keep their values, some are in buckets: in the end all of them are.
-            let values: Vec<u64> = (0..200_000u64).map(|i| i.wrapping_mul(seed | 1) % 65_537 * scale >> 7).collect();
+            let values: Vec<u64> = (0..200_000u64).map(|i| (i.wrapping_mul(seed | 1) % 65_537 * scale) >> 7).collect();
             let mut cuts = cuts;
             cuts.extend([0, values.len()]);
             cuts.sort_unstable();
