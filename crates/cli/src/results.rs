@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use flowloom_report::html::{self, ReportOptions};
-use flowloom_report::{HostFacts, Run, Variant, text};
+use flowloom_report::{Facts, HostFacts, Run, Variant, text};
 use flowloom_store::run_folder::RunFolder;
 use flowloom_store::staged::StagedFile;
 
@@ -85,7 +85,7 @@ pub fn load_replications(folders: &[PathBuf]) -> Result<Variant, Failure> {
     let runs: Vec<Run> = variants.into_iter().flat_map(|variant| variant.runs).collect();
     for (index, run) in runs.iter().enumerate() {
         let first = &runs[0];
-        if let Some(key) = different_key(&first.facts.experiment, &run.facts.experiment) {
+        if let Some(key) = different(&first.facts, &run.facts) {
             return Err(Failure::usage(format_args!(
                 "{} and {} are not seeds of one experiment",
                 first.name, run.name
@@ -100,6 +100,17 @@ pub fn load_replications(folders: &[PathBuf]) -> Result<Variant, Failure> {
         }
     }
     Ok(Variant { name, runs })
+}
+
+/// What two runs differ in beside their seeds.
+fn different(a: &Facts, b: &Facts) -> Option<String> {
+    let inputs = |facts: &Facts| -> Vec<(String, String)> {
+        let hashed = facts.provenance.iter().filter(|(_, what)| what.starts_with("SHA-256"));
+        hashed.map(|(name, what)| (name.clone(), what.clone())).collect()
+    };
+    let of_key = different_key(&a.experiment, &b.experiment);
+    let of_driver = || (a.driver != b.driver).then(|| format!("what runs them: {} and {}", a.driver, b.driver));
+    of_key.or_else(of_driver).or_else(|| (inputs(a) != inputs(b)).then(|| "their inputs".to_owned()))
 }
 
 /// The first key in which two experiments as resolved differ, title and seeds aside; what cannot be read is compared as it is.
