@@ -25,7 +25,7 @@ fn loads_are_what_was_asked_and_rates_rise() {
     assert!(loads.is_sorted_by_key(|row| row["rates"]["connections-per-second"].as_f64().unwrap()), "{table}");
     let saved: serde_json::Value =
         serde_json::from_slice(&std::fs::read(bench.path("found/calibration.json")).unwrap()).unwrap();
-    assert_eq!(saved, table);
+    assert_eq!(saved["loads"], table["loads"]);
     // The experiment of a load begins where its search ended.
     let again = bench.json(&["calibrate", "found/e-70.toml", "--load", "70%", "--json"]);
     let rate = |row: &serde_json::Value| row["rates"]["connections-per-second"].as_f64().unwrap();
