@@ -357,7 +357,8 @@ fn hosts_of_a_side_reach_each_other_and_the_other_side() {
     // What stays on a side does not cross.
     let ((), seen) = across(&testbed, &mut devices, |_| ask(&left[1], &left[2]));
     let packets = seen.packets.into_inner();
-    assert!(packets < 10, "{packets}: the last acknowledgements of the connections before, and no more");
+    // Its data alone are 206 packets; the connections before may still have some to acknowledge on a busy machine.
+    assert!(packets < 100, "{packets}: the last acknowledgements of the connections before, and no more");
     // The workload's connections are the side's, with hosts as without.
     let (taken, _) = across(&testbed, &mut devices, |[left, right]| {
         let sink = sink(right, 1, 5);
