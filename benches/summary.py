@@ -40,7 +40,7 @@ def main():
         run, page = Path(folder, "run"), Path(folder, "report.html")
         measured([maker, str(run)])
         out, cpu, megabytes, _ = measured([flowloom, "describe", str(run), "--json"])
-        started = json.loads(out)["connections"]["started"]
+        started = json.loads(out)["summary"]["connections"]["started"]
         floor(cpu <= 20, f"{started:,} connections described in {cpu:.1f} CPU seconds (at most 20)")
         floor(megabytes <= 500, f"in {megabytes:.0f} MB (at most 500)")
         _, cpu, megabytes, _ = measured([flowloom, "-q", "report", str(run), "-o", str(page)])

@@ -275,7 +275,10 @@ mod tests {
             ("[[rule]]\nmetric = \"duration\"\nmax = 20", "r.toml:3: max of duration is a time such as \"20ms\""),
             ("[[rule]]\nmetric = \"goodput\"\nmin = \"5p\"", "r.toml:3: min of goodput is a rate"),
             ("[[rule]]\nmetric = \"queue_from_left\"\nmax = \"5p\"", "r.toml:3: max of queue_from_left is a number"),
-            ("[[rule]]\nmetric = \"duration\"\nverdict = \"equal\"", "r.toml:3: rule.1.verdict: unknown word \"equal\""),
+            (
+                "[[rule]]\nmetric = \"duration\"\nverdict = \"equal\"",
+                "r.toml:3: rule.1.verdict: unknown word \"equal\"",
+            ),
         ] {
             let said = failure(text);
             assert!(said.contains(wanted), "{text:?}: {said}");
