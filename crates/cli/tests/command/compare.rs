@@ -66,14 +66,16 @@ fn replications_are_compared_pair_by_pair() {
     let words = ["compare", "narrow", "--against", "wide/seed-1", "wide/seed-2", "--pairing", "paired"];
     bench.flowloom(&words).failed(2, &["cannot be paired: they have different seeds", "--pairing unpaired"]);
     let text = bench.flowloom(&[&words[..5], &["--metric", "goodput"]].concat());
-    let words: Vec<&str> = text.succeeded().out.split_whitespace().collect();
-    assert!(words.join(" ").contains("2 and 5 replications, not paired: they have different seeds"), "{}", text.out);
+    // Lines end where there is no more room.
+    let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let unpaired = "2 and 5 replications, not paired: they have different seeds";
+    assert!(unwrapped(&text.succeeded().out).contains(unpaired), "{}", text.out);
     assert!(text.out.contains("by distance: goodput"), "{}", text.out);
 
     // Replications of a replay beside its original have one card.
     let card = bench.flowloom(&["compare", "narrow"]);
     assert!(card.succeeded().out.contains("fidelity") && card.out.contains("closed in both"), "{}", card.out);
-    assert!(card.out.contains("5 replications beside the one original"), "{}", card.out);
+    assert!(unwrapped(&card.out).contains("5 replications beside the one original"), "{}", card.out);
 }
 
 #[test]
