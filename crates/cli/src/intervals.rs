@@ -11,6 +11,9 @@ const EVERY: Duration = Duration::from_secs(1);
 /// An interval is told when traffic of so many after it has come: the directions are not recorded at one pace.
 const BEHIND: u64 = 2;
 
+/// Intervals without anything in them that are told one by one; a clock that jumped years leaves more.
+const MOST_SILENT: u64 = 3_600;
+
 /// One interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Interval {
@@ -84,10 +87,16 @@ impl Intervals {
         self.told(last)
     }
 
-    /// The lines of the intervals before `end`, those without traffic between them too.
+    /// The lines of the intervals before `end`, those without traffic between them too unless they are too many.
     fn told(&mut self, end: u64) -> Vec<Value> {
         let mut lines = Vec::new();
-        while self.next < end && !self.pending.is_empty() {
+        while self.next < end
+            && let Some((first, _)) = self.pending.first_key_value()
+        {
+            if first - self.next > MOST_SILENT {
+                self.next = *first;
+                continue;
+            }
             let interval = self.pending.remove(&self.next).unwrap_or_default();
             lines.push(self.line(self.next, &interval));
             self.next += 1;
@@ -163,5 +172,14 @@ mod tests {
         let lines = intervals.throughput(&bin(6_000, LinkSide::Left, 1));
         let packets: Vec<&Value> = lines.iter().map(|line| &line["left_to_right"]["packets"]).collect();
         assert_eq!(packets, [1, 0, 0, 0]);
+        let years = 60_000_000_000;
+        let mut lines = intervals.throughput(&bin(years, LinkSide::Left, 7));
+        lines.extend(intervals.finish());
+        let starts: Vec<&Value> = lines.iter().map(|line| &line["start_ns"]).collect();
+        assert_eq!(
+            starts,
+            [4, 5, 6, years / 1_000].map(|second| second * 1_000_000_000),
+            "a jump of years is one step"
+        );
     }
 }
