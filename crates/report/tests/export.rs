@@ -67,13 +67,15 @@ fn a_data_file_of_flent_has_the_series_of_the_run() {
     let mut unpacked = Vec::new();
     GzDecoder::new(&written(Form::Flent, &run)[..]).read_to_end(&mut unpacked).unwrap();
     let read = Results::read(&unpacked).unwrap();
-    for (way, metric) in [(Way::Forward, Metric::ThroughputFromLeft), (Way::Back, Metric::ThroughputFromRight)] {
+    for (way, from) in [(Way::Forward, LinkSide::Left), (Way::Back, LinkSide::Right)] {
         let is_it =
             |one: &&flowloom_store::results::Series| one.way == Some(way) && one.quantity == Quantity::BitsPerSecond;
         let found: Vec<f64> = read.series.iter().find(is_it).unwrap().points.iter().map(|point| point.1).collect();
-        let expected = run.measurements.series(metric, Point::Monitor);
+        let carried = &run.measurements.traffic[&(TrafficPoint::ReplayCarried, from)];
+        let width = run.measurements.bin.as_secs_f64();
+        let expected: Vec<f64> = carried.iter().map(|bin| bin.payload_bytes as f64 * 8.0 / width).collect();
         assert_eq!(found.len(), expected.len());
-        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-9 * b.abs()), "{metric:?}");
+        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-9 * b.abs()), "{way:?}");
     }
     let active = read.series.iter().find(|one| one.name == "Active connections").unwrap();
     assert_eq!(active.points.len(), run.measurements.series(Metric::ThroughputFromLeft, Point::Monitor).len());

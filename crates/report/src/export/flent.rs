@@ -9,6 +9,7 @@ use flowloom_store::results::flent::DataFile;
 use flowloom_store::run_folder::Point;
 use serde_json::Value;
 
+use super::payload;
 use crate::metric::Metric;
 use crate::run::Run;
 
@@ -20,9 +21,8 @@ fn data_file(run: &Run) -> DataFile {
     let measured = &run.measurements;
     let width = measured.bin.as_secs_f64();
     let length = measured.window.1.since(measured.window.0).as_secs_f64();
-    let bins = [Metric::ThroughputFromLeft, Metric::ThroughputFromRight]
-        .map(|metric| measured.series(metric, Point::Monitor).len());
-    let bins = bins.into_iter().max().unwrap_or(0);
+    let ways = [LinkSide::Left, LinkSide::Right].map(|from| payload(measured, from));
+    let bins = ways.each_ref().map(Vec::len).into_iter().max().unwrap_or(0);
     // Values that lie further apart than a bin hold until the next; nearer ones are averaged.
     let over_bins = |values: Vec<f64>, spacing: f64| -> Vec<Option<f64>> {
         let at = |bin: usize| {
@@ -43,13 +43,16 @@ fn data_file(run: &Run) -> DataFile {
         let values = values.into_iter().map(|value| value * factor).collect();
         results.insert(name.to_owned(), over_bins(values, measured.series_bin(metric).as_secs_f64()));
     };
-    series("TCP upload", Metric::ThroughputFromLeft, 1e-6);
-    series("TCP download", Metric::ThroughputFromRight, 1e-6);
-    series("Goodput (Mbits/s)", Metric::Goodput, 1e-6);
+    series("Link upload (Mbits/s)", Metric::ThroughputFromLeft, 1e-6);
+    series("Link download (Mbits/s)", Metric::ThroughputFromRight, 1e-6);
     series("Packets (1/s)", Metric::PacketArrivals, 1.0);
     series("Active connections", Metric::ActiveConnections, 1.0);
     series("Queue upload (packets)", Metric::QueueFromLeft, 1.0);
     series("Queue download (packets)", Metric::QueueFromRight, 1.0);
+    for (name, way) in ["TCP upload", "TCP download"].into_iter().zip(&ways) {
+        let rates = over_bins(way.iter().map(|bytes| *bytes as f64 * 8e-6 / width).collect(), width);
+        results.insert(name.to_owned(), rates);
+    }
     let x_values: Vec<f64> = (1..=bins).map(|bin| bin as f64 * width).collect();
     // flent takes a file without measurements one by one for an empty one.
     let raw = |values: &[Option<f64>]| {

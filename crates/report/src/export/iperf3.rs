@@ -4,21 +4,16 @@ use std::io::{self, Write};
 
 use flowloom_core::workload::LinkSide;
 use flowloom_store::results::iperf3::{End, EndStream, Interval, Report, Start, Sum, TestStart};
-use flowloom_store::run_folder::{Point, TrafficPoint};
+use flowloom_store::run_folder::Point;
 
+use super::payload;
 use crate::metric::Metric;
-use crate::run::{Measurements, Run};
+use crate::run::Run;
 
 pub(super) fn write(run: &Run, mut out: impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, &report(run))?;
     writeln!(out)?;
     out.flush()
-}
-
-/// Payload bytes in each bin of the window, from a side.
-fn payload(measured: &Measurements, from: LinkSide) -> Vec<u64> {
-    let bins = measured.traffic.get(&(TrafficPoint::ReplayCarried, from));
-    bins.map_or(Vec::new(), |bins| bins.iter().map(|bin| bin.payload_bytes).collect())
 }
 
 fn sum(start: f64, end: f64, bytes: u64, sender: bool) -> Sum {
@@ -65,7 +60,7 @@ fn report(run: &Run) -> Report {
             title: Some(run.facts.title.clone()).filter(|title| !title.is_empty()),
             test_start: TestStart {
                 protocol: "TCP".to_owned(),
-                num_streams: measured.outcomes.started(),
+                num_streams: 1,
                 duration: length,
                 reverse: 0,
                 bidir: 1,

@@ -7,7 +7,10 @@ mod iperf3;
 
 use std::io::{self, Write};
 
-use crate::run::Run;
+use flowloom_core::workload::LinkSide;
+use flowloom_store::run_folder::TrafficPoint;
+
+use crate::run::{Measurements, Run};
 
 /// A form of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,4 +56,10 @@ impl Form {
             Form::Columns => columns::write(run, out),
         }
     }
+}
+
+/// Payload bytes that passed for the first time in each bin of the window, from a side: what tools that read sockets count.
+fn payload(measured: &Measurements, from: LinkSide) -> Vec<u64> {
+    let bins = measured.traffic.get(&(TrafficPoint::ReplayCarried, from));
+    bins.map_or(Vec::new(), |bins| bins.iter().map(|bin| bin.payload_bytes).collect())
 }
