@@ -213,7 +213,7 @@ fn scale(bin: Duration, octave: u32) -> u64 {
 }
 
 /// The first octave of a time scale that is long enough.
-fn earliest(bin: Duration) -> u32 {
+pub(crate) fn earliest(bin: Duration) -> u32 {
     (FIRST_OCTAVE..).find(|octave| scale(bin, *octave) >= LONG.as_nanos()).unwrap_or(FIRST_OCTAVE)
 }
 

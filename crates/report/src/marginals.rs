@@ -65,19 +65,10 @@ pub fn marginals(arrivals: &Arrivals) -> Vec<Marginal> {
 }
 
 fn marginal(arrivals: &Arrivals, width: Duration) -> Option<Marginal> {
-    let recorded = arrivals.width.as_nanos();
-    let together = (width.as_nanos() / recorded) as usize;
-    if together == 0 || !width.as_nanos().is_multiple_of(recorded) || arrivals.packets.len() < together {
-        return None;
-    }
+    let joined = arrivals.joined(width)?;
     let per_second = 1e9 / width.as_nanos() as f64;
-    let packets: Sample = arrivals
-        .packets
-        .chunks_exact(together)
-        .map(|bins| bins.iter().map(|count| u64::from(*count)).sum::<u64>() as f64 * per_second)
-        .collect();
-    let bits: Sample =
-        arrivals.bytes.chunks_exact(together).map(|bins| bins.iter().sum::<u64>() as f64 * 8.0 * per_second).collect();
+    let packets: Sample = joined.packets.iter().map(|count| f64::from(*count) * per_second).collect();
+    let bits: Sample = joined.bytes.iter().map(|bytes| *bytes as f64 * 8.0 * per_second).collect();
     Some(Marginal {
         bin_ns: width.as_nanos(),
         bins: packets.len(),

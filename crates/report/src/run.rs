@@ -127,8 +127,23 @@ impl Arrivals {
     fn add(&mut self, since_start: Duration, traffic: Traffic) {
         let bin = (since_start.as_nanos() / self.width.as_nanos()) as usize;
         self.resize(self.packets.len().max(bin + 1));
-        self.packets[bin] += traffic.packets as u32;
-        self.bytes[bin] += traffic.bytes;
+        self.packets[bin] = self.packets[bin].saturating_add(u32::try_from(traffic.packets).unwrap_or(u32::MAX));
+        self.bytes[bin] = self.bytes[bin].saturating_add(traffic.bytes);
+    }
+
+    /// The same in bins of `width`, without a last one that is cut; `None` if that is no multiple of the bins, or longer than all of them.
+    pub fn joined(&self, width: Duration) -> Option<Arrivals> {
+        let together = (width.as_nanos() / self.width.as_nanos()) as usize;
+        if together == 0 || !width.as_nanos().is_multiple_of(self.width.as_nanos()) || self.packets.len() < together {
+            return None;
+        }
+        let packets = self
+            .packets
+            .chunks_exact(together)
+            .map(|bins| bins.iter().fold(0, |sum: u32, bin| sum.saturating_add(*bin)));
+        let bytes =
+            self.bytes.chunks_exact(together).map(|bins| bins.iter().fold(0, |sum: u64, bin| sum.saturating_add(*bin)));
+        Some(Arrivals { width, packets: packets.collect(), bytes: bytes.collect() })
     }
 
     fn resize(&mut self, bins: usize) {
@@ -715,6 +730,12 @@ mod tests {
         assert_eq!(arrivals.width, Duration::from_millis(8));
         let traffic = Traffic { packets: 2, bytes: 3_000, payload_bytes: 0 };
         (0..16).for_each(|bin| arrivals.add(Duration::from_millis(bin), traffic));
-        assert_eq!((arrivals.packets, arrivals.bytes), (vec![16, 16], vec![24_000, 24_000]));
+        assert_eq!((&arrivals.packets, &arrivals.bytes), (&vec![16, 16], &vec![24_000, 24_000]));
+        let joined = arrivals.joined(Duration::from_millis(16)).unwrap();
+        assert_eq!((joined.packets, joined.bytes), (vec![32], vec![48_000]));
+        assert_eq!(arrivals.joined(Duration::from_millis(8)), Some(arrivals.clone()));
+        for width in [4, 12, 24] {
+            assert_eq!(arrivals.joined(Duration::from_millis(width)), None, "{width} ms");
+        }
     }
 }

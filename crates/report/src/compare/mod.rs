@@ -248,11 +248,13 @@ impl<'a> Pair<'a> {
             return None;
         }
         let mut distance = SeriesDistance::new(&a, &b, bins[0].as_nanos())?;
+        // An original is recorded in wider bins than its replay.
         if metric == Metric::PacketArrivals
             && let [Some(a), Some(b)] = measured.map(|(measured, point)| measured.arrivals(point))
-            && a.width == b.width
+            && let width = a.width.max(b.width)
+            && let (Some(a), Some(b)) = (a.joined(width), b.joined(width))
         {
-            distance.add_arrivals(&a.packets, &b.packets, a.width.as_nanos());
+            distance.add_arrivals(&a.packets, &b.packets, width);
         }
         Some(distance)
     }

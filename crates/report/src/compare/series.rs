@@ -2,20 +2,15 @@
 
 use serde::Serialize;
 
-use flowloom_core::lrd::{Hurst, Octave, Wavelet, fit, logscale};
+use flowloom_core::lrd::{Hurst, Octave, Wavelet, fit, last_octave, logscale};
+use flowloom_core::time::Duration;
+
+use crate::dependence::earliest;
 
 /// Widths of bins, in bins of the series.
 const WIDTHS: [usize; 3] = [1, 10, 100];
 /// Fewer bins than this have no deviation worth telling.
 const FEWEST_BINS: usize = 10;
-/// Coefficients that an octave of a fit has, at least (methods D.4).
-const FEWEST_COEFFICIENTS: usize = 8;
-/// Scales below this are those of windows and round trips, not of the traffic (methods D.4).
-const SHORTEST_SCALE_NS: u64 = 1_000_000_000;
-/// The octaves before are biased (methods D.1).
-const FIRST_OCTAVE: u32 = 3;
-/// The quantile of the standard normal distribution that leaves 2.5 % above it.
-const NORMAL_975: f64 = 1.959_963_984_540_054;
 
 /// Two series beside each other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -72,11 +67,16 @@ pub struct HurstDistance {
 }
 
 impl HurstDistance {
-    /// Of two estimates as (H, standard error): they differ if |H1 - H2| > 1.96 sqrt(se1^2 + se2^2) (methods L.4).
+    /// Of two estimates as (H, half of its 95 % interval): they differ if |H1 - H2| > 1.96 sqrt(se1^2 + se2^2) (methods L.4).
     pub fn of(reference: (f64, f64), other: (f64, f64)) -> HurstDistance {
-        let bound = NORMAL_975 * (reference.1 * reference.1 + other.1 * other.1).sqrt();
+        let bound = libm::hypot(reference.1, other.1);
         HurstDistance { reference: reference.0, other: other.0, bound, differ: (reference.0 - other.0).abs() > bound }
     }
+}
+
+/// Half of an interval.
+fn half((low, high): (f64, f64)) -> f64 {
+    (high - low) / 2.0
 }
 
 impl SeriesDistance {
@@ -95,7 +95,7 @@ impl SeriesDistance {
     }
 
     /// Adds the logscale diagrams of what arrived in fine bins of one width.
-    pub(super) fn add_arrivals(&mut self, reference: &[u32], other: &[u32], width_ns: u64) {
+    pub(super) fn add_arrivals(&mut self, reference: &[u32], other: &[u32], width: Duration) {
         let diagram = |counts: &[u32]| {
             let counts: Vec<f64> = counts.iter().map(|&count| f64::from(count)).collect();
             logscale(&counts, Wavelet::Three)
@@ -106,16 +106,15 @@ impl SeriesDistance {
         self.octaves = both
             .map(|(a, b)| {
                 let difference = b.energy - a.energy;
-                let bar = NORMAL_975 * (a.variance + b.variance).sqrt();
-                AtOctave { scale_ns: width_ns << a.number, difference, bars: difference / bar }
+                let bar = libm::hypot(half(a.interval()), half(b.interval()));
+                AtOctave { scale_ns: width.as_nanos() << a.number, difference, bars: difference / bar }
             })
             .collect();
-        let first = (FIRST_OCTAVE..32).find(|number| width_ns << number >= SHORTEST_SCALE_NS).unwrap_or(31);
-        let enough = |octave: &&Octave| octave.coefficients >= FEWEST_COEFFICIENTS;
-        let last = a.iter().zip(&b).filter(|(a, b)| enough(a) && enough(b)).map(|(a, _)| a.number).next_back();
+        let first = earliest(width);
+        let last = last_octave(&a).zip(last_octave(&b)).map(|(a, b)| a.min(b));
         // Three octaves at least: through two any line fits.
         let Some(last) = last.filter(|last| *last >= first + 2) else { return };
-        let of = |hurst: Hurst| (hurst.h, hurst.standard_error);
+        let of = |hurst: Hurst| (hurst.h, half(hurst.interval()));
         self.hurst = fit(&a, first, last)
             .zip(fit(&b, first, last))
             .map(|(reference, other)| HurstDistance::of(of(reference), of(other)));
@@ -143,7 +142,7 @@ mod tests {
     fn the_four_published_hurst_parameters_do_not_differ() {
         let published =
             [(0.9636, 0.92759, 0.9996), (0.9659, 0.92991, 1.0019), (0.9826, 0.92548, 1.0396), (0.9631, 0.906, 1.0202)]
-                .map(|(h, low, high): (f64, f64, f64)| (h, (high - low) / 2.0 / NORMAL_975));
+                .map(|(h, low, high): (f64, f64, f64)| (h, half((low, high))));
         for one in published {
             for other in published {
                 assert!(!HurstDistance::of(one, other).differ, "{one:?} {other:?}");
@@ -173,7 +172,7 @@ mod tests {
         let counts: Vec<u32> = (0..40_000u32).map(|bin| (bin * bin + bin / 50) % 31).collect();
         let twice: Vec<u32> = counts.iter().map(|count| 2 * count).collect();
         let mut distance = SeriesDistance::default();
-        distance.add_arrivals(&counts, &twice, 10_000_000);
+        distance.add_arrivals(&counts, &twice, Duration::from_millis(10));
         assert!(distance.octaves.len() > 8);
         assert!(distance.octaves.iter().all(|octave| (octave.difference - 2.0).abs() < 1e-9));
         assert!(distance.octaves[0].bars > 1.0);

@@ -57,14 +57,8 @@ impl BlockEstimate {
             return BlockEstimate::of_mean(&differences, shortest).filter(|_| a.len() == b.len());
         }
         let (of_a, of_b) = (BlockEstimate::of_mean(a, shortest)?, BlockEstimate::of_mean(b, shortest)?);
-        let (square_a, square_b) = (of_a.estimate.standard_error.powi(2), of_b.estimate.standard_error.powi(2));
-        let square = square_a + square_b;
-        let (n, m) = (of_a.estimate.degrees, of_b.estimate.degrees);
-        let degrees =
-            if square > 0.0 { square * square / (square_a * square_a / n + square_b * square_b / m) } else { n + m };
-        let value = of_b.estimate.value - of_a.estimate.value;
         Some(BlockEstimate {
-            estimate: Estimate { value, standard_error: square.sqrt(), degrees },
+            estimate: of_a.estimate.to(of_b.estimate),
             length: of_a.length.max(of_b.length),
             blocks: of_a.blocks.min(of_b.blocks),
         })

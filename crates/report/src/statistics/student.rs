@@ -41,14 +41,17 @@ impl Estimate {
     /// mean(b) - mean(a) of independent values with different variances, by Welch's approximate degrees of freedom; `None` of fewer than
     /// two on a side.
     pub fn welch(a: &[f64], b: &[f64]) -> Option<Estimate> {
-        let ((mean_a, variance_a), (mean_b, variance_b)) = (moments(a)?, moments(b)?);
-        let (n, m) = (a.len() as f64, b.len() as f64);
-        let (of_a, of_b) = (variance_a / n, variance_b / m);
-        let square = of_a + of_b;
-        let degrees = square * square / (of_a * of_a / (n - 1.0) + of_b * of_b / (m - 1.0));
+        Some(Estimate::of_mean(a)?.to(Estimate::of_mean(b)?))
+    }
+
+    /// `other` less this, of estimates that have nothing in common: their degrees of freedom are Welch's and Satterthwaite's.
+    pub(super) fn to(self, other: Estimate) -> Estimate {
+        let (of_self, of_other) = (self.standard_error.powi(2), other.standard_error.powi(2));
+        let square = of_self + of_other;
+        let degrees = square * square / (of_self * of_self / self.degrees + of_other * of_other / other.degrees);
         // Without any spread there is no spread of it either.
-        let degrees = if square > 0.0 { degrees } else { n + m - 2.0 };
-        Some(Estimate { value: mean_b - mean_a, standard_error: square.sqrt(), degrees })
+        let degrees = if square > 0.0 { degrees } else { self.degrees + other.degrees };
+        Estimate { value: other.value - self.value, standard_error: square.sqrt(), degrees }
     }
 
     /// The interval that covers the truth with probability `confidence`.
