@@ -3,6 +3,7 @@
 //! Everything here is a state machine without I/O. Time comes in as an argument, randomness as a seeded
 //! stream at construction. The rules every machine keeps are in `ARCHITECTURE.md`, "Calling contract".
 
+pub mod cell;
 #[cfg(test)]
 mod contract;
 pub mod extract;

@@ -124,6 +124,10 @@ pub enum Purpose {
     SwingUnits = 103,
     /// Which sessions of a workload are kept in a model.
     SwingSample = 104,
+    /// Gaps between the cells of a phase.
+    CellGaps = 130,
+    /// How long phases last, and which comes next.
+    Sojourns = 131,
 }
 
 /// A portable stream of random numbers: the same on every machine and version.

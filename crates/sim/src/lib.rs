@@ -22,7 +22,9 @@
 //! | `run` | the loop |
 //! | `emulation` | the same without ends: packets come from outside |
 //! | `open_loop` | sources with known answers |
+//! | `cell_queue` | a queue of cells with constant service |
 
+pub mod cell_queue;
 pub mod emulation;
 pub mod events;
 pub mod open_loop;
