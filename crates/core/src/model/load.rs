@@ -18,10 +18,10 @@ const ENOUGH: u64 = 1_000;
 const HEADERS: u64 = 40;
 
 /// Segment size where none is known.
-const MSS: u64 = 1460;
+pub(crate) const MSS: u64 = 1460;
 
 /// Packets of a connection that carry no data and acknowledge none: those of the handshake and of both closes, by their senders.
-const CONTROL: [u64; 2] = [4, 3];
+pub(crate) const CONTROL: [u64; 2] = [4, 3];
 
 /// Bytes and connections of one direction of the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -21,6 +21,7 @@ pub use distribution::{
 pub(crate) use fsd::standard_normal;
 pub use fsd::{Fsd, FsdModel};
 pub use load::{ARRIVAL_BIN, Load, LoadMeter, Offered, offered};
+pub(crate) use load::{CONTROL, MSS};
 pub use prefill::{Placed, Prefill, open_for};
 pub use rtt::{
     Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,
