@@ -6,6 +6,7 @@ pub mod flows;
 pub mod formats;
 pub mod harpoon;
 pub mod histogram;
+pub mod lengths;
 pub mod mahimahi;
 pub mod reserve;
 pub mod results;

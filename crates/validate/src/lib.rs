@@ -14,6 +14,7 @@
 //! | `marks`, `delay` | laws of flows that heed marks, or delay and rate: ECN, DCTCP; Vegas, BBR |
 //! | `metamorphic` | what must not change |
 //! | `dependence` | estimates of the Hurst parameter |
+//! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
 //! | `verdicts` | what verdicts of `compare` are worth: false ones, and differences found |
 //! | `references` | the workloads `campus-2008` and `enterprise-2006` |
 
@@ -24,6 +25,7 @@ mod control;
 mod cubic;
 mod delay;
 mod dependence;
+mod efficiency;
 mod lab;
 mod loss_response;
 mod marks;
@@ -36,6 +38,7 @@ mod spurious;
 mod verdicts;
 
 pub mod check;
+pub mod lengths;
 pub mod table;
 pub mod transcripts;
 
@@ -45,7 +48,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 13] = [
+pub const GROUPS: [&str; 14] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -58,6 +61,7 @@ pub const GROUPS: [&str; 13] = [
     "aqm",
     "metamorphic",
     "dependence",
+    "efficiency",
     "verdicts",
 ];
 
@@ -76,6 +80,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "aqm" => [aqm::rows(effort), control::rows(effort), sharing::rows()].concat(),
         "metamorphic" => metamorphic::rows(effort),
         "dependence" => dependence::rows(effort),
+        "efficiency" => efficiency::rows(),
         "verdicts" => verdicts::rows(effort),
         REFERENCES => references::rows(effort),
         _ => Vec::new(),
