@@ -16,9 +16,11 @@ use crate::input::Kind;
 
 mod compare;
 mod fit;
+mod overhead;
 
 pub use compare::Compare;
 pub use fit::{Fit, FittedModel, HarpoonFit};
+pub use overhead::Overhead;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 could not, 2 wrong usage, 3 ran but the result is INVALID or was interrupted, \
@@ -85,6 +87,9 @@ Examples:
   flowloom fit campus.pcap --model swing -o swing.json
   flowloom fit campus.pcap --model harpoon -o campus.xml")]
     Fit(Box<Fit>),
+    /// Say what datagrams cost on a line: transmission efficiency of any stack of framings, cells among them
+    #[command(after_help = overhead::AFTER_HELP)]
+    Overhead(Box<Overhead>),
     /// Make the workload of an experiment: drawn from a source model, or changed from a capture's
     #[command(after_help = "\
 The [workload] part of the experiment says what is made (docs/models.md); `flowloom run` makes the same for itself.

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Command::Extract(args) => commands::extract::run(args, manner(args.form)),
         Command::Convert(args) => commands::convert::run(args, manner(args.form)),
         Command::Describe(args) => commands::describe::run(args, manner(args.form)),
+        Command::Overhead(args) => commands::overhead::run(args, manner(args.form)),
         Command::Model(args) => commands::model::run(args, manner(args.form)),
         Command::Fit(args) => commands::fit::run(args, manner(args.form)),
         Command::Calibrate(args) => commands::calibrate::run(args, manner(args.form)),

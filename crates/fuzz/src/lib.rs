@@ -106,6 +106,7 @@ pub const TARGETS: &[Target] = &[
         shared: Some(("ns2-http-cdf", &[])),
         smoke: 20_000,
     },
+    Target { name: "lengths", entry: tables::lengths, seeds: seeds::texts::lengths, shared: None, smoke: 20_000 },
     Target {
         name: "swing",
         entry: tables::swing_model,

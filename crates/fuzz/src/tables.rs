@@ -1,10 +1,11 @@
 //! Tables of distributions, and files of models that are made of such.
 
+use flowloom_core::cell::framing::{Compression, NAMED_STACKS, Stack, Totals, totals};
 use flowloom_core::model::generate::harpoon::Harpoon;
 use flowloom_core::model::swing::{Draw, Swing};
 use flowloom_core::model::{Distribution, Law};
 use flowloom_core::time::Duration;
-use flowloom_store::{harpoon, histogram, swing};
+use flowloom_store::{harpoon, histogram, lengths, swing};
 
 /// A cumulative histogram: what is taken is a law, whose values rise from the first row's to the last's.
 pub fn histogram(data: &[u8]) {
@@ -23,6 +24,25 @@ pub fn histogram(data: &[u8]) {
         let value = law.quantile(f64::from(step) / 64.0);
         assert!(before <= value && value <= last, "{value} after {before}, at most {last}");
         before = value;
+    }
+}
+
+/// A histogram of datagram lengths: what is taken can be carried, in no fewer bytes than it has.
+pub fn lengths(data: &[u8]) {
+    let lengths = match lengths::read(data) {
+        Ok(lengths) => lengths,
+        Err(error) => {
+            let message = error.to_string();
+            assert!(message.starts_with("histogram:"), "{message}");
+            return;
+        }
+    };
+    for stack in NAMED_STACKS {
+        let stack: Stack = stack.name.parse().expect("a stack that has a name");
+        let found = totals(&stack, &lengths, Compression::NONE);
+        let Totals { application, datagram, frame, line } = found;
+        assert!(application <= datagram && datagram <= frame && frame <= line, "{found:?}");
+        assert_eq!(found.efficiencies().is_none(), lengths.is_empty());
     }
 }
 

@@ -39,6 +39,7 @@ targets! {
     mahimahi: "mahimahi",
     harpoon: "harpoon",
     histogram: "histogram",
+    lengths: "lengths",
     swing: "swing",
     workload: "workload",
     run_folder: "run-folder",

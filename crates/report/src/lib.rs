@@ -13,6 +13,7 @@ pub mod html;
 mod load;
 pub mod marginals;
 pub mod metric;
+pub mod overhead;
 mod responses;
 pub mod run;
 pub mod statistics;

@@ -13,6 +13,7 @@ pub mod fit_swing;
 pub mod live_guest;
 pub mod live_worker;
 pub mod model;
+pub mod overhead;
 pub mod report;
 pub mod run;
 pub mod schema;

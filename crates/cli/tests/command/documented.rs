@@ -118,6 +118,8 @@ fn every_field_is_documented() {
     bench.file("h.toml", crate::harpoon::SESSIONS.as_bytes());
     bench.flowloom(&["model", "h.toml", "-o", "h.parquet", "--duration", "60s"]).succeeded();
     check("fit --model harpoon", &bench.json(&["fit", "h.parquet", "--model", "harpoon", "--json"]));
+    check("overhead", &bench.json(&["overhead", "c.pcap", "--json"]));
+    check("overhead", &bench.json(&["overhead", "w.parquet", "--anonymize", "--stack", "ethernet", "--json"]));
     bench.file("k.toml", crate::calibrate::EXCHANGES.as_bytes());
     check("calibrate", &bench.json(&["calibrate", "k.toml", "--load", "20%", "--json"]));
     check("run", &bench.json(&["run", "w.parquet", "-o", "r", "--json"]));

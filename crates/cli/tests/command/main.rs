@@ -17,6 +17,7 @@ mod hosts;
 mod literature;
 mod memory;
 mod models;
+mod overhead;
 mod path;
 mod rootless;
 mod round_trip;

@@ -81,6 +81,15 @@ pub fn histograms() -> Vec<Vec<u8>> {
     texts.map(|text| text.as_bytes().to_vec()).into()
 }
 
+/// Histograms of datagram lengths: of data and of whole datagrams, with comments and blank lines.
+pub fn lengths() -> Vec<Vec<u8>> {
+    let texts = [
+        "# lengths\nprotocol,data_bytes,count\ntcp,0,40\ntcp,512,10\n\nudp,40,4\n",
+        "protocol,ip_bytes,count\r\ntcp,40,30\r\nudp,65535,1\r\n",
+    ];
+    texts.map(|text| text.as_bytes().to_vec()).into()
+}
+
 /// Configurations of Harpoon: a client with its server, sources of datagrams, and what the format bears beside.
 pub fn harpoon() -> Vec<Vec<u8>> {
     let pair = "<harpoon_plugins>\n<plugin name=\"C\" objfile=\"tcp_plugin.so\" maxthreads=\"9\" personality=\"client\">\

@@ -14,6 +14,7 @@ mod grid;
 mod making;
 mod marginals;
 mod network;
+mod overhead;
 mod page;
 #[cfg(test)]
 mod palette;
@@ -30,6 +31,7 @@ use std::io::{self, Write};
 use crate::answer::Answer;
 use crate::describe::Described;
 use crate::fit::Fitted;
+use crate::overhead::Overhead;
 use crate::variant::Variant;
 use page::Shown;
 
@@ -88,6 +90,16 @@ pub fn write_description(described: &[Described], mut out: impl Write) -> io::Re
 /// What `out` says.
 pub fn write_fits(fitted: &Fitted, mut out: impl Write) -> io::Result<()> {
     out.write_all(fits::page(fitted).as_bytes())?;
+    out.flush()
+}
+
+/// Writes the page of `flowloom overhead`: efficiency against the payload of a cell, and the tables.
+///
+/// # Errors
+///
+/// What `out` says.
+pub fn write_overhead(overhead: &Overhead, mut out: impl Write) -> io::Result<()> {
+    out.write_all(overhead::page(overhead).as_bytes())?;
     out.flush()
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::escaped;
-use super::figure::{Figure, Kind, Line, Number, Points, Role};
+use super::figure::{Figure, Kind, Line, Number, Points, Role, unit_word};
 use super::grid::Cell;
 use crate::metric::Unit;
 
@@ -184,6 +184,7 @@ fn axes(svg: &mut String, figure: &Figure, panel: &Panel<'_>, x: &Scale, y: &Sca
         let label = match figure.kind {
             _ if distribution => short(figure.unit.show(tick)),
             Kind::Octaves => format!("{tick:.0}"),
+            _ if figure.x.unit == unit_word(Unit::Bytes) => short(Unit::Bytes.show(tick)),
             _ => short(Unit::Time.show(tick * 1e9)),
         };
         let _ = write!(

@@ -48,8 +48,9 @@ Object.assign(Chart.prototype, {
     const { figure, view } = this;
     const column = figure.column;
     const time = (index) => Number((figure.start + index * figure.step).toPrecision(9));
+    const at = figure.x.unit === "clock" ? "time_s" : `${figure.x.label.replaceAll(" ", "_")}_${figure.x.unit}`;
     if (view === "series") {
-      return [["series", "time_s", column, "min", "max"],
+      return [["series", at, column, "min", "max"],
         ...figure.lines.flatMap((line) => line.y.map((y, index) => [line.name, time(index), y, line.low?.[index], line.high?.[index]]))];
     }
     if (view === "octaves") {
@@ -67,7 +68,7 @@ Object.assign(Chart.prototype, {
         ...curves().flatMap(({ line, points }) => points.map(({ x, y, share }) => [line.name, share, x, y]))];
     }
     if (view === "change") {
-      return [["series", "time_s", `${column}_minus_that_of_first`],
+      return [["series", at, `${column}_minus_that_of_first`],
         ...curves().flatMap(({ line, points }) => points.map(({ y }, index) => [line.name, time(index), y]))];
     }
     return [["series", column, "share_at_most", "share_above"],
