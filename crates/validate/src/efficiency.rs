@@ -7,7 +7,7 @@ use flowloom_store::lengths::built_in;
 use crate::check::{Expected, Row};
 use crate::lengths::{DESCRIPTION, search};
 
-const GROUP: &str = "efficiency of cells";
+const GROUP: &str = "Efficiency of cells";
 /// What every published efficiency is held to, in points.
 const POINTS: f64 = 0.1;
 

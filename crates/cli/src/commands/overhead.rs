@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use flowloom_core::cell::framing::{Lengths, Stack};
+use flowloom_core::cell::framing::{Lengths, Stack, WrittenError, known_names};
 use flowloom_core::extract::conversations::Transport;
 use flowloom_core::units::LINK_HEADER_BYTES;
 use flowloom_core::wire::Parsed;
@@ -71,7 +71,7 @@ pub fn run(args: &args::Overhead, manner: Manner) -> Result<Exit, Failure> {
     let stacks = written.into_iter().map(stack).collect::<Result<Vec<Stack>, Failure>>()?;
     manner.start("overhead")?;
     let carried = match (&args.lengths, &args.input) {
-        (Some(name), _) => Carried::new(lengths::built_in(name).unwrap_or_default(), "histogram"),
+        (Some(name), _) => of_histogram(args, lengths::built_in(name).unwrap_or_default())?,
         (None, Some(input)) => of_file(args, input, manner)?,
         (None, None) => return Err(Failure::usage("neither a file nor --lengths")),
     };
@@ -109,20 +109,28 @@ pub fn run(args: &args::Overhead, manner: Manner) -> Result<Exit, Failure> {
 fn stack(written: &str) -> Result<Stack, Failure> {
     written.parse::<Stack>().map_err(|error| {
         let failure = Failure::usage(format_args!("--stack {written}: {error}"));
-        let Some(known) = error.known() else { return failure };
-        let unknown = written.split('+').find(|part| part.parse::<Stack>().is_err_and(|error| error.known().is_some()));
-        let meant = unknown.and_then(|unknown| nearest(unknown, &known));
-        failure
-            .note(format_args!("known: {}", known.join(", ")))
-            .hint_if(meant.map(|meant| format!("did you mean \"{meant}\"?")))
+        let WrittenError::Unknown { name } = &error else { return failure };
+        let known = known_names();
+        let meant = nearest(name, &known).map(|meant| format!("did you mean \"{meant}\"?"));
+        failure.note(format_args!("known: {}", known.join(", "))).hint_if(meant)
     })
+}
+
+/// Lengths that stand in a histogram: options about reading packets change nothing.
+fn of_histogram(args: &args::Overhead, lengths: Lengths) -> Result<Carried, Failure> {
+    match args.capture.given_in_vain(Kind::Workload) {
+        Some((option, about)) => Err(Failure::usage(format_args!(
+            "{option} is about reading {about}, and the lengths are those of a histogram"
+        ))
+        .hint(format_args!("leave {option} out"))),
+        None => Ok(Carried::new(lengths, "histogram")),
+    }
 }
 
 fn of_file(args: &args::Overhead, input: &Path, manner: Manner) -> Result<Carried, Failure> {
     let is_histogram = input.is_file() && formats::head(input).is_ok_and(|head| lengths::begins(&head));
     if is_histogram {
-        let found = lengths::open(&Input::from_argument(input.to_owned())).map_err(load::unreadable)?;
-        return Ok(Carried::new(found, "histogram"));
+        return of_histogram(args, lengths::open(&Input::from_argument(input)).map_err(load::unreadable)?);
     }
     let kind = input::kind(input);
     if let Kind::Experiment | Kind::RunFolder = kind {

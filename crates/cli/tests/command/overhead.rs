@@ -54,6 +54,21 @@ fn lengths_of_a_capture_are_those_of_its_packets() {
 }
 
 #[test]
+fn datagrams_of_a_workload_are_those_that_a_run_sends() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(60).pcap());
+    bench.flowloom(&["run", "c.pcap", "-o", "r", "--pcap"]).succeeded();
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    let tcp = |file| {
+        let told = bench.json(&["overhead", file, "--json"]);
+        ["datagrams", "data_bytes"].map(|field| told["tcp"][field].as_u64().unwrap())
+    };
+    let ([estimated, bytes], [sent, sent_bytes]) = (tcp("w.parquet"), tcp("r/link.pcap"));
+    assert_eq!(bytes, sent_bytes);
+    assert!(estimated.abs_diff(sent) * 20 <= sent, "{estimated} datagrams for {sent}");
+}
+
+#[test]
 fn totals_and_long_datagrams_are_warned_of() {
     let bench = Bench::new();
     let mut traffic = Traffic::default().connection(0, Duration::ZERO, 300, 1_460);
@@ -113,6 +128,9 @@ fn what_cannot_be_is_refused() {
     refused(&["--lengths", "ucb-1988"], 2, &["ucb-1989"]);
     refused(&[], 2, &["FILE"]);
     refused(&["lengths.csv", "--threads", "2", "--lengths", "ucb-1989"], 2, &["cannot be used with"]);
+    for lengths in [&["lengths.csv"][..], &["--lengths", "ucb-1989"]] {
+        refused(&[lengths, &["--threads", "2"]].concat(), 2, &["--threads is about reading captures", "histogram"]);
+    }
     bench.file("short.csv", b"protocol,ip_bytes,count\ntcp,40,1\ntcp,39,1\n");
     refused(&["short.csv"], 1, &["short.csv:3: shorter than its headers", "40 bytes"]);
     bench.file("none.csv", b"protocol,data_bytes,count\ntcp,0,0\n");

@@ -20,7 +20,8 @@ pub(super) fn page(overhead: &Overhead) -> String {
     let figures: Vec<Figure> = match drawn.is_empty() {
         true => Vec::new(),
         false => {
-            [("application", 0), ("datagram", 1), ("frame", 2)].map(|(name, place)| curve(name, place, &drawn)).into()
+            let names = [("application", "Application"), ("datagram", "Datagram"), ("frame", "Frame")];
+            names.into_iter().enumerate().map(|(place, names)| curve(names, place, &drawn)).collect()
         }
     };
     document(&title, &figures, &[], |html| {
@@ -71,7 +72,7 @@ fn table(html: &mut String, stacks: &[StackEfficiency]) {
 }
 
 /// Efficiency number `place` of each stack, without compression, against the payload of its cells.
-fn curve(name: &'static str, place: usize, stacks: &[&StackEfficiency]) -> Figure {
+fn curve((name, head): (&'static str, &str), place: usize, stacks: &[&StackEfficiency]) -> Figure {
     let value = |one: &PayloadEfficiency| [one.shares.application, one.shares.datagram, one.shares.frame][place];
     let points = |stack: &StackEfficiency| stack.curve.clone().unwrap_or_default();
     let lines = stacks.iter().enumerate().map(|(index, stack)| Line {
@@ -85,7 +86,8 @@ fn curve(name: &'static str, place: usize, stacks: &[&StackEfficiency]) -> Figur
         },
     });
     let first = stacks.first().map(|stack| points(stack)).unwrap_or_default();
-    let head = ["cell payload".to_owned()].into_iter().chain(stacks.iter().map(|stack| stack.stack.clone())).collect();
+    let columns =
+        ["cell payload".to_owned()].into_iter().chain(stacks.iter().map(|stack| stack.stack.clone())).collect();
     let rows = first.iter().enumerate().map(|(row, one)| {
         let cells = stacks.iter().map(|stack| {
             points(stack).get(row).map_or_else(|| "–".to_owned(), |one| format!("{:.1} %", 100.0 * value(one)))
@@ -95,7 +97,7 @@ fn curve(name: &'static str, place: usize, stacks: &[&StackEfficiency]) -> Figur
     Figure {
         id: name.to_owned(),
         kind: Kind::Series,
-        title: format!("{name} efficiency, standard"),
+        title: format!("{head} efficiency without compression"),
         view: View::Series,
         finding: "The overhead of each cell stays as it is; datagrams of one length fill their cells at some payloads and not at others.".to_owned(),
         plural: "cells",
@@ -106,7 +108,7 @@ fn curve(name: &'static str, place: usize, stacks: &[&StackEfficiency]) -> Figur
         step: Number(1.0),
         lines: lines.collect(),
         below: Below::Nothing,
-        table: Table { head, rows: rows.collect() },
+        table: Table { head: columns, rows: rows.collect() },
         unit: Unit::Share,
         provenance: Provenance::default(),
     }

@@ -8,7 +8,8 @@ use crate::text::thousands;
 
 /// Lengths, then stacks with cells and all techniques, then stacks without in a row each. Efficiencies in percent.
 pub fn overhead_text(overhead: &Overhead) -> String {
-    let mut text = format!("{}\n", lead(overhead));
+    let source = overhead.source.as_ref().map_or_else(String::new, |source| format!("{source}  "));
+    let mut text = format!("{source}{}\n", lead(overhead));
     if let Some(packets) = overhead.left_out_packets.filter(|packets| *packets > 0) {
         let _ = writeln!(
             text,
@@ -39,8 +40,7 @@ pub fn lead(overhead: &Overhead) -> String {
     let (tcp, udp) = (overhead.tcp, overhead.udp);
     let bytes = |tcp: u64, udp: u64| Unit::Bytes.show(tcp as f64 + udp as f64);
     format!(
-        "{}{} TCP and {} UDP datagrams, {}, of which {} are data",
-        overhead.source.as_ref().map_or_else(String::new, |source| format!("{source}  ")),
+        "{} TCP and {} UDP datagrams, {}, of which {} are data",
         thousands(tcp.datagrams),
         thousands(udp.datagrams),
         bytes(tcp.ip_bytes, udp.ip_bytes),

@@ -23,4 +23,4 @@ pub use efficiency::{Compression, Totals, totals};
 pub use known::{KNOWN, Known, NAMED_STACKS, NamedStack};
 pub use lengths::{Group, Lengths, header_bytes};
 pub use stack::{Carried, Cells, Framing, Stack, Step};
-pub use written::WrittenError;
+pub use written::{WrittenError, known_names};
