@@ -20,7 +20,7 @@ mod stack;
 mod written;
 
 pub use efficiency::{Compression, Totals, totals};
-pub use known::{KNOWN, Known, NAMED_STACKS, NamedStack};
+pub use known::{KNOWN, Known, NAMED_STACKS, NamedStack, Shape};
 pub use lengths::{Group, Lengths, header_bytes};
 pub use stack::{Carried, Cells, Framing, Stack, Step};
 pub use written::{WrittenError, known_names};

@@ -6,14 +6,14 @@ use crate::model::{CONTROL, MSS};
 use crate::time::Duration;
 use crate::workload::{ConnectionVector, Pattern, PerSide, Protocol, Side};
 
-/// How long the receiver keeps an acknowledgement back: the default of [`Config::delayed_ack`](crate::tcp::Config::delayed_ack).
-const DELAYED_ACK: Duration = Duration::from_millis(100);
+/// How long the receiver keeps an acknowledgement back: that of [`Profile::Plain`](crate::tcp::Profile::Plain).
+const DELAYED_ACK: Duration = Duration::from_millis(40);
 
 impl Lengths {
-    /// Adds the datagrams of `vector`, as the simulator with its defaults would send them over a link that loses nothing.
+    /// Adds the datagrams of `vector`, as ends with the profile `plain` would send them over a link that loses nothing.
     ///
     /// TCP: each ADU in segments of the MSS of its receiver (1,460 bytes if that is not known) and a shorter last one, headers without
-    /// options. An acknowledgement of its own goes for more than one MSS, and 100 ms after what is less, unless more data come or the other
+    /// options. An acknowledgement of its own goes for more than one MSS, and 40 ms after what is less, unless more data come or the other
     /// end answers before. SYNs, FINs and their acknowledgements are four empty segments of the initiator and three of the acceptor.
     /// Of concurrent connections no end answers the other. UDP and QUIC: the datagrams of an ADU have its bytes in equal parts.
     pub fn add_vector(&mut self, vector: &ConnectionVector) {
@@ -114,11 +114,11 @@ mod tests {
     #[test]
     fn an_answer_within_the_delay_acknowledges() {
         let exchange = |wait| [(Initiator, 300, Some(wait)), (Acceptor, 200, None)];
-        assert_eq!(sent(Pattern::Sequential, &exchange(99))[0], (0, 7 + 1), "the response's alone");
-        assert_eq!(sent(Pattern::Sequential, &exchange(100))[0], (0, 7 + 2));
-        assert_eq!(sent(Pattern::Concurrent, &exchange(99))[0], (0, 7 + 2), "no end answers");
+        assert_eq!(sent(Pattern::Sequential, &exchange(39))[0], (0, 7 + 1), "the response's alone");
+        assert_eq!(sent(Pattern::Sequential, &exchange(40))[0], (0, 7 + 2));
+        assert_eq!(sent(Pattern::Concurrent, &exchange(39))[0], (0, 7 + 2), "no end answers");
         let twice = |wait| [(Initiator, 300, Some(wait)), (Initiator, 800, Some(wait)), (Initiator, 900, None)];
-        assert_eq!(sent(Pattern::Sequential, &twice(99))[0], (0, 7 + 2), "after 1,100 bytes, and for the last");
+        assert_eq!(sent(Pattern::Sequential, &twice(39))[0], (0, 7 + 2), "after 1,100 bytes, and for the last");
         assert_eq!(sent(Pattern::Sequential, &twice(500))[0], (0, 7 + 3));
     }
 
