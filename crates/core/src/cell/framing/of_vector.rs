@@ -49,10 +49,12 @@ impl Lengths {
             }
             let mut later = vector.adus[place + 1..].iter();
             let next = later.find(|later| vector.pattern == Pattern::Sequential || later.side == adu.side);
-            let soon = adu.wait.is_some_and(|wait| wait < DELAYED_ACK);
+            let soon = |less: Duration| adu.wait.is_some_and(|wait| wait.saturating_sub(less) < DELAYED_ACK);
+            // The monitor sees an answer later than the receiver gives it: by the way there and back.
+            let transit = vector.ends[receiver].min_transit.unwrap_or_default();
             match next {
-                Some(next) if soon && next.side == adu.side => {}
-                Some(_) if soon => *owed = 0,
+                Some(next) if next.side == adu.side && soon(Duration::ZERO) => {}
+                Some(next) if next.side == receiver && soon(transit) => *owed = 0,
                 _ if *owed > 0 => (acknowledged, *owed) = (acknowledged + 1, 0),
                 _ => {}
             }
@@ -77,6 +79,11 @@ mod tests {
 
     /// TCP data bytes and datagrams of a vector of (side, bytes, wait in ms).
     fn sent(pattern: Pattern, adus: &[(Side, u64, Option<u64>)]) -> Vec<(u32, u64)> {
+        sent_over(Duration::ZERO, pattern, adus)
+    }
+
+    /// The same where the acceptor is `transit` away from the monitor.
+    fn sent_over(transit: Duration, pattern: Pattern, adus: &[(Side, u64, Option<u64>)]) -> Vec<(u32, u64)> {
         let adu = |&(side, bytes, wait): &(Side, u64, Option<u64>)| Adu {
             side,
             bytes,
@@ -88,6 +95,7 @@ mod tests {
         let mut vector =
             ConnectionVector { pattern, adus: adus.iter().map(adu).collect(), ..ConnectionVector::default() };
         vector.ends.acceptor.mss = Some(1_000);
+        vector.ends.acceptor.min_transit = Some(transit);
         let mut lengths = Lengths::default();
         lengths.add_vector(&vector);
         assert_eq!(lengths.data_bytes(Transport::Tcp), adus.iter().map(|adu| adu.1).sum::<u64>());
@@ -116,6 +124,8 @@ mod tests {
         let exchange = |wait| [(Initiator, 300, Some(wait)), (Acceptor, 200, None)];
         assert_eq!(sent(Pattern::Sequential, &exchange(39))[0], (0, 7 + 1), "the response's alone");
         assert_eq!(sent(Pattern::Sequential, &exchange(40))[0], (0, 7 + 2));
+        let away = |wait| sent_over(Duration::from_millis(20), Pattern::Sequential, &exchange(wait))[0];
+        assert_eq!((away(59), away(60)), ((0, 7 + 1), (0, 7 + 2)), "waits are those of the monitor");
         assert_eq!(sent(Pattern::Concurrent, &exchange(39))[0], (0, 7 + 2), "no end answers");
         let twice = |wait| [(Initiator, 300, Some(wait)), (Initiator, 800, Some(wait)), (Initiator, 900, None)];
         assert_eq!(sent(Pattern::Sequential, &twice(39))[0], (0, 7 + 2), "after 1,100 bytes, and for the last");
