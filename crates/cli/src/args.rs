@@ -16,10 +16,12 @@ use crate::input::Kind;
 
 mod compare;
 mod fit;
+mod model;
 mod overhead;
 
 pub use compare::Compare;
 pub use fit::{Fit, FittedModel, HarpoonFit};
+pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;
 
 const EXIT_CODES: &str = "\
@@ -96,8 +98,10 @@ The [workload] part of the experiment says what is made (docs/models.md); `flowl
 
 Examples:
   flowloom model exchanges.toml -o w.parquet --duration 10min
-  flowloom model half-the-load.toml -o half.parquet --seed 2")]
-    Model(Model),
+  flowloom model half-the-load.toml -o half.parquet --seed 2
+  flowloom model queue --help
+  flowloom model pipe --help")]
+    Model(Box<Model>),
     /// Find the rates at which a source model would load the bottleneck so much, were nothing in its way
     #[command(after_help = "\
 The experiment has a model with a rate in [workload], network.bottleneck.rate and measure.duration. Each load is run in the
@@ -543,32 +547,6 @@ pub struct Describe {
     #[arg(long, value_name = "TIME", default_value = "20min", requires = "conversations", allow_hyphen_values = true)]
     pub silence: Duration,
     /// How to read a capture
-    #[command(flatten)]
-    pub capture: Capture,
-    /// How to answer
-    #[command(flatten)]
-    pub form: Form,
-}
-
-/// `flowloom model`
-#[derive(Debug, Args)]
-pub struct Model {
-    /// The experiment whose [workload] part says what to make
-    #[arg(value_name = "EXPERIMENT")]
-    pub experiment: PathBuf,
-    /// The workload file to write
-    #[arg(short, long, value_name = "W.parquet")]
-    pub output: PathBuf,
-    /// Replace the output if it exists
-    #[arg(long)]
-    pub force: bool,
-    /// How long connections start [default: measure.duration, or the length of the source]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub duration: Option<Duration>,
-    /// Seed [default: the first of the experiment's]
-    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
-    pub seed: Option<u64>,
-    /// How to read captures
     #[command(flatten)]
     pub capture: Capture,
     /// How to answer

@@ -19,6 +19,7 @@ mod making;
 mod output;
 mod pipeline;
 mod progress;
+mod rates;
 mod recording;
 mod results;
 mod rules;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command};
+use args::{Calculation, Cli, Command};
 use failure::Failure;
 use flowloom_live::host::namespace::enter_user_namespace;
 use output::Manner;
@@ -47,7 +48,11 @@ fn main() -> ExitCode {
         Command::Convert(args) => commands::convert::run(args, manner(args.form)),
         Command::Describe(args) => commands::describe::run(args, manner(args.form)),
         Command::Overhead(args) => commands::overhead::run(args, manner(args.form)),
-        Command::Model(args) => commands::model::run(args, manner(args.form)),
+        Command::Model(args) => match &args.calculation {
+            None => commands::model::run(args, manner(args.form)),
+            Some(Calculation::Queue(args)) => commands::model_queue::run(args, manner(args.form)),
+            Some(Calculation::Pipe(args)) => commands::model_pipe::run(args, manner(args.form)),
+        },
         Command::Fit(args) => commands::fit::run(args, manner(args.form)),
         Command::Calibrate(args) => commands::calibrate::run(args, manner(args.form)),
         Command::Run(args) => commands::run::run(args, manner(args.form)),

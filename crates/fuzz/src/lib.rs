@@ -91,6 +91,7 @@ pub const TARGETS: &[Target] = &[
         smoke: 20_000,
     },
     Target { name: "results", entry: links::results, seeds: seeds::texts::results, shared: None, smoke: 20_000 },
+    Target { name: "rates", entry: links::rates, seeds: seeds::texts::rates, shared: None, smoke: 20_000 },
     Target { name: "mahimahi", entry: links::mahimahi, seeds: seeds::texts::traces, shared: None, smoke: 20_000 },
     Target {
         name: "harpoon",

@@ -6,6 +6,7 @@ use flowloom_core::path::Schedule;
 use flowloom_core::path::schedule::OPPORTUNITY_BYTES;
 use flowloom_core::time::Time;
 use flowloom_store::mahimahi;
+use flowloom_store::rates::{self, Rates};
 use flowloom_store::results::Results;
 
 /// A trace of mahimahi: what is taken has an opportunity per line at most, and packets that always wait are carried in order,
@@ -30,6 +31,26 @@ pub fn mahimahi(data: &[u8]) {
         before = last;
     }
     assert!(opportunities > 10_000 || before == Time::ZERO + period, "a round does not end with its last opportunity");
+}
+
+/// Rates over time: what is taken goes forward in time and has rates that are numbers from zero on.
+pub fn rates(data: &[u8]) {
+    match rates::read(data) {
+        Err(error) => {
+            let message = error.to_string();
+            assert!(message.starts_with("rates:"), "{message}");
+        }
+        Ok(Rates::Times(times)) => {
+            assert!(times.len() > 1 && times.is_sorted() && times.iter().all(|time| time.is_finite() && *time >= 0.0));
+        }
+        Ok(Rates::Cells(series) | Rates::Bits(series)) => {
+            assert!(series.len() > 1);
+            assert!(
+                series.iter().all(|(seconds, rate)| *seconds > 0.0 && rate.is_finite() && *rate >= 0.0),
+                "{series:?}"
+            );
+        }
+    }
 }
 
 /// Results of iperf3 or flent: what is taken has finite values, none of them without an instant.

@@ -36,6 +36,7 @@ targets! {
     csv: "csv",
     json_lines: "json-lines",
     results: "results",
+    rates: "rates",
     mahimahi: "mahimahi",
     harpoon: "harpoon",
     histogram: "histogram",

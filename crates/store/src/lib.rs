@@ -8,6 +8,7 @@ pub mod harpoon;
 pub mod histogram;
 pub mod lengths;
 pub mod mahimahi;
+pub mod rates;
 pub mod reserve;
 pub mod results;
 pub mod run_folder;

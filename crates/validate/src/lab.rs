@@ -27,12 +27,14 @@ pub(crate) struct Flow {
     pub tcp: Config,
     /// Payload of a full segment.
     pub mss: u16,
+    /// Receive windows, in bytes.
+    pub window: u32,
 }
 
 impl Flow {
     /// One that never ends, from the origin on, with segments of 1,460 bytes.
     pub(crate) fn endless(rtt: Duration, tcp: Config) -> Flow {
-        Flow { start: Time::ZERO, rtt, bytes: 1 << 50, tcp, mss: 1_460 }
+        Flow { start: Time::ZERO, rtt, bytes: 1 << 50, tcp, mss: 1_460, window: 1 << 30 }
     }
 }
 
@@ -137,7 +139,7 @@ impl Lab {
     pub(crate) fn run(self, flows: &[Flow]) -> Outcome {
         let seed = self.seed;
         let pairs = (0..).zip(flows).map(|(id, flow)| {
-            let limits = Limits { mss: flow.mss, max_window: 1 << 30 };
+            let limits = Limits { mss: flow.mss, max_window: flow.window };
             let end = |endpoint: Endpoint| End { endpoint, armed: None };
             Pair {
                 flow: flow.clone(),

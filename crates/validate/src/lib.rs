@@ -7,6 +7,8 @@
 //! | `table` | rows as `docs/validation.md` and `docs/references.md` |
 //! | `transcripts`, `conformance` | TCP as RFCs have it, packet by packet |
 //! | `queueing` | one link under open load |
+//! | `cell_queue` | phase-modulated cells: formulas beside the queue |
+//! | `satellite` | TCP on long fat pipes beside arithmetic |
 //! | `lab` | flows over one link, without the rest of the simulator |
 //! | `slow_start`, `buffers`, `loss_response`, `cubic` | laws of flows |
 //! | `spurious` | timeouts without a loss |
@@ -20,6 +22,7 @@
 
 mod aqm;
 mod buffers;
+mod cell_queue;
 mod conformance;
 mod control;
 mod cubic;
@@ -32,6 +35,7 @@ mod marks;
 mod metamorphic;
 mod queueing;
 mod references;
+mod satellite;
 mod sharing;
 mod slow_start;
 mod spurious;
@@ -48,7 +52,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 14] = [
+pub const GROUPS: [&str; 16] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -63,6 +67,8 @@ pub const GROUPS: [&str; 14] = [
     "dependence",
     "efficiency",
     "verdicts",
+    "cell-queue",
+    "satellite",
 ];
 
 /// The rows of one of [`GROUPS`], or of [`REFERENCES`]; none of another name.
@@ -82,6 +88,8 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "dependence" => dependence::rows(effort),
         "efficiency" => efficiency::rows(),
         "verdicts" => verdicts::rows(effort),
+        "cell-queue" => cell_queue::rows(effort),
+        "satellite" => satellite::rows(effort),
         REFERENCES => references::rows(effort),
         _ => Vec::new(),
     }

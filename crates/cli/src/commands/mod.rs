@@ -13,6 +13,8 @@ pub mod fit_swing;
 pub mod live_guest;
 pub mod live_worker;
 pub mod model;
+pub mod model_pipe;
+pub mod model_queue;
 pub mod overhead;
 pub mod report;
 pub mod run;

@@ -1,6 +1,6 @@
 //! `flowloom model`: the workload of an experiment, made as a run would make it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use flowloom_core::time::Duration;
 use flowloom_report::text::counted;
@@ -19,20 +19,23 @@ use crate::workloads::{Inputs, Source};
 
 /// Runs the command.
 pub fn run(args: &args::Model, manner: Manner) -> Result<Exit, Failure> {
-    let spec = args.experiment.display();
-    if input::kind(&args.experiment) != Kind::Experiment {
+    let (Some(path), Some(output)) = (&args.experiment, &args.output) else {
+        return Err(Failure::usage("model needs an experiment and a file to write"));
+    };
+    let spec = path.display();
+    if input::kind(path) != Kind::Experiment {
         return Err(Failure::usage(format_args!("{spec}: this is no experiment, whose name ends in .toml"))
             .hint("write a [workload] part with a model into one; `flowloom extract` makes workloads of captures"));
     }
-    if Format::of_name(&args.output.to_string_lossy()).is_some_and(|format| format != Format::Parquet) {
-        return Err(Failure::usage(format_args!("{}: model writes workloads (.parquet)", args.output.display()))
+    if Format::of_name(&output.to_string_lossy()).is_some_and(|format| format != Format::Parquet) {
+        return Err(Failure::usage(format_args!("{}: model writes workloads (.parquet)", output.display()))
             .hint("flowloom convert writes the other forms"));
     }
-    if args.output.exists() && !args.force {
-        return Err(Failure::new(format_args!("{}: exists already", args.output.display()))
+    if output.exists() && !args.force {
+        return Err(Failure::new(format_args!("{}: exists already", output.display()))
             .hint("--force replaces it, -o writes elsewhere"));
     }
-    let experiment = Experiment::read(&args.experiment)?;
+    let experiment = Experiment::read(path)?;
     let workload = &experiment.workload;
     if !workload.is_made() {
         return Err(Failure::usage(format_args!("{spec}: [workload] names no model and changes nothing"))
@@ -55,14 +58,14 @@ pub fn run(args: &args::Model, manner: Manner) -> Result<Exit, Failure> {
     }
     let seed = args.seed.unwrap_or(experiment.run.seeds[0]);
     manner.start("model")?;
-    let inputs = Inputs { paths: &paths, kind, capture: &args.capture, target: &args.output };
+    let inputs = Inputs { paths: &paths, kind, capture: &args.capture, target: output };
     let base = Source::open(inputs, manner)?;
     if base.interrupted {
         return Err(load::interrupted());
     }
     let base = Some(&base).filter(|base| base.path.is_some());
     let duration = given.map(|duration| duration + workload.prefill().shift());
-    let made = Making { workload, base, seed, duration }.write(&args.output)?;
+    let made = Making { workload, base, seed, duration }.write(output)?;
     for (cause, remedy) in made.warnings() {
         manner.warn(&cause, &remedy);
     }
@@ -72,7 +75,7 @@ pub fn run(args: &args::Model, manner: Manner) -> Result<Exit, Failure> {
     if made.facts.connections == 0 {
         manner.warn("no connection starts: the workload is empty", "raise the rate or the duration");
     }
-    manner.answer(|| object(&made, seed), || sentence(&made, args))?;
+    manner.answer(|| object(&made, seed), || sentence(&made, output))?;
     Ok(Exit::Done)
 }
 
@@ -93,7 +96,7 @@ fn object(made: &Made, seed: u64) -> serde_json::Value {
     object
 }
 
-fn sentence(made: &Made, args: &args::Model) -> String {
+fn sentence(made: &Made, output: &Path) -> String {
     let facts = &made.facts;
     let capture = &facts.capture;
     let connections = facts.connections - facts.datagram_flows;
@@ -102,7 +105,7 @@ fn sentence(made: &Made, args: &args::Model) -> String {
         Duration::from_nanos(capture.duration_ns),
         contents(capture, connections, 0),
         made.text(),
-        args.output.display(),
+        output.display(),
         counted(facts.connections, "vector"),
     )
 }

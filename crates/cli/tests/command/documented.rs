@@ -120,6 +120,9 @@ fn every_field_is_documented() {
     check("fit --model harpoon", &bench.json(&["fit", "h.parquet", "--model", "harpoon", "--json"]));
     check("overhead", &bench.json(&["overhead", "c.pcap", "--json"]));
     check("overhead", &bench.json(&["overhead", "w.parquet", "--anonymize", "--stack", "ethernet", "--json"]));
+    check("model queue", &bench.json(&["model", "queue", "c.pcap", "--from", "right", "--simulate=1000", "--json"]));
+    let pipe = ["model", "pipe", "--rate", "1gbit", "--rtt", "40ms", "--bit-errors", "1e-9", "--json"];
+    check("model pipe", &bench.json(&pipe));
     bench.file("k.toml", crate::calibrate::EXCHANGES.as_bytes());
     check("calibrate", &bench.json(&["calibrate", "k.toml", "--load", "20%", "--json"]));
     check("run", &bench.json(&["run", "w.parquet", "-o", "r", "--json"]));

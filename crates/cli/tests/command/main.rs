@@ -12,6 +12,7 @@ mod determinism;
 mod documented;
 mod fit;
 mod flows;
+mod formulas;
 mod harpoon;
 mod hosts;
 mod literature;

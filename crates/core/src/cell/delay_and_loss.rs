@@ -92,13 +92,17 @@ impl Queue<'_> {
     /// Estimates of the loss with room for so many waiting cells beside the one in service.
     pub fn losses(&self, buffers: &[usize]) -> Vec<Loss> {
         let most = buffers.iter().copied().max().unwrap_or(0);
-        let mut losses: Vec<Loss> = buffers.iter().map(|&buffer| Loss { buffer, tail: 0.0, finite: 0.0 }).collect();
+        let finite_too = (self.law == MicroDynamics::Poisson).then_some(0.0);
+        let mut losses: Vec<Loss> =
+            buffers.iter().map(|&buffer| Loss { buffer, tail: 0.0, finite: finite_too }).collect();
         for (share, load) in self.loads() {
             let more = more_than(self.law, load, most);
             let cells = share * load / self.load();
             for loss in &mut losses {
                 loss.tail += share * more[loss.buffer];
-                loss.finite += cells * finite(load, more[loss.buffer]);
+                if let Some(all) = &mut loss.finite {
+                    *all += cells * finite(load, more[loss.buffer]);
+                }
             }
         }
         losses
@@ -112,8 +116,8 @@ pub struct Loss {
     pub buffer: usize,
     /// P(Q > buffer) of an infinite queue, over time: the published estimate (methods I.3).
     pub tail: f64,
-    /// Share of the cells that a finite buffer loses, exact within each phase for Poisson cells (Keilson 1966).
-    pub finite: f64,
+    /// Share of the cells that a finite buffer loses, exact within each phase (Keilson 1966); of Poisson cells only.
+    pub finite: Option<f64>,
 }
 
 #[cfg(test)]
@@ -229,7 +233,7 @@ mod tests {
         }
         // Without waiting places it is Erlang's formula.
         let erlang: f64 = phases.iter().map(|(share, rate)| share * rate * rate / (6_000.0 + rate)).sum();
-        near(losses[0].finite, erlang / phases.mean_rate(), 1e-12);
+        near(losses[0].finite.unwrap(), erlang / phases.mean_rate(), 1e-12);
     }
 
     #[test]

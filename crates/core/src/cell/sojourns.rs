@@ -36,6 +36,11 @@ impl Sojourns {
         self.scale
     }
 
+    /// Mean time in a phase over all visits, in seconds.
+    pub fn mean(&self) -> f64 {
+        self.scale / self.phases.len() as f64
+    }
+
     /// Their sequence: how many seconds at how many cells per second. It has no end; a single phase is always followed by itself.
     pub fn sequence(&self, mut stream: Stream) -> impl Iterator<Item = (f64, f64)> + '_ {
         let mut u = stream.uniform();

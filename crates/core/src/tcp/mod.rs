@@ -22,7 +22,9 @@
 //! | `receiver` | reassembly, acknowledgements and what they carry, the advertised window |
 //! | `rto` | round-trip time and retransmission timeout of RFC 6298 |
 //! | `congestion` | one file per congestion control |
+//! | `arithmetic` | what windows, slow start and recovery come to, without packets |
 
+pub mod arithmetic;
 pub mod congestion;
 
 mod agreed;

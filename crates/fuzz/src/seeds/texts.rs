@@ -52,6 +52,15 @@ pub fn traces() -> Vec<Vec<u8>> {
     [&even[..], "5\n5\n5\n17\n120\n", "3\r\n7\r\n7\r\n31622400000"].map(|text| text.as_bytes().to_vec()).into()
 }
 
+/// Rates over time in their three forms, with comments and other ends of lines.
+pub fn rates() -> Vec<Vec<u8>> {
+    let cells: String = (0..40).map(|bin| format!("{},{}\n", f64::from(bin) * 0.01, 100 * (bin % 7))).collect();
+    let cells = format!("# bins of 10 ms\nseconds,cells_per_second\n{cells}");
+    [&cells[..], "seconds,bits_per_second\r\n0,1e6\r\n2.5,0\r\n", "cell_seconds\n0\n0.25\n0.25\n3e2"]
+        .map(|text| text.as_bytes().to_vec())
+        .into()
+}
+
 /// Results of iperf3, whole and as lines, and of flent.
 pub fn results() -> Vec<Vec<u8>> {
     let interval = "{\"streams\":[{\"socket\":5,\"rtt\":1500}],\"sum\":{\"start\":0,\"end\":1.0,\"bytes\":1000,\"bits_per_second\":8e3,\

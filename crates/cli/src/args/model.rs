@@ -1,0 +1,158 @@
+//! `flowloom model`
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+
+use flowloom_core::cell::slot::MicroDynamics;
+use flowloom_core::time::Duration;
+use flowloom_core::units::{Limit, Rate};
+
+use super::{Capture, Form, GuestSide, Load, whole};
+
+/// `flowloom model`
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Model {
+    /// What to calculate instead of making a workload
+    #[command(subcommand)]
+    pub calculation: Option<Calculation>,
+    /// The experiment whose [workload] part says what to make
+    #[arg(value_name = "EXPERIMENT", required = true)]
+    pub experiment: Option<PathBuf>,
+    /// The workload file to write
+    #[arg(short, long, value_name = "W.parquet", required = true)]
+    pub output: Option<PathBuf>,
+    /// Replace the output if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// How long connections start [default: measure.duration, or the length of the source]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub duration: Option<Duration>,
+    /// Seed [default: the first of the experiment's]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// How to read captures
+    #[command(flatten)]
+    pub capture: Capture,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Models that are formulas.
+#[derive(Debug, Subcommand)]
+pub enum Calculation {
+    /// Delay and loss of cells whose rate is modulated by phases, at a queue with constant service
+    #[command(after_help = "\
+SERIES is a CSV file (seconds,cells_per_second or seconds,bits_per_second, each rate until the next line; or cell_seconds, the
+times of cells), or a capture, a workload or a run folder, whose bytes on the link are cut into cells (docs/queue-model.md).
+
+Examples:
+  flowloom model queue rates.csv --load 30%,50%,70% --buffer 10,50,100
+  flowloom model queue campus.pcap --from right --phases 10,15,25,35 --simulate
+  flowloom model queue --least 1000 --most 5000 --pareto-shape 1.5 --phases 4 --load 40.7% --json")]
+    Queue(Box<QueueModel>),
+    /// What a window, slow start and recovery from a loss make of a long fat pipe
+    #[command(after_help = "\
+MB and mb are 1,048,576 bytes (docs/satellite.md).
+
+Examples:
+  flowloom model pipe --rate 599.04mbit --cells --mss 9140 --rtt 534ms --window 10mb --windows 102
+  flowloom model pipe --rate 1gbit --rtt 40ms --mss 1460 --growth 2 --bit-errors 1e-9 --json")]
+    Pipe(PipeModel),
+}
+
+/// `flowloom model pipe`
+#[derive(Clone, Debug, Args)]
+pub struct PipeModel {
+    /// Rate for the payload of TCP; with --cells that of the line for cells
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    pub rate: Rate,
+    /// The line carries ATM cells, and segments go in AAL5 frames
+    #[arg(long)]
+    pub cells: bool,
+    /// Round-trip time
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub rtt: Duration,
+    /// Payload of a full segment
+    #[arg(long, value_name = "BYTES", default_value_t = 1_460, value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
+    pub mss: u16,
+    /// The window that the rest is calculated for, in bytes or segments ("1148p") [default: the one that the pipe needs]
+    #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
+    pub window: Option<Limit>,
+    /// What each round trip of slow start has of the one before: 1.5 with delayed acknowledgements, 2 without
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.5, allow_negative_numbers = true)]
+    pub growth: f64,
+    /// Length of a transfer, in windows
+    #[arg(long, value_name = "COUNT", default_value_t = 100.0, allow_negative_numbers = true)]
+    pub windows: f64,
+    /// Share of bits that are wrong, each independently
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub bit_errors: Option<f64>,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// `flowloom model queue`
+#[derive(Debug, Args)]
+pub struct QueueModel {
+    /// Rates over time
+    #[arg(value_name = "SERIES", required_unless_present_all = ["pareto_shape", "least", "most"])]
+    pub series: Option<PathBuf>,
+    /// Of captures, workloads and runs: the packets that come from this side of the link
+    #[arg(long, value_enum, default_value_t)]
+    pub from: GuestSide,
+    /// Bytes of the link that a cell carries
+    #[arg(long, value_name = "BYTES", default_value_t = 48, value_parser = clap::value_parser!(u32).range(1..=65_535), allow_negative_numbers = true)]
+    pub cell_payload: u32,
+    /// Of times of cells: the bins in which rates are counted, and of all the step of the autocorrelation [default: 10ms, or the width of the series' own]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub bin: Option<Duration>,
+    /// How many phases of equal width, one model for each number
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "15", value_parser = clap::value_parser!(u16).range(1..=200), allow_negative_numbers = true)]
+    pub phases: Vec<u16>,
+    /// Lowest boundary rate, in cells per second [default: the lowest of the series]
+    #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
+    pub least: Option<f64>,
+    /// Highest boundary rate, in cells per second [default: the highest of the series]
+    #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
+    pub most: Option<f64>,
+    /// Shares of the phases by a Pareto law with this tail index, from the lowest boundary rate on [default: as the series has them]
+    #[arg(long, value_name = "SHAPE", allow_negative_numbers = true)]
+    pub pareto_shape: Option<f64>,
+    /// Mean time in a phase, for the autocorrelation and for simulations without a series [default: as the series has it]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub sojourn: Option<Duration>,
+    /// Laws of the gaps between the cells of a phase
+    #[arg(long, value_name = "LAW", value_delimiter = ',', default_value = "poisson", value_parser = laws())]
+    pub gaps: Vec<MicroDynamics>,
+    /// Mean rates over service rates [default: ten, up to where the fastest phase is all that can be served]
+    #[arg(long, value_name = "SHARES", value_delimiter = ',', allow_hyphen_values = true)]
+    pub load: Vec<Load>,
+    /// Cells that may wait beside the one in service
+    #[arg(long, value_name = "CELLS", value_delimiter = ',', default_value = "10,50,100", value_parser = clap::value_parser!(u32).range(0..=100_000), allow_negative_numbers = true)]
+    pub buffer: Vec<u32>,
+    /// Also send so many cells of the series through the queue itself [without a number: 10000000]
+    #[arg(long, value_name = "CELLS", num_args = 0..=1, require_equals = true, default_missing_value = "10000000", value_parser = clap::value_parser!(u64).range(1..))]
+    pub simulate: Option<u64>,
+    /// Seed of the simulation
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// How many lags of the autocorrelation
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000), allow_negative_numbers = true)]
+    pub lags: u16,
+    /// How to read captures
+    #[command(flatten)]
+    pub capture: Capture,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Laws of gaps, by name.
+fn laws() -> impl TypedValueParser<Value = MicroDynamics> {
+    PossibleValuesParser::new(MicroDynamics::ALL.map(|(name, _)| name)).try_map(|typed| typed.parse())
+}
