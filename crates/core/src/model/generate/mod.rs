@@ -4,6 +4,7 @@
 //! numbers of connection n do not depend on those of any other (methods L.5): two variants of a model draw the same sizes for the
 //! same connections.
 
+pub mod conversation;
 pub mod ditg;
 mod ends;
 mod exchanges;
@@ -18,7 +19,7 @@ pub mod steady;
 pub mod tcplib;
 pub mod web;
 
-pub use ends::{Ends, Impossible, InitiatorSide, Spelt};
+pub use ends::{Ends, Impossible, InitiatorSide, Source, Spelt};
 pub(in crate::model) use ends::{MOST_ADUS, MOST_BYTES, Merged};
 pub use exchanges::Exchanges;
 pub use histogram::Read;

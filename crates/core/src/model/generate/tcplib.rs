@@ -9,6 +9,7 @@ use crate::time::{Duration, Time};
 use crate::units::Rate;
 use crate::workload::{ConnectionVector, Side};
 
+use super::conversation::{Conversation, Laws};
 use super::ends::{
     Ends, Impossible, MOST_ADUS, Merged, Sent, Source, Spelt, Talk, above_zero, flow, sources, without_mean,
 };
@@ -52,6 +53,17 @@ const RLOGIN: Part = Part::Interactive { port: 513 };
 const MIX: [(Part, f64); 4] = [(FTP, 0.0216), (TELNET, 0.0612), (NNTP, 0.0056), (SMTP, 0.3798)];
 
 impl Application {
+    /// The laws of an application that is not a mix, of which `law` knows each by the name of its table.
+    ///
+    /// # Errors
+    /// What `law` says.
+    pub fn laws<E>(self, mut law: impl FnMut(&'static str) -> Result<Distribution, E>) -> Option<Result<Laws, E>> {
+        match self.parts() {
+            [(part, _)] => Some(part.laws(&mut law)),
+            _ => None,
+        }
+    }
+
     /// What it consists of, with shares.
     fn parts(self) -> &'static [(Part, f64)] {
         match self {
@@ -169,29 +181,6 @@ impl Mix {
         let (port, laws, _) = &self.0[place];
         (*port, laws)
     }
-}
-
-/// The laws of an application.
-#[derive(Clone, Debug, PartialEq)]
-enum Laws {
-    /// Files, articles, messages.
-    Bulk {
-        /// How many; one if there is no law.
-        items: Option<Distribution>,
-        /// Bytes of one.
-        bytes: Distribution,
-        /// Bytes of each packet of the handshake before it.
-        control: Distribution,
-    },
-    /// Someone at a terminal.
-    Interactive {
-        /// Milliseconds of a conversation.
-        duration: Distribution,
-        /// Milliseconds between what is typed.
-        gap: Distribution,
-        /// Bytes of an answer.
-        reply: Distribution,
-    },
 }
 
 /// The tables of tcplib by name: a name, and what methods G.2 says of the table.
@@ -443,39 +432,31 @@ impl Iterator for Host {
 impl Host {
     /// Adds conversation `source`; how long it takes at least.
     fn converse(&self, model: &Tcplib, laws: &Laws, source: Source, talk: &mut Talk) -> Duration {
-        let stream = |purpose| source.stream(self.seed, purpose);
-        match laws {
-            Laws::Bulk { items, bytes, control } => {
-                let items = items.as_ref().map_or(1.0, |items| items.quantile(stream(Purpose::Items).uniform()).ceil());
-                let (mut sizes, mut questions, mut answers) =
-                    (stream(Purpose::ItemBytes), stream(Purpose::Handshakes), stream(Purpose::Replies));
+        match laws.converse(self.seed, source) {
+            Conversation::Bulk(items) => {
                 let mut least = Duration::ZERO;
-                for _ in 0..items as u64 {
-                    let item = bytes.quantile(sizes.uniform());
-                    talk.send(Side::Initiator, control.quantile(questions.uniform()));
-                    talk.send(Side::Acceptor, control.quantile(answers.uniform()));
-                    talk.send(Side::Initiator, item);
-                    least += model.least(item as u64, 1);
+                for item in items {
+                    talk.send(Side::Initiator, item.question);
+                    talk.send(Side::Acceptor, item.answer);
+                    talk.send(Side::Initiator, item.bytes);
+                    least += model.least(item.bytes as u64, 1);
                     if talk.len() >= MOST_ADUS {
                         break;
                     }
                 }
                 least
             }
-            Laws::Interactive { duration, gap, reply } => {
-                let millis = |value: f64| Duration::from_secs_f64(value / 1e3);
-                let duration = millis(duration.quantile(stream(Purpose::Durations).uniform()));
-                let (mut gaps, mut replies) = (stream(Purpose::Gaps), stream(Purpose::Replies));
-                let rtt = model.least(0, 1);
+            Conversation::Interactive(mut typing) => {
+                let (duration, rtt) = (typing.duration, model.least(0, 1));
                 // When the latest was typed, and when answers that have not come are expected.
                 let (mut typed, mut heard) = (Duration::ZERO, Duration::ZERO);
                 let mut due = std::collections::VecDeque::new();
                 loop {
-                    let next = typed + millis(gap.quantile(gaps.uniform())).max(Duration::from_nanos(1));
+                    let next = typed + typing.gap();
                     // Answers that come before the next is typed stand before it.
                     while let Some(answer) = due.front().copied().filter(|answer| *answer <= next || next > duration) {
                         due.pop_front();
-                        talk.send(Side::Acceptor, reply.quantile(replies.uniform()));
+                        talk.send(Side::Acceptor, typing.reply());
                         heard = answer;
                     }
                     if next > duration || talk.len() >= MOST_ADUS {
