@@ -30,6 +30,7 @@ pub mod events;
 pub mod open_loop;
 pub mod topology;
 
+pub mod cells;
 mod config;
 mod connection;
 mod coverage;

@@ -1,0 +1,268 @@
+//! What a virtual-circuit internetwork is made of.
+
+use flowloom_core::cell::{Cutting, Discard, FlowControl, Lifetime, Mapping, Order, Traffic, TransportConfig};
+use flowloom_core::model::Distribution;
+use flowloom_core::time::Duration;
+use flowloom_core::units::Rate;
+
+/// An internetwork, and how long it is watched.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How packets are cut into cells.
+    pub cutting: Cutting,
+    /// The shortest a packet is on links outside of circuits, and the length of an acknowledgement: one cell's payload in the study.
+    pub smallest_packet: u32,
+    /// Hosts, routers and switches.
+    pub nodes: Vec<Node>,
+    /// Between them.
+    pub links: Vec<Link>,
+    /// The conversations.
+    pub routes: Vec<Route>,
+    /// Seed of all that is drawn.
+    pub seed: u64,
+    /// Nothing before it is measured.
+    pub warm_up: Duration,
+    /// From when on the run ends at the first instant at which no queue holds anything; `None`: it goes on to its end.
+    pub regeneration: Option<Duration>,
+    /// When it ends at the latest.
+    pub end: Duration,
+    /// From one look at the hosts to the next.
+    pub look_every: Duration,
+    /// From one account of results so far to the next.
+    pub checkpoint_every: Option<Duration>,
+}
+
+/// A node. Its place in [`Config::nodes`] is its number here.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// Sends or receives packets; has one link.
+    Host(Host),
+    /// Cuts packets into cells and puts them together.
+    Router(Router),
+    /// Passes cells on.
+    Switch(Switch),
+}
+
+/// A host.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// What it does.
+    pub role: Role,
+}
+
+/// What a host does.
+#[derive(Clone, Debug)]
+pub enum Role {
+    /// It has conversations, one at a time.
+    Source {
+        /// Of this.
+        traffic: Traffic,
+        /// Seconds from the end of one to the next.
+        between_s: Distribution,
+        /// Number of the kind of traffic, for circuits by type.
+        kind: u32,
+        /// Its transport, and that of the answers it gets.
+        transport: TransportConfig,
+    },
+    /// It answers.
+    Sink,
+}
+
+/// A router.
+#[derive(Clone, Debug)]
+pub struct Router {
+    /// Which conversations share a circuit that begins here.
+    pub mapping: Mapping,
+    /// How packets take turns, where circuits have windows.
+    pub packet_order: Order,
+    /// How cells do.
+    pub cell_order: Order,
+    /// Cells that it holds together before a link; any number if `None`.
+    pub room: Option<u32>,
+    /// Which it loses when they are too many.
+    pub discard: Discard,
+    /// How long circuits that begin here are there.
+    pub lifetime: Lifetime,
+    /// Cells of a circuit that may be under way to its other end: network-level flow control.
+    pub window: Option<u32>,
+    /// The most cells of a circuit may leave with, headers counted.
+    pub peak_rate: Option<Rate>,
+    /// From one look at its queues to the next.
+    pub look_every: Duration,
+}
+
+/// A switch.
+#[derive(Clone, Debug)]
+pub struct Switch {
+    /// How cells take turns.
+    pub cell_order: Order,
+    /// Cells that it holds together before a link.
+    pub room: Option<u32>,
+    /// Which it loses when they are too many.
+    pub discard: Discard,
+}
+
+/// A link, alike in both directions.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Its nodes.
+    pub ends: [usize; 2],
+    /// Bits per second.
+    pub rate: Rate,
+    /// Propagation.
+    pub delay: Duration,
+}
+
+/// The way of a host's conversations: host, router, switches, router, host. Answers take it back.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Places in [`Config::nodes`].
+    pub nodes: Vec<usize>,
+}
+
+/// What is wrong with an internetwork.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// A link of a node with itself, or of nodes that are not there.
+    #[error("link {link}: it must connect two nodes that are there")]
+    Link {
+        /// Its place.
+        link: usize,
+    },
+    /// A link without a finite rate.
+    #[error("link {link}: its rate must be finite and above zero")]
+    Rate {
+        /// Its place.
+        link: usize,
+    },
+    /// A route that is not one.
+    #[error("route {route}: {problem}")]
+    Route {
+        /// Its place.
+        route: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A route over nodes that no link joins.
+    #[error("route {route}: its nodes {} and {} are not linked", nodes[0], nodes[1])]
+    NotLinked {
+        /// Its place.
+        route: usize,
+        /// The places of the nodes.
+        nodes: [usize; 2],
+    },
+    /// A host that cannot be.
+    #[error("host {host}: {problem}")]
+    Host {
+        /// Its place among the nodes.
+        host: usize,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// A time between two looks or checkpoints is nothing.
+    #[error("the time between two looks at queues and between checkpoints must be above zero")]
+    LookEvery,
+    /// Cells that hold more than a packet may.
+    #[error("a cell's payload must be at most 65535 bytes")]
+    Payload,
+}
+
+fn ordinal(number: usize) -> String {
+    match number {
+        3 => "third".into(),
+        4 => "fourth".into(),
+        5 => "fifth".into(),
+        _ => format!("{number}th"),
+    }
+}
+
+impl Config {
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// The first part to blame.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if self.cutting.payload() > u32::from(u16::MAX) {
+            return Err(ConfigError::Payload);
+        }
+        for (link, &Link { ends: [a, b], rate, .. }) in self.links.iter().enumerate() {
+            if a == b || a.max(b) >= self.nodes.len() {
+                return Err(ConfigError::Link { link });
+            }
+            if rate.bits_per_second().is_none() {
+                return Err(ConfigError::Rate { link });
+            }
+        }
+        let mut looks = self.nodes.iter().filter_map(|node| match node {
+            Node::Router(router) => Some(router.look_every),
+            _ => None,
+        });
+        if self.look_every.is_zero()
+            || looks.any(|every| every.is_zero())
+            || self.checkpoint_every == Some(Duration::ZERO)
+        {
+            return Err(ConfigError::LookEvery);
+        }
+        for (host, node) in self.nodes.iter().enumerate() {
+            let Node::Host(Host { role: Role::Source { transport, .. } }) = node else { continue };
+            let problem = match transport {
+                TransportConfig { max_packet: 0, .. } => "its packets must have one byte at least",
+                TransportConfig { window_limit: 0, flow_control, .. } if *flow_control != FlowControl::None => {
+                    "its window must be one packet at least"
+                }
+                _ => continue,
+            };
+            return Err(ConfigError::Host { host, problem });
+        }
+        let mut sources = vec![false; self.nodes.len()];
+        for (place, route) in self.routes.iter().enumerate() {
+            self.check_route(route, &mut sources).map_err(|problem| ConfigError::Route { route: place, problem })?;
+            if let Some(pair) = route.nodes.windows(2).find(|pair| self.port(pair[0], pair[1]).is_none()) {
+                return Err(ConfigError::NotLinked { route: place, nodes: [pair[0], pair[1]] });
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with a route. A host is the source of one at most: it has one conversation at a time.
+    fn check_route(&self, route: &Route, sources: &mut [bool]) -> Result<(), String> {
+        let Route { nodes } = route;
+        if let Some(node) = nodes.iter().find(|node| **node >= self.nodes.len()) {
+            return Err(format!("there is no node {node}"));
+        }
+        let kinds: Vec<&Node> = nodes.iter().map(|node| &self.nodes[*node]).collect();
+        match kinds.as_slice() {
+            [Node::Host(source), Node::Router(_), switches @ .., Node::Router(_), Node::Host(sink)] => {
+                if switches.is_empty() {
+                    return Err("there is no switch between its routers".into());
+                }
+                if let Some(place) = switches.iter().position(|node| !matches!(node, Node::Switch(_))) {
+                    return Err(format!(
+                        "the {} of its nodes must be a switch: only switches are between routers",
+                        ordinal(place + 3)
+                    ));
+                }
+                if !matches!(source.role, Role::Source { .. }) {
+                    return Err("the host it begins at must be a source".into());
+                }
+                if !matches!(sink.role, Role::Sink) {
+                    return Err("the host it ends at must be a receiver".into());
+                }
+            }
+            _ => return Err("it must be a host, a router, one or more switches, a router and a host".into()),
+        }
+        if std::mem::replace(&mut sources[nodes[0]], true) {
+            return Err("its source has another: a host has one conversation at a time".into());
+        }
+        Ok(())
+    }
+
+    /// Number of the port that leads from a node to another: twice its link's number, one more for the way from the second end.
+    pub(super) fn port(&self, from: usize, to: usize) -> Option<usize> {
+        self.links.iter().enumerate().find_map(|(link, &Link { ends, .. })| match ends {
+            [a, b] if (a, b) == (from, to) => Some(2 * link),
+            [a, b] if (b, a) == (from, to) => Some(2 * link + 1),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! Virtual-circuit internetworks: exact times in an empty one, conservation and order of cells.
+
+use std::collections::HashMap;
+
+use flowloom_core::cell::*;
+use flowloom_core::model::Distribution;
+use flowloom_core::model::generate::conversation::Laws;
+use flowloom_core::model::generate::tcplib::{Application, summarised};
+use flowloom_core::time::Duration;
+use flowloom_core::units::Rate;
+use flowloom_sim::cells::*;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+fn constant(value: f64) -> Distribution {
+    Distribution::constant(value).unwrap()
+}
+
+fn bulk(items: f64, bytes: f64, control: f64) -> Traffic {
+    Traffic::Application(Laws::Bulk {
+        items: Some(constant(items)),
+        bytes: constant(bytes),
+        control: constant(control),
+    })
+}
+
+fn application(application: Application) -> Traffic {
+    let laws = application.laws(|table| Ok::<_, ()>(summarised(table)));
+    Traffic::Application(laws.unwrap().unwrap())
+}
+
+const TRANSPORT: TransportConfig =
+    TransportConfig { flow_control: FlowControl::SlowStart, window_limit: 128, retransmit: true, max_packet: 512 };
+
+fn router(mapping: Mapping, cell_order: Order) -> Router {
+    Router {
+        mapping,
+        packet_order: Order::Fifo,
+        cell_order,
+        room: None,
+        discard: Discard::Tail,
+        lifetime: Lifetime::Permanent,
+        window: None,
+        peak_rate: None,
+        look_every: Duration::from_millis(100),
+    }
+}
+
+/// The study's internetwork (methods G.5): nodes 0 router, 1 switch, 2 router, then each source and its sink.
+fn internetwork(sources: Vec<(Traffic, u32)>, router: &Router, padded: bool) -> Config {
+    let link = |a, b, delay| Link {
+        ends: [a, b],
+        rate: Rate::from_bits_per_second(1_500_000).unwrap(),
+        delay: Duration::from_micros(delay),
+    };
+    let switch = Switch { cell_order: router.cell_order, room: router.room, discard: router.discard };
+    let mut config = Config {
+        cutting: Cutting::new(48, 0, padded).unwrap(),
+        smallest_packet: 48,
+        nodes: vec![Node::Router(router.clone()), Node::Switch(switch), Node::Router(router.clone())],
+        links: vec![link(0, 1, 22_500), link(1, 2, 0)],
+        routes: Vec::new(),
+        seed: 1,
+        warm_up: Duration::ZERO,
+        regeneration: None,
+        end: Duration::from_secs(180),
+        look_every: Duration::from_millis(100),
+        checkpoint_every: None,
+    };
+    for (traffic, kind) in sources {
+        let host = config.nodes.len();
+        let role = Role::Source { traffic, between_s: constant(0.0), kind, transport: TRANSPORT };
+        config.nodes.extend([Node::Host(Host { role }), Node::Host(Host { role: Role::Sink })]);
+        config.links.extend([link(host, 0, 0), link(2, host + 1, 0)]);
+        config.routes.push(Route { nodes: vec![host, 0, 1, 2, host + 1] });
+    }
+    config
+}
+
+fn standard(sources: Vec<(Traffic, u32)>) -> Config {
+    internetwork(sources, &router(Mapping::PerConversation, Order::RoundRobin), false)
+}
+
+/// Methods G.5: a packet of one cell and its acknowledgement take 47.048 ms; one of 512 bytes 54.557 ms in padded cells.
+///
+/// Unpadded, the eleventh cell has 32 bytes, and comes to the switch while that sends the tenth: 54.472 ms. The 54.387 ms of
+/// methods G.5 let it pass.
+#[test]
+fn round_trips_in_an_empty_network_are_exact() {
+    let round_trips = |padded: bool| {
+        let mut config = standard(vec![(bulk(1.0, 512.0, 48.0), 0)]);
+        config.cutting = Cutting::new(48, 0, padded).unwrap();
+        let results = run(&config, &mut ()).unwrap();
+        let host = results.hosts[3].clone().unwrap();
+        assert_eq!(host.retransmissions, host.timeouts);
+        (host.round_trip_s.min * 1e3, host.round_trip_s.max * 1e3)
+    };
+    let near = |found: f64, wanted: f64| (found - wanted).abs() < 1e-4;
+    let (least, most) = round_trips(true);
+    assert!(near(least, 47.048) && near(most, 54.557_333), "{least} {most}");
+    let (least, most) = round_trips(false);
+    assert!(near(least, 47.048) && near(most, 54.472), "{least} {most}");
+}
+
+/// The published run (figures 3.8 and 3.9): 716,657 bit/s, 192.8 packets/s, utilisation 0.485, a queue of 102.9 bytes in the mean,
+/// 432 at most, round trips of 0.047 to 0.054 s. 20 seeds must have it among them.
+#[test]
+fn one_ftp_conversation_at_a_time_is_the_published_run() {
+    let run = |seed| {
+        let mut config = standard(vec![(application(Application::Ftp), 0)]);
+        config.seed = seed;
+        let results = run(&config, &mut ()).unwrap();
+        let (host, router) = (results.hosts[3].clone().unwrap(), results.routers[0].clone().unwrap());
+        assert_eq!(router.queue_bytes.max, 432.0, "nine whole cells");
+        assert!(host.round_trip_s.p95 < 0.054_473 && host.round_trip_s.mean > 0.05, "{host:?}");
+        let seconds = results.measured.as_secs_f64();
+        [
+            host.bytes_delivered as f64 * 8.0 / seconds,
+            host.packets_sent as f64 / seconds,
+            results.links[0][0].utilisation,
+            router.queue_bytes.mean,
+        ]
+    };
+    let found: Vec<[f64; 4]> = (1..=20).map(run).collect();
+    for (place, published) in [716_657.0, 192.8, 0.485, 102.857].into_iter().enumerate() {
+        let mut values: Vec<f64> = found.iter().map(|one| one[place]).collect();
+        values.sort_by(f64::total_cmp);
+        assert!(values[0] < published && published < values[19], "{published}: {values:?}");
+        let mean = values.iter().sum::<f64>() / 20.0;
+        assert!((mean / published - 1.0).abs() < 0.1, "{published}: {mean}");
+    }
+}
+
+/// Follows every cell: what a node let in leaves it, circuits keep their order, and nothing is lost uncounted.
+#[derive(Default)]
+struct Follow {
+    /// By node and circuit: packets and places of what waits there.
+    waiting: HashMap<(usize, u32), Vec<(u32, u64)>>,
+    /// Of those that are on links: by circuit.
+    on_links: HashMap<u32, u64>,
+    let_in: u64,
+    lost: u64,
+    numbers: u64,
+}
+
+impl Observer for Follow {
+    fn watches_cells(&self) -> bool {
+        true
+    }
+
+    fn cell(&mut self, event: Event) {
+        let waiting = self.waiting.entry((event.node, event.cell.circuit)).or_default();
+        let on_links = self.on_links.entry(event.cell.circuit).or_default();
+        match event.happening {
+            Happening::Queued => {
+                self.numbers += 1;
+                waiting.push((event.cell.packet, self.numbers));
+                self.let_in += 1;
+            }
+            Happening::Sent => {
+                // As it came: the first of its circuit at this node.
+                assert_eq!(waiting.remove(0).0, event.cell.packet);
+                *on_links += 1;
+            }
+            Happening::Came => *on_links = on_links.checked_sub(1).expect("it was sent"),
+            Happening::Lost(_) => self.lost += 1,
+        }
+    }
+}
+
+fn any_router() -> impl Strategy<Value = Router> {
+    let mapping = prop_oneof![Just(Mapping::PerConversation), Just(Mapping::PerType), Just(Mapping::PerDestination)];
+    let order = || prop_oneof![Just(Order::Fifo), Just(Order::RoundRobin)];
+    let discard = prop_oneof![Just(Discard::Tail), Just(Discard::Partial), (1u32..60).prop_map(Discard::Early)];
+    let lifetime = prop_oneof![
+        Just(Lifetime::Permanent),
+        (0u64..50, 1u64..200).prop_map(|(setup, idle)| Lifetime::Dynamic {
+            setup: Duration::from_millis(setup),
+            idle: Duration::from_millis(idle)
+        })
+    ];
+    let limits = (prop::option::of(15u32..80), prop::option::of(1u32..60), prop::option::of(50_000u64..2_000_000));
+    (mapping, order(), order(), discard, lifetime, limits).prop_map(
+        |(mapping, packet_order, cell_order, discard, lifetime, (room, window, peak))| Router {
+            mapping,
+            packet_order,
+            cell_order,
+            room,
+            discard,
+            lifetime,
+            window,
+            peak_rate: peak.and_then(Rate::from_bits_per_second),
+            look_every: Duration::from_millis(100),
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, rng_seed: RngSeed::Fixed(3), ..ProptestConfig::default() })]
+
+    #[test]
+    fn cells_are_conserved_and_circuits_keep_their_order(router in any_router(), padded: bool, header in 0u32..9) {
+        let misc = Traffic::Misc { packets: constant(9.0), gap_s: constant(0.01), bytes: constant(300.0) };
+        let sources = vec![
+            (bulk(3.0, 20_000.0, 30.0), 0),
+            (application(Application::Telnet), 1),
+            (bulk(5.0, 3_000.0, 100.0), 0),
+            (misc, 2),
+        ];
+        let mut config = internetwork(sources, &router, padded);
+        config.cutting = Cutting::new(48, header, padded).unwrap();
+        config.end = Duration::from_secs(5);
+        let Node::Host(Host { role: Role::Source { transport, .. } }) = &mut config.nodes[9] else { panic!() };
+        transport.flow_control = FlowControl::None;
+        let mut follow = Follow::default();
+        let results = run(&config, &mut follow).unwrap();
+        prop_assert_eq!(follow.lost, results.cells_lost);
+        let waiting: usize = follow.waiting.values().map(Vec::len).sum();
+        let on_links: u64 = follow.on_links.values().sum();
+        prop_assert_eq!(results.cells_under_way, waiting as u64 + on_links);
+        prop_assert!(results.cells_arrived > 0);
+        // The same again.
+        prop_assert_eq!(run(&config, &mut ()).unwrap(), results);
+    }
+}
+
+/// Methods G.6, 2 and 5: what five FTP conversations do to someone at a terminal, and to the queue.
+#[test]
+fn policies_differ_as_published() {
+    let results = [
+        (Mapping::PerConversation, Order::RoundRobin),
+        (Mapping::PerType, Order::RoundRobin),
+        (Mapping::PerDestination, Order::Fifo),
+    ]
+    .map(|(mapping, order)| {
+        let sources = [(Application::Telnet, 1)].into_iter().chain([(Application::Ftp, 0); 5]);
+        let sources = sources.map(|(kind, number)| (application(kind), number)).collect();
+        let results = run(&internetwork(sources, &router(mapping, order), false), &mut ()).unwrap();
+        let queue = results.routers[0].as_ref().unwrap().queue_bytes.mean;
+        let ftp: u64 = [5, 7, 9, 11, 13].map(|host| results.hosts[host].as_ref().unwrap().timeouts).into_iter().sum();
+        (results.hosts[3].as_ref().unwrap().round_trip_s.mean / 0.045, queue / 8_437.5, ftp)
+    });
+    let [(own, own_queue, own_timeouts), (kind, kind_queue, kind_timeouts), (all, all_queue, _)] = results;
+    assert!(own < 1.2 && kind < 1.2 && all > 4.0, "{results:?}");
+    assert!(own_queue > 2.0 * kind_queue && own_queue > 2.0 * all_queue, "{results:?}");
+    assert!(kind_timeouts > 5 * own_timeouts, "{results:?}");
+}
