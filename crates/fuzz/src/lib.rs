@@ -131,6 +131,13 @@ pub const TARGETS: &[Target] = &[
         smoke: 10_000,
     },
     Target { name: "rules", entry: text::rules, seeds: seeds::texts::rules, shared: None, smoke: 20_000 },
+    Target {
+        name: "specification",
+        entry: text::specification,
+        seeds: seeds::texts::specifications,
+        shared: Some(("vcsim", &[])),
+        smoke: 20_000,
+    },
     Target { name: "prefix", entry: text::prefix, seeds: seeds::texts::prefixes, shared: None, smoke: 20_000 },
     Target { name: "key", entry: stored::key, seeds: seeds::texts::keys, shared: None, smoke: 4_000 },
 ];

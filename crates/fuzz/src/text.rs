@@ -1,6 +1,7 @@
 //! What people write.
 
 use flowloom_core::extract::Prefix;
+use flowloom_store::vcsim;
 
 use crate::experiment::Experiment;
 use crate::rules;
@@ -23,6 +24,20 @@ pub fn rules(data: &[u8]) {
     match rules::parse(text, "fuzz.toml") {
         Ok(rules) => assert!(rules.iter().all(|rule| rule.to_string().starts_with(rule.metric.name()))),
         Err(failure) => assert!(failure.to_string().starts_with("error: fuzz.toml"), "{failure}"),
+    }
+}
+
+/// A VCSIM specification: one that is taken is taken again with blank lines between its tokens, and errors name a line of the file.
+pub fn specification(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match vcsim::read(text) {
+        Ok(found) => {
+            let lines: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+            let apart = lines.join(" ").split_whitespace().collect::<Vec<_>>().join("\n\n");
+            let again = vcsim::read(&apart).expect("blanks mean nothing");
+            assert_eq!((again.seeds, again.timer, again.routes.len()), (found.seeds, found.timer, found.routes.len()));
+        }
+        Err(error) => assert!(error.line as usize <= text.lines().count().max(1), "{error}"),
     }
 }
 

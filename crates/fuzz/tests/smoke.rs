@@ -46,6 +46,7 @@ targets! {
     run_folder: "run-folder",
     experiment: "experiment",
     rules: "rules",
+    specification: "specification",
     prefix: "prefix",
     key: "key",
 }

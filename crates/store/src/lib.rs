@@ -15,6 +15,7 @@ pub mod run_folder;
 pub mod staged;
 pub mod swing;
 mod table;
+pub mod vcsim;
 pub mod workload;
 
 pub use table::FileError;

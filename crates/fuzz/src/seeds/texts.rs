@@ -39,6 +39,20 @@ pub fn rules() -> Vec<Vec<u8>> {
     [all, "[[rule]]\nmetric = \"duration\"\nverdict = \"different\"\n", ""].map(|text| text.as_bytes().to_vec()).into()
 }
 
+/// Specifications of VCSIM: every block and name, blocks that inherit, an empty one.
+pub fn specifications() -> Vec<Vec<u8>> {
+    let all = "ticks_per_sec 1e5 bytes_per_cell 48 header_bytes 5 padding 1 max_pkt_size 512 tables t // more\nseed 1 3 seed_end\n\
+        timer log 1 checkpoint 2 regeneration 3 end 9 timer_end\nrouter router_id 1 vc_map per_type packet_queue fifo cell_queue \
+        round_robin buffer_policy statistical buffer_size 9 discard early discard_threshold 4 dynamic_vc 1 idle_time .1 setup_time .2 \
+        vc_window 30 peak_rate 1e5 meter_time .1 report 1 router_end router router_id 2 router_end\nswitch switch_id 3 cell_queue fifo \
+        report 0 switch_end\nlink link_id 4 connects 1 3 speed 1.5e6 delay .02 link_end link connects 3 2 link_end\nhost host_id 5 \
+        function source traffic_type misc flow_control fixed_window window_limit 8 retransmit 0 conv_arr_dist exponential conv_arr_mean 1 \
+        conv_arr_std 1 conv_len_dist constant conv_len_mean 9 pkt_arr_dist exponential pkt_arr_mean .1 pkt_len_dist constant pkt_len_mean \
+        80 host_end host host_id 6 function sink host_end\nlink connects 5 1 link_end link connects 2 6 link_end\nroute 5 1 3 2 6 \
+        route_end\n";
+    [all, "router router_id 1 router_end", ""].map(|text| text.as_bytes().to_vec()).into()
+}
+
 /// Key files: 32 bytes, and as many in hexadecimal.
 pub fn keys() -> Vec<Vec<u8>> {
     let key: Vec<u8> = (1..=32).collect();

@@ -1,0 +1,796 @@
+//! Specification files of VCSIM, the virtual-circuit simulator of Caceres 1992: names and values between blanks, blocks from `x` to
+//! `x_end`, comments from `//` to the end of the line. What a block leaves out it has from the block of its kind before it; the first
+//! has the defaults of the kind.
+//!
+//! What the study describes and its sample does not name has names of ours: see `docs/cells.md`.
+
+use std::collections::BTreeMap;
+
+/// A line that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub struct SpecificationError {
+    /// Its number, from 1.
+    pub line: u32,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+/// An internetwork as a file specifies it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Specification {
+    /// Bytes of a packet in a cell.
+    pub bytes_per_cell: u32,
+    /// Bytes of a cell's header on the line; the study's cells have none.
+    pub header_bytes: u32,
+    /// The last cell of a packet has full length on the line.
+    pub padding: bool,
+    /// Most bytes of data in a packet.
+    pub max_packet: u32,
+    /// Folder with tables of tcplib, relative to the file; without it the summaries of methods G.2 are used.
+    pub tables: Option<String>,
+    /// Both odd.
+    pub seeds: [u32; 2],
+    /// When what happens.
+    pub timer: Timer,
+    /// In the order of the file, as the others.
+    pub routers: Vec<Router>,
+    /// Between routers.
+    pub switches: Vec<Switch>,
+    /// Between all of them.
+    pub links: Vec<Link>,
+    /// Sources and receivers.
+    pub hosts: Vec<Host>,
+    /// One for each conversation.
+    pub routes: Vec<Route>,
+}
+
+/// Times in seconds; 0 is never.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timer {
+    /// Nothing before it is measured.
+    pub log: f64,
+    /// From one account of results so far to the next.
+    pub checkpoint: f64,
+    /// From when on the run ends at an instant at which no queue holds anything.
+    pub regeneration: f64,
+    /// When it ends at the latest.
+    pub end: f64,
+}
+
+/// Which conversations share a circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mapping {
+    /// `per_conversation`
+    PerConversation,
+    /// `per_type`
+    PerType,
+    /// `per_destination`
+    PerDestination,
+}
+
+/// How queues take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queueing {
+    /// `fifo`
+    Fifo,
+    /// `round_robin`
+    RoundRobin,
+}
+
+/// Which cells are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discard {
+    /// `tail`: those that find no room.
+    Tail,
+    /// `partial`: and the rest of their packets.
+    Partial,
+    /// `early`: whole packets from a threshold on.
+    Early,
+}
+
+/// A buffer of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// `buffer_policy` is `statistical` (shared by all circuits), not `infinite`.
+    pub is_finite: bool,
+    /// `buffer_size`: its cells.
+    pub size: u32,
+    /// `discard`
+    pub discard: Discard,
+    /// `discard_threshold`: cells, for `early`.
+    pub threshold: u32,
+}
+
+/// A router.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Router {
+    /// The line its block begins on.
+    pub line: u32,
+    /// `router_id`
+    pub id: u64,
+    /// `vc_map`
+    pub mapping: Mapping,
+    /// `packet_queue`
+    pub packet_queue: Queueing,
+    /// `cell_queue`
+    pub cell_queue: Queueing,
+    /// Of its cells.
+    pub buffer: Buffer,
+    /// `dynamic_vc`
+    pub dynamic: bool,
+    /// `idle_time`, in seconds.
+    pub idle_time: f64,
+    /// `setup_time`, in seconds.
+    pub setup_time: f64,
+    /// `vc_window`, in cells; 0 is none.
+    pub window: u32,
+    /// `peak_rate` of a circuit in bits per second; 0 is none.
+    pub peak_rate: f64,
+    /// `meter_time`, in seconds.
+    pub meter_time: f64,
+    /// `report`
+    pub report: bool,
+}
+
+/// A switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Switch {
+    /// The line its block begins on.
+    pub line: u32,
+    /// `switch_id`
+    pub id: u64,
+    /// `cell_queue`
+    pub cell_queue: Queueing,
+    /// Of its cells.
+    pub buffer: Buffer,
+    /// `report`
+    pub report: bool,
+}
+
+/// A link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// The line its block begins on.
+    pub line: u32,
+    /// `link_id`
+    pub id: u64,
+    /// `connects`
+    pub ends: [u64; 2],
+    /// `speed`, in bits per second.
+    pub speed: f64,
+    /// `delay`, in seconds.
+    pub delay: f64,
+}
+
+/// What a source sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrafficType {
+    /// Files.
+    Ftp,
+    /// Articles.
+    Nntp,
+    /// Messages.
+    Smtp,
+    /// Someone at a terminal.
+    Telnet,
+    /// Packets of laws that the file gives.
+    Misc,
+}
+
+/// A law of the file: a constant, or an exponential distribution of this mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law {
+    /// It is exponential.
+    pub is_exponential: bool,
+    /// Its mean.
+    pub mean: f64,
+}
+
+/// A host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    /// The line its block begins on.
+    pub line: u32,
+    /// `host_id`
+    pub id: u64,
+    /// `function` is `source`, not `receiver` or `sink`.
+    pub is_source: bool,
+    /// `traffic_type`
+    pub traffic: TrafficType,
+    /// `flow_control` is `slow_start`, not `fixed_window`.
+    pub slow_start: bool,
+    /// `window_limit`, in packets.
+    pub window_limit: u32,
+    /// `retransmit`
+    pub retransmit: bool,
+    /// `conv_arr_dist`, `conv_arr_mean`: seconds from the end of a conversation to the next.
+    pub between: Law,
+    /// `conv_len_dist`, `conv_len_mean`: packets of a `misc` conversation.
+    pub length: Law,
+    /// `pkt_arr_dist`, `pkt_arr_mean`: seconds between them.
+    pub gap: Law,
+    /// `pkt_len_dist`, `pkt_len_mean`: their bytes.
+    pub bytes: Law,
+    /// `report`
+    pub report: bool,
+}
+
+/// A conversation's way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The line its block begins on.
+    pub line: u32,
+    /// Numbers of its nodes.
+    pub nodes: Vec<u64>,
+}
+
+/// Reads a specification.
+///
+/// # Errors
+/// The first line that is wrong.
+pub fn read(text: &str) -> Result<Specification, SpecificationError> {
+    let mut tokens = Tokens::of(text);
+    let mut found = Specification::default();
+    let mut kept = Kept::default();
+    while let Some((line, name)) = tokens.next() {
+        match name {
+            // How fine the original's clock was: times here are exact.
+            "ticks_per_sec" => drop(tokens.above_zero(name)?),
+            "bytes_per_cell" => found.bytes_per_cell = tokens.count(name, 1..=65_535)?,
+            "header_bytes" => found.header_bytes = tokens.count(name, 0..=65_535)?,
+            "padding" => found.padding = tokens.switch(name)?,
+            "max_pkt_size" => found.max_packet = tokens.count(name, 1..=1 << 20)?,
+            "tables" => found.tables = Some(tokens.value(name)?.1.to_owned()),
+            "seed" => found.seeds = tokens.seeds(line)?,
+            "timer" => tokens.timer(&mut found.timer)?,
+            "router" => found.routers.push(tokens.router(&mut kept.router, line)?),
+            "switch" => found.switches.push(tokens.switch_node(&mut kept.switch, line)?),
+            "link" => found.links.push(tokens.link(&mut kept.link, line)?),
+            "host" => found.hosts.push(tokens.host(&mut kept.host, line)?),
+            "route" => found.routes.push(Route { line, nodes: tokens.route(line)? }),
+            _ => return Err(unknown(line, name, &GLOBAL)),
+        }
+    }
+    found.check()?;
+    Ok(found)
+}
+
+const GLOBAL: [&str; 13] = [
+    "ticks_per_sec",
+    "bytes_per_cell",
+    "header_bytes",
+    "padding",
+    "max_pkt_size",
+    "tables",
+    "seed",
+    "timer",
+    "router",
+    "switch",
+    "link",
+    "host",
+    "route",
+];
+const TIMER: [&str; 4] = ["log", "checkpoint", "regeneration", "end"];
+const BUFFER: [&str; 4] = ["buffer_policy", "buffer_size", "discard", "discard_threshold"];
+const ROUTER: [&str; 11] = [
+    "router_id",
+    "vc_map",
+    "packet_queue",
+    "cell_queue",
+    "dynamic_vc",
+    "idle_time",
+    "setup_time",
+    "vc_window",
+    "peak_rate",
+    "meter_time",
+    "report",
+];
+const SWITCH: [&str; 3] = ["switch_id", "cell_queue", "report"];
+const LINK: [&str; 5] = ["link_id", "connects", "speed", "delay", "report"];
+const HOST: [&str; 16] = [
+    "host_id",
+    "function",
+    "traffic_type",
+    "flow_control",
+    "window_limit",
+    "retransmit",
+    "conv_arr_dist",
+    "conv_arr_mean",
+    "conv_arr_std",
+    "conv_len_dist",
+    "conv_len_mean",
+    "pkt_arr_dist",
+    "pkt_arr_mean",
+    "pkt_len_dist",
+    "pkt_len_mean",
+    "report",
+];
+
+fn unknown(line: u32, name: &str, known: &[&str]) -> SpecificationError {
+    SpecificationError { line, problem: format!("there is no \"{}\" here; known: {}", shown(name), known.join(", ")) }
+}
+
+/// What of a token is shown.
+fn shown(token: &str) -> String {
+    token.chars().take(40).flat_map(char::escape_debug).collect()
+}
+
+/// What the next block of a kind has unless it says otherwise.
+#[derive(Debug, Default)]
+struct Kept {
+    router: Option<Router>,
+    switch: Option<Switch>,
+    link: Option<Link>,
+    host: Option<Host>,
+}
+
+struct Tokens<'a> {
+    all: std::vec::IntoIter<(u32, &'a str)>,
+    /// The line of the latest.
+    line: u32,
+}
+
+impl<'a> Tokens<'a> {
+    fn of(text: &'a str) -> Tokens<'a> {
+        let lines = text.lines().zip(1u32..);
+        let tokens = lines.flat_map(|(text, line)| {
+            let said = text.split_once("//").map_or(text, |(said, _)| said);
+            said.split_whitespace().map(move |token| (line, token))
+        });
+        Tokens { all: tokens.collect::<Vec<_>>().into_iter(), line: 1 }
+    }
+
+    fn next(&mut self) -> Option<(u32, &'a str)> {
+        let (line, token) = self.all.next()?;
+        self.line = line;
+        Some((line, token))
+    }
+
+    fn wrong<T>(&self, problem: String) -> Result<T, SpecificationError> {
+        Err(SpecificationError { line: self.line, problem })
+    }
+
+    /// The value of `name`.
+    fn value(&mut self, name: &str) -> Result<(u32, &'a str), SpecificationError> {
+        match self.next() {
+            Some(found) => Ok(found),
+            None => self.wrong(format!("{name} has no value: the file ends")),
+        }
+    }
+
+    /// The next name of a block, `None` at its end.
+    fn name(&mut self, block: &str, begun: u32) -> Result<Option<&'a str>, SpecificationError> {
+        match self.next() {
+            Some((_, name)) if name.strip_suffix("_end") == Some(block) => Ok(None),
+            Some((_, name)) => Ok(Some(name)),
+            None => self.wrong(format!("the {block} block of line {begun} has no {block}_end")),
+        }
+    }
+
+    fn number(&mut self, name: &str) -> Result<f64, SpecificationError> {
+        let (_, token) = self.value(name)?;
+        match token.parse::<f64>() {
+            Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+            _ => self.wrong(format!("{name} must be a number from 0 on, and is \"{}\"", shown(token))),
+        }
+    }
+
+    fn above_zero(&mut self, name: &str) -> Result<f64, SpecificationError> {
+        match self.number(name)? {
+            number if number > 0.0 => Ok(number),
+            _ => self.wrong(format!("{name} must be above 0")),
+        }
+    }
+
+    /// Seconds: at most a hundred years of them.
+    fn seconds(&mut self, name: &str) -> Result<f64, SpecificationError> {
+        match self.number(name)? {
+            seconds if seconds <= 3.2e9 => Ok(seconds),
+            _ => self.wrong(format!("{name} must be at most 3.2e9 seconds")),
+        }
+    }
+
+    fn count(&mut self, name: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, SpecificationError> {
+        let (_, token) = self.value(name)?;
+        match token.parse::<u32>() {
+            Ok(count) if range.contains(&count) => Ok(count),
+            _ => self.wrong(format!(
+                "{name} must be a whole number from {} to {}, and is \"{}\"",
+                range.start(),
+                range.end(),
+                shown(token)
+            )),
+        }
+    }
+
+    fn id(&mut self, name: &str) -> Result<u64, SpecificationError> {
+        let (_, token) = self.value(name)?;
+        match token.parse() {
+            Ok(id) => Ok(id),
+            Err(_) => self.wrong(format!("{name} must be a whole number, and is \"{}\"", shown(token))),
+        }
+    }
+
+    fn switch(&mut self, name: &str) -> Result<bool, SpecificationError> {
+        Ok(self.count(name, 0..=1)? == 1)
+    }
+
+    fn one_of<T: Copy>(&mut self, name: &str, known: &[(&str, T)]) -> Result<T, SpecificationError> {
+        let (_, token) = self.value(name)?;
+        match known.iter().find(|(known, _)| *known == token) {
+            Some((_, value)) => Ok(*value),
+            None => {
+                let known: Vec<&str> = known.iter().map(|(known, _)| *known).collect();
+                self.wrong(format!("{name} must be one of {}, and is \"{}\"", known.join(", "), shown(token)))
+            }
+        }
+    }
+
+    fn queueing(&mut self, name: &str) -> Result<Queueing, SpecificationError> {
+        self.one_of(name, &[("fifo", Queueing::Fifo), ("round_robin", Queueing::RoundRobin)])
+    }
+
+    fn seeds(&mut self, begun: u32) -> Result<[u32; 2], SpecificationError> {
+        let mut seeds = Vec::new();
+        while let Some(token) = self.name("seed", begun)? {
+            match token.parse::<u32>() {
+                Ok(seed) if seed % 2 == 1 => seeds.push(seed),
+                Ok(seed) => return self.wrong(format!("seeds must be odd, and {seed} is even: take {}", seed | 1)),
+                Err(_) => {
+                    return self
+                        .wrong(format!("seeds must be whole numbers below 2^32, and \"{}\" is none", shown(token)));
+                }
+            }
+        }
+        let number = seeds.len();
+        seeds.try_into().or_else(|_| self.wrong(format!("a seed block has two seeds, and this has {number}")))
+    }
+
+    fn timer(&mut self, timer: &mut Timer) -> Result<(), SpecificationError> {
+        let begun = self.line;
+        while let Some(name) = self.name("timer", begun)? {
+            let place = match name {
+                "log" => &mut timer.log,
+                "checkpoint" => &mut timer.checkpoint,
+                "regeneration" => &mut timer.regeneration,
+                "end" => &mut timer.end,
+                _ => return Err(unknown(self.line, name, &TIMER)),
+            };
+            *place = self.seconds(name)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a parameter of a buffer; whether `name` is one.
+    fn buffer(&mut self, name: &str, buffer: &mut Buffer) -> Result<bool, SpecificationError> {
+        match name {
+            "buffer_policy" => buffer.is_finite = self.one_of(name, &[("infinite", false), ("statistical", true)])?,
+            "buffer_size" => buffer.size = self.count(name, 1..=u32::MAX)?,
+            "discard" => {
+                let known = [("tail", Discard::Tail), ("partial", Discard::Partial), ("early", Discard::Early)];
+                buffer.discard = self.one_of(name, &known)?;
+            }
+            "discard_threshold" => buffer.threshold = self.count(name, 1..=u32::MAX)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn router(&mut self, kept: &mut Option<Router>, line: u32) -> Result<Router, SpecificationError> {
+        let mut router = kept.take().unwrap_or_default();
+        (router.line, router.id) = (line, u64::MAX);
+        while let Some(name) = self.name("router", line)? {
+            match name {
+                "router_id" => router.id = self.id(name)?,
+                "vc_map" => {
+                    let known = [
+                        ("per_conversation", Mapping::PerConversation),
+                        ("per_type", Mapping::PerType),
+                        ("per_destination", Mapping::PerDestination),
+                    ];
+                    router.mapping = self.one_of(name, &known)?;
+                }
+                "packet_queue" => router.packet_queue = self.queueing(name)?,
+                "cell_queue" => router.cell_queue = self.queueing(name)?,
+                "dynamic_vc" => router.dynamic = self.switch(name)?,
+                "idle_time" => router.idle_time = self.seconds(name)?,
+                "setup_time" => router.setup_time = self.seconds(name)?,
+                "vc_window" => router.window = self.count(name, 0..=u32::MAX)?,
+                "peak_rate" => router.peak_rate = self.number(name)?,
+                "meter_time" => router.meter_time = self.seconds(name)?,
+                "report" => router.report = self.switch(name)?,
+                _ if self.buffer(name, &mut router.buffer)? => {}
+                _ => return Err(unknown(self.line, name, &[&ROUTER[..], &BUFFER].concat())),
+            }
+        }
+        if router.meter_time == 0.0 {
+            return Err(SpecificationError { line, problem: "meter_time must be above 0".into() });
+        }
+        *kept = Some(router.clone());
+        Ok(router)
+    }
+
+    fn switch_node(&mut self, kept: &mut Option<Switch>, line: u32) -> Result<Switch, SpecificationError> {
+        let mut switch = kept.take().unwrap_or_default();
+        (switch.line, switch.id) = (line, u64::MAX);
+        while let Some(name) = self.name("switch", line)? {
+            match name {
+                "switch_id" => switch.id = self.id(name)?,
+                "cell_queue" => switch.cell_queue = self.queueing(name)?,
+                "report" => switch.report = self.switch(name)?,
+                _ if self.buffer(name, &mut switch.buffer)? => {}
+                _ => return Err(unknown(self.line, name, &[&SWITCH[..], &BUFFER].concat())),
+            }
+        }
+        *kept = Some(switch.clone());
+        Ok(switch)
+    }
+
+    fn link(&mut self, kept: &mut Option<Link>, line: u32) -> Result<Link, SpecificationError> {
+        let mut link = kept.take().unwrap_or_default();
+        (link.line, link.id, link.ends) = (line, u64::MAX, [u64::MAX; 2]);
+        while let Some(name) = self.name("link", line)? {
+            match name {
+                "link_id" => link.id = self.id(name)?,
+                "connects" => link.ends = [self.id(name)?, self.id(name)?],
+                "speed" => {
+                    link.speed = self.number(name)?;
+                    if !(1.0..=1e15).contains(&link.speed) {
+                        return self.wrong("speed must be from 1 to 1e15 bits per second".into());
+                    }
+                }
+                "delay" => link.delay = self.seconds(name)?,
+                // The sample says it of routers; a link has nothing to leave out.
+                "report" => drop(self.switch(name)?),
+                _ => return Err(unknown(self.line, name, &LINK)),
+            }
+        }
+        if link.ends == [u64::MAX; 2] {
+            return Err(SpecificationError {
+                line,
+                problem: "the link has no connects: the numbers of two nodes".into(),
+            });
+        }
+        *kept = Some(link.clone());
+        Ok(link)
+    }
+
+    fn law(&mut self, name: &str, law: &mut Law, part: &str) -> Result<(), SpecificationError> {
+        match part {
+            "dist" => law.is_exponential = self.one_of(name, &[("constant", false), ("exponential", true)])?,
+            "mean" => law.mean = self.seconds(name)?,
+            // Either law has the deviation that its mean gives it.
+            _ => drop(self.number(name)?),
+        }
+        Ok(())
+    }
+
+    fn host(&mut self, kept: &mut Option<Host>, line: u32) -> Result<Host, SpecificationError> {
+        let mut host = kept.take().unwrap_or_default();
+        (host.line, host.id) = (line, u64::MAX);
+        while let Some(name) = self.name("host", line)? {
+            match name {
+                "host_id" => host.id = self.id(name)?,
+                "function" => {
+                    host.is_source = self.one_of(name, &[("source", true), ("receiver", false), ("sink", false)])?;
+                }
+                "traffic_type" => {
+                    let known = [
+                        ("ftp", TrafficType::Ftp),
+                        ("nntp", TrafficType::Nntp),
+                        ("smtp", TrafficType::Smtp),
+                        ("telnet", TrafficType::Telnet),
+                        ("misc", TrafficType::Misc),
+                    ];
+                    host.traffic = self.one_of(name, &known)?;
+                }
+                "flow_control" => {
+                    host.slow_start = self.one_of(name, &[("slow_start", true), ("fixed_window", false)])?;
+                }
+                "window_limit" => host.window_limit = self.count(name, 1..=1 << 24)?,
+                "retransmit" => host.retransmit = self.switch(name)?,
+                "report" => host.report = self.switch(name)?,
+                _ if HOST.contains(&name) => {
+                    let (which, part) = name.rsplit_once('_').unwrap_or((name, ""));
+                    let law = match which {
+                        "conv_arr" => &mut host.between,
+                        "conv_len" => &mut host.length,
+                        "pkt_arr" => &mut host.gap,
+                        _ => &mut host.bytes,
+                    };
+                    self.law(name, law, part)?;
+                }
+                _ => return Err(unknown(self.line, name, &HOST)),
+            }
+        }
+        *kept = Some(host.clone());
+        Ok(host)
+    }
+
+    fn route(&mut self, begun: u32) -> Result<Vec<u64>, SpecificationError> {
+        let mut nodes = Vec::new();
+        while let Some(token) = self.name("route", begun)? {
+            match token.parse() {
+                Ok(node) => nodes.push(node),
+                Err(_) => return self.wrong(format!("a route has numbers of nodes, and \"{}\" is none", shown(token))),
+            }
+        }
+        Ok(nodes)
+    }
+}
+
+impl Specification {
+    /// Numbers of nodes that are missing, used twice, or not there.
+    fn check(&self) -> Result<(), SpecificationError> {
+        let wrong = |line, problem| Err(SpecificationError { line, problem });
+        let mut nodes: BTreeMap<u64, u32> = BTreeMap::new();
+        let routers = self.routers.iter().map(|router| ("router", router.id, router.line));
+        let switches = self.switches.iter().map(|switch| ("switch", switch.id, switch.line));
+        let hosts = self.hosts.iter().map(|host| ("host", host.id, host.line));
+        for (kind, id, line) in routers.chain(switches).chain(hosts) {
+            if id == u64::MAX {
+                return wrong(line, format!("the {kind} has no {kind}_id"));
+            }
+            if let Some(first) = nodes.insert(id, line) {
+                return wrong(line, format!("node {id} is there already, from line {first} on"));
+            }
+        }
+        for link in &self.links {
+            if let Some(node) = link.ends.iter().find(|node| !nodes.contains_key(node)) {
+                return wrong(link.line, format!("the link connects node {node}, which is not there"));
+            }
+        }
+        for route in &self.routes {
+            if let Some(node) = route.nodes.iter().find(|node| !nodes.contains_key(node)) {
+                return wrong(route.line, format!("the route has node {node}, which is not there"));
+            }
+        }
+        if self.timer.end == 0.0 {
+            return wrong(1, "the timer block's end must be above 0".into());
+        }
+        Ok(())
+    }
+}
+
+impl Default for Specification {
+    fn default() -> Specification {
+        Specification {
+            bytes_per_cell: 48,
+            header_bytes: 0,
+            padding: false,
+            max_packet: 512,
+            tables: None,
+            seeds: [1, 1],
+            timer: Timer { log: 0.0, checkpoint: 0.0, regeneration: 0.0, end: 180.0 },
+            routers: Vec::new(),
+            switches: Vec::new(),
+            links: Vec::new(),
+            hosts: Vec::new(),
+            routes: Vec::new(),
+        }
+    }
+}
+
+impl Default for Buffer {
+    fn default() -> Buffer {
+        Buffer { is_finite: false, size: 1_000, discard: Discard::Tail, threshold: 500 }
+    }
+}
+
+impl Default for Router {
+    fn default() -> Router {
+        Router {
+            line: 0,
+            id: u64::MAX,
+            mapping: Mapping::PerConversation,
+            packet_queue: Queueing::Fifo,
+            cell_queue: Queueing::RoundRobin,
+            buffer: Buffer::default(),
+            dynamic: false,
+            idle_time: 0.09,
+            setup_time: 0.0,
+            window: 0,
+            peak_rate: 0.0,
+            meter_time: 0.1,
+            report: true,
+        }
+    }
+}
+
+impl Default for Switch {
+    fn default() -> Switch {
+        Switch { line: 0, id: u64::MAX, cell_queue: Queueing::RoundRobin, buffer: Buffer::default(), report: true }
+    }
+}
+
+impl Default for Link {
+    fn default() -> Link {
+        Link { line: 0, id: u64::MAX, ends: [u64::MAX; 2], speed: 1.5e6, delay: 0.0 }
+    }
+}
+
+impl Default for Host {
+    fn default() -> Host {
+        let law = |mean| Law { is_exponential: false, mean };
+        Host {
+            line: 0,
+            id: u64::MAX,
+            is_source: true,
+            traffic: TrafficType::Ftp,
+            slow_start: true,
+            window_limit: 128,
+            retransmit: true,
+            between: law(0.0),
+            length: law(100.0),
+            gap: law(0.1),
+            bytes: law(512.0),
+            report: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "
+seed 3091 4917 seed_end
+timer log 10 end 120.0 timer_end // the rest is never
+router router_id 1 vc_map per_type idle_time 0.2 router_end
+router router_id 2 report 0 router_end
+switch switch_id 3 switch_end
+link connects 1 3 speed 3e6 delay 0.0225 link_end
+link connects 3 2 delay 0 link_end
+host host_id 10 traffic_type telnet window_limit 16 host_end
+host host_id 110 function sink host_end
+link connects 10 1 link_end
+link connects 2 110 link_end
+route 10 1 3 2 110 route_end
+";
+
+    #[test]
+    fn blocks_inherit_from_the_last_of_their_kind() {
+        let found = read(SMALL).unwrap();
+        assert_eq!((found.seeds, found.timer.log, found.timer.end, found.max_packet), ([3091, 4917], 10.0, 120.0, 512));
+        let [first, second] = &found.routers[..] else { panic!("{:?}", found.routers) };
+        assert_eq!((second.mapping, second.idle_time, second.id), (Mapping::PerType, 0.2, 2));
+        assert!(first.report && !second.report);
+        let links: Vec<(f64, f64)> = found.links.iter().map(|link| (link.speed, link.delay)).collect();
+        assert_eq!(links, [(3e6, 0.0225), (3e6, 0.0), (3e6, 0.0), (3e6, 0.0)]);
+        let [source, sink] = &found.hosts[..] else { panic!("{:?}", found.hosts) };
+        assert!(source.is_source && !sink.is_source && sink.traffic == TrafficType::Telnet && sink.window_limit == 16);
+        assert_eq!((found.routes[0].line, &found.routes[0].nodes[..]), (13, &[10, 1, 3, 2, 110][..]));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let problem = |from: &str, to: &str| {
+            let text = SMALL.replacen(from, to, 1);
+            assert_ne!(text, SMALL);
+            let error = read(&text).unwrap_err();
+            (error.line, error.problem)
+        };
+        let cases = [
+            ("vc_map", "vcmap", 4, "there is no \"vcmap\" here"),
+            ("seed 3091", "sed 3091", 2, "there is no \"sed\" here"),
+            ("4917", "4918", 2, "seeds must be odd, and 4918 is even: take 4919"),
+            ("3091 4917", "3091", 2, "two seeds, and this has 1"),
+            ("per_type", "per_kind", 4, "vc_map must be one of per_conversation, per_type, per_destination"),
+            ("speed 3e6", "speed -1", 7, "speed must be a number from 0 on"),
+            ("speed 3e6", "speed 0", 7, "speed must be from 1"),
+            ("window_limit 16", "window_limit 0", 9, "window_limit must be a whole number from 1"),
+            ("router_id 2", "router_id 1", 5, "node 1 is there already, from line 4 on"),
+            ("switch_id 3", "", 6, "the switch has no switch_id"),
+            ("connects 2 110", "connects 2 111", 12, "node 111, which is not there"),
+            ("connects 2 110", "", 12, "no connects"),
+            ("route 10 1", "route 10 x", 13, "\"x\" is none"),
+            ("route_end", "", 13, "the route block of line 13 has no route_end"),
+            ("end 120.0", "end", 3, "end must be a number from 0 on, and is \"timer_end\""),
+        ];
+        for (from, to, line, wanted) in cases {
+            let (at, found) = problem(from, to);
+            assert!(at == line && found.contains(wanted), "{to}: line {at}: {found}");
+        }
+    }
+}
