@@ -18,6 +18,7 @@
 //! | `dependence` | estimates of the Hurst parameter |
 //! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
 //! | `verdicts` | what verdicts of `compare` are worth: false ones, and differences found |
+//! | `multiplexing`, `reproduction` | the study of virtual circuits of 1992; as `docs/reproductions/caceres-1992.md` |
 //! | `references` | the workloads `campus-2008` and `enterprise-2006` |
 
 mod aqm;
@@ -33,6 +34,7 @@ mod lab;
 mod loss_response;
 mod marks;
 mod metamorphic;
+pub mod multiplexing;
 mod queueing;
 mod references;
 mod satellite;
@@ -43,6 +45,7 @@ mod verdicts;
 
 pub mod check;
 pub mod lengths;
+pub mod reproduction;
 pub mod table;
 pub mod transcripts;
 
@@ -52,7 +55,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 16] = [
+pub const GROUPS: [&str; 17] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -69,6 +72,7 @@ pub const GROUPS: [&str; 16] = [
     "verdicts",
     "cell-queue",
     "satellite",
+    "multiplexing",
 ];
 
 /// The rows of one of [`GROUPS`], or of [`REFERENCES`]; none of another name.
@@ -90,6 +94,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "verdicts" => verdicts::rows(effort),
         "cell-queue" => cell_queue::rows(effort),
         "satellite" => satellite::rows(effort),
+        "multiplexing" => multiplexing::rows(effort),
         REFERENCES => references::rows(effort),
         _ => Vec::new(),
     }

@@ -1,5 +1,5 @@
-//! `flowloom-validate [GROUP...]`: runs the checks, prints them, and rewrites `docs/references.md`, and if all were run
-//! `docs/validation.md`.
+//! `flowloom-validate [GROUP...]`: runs the checks, prints them, and rewrites `docs/references.md` and `docs/reproductions/caceres-1992.md`,
+//! and if all were run `docs/validation.md`.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use flowloom_validate::check::{Effort, Row, Verdict};
-use flowloom_validate::{GROUPS, REFERENCES, rows, table};
+use flowloom_validate::{GROUPS, REFERENCES, multiplexing, reproduction, rows, table};
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
@@ -19,7 +19,19 @@ fn main() -> ExitCode {
     let mut of_simulator: Vec<Row> = Vec::new();
     let mut of_references: Vec<Row> = Vec::new();
     for group in groups().filter(|group| wanted.is_empty() || wanted.iter().any(|name| name == group)) {
-        let found = rows(group, Effort::Full);
+        let found = if group == "multiplexing" {
+            let study = multiplexing::study(Effort::Full);
+            let found = multiplexing::rows_of(&study);
+            for (name, content) in reproduction::files(&study, &found) {
+                if let Err(error) = write(&format!("reproductions/{name}"), &content) {
+                    eprintln!("docs/reproductions/{name}: {error}");
+                    return ExitCode::FAILURE;
+                }
+            }
+            found
+        } else {
+            rows(group, Effort::Full)
+        };
         println!("\n{group}: {} rows; published, ours, tolerance", found.len());
         found.iter().for_each(|row| println!("  {row}"));
         if group == REFERENCES { &mut of_references } else { &mut of_simulator }.extend(found);
