@@ -622,10 +622,11 @@ pub enum EventQueue {
 /// `flowloom run`
 #[derive(Debug, Args)]
 pub struct Run {
-    /// An experiment (.toml), captures, a workload or other files of vectors; "-" reads a capture from standard input
+    /// An experiment (.toml), captures, a workload or other files of vectors, or a VCSIM specification (.spec); "-" reads a capture
+    /// from standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// The run folder to write [default: runs/NAME-DATE-TIME]
+    /// The run folder to write [default: runs/NAME-DATE-TIME; of a specification none]
     #[arg(short, long, value_name = "RUN")]
     pub output: Option<PathBuf>,
     /// Replace the run folder if it exists
@@ -664,6 +665,9 @@ pub struct Run {
     /// Also write the packets at the bottleneck to link.pcap in the run folder, or those at the links named to link-NAME.pcap
     #[arg(long, value_name = "LINK,...", num_args = 0.., require_equals = true, value_delimiter = ',')]
     pub pcap: Option<Vec<String>>,
+    /// Of a specification: also write what happens to each cell, a line each
+    #[arg(long, value_name = "FILE")]
+    pub cell_trace: Option<PathBuf>,
     /// How to read captures
     #[command(flatten)]
     pub capture: Capture,

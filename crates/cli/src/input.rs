@@ -13,6 +13,8 @@ use crate::failure::Failure;
 pub enum Kind {
     /// An experiment file: its name ends in `.toml`.
     Experiment,
+    /// A specification of a virtual-circuit internetwork: its name ends in `.spec`.
+    Specification,
     /// A run folder: a directory with `run.json`, or `index.json` for several seeds.
     RunFolder,
     /// A workload file: it begins as Parquet files do.
@@ -37,6 +39,7 @@ impl Kind {
         let of = |format| Format::NAMES.iter().find(|(_, known)| *known == format).map_or("", |(name, _)| name);
         match self {
             Kind::Experiment => "experiment",
+            Kind::Specification => "specification",
             Kind::RunFolder => "run",
             Kind::Workload => of(Format::Parquet),
             Kind::Vectors(format) => of(format),
@@ -49,6 +52,7 @@ impl Kind {
     pub fn words(self) -> &'static str {
         match self {
             Kind::Experiment => "an experiment",
+            Kind::Specification => "a specification of an internetwork",
             Kind::RunFolder => "a run folder",
             Kind::Workload | Kind::Vectors(Format::Parquet) => "a workload",
             Kind::Vectors(Format::Tmix(_)) => "a file of Tmix vectors",
@@ -71,6 +75,9 @@ pub fn kind(path: &Path) -> Kind {
     }
     if path.extension().is_some_and(|extension| extension == "toml") {
         return Kind::Experiment;
+    }
+    if path.extension().is_some_and(|extension| extension == "spec") {
+        return Kind::Specification;
     }
     // What is read of a pipe is gone.
     if !path.is_file() {

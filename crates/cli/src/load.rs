@@ -119,7 +119,7 @@ pub fn open(
         Kind::Vectors(format) => vector_files(paths, format, capture.anonymize, &inside, scratch, manner)?,
         Kind::Flows => flow_records(paths, capture, &inside, scratch, manner)?,
         Kind::Capture => captures(paths, capture, scratch, manner)?,
-        Kind::Experiment | Kind::RunFolder => {
+        Kind::Experiment | Kind::Specification | Kind::RunFolder => {
             return Err(Failure::usage(format_args!("{}: this holds no vectors", paths[0].display()))
                 .hint("give a capture, a workload or another file of vectors"));
         }

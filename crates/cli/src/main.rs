@@ -25,6 +25,7 @@ mod results;
 mod rules;
 mod senders;
 mod simulation;
+mod specification;
 mod workloads;
 
 use std::process::ExitCode;

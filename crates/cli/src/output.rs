@@ -83,7 +83,7 @@ pub fn json(object: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// An answer with its version; one that is a list of answers has it in each.
-fn versioned(mut answer: Value) -> Value {
+pub fn versioned(mut answer: Value) -> Value {
     match &mut answer {
         Value::Object(fields) => drop(fields.insert("json_version".to_owned(), JSON_VERSION.into())),
         Value::Array(answers) => answers.iter_mut().for_each(|one| *one = versioned(one.take())),

@@ -33,7 +33,7 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
     for (input, kind) in args.inputs.iter().zip(&kinds) {
         match kind {
             Kind::RunFolder => return run_folder(args, input, manner),
-            Kind::Experiment => {
+            Kind::Experiment | Kind::Specification => {
                 return Err(Failure::usage(format_args!("{}: an experiment has not run yet", input.display()))
                     .hint("describe its source, or run it and describe the run folder"));
             }

@@ -17,7 +17,7 @@ use crate::results::write_page;
 /// Runs the command.
 pub fn run(args: &args::Fit, manner: Manner) -> Result<Exit, Failure> {
     let kind = input::kind(&args.input);
-    if let Kind::Experiment | Kind::RunFolder = kind {
+    if let Kind::Experiment | Kind::Specification | Kind::RunFolder = kind {
         return Err(Failure::usage(format_args!("{} is {}, not a workload", args.input.display(), kind.words()))
             .hint("fit the capture or the workload it replays"));
     }

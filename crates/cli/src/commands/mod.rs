@@ -10,6 +10,7 @@ pub mod extract;
 pub mod fit;
 pub mod fit_harpoon;
 pub mod fit_swing;
+pub mod internetwork;
 pub mod live_guest;
 pub mod live_worker;
 pub mod model;

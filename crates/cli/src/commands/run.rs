@@ -26,6 +26,7 @@ use flowloom_store::workload::{WorkloadError, WorkloadFacts};
 
 use crate::args;
 use crate::clock::{self, Stopwatch};
+use crate::commands::internetwork;
 use crate::experiment::{self, DatagramModel, Experiment, LossChoice, Pair, Quantity, Shape};
 use crate::failure::{Exit, Failure};
 use crate::input::{self, Kind};
@@ -61,6 +62,12 @@ struct Plan {
 
 /// Runs the command.
 pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
+    if args.inputs.iter().any(|path| input::kind(path) == Kind::Specification) {
+        return internetwork::run(args, manner);
+    }
+    if args.cell_trace.is_some() {
+        return Err(Failure::usage("--cell-trace is about specifications of internetworks (.spec)"));
+    }
     with_guests(args, Vec::new(), manner)
 }
 

@@ -138,6 +138,8 @@ fn every_field_is_documented() {
     check("compare", &bench.json(&["compare", "a", "b", "--json", "--check", "r.toml"]));
     bench.flowloom(&["run", "c.pcap", "-o", "tight", "--seed", "1", "--seed", "2", "--rate", "101%"]).succeeded();
     check("compare", &bench.json(&["compare", "s", "tight", "--json"]));
+    bench.file("two.spec", crate::internetworks::TWO.as_bytes());
+    check("run of a specification", &bench.json(&["run", "two.spec", "--json"]));
     check("doctor", &bench.json(&["doctor", "--json"]));
     check("doctor --clean", &bench.json(&["doctor", "--clean", "--runs", ".", "--json"]));
 }

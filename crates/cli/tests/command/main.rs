@@ -15,6 +15,7 @@ mod flows;
 mod formulas;
 mod harpoon;
 mod hosts;
+mod internetworks;
 mod literature;
 mod memory;
 mod models;

@@ -1,0 +1,95 @@
+//! `flowloom run FILE.spec`: VCSIM's specifications.
+
+use crate::support::Bench;
+
+/// Two conversations of FTP for 20 s, in cells of 48 bytes.
+pub const TWO: &str = "
+seed 3091 4917 seed_end
+timer end 20 timer_end
+router router_id 1 router_end
+router router_id 2 report 0 router_end
+switch switch_id 3 switch_end
+link connects 1 3 delay 0.0225 link_end
+link connects 3 2 delay 0 link_end
+host host_id 10 traffic_type ftp host_end
+host host_id 11 traffic_type telnet host_end
+host host_id 110 function receiver host_end
+host host_id 111 host_end
+link connects 10 1 link_end
+link connects 11 1 link_end
+link connects 2 110 link_end
+link connects 2 111 link_end
+route 10 1 3 2 110 route_end
+route 11 1 3 2 111 route_end
+";
+
+#[test]
+fn a_specification_is_run_and_told_node_by_node() {
+    let bench = Bench::new();
+    bench.file("two.spec", TWO.as_bytes());
+    let said = bench.flowloom(&["run", "two.spec", "-o", "results", "--cell-trace", "cells.tsv"]);
+    let text = &said.succeeded().out;
+    for wanted in [
+        "router 1\n",
+        "source 10\n",
+        "source 11\n",
+        "receiver 110\n",
+        "cell throughput",
+        "utilisation of the link to 3",
+    ] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    assert!(!text.contains("router 2\n"), "it is not reported");
+    let read = |name: &str| std::fs::read_to_string(bench.path(name)).unwrap();
+    assert_eq!(&read("results/results.txt"), text);
+    let answer = bench.json(&["run", "two.spec", "--json"]);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&read("results/results.json")).unwrap(), answer);
+    let run = &answer["runs"][0];
+    assert_eq!(run["routers"][0]["queue_bytes"]["n"], 200, "every 0.1 s");
+    assert!(run["hosts"][0]["bits_per_second"].as_f64().unwrap() > 1e5, "{run}");
+    assert_eq!(read("results/queues.csv").lines().count(), 1 + 2 * 200);
+    assert_eq!(read("results/sources.csv").lines().count(), 1 + 2 * 200);
+    // Every cell that entered a circuit was sent at its router.
+    let cells = read("cells.tsv");
+    let count = |event: &str| cells.lines().filter(|line| line.contains(event)).count() as u64;
+    let arrived = run["cells_arrived"].as_u64().unwrap();
+    assert_eq!(run["cells"].as_u64().unwrap(), arrived + run["cells_under_way"].as_u64().unwrap());
+    // Each waits at a router and at a switch, and comes to a switch and to a router.
+    assert!(count("\tcame\t") >= 2 * arrived && count("\tqueued\t") >= count("\tsent\t"), "{arrived}");
+    assert_eq!(count("\tlost\t"), 0);
+    bench.flowloom(&["run", "two.spec", "-o", "results"]).failed(1, &["results exists", "--force"]);
+    bench.flowloom(&["run", "two.spec", "-o", "results", "--force"]).succeeded();
+    let several = bench.flowloom(&["run", "two.spec", "--seed", "1", "--seed", "2", "--seed", "3"]);
+    assert!(several.succeeded().out.contains("3 runs; means and 95 % intervals"), "{}", several.out);
+}
+
+#[test]
+fn wrong_specifications_are_refused_with_their_line() {
+    let bench = Bench::new();
+    let cases = [
+        ("route 10 1 3 2 110", "route 10 1 2 110", "line 17", "no switch between its routers"),
+        ("route 10 1 3 2 110", "route 110 2 3 1 10", "line 17", "must be a source"),
+        ("route 10 1 3 2 110", "route 10 1 3 2 11", "line 17", "must be a receiver"),
+        ("route 10 1 3 2 110", "route 3 1 10", "line 17", "must be a host, a router, one or more switches"),
+        ("route 10 1 3 2 110", "route 11 1 3 2 110", "line 18", "one conversation at a time"),
+        ("link connects 3 2 delay 0 link_end", "", "line 17", "nodes 3 and 2 of the route are not linked"),
+        ("3091 4917", "3092 4917", "line 2", "seeds must be odd, and 3092 is even"),
+        ("traffic_type ftp", "traffic_type gopher", "line 9", "traffic_type must be one of ftp, nntp"),
+        ("delay 0.0225", "delay soon", "line 7", "delay must be a number"),
+        ("end 20", "end 0", "line 1", "end must be above 0"),
+        ("seed 3091", "tables nowhere seed 3091", "tables", "nowhere"),
+    ];
+    for (from, to, line, problem) in cases {
+        let text = TWO.replacen(from, to, 1);
+        assert_ne!(text, TWO);
+        bench.file("bad.spec", text.as_bytes());
+        bench.flowloom(&["run", "bad.spec", "-o", "r"]).failed(2, &["bad.spec", line, problem]);
+    }
+    assert_eq!(bench.names(), ["bad.spec"]);
+    bench.file("two.spec", TWO.as_bytes());
+    bench.flowloom(&["run", "two.spec", "--rate", "1mbit"]).failed(2, &["--rate is about replays"]);
+    bench.flowloom(&["run", "two.spec", "two.spec"]).failed(2, &["is run alone"]);
+    bench.flowloom(&["describe", "two.spec"]).failed(2, &["two.spec"]);
+    bench.file("mine", b"");
+    bench.flowloom(&["run", "two.spec", "-o", "mine", "--force"]).failed(1, &["mine exists and holds no results"]);
+}
