@@ -16,11 +16,14 @@ struct Figure {
     lines: Vec<Line>,
 }
 
-/// A line, with the interval of each point if there is one.
+/// A line.
 struct Line {
     name: String,
-    points: Vec<(f64, f64, Option<(f64, f64)>)>,
+    points: Vec<Point>,
 }
+
+/// x, y, and the interval of y if there is one.
+type Point = (f64, f64, Option<(f64, f64)>);
 
 fn of_curve(name: &str, curve: &Curve) -> Line {
     let points = curve.iter().map(|(x, mean)| (*x, mean.mean, Some((mean.low, mean.high)))).collect();

@@ -40,11 +40,11 @@ enum State<'a> {
     /// The next conversation begins then.
     Before(Time),
     /// Of the item whose question was sent the answer is missing.
-    Asked(Items<'a>, Item),
+    Asked(Box<Items<'a>>, Item),
     /// Something is typed at the first of these times, unless the second comes before.
-    Typing(Typing<'a>, Time, Time),
-    /// So many packets are left, the next leaves then.
-    Packets { left: u64, next: Time, gaps: Stream, sizes: Stream },
+    Typing(Box<Typing<'a>>, Time, Time),
+    /// So many packets are left, the next leaves then; streams of gaps and of sizes.
+    Packets { left: u64, next: Time, streams: Box<[Stream; 2]> },
     /// All was said.
     Said,
 }
@@ -112,8 +112,7 @@ impl<'a> Source<'a> {
                 State::Packets {
                     left,
                     next: now,
-                    gaps: self.stream(Purpose::Gaps),
-                    sizes: self.stream(Purpose::ItemBytes),
+                    streams: Box::new([Purpose::Gaps, Purpose::ItemBytes].map(|purpose| self.stream(purpose))),
                 }
             }
         };
@@ -121,7 +120,7 @@ impl<'a> Source<'a> {
     }
 
     /// Asks for the next item.
-    fn ask(&mut self, mut items: Items<'a>) -> State<'a> {
+    fn ask(&mut self, mut items: Box<Items<'a>>) -> State<'a> {
         let Some(item) = items.next() else { return State::Said };
         self.say(item.question, Some(item.answer));
         State::Asked(items, item)
@@ -167,12 +166,13 @@ impl<'a> Source<'a> {
                     let next = at + typing.gap();
                     self.state = State::Typing(typing, next, end);
                 }
-                State::Packets { left, next, mut gaps, mut sizes } => {
+                State::Packets { left, next, mut streams } => {
+                    let [gaps, sizes] = &mut *streams;
                     let Traffic::Misc { gap_s, bytes, .. } = self.traffic else { return };
                     self.say(bytes.quantile(sizes.uniform()), None);
                     if left > 1 {
                         let gap = Duration::from_secs_f64(gap_s.quantile(gaps.uniform())).max(Duration::from_nanos(1));
-                        self.state = State::Packets { left: left - 1, next: next + gap, gaps, sizes };
+                        self.state = State::Packets { left: left - 1, next: next + gap, streams };
                     }
                 }
                 _ => {}

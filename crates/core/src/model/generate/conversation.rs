@@ -34,9 +34,9 @@ pub enum Laws {
 #[derive(Debug)]
 pub enum Conversation<'a> {
     /// Items, one after the other.
-    Bulk(Items<'a>),
+    Bulk(Box<Items<'a>>),
     /// Something typed until time is over.
-    Interactive(Typing<'a>),
+    Interactive(Box<Typing<'a>>),
 }
 
 /// One item: what is asked before it, what is answered to that, and its bytes. Not rounded.
@@ -81,22 +81,22 @@ impl Laws {
                 let items = items
                     .as_ref()
                     .map_or(1.0, |items| items.quantile(stream(Purpose::Items).uniform()).ceil().max(1.0));
-                Conversation::Bulk(Items {
+                Conversation::Bulk(Box::new(Items {
                     left: items as u64,
                     bytes,
                     control,
                     sizes: stream(Purpose::ItemBytes),
                     questions: stream(Purpose::Handshakes),
                     answers: stream(Purpose::Replies),
-                })
+                }))
             }
-            Laws::Interactive { duration, gap, reply } => Conversation::Interactive(Typing {
+            Laws::Interactive { duration, gap, reply } => Conversation::Interactive(Box::new(Typing {
                 duration: millis(duration.quantile(stream(Purpose::Durations).uniform())),
                 gap,
                 reply,
                 gaps: stream(Purpose::Gaps),
                 replies: stream(Purpose::Replies),
-            }),
+            })),
         }
     }
 }
