@@ -1,6 +1,6 @@
 //! Virtual-circuit internetworks: exact times in an empty one, conservation and order of cells.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use flowloom_core::cell::*;
 use flowloom_core::model::Distribution;
@@ -135,9 +135,9 @@ fn one_ftp_conversation_at_a_time_is_the_published_run() {
 #[derive(Default)]
 struct Follow {
     /// By node and circuit: packets and places of what waits there.
-    waiting: HashMap<(usize, u32), Vec<(u32, u64)>>,
+    waiting: BTreeMap<(usize, u32), Vec<(u32, u64)>>,
     /// Of those that are on links: by circuit.
-    on_links: HashMap<u32, u64>,
+    on_links: BTreeMap<u32, u64>,
     let_in: u64,
     lost: u64,
     numbers: u64,
