@@ -27,6 +27,9 @@ echo
 echo "== queues: CPU nanoseconds a packet at a link"
 "$examples/queue_cost" || status=1
 echo
+echo "== circuits: 180 s of five FTP conversations over virtual circuits (aim 0.1 CPU s)"
+"$examples/circuits" || status=1
+echo
 echo "== source models: CPU nanoseconds a connection (floor 0.5 M connections per CPU second of the reference workloads)"
 "$examples/source_model_cost" || status=1
 echo

@@ -62,6 +62,17 @@ pub struct Config {
     pub events: Implementation,
 }
 
+/// What has a queue of its own where a discipline tells flows apart: the policies by which conversations share circuits (methods G.4), for
+/// packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flows {
+    /// Each connection.
+    #[default]
+    Connections,
+    /// Each class of connections.
+    Classes,
+}
+
 /// A link in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
@@ -71,6 +82,8 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// The queue in front of it, in which the packet in transmission does not count.
     pub queue: Discipline,
+    /// What a discipline that has a queue for each flow takes for one.
+    pub flows: Flows,
     /// What sends the packets from the left and from the right: a trace instead of the rate.
     pub trace: Option<[Arc<Trace>; 2]>,
     /// A token bucket of each direction that the packets at the head of the queue wait for.
@@ -86,6 +99,7 @@ impl LinkConfig {
             rate,
             delay: Duration::ZERO,
             queue: Discipline::DropTail(Limit::Packets(65_000)),
+            flows: Flows::Connections,
             trace: None,
             shaper: None,
             policer: None,

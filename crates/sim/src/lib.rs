@@ -43,7 +43,7 @@ mod run;
 mod starts;
 mod summary;
 
-pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Monitored, Traced, Way};
+pub use config::{Class, Config, ConfigError, Flows, LinkConfig, LinkNumber, Monitored, Traced, Way};
 pub use connection::limits;
 pub use datagrams::DatagramFlow;
 pub use emulation::{Closed, Emulation};

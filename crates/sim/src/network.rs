@@ -13,7 +13,7 @@ use flowloom_core::units::LINK_HEADER_BYTES;
 use flowloom_core::wire::Ecn;
 use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
-use crate::config::{Config, ConfigError, LinkNumber, Monitored};
+use crate::config::{Config, ConfigError, Flows, LinkNumber, Monitored};
 use crate::datagrams::is_datagram;
 use crate::events::EventQueue;
 use crate::flight::{Handle, Packets};
@@ -274,7 +274,10 @@ impl<'a, R: Recorder> Network<'a, R> {
             bytes,
             class: class(kind),
             ecn: segment.ecn,
-            flow: flow.id(),
+            flow: match self.config.link(link).flows {
+                Flows::Connections => flow.id(),
+                Flows::Classes => u64::from(flow.class()),
+            },
             tag: u64::from(slot) << 32 | u64::from(handle.index()),
         };
         let hop = &mut self.hops[link.index()];

@@ -8,7 +8,7 @@ use common::*;
 use flowloom_core::model::{Distribution, Prefill};
 use flowloom_core::path::{Impairments, LinkStatistics, LossModel, Reorder, Reordering};
 use flowloom_core::play::{Datagrams, Pacing};
-use flowloom_core::queue::Discipline;
+use flowloom_core::queue::{Discipline, FqCodelParams};
 use flowloom_core::record::*;
 use flowloom_core::tcp::Phase;
 use flowloom_core::tcp::congestion::{Algorithm, CubicParameters, WindowCause};
@@ -306,4 +306,32 @@ fn windows_are_traced_with_their_causes() {
     let (_, log) = simulate_all(mixed(), &config);
     assert!(!log.windows.is_empty() && log.windows.iter().all(|record| record.connection == 1));
     assert!(log.windows.iter().any(|record| record.side == Side::Acceptor));
+}
+
+/// Methods G.4 for packets: one transfer of a class beside four of another has a fifth of the link where connections have queues of
+/// their own, and half of it where classes have.
+#[test]
+fn queues_belong_to_connections_or_to_classes() {
+    let alone = |queue: Discipline, flows: Flows| {
+        let mut config = network("10mbit", 200, Vec::new());
+        config.classes.push(config.classes[0].clone());
+        config.bottleneck.queue = queue;
+        config.bottleneck.flows = flows;
+        let until = at(20_000);
+        let transfers = (0..5).map(|id| bulk(id, at(id), u16::from(id > 0), None, until)).collect();
+        let (summary, _) = simulate_all(transfers, &config);
+        let [own, others] = [0, 1].map(|class| summary.classes[class].to_acceptors_bytes as f64);
+        own / (own + others)
+    };
+    let limit = Limit::Packets(200);
+    for queue in [
+        Discipline::DeficitRoundRobin { limit, quantum: 1_514 },
+        Discipline::RoundRobin(limit),
+        Discipline::FqCodel(FqCodelParams { limit, ..FqCodelParams::default() }),
+    ] {
+        for (flows, wanted) in [(Flows::Connections, 0.2), (Flows::Classes, 0.5)] {
+            let share = alone(queue.clone(), flows);
+            assert!((share - wanted).abs() < 0.03, "{queue:?} {flows:?}: {share}");
+        }
+    }
 }

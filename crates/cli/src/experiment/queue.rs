@@ -12,6 +12,7 @@ use flowloom_core::queue::{
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError, Rate};
+use flowloom_sim::Flows;
 
 use super::Quantity;
 
@@ -80,11 +81,24 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     quantum: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    per: Option<Per>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     bands: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ecn: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ecn_threshold: Option<f64>,
+}
+
+/// What has a queue of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    /// Each connection.
+    #[default]
+    Connection,
+    /// Each class of connections.
+    Class,
 }
 
 /// Queue disciplines.
@@ -197,7 +211,8 @@ impl QueueKind {
     /// Its keys beside `kind` and `limit`.
     const fn keys(self) -> &'static [&'static str] {
         match self {
-            QueueKind::DropTail | QueueKind::HeadDrop | QueueKind::RoundRobin => &[],
+            QueueKind::DropTail | QueueKind::HeadDrop => &[],
+            QueueKind::RoundRobin => &["per"],
             QueueKind::Red => &["min", "max", "max-p", "weight", "gentle", "mean-packet", "ecn"],
             QueueKind::AdaptiveRed => {
                 &["target", "min", "weight", "max-p", "interval", "increment", "decrease", "mean-packet", "ecn"]
@@ -218,8 +233,8 @@ impl QueueKind {
                 "ecn-threshold",
             ],
             QueueKind::Codel => &["target", "interval", "mtu", "ecn"],
-            QueueKind::FqCodel => &["memory", "flows", "quantum", "target", "interval", "mtu", "ecn"],
-            QueueKind::Drr => &["quantum"],
+            QueueKind::FqCodel => &["memory", "flows", "quantum", "target", "interval", "mtu", "ecn", "per"],
+            QueueKind::Drr => &["quantum", "per"],
             QueueKind::Priority => &["bands"],
         }
     }
@@ -386,6 +401,14 @@ impl Queue {
         })
     }
 
+    /// What has a queue of its own, where the discipline has several.
+    pub fn flows(&self) -> Flows {
+        match self.per.unwrap_or_default() {
+            Per::Connection => Flows::Connections,
+            Per::Class => Flows::Classes,
+        }
+    }
+
     /// The simulator's.
     ///
     /// # Errors
@@ -503,10 +526,15 @@ impl Queue {
                 time_or(&mut queue.interval, fq.interval);
                 queue.mtu = Some(fq.mtu);
                 queue.ecn = Some(fq.ecn);
+                queue.per.get_or_insert_default();
             }
-            Discipline::DeficitRoundRobin { quantum, .. } => queue.quantum = Some(quantum),
+            Discipline::DeficitRoundRobin { quantum, .. } => {
+                queue.quantum = Some(quantum);
+                queue.per.get_or_insert_default();
+            }
+            Discipline::RoundRobin(_) => drop(queue.per.get_or_insert_default()),
             Discipline::Priority { bands, .. } => queue.bands = Some(bands),
-            Discipline::DropTail(_) | Discipline::HeadDrop(_) | Discipline::RoundRobin(_) | Discipline::Custom(_) => {}
+            Discipline::DropTail(_) | Discipline::HeadDrop(_) | Discipline::Custom(_) => {}
         }
         queue
     }

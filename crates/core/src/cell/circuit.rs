@@ -103,9 +103,7 @@ impl Circuit {
 
     /// Serves what is due. It is not taken down while something waits for it.
     pub fn handle_timeout(&mut self, now: Time, waiting: bool) {
-        if self.next_timeout().is_none_or(|due| due > now) {
-            return;
-        }
+        let Some(due) = self.next_timeout().filter(|&due| due <= now) else { return };
         self.state = match self.state {
             State::Opening(at) => {
                 self.used = at;
@@ -113,7 +111,7 @@ impl Circuit {
             }
             State::Open if !waiting && self.under_way == 0 => State::Closed,
             other => {
-                self.used = now;
+                self.used = due;
                 other
             }
         };
@@ -128,6 +126,38 @@ impl Circuit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::{self, Machine};
+
+    struct Contract(Circuit, Option<bool>);
+
+    impl Machine for Contract {
+        type Input = ();
+        type Output = bool;
+
+        fn input(&mut self, now: Time, (): &()) {
+            self.0.handle_data(now);
+        }
+
+        fn handle_timeout(&mut self, now: Time) {
+            self.0.handle_timeout(now, false);
+        }
+
+        fn poll(&mut self, _now: Time) -> Option<bool> {
+            let is_open = self.0.is_open();
+            (self.1.replace(is_open) != Some(is_open)).then_some(is_open)
+        }
+
+        fn next_timeout(&self) -> Option<Time> {
+            self.0.next_timeout()
+        }
+    }
+
+    #[test]
+    fn it_keeps_the_contract() {
+        let lifetime = Lifetime::Dynamic { setup: Duration::from_millis(30), idle: Duration::from_millis(90) };
+        let data = [10, 300, 310, 360, 700].map(|millis| (at(millis), ()));
+        contract::check(|| Contract(Circuit::new(lifetime, None), None), &data, Duration::from_millis(5));
+    }
 
     fn at(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)

@@ -185,3 +185,96 @@ impl<'a> Source<'a> {
         self.messages.pop_front()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{self, Machine};
+
+    fn constant(value: f64) -> Distribution {
+        Distribution::constant(value).unwrap()
+    }
+
+    fn bulk(items: f64) -> Traffic {
+        Traffic::Application(Laws::Bulk {
+            items: Some(constant(items)),
+            bytes: constant(5_000.0),
+            control: constant(30.4),
+        })
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    fn messages(source: &mut Source<'_>) -> Vec<(u64, Option<u64>)> {
+        std::iter::from_fn(|| source.poll_message()).map(|message| (message.bytes, message.answer)).collect()
+    }
+
+    #[test]
+    fn items_are_asked_for_answered_and_sent() {
+        let (traffic, between) = (bulk(2.0), constant(0.5));
+        let mut source = Source::new(&traffic, &between, 1, 0, at(7));
+        source.handle_timeout(at(6));
+        assert_eq!((messages(&mut source), source.next_timeout()), (vec![], Some(at(7))));
+        source.handle_timeout(at(7));
+        assert_eq!((messages(&mut source), source.next_timeout()), (vec![(30, Some(30))], None));
+        source.handle_acknowledged(at(8));
+        assert_eq!(source.next_timeout(), None, "the answer is missing");
+        source.handle_answer(at(50));
+        assert_eq!(messages(&mut source), [(5_000, None), (30, Some(30))], "the next is asked for behind it");
+        source.handle_answer(at(90));
+        assert_eq!(messages(&mut source), [(5_000, None)]);
+        source.handle_acknowledged(at(200));
+        assert_eq!((source.next_timeout(), source.begun()), (Some(at(700)), 1));
+    }
+
+    #[test]
+    fn typing_waits_for_nobody_and_ends_with_its_time() {
+        let laws = Laws::Interactive { duration: constant(100.0), gap: constant(30.0), reply: constant(9.0) };
+        let (traffic, between) = (Traffic::Application(laws), constant(0.0));
+        let mut source = Source::new(&traffic, &between, 1, 0, at(0));
+        for (now, typed) in [(0, 0), (30, 1), (60, 1), (90, 1), (100, 0)] {
+            source.handle_timeout(at(now));
+            assert_eq!(messages(&mut source), vec![(1, Some(9)); typed], "{now}");
+        }
+        assert_eq!(source.next_timeout(), None);
+        source.handle_acknowledged(at(110));
+        assert_eq!(source.next_timeout(), None, "three answers are missing");
+        (0..3).for_each(|_| source.handle_answer(at(120)));
+        source.handle_acknowledged(at(120));
+        assert!(source.next_timeout().is_some());
+    }
+
+    struct Contract<'a>(Source<'a>);
+
+    impl Machine for Contract<'_> {
+        type Input = ();
+        type Output = Message;
+
+        fn input(&mut self, now: Time, (): &()) {
+            self.0.handle_acknowledged(now);
+        }
+
+        fn handle_timeout(&mut self, now: Time) {
+            self.0.handle_timeout(now);
+        }
+
+        fn poll(&mut self, _now: Time) -> Option<Message> {
+            self.0.poll_message()
+        }
+
+        fn next_timeout(&self) -> Option<Time> {
+            self.0.next_timeout()
+        }
+    }
+
+    #[test]
+    fn it_keeps_the_contract() {
+        let (gap_s, bytes) = (Distribution::new(crate::model::Law::Exponential { mean: 0.01 }), constant(80.0));
+        let traffic = Traffic::Misc { packets: constant(20.0), gap_s: gap_s.unwrap(), bytes };
+        let between = constant(0.2);
+        let inputs = [5_000, 9_000, 9_001].map(|millis| (at(millis), ()));
+        contract::check(|| Contract(Source::new(&traffic, &between, 1, 0, at(3))), &inputs, Duration::from_millis(4));
+    }
+}
