@@ -14,7 +14,6 @@ use flowloom_core::units::Rate;
 use flowloom_sim::cells::{Config, Host, Link, Node, Role, Route, Router, Switch, run};
 use loads::cpu_seconds;
 
-#[allow(dead_code, reason = "the other examples use the rest of it")]
 mod loads;
 
 const RUNS: usize = 5;
