@@ -111,7 +111,8 @@ fn one_ftp_conversation_at_a_time_is_the_published_run() {
         config.seed = seed;
         let results = run(&config, &mut ()).unwrap();
         let (host, router) = (results.hosts[3].clone().unwrap(), results.routers[0].clone().unwrap());
-        assert_eq!(router.queue_bytes.max, 432.0, "nine whole cells");
+        // Nine whole cells; in some runs an acknowledgement that found no data to ride on waits behind them.
+        assert!([432.0, 480.0].contains(&router.queue_bytes.max), "{router:?}");
         assert!(host.round_trip_s.p95 < 0.054_473 && host.round_trip_s.mean > 0.05, "{host:?}");
         let seconds = results.measured.as_secs_f64();
         [
@@ -119,9 +120,11 @@ fn one_ftp_conversation_at_a_time_is_the_published_run() {
             host.packets_sent as f64 / seconds,
             results.links[0][0].utilisation,
             router.queue_bytes.mean,
+            router.queue_bytes.max,
         ]
     };
-    let found: Vec<[f64; 4]> = (1..=20).map(run).collect();
+    let found: Vec<[f64; 5]> = (1..=20).map(run).collect();
+    assert!(found.iter().filter(|one| one[4] == 432.0).count() >= 10, "{found:?}");
     for (place, published) in [716_657.0, 192.8, 0.485, 102.857].into_iter().enumerate() {
         let mut values: Vec<f64> = found.iter().map(|one| one[place]).collect();
         values.sort_by(f64::total_cmp);
