@@ -44,7 +44,6 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
     let (config, names) = config(&specification, file)?;
     let folder = args.output.as_deref().map(|target| Folder::new(target, args.force)).transpose()?;
     let seeds = if args.seeds.is_empty() { vec![config.seed] } else { args.seeds.clone() };
-    interrupt::listen();
     let progress = Progress::simulated("simulating", config.end.as_nanos().saturating_mul(seeds.len() as u64), manner);
     let runs = if let [seed] = seeds[..] {
         let series = folder.as_ref().map(Series::new).transpose()?;

@@ -29,6 +29,7 @@ fn a_specification_is_run_and_told_node_by_node() {
     bench.file("two.spec", TWO.as_bytes());
     let said = bench.flowloom(&["run", "two.spec", "-o", "results", "--cell-trace", "cells.tsv"]);
     let text = &said.succeeded().out;
+    assert_eq!(said.err, "", "nothing to warn of");
     for wanted in [
         "router 1\n",
         "source 10\n",
