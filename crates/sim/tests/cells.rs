@@ -227,6 +227,32 @@ proptest! {
     }
 }
 
+/// What is measured is what came after the warm-up, and nothing else changes.
+#[test]
+fn a_warm_up_takes_its_part_away() {
+    let run = |warm_up: u64, end: u64| {
+        let sources = (0..5).map(|_| (application(Application::Ftp), 0)).collect();
+        let mut config = internetwork(sources, &router(Mapping::PerType, Order::RoundRobin), false);
+        (config.warm_up, config.end) = (Duration::from_secs(warm_up), Duration::from_secs(end));
+        run(&config, &mut ()).unwrap()
+    };
+    let (whole, first, second) = (run(0, 120), run(0, 60), run(60, 120));
+    assert_eq!((whole.cells, whole.cells_arrived), (second.cells, second.cells_arrived));
+    for host in 3..whole.hosts.len() {
+        let [whole, first, second] = [&whole, &first, &second].map(|results| results.hosts[host].clone().unwrap());
+        let sums = |of: fn(&HostResults) -> u64| (of(&whole), of(&first) + of(&second));
+        for (whole, parts) in [
+            sums(|host| host.retransmissions),
+            sums(|host| host.timeouts),
+            sums(|host| host.bytes_delivered),
+            sums(|host| host.packets_sent),
+        ] {
+            assert_eq!(whole, parts, "host {host}");
+        }
+    }
+    assert!(second.hosts.iter().flatten().any(|host| host.retransmissions > 0));
+}
+
 /// Methods G.6, 2 and 5: what five FTP conversations do to someone at a terminal, and to the queue.
 #[test]
 fn policies_differ_as_published() {

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile, TempPath};
 
+/// Where a replaced folder waits to be removed.
+const REPLACED: &str = "replaced";
+
 /// A file that is written under a temporary name beside its target and vanishes unless [`Self::commit`]ted.
 pub struct StagedFile {
     temporary: TempPath,
@@ -82,6 +85,28 @@ impl Drop for StagedFolder {
             let _ = fs::remove_dir_all(path);
         }
     }
+}
+
+/// Gives `folder` the name `target`. With `replaces` the folder that has it is removed, but only once its name is taken over; without, there
+/// is none, or an empty one.
+///
+/// # Errors
+/// If it cannot have that name: `target` is as it was.
+pub fn take_name(folder: &Path, target: &Path, replaces: bool) -> io::Result<()> {
+    // Renaming onto an empty folder just works.
+    let replaced = if replaces {
+        let aside = StagedFolder::create(target)?;
+        fs::rename(target, aside.path().join(REPLACED))?;
+        Some(aside)
+    } else {
+        None
+    };
+    let renamed = fs::rename(folder, target);
+    if let (Err(_), Some(aside)) = (&renamed, &replaced) {
+        // Best effort: if this fails too, the first error is the one to tell.
+        let _ = fs::rename(aside.path().join(REPLACED), target);
+    }
+    renamed
 }
 
 /// Calls `make` with names that begin like that of `target`, in its folder, until one is free.

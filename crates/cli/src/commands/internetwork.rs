@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use flowloom_core::time::{Duration, Time};
 use flowloom_report::statistics::Estimate;
 use flowloom_sim::cells::{self, Config, Event, Happening, HostResults, Observer, Results, RouterResults, Spread};
-use flowloom_store::staged::{StagedFile, StagedFolder};
+use flowloom_store::staged::{StagedFile, StagedFolder, take_name};
 use flowloom_store::vcsim;
 use serde_json::{Value, json};
 
@@ -235,10 +235,9 @@ impl Folder {
         let finish = || -> io::Result<()> {
             std::fs::write(staged.path().join(TEXT), text)?;
             std::fs::write(staged.path().join(ANSWER), format!("{:#}\n", output::versioned(answer.clone())))?;
-            if target.exists() {
-                std::fs::remove_dir_all(&target)?;
-            }
-            std::fs::rename(staged.keep(), &target)
+            take_name(staged.path(), &target, target.join(ANSWER).is_file())?;
+            let _ = staged.keep();
+            Ok(())
         };
         finish().map_err(|error| cannot_write(&target, &error))
     }

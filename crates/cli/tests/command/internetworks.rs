@@ -71,6 +71,7 @@ fn wrong_specifications_are_refused_with_their_line() {
         ("route 10 1 3 2 110", "route 10 1 2 110", "line 17", "no switch between its routers"),
         ("route 10 1 3 2 110", "route 110 2 3 1 10", "line 17", "must be a source"),
         ("route 10 1 3 2 110", "route 10 1 3 2 11", "line 17", "must be a receiver"),
+        ("route 10 1 3 2 110", "route 10 1 3 1 3 2 110", "line 17", "comes to a node twice"),
         ("route 10 1 3 2 110", "route 3 1 10", "line 17", "must be a host, a router, one or more switches"),
         ("route 10 1 3 2 110", "route 11 1 3 2 110", "line 18", "one conversation at a time"),
         ("link connects 3 2 delay 0 link_end", "", "line 17", "nodes 3 and 2 of the route are not linked"),

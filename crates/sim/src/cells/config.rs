@@ -167,6 +167,9 @@ pub enum ConfigError {
     Payload,
 }
 
+/// Most nodes of a route: more than any has, and few enough that places fit a byte.
+const MOST_NODES: usize = 200;
+
 fn ordinal(number: usize) -> String {
     match number {
         3 => "third".into(),
@@ -229,6 +232,12 @@ impl Config {
         let Route { nodes } = route;
         if let Some(node) = nodes.iter().find(|node| **node >= self.nodes.len()) {
             return Err(format!("there is no node {node}"));
+        }
+        if nodes.len() > MOST_NODES {
+            return Err(format!("it has more than {MOST_NODES} nodes"));
+        }
+        if (1..nodes.len()).any(|place| nodes[..place].contains(&nodes[place])) {
+            return Err("it comes to a node twice".into());
         }
         let kinds: Vec<&Node> = nodes.iter().map(|node| &self.nodes[*node]).collect();
         match kinds.as_slice() {

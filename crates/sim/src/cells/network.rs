@@ -125,12 +125,39 @@ struct End<'a> {
     last_round_trip: Duration,
     packets_sent: u64,
     /// Of conversations that are over.
-    retransmissions: u64,
-    timeouts: u64,
+    over: Repairs,
+    /// Of all before the time that is measured.
+    before: Repairs,
     /// What came from the other end.
     packets_in: u64,
     bytes_in: u64,
     bytes_in_all: u64,
+}
+
+impl End<'_> {
+    /// The next conversation has a connection of its own.
+    fn restart(&mut self, conversation: u64) {
+        self.over = self.repairs();
+        self.sender = Sender::new(self.transport);
+        self.receiver = Receiver::new(self.transport);
+        self.acks.clear();
+        self.conversation = conversation;
+    }
+
+    /// Of all conversations so far.
+    fn repairs(&self) -> Repairs {
+        Repairs {
+            retransmissions: self.over.retransmissions + self.sender.retransmissions(),
+            timeouts: self.over.timeouts + self.sender.timeouts(),
+        }
+    }
+}
+
+/// What a transport did about late acknowledgements.
+#[derive(Clone, Copy, Default)]
+struct Repairs {
+    retransmissions: u64,
+    timeouts: u64,
 }
 
 struct Vc {
@@ -159,7 +186,7 @@ enum Due {
     Free {
         port: u32,
     },
-    /// A port holds cells back until now.
+    /// A port held cells back until now.
     Held {
         port: u32,
     },
@@ -326,8 +353,8 @@ impl<'a, O: Observer> Network<'a, O> {
                     round_trips: Values::default(),
                     last_round_trip: Duration::ZERO,
                     packets_sent: 0,
-                    retransmissions: 0,
-                    timeouts: 0,
+                    over: Repairs::default(),
+                    before: Repairs::default(),
                     packets_in: 0,
                     bytes_in: 0,
                     bytes_in_all: 0,
@@ -372,10 +399,13 @@ impl<'a, O: Observer> Network<'a, O> {
                 }
                 Due::Free { port } => self.free(port as usize),
                 Due::Held { port } => {
-                    if let Waiting::Cells { wakes, .. } = &mut self.ports[port as usize].waiting {
+                    // Others were armed for an earlier time.
+                    if let Waiting::Cells { wakes, .. } = &mut self.ports[port as usize].waiting
+                        && *wakes == Some(now)
+                    {
                         *wakes = None;
+                        self.send(port as usize);
                     }
-                    self.send(port as usize);
                 }
                 Due::End { end } => self.attend_timer(end as usize),
                 Due::Circuit { circuit } => self.attend_circuit(circuit),
@@ -423,42 +453,26 @@ impl<'a, O: Observer> Network<'a, O> {
     fn attend(&mut self, number: usize) {
         let now = self.now;
         let end = &mut self.ends[number];
-        let mut begins = false;
-        if let Some(source) = &mut end.source {
-            loop {
-                let begun = source.begun();
-                source.handle_timeout(now);
-                if source.begun() > begun {
-                    begins = true;
-                    end.retransmissions += end.sender.retransmissions();
-                    end.timeouts += end.sender.timeouts();
-                    end.sender = Sender::new(end.transport);
-                    end.receiver = Receiver::new(end.transport);
-                    end.acks.clear();
-                    end.conversation = source.begun();
-                }
-                while let Some(message) = source.poll_message() {
-                    end.sender.write(message);
-                }
-                if !end.sender.is_done() {
-                    break;
-                }
-                source.handle_acknowledged(now);
-                if source.next_timeout().is_none_or(|due| due > now) {
-                    break;
-                }
+        let (port, mut begun) = (end.port, None);
+        if let Some(mut source) = end.source.take() {
+            source.handle_timeout(now);
+            if source.begun() > end.conversation {
+                begun = Some(source.begun());
+                end.restart(source.begun());
             }
+            while let Some(message) = source.poll_message() {
+                end.sender.write(message);
+            }
+            if end.sender.is_done() {
+                // The next conversation begins later, however little.
+                source.handle_acknowledged(now);
+            }
+            end.source = Some(source);
         }
-        let (port, conversation) = (end.port, end.conversation);
         let deadline = end.source.as_ref().and_then(Source::next_timeout);
         self.arm(number, deadline);
-        if begins {
-            // The other end's connection is a new one as well.
-            let other = &mut self.ends[number + 1];
-            other.sender = Sender::new(other.transport);
-            other.receiver = Receiver::new(other.transport);
-            other.acks.clear();
-            other.conversation = conversation;
+        if let Some(conversation) = begun {
+            self.ends[number + 1].restart(conversation);
         }
         self.send(port);
     }
@@ -646,8 +660,8 @@ impl<'a, O: Observer> Network<'a, O> {
             if self.now >= self.measuring {
                 meter.counts.cells += 1;
                 if cell.last {
-                    let free = self.now + at.since(self.now).saturating_sub(self.ports[place].delay);
-                    meter.delay.add(free.since(self.packets[cell.packet as usize].arrived).as_secs_f64());
+                    let came = self.packets[cell.packet as usize].arrived + self.ports[place].delay;
+                    meter.delay.add(at.since(came).as_secs_f64());
                 }
             }
         }
@@ -749,13 +763,12 @@ impl<'a, O: Observer> Network<'a, O> {
     /// A cell has come over hop `hop` of its circuit.
     fn cell_came(&mut self, cell: Cell, hop: usize) {
         let path = &self.plan.circuits[cell.circuit as usize];
-        let node = path.nodes[hop + 1];
-        if let Some(&port) = path.ports.get(hop + 1) {
-            self.happened(Happening::Came, node, cell);
+        let (node, next) = (path.nodes[hop + 1], path.ports.get(hop + 1).copied());
+        self.happened(Happening::Came, node, cell);
+        if let Some(port) = next {
             self.queue_cell(port, cell, false);
             return self.send(port);
         }
-        self.happened(Happening::Came, node, cell);
         self.cells_arrived += 1;
         let packet = self.packets[cell.packet as usize];
         let joined = self.circuits[cell.circuit as usize].reassembly.join(cell, packet.bytes, packet.cells);
@@ -849,8 +862,7 @@ impl<'a, O: Observer> Network<'a, O> {
     /// Forgets what was counted before the time that is measured.
     fn begin_to_measure(&mut self) {
         for end in &mut self.ends {
-            end.retransmissions = 0u64.wrapping_sub(end.sender.retransmissions());
-            end.timeouts = 0u64.wrapping_sub(end.sender.timeouts());
+            end.before = end.repairs();
         }
     }
 
@@ -866,8 +878,9 @@ impl<'a, O: Observer> Network<'a, O> {
                 host.packets_delivered += other.packets_in;
                 host.bytes_delivered += other.bytes_in;
                 host.packets_sent += end.packets_sent;
-                host.retransmissions += end.retransmissions.wrapping_add(end.sender.retransmissions());
-                host.timeouts += end.timeouts.wrapping_add(end.sender.timeouts());
+                let repairs = end.repairs();
+                host.retransmissions += repairs.retransmissions - end.before.retransmissions;
+                host.timeouts += repairs.timeouts - end.before.timeouts;
                 host.conversations += end.source.as_ref().map_or(0, Source::begun);
                 if end.source.is_some() {
                     host.round_trip_s = end.round_trips.spread();

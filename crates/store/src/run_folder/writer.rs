@@ -21,14 +21,11 @@ use super::rows::{
 };
 use super::{HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, json as json_file};
 use crate::reserve::{Reserve, ReservedFile};
-use crate::staged::StagedFolder;
+use crate::staged::{StagedFolder, take_name};
 use crate::table::{FileError, Row, TableWriter};
 
 /// A response whose last byte is older than this when the record ends is over (Q of methods A.5.2).
 const QUIET: Duration = Duration::from_millis(500);
-
-/// Where a replaced folder waits to be removed.
-const REPLACED: &str = "replaced";
 
 /// How a run folder is written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -284,20 +281,7 @@ impl RunWriter {
     fn rename(&self, folder: &Path) -> Result<(), RunFolderError> {
         check_target(&self.target, RUN_FILE, self.options.replace)?;
         let error = |source| FileError::Write { path: self.target.clone(), source };
-        // What is replaced is removed only after its name is taken over. Renaming onto an empty folder just works.
-        let replaced = if self.target.join(RUN_FILE).exists() {
-            let aside = StagedFolder::create(&self.target).map_err(error)?;
-            fs::rename(&self.target, aside.path().join(REPLACED)).map_err(error)?;
-            Some(aside)
-        } else {
-            None
-        };
-        let renamed = fs::rename(folder, &self.target);
-        if let (Err(_), Some(aside)) = (&renamed, &replaced) {
-            // Best effort: if this fails too, the first error is the one to tell.
-            let _ = fs::rename(aside.path().join(REPLACED), &self.target);
-        }
-        Ok(renamed.map_err(error)?)
+        Ok(take_name(folder, &self.target, self.target.join(RUN_FILE).exists()).map_err(error)?)
     }
 
     /// Passes the tables to `write` and remembers why it failed.
