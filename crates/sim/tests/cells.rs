@@ -29,56 +29,18 @@ fn application(application: Application) -> Traffic {
     Traffic::Application(laws.unwrap().unwrap())
 }
 
-const TRANSPORT: TransportConfig =
-    TransportConfig { flow_control: FlowControl::SlowStart, window_limit: 128, retransmit: true, max_packet: 512 };
-
-fn router(mapping: Mapping, cell_order: Order) -> Router {
-    Router {
-        mapping,
-        packet_order: Order::Fifo,
-        cell_order,
-        room: None,
-        discard: Discard::Tail,
-        lifetime: Lifetime::Permanent,
-        window: None,
-        peak_rate: None,
-        look_every: Duration::from_millis(100),
-    }
-}
-
-/// The study's internetwork (methods G.5): nodes 0 router, 1 switch, 2 router, then each source and its sink.
-fn internetwork(sources: Vec<(Traffic, u32)>, router: &Router, padded: bool) -> Config {
-    let link = |a, b, delay| Link {
-        ends: [a, b],
-        rate: Rate::from_bits_per_second(1_500_000).unwrap(),
-        delay: Duration::from_micros(delay),
-    };
-    let switch = Switch { cell_order: router.cell_order, room: router.room, discard: router.discard };
-    let mut config = Config {
-        cutting: Cutting::new(48, 0, padded).unwrap(),
-        smallest_packet: 48,
-        nodes: vec![Node::Router(router.clone()), Node::Switch(switch), Node::Router(router.clone())],
-        links: vec![link(0, 1, 22_500), link(1, 2, 0)],
-        routes: Vec::new(),
-        seed: 1,
-        warm_up: Duration::ZERO,
-        regeneration: None,
-        end: Duration::from_secs(180),
-        look_every: Duration::from_millis(100),
-        checkpoint_every: None,
-    };
-    for (traffic, kind) in sources {
-        let host = config.nodes.len();
-        let role = Role::Source { traffic, between_s: constant(0.0), kind, transport: TRANSPORT };
-        config.nodes.extend([Node::Host(Host { role }), Node::Host(Host { role: Role::Sink })]);
-        config.links.extend([link(host, 0, 0), link(2, host + 1, 0)]);
-        config.routes.push(Route { nodes: vec![host, 0, 1, 2, host + 1] });
-    }
-    config
+/// The study's internetwork (methods G.5).
+fn internetwork(sources: Vec<(Traffic, u32)>, router: &Router) -> Config {
+    let rate = Rate::from_bits_per_second(1_500_000).unwrap();
+    Config::study(
+        router,
+        rate,
+        sources.into_iter().map(|(traffic, kind)| Host::source(traffic, kind, TransportConfig::STUDY)),
+    )
 }
 
 fn standard(sources: Vec<(Traffic, u32)>) -> Config {
-    internetwork(sources, &router(Mapping::PerConversation, Order::RoundRobin), false)
+    internetwork(sources, &Router::new(Mapping::PerConversation, Order::RoundRobin))
 }
 
 /// Methods G.5: a packet of one cell and its acknowledgement take 47.048 ms; one of 512 bytes 54.557 ms in padded cells.
@@ -210,7 +172,7 @@ proptest! {
             (bulk(5.0, 3_000.0, 100.0), 0),
             (misc, 2),
         ];
-        let mut config = internetwork(sources, &router, padded);
+        let mut config = internetwork(sources, &router);
         config.cutting = Cutting::new(48, header, padded).unwrap();
         config.end = Duration::from_secs(5);
         let Node::Host(Host { role: Role::Source { transport, .. } }) = &mut config.nodes[9] else { panic!() };
@@ -232,7 +194,7 @@ proptest! {
 fn a_warm_up_takes_its_part_away() {
     let run = |warm_up: u64, end: u64| {
         let sources = (0..5).map(|_| (application(Application::Ftp), 0)).collect();
-        let mut config = internetwork(sources, &router(Mapping::PerType, Order::RoundRobin), false);
+        let mut config = internetwork(sources, &Router::new(Mapping::PerType, Order::RoundRobin));
         (config.warm_up, config.end) = (Duration::from_secs(warm_up), Duration::from_secs(end));
         run(&config, &mut ()).unwrap()
     };
@@ -264,7 +226,7 @@ fn policies_differ_as_published() {
     .map(|(mapping, order)| {
         let sources = [(Application::Telnet, 1)].into_iter().chain([(Application::Ftp, 0); 5]);
         let sources = sources.map(|(kind, number)| (application(kind), number)).collect();
-        let results = run(&internetwork(sources, &router(mapping, order), false), &mut ()).unwrap();
+        let results = run(&internetwork(sources, &Router::new(mapping, order)), &mut ()).unwrap();
         let queue = results.routers[0].as_ref().unwrap().queue_bytes.mean;
         let ftp: u64 = [5, 7, 9, 11, 13].map(|host| results.hosts[host].as_ref().unwrap().timeouts).into_iter().sum();
         (results.hosts[3].as_ref().unwrap().round_trip_s.mean / 0.045, queue / 8_437.5, ftp)

@@ -4,13 +4,12 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use flowloom_core::cell::{Cutting, Discard, FlowControl, Lifetime, Mapping, Order, Traffic, TransportConfig};
-use flowloom_core::model::Distribution;
+use flowloom_core::cell::{Mapping, Order, Traffic, TransportConfig};
 use flowloom_core::model::generate::tcplib::{Application, summarised};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_report::statistics::{Estimate, jain};
-use flowloom_sim::cells::{Config, Host, Link, Node, Observer, Results, Role, Route, Router, Switch, run};
+use flowloom_sim::cells::{Config, Host, Observer, Results, Router, run};
 
 use crate::check::{Effort, Expected, Row};
 
@@ -79,59 +78,16 @@ impl Scenario {
         Scenario { policy: Policy::PerConversation, sources: vec![application; number], speed, window: 128 }
     }
 
-    /// Methods G.5. Nodes: input router, switch, output router, then each source and its receiver.
     fn config(&self, seed: u64) -> Config {
         let (mapping, order) = self.policy.parts();
-        let router = Router {
-            mapping,
-            packet_order: Order::Fifo,
-            cell_order: order,
-            room: None,
-            discard: Discard::Tail,
-            lifetime: Lifetime::Permanent,
-            window: None,
-            peak_rate: None,
-            look_every: Duration::from_millis(100),
-        };
-        let link = |a, b, delay| Link {
-            ends: [a, b],
-            rate: Rate::from_bits_per_second(self.speed).expect("it is finite"),
-            delay: Duration::from_micros(delay),
-        };
-        let switch = Switch { cell_order: order, room: None, discard: Discard::Tail };
-        let mut config = Config {
-            cutting: Cutting::new(48, 0, false).expect("cells have a payload"),
-            smallest_packet: 48,
-            nodes: vec![Node::Router(router.clone()), Node::Switch(switch), Node::Router(router)],
-            links: vec![link(0, 1, 22_500), link(1, 2, 0)],
-            routes: Vec::new(),
-            seed,
-            warm_up: Duration::ZERO,
-            regeneration: None,
-            end: Duration::from_secs(180),
-            look_every: Duration::from_millis(100),
-            checkpoint_every: None,
-        };
-        for application in &self.sources {
-            let host = config.nodes.len();
+        let transport = TransportConfig { window_limit: self.window, ..TransportConfig::STUDY };
+        let sources = self.sources.iter().map(|application| {
             let laws = application.laws(|table| Ok::<_, std::convert::Infallible>(summarised(table)));
             let Some(Ok(laws)) = laws else { unreachable!("no mix") };
-            let role = Role::Source {
-                traffic: Traffic::Application(laws),
-                between_s: Distribution::constant(0.0).expect("a number"),
-                kind: *application as u32,
-                transport: TransportConfig {
-                    flow_control: FlowControl::SlowStart,
-                    window_limit: self.window,
-                    retransmit: true,
-                    max_packet: 512,
-                },
-            };
-            config.nodes.extend([Node::Host(Host { role }), Node::Host(Host { role: Role::Sink })]);
-            config.links.extend([link(host, 0, 0), link(2, host + 1, 0)]);
-            config.routes.push(Route { nodes: vec![host, 0, 1, 2, host + 1] });
-        }
-        config
+            Host::source(Traffic::Application(laws), *application as u32, transport)
+        });
+        let rate = Rate::from_bits_per_second(self.speed).expect("it is finite");
+        Config { seed, ..Config::study(&Router::new(mapping, order), rate, sources) }
     }
 
     fn run(&self, seed: u64) -> Results {

@@ -35,6 +35,12 @@ pub struct TransportConfig {
     pub max_packet: u32,
 }
 
+impl TransportConfig {
+    /// That of the study (methods G.5).
+    pub const STUDY: TransportConfig =
+        TransportConfig { flow_control: FlowControl::SlowStart, window_limit: 128, retransmit: true, max_packet: 512 };
+}
+
 /// Before anything was measured (as BSD had it in 1988).
 const FIRST_TIMEOUT: Duration = Duration::from_secs(3);
 /// However often it was doubled.

@@ -179,7 +179,59 @@ fn ordinal(number: usize) -> String {
     }
 }
 
+impl Router {
+    /// One of the study (methods G.5): infinite buffers, permanent circuits, a look at its queues every 0.1 s.
+    pub const fn new(mapping: Mapping, cell_order: Order) -> Router {
+        Router {
+            mapping,
+            packet_order: Order::Fifo,
+            cell_order,
+            room: None,
+            discard: Discard::Tail,
+            lifetime: Lifetime::Permanent,
+            window: None,
+            peak_rate: None,
+            look_every: Duration::from_millis(100),
+        }
+    }
+}
+
+impl Host {
+    /// One that has conversations of `traffic`, of this kind, each as soon as the last is over.
+    pub fn source(traffic: Traffic, kind: u32, transport: TransportConfig) -> Host {
+        let between_s = Distribution::constant(0.0).expect("zero is a number");
+        Host { role: Role::Source { traffic, between_s, kind, transport } }
+    }
+}
+
 impl Config {
+    /// The internetwork of the study for 180 s (methods G.5): cells of 48 bytes without headers or padding, links of one rate, 45 ms there and back.
+    /// Nodes are the input router, a switch, the output router, and then each source and its receiver.
+    pub fn study(router: &Router, rate: Rate, sources: impl IntoIterator<Item = Host>) -> Config {
+        let link = |a, b, delay| Link { ends: [a, b], rate, delay };
+        let switch = Switch { cell_order: router.cell_order, room: router.room, discard: router.discard };
+        let mut config = Config {
+            cutting: Cutting::new(48, 0, false).expect("cells have a payload"),
+            smallest_packet: 48,
+            nodes: vec![Node::Router(router.clone()), Node::Switch(switch), Node::Router(router.clone())],
+            links: vec![link(0, 1, Duration::from_micros(22_500)), link(1, 2, Duration::ZERO)],
+            routes: Vec::new(),
+            seed: 1,
+            warm_up: Duration::ZERO,
+            regeneration: None,
+            end: Duration::from_secs(180),
+            look_every: Duration::from_millis(100),
+            checkpoint_every: None,
+        };
+        for source in sources {
+            let host = config.nodes.len();
+            config.nodes.extend([Node::Host(source), Node::Host(Host { role: Role::Sink })]);
+            config.links.extend([link(host, 0, Duration::ZERO), link(2, host + 1, Duration::ZERO)]);
+            config.routes.push(Route { nodes: vec![host, 0, 1, 2, host + 1] });
+        }
+        config
+    }
+
     /// Refuses what cannot be.
     ///
     /// # Errors
