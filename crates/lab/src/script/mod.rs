@@ -1,0 +1,11 @@
+//! NetSpec's block language (methods J.1): scripts that say which hosts do what, in which order.
+//!
+//! Nothing here reads a file or the clock.
+
+pub mod address;
+pub mod diagnostic;
+pub mod lexer;
+pub mod place;
+pub mod quantity;
+pub mod tree;
+pub mod word;
