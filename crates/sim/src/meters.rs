@@ -90,7 +90,7 @@ pub struct ThroughputMeter {
 
 #[derive(Clone, Copy, Debug)]
 struct Bin {
-    index: u64,
+    start: Time,
     offered: Traffic,
     carried: Traffic,
 }
@@ -125,16 +125,16 @@ impl ThroughputMeter {
     }
 
     fn bin(&mut self, from: LinkSide, time: Time) -> &mut Bin {
-        let index = time.as_nanos() / self.width.as_nanos();
         let bins = &mut self.open[from as usize];
         // Nearly always the last one, or a new one behind it.
         let mut at = bins.len();
-        while at > 0 && bins[at - 1].index > index {
+        while at > 0 && bins[at - 1].start > time {
             at -= 1;
         }
-        if at == 0 || bins[at - 1].index != index {
-            bins.insert(at, Bin { index, offered: Traffic::default(), carried: Traffic::default() });
-            self.over = self.over.min(Time::ZERO + self.width * (index + 1));
+        if at == 0 || bins[at - 1].start + self.width <= time {
+            let start = Time::from_nanos(time.as_nanos() / self.width.as_nanos() * self.width.as_nanos());
+            bins.insert(at, Bin { start, offered: Traffic::default(), carried: Traffic::default() });
+            self.over = self.over.min(start + self.width);
             at += 1;
         }
         &mut self.open[from as usize][at - 1]
@@ -163,17 +163,16 @@ impl ThroughputMeter {
     }
 
     fn report_first<R: Recorder>(&mut self, recorder: &mut R) -> Result<(), R::Error> {
-        let first = |bins: &[VecDeque<Bin>; 2]| bins.iter().filter_map(|bins| Some(bins.front()?.index)).min();
-        let Some(index) = first(&self.open) else { return Ok(()) };
+        let first = |bins: &[VecDeque<Bin>; 2]| bins.iter().filter_map(|bins| Some(bins.front()?.start)).min();
+        let Some(start) = first(&self.open) else { return Ok(()) };
         for (from, bins) in SIDES.into_iter().zip(&mut self.open) {
             if let Some(&bin) = bins.front()
-                && bin.index == index
+                && bin.start == start
             {
                 bins.pop_front();
                 if bin.offered == Traffic::default() && bin.carried == Traffic::default() {
                     continue;
                 }
-                let start = Time::ZERO + self.width * index;
                 recorder.throughput(ThroughputBin {
                     start,
                     width: self.width,
@@ -184,7 +183,7 @@ impl ThroughputMeter {
                 })?;
             }
         }
-        self.over = first(&self.open).map_or(Time::MAX, |index| Time::ZERO + self.width * (index + 1));
+        self.over = first(&self.open).map_or(Time::MAX, |start| start + self.width);
         Ok(())
     }
 }

@@ -22,8 +22,8 @@ const MAX_LEAD: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Starts<V> {
     vectors: V,
-    /// By the time of the SYN and in order of reading.
-    within_reach: BTreeMap<(Time, u64), Classed>,
+    /// By the time of the SYN and in order of reading; boxed, since the map moves what it holds.
+    within_reach: BTreeMap<(Time, u64), Box<Classed>>,
     /// Read, and its SYN may come before those of vectors that were not read yet.
     last_start: Time,
     read: u64,
@@ -57,7 +57,7 @@ impl<V> Starts<V> {
                 && (self.is_at_end || first.key().0 <= sure)
             {
                 let ((syn, _), classed) = first.remove_entry();
-                return Ok(Some((syn, classed)));
+                return Ok(Some((syn, *classed)));
             }
             if self.is_at_end {
                 return Ok(None);
@@ -92,7 +92,7 @@ impl<V> Starts<V> {
             self.datagram_flows += 1;
             return Ok(());
         }
-        self.within_reach.insert((start.before(lead(&classed, config)), self.read), classed);
+        self.within_reach.insert((start.before(lead(&classed, config)), self.read), Box::new(classed));
         self.read += 1;
         Ok(())
     }
