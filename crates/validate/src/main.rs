@@ -1,4 +1,4 @@
-//! `flowloom-validate [GROUP...]`: runs the checks, prints them, and rewrites `docs/references.md` and `docs/reproductions/caceres-1992.md`,
+//! `flowloom-validate [GROUP...]`: runs the checks, prints them, and rewrites `docs/references.md` and what is in `docs/reproductions`,
 //! and if all were run `docs/validation.md`.
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use flowloom_validate::check::{Effort, Row, Verdict};
-use flowloom_validate::{GROUPS, REFERENCES, multiplexing, reproduction, rows, table};
+use flowloom_validate::{GROUPS, REFERENCES, multiplexing, reproduction, rows, satellite, table};
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
@@ -19,19 +19,22 @@ fn main() -> ExitCode {
     let mut of_simulator: Vec<Row> = Vec::new();
     let mut of_references: Vec<Row> = Vec::new();
     for group in groups().filter(|group| wanted.is_empty() || wanted.iter().any(|name| name == group)) {
-        let found = if group == "multiplexing" {
-            let study = multiplexing::study(Effort::Full);
-            let found = multiplexing::rows_of(&study);
-            for (name, content) in reproduction::files(&study, &found) {
-                if let Err(error) = write(&format!("reproductions/{name}"), &content) {
-                    eprintln!("docs/reproductions/{name}: {error}");
-                    return ExitCode::FAILURE;
-                }
+        let (found, files) = match group {
+            "multiplexing" => {
+                let study = multiplexing::study(Effort::Full);
+                let found = multiplexing::rows_of(&study);
+                let files = reproduction::files(&study, &found);
+                (found, files)
             }
-            found
-        } else {
-            rows(group, Effort::Full)
+            "satellite" => (rows(group, Effort::Full), satellite::pictures()),
+            _ => (rows(group, Effort::Full), Vec::new()),
         };
+        for (name, content) in files {
+            if let Err(error) = write(&format!("reproductions/{name}"), &content) {
+                eprintln!("docs/reproductions/{name}: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
         println!("\n{group}: {} rows; published, ours, tolerance", found.len());
         found.iter().for_each(|row| println!("  {row}"));
         if group == REFERENCES { &mut of_references } else { &mut of_simulator }.extend(found);

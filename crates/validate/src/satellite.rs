@@ -7,6 +7,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Probability, Rate};
 
 use crate::check::{Effort, Expected, Row};
+use crate::figure::{Figure, Line};
 use crate::lab::{Flow, Lab, Outcome};
 
 const GROUP: &str = "Satellite";
@@ -131,6 +132,58 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     rows
 }
 
+/// What the pages show of it: names of files, and SVG.
+pub fn pictures() -> Vec<(String, String)> {
+    let figures = [by_window(), from_the_start(), after_a_loss(), with_bit_errors()];
+    figures.into_iter().map(|figure| (format!("frost-1998-{}.svg", figure.file), figure.drawn())).collect()
+}
+
+fn by_window() -> Figure {
+    let line = |(path, rtt): (&str, Duration)| {
+        let seconds = if path == "satellite" { 90.0 } else { 6.0 };
+        let point = |window: u32| {
+            let throughput = throughput(flow(rtt, window, tcp("sack")), LossModel::None, seconds);
+            (f64::from(window * u32::from(MSS)) / 1_048_576.0, throughput, None)
+        };
+        Line { name: path.to_owned(), points: [8, 64, 256, 288, WINDOW, 3_930, 4_100].map(point).into() }
+    };
+    Figure {
+        file: "windows",
+        title: "Throughput by window",
+        x: "window, MB",
+        y: "Mbit/s",
+        lines: PATHS.map(line).into(),
+    }
+}
+
+fn from_the_start() -> Figure {
+    let line = |(path, rtt)| over_time(path, flow(rtt, WINDOW, tcp("sack")), LossModel::None, 1);
+    let title = "From the first segment on, 10 MB of window";
+    Figure { file: "start", title, x: "s", y: "Mbit/s", lines: PATHS.map(line).into() }
+}
+
+fn after_a_loss() -> Figure {
+    let line = |algorithm| over_time(algorithm, flow(SATELLITE, WINDOW, tcp(algorithm)), one_loss(), 20);
+    let title = "One segment lost after 20 s, satellite, 10 MB of window";
+    Figure { file: "loss", title, x: "s", y: "Mbit/s", lines: ALGORITHMS.map(line).into() }
+}
+
+fn with_bit_errors() -> Figure {
+    let loss = Probability::new(arithmetic::packet_loss(1e-8, PACKET)).map_or(LossModel::None, LossModel::Bernoulli);
+    let line = |algorithm| over_time(algorithm, flow(SATELLITE, WINDOW, tcp(algorithm)), loss.clone(), 30);
+    let title = "Bit errors of 1e-8, satellite, 10 MB of window";
+    Figure { file: "errors", title, x: "s", y: "Mbit/s", lines: ALGORITHMS.map(line).into() }
+}
+
+/// Mbit/s of payload in forty times that take as many of the satellite's round trips, of which each has a burst.
+fn over_time(name: &str, flow: Flow, loss: LossModel, round_trips: u32) -> Line {
+    let each = f64::from(round_trips) * SATELLITE.as_secs_f64();
+    let marks: Vec<f64> = (0..=40).map(|mark| f64::from(mark) * each).collect();
+    let outcome = lab(loss, 40.0 * each, &marks).run(&[flow]);
+    let point = |from: usize| (marks[from] + each / 2.0, 8e-6 * outcome.between(0, from) / each, None);
+    Line { name: name.to_owned(), points: (0..40).map(point).collect() }
+}
+
 /// Figures of methods I.4 as the calculator has them.
 fn published() -> Vec<Row> {
     let (rtt, window) = (SATELLITE.as_secs_f64(), 10.0 * 1_048_576.0);
@@ -155,9 +208,7 @@ fn published() -> Vec<Row> {
 
 /// Seconds from half the window after one lost segment until the window is all of the receiver's again.
 fn recovery(tcp: Config) -> f64 {
-    // The window is full after 11 round trips: by this segment for long.
-    let lost = PacketList::new([(30_000, 30_000)]).map_or(LossModel::None, LossModel::List);
-    let outcome: Outcome = Lab { trace: true, ..lab(lost, 350.0, &[]) }.run(&[flow(SATELLITE, WINDOW, tcp)]);
+    let outcome: Outcome = Lab { trace: true, ..lab(one_loss(), 350.0, &[]) }.run(&[flow(SATELLITE, WINDOW, tcp)]);
     // Duplicate acknowledgements inflate the window, and without SACK recovery ends with nothing in flight, because the receive window was full:
     // what counts is when it is half and no more for the last time, and when it is not yet full.
     let last = |segments: u32| {
@@ -168,4 +219,9 @@ fn recovery(tcp: Config) -> f64 {
         (Some(from), Some(to)) => to.since(from).as_secs_f64(),
         _ => f64::NAN,
     }
+}
+
+/// The window is full after 11 round trips: by this segment for long.
+fn one_loss() -> LossModel {
+    PacketList::new([(30_000, 30_000)]).map_or(LossModel::None, LossModel::List)
 }
