@@ -59,6 +59,13 @@ pub struct Aside {
     pub same_line: bool,
 }
 
+impl Aside {
+    /// A comment on lines of its own.
+    pub fn before(comment: Comment) -> Aside {
+        Aside { comment, same_line: false }
+    }
+}
+
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
@@ -141,7 +148,8 @@ impl<'a> Lexer<'a> {
             let text = if self.rest.starts_with('#') || self.rest.starts_with("//") {
                 self.take(|c| c != '\n').trim_end().to_owned()
             } else if self.rest.starts_with("/*") {
-                self.block_comment(begin, found)
+                let Some(text) = self.block_comment(begin, found) else { continue };
+                text
             } else if self.peek().is_none_or(is_token) {
                 break;
             } else {
@@ -162,18 +170,19 @@ impl<'a> Lexer<'a> {
         Token { kind, place, asides, on_new_line, apart }
     }
 
-    /// `/* ... */`
-    fn block_comment(&mut self, begin: Place, found: &mut Vec<Diagnostic>) -> String {
-        let length = self.rest[2..].find("*/").map(|at| at + 4);
-        if length.is_none() {
+    /// `/* ... */`; nothing of what has no end.
+    fn block_comment(&mut self, begin: Place, found: &mut Vec<Diagnostic>) -> Option<String> {
+        let Some(length) = self.rest[2..].find("*/").map(|at| at + 4) else {
             found
                 .push(Diagnostic::error(Place { length: 2, ..begin }, "the comment has no end").hint("\"*/\" ends it"));
-        }
-        let text = &self.rest[..length.unwrap_or(self.rest.len())];
+            self.take(|_| true);
+            return None;
+        };
+        let text = &self.rest[..length];
         for _ in text.chars() {
             self.advance();
         }
-        text.replace("\r\n", "\n")
+        Some(text.replace("\r\n", "\n"))
     }
 
     /// Characters that belong to nothing: one error for all that stand together.
@@ -265,12 +274,13 @@ impl<'a> Lexer<'a> {
                     self.advance();
                 }
                 Some(c) => {
-                    if c.is_control() && c != '\t' && c != '\r' {
+                    self.advance();
+                    if !c.is_control() || c == '\t' || c == '\r' {
+                        text.push(c);
+                    } else {
                         let message = format!("a text cannot hold the character \"{}\"", c.escape_debug());
                         found.push(Diagnostic::error(here, message));
                     }
-                    text.push(c);
-                    self.advance();
                 }
             }
         }

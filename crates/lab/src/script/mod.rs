@@ -4,7 +4,9 @@
 
 pub mod address;
 pub mod diagnostic;
+pub mod format;
 pub mod lexer;
+pub mod parser;
 pub mod place;
 pub mod quantity;
 pub mod tree;

@@ -164,6 +164,16 @@ pub struct Argument {
     pub value: Value,
 }
 
+impl Child {
+    /// Where it stands.
+    pub fn place(&self) -> Place {
+        match self {
+            Child::Block(block) => block.place,
+            Child::Include(include) => include.place,
+        }
+    }
+}
+
 impl Value {
     /// Where it stands.
     pub fn place(&self) -> Place {
