@@ -13,6 +13,7 @@ use flowloom_lab::script::diagnostic::Diagnostic;
 use flowloom_lab::script::format::format;
 use flowloom_lab::script::parser::{Mode, command, fragment, script};
 use flowloom_lab::script::place::{Files, Place};
+use flowloom_lab::script::toml_form;
 use flowloom_lab::script::tree::{
     Argument, Around, Block, Body, Child, Comment, Form, Function, Include, Let, Parameter, Text, Value, Word,
 };
@@ -105,6 +106,22 @@ fn settle(body: &mut Body) {
     }
 }
 
+/// Leaves out what means nothing.
+fn bare(body: &mut Body) {
+    body.lets.iter_mut().for_each(|one| one.around = Around::default());
+    body.parameters.iter_mut().for_each(|parameter| parameter.around = Around::default());
+    for child in &mut body.children {
+        match child {
+            Child::Include(include) => include.around = Around::default(),
+            Child::Block(block) => {
+                (block.around, block.open) = (Around::default(), Vec::new());
+                bare(&mut block.body);
+            }
+        }
+    }
+    body.end.clear();
+}
+
 fn block(keyword: &'static str, body: impl Strategy<Value = Body>) -> impl Strategy<Value = Child> {
     (keyword, option::of(address()), body, behind(), around()).prop_map(|(keyword, address, body, open, around)| {
         Child::Block(Block { keyword, place: Place::default(), address, body, open, around })
@@ -142,6 +159,18 @@ proptest! {
         let (read, found, files) = read(&text, Mode::Strict);
         prop_assert!(found.is_empty(), "{text}\n{}", told(&found, &files));
         prop_assert_eq!(format(&read), text.clone(), "a second time changes nothing");
+        prop_assert_eq!(read, body, "{}", text);
+    }
+
+    #[test]
+    fn toml_says_the_same(mut body in body()) {
+        bare(&mut body);
+        let text = toml_form::write(&body);
+        let mut files = Files::new();
+        let file = files.add("a.toml", &text, None);
+        let (read, found) = toml_form::read(&files, file);
+        prop_assert!(found.is_empty(), "{text}\n{}", told(&found, &files));
+        prop_assert_eq!(toml_form::write(&read), text.clone());
         prop_assert_eq!(read, body, "{}", text);
     }
 
@@ -226,5 +255,11 @@ fn shared_scripts_are_read() {
         let (again, found, files) = read(&laid_out, Mode::Strict);
         assert_eq!(told(&found, &files), "");
         assert_eq!(again, body, "{laid_out}");
+        let mut files = Files::new();
+        let file = files.add("a.toml", &toml_form::write(&body), None);
+        let (mut again, found) = toml_form::read(&files, file);
+        let mut wanted = body;
+        [&mut wanted, &mut again].into_iter().for_each(bare);
+        assert_eq!((again, found), (wanted, Vec::new()));
     }
 }

@@ -119,7 +119,10 @@ impl Diagnostic {
 /// The name among `known` that was most likely meant, if one differs in few letters.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distances = known.into_iter().map(|name| (distance(typed, name), name));
-    distances.filter(|(distance, name)| *distance <= name.len().max(3) / 3).min().map(|(_, name)| name)
+    distances
+        .filter(|(distance, name)| *distance <= name.len().max(typed.len().min(64)) / 3)
+        .min()
+        .map(|(_, name)| name)
 }
 
 /// Levenshtein's distance without regard to capitals; of long texts that to their begin.
@@ -170,6 +173,7 @@ mod tests {
         assert_eq!(nearest("clustr", known), Some("cluster"));
         assert_eq!(nearest("Paralel", known), Some("parallel"));
         assert_eq!(nearest("test", known), None);
+        assert_eq!((nearest("d", ["a"]), nearest("prt", ["port"])), (None, Some("port")));
         assert_eq!(nearest(&"x".repeat(1_000_000), known), None);
     }
 }

@@ -4,10 +4,12 @@
 
 pub mod address;
 pub mod diagnostic;
+pub mod expand;
 pub mod format;
 pub mod lexer;
 pub mod parser;
 pub mod place;
 pub mod quantity;
+pub mod toml_form;
 pub mod tree;
 pub mod word;

@@ -585,7 +585,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The word that stands here.
-    fn word(&mut self, text: &str) -> Result<Word, Skip> {
+    fn word(&mut self, text: &'a str) -> Result<Word, Skip> {
         let place = self.current.place;
         self.take();
         match word::form(text) {

@@ -45,8 +45,39 @@ pub struct File {
     pub text: Arc<str>,
     /// The line that includes it, if one does.
     pub included_at: Option<Place>,
-    /// At which byte each line begins.
-    lines: Vec<usize>,
+    /// Where lines begin, and in long lines some places more.
+    marks: Vec<Mark>,
+}
+
+/// A place in a file that is known.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    byte: usize,
+    line: u32,
+    column: u32,
+}
+
+/// Bytes between marks in a line that is longer.
+const STRIDE: usize = 1_024;
+
+/// The marks of a text.
+fn marks(text: &str) -> Vec<Mark> {
+    let mut here = Mark { byte: 0, line: 1, column: 1 };
+    let mut marks = vec![here];
+    let mut last = 0;
+    for (byte, c) in text.char_indices() {
+        if byte >= last + STRIDE {
+            marks.push(Mark { byte, ..here });
+            last = byte;
+        }
+        here.column += 1;
+        if c == '\n' {
+            here = Mark { byte: byte + 1, line: here.line + 1, column: 1 };
+            marks.push(here);
+            last = byte + 1;
+        }
+    }
+    marks
 }
 
 /// The files that make up a script; the first is the script itself.
@@ -63,9 +94,7 @@ impl Files {
 
     /// Takes a file up, and gives it its number.
     pub fn add(&mut self, name: &str, text: &str, included_at: Option<Place>) -> u32 {
-        let begins = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        let lines = std::iter::once(0).chain(begins).collect();
-        self.files.push(File { name: name.to_owned(), text: text.into(), included_at, lines });
+        self.files.push(File { name: name.to_owned(), text: text.into(), included_at, marks: marks(text) });
         (self.files.len() - 1) as u32
     }
 
@@ -86,22 +115,21 @@ impl Files {
 
     /// The line that `place` is in.
     pub fn line(&self, place: Place) -> &str {
-        let file = self.get(place.file);
-        let at = (place.line as usize).saturating_sub(1);
-        let from = file.lines.get(at).copied().unwrap_or(file.text.len());
-        let to = file.lines.get(at + 1).copied().unwrap_or(file.text.len());
-        file.text[from..to].trim_end_matches(['\n', '\r'])
+        let File { text, marks, .. } = self.get(place.file);
+        let begin = |line: u32| marks.get(marks.partition_point(|mark| mark.line < line));
+        let [from, to] = [place.line, place.line + 1].map(|line| begin(line).map_or(text.len(), |mark| mark.byte));
+        text[from..to].trim_end_matches(['\n', '\r'])
     }
 
     /// The place of the bytes from `from` to `to` of a file.
     pub fn place(&self, file: u32, from: usize, to: usize) -> Place {
-        let File { text, lines, .. } = self.get(file);
+        let File { text, marks, .. } = self.get(file);
         let floor = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let (from, to) = (floor(from), floor(to));
-        let line = lines.partition_point(|begin| *begin <= from);
-        let column = text[lines[line - 1]..from].chars().count() + 1;
-        let stretch = text[from..to.max(from)].split('\n').next().unwrap_or_default();
-        Place { file, line: line as u32, column: column as u32, length: stretch.chars().count() as u32 }
+        let mark = marks[marks.partition_point(|mark| mark.byte <= from) - 1];
+        let column = mark.column + text[mark.byte..from].chars().count() as u32;
+        let stretch = text[from..floor(to.min(from + 4 * STRIDE)).max(from)].split('\n').next().unwrap_or_default();
+        Place { file, line: mark.line, column, length: stretch.chars().count().min(STRIDE) as u32 }
     }
 }
 
@@ -121,5 +149,10 @@ mod tests {
         let end = files.place(file, 99, 99);
         assert_eq!((end.line, end.column, files.line(end)), (3, 1, ""));
         assert_eq!(files.locate(end), "a.ns:3:1");
+        let long = files.add("long", &("é".repeat(5_000) + "\nx"), None);
+        let place = files.place(long, 6_000, 6_002);
+        assert_eq!((place.line, place.column, place.length), (1, 3_001, 1));
+        let last = files.place(long, 10_001, 10_002);
+        assert_eq!((last.line, last.column, files.line(last)), (2, 1, "x"));
     }
 }

@@ -1,6 +1,7 @@
 //! What a word is by its form: a quantity, an address or an identifier; and the variables in it.
 
 use super::address::{Address, AddressError, Host};
+use super::lexer::{Kind, Lexer};
 use super::quantity::{Quantity, QuantityError, number_length};
 use super::tree::Form;
 
@@ -85,6 +86,13 @@ pub fn form(text: &str) -> Result<Form, WordError> {
 fn is_domain(text: &str) -> bool {
     let last = text.rsplit_once('.').map_or("", |(_, last)| last);
     last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
+}
+
+/// Whether `text` would be read as one word, whatever that is.
+pub fn is_word(text: &str) -> bool {
+    let mut lexer = Lexer::new(text, 0);
+    let first = lexer.next(&mut Vec::new());
+    first.kind == Kind::Word(text) && first.asides.is_empty()
 }
 
 /// A part of a word.
