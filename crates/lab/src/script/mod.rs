@@ -6,6 +6,7 @@ pub mod address;
 pub mod diagnostic;
 pub mod expand;
 pub mod format;
+pub mod leaf;
 pub mod lexer;
 pub mod parser;
 pub mod place;
