@@ -32,26 +32,29 @@ pub fn vectors(
     manner: Manner,
     sink: impl FnMut(ConnectionVector) -> Result<(), Failure> + Send,
 ) -> Result<Ingested, Failure> {
-    watched(paths, args, hosts, scratch, manner, |_, _, _| (), sink)
+    extract(open(paths, args)?, args, hosts, scratch, manner, |_, _, _| (), sink)
 }
 
-/// As [`vectors`], and shows `watch` every packet on the way: its time, what it carries, its length on the wire.
+/// As [`vectors`] of one path where nobody asks for addresses, and shows `watch` every packet on the way: its time, what it carries, its
+/// length on the wire.
 ///
 /// # Errors
 /// Those of [`vectors`].
 pub fn watched(
-    paths: &[PathBuf],
+    path: &Path,
     args: &args::Capture,
-    hosts: &mut AddressBook,
-    scratch: &Path,
     manner: Manner,
     watch: impl FnMut(Time, &Result<Parsed, SetAside>, u32) + Send,
     sink: impl FnMut(ConnectionVector) -> Result<(), Failure> + Send,
 ) -> Result<Ingested, Failure> {
+    let captures = open(&[path.to_owned()], args)?;
+    extract(captures, args, &mut AddressBook::default(), &std::env::temp_dir(), manner, watch, sink)
+}
+
+fn open(paths: &[PathBuf], args: &args::Capture) -> Result<Captures, Failure> {
     let inputs: Vec<Input> = paths.iter().map(Input::from_argument).collect();
     let reading = capture::Options { allow_truncated: args.allow_truncated, ..capture::Options::default() };
-    let captures = Captures::open(&inputs, reading).map_err(|error| unreadable(&error, 0))?;
-    extract(captures, args, hosts, scratch, manner, watch, sink)
+    Captures::open(&inputs, reading).map_err(|error| unreadable(&error, 0))
 }
 
 /// Captures from `interface` until the time is over, so many packets have passed, or the user stops it: all three are

@@ -131,3 +131,16 @@ pub fn refuse_idle_options(options: &args::Capture, kind: Kind, path: &Path) -> 
         None => Ok(()),
     }
 }
+
+/// Refuses all options about reading where nothing is read that they are about; `what` says what there is instead.
+///
+/// # Errors
+/// The first that was given.
+pub fn refuse_reading_options(options: &args::Capture, what: &str) -> Result<(), Failure> {
+    // No option is about reading workloads.
+    match options.given_in_vain(Kind::Workload) {
+        Some((option, about)) => Err(Failure::usage(format_args!("{option} is about reading {about}, and {what}"))
+            .hint(format_args!("leave {option} out"))),
+        None => Ok(()),
+    }
+}

@@ -38,11 +38,8 @@ impl RateSeries {
     /// What is wrong with it; a series without cells.
     pub fn open(path: &Path, args: &QueueModel, manner: Manner) -> Result<RateSeries, Failure> {
         let shown = path.display();
-        let is_table = path.extension().is_some_and(|extension| extension == "csv")
-            || path.to_string_lossy().ends_with(".csv.gz")
-            || path.to_string_lossy().ends_with(".csv.zst");
         let kind = input::kind(path);
-        let is_table = is_table && !matches!(kind, Kind::RunFolder | Kind::Workload);
+        let is_table = is_csv(path) && !matches!(kind, Kind::RunFolder | Kind::Workload);
         let from = match args.from {
             GuestSide::Left => LinkSide::Left,
             GuestSide::Right => LinkSide::Right,
@@ -53,11 +50,19 @@ impl RateSeries {
             ))
             .hint("leave --from out"));
         }
+        match is_table {
+            true => input::refuse_reading_options(&args.capture, &format!("{shown} is a file of rates"))?,
+            false => input::refuse_idle_options(&args.capture, kind, path)?,
+        }
         let mut series = match kind {
             _ if is_table => table(path, args)?,
             Kind::Experiment => {
                 return Err(Failure::usage(format_args!("{shown}: an experiment has no rates over time"))
                     .hint("run it and give the run folder, or leave `queue` out to make its workload"));
+            }
+            Kind::Specification => {
+                return Err(Failure::usage(format_args!("{shown}: {} has no rates over time", kind.words()))
+                    .hint("its circuits share their queues by their own rules: flowloom run simulates it"));
             }
             Kind::RunFolder => of_run(path, from, args)?,
             kind => of_link(path, kind, from, args, manner)?,
@@ -74,8 +79,10 @@ impl RateSeries {
         }
         let total: f64 = series.rates.iter().map(|(seconds, rate)| seconds * rate).sum();
         if total < 1.0 {
-            return Err(Failure::new(format_args!("{shown}: fewer than one cell in all of it"))
-                .hint("the other direction of the link may have traffic: --from right"));
+            let failure = Failure::new(format_args!("{shown}: fewer than one cell in all of it"));
+            return Err(
+                failure.hint_if((!is_table).then_some("the other direction of the link may have traffic: --from"))
+            );
         }
         Ok(series)
     }
@@ -97,13 +104,16 @@ impl RateSeries {
     }
 }
 
+/// Whether its name says so, with or without that of a compression.
+fn is_csv(path: &Path) -> bool {
+    let is = |path: &Path| path.extension().is_some_and(|extension| extension == "csv");
+    is(path) || path.file_stem().is_some_and(|stem| is(Path::new(stem)))
+}
+
 /// A file of rates, or of times of cells.
 fn table(path: &Path, args: &QueueModel) -> Result<RateSeries, Failure> {
     let cells_of_bits = 1.0 / (8.0 * f64::from(args.cell_payload));
-    let read = rates::open(path).map_err(|error| {
-        let hint = error.hint();
-        Failure::new(error).hint_if(hint)
-    })?;
+    let read = rates::open(path).map_err(load::unreadable)?;
     let times = match read {
         Rates::Cells(rates) => return Ok(own_bins("rates", rates)),
         Rates::Bits(mut rates) => {
@@ -137,7 +147,6 @@ fn own_bins(kind: &'static str, rates: Vec<(f64, f64)>) -> RateSeries {
 
 /// All packets of a capture, or of that a workload was made of.
 fn of_link(path: &Path, kind: Kind, from: LinkSide, args: &QueueModel, manner: Manner) -> Result<RateSeries, Failure> {
-    input::refuse_idle_options(&args.capture, kind, path)?;
     let paths = [path.to_owned()];
     let loaded = load::open(&paths, kind, &args.capture, &args::Hosts::default(), &std::env::temp_dir(), manner)?;
     loaded.warn(manner);

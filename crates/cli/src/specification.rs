@@ -168,7 +168,7 @@ fn router(router: &vcsim::Router) -> Router {
             Lifetime::Permanent
         },
         window: (router.window > 0).then_some(router.window),
-        peak_rate: Rate::from_bits_per_second(router.peak_rate.round() as u64).filter(|_| router.peak_rate >= 1.0),
+        peak_rate: Rate::from_bits_per_second(router.peak_rate.round() as u64),
         look_every: Duration::from_secs_f64(router.meter_time),
     }
 }

@@ -215,6 +215,26 @@ fn a_warm_up_takes_its_part_away() {
     assert!(second.hosts.iter().flatten().any(|host| host.retransmissions > 0));
 }
 
+/// Methods G.3: packets that nobody acknowledges. A conversation is over when its last packet has left, and those on their way then come too.
+#[test]
+fn packets_without_flow_control_have_one_conversation_after_the_other() {
+    let misc = Traffic::Misc { packets: constant(10.0), gap_s: constant(0.1), bytes: constant(100.0) };
+    let mut config = standard(vec![(misc, 0)]);
+    let Node::Host(Host { role: Role::Source { transport, between_s, .. } }) = &mut config.nodes[3] else { panic!() };
+    (transport.flow_control, *between_s) = (FlowControl::None, constant(0.1));
+    config.end = Duration::from_millis(19_950);
+    let results = run(&config, &mut ()).unwrap();
+    let host = results.hosts[3].clone().unwrap();
+    // Ten packets 0.1 s apart, and another 0.1 s to the next ten.
+    assert_eq!((host.conversations, host.packets_sent, host.packets_delivered), (20, 200, 200));
+    let Node::Host(Host { role: Role::Source { between_s, .. } }) = &mut config.nodes[3] else { panic!() };
+    *between_s = constant(0.0);
+    let results = run(&config, &mut ()).unwrap();
+    let host = results.hosts[3].clone().unwrap();
+    // The first of a conversation leaves with the last of the one before.
+    assert_eq!((host.conversations, host.packets_sent, host.packets_delivered), (23, 222, 222));
+}
+
 /// Methods G.6, 2 and 5: what five FTP conversations do to someone at a terminal, and to the queue.
 #[test]
 fn policies_differ_as_published() {

@@ -256,6 +256,11 @@ pub fn read(text: &str) -> Result<Specification, SpecificationError> {
     Ok(found)
 }
 
+/// The number of a node that was given none.
+const NONE: u64 = u64::MAX;
+/// Bits per second.
+const SPEEDS: std::ops::RangeInclusive<f64> = 1.0..=1e15;
+
 const GLOBAL: [&str; 13] = [
     "ticks_per_sec",
     "bytes_per_cell",
@@ -383,11 +388,19 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Seconds: at most a hundred years of them.
-    fn seconds(&mut self, name: &str) -> Result<f64, SpecificationError> {
+    /// Of seconds at most a hundred years, and no more of anything else.
+    fn amount(&mut self, name: &str, unit: &str) -> Result<f64, SpecificationError> {
         match self.number(name)? {
-            seconds if seconds <= 3.2e9 => Ok(seconds),
-            _ => self.wrong(format!("{name} must be at most 3.2e9 seconds")),
+            amount if amount <= 3.2e9 => Ok(amount),
+            _ => self.wrong(format!("{name} must be at most 3.2e9 {unit}")),
+        }
+    }
+
+    /// A time that is not rounded to none.
+    fn seconds(&mut self, name: &str) -> Result<f64, SpecificationError> {
+        match self.amount(name, "seconds")? {
+            seconds if seconds == 0.0 || seconds >= 1e-9 => Ok(seconds),
+            _ => self.wrong(format!("{name} must be 0, or 1e-9 seconds at least")),
         }
     }
 
@@ -407,8 +420,8 @@ impl<'a> Tokens<'a> {
     fn id(&mut self, name: &str) -> Result<u64, SpecificationError> {
         let (_, token) = self.value(name)?;
         match token.parse() {
-            Ok(id) => Ok(id),
-            Err(_) => self.wrong(format!("{name} must be a whole number, and is \"{}\"", shown(token))),
+            Ok(id) if id != NONE => Ok(id),
+            _ => self.wrong(format!("{name} must be a whole number below {NONE}, and is \"{}\"", shown(token))),
         }
     }
 
@@ -459,7 +472,14 @@ impl<'a> Tokens<'a> {
             };
             *place = self.seconds(name)?;
         }
-        Ok(())
+        let problem = match *timer {
+            Timer { end: 0.0, .. } => "the timer block's end must be above 0".into(),
+            Timer { log, end, .. } if log >= end => {
+                format!("the timer block's log, {log} s, must be before its end, {end} s: nothing would be measured")
+            }
+            _ => return Ok(()),
+        };
+        Err(SpecificationError { line: begun, problem })
     }
 
     /// Reads a parameter of a buffer; whether `name` is one.
@@ -479,7 +499,7 @@ impl<'a> Tokens<'a> {
 
     fn router(&mut self, kept: &mut Option<Router>, line: u32) -> Result<Router, SpecificationError> {
         let mut router = kept.take().unwrap_or_default();
-        (router.line, router.id) = (line, u64::MAX);
+        (router.line, router.id) = (line, NONE);
         while let Some(name) = self.name("router", line)? {
             match name {
                 "router_id" => router.id = self.id(name)?,
@@ -497,7 +517,12 @@ impl<'a> Tokens<'a> {
                 "idle_time" => router.idle_time = self.seconds(name)?,
                 "setup_time" => router.setup_time = self.seconds(name)?,
                 "vc_window" => router.window = self.count(name, 0..=u32::MAX)?,
-                "peak_rate" => router.peak_rate = self.number(name)?,
+                "peak_rate" => {
+                    router.peak_rate = self.number(name)?;
+                    if router.peak_rate != 0.0 && !SPEEDS.contains(&router.peak_rate) {
+                        return self.wrong("peak_rate must be 0 (none), or from 1 to 1e15 bits per second".into());
+                    }
+                }
                 "meter_time" => router.meter_time = self.seconds(name)?,
                 "report" => router.report = self.switch(name)?,
                 _ if self.buffer(name, &mut router.buffer)? => {}
@@ -513,7 +538,7 @@ impl<'a> Tokens<'a> {
 
     fn switch_node(&mut self, kept: &mut Option<Switch>, line: u32) -> Result<Switch, SpecificationError> {
         let mut switch = kept.take().unwrap_or_default();
-        (switch.line, switch.id) = (line, u64::MAX);
+        (switch.line, switch.id) = (line, NONE);
         while let Some(name) = self.name("switch", line)? {
             match name {
                 "switch_id" => switch.id = self.id(name)?,
@@ -529,14 +554,14 @@ impl<'a> Tokens<'a> {
 
     fn link(&mut self, kept: &mut Option<Link>, line: u32) -> Result<Link, SpecificationError> {
         let mut link = kept.take().unwrap_or_default();
-        (link.line, link.id, link.ends) = (line, u64::MAX, [u64::MAX; 2]);
+        (link.line, link.id, link.ends) = (line, NONE, [NONE; 2]);
         while let Some(name) = self.name("link", line)? {
             match name {
                 "link_id" => link.id = self.id(name)?,
                 "connects" => link.ends = [self.id(name)?, self.id(name)?],
                 "speed" => {
                     link.speed = self.number(name)?;
-                    if !(1.0..=1e15).contains(&link.speed) {
+                    if !SPEEDS.contains(&link.speed) {
                         return self.wrong("speed must be from 1 to 1e15 bits per second".into());
                     }
                 }
@@ -546,7 +571,7 @@ impl<'a> Tokens<'a> {
                 _ => return Err(unknown(self.line, name, &LINK)),
             }
         }
-        if link.ends == [u64::MAX; 2] {
+        if link.ends == [NONE; 2] {
             return Err(SpecificationError {
                 line,
                 problem: "the link has no connects: the numbers of two nodes".into(),
@@ -556,10 +581,10 @@ impl<'a> Tokens<'a> {
         Ok(link)
     }
 
-    fn law(&mut self, name: &str, law: &mut Law, part: &str) -> Result<(), SpecificationError> {
+    fn law(&mut self, name: &str, law: &mut Law, part: &str, unit: &str) -> Result<(), SpecificationError> {
         match part {
             "dist" => law.is_exponential = self.one_of(name, &[("constant", false), ("exponential", true)])?,
-            "mean" => law.mean = self.seconds(name)?,
+            "mean" => law.mean = self.amount(name, unit)?,
             // Either law has the deviation that its mean gives it.
             _ => drop(self.number(name)?),
         }
@@ -568,7 +593,7 @@ impl<'a> Tokens<'a> {
 
     fn host(&mut self, kept: &mut Option<Host>, line: u32) -> Result<Host, SpecificationError> {
         let mut host = kept.take().unwrap_or_default();
-        (host.line, host.id) = (line, u64::MAX);
+        (host.line, host.id) = (line, NONE);
         while let Some(name) = self.name("host", line)? {
             match name {
                 "host_id" => host.id = self.id(name)?,
@@ -593,13 +618,13 @@ impl<'a> Tokens<'a> {
                 "report" => host.report = self.switch(name)?,
                 _ if HOST.contains(&name) => {
                     let (which, part) = name.rsplit_once('_').unwrap_or((name, ""));
-                    let law = match which {
-                        "conv_arr" => &mut host.between,
-                        "conv_len" => &mut host.length,
-                        "pkt_arr" => &mut host.gap,
-                        _ => &mut host.bytes,
+                    let (law, unit) = match which {
+                        "conv_arr" => (&mut host.between, "seconds"),
+                        "conv_len" => (&mut host.length, "packets"),
+                        "pkt_arr" => (&mut host.gap, "seconds"),
+                        _ => (&mut host.bytes, "bytes"),
                     };
-                    self.law(name, law, part)?;
+                    self.law(name, law, part, unit)?;
                 }
                 _ => return Err(unknown(self.line, name, &HOST)),
             }
@@ -621,7 +646,7 @@ impl<'a> Tokens<'a> {
 }
 
 impl Specification {
-    /// Numbers of nodes that are missing, used twice, or not there.
+    /// Numbers of nodes that are missing, used twice, or not there; links that no route can mean; nobody who sends.
     fn check(&self) -> Result<(), SpecificationError> {
         let wrong = |line, problem| Err(SpecificationError { line, problem });
         let mut nodes: BTreeMap<u64, u32> = BTreeMap::new();
@@ -629,16 +654,21 @@ impl Specification {
         let switches = self.switches.iter().map(|switch| ("switch", switch.id, switch.line));
         let hosts = self.hosts.iter().map(|host| ("host", host.id, host.line));
         for (kind, id, line) in routers.chain(switches).chain(hosts) {
-            if id == u64::MAX {
+            if id == NONE {
                 return wrong(line, format!("the {kind} has no {kind}_id"));
             }
             if let Some(first) = nodes.insert(id, line) {
                 return wrong(line, format!("node {id} is there already, from line {first} on"));
             }
         }
+        let mut links = BTreeMap::new();
         for link in &self.links {
             if let Some(node) = link.ends.iter().find(|node| !nodes.contains_key(node)) {
                 return wrong(link.line, format!("the link connects node {node}, which is not there"));
+            }
+            let [a, b] = link.ends;
+            if let Some(first) = links.insert((a.min(b), a.max(b)), link.line) {
+                return wrong(link.line, format!("nodes {a} and {b} are linked already, from line {first} on"));
             }
         }
         for route in &self.routes {
@@ -646,8 +676,8 @@ impl Specification {
                 return wrong(route.line, format!("the route has node {node}, which is not there"));
             }
         }
-        if self.timer.end == 0.0 {
-            return wrong(1, "the timer block's end must be above 0".into());
+        if self.routes.is_empty() {
+            return wrong(1, "the file has no route block: nothing would be sent".into());
         }
         Ok(())
     }
@@ -682,7 +712,7 @@ impl Default for Router {
     fn default() -> Router {
         Router {
             line: 0,
-            id: u64::MAX,
+            id: NONE,
             mapping: Mapping::PerConversation,
             packet_queue: Queueing::Fifo,
             cell_queue: Queueing::RoundRobin,
@@ -700,13 +730,13 @@ impl Default for Router {
 
 impl Default for Switch {
     fn default() -> Switch {
-        Switch { line: 0, id: u64::MAX, cell_queue: Queueing::RoundRobin, buffer: Buffer::default(), report: true }
+        Switch { line: 0, id: NONE, cell_queue: Queueing::RoundRobin, buffer: Buffer::default(), report: true }
     }
 }
 
 impl Default for Link {
     fn default() -> Link {
-        Link { line: 0, id: u64::MAX, ends: [u64::MAX; 2], speed: 1.5e6, delay: 0.0 }
+        Link { line: 0, id: NONE, ends: [NONE; 2], speed: 1.5e6, delay: 0.0 }
     }
 }
 
@@ -715,7 +745,7 @@ impl Default for Host {
         let law = |mean| Law { is_exponential: false, mean };
         Host {
             line: 0,
-            id: u64::MAX,
+            id: NONE,
             is_source: true,
             traffic: TrafficType::Ftp,
             slow_start: true,
@@ -787,6 +817,24 @@ route 10 1 3 2 110 route_end
             ("route 10 1", "route 10 x", 13, "\"x\" is none"),
             ("route_end", "", 13, "the route block of line 13 has no route_end"),
             ("end 120.0", "end", 3, "end must be a number from 0 on, and is \"timer_end\""),
+            ("end 120.0", "end 0", 3, "end must be above 0"),
+            ("end 120.0", "end 10", 3, "log, 10 s, must be before its end, 10 s: nothing would be measured"),
+            ("log 10", "checkpoint 1e-12", 3, "checkpoint must be 0, or 1e-9 seconds at least"),
+            ("log 10", "log 4e9", 3, "log must be at most 3.2e9 seconds"),
+            ("idle_time 0.2", "meter_time 1e-12", 4, "meter_time must be 0, or 1e-9 seconds at least"),
+            ("idle_time 0.2", "meter_time 0", 4, "meter_time must be above 0"),
+            ("idle_time 0.2", "peak_rate 0.2", 4, "peak_rate must be 0 (none), or from 1 to 1e15 bits per second"),
+            ("idle_time 0.2", "peak_rate 1e16", 4, "peak_rate must be 0 (none), or from 1"),
+            ("window_limit 16", "conv_len_mean 1e10", 9, "conv_len_mean must be at most 3.2e9 packets"),
+            ("window_limit 16", "pkt_len_mean 1e10", 9, "pkt_len_mean must be at most 3.2e9 bytes"),
+            (
+                "router_id 2",
+                "router_id 18446744073709551615",
+                5,
+                "router_id must be a whole number below 18446744073709551615",
+            ),
+            ("connects 2 110", "connects 3 1", 12, "nodes 3 and 1 are linked already, from line 7 on"),
+            ("route 10 1 3 2 110 route_end", "", 1, "the file has no route block"),
         ];
         for (from, to, line, wanted) in cases {
             let (at, found) = problem(from, to);

@@ -139,7 +139,7 @@ for 95 % of the values; it is 68 %.)
   answer between items one FTP conversation uses 0.72 of the link instead of 0.485, and two fill it. With this rule throughput, utilisation, queue and packets of figure 3.9 come out within 10 %.
 - *A packet is late after the mean round-trip time and two mean deviations*, as Jacobson's paper of 1988 first had it, without a least timeout: so queues alone cause timeouts.
 - *Acknowledgements ride on data* where there are some: the published counts of packets at host and router are equal.
-- *The queue is counted in whole cells*: of a packet of 512 bytes ten and a part wait behind the first; published is a longest queue of 9.
+- *The queue is counted in whole cells*: of a packet of 512 bytes nine and a part of a tenth wait behind the first; published is a longest queue of 9.
 - *An empty network's round trip* of a packet of 512 bytes is 54.472 ms in unpadded cells (54.557 padded; 47.048 of one cell). Without padding the last cell, of 32 bytes, comes to the switch while
   that sends the tenth, and waits 0.085 ms; 54.387 would have it pass. The published 0.047 and 0.054 fit.
 - The published utilisation of 0.485 is not 790,731/1.5e6 (0.527): cells there count as full.

@@ -35,7 +35,7 @@ pub struct Overhead {
     #[arg(long = "stack", value_name = "STACK")]
     pub stacks: Vec<String>,
     /// Cell payloads in bytes, for the efficiency against the payload
-    #[arg(long, value_name = "FROM-TO", default_value = "8-128")]
+    #[arg(long, value_name = "FROM-TO", default_value = "8-128", allow_hyphen_values = true)]
     pub payloads: Payloads,
     /// Also write one self-contained HTML file with pictures
     #[arg(long, value_name = "FILE")]

@@ -12,7 +12,6 @@ use flowloom_report::describe::{
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::steady::joint_warm_up;
 use flowloom_report::{html, text};
-use flowloom_store::addresses::AddressBook;
 
 use crate::args;
 use crate::failure::{Exit, Failure};
@@ -33,7 +32,15 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Failure> {
     for (input, kind) in args.inputs.iter().zip(&kinds) {
         match kind {
             Kind::RunFolder => return run_folder(args, input, manner),
-            Kind::Experiment | Kind::Specification => {
+            Kind::Specification => {
+                return Err(Failure::usage(format_args!(
+                    "{} is {}, which holds no connections",
+                    input.display(),
+                    kind.words()
+                ))
+                .hint("flowloom run simulates it"));
+            }
+            Kind::Experiment => {
                 return Err(Failure::usage(format_args!("{}: an experiment has not run yet", input.display()))
                     .hint("describe its source, or run it and describe the run folder"));
             }
@@ -156,10 +163,8 @@ fn capture(args: &args::Describe, input: &Path, manner: Manner, interrupted: &mu
     // Conversations cost a table of their own for every packet.
     let mut conversations = args.conversations.then(|| ConversationDescriber::new(args.silence, ingest::hash_secret()));
     let ingested = ingest::watched(
-        &[input.to_owned()],
+        input,
         &args.capture,
-        &mut AddressBook::default(),
-        &std::env::temp_dir(),
         manner,
         |time, parsed, wire_length| {
             protocols.packet(parsed, wire_length);

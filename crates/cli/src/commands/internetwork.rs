@@ -11,7 +11,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_report::statistics::Estimate;
 use flowloom_sim::cells::{self, Config, Event, Happening, HostResults, Observer, Results, RouterResults, Spread};
 use flowloom_store::staged::{StagedFile, StagedFolder, take_name};
-use flowloom_store::vcsim;
+use flowloom_store::vcsim::{self, Specification};
 use serde_json::{Value, json};
 
 use crate::args;
@@ -35,12 +35,7 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
         return Err(Failure::usage("a specification of an internetwork is run alone"));
     };
     refuse_options(args, file)?;
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::new(format_args!("{}: cannot read: {error}", file.display())))?;
-    let specification = vcsim::read(&text).map_err(|error| {
-        Failure::usage(format_args!("{}: {error}", file.display()))
-            .hint("docs/cells.md lists what a specification says")
-    })?;
+    let specification = read(file)?;
     let (config, names) = config(&specification, file)?;
     let folder = args.output.as_deref().map(|target| Folder::new(target, args.force)).transpose()?;
     let seeds = if args.seeds.is_empty() { vec![config.seed] } else { args.seeds.clone() };
@@ -54,16 +49,14 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
         watch.finish()?;
         vec![(seed, results)]
     } else {
-        if args.cell_trace.is_some() {
-            return Err(Failure::usage("--cell-trace follows one run, and there are several seeds"));
-        }
         several(&config, &seeds, args.jobs, &names, manner, &progress)?
     };
     drop(progress);
-    if interrupt::requested() {
+    let interrupted = interrupt::requested();
+    if interrupted {
         manner.warn("interrupted: results are of what was simulated until then", "run it again for the rest");
     }
-    let answer = answer(file, &runs, &names);
+    let answer = answer(file, &runs, &names, interrupted);
     let text = match &runs[..] {
         [(_, results)] => text_of(results, &names),
         _ => text_of_several(&runs, &names),
@@ -72,10 +65,23 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Failure> {
         folder.finish(&text, &answer)?;
     }
     manner.answer(|| answer, || text)?;
-    Ok(Exit::Done)
+    Ok(if interrupted { Exit::Invalid } else { Exit::Done })
 }
 
-/// Refuses options that say something about replays.
+/// The specification in `file`.
+fn read(file: &Path) -> Result<Specification, Failure> {
+    let shown = file.display();
+    let bytes = std::fs::read(file).map_err(|error| Failure::new(format_args!("{shown}: cannot read: {error}")))?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        Failure::usage(format_args!("{shown}: line {line}: this is not UTF-8"))
+    })?;
+    vcsim::read(text).map_err(|error| {
+        Failure::usage(format_args!("{shown}: {error}")).hint("docs/cells.md lists what a specification says")
+    })
+}
+
+/// Refuses options that say something about replays, seeds that are given twice, and a trace that would take the place of something.
 fn refuse_options(args: &args::Run, file: &Path) -> Result<(), Failure> {
     let given = [
         ("--on live", args.on == args::Driver::Live),
@@ -88,14 +94,39 @@ fn refuse_options(args: &args::Run, file: &Path) -> Result<(), Failure> {
         ("--pcap", args.pcap.is_some()),
     ];
     input::refuse_idle_options(&args.capture, Kind::Specification, file)?;
-    match given.into_iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(Failure::usage(format_args!(
+    if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format_args!(
             "{option} is about replays, and {} is a specification of an internetwork",
             file.display()
         ))
-        .hint("the specification says all but the seed: links, buffers, timers")),
-        None => Ok(()),
+        .hint("the specification says all but the seed: links, buffers, timers"));
     }
+    let seeds = &args.seeds;
+    if let Some(place) = (1..seeds.len()).find(|place| seeds[..*place].contains(&seeds[*place])) {
+        return Err(Failure::usage(format_args!("seed {} is given twice", seeds[place]))
+            .hint("runs of one seed are alike: they would count for two"));
+    }
+    args.cell_trace.as_deref().map_or(Ok(()), |trace| refuse_trace(trace, args))
+}
+
+fn refuse_trace(trace: &Path, args: &args::Run) -> Result<(), Failure> {
+    let shown = trace.display();
+    if args.seeds.len() > 1 {
+        return Err(Failure::usage("--cell-trace follows one run, and there are several seeds"));
+    }
+    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if args.output.as_ref().is_some_and(|folder| whole(trace).starts_with(whole(folder))) {
+        return Err(Failure::usage(format_args!(
+            "--cell-trace {shown} is in the folder of results, which is made anew"
+        ))
+        .hint("write it beside that folder"));
+    }
+    if trace.exists() && !args.force {
+        return Err(
+            Failure::new(format_args!("{shown}: exists already")).hint("--force replaces it, another name leaves it")
+        );
+    }
+    Ok(())
 }
 
 /// Runs of several seeds side by side; those that an interruption left.
@@ -485,7 +516,7 @@ fn host_json(id: u64, kind: &str, host: &HostResults, results: &Results) -> Valu
     })
 }
 
-fn answer(file: &Path, runs: &[(u64, Results)], names: &Names) -> Value {
+fn answer(file: &Path, runs: &[(u64, Results)], names: &Names, interrupted: bool) -> Value {
     let run = |(seed, results): &(u64, Results)| {
         let nodes = || names.nodes.iter().enumerate();
         let routers = nodes().filter_map(|(place, node)| {
@@ -515,5 +546,9 @@ fn answer(file: &Path, runs: &[(u64, Results)], names: &Names) -> Value {
         })
     };
     let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    json!({ "specification": name, "runs": runs.iter().map(run).collect::<Vec<_>>() })
+    json!({
+        "specification": name,
+        "interrupted": interrupted,
+        "runs": runs.iter().map(run).collect::<Vec<_>>(),
+    })
 }

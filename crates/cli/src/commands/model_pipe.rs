@@ -56,10 +56,10 @@ fn calculate(args: &PipeModel) -> Result<Answer, Failure> {
     if !(args.growth > 1.0 && args.growth <= 2.0) {
         return Err(usage("--growth", "is above 1 and at most 2", "1.5 with delayed acknowledgements, 2 without"));
     }
-    if !(args.windows >= 1.0 && args.windows.is_finite()) {
+    if !(1.0..=1e15).contains(&args.windows) {
         return Err(usage(
             "--windows",
-            "is a number from 1 on",
+            "is a number from 1 to 1e15",
             "a transfer of less than a window ends within slow start",
         ));
     }
@@ -74,6 +74,9 @@ fn calculate(args: &PipeModel) -> Result<Answer, Failure> {
         Some(Limit::Packets(segments)) => segments as f64 * mss as f64,
         Some(Limit::Bytes(bytes)) => bytes as f64,
     };
+    if window < 1.0 && args.window.is_none() {
+        return Err(usage("--rate and --rtt", "make a pipe that holds less than a byte", "say which --window to take"));
+    }
     if window < 1.0 {
         return Err(usage("--window", "of less than a byte carries nothing", "write it like 10mb or 1148p"));
     }

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use crate::args::QueueModel;
 use crate::failure::{Exit, Failure};
+use crate::input;
 use crate::interrupt;
 use crate::load;
 use crate::output::Manner;
@@ -102,7 +103,13 @@ struct LossSeen {
 /// Runs the command.
 pub fn run(args: &QueueModel, manner: Manner) -> Result<Exit, Failure> {
     manner.start("model queue")?;
+    if args.bin.is_some_and(Duration::is_zero) {
+        return Err(Failure::usage("--bin 0s is not possible").hint("write it like 10ms"));
+    }
     let series = args.series.as_ref().map(|path| RateSeries::open(path, args, manner)).transpose()?;
+    if series.is_none() {
+        input::refuse_reading_options(&args.capture, "there is no series to read")?;
+    }
     let step = match &series {
         Some(series) => series.step,
         None => args.bin.unwrap_or(SOJOURN).as_secs_f64(),

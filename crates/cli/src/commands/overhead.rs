@@ -12,7 +12,6 @@ use flowloom_report::html;
 use flowloom_report::overhead::text::overhead_text;
 use flowloom_report::overhead::{DatagramTotals, Overhead, StackEfficiency};
 use flowloom_report::text::thousands;
-use flowloom_store::addresses::AddressBook;
 use flowloom_store::capture::Input;
 use flowloom_store::{formats, lengths};
 
@@ -118,13 +117,8 @@ fn stack(written: &str) -> Result<Stack, Failure> {
 
 /// Lengths that stand in a histogram: options about reading packets change nothing.
 fn of_histogram(args: &args::Overhead, lengths: Lengths) -> Result<Carried, Failure> {
-    match args.capture.given_in_vain(Kind::Workload) {
-        Some((option, about)) => Err(Failure::usage(format_args!(
-            "{option} is about reading {about}, and the lengths are those of a histogram"
-        ))
-        .hint(format_args!("leave {option} out"))),
-        None => Ok(Carried::new(lengths, "histogram")),
-    }
+    input::refuse_reading_options(&args.capture, "the lengths are those of a histogram")?;
+    Ok(Carried::new(lengths, "histogram"))
 }
 
 fn of_file(args: &args::Overhead, input: &Path, manner: Manner) -> Result<Carried, Failure> {
@@ -133,7 +127,7 @@ fn of_file(args: &args::Overhead, input: &Path, manner: Manner) -> Result<Carrie
         return of_histogram(args, lengths::open(&Input::from_argument(input)).map_err(load::unreadable)?);
     }
     let kind = input::kind(input);
-    if let Kind::Experiment | Kind::RunFolder = kind {
+    if let Kind::Experiment | Kind::Specification | Kind::RunFolder = kind {
         return Err(Failure::usage(format_args!("{} is {}, which holds no datagrams", input.display(), kind.words()))
             .hint("give the capture or the workload it replays, or a histogram of lengths"));
     }
@@ -148,10 +142,8 @@ fn of_file(args: &args::Overhead, input: &Path, manner: Manner) -> Result<Carrie
 fn of_capture(args: &args::Overhead, input: &Path, manner: Manner) -> Result<Carried, Failure> {
     let (mut lengths, mut counted) = (Lengths::default(), 0);
     let ingested = ingest::watched(
-        &[input.to_owned()],
+        input,
         &args.capture,
-        &mut AddressBook::default(),
-        &std::env::temp_dir(),
         manner,
         |_, parsed, _| {
             let (transport, link_bytes, data_bytes) = match parsed {

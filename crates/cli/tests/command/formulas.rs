@@ -126,6 +126,7 @@ fn what_cannot_be_is_refused() {
     let bench = Bench::new();
     bench.file("r.csv", &rates());
     bench.file("bad.csv", b"seconds,cells_per_second\n0,10\n1,x\n");
+    bench.file("odd.csv.xz", b"seconds,cells\n");
     bench.file("zero.csv", b"seconds,cells_per_second\n0,0\n1,0\n");
     bench.file("e.toml", crate::models::EXCHANGES.as_bytes());
     for (words, code, parts) in [
@@ -134,7 +135,15 @@ fn what_cannot_be_is_refused() {
         ("model queue zero.csv", 1, &["zero.csv: fewer than one cell"]),
         ("model queue e.toml", 2, &["an experiment has no rates"]),
         ("model queue r.csv --from right", 2, &["--from is about traffic of a link"]),
-        ("model queue r.csv --bin 0s", 2, &["--bin 0 s makes too many bins of 30 s"]),
+        ("model queue r.csv --bin 0s", 2, &["--bin 0s is not possible"]),
+        ("model queue --least 1 --most 9 --pareto-shape 1.5 --bin 0s", 2, &["--bin 0s is not possible"]),
+        (
+            "model queue --least 1 --most 9 --pareto-shape 1.5 --tcp-only",
+            2,
+            &["--tcp-only is about reading captures", "no series"],
+        ),
+        ("model queue r.csv --tcp-only", 2, &["--tcp-only is about reading captures", "r.csv is a file of rates"]),
+        ("model queue odd.csv.xz", 1, &["odd.csv.xz:1: not the first line of rates"]),
         ("model queue r.csv --bin 1ns", 2, &["--bin 1 ns makes too many bins of 30 s"]),
         ("model queue r.csv --sojourn 0s", 2, &["--sojourn 0s"]),
         ("model queue r.csv --gaps pareto", 2, &["pareto", "poisson"]),
@@ -149,13 +158,17 @@ fn what_cannot_be_is_refused() {
         ("model pipe --rate 1mbit --rtt 0ms", 2, &["--rtt 0s makes no pipe"]),
         ("model pipe --rate 1mbit --rtt 1ms --growth 1", 2, &["--growth is above 1"]),
         ("model pipe --rate 1mbit --rtt 1ms --growth nan", 2, &["--growth is above 1"]),
-        ("model pipe --rate 1mbit --rtt 1ms --windows 0.5", 2, &["--windows is a number from 1 on"]),
+        ("model pipe --rate 1mbit --rtt 1ms --windows 0.5", 2, &["--windows is a number from 1 to 1e15"]),
+        ("model pipe --rate 1mbit --rtt 1ms --windows 1e308", 2, &["--windows is a number from 1 to 1e15"]),
+        ("model pipe --rate 1mbit --rtt 1ns", 2, &["--rate and --rtt make a pipe that holds less than a byte"]),
         ("model pipe --rate 1mbit --rtt 1ms --window 0b", 2, &["--window of less than a byte"]),
         ("model pipe --rate 1mbit --rtt 1ms --bit-errors 1", 2, &["--bit-errors is a share"]),
         ("model pipe --rtt 1ms", 2, &["--rate"]),
     ] {
         bench.flowloom(&words.split(' ').collect::<Vec<_>>()).failed(code, parts);
     }
+    let said = bench.flowloom(&["model", "queue", "zero.csv"]).err;
+    assert!(!said.contains("--from"), "a file of rates has no direction: {said}");
 }
 
 /// Every digit of methods I.4.

@@ -78,7 +78,8 @@ fn wrong_specifications_are_refused_with_their_line() {
         ("3091 4917", "3092 4917", "line 2", "seeds must be odd, and 3092 is even"),
         ("traffic_type ftp", "traffic_type gopher", "line 9", "traffic_type must be one of ftp, nntp"),
         ("delay 0.0225", "delay soon", "line 7", "delay must be a number"),
-        ("end 20", "end 0", "line 1", "end must be above 0"),
+        ("end 20", "end 0", "line 3", "end must be above 0"),
+        ("connects 1 3", "connects 1 1", "line 7", "must connect two different nodes"),
         ("seed 3091", "tables nowhere seed 3091", "tables", "nowhere"),
     ];
     for (from, to, line, problem) in cases {
@@ -91,7 +92,21 @@ fn wrong_specifications_are_refused_with_their_line() {
     bench.file("two.spec", TWO.as_bytes());
     bench.flowloom(&["run", "two.spec", "--rate", "1mbit"]).failed(2, &["--rate is about replays"]);
     bench.flowloom(&["run", "two.spec", "two.spec"]).failed(2, &["is run alone"]);
-    bench.flowloom(&["describe", "two.spec"]).failed(2, &["two.spec"]);
+    bench
+        .flowloom(&["run", "two.spec", "--seed", "7", "--seed", "8", "--seed", "7"])
+        .failed(2, &["seed 7 is given twice"]);
+    let traced =
+        |path: &str, more: &[&str]| bench.flowloom(&[&["run", "two.spec", "--cell-trace", path], more].concat());
+    traced("two.spec", &[]).failed(1, &["two.spec: exists already", "--force"]);
+    traced("./results/cells.tsv", &["-o", "results"])
+        .failed(2, &["--cell-trace ./results/cells.tsv", "folder of results"]);
+    traced("cells.tsv", &["--seed", "1", "--seed", "2"]).failed(2, &["--cell-trace follows one run"]);
+    assert_eq!(bench.names(), ["bad.spec", "two.spec"]);
+    bench.file("odd.spec", b"// one\n// \xff\n");
+    bench.flowloom(&["run", "odd.spec"]).failed(2, &["odd.spec: line 2: this is not UTF-8"]);
+    for words in [&["describe"][..], &["overhead"], &["model", "queue"]] {
+        bench.flowloom(&[words, &["two.spec"]].concat()).failed(2, &["two.spec", "a specification of an internetwork"]);
+    }
     bench.file("mine", b"");
     bench.flowloom(&["run", "two.spec", "-o", "mine", "--force"]).failed(1, &["mine exists and holds no results"]);
 }

@@ -125,6 +125,7 @@ fn what_cannot_be_is_refused() {
     refused(&of("cells:0/5"), 2, &["a cell with a payload of 0 carries nothing"]);
     refused(&of("atm+ethernet"), 2, &["cells are what goes on the line"]);
     refused(&["lengths.csv", "--payloads", "0-9"], 2, &["--payloads", "a payload of 0 carries nothing"]);
+    refused(&["lengths.csv", "--payloads", "-9"], 2, &["--payloads", "write it like 8-128"]);
     refused(&["--lengths", "ucb-1988"], 2, &["ucb-1989"]);
     refused(&[], 2, &["FILE"]);
     refused(&["lengths.csv", "--threads", "2", "--lengths", "ucb-1989"], 2, &["cannot be used with"]);

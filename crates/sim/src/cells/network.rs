@@ -456,7 +456,8 @@ impl<'a, O: Observer> Network<'a, O> {
         let (port, mut begun) = (end.port, None);
         if let Some(mut source) = end.source.take() {
             source.handle_timeout(now);
-            if source.begun() > end.conversation {
+            // Packets that nobody acknowledges have no connection that would begin anew.
+            if source.begun() > end.conversation && end.transport.flow_control != FlowControl::None {
                 begun = Some(source.begun());
                 end.restart(source.begun());
             }
@@ -500,6 +501,15 @@ impl<'a, O: Observer> Network<'a, O> {
                 continue;
             }
             end.packets_sent += u64::from(data.is_some() && self.now >= self.measuring);
+            let mut next = None;
+            if let Some(source) = &mut end.source
+                && end.transport.flow_control == FlowControl::None
+                && end.sender.is_done()
+            {
+                // Nothing more is heard of what has left: a conversation is over with its last packet.
+                source.handle_acknowledged(self.now);
+                next = source.next_timeout();
+            }
             let bytes = data.map_or(self.config.smallest_packet, |data| data.bytes);
             let packet = Packet {
                 data,
@@ -512,7 +522,7 @@ impl<'a, O: Observer> Network<'a, O> {
                 left: 0,
                 back: number % 2 == 1,
             };
-            self.arm(number, None);
+            self.arm(number, next);
             return Some(self.keep(packet));
         }
         None
