@@ -25,6 +25,7 @@ use super::ends::{
 use super::histogram::Read;
 use super::on_off::Transport;
 use super::tcplib::TableError;
+use crate::play::Late;
 use function::{Function, Tables};
 
 /// Experiments that NetSpec ran.
@@ -145,7 +146,9 @@ fn once() -> Parameter {
 const VOICE: f64 = 64_000.0;
 
 /// Blocks of a source: when, how many bytes.
-type Blocks = Box<dyn Iterator<Item = (Time, f64)> + Send>;
+pub type Blocks = Box<dyn Iterator<Item = (Time, f64)> + Send>;
+
+type Programs = Box<dyn Iterator<Item = Program> + Send>;
 
 /// Vectors of a source.
 type Vectors = Box<dyn Iterator<Item = ConnectionVector> + Send>;
@@ -202,6 +205,13 @@ impl Netspec {
 }
 
 impl Leaf {
+    /// What one source of this kind writes in `duration`, by flow or connection in order of their start, with the summaries of
+    /// methods G.2 for FTP and TELNET: what [`Netspec::vectors`] has as vectors, for programs that write themselves. To be checked before.
+    pub fn written(&self, seed: u64, duration: Duration) -> impl Iterator<Item = Program> + Send + use<> {
+        let end = self.duration.map_or(duration, Duration::from_secs_f64).min(duration);
+        self.programs(&Tables::default(), seed, 0, Time::ZERO + end)
+    }
+
     /// Refuses what cannot be.
     fn check(&self, tables: &Tables) -> Result<(), Impossible> {
         if self.count == 0 {
@@ -291,58 +301,75 @@ impl Leaf {
 
     fn vectors(&self, tables: &Tables, seed: u64, number: u64, end: Time) -> Vectors {
         let source = Source(number, 0);
+        match (&self.traffic, self.protocol) {
+            (Traffic::Full { blocksize }, _) => self.full(source, *blocksize, end),
+            (Traffic::Voice { lambda, duration_lambda, blocksize }, Transport::Udp) => {
+                let (leaf, blocksize) = (self.clone(), *blocksize);
+                let calls = calls(seed, source, *lambda, *duration_lambda, tables, end);
+                Box::new(calls.flat_map(move |(source, from, to)| leaf.call(source, from, to, blocksize)))
+            }
+            _ => {
+                let leaf = self.clone();
+                Box::new(self.programs(tables, seed, number, end).flat_map(move |program| leaf.one(program, end)))
+            }
+        }
+    }
+
+    /// What the flows or connections of one source write, in order of their start.
+    fn programs(&self, tables: &Tables, seed: u64, number: u64, end: Time) -> Programs {
+        let source = Source(number, 0);
         let function = |call: Call| Parameter::Call(call).function(tables).expect("its parameters are given");
         let given = |parameter: &Parameter| parameter.function(tables).expect("checked");
-        let queued = |blocksize, period, repeats| {
-            let bursts = Bursts::new(seed, source, blocksize, period, repeats, end);
-            self.one(source, None, Box::new(bursts), Late::Waits)
+        let one = |blocks: Blocks, late| {
+            Box::new(std::iter::once(Program { source, port: None, start: Time::ZERO, blocks, late }))
+        };
+        let bursts = |blocksize, period, repeats, late| {
+            one(Box::new(Bursts::new(seed, source, blocksize, period, repeats, end)), late)
         };
         match &self.traffic {
             Traffic::Sink {} => Box::new(std::iter::empty()),
-            Traffic::Full { blocksize } => self.full(source, *blocksize, end),
-            Traffic::Burst { blocksize, period } => {
-                let bursts = Bursts::new(seed, source, given(blocksize), given(period), Function::constant(1.0), end);
-                self.one(source, None, Box::new(bursts), Late::IsLeftOut { end })
+            Traffic::Full { blocksize } => {
+                one(Box::new(std::iter::repeat((Time::ZERO, *blocksize as f64))), Late::Waits)
             }
-            Traffic::Burstq { blocksize, period, repeats } => queued(given(blocksize), given(period), given(repeats)),
+            Traffic::Burst { blocksize, period } => {
+                bursts(given(blocksize), given(period), Function::constant(1.0), Late::IsLeftOut)
+            }
+            Traffic::Burstq { blocksize, period, repeats } => {
+                bursts(given(blocksize), given(period), given(repeats), Late::Waits)
+            }
             Traffic::Cbr { blocksize, period } => {
                 let [blocksize, period] = [*blocksize as f64, *period].map(Function::constant);
-                let bursts = Bursts::new(seed, source, blocksize, period, Function::constant(1.0), end);
-                self.one(source, None, Box::new(bursts), Late::IsLeftOut { end })
+                bursts(blocksize, period, Function::constant(1.0), Late::IsLeftOut)
             }
             Traffic::Ftp { lambda } => {
                 let [sizes, gaps, items] = ftp(*lambda).map(function);
-                queued(sizes, gaps, items)
+                bursts(sizes, gaps, items, Late::Waits)
             }
             Traffic::Www { lambda, shape, min } => {
                 let [sizes, gaps] = www(*lambda, *shape, *min).map(function);
-                queued(sizes, gaps, Function::constant(1.0))
+                bursts(sizes, gaps, Function::constant(1.0), Late::Waits)
             }
-            Traffic::Mpeg(mpeg) => self.one(source, None, mpeg.frames(seed, source, end), Late::Waits),
-            Traffic::Videoconference(conference) => {
-                self.one(source, None, conference.frames(seed, source, end), Late::Waits)
-            }
+            Traffic::Mpeg(mpeg) => one(mpeg.frames(seed, source, end), Late::Waits),
+            Traffic::Videoconference(conference) => one(conference.frames(seed, source, end), Late::Waits),
             Traffic::Telnet { lambda } => {
                 let [between, lengths, gaps, sizes] = telnet(*lambda).map(function);
-                let leaf = self.clone();
-                Box::new(Sessions::new(seed, source, between, lengths, end).flat_map(move |(source, from, to)| {
+                Box::new(Sessions::new(seed, source, between, lengths, end).map(move |(source, from, to)| {
                     // The first packet comes after a gap.
                     let first = gaps.sample(&mut source.stream(seed, Purpose::Phases));
-                    let begin = from + micros(first);
                     let mut bursts =
                         Bursts::new(seed, source, sizes.clone(), gaps.clone(), Function::constant(1.0), to);
-                    bursts.now = begin;
-                    leaf.one(source, Some(23), Box::new(bursts), Late::Waits)
+                    bursts.now = from + micros(first);
+                    Program { source, port: Some(23), start: from, blocks: Box::new(bursts), late: Late::Waits }
                 }))
             }
             Traffic::Voice { lambda, duration_lambda, blocksize } => {
-                let [between, lengths] = voice(*lambda, *duration_lambda).map(function);
-                let (leaf, blocksize) = (self.clone(), *blocksize);
-                let gap = Duration::from_secs_f64(8.0 * f64::from(blocksize) / VOICE);
-                Box::new(
-                    Sessions::new(seed, source, between, lengths, end)
-                        .flat_map(move |(source, from, to)| leaf.call(source, from, to, blocksize, gap)),
-                )
+                let blocksize = *blocksize;
+                let calls = calls(seed, source, *lambda, *duration_lambda, tables, end);
+                Box::new(calls.map(move |(source, from, to)| {
+                    let (gap, packets) = speech(from, to, blocksize);
+                    let blocks = (0..u64::from(packets)).map(move |packet| (from + gap * packet, f64::from(blocksize)));
+                    Program { source, port: None, start: from, blocks: Box::new(blocks), late: Late::Waits }
+                }))
             }
         }
     }
@@ -369,41 +396,29 @@ impl Leaf {
         }
     }
 
-    /// One call.
-    fn call(&self, source: Source, from: Time, to: Time, blocksize: u32, gap: Duration) -> Vectors {
-        let packets = (to.since(from).as_nanos() / gap.as_nanos().max(1) + 1).min(u64::from(u32::MAX)) as u32;
-        match self.protocol {
-            Transport::Udp => {
-                let bytes = u64::from(blocksize) * u64::from(packets);
-                let sent = Sent { at: from, length: gap * u64::from(packets - 1), packets, bytes };
-                Box::new(flow(self.ends.clone(), None, source, std::iter::once(sent)))
-            }
-            Transport::Tcp => {
-                let blocks = (0..u64::from(packets)).map(move |packet| (from + gap * packet, f64::from(blocksize)));
-                self.one(source, None, Box::new(blocks), Late::Waits)
-            }
-        }
+    /// One call, as datagrams.
+    fn call(&self, source: Source, from: Time, to: Time, blocksize: u32) -> Option<ConnectionVector> {
+        let (gap, packets) = speech(from, to, blocksize);
+        let bytes = u64::from(blocksize) * u64::from(packets);
+        let sent = Sent { at: from, length: gap * u64::from(packets - 1), packets, bytes };
+        flow(self.ends.clone(), None, source, std::iter::once(sent)).next()
     }
 
-    /// The one flow or connection that carries `blocks`.
-    fn one(&self, source: Source, port: Option<u16>, blocks: Blocks, late: Late) -> Vectors {
+    /// The one flow or connection that carries a program.
+    fn one(&self, program: Program, end: Time) -> Vectors {
         match self.protocol {
             Transport::Udp => {
+                let Program { source, port, blocks, .. } = program;
                 let sent = blocks.map(|(at, bytes)| Sent::block(at, bytes, MOST_PAYLOAD));
                 Box::new(flow(self.ends.clone(), port, source, sent))
             }
-            Transport::Tcp => Box::new(self.connections(source, port, blocks, late)),
+            Transport::Tcp => Box::new(self.connections(program, end)),
         }
     }
 
     /// The connection that carries `blocks`, or where that would have too many ADUs one after the other.
-    fn connections(
-        &self,
-        mut source: Source,
-        port: Option<u16>,
-        mut blocks: Blocks,
-        late: Late,
-    ) -> impl Iterator<Item = ConnectionVector> + Send + use<> {
+    fn connections(&self, program: Program, end: Time) -> impl Iterator<Item = ConnectionVector> + Send + use<> {
+        let Program { mut source, port, mut blocks, late, .. } = program;
         let (ends, speed) = (self.ends.clone(), self.speed.as_ref().and_then(|speed| speed.value.bits_per_second()));
         let takes =
             move |bytes: f64| speed.map_or(Duration::ZERO, |bits| Duration::from_secs_f64(8.0 * bytes / bits as f64));
@@ -411,9 +426,7 @@ impl Leaf {
         std::iter::from_fn(move || {
             let mut talk: Option<Talk> = None;
             for (due, bytes) in blocks.by_ref() {
-                if let Late::IsLeftOut { end } = late
-                    && done > due
-                {
+                if late == Late::IsLeftOut && done > due {
                     if done >= end {
                         break;
                     }
@@ -439,13 +452,30 @@ impl Leaf {
     }
 }
 
-/// What becomes of a block that is due while another is being written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Late {
-    /// It waits its turn.
-    Waits,
-    /// It is not sent; the last is due before this.
-    IsLeftOut { end: Time },
+/// What one flow or connection of a source writes.
+pub struct Program {
+    source: Source,
+    port: Option<u16>,
+    /// When it begins; its first block may be due later.
+    pub start: Time,
+    /// When blocks are due, and their bytes; those of full blast never end.
+    pub blocks: Blocks,
+    /// What becomes of a block that is due while another is being written.
+    pub late: Late,
+}
+
+/// Calls of a source: which, from when to when.
+fn calls(seed: u64, source: Source, lambda: f64, duration_lambda: f64, tables: &Tables, end: Time) -> Sessions {
+    let [between, lengths] = voice(lambda, duration_lambda)
+        .map(|call| Parameter::Call(call).function(tables).expect("its parameters are given"));
+    Sessions::new(seed, source, between, lengths, end)
+}
+
+/// Time between packets of speech with so many bytes, and how many a call has.
+fn speech(from: Time, to: Time, blocksize: u32) -> (Duration, u32) {
+    let gap = Duration::from_secs_f64(8.0 * f64::from(blocksize) / VOICE);
+    let packets = (to.since(from).as_nanos() / gap.as_nanos().max(1) + 1).min(u64::from(u32::MAX)) as u32;
+    (gap, packets)
 }
 
 /// The functions of the sources that NetSpec emulates: sizes, times between, and how many at a time.
