@@ -27,6 +27,17 @@ impl Clock {
         Duration::from_nanos((self.origin_nanos.saturating_add(time.as_nanos())).saturating_sub(monotonic_nanos()))
     }
 
+    /// Whose run begins when CLOCK_MONOTONIC has this value, in nanoseconds.
+    pub fn starting_at(monotonic_nanos: u64) -> Clock {
+        Clock { origin_nanos: monotonic_nanos }
+    }
+
+    /// Sleeps until `time`, and no longer than `most`.
+    #[expect(clippy::disallowed_methods, reason = "a driver in real time waits for it")]
+    pub fn doze(&self, time: Time, most: Duration) {
+        std::thread::sleep(std::time::Duration::from_nanos(self.until(time).min(most).as_nanos()));
+    }
+
     /// Sleeps until `time`.
     #[expect(clippy::disallowed_methods, reason = "a driver in real time waits for it")]
     pub fn sleep_until(&self, time: Time) {

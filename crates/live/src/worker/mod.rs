@@ -20,7 +20,7 @@ mod engine;
 mod homes;
 mod inbox;
 mod intended;
-mod label;
+pub mod label;
 mod outbox;
 mod pace;
 mod socket;

@@ -212,8 +212,30 @@ impl Leaf {
         self.programs(&Tables::default(), seed, 0, Time::ZERO + end)
     }
 
+    /// Refuses what cannot be written: what [`Netspec::check`] refuses, but for what only vectors need.
+    ///
+    /// # Errors
+    /// The parameter to blame.
+    pub fn check_written(&self) -> Result<(), Impossible> {
+        self.check_traffic(&Tables::default())
+    }
+
+    /// Whether it has sessions, each a connection or flow of its own.
+    pub fn has_sessions(&self) -> bool {
+        matches!(self.traffic, Traffic::Telnet { .. } | Traffic::Voice { .. })
+    }
+
     /// Refuses what cannot be.
     fn check(&self, tables: &Tables) -> Result<(), Impossible> {
+        self.check_traffic(tables)?;
+        let bits = self.speed.as_ref().and_then(|speed| speed.value.bits_per_second());
+        if matches!(self.traffic, Traffic::Full { .. }) && bits.is_none() {
+            return Err(Impossible::new("sources.speed", "is missing: it says how much full blast is"));
+        }
+        Ok(())
+    }
+
+    fn check_traffic(&self, tables: &Tables) -> Result<(), Impossible> {
         if self.count == 0 {
             return Err(Impossible::new("sources.count", "of 0 sends nothing"));
         }
@@ -224,14 +246,8 @@ impl Leaf {
             |key, parameter: &Parameter| parameter.function(tables).map_err(|problem| Impossible::new(key, problem));
         let emulated =
             |calls: &[Call]| calls.iter().try_for_each(|call| of("traffic", &Parameter::Call(call.clone())).map(drop));
-        let bits = self.speed.as_ref().and_then(|speed| speed.value.bits_per_second());
         match &self.traffic {
-            Traffic::Full { blocksize } => {
-                above_zero("blocksize", *blocksize as f64)?;
-                if bits.is_none() {
-                    return Err(Impossible::new("sources.speed", "is missing: it says how much full blast is"));
-                }
-            }
+            Traffic::Full { blocksize } => above_zero("blocksize", *blocksize as f64)?,
             Traffic::Burst { blocksize, period } => {
                 of("blocksize", blocksize)?;
                 of("period", period)?.never_zero("period")?;
