@@ -629,7 +629,7 @@ pub struct Run {
     /// The run folder to write [default: runs/NAME-DATE-TIME; of a specification none]
     #[arg(short, long, value_name = "RUN")]
     pub output: Option<PathBuf>,
-    /// Replace the run folder if it exists
+    /// Replace the run folder if it exists, and the file of --cell-trace
     #[arg(long)]
     pub force: bool,
     /// Where to run

@@ -258,6 +258,8 @@ pub fn read(text: &str) -> Result<Specification, SpecificationError> {
 
 /// The number of a node that was given none.
 const NONE: u64 = u64::MAX;
+/// Most looks at a router's queues: each is kept.
+const MOST_LOOKS: f64 = 1e8;
 /// Bits per second.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1.0..=1e15;
 
@@ -646,7 +648,8 @@ impl<'a> Tokens<'a> {
 }
 
 impl Specification {
-    /// Numbers of nodes that are missing, used twice, or not there; links that no route can mean; nobody who sends.
+    /// Numbers of nodes that are missing, used twice, or not there; links that no route can mean; nobody who sends; more looks than can be
+    /// kept.
     fn check(&self) -> Result<(), SpecificationError> {
         let wrong = |line, problem| Err(SpecificationError { line, problem });
         let mut nodes: BTreeMap<u64, u32> = BTreeMap::new();
@@ -675,6 +678,13 @@ impl Specification {
             if let Some(node) = route.nodes.iter().find(|node| !nodes.contains_key(node)) {
                 return wrong(route.line, format!("the route has node {node}, which is not there"));
             }
+        }
+        if let Some(router) = self.routers.iter().find(|router| self.timer.end / router.meter_time > MOST_LOOKS) {
+            let problem = format!(
+                "meter_time, {} s, makes more than {MOST_LOOKS:e} looks until the timer's end, {} s: take a longer one",
+                router.meter_time, self.timer.end
+            );
+            return wrong(router.line, problem);
         }
         if self.routes.is_empty() {
             return wrong(1, "the file has no route block: nothing would be sent".into());
@@ -822,6 +832,12 @@ route 10 1 3 2 110 route_end
             ("log 10", "checkpoint 1e-12", 3, "checkpoint must be 0, or 1e-9 seconds at least"),
             ("log 10", "log 4e9", 3, "log must be at most 3.2e9 seconds"),
             ("idle_time 0.2", "meter_time 1e-12", 4, "meter_time must be 0, or 1e-9 seconds at least"),
+            (
+                "idle_time 0.2",
+                "meter_time 1e-7",
+                4,
+                "meter_time, 0.0000001 s, makes more than 1e8 looks until the timer's end, 120 s",
+            ),
             ("idle_time 0.2", "meter_time 0", 4, "meter_time must be above 0"),
             ("idle_time 0.2", "peak_rate 0.2", 4, "peak_rate must be 0 (none), or from 1 to 1e15 bits per second"),
             ("idle_time 0.2", "peak_rate 1e16", 4, "peak_rate must be 0 (none), or from 1"),

@@ -128,8 +128,12 @@ pub fn run(args: &QueueModel, manner: Manner) -> Result<Exit, Failure> {
     };
     let mut curves = Vec::new();
     for one in &phases {
-        for &gaps in &args.gaps {
-            curves.extend(loads.iter().map(|load| point(&one.model, gaps, *load, mean, &args.buffer)));
+        for (&gaps, load) in args.gaps.iter().flat_map(|gaps| loads.iter().map(move |load| (gaps, load))) {
+            curves.push(point(&one.model, gaps, *load, mean, &args.buffer));
+            // A point with a buffer of many thousand cells takes seconds.
+            if interrupt::requested() {
+                return Err(load::interrupted());
+            }
         }
     }
     let simulated = match args.simulate {

@@ -242,6 +242,9 @@ mod stored_series {
 
     use super::{Deserialize, Duration, Serialize, Series, Time, Traffic};
 
+    /// Most packets or bytes of a series: sums of several are numbers still.
+    const MOST_TRAFFIC: u64 = 1 << 60;
+
     #[derive(Serialize, Deserialize, Default)]
     struct Stored {
         /// Bin width.
@@ -272,6 +275,12 @@ mod stored_series {
         if [&stored.packets, &stored.bytes, &stored.payload_bytes].iter().any(|list| list.len() != length) {
             return Err(D::Error::custom("the lists of a traffic series differ in length"));
         }
+        for list in [&stored.packets, &stored.bytes, &stored.payload_bytes] {
+            let sum = list.iter().try_fold(0u64, |sum, value| sum.checked_add(*value));
+            if sum.is_none_or(|sum| sum > MOST_TRAFFIC) {
+                return Err(D::Error::custom("a traffic series has more packets or bytes than can be counted"));
+            }
+        }
         let mut series = Series::new(Duration::from_nanos(stored.width_ns));
         let mut index = 0u64;
         for bin in 0..length {
@@ -287,5 +296,31 @@ mod stored_series {
             series.add(Time::from_nanos(start), traffic);
         }
         Ok(series)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_that_cannot_be_summed_is_refused() {
+        let of = |bytes: u64| {
+            let none = r#"{"width_ns":1,"step":[],"packets":[],"bytes":[],"payload_bytes":[]}"#;
+            // Both in one bin.
+            let two = format!(
+                r#"{{"width_ns":1000,"step":[3,0],"packets":[1,1],"bytes":[{bytes},{bytes}],"payload_bytes":[0,0]}}"#
+            );
+            let facts = format!(
+                r#"{{"replayed":{{"from_left":{two},"from_right":{none}}},"set_aside":{{"from_left":{none},"from_right":{none}}}}}"#
+            );
+            serde_json::from_str::<TrafficFacts>(&facts).map_err(|error| error.to_string())
+        };
+        let found = of(1 << 59).unwrap();
+        assert_eq!(found.replayed.from(LinkSide::Left).bins().map(|(_, traffic)| traffic.bytes).sum::<u64>(), 1 << 60);
+        for bytes in [(1 << 59) + 1, u64::MAX] {
+            let error = of(bytes).unwrap_err();
+            assert!(error.contains("more packets or bytes than can be counted"), "{error}");
+        }
     }
 }
