@@ -303,14 +303,11 @@ impl<T> Wheel<T> {
                     return false;
                 }
                 wheel.clear(slot);
-                let mut events = std::mem::take(&mut wheel.slots[slot]);
+                // Coarse slots are filled again after a minute or hours. With room for all timers of a busy link in each of them they
+                // would take gigabytes.
+                let events = std::mem::take(&mut wheel.slots[slot]);
                 self.position = position;
-                events.drain(..).for_each(|event| self.place(event));
-                // The top level's slots are not filled again for hours. With room for all timers of a busy link in each of
-                // them they would take gigabytes.
-                if level < LEVELS as u32 - 1 {
-                    self.levels[level as usize].slots[slot] = events;
-                }
+                events.into_iter().for_each(|event| self.place(event));
                 return true;
             }
         }
