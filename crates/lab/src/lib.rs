@@ -1,4 +1,11 @@
 //! The lab: experiments over several hosts, as NetSpec controlled them (Frost et al. 1998, chapter 5; methods J).
 
+pub mod agent;
+pub mod authority;
+pub mod blocking;
+pub mod clock;
+pub mod controller;
 pub mod leaves;
+pub mod rpc;
 pub mod script;
+pub mod transport;

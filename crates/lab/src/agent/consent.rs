@@ -1,0 +1,178 @@
+//! Consent: no leaf sends to an address unless the agent that has this address has agreed to it.
+//!
+//! The receiving agent signs what it agrees to, after looking whether it has the address and whether its own limits allow it. The
+//! sending agent checks the signature and every field against what its leaf announces, by itself: who carries the consent, a
+//! controller or an agent between, need not be believed. Where no agent is, there is no consent, and not one packet.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use prost::Message;
+use sha2::{Digest, Sha256};
+
+use super::leaf::Sending;
+use super::limits::{Limits, named};
+use crate::authority::credentials::Credentials;
+use crate::authority::identity::{Name, Role};
+use crate::authority::statement::{self, Kind};
+use crate::authority::trust::Trust;
+use crate::rpc::{Consent, ConsentRequest, Protocol, Signed};
+
+/// One destination that a leaf may send to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Permit {
+    /// What was announced.
+    pub sending: Sending,
+    /// Until when, in seconds since 1970.
+    pub until_unix_s: i64,
+}
+
+/// All destinations that a leaf may send to.
+#[derive(Clone, Debug, Default)]
+pub struct Permits(Vec<Permit>);
+
+impl Permits {
+    /// The permit for a destination.
+    ///
+    /// # Errors
+    /// If there is none: then nothing may be sent there.
+    pub fn to(&self, to: SocketAddr, protocol: Protocol) -> Result<Permit, String> {
+        let found = self.0.iter().find(|permit| permit.sending.to == to && permit.sending.protocol == protocol);
+        found.copied().ok_or_else(|| format!("no agent at {to} has agreed to {}", protocol.as_str_name()))
+    }
+
+    /// When the first of them ends, in seconds since 1970.
+    pub(super) fn until_unix_s(&self) -> Option<i64> {
+        self.0.iter().map(|permit| permit.until_unix_s).min()
+    }
+}
+
+/// The receiving agent's answer.
+///
+/// # Errors
+/// Why it does not agree.
+pub(super) fn agree(
+    own: &Credentials,
+    limits: &Limits,
+    request: &ConsentRequest,
+    now_unix_s: i64,
+) -> Result<Signed, String> {
+    let address: IpAddr = request.address.parse().map_err(|_| format!("{:?} is no IP address", request.address))?;
+    let port = u16::try_from(request.port).ok().filter(|port| *port != 0);
+    let port = port.ok_or_else(|| format!("{} is no port", request.port))?;
+    let sender: Name = request.sender.parse()?;
+    if request.protocol() == Protocol::Unspecified {
+        return Err("the request names no protocol".to_owned());
+    }
+    if !named(address) || !is_here(address) {
+        return Err(format!("{address} is not an address of {}", own.identity()));
+    }
+    limits.may_receive(port, request.rate_bit_s, request.duration_s)?;
+    let consent = Consent {
+        experiment: request.experiment.clone(),
+        sender: sender.to_string(),
+        receiver: own.identity().name.to_string(),
+        address: address.to_canonical().to_string(),
+        port: request.port,
+        protocol: request.protocol,
+        rate_bit_s: request.rate_bit_s,
+        until_unix_s: now_unix_s.saturating_add_unsigned(request.duration_s),
+        stack: stack(),
+    };
+    statement::sign(own, Kind::Consent, consent.encode_to_vec()).map_err(|error| error.to_string())
+}
+
+/// The sending agent's check: a permit for each of `sendings`, which are those of a leaf of `experiment` at the agent `own`.
+///
+/// # Errors
+/// Which destination has not agreed to what is announced.
+pub(super) fn check(
+    trust: &Trust,
+    own: &Name,
+    experiment: &str,
+    sendings: &[Sending],
+    consents: &[Signed],
+    now_unix_s: i64,
+) -> Result<Permits, String> {
+    // One that is not good is as one that is not there, but it is said why.
+    let mut why = Vec::new();
+    let mut agreed = Vec::new();
+    for signed in consents {
+        match consent(trust, own, experiment, signed, now_unix_s) {
+            Ok(consent) => agreed.push(consent),
+            Err(error) => why.push(error),
+        }
+    }
+    let permits = sendings.iter().map(|sending| {
+        let to = sending.to;
+        let of_address = agreed.iter().filter(|consent| {
+            consent.address.parse() == Ok(to.ip().to_canonical())
+                && consent.port == u32::from(to.port())
+                && consent.protocol() == sending.protocol
+        });
+        let consent = of_address.max_by_key(|consent| (consent.rate_bit_s, consent.until_unix_s)).ok_or_else(|| {
+            let why = why.iter().map(|why| format!("; {why}")).collect::<String>();
+            format!("no agent at {to} has agreed to {} from {own}{why}", sending.protocol.as_str_name())
+        })?;
+        if sending.rate_bit_s > consent.rate_bit_s {
+            return Err(format!(
+                "the agent {} at {to} has agreed to {} bit/s, not to {}",
+                consent.receiver, consent.rate_bit_s, sending.rate_bit_s
+            ));
+        }
+        Ok(Permit { sending: *sending, until_unix_s: consent.until_unix_s })
+    });
+    permits.collect::<Result<_, String>>().map(Permits)
+}
+
+fn consent(trust: &Trust, own: &Name, experiment: &str, signed: &Signed, now_unix_s: i64) -> Result<Consent, String> {
+    let bad = |why: &dyn std::fmt::Display| format!("a consent is not good: {why}");
+    let signer = statement::verify(trust, Kind::Consent, signed, now_unix_s).map_err(|error| bad(&error))?;
+    let consent = Consent::decode(signed.statement.as_slice()).map_err(|error| bad(&error))?;
+    let address: IpAddr = consent.address.parse().map_err(|_| bad(&"it names no address"))?;
+    if signer.identity.role != Role::Agent || signer.identity.name.as_str() != consent.receiver {
+        return Err(bad(&format_args!("{} has signed it for {}", signer.identity, consent.receiver)));
+    }
+    if consent.experiment != experiment {
+        return Err(bad(&"it is for another experiment"));
+    }
+    if consent.sender != own.as_str() {
+        return Err(bad(&format_args!("it is for {}", consent.sender)));
+    }
+    if consent.until_unix_s <= now_unix_s {
+        return Err(bad(&"it has ended"));
+    }
+    if scoped(address) && consent.stack != stack() {
+        return Err(bad(&format_args!("{address} is an address of its own on every host")));
+    }
+    Ok(consent)
+}
+
+/// Addresses that mean another place on another host.
+fn scoped(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => v4.is_loopback() || v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unicast_link_local(),
+    }
+}
+
+/// Whether this host has an address: what it would send there it would send from there. Nothing is sent to find out.
+fn is_here(address: IpAddr) -> bool {
+    if address.to_canonical().is_loopback() {
+        return true;
+    }
+    let any: SocketAddr = if address.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
+    let source = || {
+        let socket = UdpSocket::bind(any)?;
+        socket.connect((address, 9))?;
+        socket.local_addr()
+    };
+    source().is_ok_and(|source| source.ip().to_canonical() == address.to_canonical())
+}
+
+/// Names this network stack: the kernel's boot and the network namespace, hashed.
+fn stack() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let namespace = std::fs::read_link("/proc/self/ns/net").unwrap_or_default();
+    let digest = Sha256::new().chain_update(boot).chain_update(namespace.as_os_str().as_encoded_bytes()).finalize();
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,177 @@
+//! The agent of a lab: a service on a host that runs leaves of experiments for controllers of its lab, within the limits that its
+//! keeper has set.
+//!
+//! A call is checked from the outside in: the connection's certificate ([`crate::transport::server`]), the greeting
+//! ([`service`]), whether the one who commands may command, and by what number ([`session`]), what the leaf asks for against the
+//! limits ([`limits`]) and against what the receivers of its traffic agreed to ([`consent`]). The leaf comes last.
+
+pub mod audit;
+pub mod consent;
+mod facts;
+pub mod leaf;
+pub mod limits;
+pub mod service;
+mod session;
+mod sleep;
+mod stage;
+mod store;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::authority::Error;
+use crate::authority::credentials::Credentials;
+use crate::authority::identity::Identity;
+use crate::authority::trust::Trust;
+use crate::clock::Clock;
+use crate::rpc::agent_server::AgentServer;
+use crate::transport::server::{Bounds, Server};
+use crate::transport::{MOST_MESSAGE_BYTES, Version};
+
+use audit::Audit;
+use leaf::LeafKind;
+use limits::{Limits, Reservations};
+use session::Session;
+use store::Store;
+
+/// The agent's limits, in its folder.
+pub const LIMITS_FILE: &str = "limits.toml";
+/// The agent's log, in its folder.
+pub const AUDIT_FILE: &str = "audit.jsonl";
+/// Results, in its folder.
+pub const RESULTS_FOLDER: &str = "results";
+/// The port of agents (methods J.1).
+pub const PORT: u16 = 42010;
+
+/// An agent, before it listens.
+pub struct Agent {
+    own: Arc<Credentials>,
+    trust: watch::Sender<Arc<Trust>>,
+    limits: Limits,
+    limits_toml: String,
+    version: Version,
+    clock: Arc<dyn Clock>,
+    kinds: Vec<Box<dyn LeafKind>>,
+    audit: Audit,
+    store: Store,
+    reservations: Arc<Reservations>,
+    sessions: Mutex<BTreeMap<Key, Arc<Session>>>,
+}
+
+/// A session is an experiment as one parent commands it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    experiment: String,
+    parent: Identity,
+}
+
+impl Agent {
+    /// The agent of a folder that `flowloom lab enrol` made, with the leaves that every agent has.
+    ///
+    /// # Errors
+    /// If a file of the folder is not what it should be.
+    pub fn open(folder: PathBuf, clock: Arc<dyn Clock>) -> Result<Agent, Error> {
+        let own = Credentials::load(&folder)?;
+        let (limits, limits_toml) = Limits::load(&folder.join(LIMITS_FILE))?;
+        let audit = Audit::open(folder.join(AUDIT_FILE))?;
+        let store = Store::open(folder.join(RESULTS_FOLDER), limits.run.results_bytes())?;
+        let trust = watch::Sender::new(Arc::new(own.trust().clone()));
+        let reservations = Arc::new(Reservations::new(limits.clone()));
+        Ok(Agent {
+            own: Arc::new(own),
+            trust,
+            limits,
+            limits_toml,
+            version: Version::ours(),
+            clock,
+            kinds: vec![Box::new(sleep::Sleep)],
+            audit,
+            store,
+            reservations,
+            sessions: Mutex::default(),
+        })
+    }
+
+    /// The same with a further kind of leaf.
+    pub fn with_kind(mut self, kind: Box<dyn LeafKind>) -> Agent {
+        self.kinds.push(kind);
+        self
+    }
+
+    /// The same as another release, to see how it is met.
+    pub fn with_version(mut self, version: Version) -> Agent {
+        self.version = version;
+        self
+    }
+
+    /// Who it is.
+    pub fn identity(&self) -> &Identity {
+        self.own.identity()
+    }
+
+    /// What its keeper should know now.
+    pub fn notices(&self) -> Vec<String> {
+        self.own.ends_soon(self.clock.unix_s()).into_iter().collect()
+    }
+
+    /// Listens on `address`.
+    ///
+    /// # Errors
+    /// If it cannot be had.
+    pub async fn listen(self, address: SocketAddr, bounds: Bounds) -> Result<Listening, Error> {
+        let server =
+            Server::bind(address, bounds, Arc::clone(&self.own), self.trust.subscribe(), Arc::clone(&self.clock))
+                .await?;
+        Ok(Listening { agent: Arc::new(self), server })
+    }
+
+    fn sessions(&self) -> std::sync::MutexGuard<'_, BTreeMap<Key, Arc<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An agent that listens.
+pub struct Listening {
+    agent: Arc<Agent>,
+    server: Server,
+}
+
+impl Listening {
+    /// Where.
+    ///
+    /// # Errors
+    /// If the socket does not know.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.server.address()
+    }
+
+    /// Serves until `end` says so; then everything that runs is stopped, and what it found is kept.
+    pub async fn serve(self, end: watch::Receiver<bool>) {
+        let Listening { agent, server } = self;
+        let ended = {
+            let (agent, mut end) = (Arc::clone(&agent), end.clone());
+            tokio::spawn(async move {
+                // A sender that has gone ends it too.
+                let _ = end.wait_for(|end| *end).await;
+                let sessions: Vec<Arc<Session>> = agent.sessions().values().cloned().collect();
+                for session in sessions {
+                    session.stop_all(&agent).await;
+                }
+            })
+        };
+        let strangers = Arc::clone(&agent);
+        let service = |peer| {
+            AgentServer::new(service::Handler::new(Arc::clone(&agent), peer))
+                .max_decoding_message_size(MOST_MESSAGE_BYTES)
+                .max_encoding_message_size(MOST_MESSAGE_BYTES)
+        };
+        let stranger = move |address, why: &str| strangers.audit.stranger(&*strangers.clock, address, why);
+        server.serve(service, stranger, end).await;
+        // It ends because it was asked to.
+        let _ = ended.await;
+    }
+}

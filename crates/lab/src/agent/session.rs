@@ -1,0 +1,420 @@
+//! An experiment at an agent, as one parent commands it: its blocks, and the numbers of its commands. Nothing of one session is seen by
+//! another.
+//!
+//! A block's calls never overlap: whoever calls it holds it. To stop it needs no hold: the one who runs it hears that and lets go.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::consent::{self, Permits};
+use super::leaf::{Leaf, Ran, Start, Stop};
+use super::limits::Reserved;
+use super::stage::{Asked, Stage};
+use super::store::Kept;
+use super::{Agent, Key};
+use crate::clock::sleep_until;
+use crate::rpc::phase::Kind;
+use crate::rpc::{Acknowledge, Delegation, Setup};
+use crate::script::parser;
+use crate::script::place::Files;
+use crate::script::tree::Block as Script;
+
+/// What was told to stop has so long for it.
+const STOPPING: Duration = Duration::from_millis(250);
+/// What runs has so much longer than it announced.
+const OVERTIME_NS: i64 = 1_000_000_000;
+/// A leaf is called so long before its start.
+const READY_NS: i64 = 10_000_000;
+/// No block has a longer name.
+const MOST_NAME: usize = 64;
+
+/// One experiment of one parent.
+pub(super) struct Session {
+    pub(super) key: Key,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The number of the last command that was taken.
+    last: u64,
+    /// Whether its parent is there.
+    attached: bool,
+    blocks: BTreeMap<String, Arc<Block>>,
+    /// By block: results of blocks that are gone which the disk did not take.
+    in_memory: BTreeMap<String, Kept>,
+    /// By block: what a parent that is an agent may set up.
+    delegated: BTreeMap<String, Delegation>,
+}
+
+/// A leaf at an agent.
+pub(super) struct Block {
+    name: String,
+    script: Script,
+    consents: Vec<crate::rpc::Signed>,
+    stop: watch::Sender<bool>,
+    /// Its parent is gone: nothing starts it again, whatever is still on its way.
+    is_over: AtomicBool,
+    held: tokio::sync::Mutex<Held>,
+}
+
+struct Held {
+    stage: Stage,
+    leaf: Box<dyn Leaf>,
+    permits: Permits,
+    /// When the first permit ends, by the monotonic clock.
+    permits_end_ns: Option<i64>,
+    duration_ns: i64,
+    reserved: Option<Reserved>,
+    kept: Option<Kept>,
+}
+
+impl Session {
+    pub(super) fn new(key: Key) -> Session {
+        Session { key, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its parent is there. The number of the last command that was taken.
+    pub(super) fn attach(&self, number: u64, delegated: BTreeMap<String, Delegation>) -> Result<u64, String> {
+        let mut state = self.state();
+        if state.attached {
+            return Err("the experiment is attached on another connection".to_owned());
+        }
+        if number <= state.last {
+            return Err(format!("command {number} was answered before: it is not done again"));
+        }
+        state.attached = true;
+        state.delegated = delegated;
+        Ok(std::mem::replace(&mut state.last, number))
+    }
+
+    /// Takes the next command's number.
+    pub(super) fn take(&self, number: u64) -> Result<(), String> {
+        let mut state = self.state();
+        match number.checked_sub(state.last) {
+            Some(1) => {
+                state.last = number;
+                Ok(())
+            }
+            None | Some(0) => Err(format!("command {number} was answered before: it is not done again")),
+            Some(_) => Err(format!("command {number} came where {} is next", state.last + 1)),
+        }
+    }
+
+    /// Its parent did not get in after all.
+    pub(super) fn turn_away(&self) {
+        self.state().attached = false;
+    }
+
+    pub(super) fn is_attached(&self) -> bool {
+        self.state().attached
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        self.state().blocks.len()
+    }
+
+    pub(super) fn block(&self, name: &str) -> Option<Arc<Block>> {
+        self.state().blocks.get(name).cloned()
+    }
+
+    /// Makes a block of a script and prepares it.
+    pub(super) async fn setup(&self, agent: &Agent, setup: Setup) -> Result<String, String> {
+        let name = setup.block;
+        let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        if name.is_empty() || name.len() > MOST_NAME || !name.chars().all(of_name) || name.starts_with('.') {
+            return Err(format!("{name:?} is no name of a block: up to {MOST_NAME} letters, digits, points, hyphens"));
+        }
+        if self.key.parent.role == crate::authority::identity::Role::Agent {
+            let state = self.state();
+            let delegation =
+                state.delegated.get(&name).ok_or_else(|| format!("no controller has delegated block {name}"))?;
+            if delegation.block_sha256 != Sha256::digest(&setup.text)[..] {
+                return Err(format!("block {name} is not the one that was delegated"));
+            }
+        }
+        let script = parsed(&setup.text)?;
+        let block = Arc::new(Block::new(agent, &self.key, name.clone(), script, setup.consents)?);
+        {
+            let mut state = self.state();
+            if !state.attached {
+                return Err("the experiment has ended here".to_owned());
+            }
+            if state.blocks.contains_key(&name) {
+                return Err(format!("block {name} is set up already"));
+            }
+            state.blocks.insert(name, Arc::clone(&block));
+        }
+        let mut held = block.held.lock().await;
+        let prepared = held.leaf.prepare().await;
+        if prepared.is_err() {
+            held.fail().await;
+        }
+        prepared
+    }
+
+    /// Takes a block down: what it held is free, what it found is kept.
+    pub(super) async fn teardown(&self, agent: &Agent, name: &str) -> Result<String, String> {
+        let block = self.block(name).ok_or_else(|| unknown(name))?;
+        let kept = block.stop_and_keep(agent, &self.key).await;
+        self.forget(name, &kept);
+        kept.map(|kept| kept.words().to_owned())
+    }
+
+    /// A block is gone; what it found is not.
+    fn forget(&self, name: &str, kept: &Result<Kept, String>) {
+        let mut state = self.state();
+        state.blocks.remove(name);
+        if let Ok(kept @ Kept::Memory(_)) = kept {
+            state.in_memory.insert(name.to_owned(), kept.clone());
+        }
+    }
+
+    /// What a block found that is gone.
+    pub(super) fn found(&self, agent: &Agent, name: &str) -> Option<Kept> {
+        let in_memory = self.state().in_memory.get(name).cloned();
+        in_memory.or_else(|| agent.store.find(&self.key.experiment, &self.key.parent, name))
+    }
+
+    /// Stops all blocks and keeps what they found. The session stays, for reports; its parent is gone.
+    pub(super) async fn stop_all(self: &Arc<Session>, agent: &Arc<Agent>) {
+        let (blocks, was_attached) = {
+            let mut state = self.state();
+            (state.blocks.values().cloned().collect::<Vec<_>>(), std::mem::replace(&mut state.attached, false))
+        };
+        // All are told before any is waited for.
+        for block in &blocks {
+            block.is_over.store(true, Ordering::SeqCst);
+            block.stop.send_replace(true);
+        }
+        let mut stopping = JoinSet::new();
+        for block in blocks {
+            let (session, agent) = (Arc::clone(self), Arc::clone(agent));
+            stopping.spawn(async move {
+                let kept = block.stop_and_keep(&agent, &session.key).await;
+                session.forget(&block.name, &kept);
+            });
+        }
+        while stopping.join_next().await.is_some() {}
+        if was_attached {
+            agent.store.over(&self.key.experiment);
+        }
+    }
+}
+
+fn unknown(name: &str) -> String {
+    format!("there is no block {name} here")
+}
+
+/// A block's text, as the script's language has it.
+fn parsed(text: &str) -> Result<Script, String> {
+    let mut files = Files::new();
+    let file = files.add("block", text, None);
+    parser::command(&files, file)
+        .map_err(|found| found.first().map_or_else(String::new, |diagnostic| diagnostic.summary(&files)))
+}
+
+impl Block {
+    fn new(
+        agent: &Agent,
+        key: &Key,
+        name: String,
+        script: Script,
+        consents: Vec<crate::rpc::Signed>,
+    ) -> Result<Block, String> {
+        let held = Held::new(agent, key, &script, &consents)?;
+        Ok(Block {
+            name,
+            script,
+            consents,
+            stop: watch::Sender::new(false),
+            is_over: AtomicBool::new(false),
+            held: tokio::sync::Mutex::new(held),
+        })
+    }
+
+    /// Runs it from `start_monotonic_ns` on (0: at once) to its end, or to where it is stopped.
+    pub(super) async fn run(&self, agent: &Agent, start_monotonic_ns: i64) -> Result<Acknowledge, String> {
+        let mut held = self.held.lock().await;
+        held.stage.takes(Asked::Run)?;
+        let mut stop = Stop(self.stop.subscribe());
+        let clock = &agent.clock;
+        let now_ns = clock.monotonic_ns();
+        let start_ns = if start_monotonic_ns == 0 { now_ns } else { start_monotonic_ns };
+        let most_ahead_ns = i64::try_from(agent.limits.most_duration_ns()).unwrap_or(i64::MAX);
+        if start_ns.saturating_sub(now_ns) > most_ahead_ns {
+            return Err("the start is further ahead than this agent's send.duration".to_owned());
+        }
+        tokio::select! {
+            () = sleep_until(&**clock, start_ns.saturating_sub(READY_NS)) => {}
+            () = stop.told() => {}
+        }
+        let start_ns = start_ns.max(clock.monotonic_ns());
+        let announced = start_ns.saturating_add(held.duration_ns).saturating_add(OVERTIME_NS);
+        let deadline_ns = held.permits_end_ns.map_or(announced, |end| end.min(announced));
+        let left_ns = deadline_ns.saturating_sub(clock.monotonic_ns());
+        let outcome = if stop.is_told() {
+            Err("it was stopped before it started".to_owned())
+        } else if left_ns <= 0 {
+            Err("a consent ended before it started".to_owned())
+        } else {
+            let start = Start { monotonic_ns: start_ns, clock: Arc::clone(clock) };
+            run_until(&mut *held.leaf, start, &self.stop, stop, left_ns.unsigned_abs()).await
+        };
+        let ended_monotonic_ns = clock.monotonic_ns();
+        match outcome {
+            Ok(Ran { text, started_monotonic_ns }) => {
+                held.stage = Stage::Ran;
+                Ok(Acknowledge { text, started_monotonic_ns, ended_monotonic_ns, last_number: 0 })
+            }
+            Err(error) => {
+                held.fail().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Does what a command without further words asks for; not a report, not a teardown.
+    pub(super) async fn phase(&self, agent: &Agent, key: &Key, kind: Kind) -> Result<String, String> {
+        if matches!(kind, Kind::Finish | Kind::Kill | Kind::Reset) {
+            self.stop.send_replace(true);
+        }
+        if kind == Kind::Kill {
+            return self.stop_and_keep(agent, key).await.map(|kept| kept.words().to_owned());
+        }
+        let mut held = self.held.lock().await;
+        held.stage.takes(Asked::Phase(kind))?;
+        let Held { leaf, permits, stage, .. } = &mut *held;
+        let done = match kind {
+            Kind::Open => leaf.open(permits).await.inspect(|_| *stage = Stage::Open),
+            Kind::Finish => {
+                *stage = Stage::Ran;
+                Ok(String::new())
+            }
+            Kind::Close => leaf.close().await.inspect(|_| *stage = Stage::Closed),
+            Kind::Reset => {
+                // What cannot be closed goes with the leaf.
+                let _ = timeout(STOPPING, leaf.close()).await;
+                held.reserved = None;
+                held.stage = Stage::Failed;
+                *held = Held::new(agent, key, &self.script, &self.consents)?;
+                // One look under the watch's lock, so that what is over is not called back.
+                self.stop.send_modify(|stop| *stop = self.is_over.load(Ordering::SeqCst));
+                held.leaf.prepare().await
+            }
+            Kind::Parameters | Kind::Config => Ok(leaf.describe()),
+            Kind::Unspecified | Kind::Kill | Kind::Teardown | Kind::Report => Err("it is no such command".to_owned()),
+        };
+        if done.is_err() {
+            held.fail().await;
+        }
+        done
+    }
+
+    /// What it found, for a report.
+    pub(super) async fn report(&self, agent: &Agent, key: &Key) -> Result<Kept, String> {
+        let mut held = self.held.lock().await;
+        held.stage.takes(Asked::Phase(Kind::Report))?;
+        self.keep(agent, key, &mut held)
+    }
+
+    /// Stops it if it runs, closes it, and keeps what it found.
+    async fn stop_and_keep(&self, agent: &Agent, key: &Key) -> Result<Kept, String> {
+        self.stop.send_replace(true);
+        // Whoever runs it lets go within the time for stopping.
+        let mut held = self.held.lock().await;
+        if !matches!(held.stage, Stage::Closed | Stage::Failed) {
+            // What cannot be closed goes with the leaf.
+            let _ = timeout(STOPPING, held.leaf.close()).await;
+            held.stage = Stage::Killed;
+        }
+        held.reserved = None;
+        self.keep(agent, key, &mut held)
+    }
+
+    fn keep(&self, agent: &Agent, key: &Key, held: &mut Held) -> Result<Kept, String> {
+        if let Some(kept) = &held.kept {
+            return Ok(kept.clone());
+        }
+        let leaf = &mut held.leaf;
+        let kept = agent.store.keep(&key.experiment, &key.parent, &self.name, &mut |out| leaf.results(out));
+        let kept = kept.map_err(|error| format!("the results of block {}: {error}", self.name))?;
+        Ok(held.kept.insert(kept).clone())
+    }
+}
+
+impl Held {
+    /// Makes the leaf, if the agent's limits and the receivers' consents allow what it announces.
+    fn new(agent: &Agent, key: &Key, script: &Script, consents: &[crate::rpc::Signed]) -> Result<Held, String> {
+        let kind = agent.kinds.iter().find(|kind| kind.keyword() == script.keyword).ok_or_else(|| {
+            let known: Vec<&str> = agent.kinds.iter().map(|kind| kind.keyword()).collect();
+            format!("{} has no leaf {:?}; it has {}", agent.identity(), script.keyword, known.join(", "))
+        })?;
+        let leaf = kind.make(script)?;
+        let (sendings, demand) = (leaf.sends(), leaf.demand());
+        for sending in &sendings {
+            agent.limits.may_send_to(sending.to)?;
+        }
+        let announced = sendings.iter().fold(0_u64, |sum, sending| sum.saturating_add(sending.rate_bit_s));
+        if announced > demand.rate_bit_s {
+            return Err("the leaf announces less than it sends".to_owned());
+        }
+        let now_unix_s = agent.clock.unix_s();
+        let trust = Arc::clone(&agent.trust.borrow());
+        let own = &agent.identity().name;
+        let permits = consent::check(&trust, own, &key.experiment, &sendings, consents, now_unix_s)?;
+        let permits_end_ns = permits.until_unix_s().map(|until_unix_s| {
+            let left_ns = (until_unix_s - now_unix_s).saturating_mul(1_000_000_000);
+            agent.clock.monotonic_ns().saturating_add(left_ns)
+        });
+        let duration_ns = i64::try_from(demand.duration_ns).unwrap_or(i64::MAX);
+        let reserved = Some(agent.reservations.reserve(demand)?);
+        Ok(Held { stage: Stage::SetUp, leaf, permits, permits_end_ns, duration_ns, reserved, kept: None })
+    }
+
+    /// It takes no further part, and holds nothing.
+    async fn fail(&mut self) {
+        let _ = timeout(STOPPING, self.leaf.close()).await;
+        self.stage = Stage::Failed;
+        self.reserved = None;
+    }
+}
+
+/// Runs a leaf for at most so long, and drops its run if it does not stop when it is told.
+async fn run_until(
+    leaf: &mut dyn Leaf,
+    start: Start,
+    tell: &watch::Sender<bool>,
+    stop: Stop,
+    most_ns: u64,
+) -> Result<Ran, String> {
+    let mut told = stop.clone();
+    let mut run = pin!(leaf.run(start, stop));
+    let over = tokio::select! {
+        outcome = run.as_mut() => return outcome,
+        () = told.told() => false,
+        () = tokio::time::sleep(Duration::from_nanos(most_ns)) => {
+            tell.send_replace(true);
+            true
+        }
+    };
+    match timeout(STOPPING, run).await {
+        Ok(Ok(_)) if over => {
+            Err("it was stopped: it went on for longer than it announced, or than a consent counts".to_owned())
+        }
+        Ok(outcome) => outcome,
+        Err(_) => Err("it did not stop when it was told, and was dropped".to_owned()),
+    }
+}

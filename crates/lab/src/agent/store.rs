@@ -1,0 +1,247 @@
+//! Results on disk, for reports that are asked for later: a folder for each experiment, in it one for each parent, in that a file for
+//! each block. When there is no more room, the experiments that are longest over go first.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::authority::Error;
+use crate::authority::identity::Identity;
+
+/// Results of a block that the disk does not take are kept in memory up to this.
+const MOST_IN_MEMORY_BYTES: u64 = 16 << 20;
+
+/// Bytes of a report that travel together.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// The results of an agent.
+#[derive(Debug)]
+pub(super) struct Store {
+    folder: PathBuf,
+    most_bytes: u64,
+    /// Experiments that are not over, and how many parents command each.
+    live: Mutex<BTreeMap<String, usize>>,
+}
+
+/// What a block found.
+#[derive(Clone, Debug)]
+pub(super) enum Kept {
+    /// On disk.
+    File(PathBuf),
+    /// In memory, because the disk did not take it.
+    Memory(Arc<[u8]>),
+}
+
+impl Store {
+    pub(super) fn open(folder: PathBuf, most_bytes: u64) -> Result<Store, Error> {
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Error::File { path: folder, error }),
+            _ => Ok(Store { folder, most_bytes, live: Mutex::default() }),
+        }
+    }
+
+    /// An experiment of `parent` begins or goes on: it is known from now on, and its results stay.
+    pub(super) fn begin(&self, experiment: &str, parent: &Identity) -> io::Result<()> {
+        DirBuilder::new().mode(0o700).recursive(true).create(self.of_parent(experiment, parent))?;
+        *self.live().entry(experiment.to_owned()).or_default() += 1;
+        Ok(())
+    }
+
+    /// Whether an experiment of `parent` has been here.
+    pub(super) fn knows(&self, experiment: &str, parent: &Identity) -> bool {
+        self.of_parent(experiment, parent).is_dir()
+    }
+
+    /// One parent has gone; with the last of them its results may go when others need the room.
+    pub(super) fn over(&self, experiment: &str) {
+        let mut live = self.live();
+        if let Some(parents) = live.get_mut(experiment) {
+            *parents -= 1;
+            if *parents == 0 {
+                live.remove(experiment);
+            }
+        }
+    }
+
+    /// Keeps what a block found, as `write` writes it.
+    pub(super) fn keep(
+        &self,
+        experiment: &str,
+        parent: &Identity,
+        block: &str,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<Kept> {
+        let path = self.of_block(experiment, parent, block);
+        let room = self.most_bytes.saturating_sub(self.used_by_live()?);
+        let mut to_file = || {
+            let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+            let mut out = BufWriter::new(Bounded { out: file, room });
+            write(&mut out)?;
+            out.flush()
+        };
+        match to_file() {
+            Ok(()) => {
+                // What could not be removed now may be with the next.
+                let _ = self.make_room();
+                Ok(Kept::File(path))
+            }
+            Err(_) => {
+                // A part of it would pass for all of it.
+                let _ = fs::remove_file(&path);
+                let mut memory = Bounded { out: Vec::new(), room: MOST_IN_MEMORY_BYTES };
+                write(&mut memory)?;
+                Ok(Kept::Memory(memory.out.into()))
+            }
+        }
+    }
+
+    /// What a block of an earlier time found.
+    pub(super) fn find(&self, experiment: &str, parent: &Identity, block: &str) -> Option<Kept> {
+        let path = self.of_block(experiment, parent, block);
+        path.is_file().then_some(Kept::File(path))
+    }
+
+    fn of_parent(&self, experiment: &str, parent: &Identity) -> PathBuf {
+        self.folder.join(experiment).join(format!("{}-{}", parent.role.name(), parent.name))
+    }
+
+    fn of_block(&self, experiment: &str, parent: &Identity, block: &str) -> PathBuf {
+        self.of_parent(experiment, parent).join(format!("{block}.results"))
+    }
+
+    fn live(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, usize>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn used_by_live(&self) -> io::Result<u64> {
+        let live: Vec<String> = self.live().keys().cloned().collect();
+        live.iter().map(|experiment| size(&self.folder.join(experiment))).sum()
+    }
+
+    /// Removes experiments that are over until what is left is at most what may be kept.
+    fn make_room(&self) -> io::Result<()> {
+        let mut over = Vec::new();
+        let mut used = 0;
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let bytes = size(&entry.path())?;
+            used += bytes;
+            if !self.live().contains_key(&*entry.file_name().to_string_lossy()) {
+                over.push((entry.metadata()?.modified()?, entry.path(), bytes));
+            }
+        }
+        over.sort();
+        for (_, path, bytes) in over {
+            if used <= self.most_bytes {
+                break;
+            }
+            fs::remove_dir_all(&path)?;
+            used -= bytes;
+        }
+        Ok(())
+    }
+}
+
+impl Kept {
+    /// What the user has to know of it.
+    pub(super) fn words(&self) -> &'static str {
+        match self {
+            Kept::File(_) => "",
+            Kept::Memory(_) => "the disk did not take the results: they are in memory, until the agent ends",
+        }
+    }
+
+    /// Gives all of it to `piece`, a part at a time, until that says it wants no more.
+    pub(super) fn read(&self, mut piece: impl FnMut(Vec<u8>) -> bool) -> io::Result<()> {
+        match self {
+            Kept::Memory(bytes) => {
+                let _ = bytes.chunks(PIECE_BYTES).all(|part| piece(part.to_vec()));
+                Ok(())
+            }
+            Kept::File(path) => {
+                let mut file = File::open(path)?;
+                loop {
+                    let mut part = Vec::with_capacity(PIECE_BYTES);
+                    Read::by_ref(&mut file).take(PIECE_BYTES as u64).read_to_end(&mut part)?;
+                    if part.is_empty() || !piece(part) {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Takes so much and no more.
+struct Bounded<W> {
+    out: W,
+    room: u64,
+}
+
+impl<W: Write> Write for Bounded<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() as u64 > self.room {
+            return Err(io::Error::new(
+                io::ErrorKind::StorageFull,
+                "there is no room for it, neither on disk nor in memory",
+            ));
+        }
+        let written = self.out.write(bytes)?;
+        self.room -= written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn size(path: &Path) -> io::Result<u64> {
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_dir() {
+        return Ok(metadata.len());
+    }
+    fs::read_dir(path)?.map(|entry| size(&entry?.path())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::authority::identity::{LabId, Role};
+
+    #[test]
+    fn the_oldest_that_is_over_goes_first() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::open(place.path().join("results"), 250).unwrap();
+        let parent = Identity { lab: LabId::of_key(b""), role: Role::Controller, name: "c".parse().unwrap() };
+        let keep = |experiment: &str, bytes: usize| {
+            store.keep(experiment, &parent, "a", &mut |out| out.write_all(&vec![7; bytes])).unwrap()
+        };
+        let is_there = |experiment: &str| store.find(experiment, &parent, "a").is_some();
+        for experiment in ["1", "2", "3"] {
+            store.begin(experiment, &parent).unwrap();
+        }
+        assert!(matches!(keep("1", 100), Kept::File(_)));
+        assert!(matches!(keep("2", 100), Kept::File(_)));
+        // All three are live: the third has what is left, and no more.
+        assert!(matches!(keep("3", 51), Kept::Memory(_)));
+        assert!(!is_there("3"), "a part is not kept for the whole");
+        store.over("1");
+        assert!(matches!(keep("3", 100), Kept::File(_)));
+        assert_eq!(["1", "2", "3"].map(is_there), [false, true, true]);
+        assert!(!store.knows("1", &parent));
+        let mut read = Vec::new();
+        store
+            .find("3", &parent, "a")
+            .unwrap()
+            .read(|part| {
+                read.extend(part);
+                true
+            })
+            .unwrap();
+        assert_eq!(read, [7; 100]);
+    }
+}

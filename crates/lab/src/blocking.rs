@@ -1,0 +1,179 @@
+//! What a program without a runtime of its own calls: an agent, the doors of a lab, its state.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::agent::{Agent, LIMITS_FILE, limits};
+use crate::authority::Error;
+use crate::authority::admission::{Admission, Asked, ask};
+use crate::authority::credentials::Credentials;
+use crate::authority::enrolment::{Request, join, new_key};
+use crate::authority::folder::Authority;
+use crate::authority::identity::{Identity, Name};
+use crate::authority::token::Token;
+use crate::clock::exchange::Bounds;
+use crate::clock::{Clock, HostClock};
+use crate::controller::Clocks;
+use crate::rpc::HelloReply;
+use crate::transport::client::Caller;
+use crate::transport::server;
+
+/// How often a caller is asked whether it wants an end.
+const GLANCE: Duration = Duration::from_millis(50);
+/// Exchanges of timestamps for a look at a clock: the shortest of them bounds it.
+const EXCHANGES: usize = 16;
+
+fn runtime() -> Result<Runtime, Error> {
+    let made = Builder::new_multi_thread().enable_io().enable_time().build();
+    made.map_err(|error| Error::Form { what: "threads".to_owned(), why: error.to_string() })
+}
+
+async fn until(is_over: impl Fn() -> bool) {
+    while !is_over() {
+        tokio::time::sleep(GLANCE).await;
+    }
+}
+
+/// Runs the agent of `folder` on `address` until `is_over` says so; once it listens, `says` hears where, and what its keeper should
+/// know.
+///
+/// # Errors
+/// If the folder is none, or the address cannot be had.
+pub fn agent(
+    folder: &Path,
+    address: SocketAddr,
+    says: impl Fn(&Identity, SocketAddr, Vec<String>),
+    is_over: impl Fn() -> bool,
+) -> Result<(), Error> {
+    let agent = Agent::open(folder.to_owned(), Arc::new(HostClock))?;
+    let (who, notices) = (agent.identity().clone(), agent.notices());
+    runtime()?.block_on(async {
+        let listening = agent.listen(address, server::Bounds::default()).await?;
+        says(&who, listening.address().map_err(|error| failed(address, &error))?, notices);
+        let end = watch::Sender::new(false);
+        let serving = tokio::spawn(listening.serve(end.subscribe()));
+        until(is_over).await;
+        end.send_replace(true);
+        serving.await.map_err(|error| failed(address, &error))
+    })
+}
+
+/// Lets in those who are invited, on `address`, until none is left who still may come, or `is_over` says so.
+///
+/// # Errors
+/// If the address cannot be had, or the invitations not be read.
+pub fn admit(
+    authority: Authority,
+    address: SocketAddr,
+    listens: impl Fn(SocketAddr),
+    asked: impl Fn(&Asked) + Clone + Send + 'static,
+    is_over: impl Fn() -> bool,
+) -> Result<(), Error> {
+    let authority = Arc::new(authority);
+    let now_unix_s = || HostClock.unix_s();
+    runtime()?.block_on(async {
+        let admission = Admission::listen(Arc::clone(&authority), address).await?;
+        listens(admission.address().map_err(|error| failed(address, &error))?);
+        let (tell, mut told) = tokio::sync::mpsc::channel(16);
+        let serving = tokio::spawn(async move {
+            let tell = move |one: Asked| {
+                asked(&one);
+                // Whoever listens looks at the invitations, not at what is said: one call is as good as several.
+                let _ = tell.try_send(());
+            };
+            admission.serve(now_unix_s, tell).await;
+        });
+        loop {
+            if authority.invited(now_unix_s())?.is_empty() {
+                break;
+            }
+            tokio::select! {
+                () = until(&is_over) => break,
+                _ = told.recv() => {}
+                () = tokio::time::sleep(Duration::from_secs(1)) => {}
+            }
+        }
+        serving.abort();
+        Ok(())
+    })
+}
+
+/// Comes in by a token: makes the key and the folder of a member.
+///
+/// # Errors
+/// If the token has no address, nobody of its lab answers there, or the lab refuses; or if there is something at `folder`.
+pub fn enrol(token: &Token, folder: &Path) -> Result<Identity, Error> {
+    let address = token.address.as_deref().ok_or_else(|| {
+        Error::Refused("the token names no address: enrol by files, or invite with --address".to_owned())
+    })?;
+    // The token counts once: what can be known to fail fails before it is used.
+    if folder.symlink_metadata().is_ok() {
+        return Err(Error::Refused(format!("{} exists already: name a folder that does not exist", folder.display())));
+    }
+    let key = new_key()?;
+    let answer = runtime()?.block_on(ask(token, address, &Request::new(token, &key)?))?;
+    join(folder, &token.authority, &key, &answer, FILES_OF_AGENTS, HostClock.unix_s())
+}
+
+/// What a new member's folder has beside its credentials.
+pub const FILES_OF_AGENTS: &[(&str, &str)] = &[(LIMITS_FILE, limits::DEFAULT)];
+
+/// What an agent says of itself.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Who it is.
+    pub agent: Identity,
+    /// Until when its certificate counts, in seconds since 1970.
+    pub certificate_ends_unix_s: i64,
+    /// What it said.
+    pub hello: HelloReply,
+    /// How far its time of day is ahead of ours.
+    pub time_of_day: Option<Bounds>,
+    /// How far its monotonic clock is ahead of ours.
+    pub monotonic: Option<Bounds>,
+}
+
+/// Asks agents, all at once, each by the name it is expected to have and its address: in the order they are given, what each says or
+/// why it says nothing.
+///
+/// # Errors
+/// If the folder is not that of a member.
+pub fn status(folder: &Path, agents: Vec<(Option<Name>, String)>) -> Result<Vec<Result<Status, String>>, Error> {
+    let caller = Caller::new(Credentials::load(folder)?);
+    runtime()?.block_on(async {
+        let mut asking = JoinSet::new();
+        let mut statuses: Vec<Result<Status, String>> = Vec::new();
+        for (i, (name, address)) in agents.into_iter().enumerate() {
+            let caller = caller.clone();
+            statuses.push(Err(format!("{address}: it was not asked")));
+            asking.spawn(async move { (i, one_status(&caller, name.as_ref(), &address).await) });
+        }
+        while let Some(Ok((i, status))) = asking.join_next().await {
+            statuses[i] = status;
+        }
+        Ok(statuses)
+    })
+}
+
+async fn one_status(caller: &Caller, name: Option<&Name>, address: &str) -> Result<Status, String> {
+    let mut link = caller.connect(address, name).await?;
+    let mut clocks = Clocks::default();
+    link.measure_clock(&HostClock, &mut clocks, EXCHANGES).await.map_err(|why| format!("{address}: {why}"))?;
+    Ok(Status {
+        agent: link.agent.identity.clone(),
+        certificate_ends_unix_s: link.agent.not_after_unix_s,
+        hello: link.hello,
+        time_of_day: clocks.time_of_day.offset(HostClock.unix_ns()),
+        monotonic: clocks.monotonic.offset(HostClock.monotonic_ns()),
+    })
+}
+
+fn failed(address: SocketAddr, error: &dyn std::fmt::Display) -> Error {
+    Error::Form { what: address.to_string(), why: error.to_string() }
+}
