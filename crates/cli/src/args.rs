@@ -112,7 +112,7 @@ Examples:
   flowloom calibrate web.toml --load 50%,85%,105%
   flowloom calibrate web.toml --load 85% --duration 2400s -o calibrated    (writes calibrated/web-85.toml)")]
     Calibrate(Calibrate),
-    /// Replay a capture, a workload or an experiment
+    /// Replay a capture, a workload or an experiment, or simulate the virtual circuits of a specification
     #[command(after_help = "\
 Examples:
   flowloom run campus.pcap

@@ -9,6 +9,7 @@ use flowloom_core::cell::slot::MicroDynamics;
 use flowloom_core::cell::sojourns::{Sojourns, autocorrelation};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
+use flowloom_core::units::three_digits;
 use flowloom_report::text::thousands;
 use flowloom_sim::cell_queue::{self, Modulated};
 use serde::Serialize;
@@ -329,12 +330,17 @@ fn text(answer: &Answer) -> String {
             "",
         );
         for one in rows() {
-            let _ = write!(text, "{:>6.1} % {:>11}", 100.0 * one.load, time(one.mean_delay_ns));
+            let _ = write!(text, "{} {:>11}", percent(one.load), time(one.mean_delay_ns));
             one.losses.iter().for_each(|loss| _ = write!(text, " {:>12.2e}", loss.lost));
             text.push('\n');
         }
     }
     text
+}
+
+/// A load: of bursts the highest that can be served may be far below a percent.
+fn percent(load: f64) -> String {
+    format!("{:>6} %", three_digits(100.0 * load))
 }
 
 fn head(text: &mut String, buffers: impl Iterator<Item = usize>, second: &str) {
@@ -352,7 +358,7 @@ fn curve(text: &mut String, answer: &Answer, phases: usize, gaps: &str) {
     let buffers = rows().map(|point| &point.losses).find(|losses| !losses.is_empty());
     head(text, buffers.into_iter().flatten().map(|loss| loss.buffer_cells), "  (as printed)");
     for point in rows() {
-        let _ = write!(text, "{:>6.1} % ", 100.0 * point.load);
+        let _ = write!(text, "{} ", percent(point.load));
         match (&point.overloaded, point.mean_delay_ns, point.mean_delay_as_printed_ns) {
             (None, Some(mean), Some(printed)) => {
                 let time = |ns: f64| Duration::from_secs_f64(ns / 1e9).to_string();

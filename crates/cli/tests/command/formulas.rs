@@ -80,6 +80,17 @@ fn a_series_its_model_and_its_queue() {
 
 /// Cells in threes: the second and third wait for the ones before them, whatever a model says.
 #[test]
+fn loads_of_bursts_are_told_with_three_digits() {
+    let bench = Bench::new();
+    bench.file("burst.csv", b"seconds,cells_per_second\n0,1\n10000,100000\n10000.1,1\n10001,1\n");
+    let said = bench.flowloom(&["model", "queue", "burst.csv"]);
+    // A mean of 2 cells/s; the burst is to be served with a hundredth to spare.
+    let out = &said.succeeded().out;
+    assert!(out.contains("\n0.00198 % "), "{out}");
+    assert!(!out.contains("0.0 %"), "{out}");
+}
+
+#[test]
 fn times_of_cells_are_taken_as_they_are() {
     let bench = Bench::new();
     let times: String = (0..300).map(|cell| format!("{}\n", f64::from(cell / 3) * 0.01)).collect();
