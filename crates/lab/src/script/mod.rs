@@ -5,6 +5,7 @@
 pub mod address;
 pub mod diagnostic;
 pub mod expand;
+pub mod explain;
 pub mod format;
 pub mod leaf;
 pub mod lexer;

@@ -1,0 +1,268 @@
+//! What a script will do, as far as it can be told without doing it: for `lab check`.
+
+mod doubts;
+mod words;
+
+use std::collections::BTreeMap;
+
+use flowloom_core::time::Duration;
+use serde::Serialize;
+
+use super::address::{Address, Host};
+use super::diagnostic::Diagnostic;
+use super::format::value;
+use super::leaf::{Leaf, TEST, Work};
+use super::place::Files;
+use super::tree::{Block, Keyword};
+
+pub use words::text;
+
+/// What a script will do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The script and the files that it includes.
+    pub files: Vec<String>,
+    /// How many leaves it has.
+    pub leaves: u64,
+    /// Hosts of leaves, and what they do.
+    pub hosts: Vec<HostShare>,
+    /// How long it runs, where all leaves say so.
+    pub duration_ns: Option<u64>,
+    /// The outermost block.
+    pub script: Step,
+    /// What may not be as it was meant.
+    pub warnings: Vec<Remark>,
+    /// What is worth knowing.
+    pub notes: Vec<Remark>,
+}
+
+/// What a host does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HostShare {
+    /// The host; nothing for the one on which the script is started.
+    pub host: Option<String>,
+    /// Leaves that send.
+    pub sources: u64,
+    /// Leaves that receive.
+    pub sinks: u64,
+    /// Leaves of kinds that are not known.
+    pub others: u64,
+}
+
+/// A block.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// Its keyword.
+    pub keyword: String,
+    /// The host it runs on: its own address, or that of the block around it; nothing for the host on which the script is started.
+    pub host: Option<String>,
+    /// File, line and column.
+    pub place: String,
+    /// When it begins after the script does, where all before it say how long they take.
+    pub start_ns: Option<u64>,
+    /// How long it takes, where all its leaves say so.
+    pub duration_ns: Option<u64>,
+    /// What it does, if it is a leaf of the known kind.
+    pub leaf: Option<LeafStep>,
+    /// Parameters as they are written.
+    pub parameters: BTreeMap<String, String>,
+    /// Blocks within.
+    pub children: Vec<Step>,
+}
+
+/// What a leaf does.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeafStep {
+    /// Whether it sends; otherwise it receives.
+    pub sends: bool,
+    /// `tcp` or `udp`.
+    pub protocol: &'static str,
+    /// Its host and port.
+    pub own: String,
+    /// Host and port of the other end.
+    pub peer: String,
+    /// Payload that it offers in the long run, where that is decided by the script alone.
+    pub offered_bits_per_second: Option<f64>,
+    /// Where it sends as fast as it can.
+    pub as_fast_as_it_can: bool,
+}
+
+/// Something to know of a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// File, line and column.
+    pub place: String,
+    /// What.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// A leaf and where it stands in the tree.
+struct Placed {
+    leaf: Leaf,
+    place: super::place::Place,
+    /// The address of its block, or of the nearest around it that has one.
+    host: Option<Host>,
+    /// The numbers of the blocks around it and its own, from the outermost on.
+    path: Vec<u32>,
+}
+
+/// What `block`, which is expanded, will do. Diagnostics of `found`, which came before, become its remarks.
+///
+/// # Errors
+/// If leaves are asked for what cannot be: everything there is to say.
+pub fn explain(
+    files: &Files,
+    block: &Block,
+    mut found: Vec<Diagnostic>,
+) -> Result<(Explanation, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let mut explainer = Explainer {
+        files,
+        found: Vec::new(),
+        placed: Vec::new(),
+        kinds: Vec::new(),
+        hosts: BTreeMap::new(),
+        leaves: 0,
+    };
+    let (script, duration) = explainer.step(block, None, Some(Duration::ZERO), &mut Vec::new());
+    found.append(&mut explainer.found);
+    if found.iter().any(Diagnostic::is_error) {
+        return Err(found);
+    }
+    found.extend(doubts::doubts(&explainer.placed, &explainer.kinds));
+    let remarks = |errors: bool| {
+        let of = found.iter().filter(|one| (one.severity == super::diagnostic::Severity::Warning) == errors);
+        let remark = of.map(|one| Remark {
+            place: files.locate(one.place),
+            message: one.message.clone(),
+            hint: one.hint.clone(),
+        });
+        remark.collect()
+    };
+    let hosts = explainer.hosts.into_iter().map(|(host, [sources, sinks, others])| HostShare {
+        host: host.map(|host| host.to_string()),
+        sources,
+        sinks,
+        others,
+    });
+    let explanation = Explanation {
+        files: files.iter().map(|file| file.name.clone()).collect(),
+        leaves: explainer.leaves,
+        hosts: hosts.collect(),
+        duration_ns: duration.map(Duration::as_nanos),
+        script,
+        warnings: remarks(true),
+        notes: remarks(false),
+    };
+    Ok((explanation, found))
+}
+
+struct Explainer<'a> {
+    files: &'a Files,
+    found: Vec<Diagnostic>,
+    placed: Vec<Placed>,
+    /// What each block is, by its number; nothing of leaves.
+    kinds: Vec<Option<Keyword>>,
+    /// Sources, sinks and other leaves of each host.
+    hosts: BTreeMap<Option<Host>, [u64; 3]>,
+    leaves: u64,
+}
+
+impl Explainer<'_> {
+    fn step(
+        &mut self,
+        block: &Block,
+        around: Option<&Host>,
+        start: Option<Duration>,
+        path: &mut Vec<u32>,
+    ) -> (Step, Option<Duration>) {
+        path.push(self.kinds.len() as u32);
+        let kind = block.control();
+        self.kinds.push(kind);
+        // The address of the outermost block means nothing.
+        let own = block.address.as_ref().filter(|_| path.len() > 1);
+        let own = own.and_then(|address| address.text.parse::<Address>().ok()).map(|address| address.host);
+        let host = own.or_else(|| around.cloned());
+        let mut leaf = None;
+        let mut duration = None;
+        let mut children = Vec::new();
+        match kind {
+            Some(kind) => {
+                duration = Some(Duration::ZERO);
+                let mut from = start;
+                for child in block.body.blocks() {
+                    let (step, takes) = self.step(child, host.as_ref(), from, path);
+                    children.push(step);
+                    duration = duration.zip(takes).map(|(so_far, takes)| match kind {
+                        Keyword::Serial => so_far + takes,
+                        Keyword::Cluster | Keyword::Parallel => so_far.max(takes),
+                    });
+                    if kind == Keyword::Serial {
+                        from = start.zip(duration).map(|(start, duration)| start + duration);
+                    }
+                }
+            }
+            None => leaf = self.leaf(block, host.as_ref(), path),
+        }
+        if let Some(leaf) = &leaf {
+            duration = Some(leaf.duration);
+        }
+        path.pop();
+        let parameters = block.body.parameters.iter().map(|one| (one.name.clone(), value(&one.value)));
+        let step = Step {
+            keyword: block.keyword.clone(),
+            host: host.map(|host| host.to_string()),
+            place: self.files.locate(block.place),
+            start_ns: start.map(Duration::as_nanos),
+            duration_ns: duration.map(Duration::as_nanos),
+            leaf: leaf.as_ref().map(LeafStep::of),
+            parameters: parameters.collect(),
+            children,
+        };
+        (step, duration)
+    }
+
+    fn leaf(&mut self, block: &Block, host: Option<&Host>, path: &[u32]) -> Option<Leaf> {
+        self.leaves += 1;
+        let (leaf, found) = match block.keyword.as_str() {
+            TEST => Leaf::read(block),
+            other => {
+                let message =
+                    format!("leaves of the kind {other} are not known here: what they are given is passed on");
+                (None, vec![Diagnostic::note(block.place, message)])
+            }
+        };
+        self.found.extend(found);
+        let share = self.hosts.entry(host.cloned()).or_default();
+        match &leaf {
+            Some(leaf) => share[usize::from(!leaf.sends())] += 1,
+            None => share[2] += 1,
+        }
+        let placed = |leaf| Placed { leaf, place: block.place, host: host.cloned(), path: path.to_vec() };
+        self.placed.extend(leaf.clone().map(placed));
+        leaf
+    }
+}
+
+impl LeafStep {
+    fn of(leaf: &Leaf) -> LeafStep {
+        let as_fast_as_it_can = match &leaf.work {
+            Work::Source { traffic, .. } => {
+                matches!(**traffic, flowloom_core::model::generate::netspec::Traffic::Full { .. })
+            }
+            Work::Sink { .. } => false,
+        };
+        LeafStep {
+            sends: leaf.sends(),
+            protocol: leaf.protocol.name(),
+            own: leaf.own.to_string(),
+            peer: leaf.peer.to_string(),
+            offered_bits_per_second: leaf.offered_bits_per_second(),
+            as_fast_as_it_can,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
