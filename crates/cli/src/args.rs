@@ -16,17 +16,19 @@ use crate::input::Kind;
 
 mod compare;
 mod fit;
+mod lab;
 mod model;
 mod overhead;
 
 pub use compare::Compare;
 pub use fit::{Fit, FittedModel, HarpoonFit};
+pub use lab::{Lab, LabCheck, LabCommand, LabFormat, ScriptForm};
 pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 could not, 2 wrong usage, 3 ran but the result is INVALID or was interrupted, \
-4 different (compare --check).";
+4 different (compare --check, lab format --check).";
 
 /// Turn the traffic of a real link into a workload, replay it closed-loop, and see how near it came.
 #[derive(Debug, Parser)]
@@ -129,6 +131,8 @@ Examples:
   flowloom shell campus.toml --peer 'iperf3 -s -1' -- sh -c 'sleep 1; iperf3 -c $FLOWLOOM_PEER'
   flowloom shell campus.toml -o runs/ping -- sh -c 'ping -c 20 $FLOWLOOM_PEER'")]
     Shell(Shell),
+    /// Experiments over several hosts: check their scripts, lay them out
+    Lab(Lab),
     /// Compare variants of an experiment with each other, or a replay with its original
     #[command(after_help = "\
 Examples:

@@ -14,7 +14,7 @@ pub enum Exit {
     Usage,
     /// Ran, but the result is INVALID or was interrupted.
     Invalid,
-    /// `compare --check`: different.
+    /// `compare --check` and `lab format --check`: different.
     Different,
     /// What the program of `shell` ended with.
     OfProgram(u8),

@@ -23,6 +23,7 @@ mod rates;
 mod recording;
 mod results;
 mod rules;
+mod scripts;
 mod senders;
 mod simulation;
 mod specification;
@@ -32,7 +33,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Calculation, Cli, Command};
+use args::{Calculation, Cli, Command, LabCommand};
 use failure::Failure;
 use flowloom_live::host::namespace::enter_user_namespace;
 use output::Manner;
@@ -58,6 +59,12 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => commands::calibrate::run(args, manner(args.form)),
         Command::Run(args) => commands::run::run(args, manner(args.form)),
         Command::Compare(args) => commands::compare::run(args, cli.quiet),
+        Command::Lab(args) => match &args.command {
+            LabCommand::Check(args) => commands::lab_check::run(args, manner(args.form)),
+            LabCommand::Format(args) => {
+                commands::lab_format::run(args, manner(args::Form { json: false, json_stream: false }))
+            }
+        },
         Command::Report(args) => commands::report::run(args, cli.quiet),
         Command::Doctor(args) => commands::doctor::run(args, cli.quiet),
         Command::Schema(args) => commands::schema::run(args),

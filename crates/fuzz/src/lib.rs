@@ -24,6 +24,10 @@ mod mutate;
 #[allow(dead_code, reason = "only reading is tried here")]
 #[path = "../../cli/src/rules.rs"]
 mod rules;
+// Not as a dependency, which would bring what agents speak with; nothing of that is in the language.
+#[allow(dead_code, reason = "only reading is tried here")]
+#[path = "../../lab/src/script/mod.rs"]
+mod script;
 mod seeds;
 mod stored;
 mod tables;
@@ -137,6 +141,20 @@ pub const TARGETS: &[Target] = &[
         seeds: seeds::texts::specifications,
         shared: Some(("vcsim", &[])),
         smoke: 20_000,
+    },
+    Target {
+        name: "script",
+        entry: text::script,
+        seeds: seeds::texts::scripts,
+        shared: Some(("netspec", &[])),
+        smoke: 20_000,
+    },
+    Target {
+        name: "script-toml",
+        entry: text::script_toml,
+        seeds: seeds::texts::toml_scripts,
+        shared: None,
+        smoke: 10_000,
     },
     Target { name: "prefix", entry: text::prefix, seeds: seeds::texts::prefixes, shared: None, smoke: 20_000 },
     Target { name: "key", entry: stored::key, seeds: seeds::texts::keys, shared: None, smoke: 4_000 },

@@ -5,6 +5,10 @@ use flowloom_store::vcsim;
 
 use crate::experiment::Experiment;
 use crate::rules;
+use crate::script::diagnostic::Diagnostic;
+use crate::script::parser::{self, Mode};
+use crate::script::place::Files;
+use crate::script::{self, toml_form};
 
 /// An experiment file: one that is taken means the same when it is written out and read again.
 pub fn experiment(data: &[u8]) {
@@ -38,6 +42,59 @@ pub fn specification(data: &[u8]) {
             assert_eq!((again.seeds, again.timer, again.routes.len()), (found.seeds, found.timer, found.routes.len()));
         }
         Err(error) => assert!(error.line as usize <= text.lines().count().max(1), "{error}"),
+    }
+}
+
+/// A script of the lab: what could be read comes back from its layout, even of one with errors, and what is said of it can be shown.
+pub fn script(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let read = |text: &str, mode| {
+        let mut files = Files::new();
+        let file = files.add("fuzz.ns", text, None);
+        let (body, found) = parser::fragment(&files, file, mode);
+        let shown = found.iter().map(|one| one.text(&files).len()).sum::<usize>();
+        assert!(shown <= 1_000 * (parser::MOST_ERRORS + 1 + found.len()), "lines are cut");
+        (body, found.iter().any(Diagnostic::is_error))
+    };
+    let (body, _) = read(text, Mode::Lenient);
+    let formatted = script::format::format(&body);
+    let (again, failed) = read(&formatted, Mode::Strict);
+    assert!(!failed && again == body, "{formatted}");
+    let (_, strict) = read(text, Mode::Strict);
+    explained("fuzz.ns", text, strict);
+}
+
+/// The same in TOML.
+pub fn script_toml(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let read = |text: &str| {
+        let mut files = Files::new();
+        let file = files.add("fuzz.toml", text, None);
+        let (body, found) = toml_form::read(&files, file);
+        found.iter().for_each(|one| drop(one.text(&files)));
+        (body, found.len())
+    };
+    let (body, problems) = read(text);
+    let written = toml_form::write(&body);
+    assert_eq!(read(&written), (body.clone(), 0), "{written}");
+    let mut files = Files::new();
+    let file = files.add("fuzz.ns", &script::format::format(&body), None);
+    let (again, found) = parser::fragment(&files, file, Mode::Strict);
+    assert!(found.is_empty() && again == body, "{written}");
+    explained("fuzz.toml", text, problems > 0);
+}
+
+/// A script is put together, with itself as what it includes, and explained; one that could not be read is not.
+fn explained(name: &str, text: &str, failed: bool) {
+    let whole =
+        script::expand::whole(name, text, Mode::Strict, &mut |_, named| Ok((named.to_owned(), text.to_owned())));
+    assert!(!failed || whole.block.is_none());
+    let Some(block) = whole.block else {
+        assert!(whole.found.iter().any(Diagnostic::is_error));
+        return;
+    };
+    if let Ok((explanation, _)) = script::explain::explain(&whole.files, &block, whole.found) {
+        assert!(script::explain::text(&explanation).lines().count() > explanation.leaves as usize);
     }
 }
 

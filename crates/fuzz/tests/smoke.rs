@@ -47,6 +47,8 @@ targets! {
     experiment: "experiment",
     rules: "rules",
     specification: "specification",
+    script: "script",
+    script_toml: "script-toml",
     prefix: "prefix",
     key: "key",
 }

@@ -11,6 +11,8 @@ pub mod fit;
 pub mod fit_harpoon;
 pub mod fit_swing;
 pub mod internetwork;
+pub mod lab_check;
+pub mod lab_format;
 pub mod live_guest;
 pub mod live_worker;
 pub mod model;

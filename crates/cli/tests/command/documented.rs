@@ -140,6 +140,8 @@ fn every_field_is_documented() {
     check("compare", &bench.json(&["compare", "s", "tight", "--json"]));
     bench.file("two.spec", crate::internetworks::TWO.as_bytes());
     check("run of a specification", &bench.json(&["run", "two.spec", "--json"]));
+    bench.file("lab.ns", crate::lab::SCRIPT.as_bytes());
+    check("lab check", &bench.json(&["lab", "check", "lab.ns", "--json"]));
     check("doctor", &bench.json(&["doctor", "--json"]));
     check("doctor --clean", &bench.json(&["doctor", "--clean", "--runs", ".", "--json"]));
 }

@@ -16,6 +16,7 @@ mod formulas;
 mod harpoon;
 mod hosts;
 mod internetworks;
+mod lab;
 mod literature;
 mod memory;
 mod models;

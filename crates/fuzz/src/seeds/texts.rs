@@ -53,6 +53,30 @@ pub fn specifications() -> Vec<Vec<u8>> {
     [all, "router router_id 1 router_end", ""].map(|text| text.as_bytes().to_vec()).into()
 }
 
+/// Scripts of the lab: one with everything that a leaf can be asked for, one with every kind of comment and extension, a short and an
+/// empty one.
+pub fn scripts() -> Vec<Vec<u8>> {
+    let all = "serial ctl:42010 { parallel { cluster { test a { type = burst(blocksize = 125000, period = 10000, duration = 10); protocol = \
+        tcp(window = 128K, tcpmtu = 1500, nodelay = on, rate = 1.5M); own = a:1; peer = [::1]:2; } test [::1] { type = sink(blocksize = 32K, \
+        duration = 10); protocol = tcp; own = [::1]:2; peer = a:1; } } } cluster { test b { type = burstq(blocksize = ftpItemSize(min=8), \
+        repeats = ftpNOfItems(min = 1), period = ftpSessionInterarrival(lambda=0.00001, min=1000), buffer = 256K, duration = 20,); protocol = \
+        udp; own = 192.0.2.1:0; peer = b.example:9; } test { type = mpeg(frameRate = 25, gop = IBB, sceneLengthMean = 9, sceneMean = 9K, \
+        sceneSd = 1, iWeight1 = 0.5, iWeight2 = -0.1, iSd = 4, pMean = 4, pSd = 1, bMean = 2, bSd = 1, duration = 2); protocol = tcp(mss = 9); \
+        own = c:1; peer = d:1 } probe { x = -1.5e-3; } } }";
+    let marked = "# a\n\n@let h = host-a; @let f = full(duration = 1, blocksize = 1); /* b\n c */\ncluster { // d\n  @include \"more.ns\"; # e\n\n  \
+        test $h { own = ${h}1:42; type = $f; x = \"q\\\"\\\\\\n\"; ; y = 1\n }\n # f\n}\n";
+    [all, marked, "parallel {}", ""].map(|text| text.as_bytes().to_vec()).into()
+}
+
+/// Scripts in TOML: one with everything, one that is included, an empty one.
+pub fn toml_scripts() -> Vec<Vec<u8>> {
+    let all = "block = \"cluster\"\naddress = \"ctl:42010\"\n[let]\nh = \"host-a\"\n[parameters]\nx = true\n[[children]]\nblock = \"test\"\naddress = \
+        \"$h\"\n[children.parameters]\ntype = { full = { blocksize = 32768, duration = 1.5 } }\nprotocol = \"tcp\"\nown = \"$h:1\"\npeer = \"[::1]:2\"\nq = { \
+        string = \"udp\" }\nr = \"two words\"\ns = { f = {} }\n[[children]]\ninclude = \"more.toml\"\n";
+    let part = "[let]\na = 1\n[parameters]\nb = \"$a\"\n[[children]]\nblock = \"serial\"\n[[children.children]]\nblock = \"probe\"\n";
+    [all, part, ""].map(|text| text.as_bytes().to_vec()).into()
+}
+
 /// Key files: 32 bytes, and as many in hexadecimal.
 pub fn keys() -> Vec<Vec<u8>> {
     let key: Vec<u8> = (1..=32).collect();

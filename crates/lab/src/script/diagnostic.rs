@@ -44,10 +44,21 @@ const SHOWN: usize = 96;
 /// Of them, those before what is pointed at, if the line is longer.
 const BEFORE: usize = 40;
 
+/// Most characters of a message, which may repeat a word of any length.
+const MOST_CHARACTERS: usize = 400;
+
+/// A message without its end if it is very long.
+fn cut(message: String) -> String {
+    match message.char_indices().nth(MOST_CHARACTERS) {
+        Some((end, _)) => format!("{}...", &message[..end]),
+        None => message,
+    }
+}
+
 impl Diagnostic {
     /// An error at `place`.
     pub fn error(place: Place, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { severity: Severity::Error, place, message: message.into(), hint: None }
+        Diagnostic { severity: Severity::Error, place, message: cut(message.into()), hint: None }
     }
 
     /// A warning about `place`.
@@ -62,13 +73,13 @@ impl Diagnostic {
 
     /// Says what to do now.
     pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
-        self.hint = Some(hint.into());
+        self.hint = Some(cut(hint.into()));
         self
     }
 
     /// Says what to do now, if anything is known.
     pub fn hint_if(mut self, hint: Option<String>) -> Diagnostic {
-        self.hint = hint.or(self.hint);
+        self.hint = hint.map(cut).or(self.hint);
         self
     }
 
@@ -165,6 +176,13 @@ mod tests {
         let lines = Diagnostic::error(Place { file, line: 1, column: 5_001, length: 5_001 }, "long").pointed(&files);
         assert_eq!(lines[0], format!("  {}x{}", "a".repeat(40), "b".repeat(55)));
         assert_eq!(lines[1], format!("  {}{}", " ".repeat(40), "^".repeat(56)));
+    }
+
+    #[test]
+    fn messages_are_not_as_long_as_what_they_repeat() {
+        let error = Diagnostic::error(Place::default(), "é".repeat(1_000)).hint("x".repeat(1_000));
+        assert_eq!(error.message, "é".repeat(400) + "...");
+        assert_eq!(error.hint, Some("x".repeat(400) + "..."));
     }
 
     #[test]

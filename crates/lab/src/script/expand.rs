@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::diagnostic::{Diagnostic, nearest};
-use super::parser::{self, MOST_DEPTH, MOST_ERRORS, MOST_ITEMS, Mode, one_block};
+use super::parser::{self, MOST_CALLS, MOST_DEPTH, MOST_ERRORS, MOST_ITEMS, Mode, one_block};
 use super::place::{Files, Place};
 use super::toml_form;
 use super::tree::{Argument, Block, Body, Child, Form, Function, Include, Let, Parameter, Value, Word};
@@ -90,7 +90,8 @@ impl Expander<'_> {
     }
 
     fn say(&mut self, diagnostic: Diagnostic) {
-        if self.found.len() < 2 * MOST_ERRORS {
+        // With many warnings the first error must still be one.
+        if self.found.len() < 2 * MOST_ERRORS || (diagnostic.is_error() && !self.failed()) {
             self.found.push(diagnostic);
         }
     }
@@ -115,7 +116,7 @@ impl Expander<'_> {
                 continue;
             }
             let Let { name, value, .. } = one;
-            if let (Some(value), Some(scope)) = (self.value(value), self.scopes.last_mut()) {
+            if let (Some(value), Some(scope)) = (self.value(value, 0), self.scopes.last_mut()) {
                 scope.insert(name, value);
             }
         }
@@ -131,7 +132,7 @@ impl Expander<'_> {
             if !self.count(place) {
                 break;
             }
-            parameters.extend(self.value(value).map(|value| Parameter { name, place, value, around }));
+            parameters.extend(self.value(value, 0).map(|value| Parameter { name, place, value, around }));
         }
         let mut children = Vec::new();
         for child in body.children {
@@ -158,7 +159,7 @@ impl Expander<'_> {
     fn block(&mut self, block: Block, depth: usize) -> Block {
         let address = block.address.clone().and_then(|address| {
             let place = address.place;
-            match self.value(Value::Word(address))? {
+            match self.value(Value::Word(address), 0)? {
                 Value::Word(word) if word.form != Form::Quantity => Some(word),
                 _ => {
                     self.say(Diagnostic::error(place, "the variable stands for no address of a host"));
@@ -228,7 +229,8 @@ impl Expander<'_> {
         Some(self.flat(body))
     }
 
-    fn value(&mut self, value: Value) -> Option<Value> {
+    /// A value within `calls` functions, with everything put in.
+    fn value(&mut self, value: Value, calls: usize) -> Option<Value> {
         match value {
             Value::Function(Function { name, place, arguments }) => {
                 let mut expanded = Vec::new();
@@ -236,21 +238,21 @@ impl Expander<'_> {
                     if !self.count(place) {
                         return None;
                     }
-                    expanded.push(Argument { name, place, value: self.value(value)? });
+                    expanded.push(Argument { name, place, value: self.value(value, calls + 1)? });
                 }
                 Some(Value::Function(Function { name, place, arguments: expanded }))
             }
-            Value::Word(word) if word.form == Form::Variable => self.variables(&word),
+            Value::Word(word) if word.form == Form::Variable => self.variables(&word, calls),
             other => Some(other),
         }
     }
 
-    /// What a word with variables in it stands for.
-    fn variables(&mut self, word: &Word) -> Option<Value> {
+    /// What a word with variables in it stands for, within `calls` functions.
+    fn variables(&mut self, word: &Word, calls: usize) -> Option<Value> {
         let parts = word::parts(&word.text).ok()?;
         if let [Part::Variable(name)] = parts.as_slice() {
             let mut value = self.variable(name, word.place)?.clone();
-            self.count_value(&value, word.place)?;
+            self.count_value(&value, word.place, calls)?;
             // What is wrong with it is wrong here.
             match &mut value {
                 Value::Word(inner) => inner.place = word.place,
@@ -285,14 +287,19 @@ impl Expander<'_> {
         }
     }
 
-    /// Counts the arguments of a value that is put in.
-    fn count_value(&mut self, value: &Value, place: Place) -> Option<()> {
+    /// Counts the arguments of a value that is put in within `calls` functions.
+    fn count_value(&mut self, value: &Value, place: Place, calls: usize) -> Option<()> {
         let Value::Function(function) = value else { return Some(()) };
+        if calls == MOST_CALLS {
+            let message = format!("more than {MOST_CALLS} functions within each other");
+            self.say(Diagnostic::error(place, message));
+            return None;
+        }
         for argument in &function.arguments {
             if !self.count(place) {
                 return None;
             }
-            self.count_value(&argument.value, place)?;
+            self.count_value(&argument.value, place, calls + 1)?;
         }
         Some(())
     }
@@ -440,6 +447,13 @@ mod tests {
             variables += &format!("@let a{n} = f(x = $a{0}, y = $a{0});\n", n - 1);
         }
         let (_, found) = expanded(&[("main.ns", &format!("{variables} cluster {{ x = $a63; }}"))]);
+        assert!(found[0].contains("more than 16 functions within each other"), "{found:?}");
+        let wide = "@let w0 = f(a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8, i = 9, j = 10);\n";
+        let wide = (1..12).fold(wide.to_owned(), |wide, n| {
+            let arguments: Vec<String> = (0..10).map(|at| format!("a{at} = $w{}", n - 1)).collect();
+            format!("{wide}@let w{n} = f({});\n", arguments.join(", "))
+        });
+        let (_, found) = expanded(&[("main.ns", &format!("{wide} cluster {{ x = $w11; }}"))]);
         assert!(found[0].contains("more than 500000 blocks"), "{found:?}");
         let mut words = "@let a0 = x;\n".to_owned();
         for n in 1..64 {

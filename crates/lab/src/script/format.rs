@@ -17,6 +17,19 @@ pub fn format(body: &Body) -> String {
     out
 }
 
+/// Whether there are comments in it.
+pub fn has_comments(body: &Body) -> bool {
+    let about = |around: &Around| !around.before.is_empty() || !around.after.is_empty();
+    let in_child = |child: &Child| match child {
+        Child::Block(block) => about(&block.around) || !block.open.is_empty() || has_comments(&block.body),
+        Child::Include(include) => about(&include.around),
+    };
+    body.lets.iter().any(|one| about(&one.around))
+        || body.parameters.iter().any(|parameter| about(&parameter.around))
+        || body.children.iter().any(in_child)
+        || !body.end.is_empty()
+}
+
 /// A value on one line.
 pub fn value(value: &Value) -> String {
     let mut out = String::new();

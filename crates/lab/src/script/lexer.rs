@@ -59,13 +59,6 @@ pub struct Aside {
     pub same_line: bool,
 }
 
-impl Aside {
-    /// A comment on lines of its own.
-    pub fn before(comment: Comment) -> Aside {
-        Aside { comment, same_line: false }
-    }
-}
-
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
@@ -80,6 +73,9 @@ pub struct Token<'a> {
     /// An empty line is before it.
     pub apart: bool,
 }
+
+/// Most errors that are told of one token and what is before it.
+const MOST_PROBLEMS: usize = 100;
 
 /// Takes a text apart.
 #[derive(Debug)]
@@ -190,6 +186,10 @@ impl<'a> Lexer<'a> {
         let text = self.take(|c| !c.is_whitespace() && !is_token(c) && c != '#');
         // A slash that begins no comment must not stop this.
         let shown: String = text.chars().take(20).flat_map(char::escape_debug).collect();
+        // Before a single token there may be very many of them.
+        if found.len() == MOST_PROBLEMS {
+            return;
+        }
         let place = Place { length: text.chars().count() as u32, ..begin };
         let hint = "names are of letters, digits, \"-\" and \"_\"; a text with anything else stands in quotes";
         found.push(Diagnostic::error(place, format!("\"{shown}\" means nothing here")).hint(hint));
@@ -264,12 +264,13 @@ impl<'a> Lexer<'a> {
                         Some('r') => text.push('\r'),
                         Some('t') => text.push('\t'),
                         Some(c @ ('"' | '\\')) => text.push(c),
-                        Some(c) if c != '\n' => {
+                        Some(c) if c != '\n' && found.len() < MOST_PROBLEMS => {
                             let message = format!("\"\\{}\" means nothing in a text", c.escape_debug());
                             let hint = "known: \\\" \\\\ \\n \\r \\t";
                             found.push(Diagnostic::error(Place { length: 2, ..here }, message).hint(hint));
                         }
-                        _ => continue,
+                        None | Some('\n') => continue,
+                        Some(_) => {}
                     }
                     self.advance();
                 }
@@ -277,7 +278,7 @@ impl<'a> Lexer<'a> {
                     self.advance();
                     if !c.is_control() || c == '\t' || c == '\r' {
                         text.push(c);
-                    } else {
+                    } else if found.len() < MOST_PROBLEMS {
                         let message = format!("a text cannot hold the character \"{}\"", c.escape_debug());
                         found.push(Diagnostic::error(here, message));
                     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::diagnostic::{Diagnostic, nearest};
-use super::lexer::{Aside, Kind, Lexer, Token};
+use super::lexer::{Kind, Lexer, Token};
 use super::place::{Files, Place};
 use super::tree::{
     Argument, Around, Block, Body, Child, Comment, Form, Function, Include, Keyword, Let, Parameter, Text, Value, Word,
@@ -23,6 +23,8 @@ pub const MOST_CALLS: usize = 16;
 pub const MOST_ITEMS: usize = 500_000;
 /// Most errors that are told.
 pub const MOST_ERRORS: usize = 50;
+/// Most warnings that are told.
+pub const MOST_WARNINGS: usize = 50;
 
 /// How the grammar is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -189,10 +191,10 @@ impl<'a> Parser<'a> {
         }
         let current = lexer.next(&mut found);
         let behind = current.place;
-        Parser {
+        let mut parser = Parser {
             lexer,
             mode,
-            found,
+            found: Vec::new(),
             current,
             ahead: None,
             behind,
@@ -200,7 +202,9 @@ impl<'a> Parser<'a> {
             items: 0,
             unclosed: false,
             stopped: false,
-        }
+        };
+        found.into_iter().for_each(|one| parser.say(one));
+        parser
     }
 
     fn failed(&self) -> bool {
@@ -211,11 +215,18 @@ impl<'a> Parser<'a> {
         if self.stopped {
             return;
         }
-        let is_error = diagnostic.is_error();
-        let place = diagnostic.place;
-        self.found.push(diagnostic);
-        if is_error && self.found.iter().filter(|one| one.is_error()).count() >= MOST_ERRORS {
-            self.stop(Diagnostic::error(place, "so many errors that the rest is not read"));
+        let (is_error, place) = (diagnostic.is_error(), diagnostic.place);
+        let told = self.found.iter().filter(|one| one.is_error() == is_error).count();
+        match is_error {
+            true if told + 1 == MOST_ERRORS => {
+                self.found.push(diagnostic);
+                self.stop(Diagnostic::error(place, "so many errors that the rest is not read"));
+            }
+            false if told == MOST_WARNINGS => {
+                self.found.push(Diagnostic::warning(place, "so many warnings that others are not told"));
+            }
+            false if told > MOST_WARNINGS => {}
+            _ => self.found.push(diagnostic),
         }
     }
 
@@ -349,21 +360,22 @@ impl<'a> Parser<'a> {
 
     /// Items to a `}` or the end of the file.
     fn items(&mut self, items: &mut Items<'a>) {
+        // Comments before a `;` that ends nothing are before what comes.
+        let mut before = Vec::new();
         loop {
             self.strays.clear();
-            let around = self.comments();
+            let mut around = self.comments();
+            before.append(&mut around.before);
+            if self.at(&Kind::Semicolon) {
+                self.slip(self.current.place, "this \";\" ends nothing");
+                self.take();
+                continue;
+            }
+            around.before = std::mem::take(&mut before);
             let read = match self.current.kind {
                 Kind::Close | Kind::EndOfFile => {
                     items.body.end.extend(around.before);
                     return;
-                }
-                Kind::Semicolon => {
-                    let place = self.current.place;
-                    self.slip(place, "this \";\" ends nothing");
-                    self.take();
-                    // What was before it is before what comes.
-                    self.current.asides.splice(0..0, around.before.into_iter().map(Aside::before));
-                    Ok(())
                 }
                 Kind::Directive(name) => self.directive(name, items, around),
                 Kind::Word(name) => match self.peek().kind {
@@ -443,7 +455,6 @@ impl<'a> Parser<'a> {
                 let (place, words) = (self.current.place, self.current.kind.words());
                 self.say(Diagnostic::error(place, format!("a \";\" is missing before {words}")));
                 if !self.begins_item() {
-                    self.take();
                     self.skip_item();
                 }
             }

@@ -200,6 +200,10 @@ fn depth_and_numbers_have_bounds() {
         said(&format!("serial {{ {} }}", "a{}".repeat(600_000)), Mode::Strict)[0].contains("more than 500000 blocks")
     );
     assert!(said(&" ".repeat(MOST_BYTES + 1), Mode::Strict)[0].contains("longer than 8 MiB"));
+    let slips = said(&format!("serial {{ {} }}", ";".repeat(100_000)), Mode::Lenient);
+    assert_eq!(slips.len(), MOST_WARNINGS + 1);
+    assert!(slips[MOST_WARNINGS].contains("so many warnings that others are not told"));
+    assert!(said(&"é ".repeat(100_000), Mode::Lenient).len() <= MOST_ERRORS + 1);
     let many = said(&"x;".repeat(100_000), Mode::Strict);
     assert_eq!(many.len(), MOST_ERRORS + 1);
     assert!(many[MOST_ERRORS].contains("so many errors that the rest is not read"));

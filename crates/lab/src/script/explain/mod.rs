@@ -20,7 +20,7 @@ pub use words::text;
 /// What a script will do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
-    /// The script and the files that it includes.
+    /// The script and the files that it includes, each once.
     pub files: Vec<String>,
     /// How many leaves it has.
     pub leaves: u64,
@@ -146,8 +146,14 @@ pub fn explain(
         sinks,
         others,
     });
+    let mut names: Vec<String> = Vec::new();
+    for file in files.iter() {
+        if !names.contains(&file.name) {
+            names.push(file.name.clone());
+        }
+    }
     let explanation = Explanation {
-        files: files.iter().map(|file| file.name.clone()).collect(),
+        files: names,
         leaves: explainer.leaves,
         hosts: hosts.collect(),
         duration_ns: duration.map(Duration::as_nanos),

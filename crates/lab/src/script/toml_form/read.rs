@@ -129,8 +129,8 @@ impl Reader<'_> {
                 self.say(&included.span(), "include takes the name of a file", None);
                 return None;
             };
-            let place = self.place(&included.span());
-            return Some(Child::Include(Include { file: file.to_string(), place, around: Around::default() }));
+            let Text { text: file, place } = self.text(file, included)?;
+            return Some(Child::Include(Include { file, place, around: Around::default() }));
         }
         let block = self.block(table, &item.span(), depth)?;
         if let Some(leaf) = leaf {

@@ -1,5 +1,5 @@
 //! The traffic of NetSpec (Frost et al. 1998, chapter 5): full blast, bursts, queued bursts, and the sources it emulates (methods J.4,
-//! J.5). The language in which NetSpec's experiments are written is not read here.
+//! J.5). The language in which NetSpec's experiments are written is `flowloom-lab`'s.
 //!
 //! What has no published value is a required parameter. Functions have NetSpec's names; those of times are in microseconds, and so is
 //! lambda per microsecond.

@@ -1,0 +1,81 @@
+//! `flowloom lab`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::Form;
+
+/// `flowloom lab`
+#[derive(Debug, Args)]
+pub struct Lab {
+    /// What to do
+    #[command(subcommand)]
+    pub command: LabCommand,
+}
+
+/// What is done with the lab.
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Say what a script will do: which hosts do what, in which order, at which rate, and what is probably not as it was meant
+    #[command(after_help = "\
+The language is that of NetSpec (docs/lab.md), or the same in TOML where the name ends in .toml.
+
+Examples:
+  flowloom lab check congestion.ns
+  flowloom lab check congestion.ns --strict --json | jq .hosts")]
+    Check(LabCheck),
+    /// Lay a script out as all scripts are, or write it in the other form
+    #[command(after_help = "\
+Comments stay. They are lost in TOML, in both directions.
+
+Examples:
+  flowloom lab format congestion.ns
+  flowloom lab format congestion.ns -o congestion.ns --force
+  flowloom lab format *.ns --check
+  flowloom lab format congestion.ns --to toml -o congestion.toml")]
+    Format(LabFormat),
+}
+
+/// `flowloom lab check`
+#[derive(Clone, Debug, Args)]
+pub struct LabCheck {
+    /// The script; "-" reads standard input
+    #[arg(value_name = "SCRIPT")]
+    pub script: PathBuf,
+    /// Take nothing that the grammar does not have: every parameter ends with its ";"
+    #[arg(long)]
+    pub strict: bool,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// `flowloom lab format`
+#[derive(Clone, Debug, Args)]
+pub struct LabFormat {
+    /// The script; "-" reads standard input. With --check several
+    #[arg(required = true, value_name = "SCRIPT")]
+    pub scripts: Vec<PathBuf>,
+    /// Write nothing, and say which scripts are not laid out so (exit code 4)
+    #[arg(long, conflicts_with_all = ["to", "output"])]
+    pub check: bool,
+    /// The form to write [default: that of the script]
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub to: Option<ScriptForm>,
+    /// The file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long, requires = "output")]
+    pub force: bool,
+}
+
+/// A form of scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScriptForm {
+    /// NetSpec's block language
+    Netspec,
+    /// The same in TOML
+    Toml,
+}

@@ -1,0 +1,32 @@
+//! `flowloom lab check`: what a script will do.
+
+use serde_json::json;
+
+use flowloom_lab::script::expand::whole;
+use flowloom_lab::script::explain::{explain, text};
+use flowloom_lab::script::parser::Mode;
+
+use crate::args;
+use crate::failure::{Exit, Failure};
+use crate::output::Manner;
+use crate::scripts;
+
+/// Runs the command.
+pub fn run(args: &args::LabCheck, manner: Manner) -> Result<Exit, Failure> {
+    let mode = if args.strict { Mode::Strict } else { Mode::Lenient };
+    let (name, script) = scripts::read(&args.script)?;
+    manner.start("lab check")?;
+    let whole = whole(&name, &script, mode, &mut scripts::included);
+    let explained = match whole.block {
+        Some(block) => explain(&whole.files, &block, whole.found),
+        None => Err(whole.found),
+    };
+    match explained {
+        Err(found) => scripts::tell(&whole.files, &found, manner.quiet)?,
+        Ok((explanation, found)) => {
+            scripts::tell(&whole.files, &found, manner.quiet)?;
+            manner.answer(|| json!(explanation), || text(&explanation))?;
+        }
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,80 @@
+//! `flowloom lab format`: the layout of scripts, and their other form.
+
+use std::io::Write;
+use std::path::Path;
+
+use flowloom_lab::script::expand::is_toml;
+use flowloom_lab::script::format::{format, has_comments};
+use flowloom_lab::script::parser::{Mode, fragment};
+use flowloom_lab::script::place::Files;
+use flowloom_lab::script::toml_form;
+
+use crate::args::{self, ScriptForm};
+use crate::failure::{Exit, Failure};
+use crate::output::{self, Manner};
+use crate::results::write_page;
+use crate::scripts;
+
+/// Runs the command.
+pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Failure> {
+    if args.check {
+        return check(args, manner);
+    }
+    let [script] = args.scripts.as_slice() else {
+        return Err(Failure::usage("several scripts cannot be written to one place")
+            .hint("--check takes several; otherwise give one at a time"));
+    };
+    if let Some(path) = args.output.as_ref().filter(|path| path.exists() && !args.force) {
+        return Err(Failure::new(format_args!("{}: exists already", path.display()))
+            .hint("--force replaces it, -o writes elsewhere"));
+    }
+    let (_, formatted) = formatted(script, args.to, manner)?;
+    match &args.output {
+        Some(path) => write_page(path, |out| out.write_all(formatted.as_bytes()))?,
+        None => output::text(&formatted)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Says which scripts are laid out otherwise.
+fn check(args: &args::LabFormat, manner: Manner) -> Result<Exit, Failure> {
+    let mut exit = Exit::Done;
+    for script in &args.scripts {
+        let (text, formatted) = formatted(script, None, Manner { quiet: true, ..manner })?;
+        if text == formatted {
+            continue;
+        }
+        exit = Exit::Different;
+        let same = text.lines().zip(formatted.lines()).take_while(|(one, other)| one == other).count();
+        if !manner.quiet {
+            output::text(&format!("{}: laid out otherwise from line {} on\n", script.display(), same + 1))?;
+        }
+    }
+    Ok(exit)
+}
+
+/// The text of a script, and how it is laid out in its form or in another.
+fn formatted(script: &Path, to: Option<ScriptForm>, manner: Manner) -> Result<(String, String), Failure> {
+    let (name, text) = scripts::read(script)?;
+    let mut files = Files::new();
+    let file = files.add(&name, &text, None);
+    let from = if is_toml(&name) { ScriptForm::Toml } else { ScriptForm::Netspec };
+    let (body, found) = match from {
+        ScriptForm::Toml => toml_form::read(&files, file),
+        ScriptForm::Netspec => fragment(&files, file, Mode::Lenient),
+    };
+    scripts::tell(&files, &found, manner.quiet)?;
+    let to = to.unwrap_or(from);
+    let comments = match from {
+        ScriptForm::Toml => text.lines().any(|line| line.trim_start().starts_with('#')),
+        ScriptForm::Netspec => has_comments(&body),
+    };
+    if comments && (from, to) != (ScriptForm::Netspec, ScriptForm::Netspec) {
+        manner.warn("comments are lost in TOML", "keep the script that they are in");
+    }
+    let formatted = match to {
+        ScriptForm::Toml => toml_form::write(&body),
+        ScriptForm::Netspec => format(&body),
+    };
+    Ok((text, formatted))
+}
