@@ -65,11 +65,11 @@ fn all_errors_of_a_script_are_told_at_once() {
     assert_eq!((said.code, said.out.as_str()), (2, ""));
     let wanted = "\
 error: s.ns:3:11: a:70000: a port is a number from 0 to 65535, not \"70000\"
-      own = a:70000;
-            ^^^^^^^
+        own = a:70000;
+              ^^^^^^^
 error: s.ns:5:3: an argument or \")\" is expected here, not \"}\"
-    }
-    ^
+      }
+      ^
   errors in all: 2
   hint: the \"(\" in line 4 has no end
 ";
