@@ -17,12 +17,14 @@ use crate::input::Kind;
 mod compare;
 mod fit;
 mod lab;
+mod lab_members;
 mod model;
 mod overhead;
 
 pub use compare::Compare;
 pub use fit::{Fit, FittedModel, HarpoonFit};
 pub use lab::{Lab, LabCheck, LabCommand, LabFormat, ScriptForm};
+pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabMembers, LabRevoke, LabStatus};
 pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;
 
@@ -133,6 +135,12 @@ Examples:
     Shell(Shell),
     /// Experiments over several hosts: check their scripts, lay them out
     Lab(Lab),
+    /// Serve the controllers of a lab on this host, within the limits that its folder sets, until Ctrl-C or SIGTERM
+    #[command(after_help = "\
+Examples:
+  flowloom agent --dir agent
+  flowloom agent --dir /var/lib/flowloom/agent --listen 10.0.0.1:42010")]
+    Agent(Agent),
     /// Compare variants of an experiment with each other, or a replay with its original
     #[command(after_help = "\
 Examples:

@@ -33,8 +33,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Calculation, Cli, Command, LabCommand};
-use failure::Failure;
+use args::{Calculation, Cli, Command, LabCommand, LabMembers};
+use failure::{Exit, Failure};
 use flowloom_live::host::namespace::enter_user_namespace;
 use output::Manner;
 
@@ -58,8 +58,10 @@ fn main() -> ExitCode {
         Command::Fit(args) => commands::fit::run(args, manner(args.form)),
         Command::Calibrate(args) => commands::calibrate::run(args, manner(args.form)),
         Command::Run(args) => commands::run::run(args, manner(args.form)),
+        Command::Agent(args) => commands::agent::run(args, cli.quiet),
         Command::Compare(args) => commands::compare::run(args, cli.quiet),
         Command::Lab(args) => match &args.command {
+            LabCommand::Members(command) => members(command, cli.quiet, manner),
             LabCommand::Check(args) => commands::lab_check::run(args, manner(args.form)),
             LabCommand::Format(args) => {
                 commands::lab_format::run(args, manner(args::Form { json: false, json_stream: false }))
@@ -78,6 +80,18 @@ fn main() -> ExitCode {
             eprintln!("{failure}");
             failure.exit.into()
         }
+    }
+}
+
+/// The commands about a lab's members.
+fn members(command: &LabMembers, quiet: bool, manner: impl Fn(args::Form) -> Manner) -> Result<Exit, Failure> {
+    match command {
+        LabMembers::Init(args) => commands::lab_members::init(args),
+        LabMembers::Invite(args) => commands::lab_members::invite(args, quiet),
+        LabMembers::Admit(args) => commands::lab_members::admit(args, quiet),
+        LabMembers::Enrol(args) => commands::lab_members::enrol(args),
+        LabMembers::Revoke(args) => commands::lab_members::revoke(args),
+        LabMembers::Status(args) => commands::lab_status::run(args, manner(args.form)),
     }
 }
 

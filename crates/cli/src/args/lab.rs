@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::Form;
+use super::lab_members::LabMembers;
 
 /// `flowloom lab`
 #[derive(Debug, Args)]
@@ -17,6 +18,9 @@ pub struct Lab {
 /// What is done with the lab.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
+    /// About its members
+    #[command(flatten)]
+    Members(LabMembers),
     /// Say what a script will do: which hosts do what, in which order, at which rate, and what is probably not as it was meant
     #[command(after_help = "\
 The language is that of NetSpec (docs/lab.md), or the same in TOML where the name ends in .toml.

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod agent;
 pub mod calibrate;
 pub mod compare;
 pub mod convert;
@@ -13,6 +14,8 @@ pub mod fit_swing;
 pub mod internetwork;
 pub mod lab_check;
 pub mod lab_format;
+pub mod lab_members;
+pub mod lab_status;
 pub mod live_guest;
 pub mod live_worker;
 pub mod model;

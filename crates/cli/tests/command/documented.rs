@@ -21,7 +21,7 @@ fn fields(name: &str) -> Vec<(&'static str, &'static str)> {
 
 /// `value` has exactly the fields of section `name`, each of the type that stands there.
 #[track_caller]
-fn check(name: &str, value: &Value) {
+pub fn check(name: &str, value: &Value) {
     let fields = fields(name);
     for &(path, kind) in &fields {
         match path.split('.').try_fold(value, |value, key| value.get(key)) {

@@ -1,5 +1,6 @@
 //! The command line, as users call it.
 
+mod agents;
 mod bad_experiments;
 mod bad_input;
 mod calibrate;

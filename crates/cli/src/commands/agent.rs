@@ -1,0 +1,27 @@
+//! `flowloom agent`: serves controllers of its lab until it is asked to end.
+
+use flowloom_lab::blocking;
+
+use crate::args;
+use crate::commands::lab_members::failure;
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+
+/// Runs the command.
+pub fn run(args: &args::Agent, quiet: bool) -> Result<Exit, Failure> {
+    blocking::agent(
+        &args.dir,
+        args.listen,
+        |who, address, notices| {
+            if !quiet {
+                eprintln!("{who} listens on {address}");
+            }
+            for notice in notices {
+                eprintln!("warning: {notice}");
+            }
+        },
+        interrupt::requested,
+    )
+    .map_err(failure)?;
+    Ok(Exit::Done)
+}

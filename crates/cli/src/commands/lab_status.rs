@@ -1,0 +1,141 @@
+//! `flowloom lab status`: what agents say of themselves.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use flowloom_lab::agent::PORT;
+use flowloom_lab::authority::DAY_S;
+use flowloom_lab::authority::identity::Name;
+use flowloom_lab::blocking::{self, Status};
+use flowloom_lab::clock::exchange::Bounds;
+use flowloom_lab::clock::{Clock, HostClock};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::args::LabStatus;
+use crate::commands::lab_members::failure;
+use crate::failure::{Exit, Failure};
+use crate::output::Manner;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hosts {
+    hosts: BTreeMap<Name, String>,
+}
+
+/// Runs the command.
+pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Failure> {
+    manner.start("lab status")?;
+    let mut agents = Vec::new();
+    for host in &args.hosts {
+        if host.ends_with(".toml") {
+            agents.extend(hosts(Path::new(host))?);
+        } else {
+            agents.push((None, with_port(host)));
+        }
+    }
+    let addresses: Vec<String> = agents.iter().map(|(_, address)| address.clone()).collect();
+    let statuses = blocking::status(&args.dir, agents).map_err(failure)?;
+    let all: Vec<(&String, &Result<Status, String>)> = addresses.iter().zip(&statuses).collect();
+    manner.answer(
+        || json!({ "agents": all.iter().map(|(address, status)| object(address, status)).collect::<Vec<_>>() }),
+        || all.iter().filter_map(|(address, status)| Some(text(address, status.as_ref().ok()?))).collect(),
+    )?;
+    for status in &statuses {
+        match status {
+            Ok(status) => status.hello.notices.iter().for_each(|notice| manner.warn(notice, "see docs/agents.md")),
+            Err(why) => eprintln!("error: {why}"),
+        }
+    }
+    Ok(if statuses.iter().all(Result::is_ok) { Exit::Done } else { Exit::CouldNot })
+}
+
+fn hosts(path: &Path) -> Result<Vec<(Option<Name>, String)>, Failure> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Failure::new(format_args!("{}: {error}", path.display())))?;
+    let hosts: Hosts = toml::from_str(&text)
+        .map_err(|error| Failure::usage(format_args!("{}: {}", path.display(), error.to_string().trim_end())))?;
+    Ok(hosts.hosts.into_iter().map(|(name, address)| (Some(name), with_port(&address))).collect())
+}
+
+fn with_port(host: &str) -> String {
+    match host.parse::<std::net::IpAddr>() {
+        Ok(address) => std::net::SocketAddr::new(address, PORT).to_string(),
+        Err(_) if host.rsplit_once(':').is_some() => host.to_owned(),
+        Err(_) => format!("{host}:{PORT}"),
+    }
+}
+
+fn object(address: &str, status: &Result<Status, String>) -> Value {
+    let status = match status {
+        Ok(status) => status,
+        Err(error) => return json!({ "address": address, "error": error }),
+    };
+    let (hello, host) = (&status.hello, status.hello.host.clone().unwrap_or_default());
+    let clocks = [("time_of_day", status.time_of_day), ("monotonic", status.monotonic)];
+    json!({
+        "address": address,
+        "name": status.agent.name.as_str(),
+        "version": hello.version,
+        "host": {
+            "name": host.name, "kernel": host.kernel, "machine": host.machine, "processors": host.processors,
+            "memory_bytes": host.memory_bytes, "uptime_ns": host.uptime_ns,
+        },
+        "clock": clocks.into_iter().filter_map(|(name, bounds)| Some((name.to_owned(), offset(bounds?)))).collect::<serde_json::Map<_, _>>(),
+        "certificate_ends_unix_s": status.certificate_ends_unix_s,
+        "revocations_number": hello.revocations_number,
+        "leaf_kinds": hello.leaf_kinds,
+        "experiments": hello.experiments.iter().map(|running| json!({
+            "experiment": running.experiment, "parent": running.parent, "blocks": running.blocks, "attached": running.attached,
+        })).collect::<Vec<_>>(),
+        "limits_toml": hello.limits_toml,
+        "notices": hello.notices,
+    })
+}
+
+fn offset(bounds: Bounds) -> Value {
+    json!({ "offset_ns": bounds.middle_ns(), "error_ns": bounds.error_ns() })
+}
+
+fn text(address: &str, status: &Status) -> String {
+    let (hello, host) = (&status.hello, status.hello.host.clone().unwrap_or_default());
+    let clock = status.time_of_day.map_or("unknown".to_owned(), |bounds| {
+        format!("{:+.3} ms +- {:.3} ms", bounds.middle_ns() as f64 / 1e6, bounds.error_ns() as f64 / 1e6)
+    });
+    let days = (status.certificate_ends_unix_s - HostClock.unix_s()).div_euclid(DAY_S);
+    let attached = hello.experiments.iter().filter(|running| running.attached);
+    let experiments: Vec<String> = attached
+        .map(|running| {
+            format!(
+                "{} of {} ({} blocks)",
+                &running.experiment[..8.min(running.experiment.len())],
+                running.parent,
+                running.blocks
+            )
+        })
+        .collect();
+    let runs = if experiments.is_empty() { "nothing".to_owned() } else { experiments.join(", ") };
+    format!(
+        "{:<12} {address}  flowloom {}  Linux {} {}, {} processors, {:.1} GB\n  clock        {clock}\n  runs         {runs}\n  leaves       {}\n  certificate  ends in {days} days\n{}",
+        status.agent.name,
+        hello.version,
+        host.kernel,
+        host.machine,
+        host.processors,
+        host.memory_bytes as f64 / 1e9,
+        hello.leaf_kinds.join(", "),
+        lends(&hello.limits_toml),
+    )
+}
+
+/// The settings of the agent's limits, without what is between them.
+fn lends(limits: &str) -> String {
+    let table: toml::Table = limits.parse().unwrap_or_default();
+    table
+        .iter()
+        .map(|(part, settings)| {
+            let settings = settings.as_table().into_iter().flatten().map(|(name, value)| format!("{name} {value}"));
+            format!("  {part:<12} {}\n", settings.collect::<Vec<_>>().join(", "))
+        })
+        .collect()
+}

@@ -1,0 +1,92 @@
+//! A lab of one agent, as its keepers make it: every command of `docs/agents.md`.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::documented;
+use crate::support::Bench;
+
+/// A command that listens, and where; it is ended with this.
+struct Listening {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Listening {
+    fn new(folder: &Path, words: &[&str]) -> Listening {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_flowloom"))
+            .args(words)
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+        let address = said.split_whitespace().find_map(|word| word.parse().ok());
+        Listening { child, address: address.unwrap_or_else(|| panic!("{said}")) }
+    }
+
+    fn terminate(&mut self) -> Option<i32> {
+        let number = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &number]).status().unwrap().success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn members_come_work_and_go() {
+    let bench = Bench::new();
+    let folder = bench.path(".");
+    bench.flowloom(&["lab", "init", "lab", "--name", "test"]).succeeded();
+    bench.flowloom(&["lab", "init", "lab"]).failed(1, &["lab exists already"]);
+    bench.flowloom(&["lab", "invite", "East"]).failed(2, &["lower-case"]);
+
+    // Over the network: the token names an address that is known only when somebody listens.
+    bench.flowloom(&["lab", "invite", "keeps-it-open"]).succeeded();
+    let mut door = Listening::new(&folder, &["lab", "admit", "--listen", "127.0.0.1:0"]);
+    let token = |name: &str| {
+        let said = bench.flowloom(&["lab", "invite", name, "--address", &door.address.to_string()]);
+        said.succeeded().out.trim().to_owned()
+    };
+    let east = token("east");
+    bench.flowloom(&["lab", "enrol", &east, "--dir", "east"]).succeeded();
+    bench.flowloom(&["lab", "enrol", &east, "--dir", "again"]).failed(1, &["has been used"]);
+    bench.flowloom(&["lab", "enrol", "nonsense", "--dir", "again"]).failed(2, &["no token"]);
+    assert_eq!(door.terminate(), Some(3), "interrupted: one who is invited has not come");
+
+    // By files.
+    let west = bench.flowloom(&["lab", "invite", "west"]).succeeded().out.trim().to_owned();
+    bench.flowloom(&["lab", "enrol", &west, "--dir", "west"]).failed(1, &["no address"]);
+    bench.flowloom(&["lab", "enrol", &west, "--dir", "west", "--request", "west.request"]).succeeded();
+    bench.flowloom(&["lab", "admit", "--request", "west.request", "--answer", "west.answer"]).succeeded();
+    bench.flowloom(&["lab", "enrol", "--dir", "west", "--answer", "west.answer"]).succeeded();
+
+    let mut agent = Listening::new(&folder, &["agent", "--dir", "east", "--listen", "127.0.0.1:0"]);
+    let address = agent.address.to_string();
+    let status = bench.json(&["lab", "status", &address, "--json"]);
+    documented::check("lab status", &status);
+    assert_eq!(status["agents"][0]["name"], "east");
+    let clock = &status["agents"][0]["clock"]["time_of_day"];
+    assert!(
+        clock["offset_ns"].as_i64().unwrap().abs() <= clock["error_ns"].as_i64().unwrap(),
+        "it is the same clock: {clock}"
+    );
+    bench.file("HOSTS.toml", format!("[hosts]\nnorth = \"{address}\"\n").as_bytes());
+    bench.flowloom(&["lab", "status", "HOSTS.toml"]).failed(1, &["agent east answers there, where north is expected"]);
+
+    bench.flowloom(&["lab", "revoke", "east"]).succeeded();
+    bench.flowloom(&["lab", "revoke", "nobody"]).failed(1, &["no certificate of nobody"]);
+    bench.flowloom(&["lab", "status", &address]).failed(1, &["its certificate is revoked"]);
+    assert_eq!(agent.terminate(), Some(0));
+}
