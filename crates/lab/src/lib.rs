@@ -4,6 +4,7 @@ pub mod agent;
 pub mod authority;
 pub mod blocking;
 pub mod clock;
+pub mod control;
 pub mod controller;
 pub mod leaves;
 pub mod rpc;

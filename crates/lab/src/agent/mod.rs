@@ -15,6 +15,7 @@ mod session;
 mod sleep;
 mod stage;
 mod store;
+mod traffic;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -88,7 +89,7 @@ impl Agent {
             limits_toml,
             version: Version::ours(),
             clock,
-            kinds: vec![Box::new(sleep::Sleep)],
+            kinds: vec![Box::new(sleep::Sleep), Box::new(traffic::Test)],
             audit,
             store,
             reservations,

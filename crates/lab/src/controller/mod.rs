@@ -1,6 +1,7 @@
 //! The commanding side: one edge of the control tree, to an agent below, and what is measured of its clock.
 
 mod edge;
+pub mod experiment;
 
 use std::net::SocketAddr;
 

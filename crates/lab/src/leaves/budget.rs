@@ -3,28 +3,27 @@
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 
-/// What may be sent at once after a pause.
-const DEPTH: Duration = Duration::from_millis(10);
-
 /// Bytes that may be sent, at a rate.
 #[derive(Clone, Debug)]
 pub struct Budget {
     /// `None` if there is no limit.
     bits_per_second: Option<u64>,
-    /// From when on the bucket is full, if nothing more is sent. What was sent is never more than the time until `DEPTH` from now pays for.
+    /// From when on the bucket is full, if nothing more is sent.
     full_at: Time,
+    /// What may be sent at once after a pause is what the rate gives in this time.
+    depth: Duration,
 }
 
 impl Budget {
     /// A full one.
-    pub fn new(rate: Rate) -> Budget {
-        Budget { bits_per_second: rate.bits_per_second(), full_at: Time::ZERO }
+    pub fn new(rate: Rate, depth: Duration) -> Budget {
+        Budget { bits_per_second: rate.bits_per_second(), full_at: Time::ZERO, depth }
     }
 
     /// Bytes that may be sent at `now`: at least one packet's worth where anything may, so that low rates have no tiny writes.
     pub fn allows(&self, now: Time, packet: u64) -> u64 {
         let Some(bits) = self.bits_per_second else { return u64::MAX };
-        let credit = (now + DEPTH).since(self.full_at.max(now));
+        let credit = (now + self.depth).since(self.full_at.max(now));
         let bytes = (u128::from(bits) * u128::from(credit.as_nanos()) / 8_000_000_000) as u64;
         // Where the whole bucket is less than a packet, a packet goes once it is full.
         if bytes < packet && self.full_at <= now { packet } else { bytes }
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     fn sent(rate: &str, packet: u64, millis: u64) -> u64 {
-        let mut budget = Budget::new(rate.parse().unwrap());
+        let mut budget = Budget::new(rate.parse().unwrap(), Duration::from_millis(10));
         let mut all = 0;
         for step in 0..millis * 10 {
             let now = Time::ZERO + Duration::from_micros(100 * step);
@@ -78,7 +77,7 @@ mod tests {
 
     #[test]
     fn without_a_limit_everything_goes() {
-        let mut budget = Budget::new(Rate::UNLIMITED);
+        let mut budget = Budget::new(Rate::UNLIMITED, Duration::ZERO);
         budget.spend(Time::ZERO, u64::MAX);
         assert_eq!(budget.allows(Time::ZERO, 1), u64::MAX);
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr};
 
 use flowloom_core::model::generate::Impossible;
-use flowloom_core::model::generate::netspec::{Blocks, Leaf, Program};
+use flowloom_core::model::generate::netspec::{Blocks, Leaf, Parameter, Program, Traffic};
 use flowloom_core::play::{BlockWriter, Late, Written};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
@@ -124,7 +124,7 @@ impl Source {
     pub fn run(mut self, clock: &Clock, longest: Duration, order: &Order) -> SourceResults {
         let mut programs = self.leaf.written(self.seed, longest).peekable();
         let end = Time::ZERO + self.leaf.duration.map_or(longest, Duration::from_secs_f64).min(longest);
-        let mut budget = Budget::new(self.most);
+        let mut budget = Budget::new(self.most, self.at_once());
         let mut results = SourceResults::default();
         let mut sessions: Vec<Session> = Vec::new();
         while !clock.until(Time::ZERO).is_zero() && order.todo() == Todo::GoOn {
@@ -191,6 +191,18 @@ impl Source {
                 }
             }
         }
+    }
+
+    /// The time whose share of the rate may go at once: bursts that have a period go as fast as the path takes them.
+    fn at_once(&self) -> Duration {
+        let period = match &self.leaf.traffic {
+            Traffic::Burst { period: Parameter::Number(period), .. }
+            | Traffic::Burstq { period: Parameter::Number(period), .. }
+            | Traffic::Cbr { period, .. } => Duration::from_secs_f64(period / 1e6),
+            Traffic::Full { .. } => Duration::ZERO,
+            _ => Duration::from_millis(100),
+        };
+        period.clamp(Duration::from_millis(10), Duration::from_secs(1))
     }
 
     /// A session that begins.
