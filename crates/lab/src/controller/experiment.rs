@@ -15,7 +15,7 @@ use crate::control::{Acknowledgement, Branch, Command, Failure, Node, Part, Repl
 use crate::leaves::announced;
 use crate::rpc::phase::Kind;
 use crate::rpc::{self, Phase, Protocol, Setup, Signed};
-use crate::script::address::{Address, CONTROL_PORT, Host};
+use crate::script::address::{Address, CONTROL_PORT};
 use crate::script::format;
 use crate::script::leaf::{Leaf, Protocol as Over, TEST};
 use crate::script::tree::{Block, Body, Child, Keyword};
