@@ -11,7 +11,7 @@ use flowloom_lab::authority::unique;
 use flowloom_lab::clock::HostClock;
 use flowloom_lab::control::{Command, Part};
 use flowloom_lab::controller::experiment::{Experiment, Outcome, run_whole};
-use flowloom_lab::script::parser;
+use flowloom_lab::script::parser::{self, Mode};
 use flowloom_lab::script::place::Files;
 use flowloom_lab::script::tree::Block;
 
@@ -20,7 +20,13 @@ use common::{Lab, Running};
 fn script(text: &str) -> Block {
     let mut files = Files::new();
     let file = files.add("script", text, None);
-    parser::command(&files, file).unwrap_or_else(|found| panic!("{}", found[0].summary(&files)))
+    let (body, found) = parser::script(&files, file, Mode::Strict);
+    assert!(
+        found.iter().all(|one| !one.is_error()),
+        "{:?}",
+        found.iter().map(|one| one.summary(&files)).collect::<Vec<_>>()
+    );
+    body.blocks().next().unwrap().clone()
 }
 
 /// A port that nobody had a moment ago.
@@ -42,7 +48,8 @@ async fn played(lab: &Lab, agents: &[&Running], text: &str) -> (Outcome, Vec<Par
 }
 
 fn results(parts: &[Part], node: &str) -> serde_json::Value {
-    let of_node: Vec<u8> = parts.iter().filter(|part| part.node.contains(node)).flat_map(|part| part.bytes.clone()).collect();
+    let of_node: Vec<u8> =
+        parts.iter().filter(|part| part.node.contains(node)).flat_map(|part| part.bytes.clone()).collect();
     serde_json::from_slice(&of_node).unwrap_or_else(|error| panic!("{node}: {error}: {parts:?}"))
 }
 
@@ -106,7 +113,10 @@ async fn a_leaf_that_fails_fails_its_cluster_and_no_other() {
         let (outcome, parts, _) = played(&lab, &[&west, &east], &format!("{kind} {{ {one} {two} }}")).await;
         assert!(!outcome.is_failed);
         assert_eq!(outcome.failed.len(), 1, "{outcome:?}");
-        assert!(outcome.failed[0].to_string().starts_with("test 1.1.2 at east: setup: cannot have 127.0.0.1:"), "{outcome:?}");
+        assert!(
+            outcome.failed[0].to_string().starts_with("test 1.1.2 at east: setup: cannot have 127.0.0.1:"),
+            "{outcome:?}"
+        );
         assert!(results(&parts, "1.2.2 at east")["results"]["bytes"].as_u64().unwrap() >= 1_000);
     }
     let (outcome, _, phases) = played(&lab, &[&west, &east], &format!("cluster {{ {one} {two} }}")).await;
@@ -147,10 +157,12 @@ async fn an_interrupted_experiment_stops_and_reports() {
          }}"
     );
     let list: BTreeMap<Name, String> =
-        [("west".parse().unwrap(), west.address.to_string()), ("east".parse().unwrap(), east.address.to_string())].into();
+        [("west".parse().unwrap(), west.address.to_string()), ("east".parse().unwrap(), east.address.to_string())]
+            .into();
     let name = unique().unwrap();
-    let experiment =
-        Experiment::begin(&lab.controller(), Arc::new(HostClock), &name, &script(&text), &list).await.unwrap_or_else(|_| panic!());
+    let experiment = Experiment::begin(&lab.controller(), Arc::new(HostClock), &name, &script(&text), &list)
+        .await
+        .unwrap_or_else(|_| panic!());
     let enough = tokio::time::sleep(std::time::Duration::from_millis(1_200));
     let (outcome, parts) = run_whole(experiment, |_| {}, enough).await;
     assert!(outcome.is_failed && outcome.failed[0].text.contains("interrupted"), "{outcome:?}");
@@ -165,7 +177,9 @@ async fn what_has_no_agent_is_said_at_once() {
     let nobody = port();
     let list: BTreeMap<Name, String> = [("west".parse().unwrap(), format!("127.0.0.1:{nobody}"))].into();
     let name = unique().unwrap();
-    for (text, why) in [("sleep west { duration = 1; }", "refused"), ("parallel { sleep { duration = 1; } }", "has no address")] {
+    for (text, why) in
+        [("sleep west { duration = 1; }", "refused"), ("parallel { sleep { duration = 1; } }", "has no address")]
+    {
         let begun = Experiment::begin(&lab.controller(), Arc::new(HostClock), &name, &script(text), &list).await;
         let problems = begun.err().unwrap();
         assert!(problems[0].contains(why), "{problems:?}");

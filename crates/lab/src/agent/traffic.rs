@@ -72,7 +72,9 @@ impl LeafKind for Test {
         let options = Options { window, mss, nodelay, congestion: None };
         let text = format::format(&Body { children: vec![Child::Block(block.clone())], ..Body::default() });
         // The same leaf of the same script draws the same numbers, and others draw others.
-        let seed = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+        let seed = text
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
         Ok(Box::new(Tester { asked, ends, options, text, seed, is: Is::Made }))
     }
 }
@@ -142,7 +144,9 @@ impl Leaf for Tester {
             }
             Work::Source { traffic, .. } => Is::Source(self.source(traffic)?),
         };
-        let says = self.asked.sends() && self.asked.protocol.rate().is_none() && self.asked.offered_bits_per_second().is_none();
+        let says = self.asked.sends()
+            && self.asked.protocol.rate().is_none()
+            && self.asked.offered_bits_per_second().is_none();
         Ok(if says { format!("it names no rate, and is held to {held} bit/s") } else { String::new() })
     }
 
@@ -182,7 +186,8 @@ impl Leaf for Tester {
         let first = match std::mem::replace(&mut self.is, Is::Made) {
             Is::Sink(sink) => {
                 let running = in_thread(&order, move || sink.run(&clock, longest, &orders));
-                let results = tokio::select! { results = running => results?, () = watching => return Err(String::new()) };
+                let results =
+                    tokio::select! { results = running => results?, () = watching => return Err(String::new()) };
                 self.over("sink", &results);
                 if let Some(failure) = results.failure {
                     return Err(failure);
@@ -191,7 +196,8 @@ impl Leaf for Tester {
             }
             Is::Source(source) => {
                 let running = in_thread(&order, move || source.run(&clock, longest, &orders));
-                let results = tokio::select! { results = running => results?, () = watching => return Err(String::new()) };
+                let results =
+                    tokio::select! { results = running => results?, () = watching => return Err(String::new()) };
                 self.over("source", &results);
                 if let (Some(failure), 0) = (&results.failure, results.bytes) {
                     return Err(failure.clone());

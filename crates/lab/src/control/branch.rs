@@ -26,12 +26,7 @@ struct Child {
 
 impl Branch {
     /// A node of `children`, in the order of the script. Of a serial one, those behind the first begin at a `next_start`.
-    pub fn new(
-        name: impl Into<String>,
-        kind: Keyword,
-        children: Vec<Box<dyn Node>>,
-        next_start: NextStart,
-    ) -> Branch {
+    pub fn new(name: impl Into<String>, kind: Keyword, children: Vec<Box<dyn Node>>, next_start: NextStart) -> Branch {
         let child = |node| Child { node, is_begun: false, is_out: false };
         Branch { name: name.into(), kind, children: children.into_iter().map(child).collect(), next_start }
     }

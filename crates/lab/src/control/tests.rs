@@ -41,7 +41,8 @@ impl Node for Scripted {
             reports.send(part).unwrap();
         }
         self.log.lock().unwrap().push(format!("{} {command} done", self.name));
-        let said = if self.says.is_empty() { Vec::new() } else { vec![Said { node: name(), text: self.says.to_owned() }] };
+        let said =
+            if self.says.is_empty() { Vec::new() } else { vec![Said { node: name(), text: self.says.to_owned() }] };
         Ok(Acknowledgement { said, failed: Vec::new() })
     }
 }

@@ -204,7 +204,9 @@ impl Experiment {
         let mut outcome = Outcome::default();
         {
             let mut stop = std::pin::pin!(stop);
-            for command in [Command::Setup, Command::Open, Command::Run { start_ns: None }, Command::Finish, Command::Close] {
+            for command in
+                [Command::Setup, Command::Open, Command::Run { start_ns: None }, Command::Finish, Command::Close]
+            {
                 let command = match command {
                     Command::Run { .. } => {
                         Command::Run { start_ns: Some(self.clock.monotonic_ns().unsigned_abs() + LEAD_NS) }
@@ -277,7 +279,9 @@ fn find<'a>(
     let address = block.address.as_ref().and_then(|word| word.text.parse::<Address>().ok()).or_else(own);
     match address {
         Some(address) => leaves.push(Found { block, path: path.to_owned(), place: place(&address, list), asked }),
-        None => problems.push(format!("{} {path} has no address: write {} HOST {{ ... }}", block.keyword, block.keyword)),
+        None => {
+            problems.push(format!("{} {path} has no address: write {} HOST {{ ... }}", block.keyword, block.keyword))
+        }
     }
 }
 
@@ -292,7 +296,8 @@ fn node(
         (None, Some(remote)) => Box::new(remote),
         (kind, _) => {
             let children = (1..).zip(block.body.blocks());
-            let children = children.map(|(number, child)| node(child, &format!("{path}.{number}"), remotes, next_start));
+            let children =
+                children.map(|(number, child)| node(child, &format!("{path}.{number}"), remotes, next_start));
             let children = children.collect();
             let kind = kind.unwrap_or(Keyword::Parallel);
             Box::new(Branch::new(format!("{} {path}", block.keyword), kind, children, Arc::clone(next_start)))
@@ -306,7 +311,9 @@ fn takes_s(block: &Block) -> u64 {
     match block.control() {
         Some(Keyword::Serial) => children.fold(0, u64::saturating_add),
         Some(Keyword::Cluster | Keyword::Parallel) => children.max().unwrap_or_default(),
-        None => Leaf::read(block).0.map_or(0, |leaf| leaf.duration.as_nanos().div_ceil(1_000_000_000)).saturating_add(1),
+        None => {
+            Leaf::read(block).0.map_or(0, |leaf| leaf.duration.as_nanos().div_ceil(1_000_000_000)).saturating_add(1)
+        }
     }
 }
 
@@ -320,7 +327,8 @@ async fn consents(
     seconds: u64,
 ) -> Vec<Signed> {
     let Some(asked) = leaf.asked.as_ref().filter(|asked| asked.sends()) else { return Vec::new() };
-    let receives = |other: &&Found<'_>| other.asked.as_ref().is_some_and(|other| !other.sends() && other.own == asked.peer);
+    let receives =
+        |other: &&Found<'_>| other.asked.as_ref().is_some_and(|other| !other.sends() && other.own == asked.peer);
     let Some(receiver) = leaves.iter().find(receives) else { return Vec::new() };
     let Ok(to) = announced::address(&asked.peer) else { return Vec::new() };
     let wanted = Wanted {
@@ -386,7 +394,12 @@ impl Agent {
         let steps = clocks.monotonic.steps();
         *self.clocks.lock().unwrap_or_else(PoisonError::into_inner) = clocks;
         let after = again.then(|| offset(self)).flatten();
-        AgentRun { agent: self.name.to_string(), address: self.address.clone(), offset: [before, after], clock_steps: steps }
+        AgentRun {
+            agent: self.name.to_string(),
+            address: self.address.clone(),
+            offset: [before, after],
+            clock_steps: steps,
+        }
     }
 }
 
