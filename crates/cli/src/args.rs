@@ -23,7 +23,7 @@ mod overhead;
 
 pub use compare::Compare;
 pub use fit::{Fit, FittedModel, HarpoonFit};
-pub use lab::{Lab, LabCheck, LabCommand, LabFormat, ScriptForm};
+pub use lab::{Lab, LabCheck, LabCommand, LabFormat, LabRun, ScriptForm};
 pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabMembers, LabRevoke, LabStatus};
 pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;

@@ -63,6 +63,7 @@ fn main() -> ExitCode {
         Command::Lab(args) => match &args.command {
             LabCommand::Members(command) => members(command, cli.quiet, manner),
             LabCommand::Check(args) => commands::lab_check::run(args, manner(args.form)),
+            LabCommand::Run(args) => commands::lab_run::run(args, cli.quiet),
             LabCommand::Format(args) => {
                 commands::lab_format::run(args, manner(args::Form { json: false, json_stream: false }))
             }

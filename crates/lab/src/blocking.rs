@@ -1,5 +1,6 @@
 //! What a program without a runtime of its own calls: an agent, the doors of a lab, its state.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,8 +20,11 @@ use crate::authority::identity::{Identity, Name};
 use crate::authority::token::Token;
 use crate::clock::exchange::Bounds;
 use crate::clock::{Clock, HostClock};
+use crate::control::{Command, Part};
 use crate::controller::Clocks;
+use crate::controller::experiment::{Experiment, Outcome, run_whole};
 use crate::rpc::HelloReply;
+use crate::script::tree::Block;
 use crate::transport::client::Caller;
 use crate::transport::server;
 
@@ -171,6 +175,29 @@ async fn one_status(caller: &Caller, name: Option<&Name>, address: &str) -> Resu
         hello: link.hello,
         time_of_day: clocks.time_of_day.offset(HostClock.unix_ns()),
         monotonic: clocks.monotonic.offset(HostClock.monotonic_ns()),
+    })
+}
+
+/// Runs a script as the controller of `folder`, until it is over or `is_over` says so; `phase` hears what is asked of the agents. What it
+/// came to, and the parts of the reports in the order in which they came; or everything that kept it from beginning.
+///
+/// # Errors
+/// If the folder is not that of a member.
+#[expect(clippy::type_complexity, reason = "what came of it, and why nothing did, are of two kinds")]
+pub fn experiment(
+    folder: &Path,
+    name: &str,
+    script: &Block,
+    list: &BTreeMap<Name, String>,
+    phase: impl FnMut(Command),
+    is_over: impl Fn() -> bool,
+) -> Result<Result<(Outcome, Vec<Part>), Vec<String>>, Error> {
+    let caller = Caller::new(Credentials::load(folder)?);
+    runtime()?.block_on(async {
+        match Experiment::begin(&caller, Arc::new(HostClock), name, script, list).await {
+            Ok(experiment) => Ok(Ok(run_whole(experiment, phase, until(is_over)).await)),
+            Err(problems) => Ok(Err(problems)),
+        }
     })
 }
 

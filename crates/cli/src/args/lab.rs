@@ -29,6 +29,15 @@ Examples:
   flowloom lab check congestion.ns
   flowloom lab check congestion.ns --strict --json | jq .hosts")]
     Check(LabCheck),
+    /// Run a script over the agents at its addresses
+    #[command(after_help = "\
+Leaves are run by agents (flowloom agent), found by their names in HOSTS.toml or by their hosts. Results are a folder: the script,
+results.jsonl with a line for each leaf, experiment.json with what failed, when leaves started by this host's clock, and how sure that is.
+
+Examples:
+  flowloom lab run congestion.ns --hosts hosts.toml -o results
+  flowloom lab run congestion.ns --dir ~/lab -o results --force")]
+    Run(LabRun),
     /// Lay a script out as all scripts are, or write it in the other form
     #[command(after_help = "\
 Comments stay. They are lost in TOML, in both directions.
@@ -53,6 +62,26 @@ pub struct LabCheck {
     /// How to answer
     #[command(flatten)]
     pub form: Form,
+}
+
+/// `flowloom lab run`
+#[derive(Clone, Debug, Args)]
+pub struct LabRun {
+    /// The script; "-" reads standard input
+    #[arg(value_name = "SCRIPT")]
+    pub script: PathBuf,
+    /// Where agents are: [hosts] with their names and addresses
+    #[arg(long, value_name = "HOSTS.toml")]
+    pub hosts: Option<PathBuf>,
+    /// The folder of a controller
+    #[arg(long, value_name = "DIR", default_value = "lab")]
+    pub dir: PathBuf,
+    /// The folder of the results
+    #[arg(short, long, value_name = "RESULTS")]
+    pub output: PathBuf,
+    /// Take the place of a folder that is there
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `flowloom lab format`

@@ -50,7 +50,8 @@ pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Failure> {
     Ok(if statuses.iter().all(Result::is_ok) { Exit::Done } else { Exit::CouldNot })
 }
 
-fn hosts(path: &Path) -> Result<Vec<(Option<Name>, String)>, Failure> {
+/// The agents of a file of hosts.
+pub fn hosts(path: &Path) -> Result<Vec<(Option<Name>, String)>, Failure> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Failure::new(format_args!("{}: {error}", path.display())))?;
     let hosts: Hosts = toml::from_str(&text)

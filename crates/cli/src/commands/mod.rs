@@ -15,6 +15,7 @@ pub mod internetwork;
 pub mod lab_check;
 pub mod lab_format;
 pub mod lab_members;
+pub mod lab_run;
 pub mod lab_status;
 pub mod live_guest;
 pub mod live_worker;

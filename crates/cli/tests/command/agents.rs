@@ -85,8 +85,51 @@ fn members_come_work_and_go() {
     bench.file("HOSTS.toml", format!("[hosts]\nnorth = \"{address}\"\n").as_bytes());
     bench.flowloom(&["lab", "status", "HOSTS.toml"]).failed(1, &["agent east answers there, where north is expected"]);
 
+    bench.file("HOSTS.toml", format!("[hosts]\neast = \"{address}\"\n").as_bytes());
+    runs_scripts(&bench);
+
     bench.flowloom(&["lab", "revoke", "east"]).succeeded();
     bench.flowloom(&["lab", "revoke", "nobody"]).failed(1, &["no certificate of nobody"]);
     bench.flowloom(&["lab", "status", &address]).failed(1, &["its certificate is revoked"]);
     assert_eq!(agent.terminate(), Some(0));
+}
+
+/// One agent sends to itself.
+fn runs_scripts(bench: &Bench) {
+    let port = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (source, sink) = (port(), port());
+    let script = |sink_there: u16| {
+        format!(
+            "cluster {{
+               test east {{ type = cbr (blocksize = 1000, period = 10000, duration = 0.5); protocol = udp; own = 127.0.0.1:{source}; peer = 127.0.0.1:{sink}; }}
+               test east {{ type = sink (blocksize = 1000, duration = 1); protocol = udp; own = 127.0.0.1:{sink_there}; peer = 127.0.0.1:{source}; }}
+             }}"
+        )
+    };
+    bench.file("one.ns", script(sink).as_bytes());
+    let run = ["lab", "run", "one.ns", "--hosts", "HOSTS.toml", "-o", "results"];
+    bench.flowloom(&run).succeeded();
+    let lines = std::fs::read_to_string(bench.path("results/results.jsonl")).unwrap();
+    let reports: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(reports.len(), 2);
+    let sent = reports[0]["report"]["results"]["calls"].as_u64().unwrap();
+    let came = &reports[1]["report"]["results"]["datagrams"];
+    assert!(sent > 0 && came["received"].as_u64().unwrap() + came["lost"].as_u64().unwrap() <= sent, "{lines}");
+    let whole: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(bench.path("results/experiment.json")).unwrap()).unwrap();
+    assert_eq!(whole["leaves"].as_array().unwrap().len(), 2);
+    assert!(whole["leaves"][0]["started"]["not_after_ns"].as_i64() >= whole["leaves"][0]["meant_to_start_ns"].as_i64());
+    bench.flowloom(&["lab", "check", "results/script.ns"]).succeeded();
+
+    bench.flowloom(&run).failed(1, &["results exists already", "--force"]);
+    bench.flowloom(&["lab", "run", "one.ns", "--hosts", "HOSTS.toml", "-o", "results", "--force"]).succeeded();
+    // Nobody who takes part receives there.
+    bench.file("one.ns", script(source).as_bytes());
+    let silent = ["lab", "run", "one.ns", "--hosts", "HOSTS.toml", "-o", "silent"];
+    bench.flowloom(&silent).failed(1, &["no agent at 127.0.0.1:"]);
+    bench.file("one.ns", b"sleep { duration = 1; }");
+    bench.flowloom(&["lab", "run", "one.ns", "-o", "none"]).failed(1, &["has no address"]);
+    bench.file("one.ns", b"sleep north.invalid { duration = 1; }");
+    bench.flowloom(&["lab", "run", "one.ns", "-o", "none"]).failed(1, &["north.invalid:42010"]);
+    assert!(!bench.path("none").exists());
 }

@@ -43,7 +43,7 @@ struct Tester {
 enum Is {
     Made,
     Sink(Sink),
-    Source(Source),
+    Source(Box<Source>),
     /// What it found, as JSON.
     Over(serde_json::Value),
 }
@@ -142,7 +142,7 @@ impl Leaf for Tester {
                 let sink = Sink::listen(self.transport(), self.ends, &self.options);
                 Is::Sink(sink.map_err(|error| error.to_string())?)
             }
-            Work::Source { traffic, .. } => Is::Source(self.source(traffic)?),
+            Work::Source { traffic, .. } => Is::Source(Box::new(self.source(traffic)?)),
         };
         let says = self.asked.sends()
             && self.asked.protocol.rate().is_none()

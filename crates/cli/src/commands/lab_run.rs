@@ -1,0 +1,132 @@
+//! `flowloom lab run`: a script over the agents of a lab.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use flowloom_lab::authority::identity::Name;
+use flowloom_lab::authority::unique;
+use flowloom_lab::blocking;
+use flowloom_lab::control::Part;
+use flowloom_lab::controller::experiment::{AgentRun, LeafRun, Outcome};
+use flowloom_lab::script::expand::whole;
+use flowloom_lab::script::format::format;
+use flowloom_lab::script::parser::Mode;
+use flowloom_lab::script::tree::{Body, Child};
+use flowloom_store::staged::{StagedFolder, take_name};
+use serde_json::{Value, json};
+
+use crate::args;
+use crate::commands::lab_members::failure;
+use crate::commands::lab_status::hosts;
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::scripts;
+
+/// Runs the command.
+pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
+    let target = &args.output;
+    let is_taken = fs::read_dir(target).map_or_else(|_| target.exists(), |mut folder| folder.next().is_some());
+    if is_taken && !args.force {
+        return Err(Failure::new(format_args!("{} exists already", target.display()))
+            .hint("give another folder to -o, or --force to take its place"));
+    }
+    if target.exists() && !target.is_dir() {
+        return Err(Failure::new(format_args!("{} is no folder", target.display())).hint("give another name to -o"));
+    }
+    let (file, text) = scripts::read(&args.script)?;
+    let whole = whole(&file, &text, Mode::Lenient, &mut scripts::included);
+    scripts::tell(&whole.files, &whole.found, quiet)?;
+    let block = whole.block.ok_or_else(|| Failure::usage(format_args!("{file}: there is no block in it")))?;
+    let mut list: BTreeMap<Name, String> = BTreeMap::new();
+    if let Some(file) = &args.hosts {
+        list.extend(hosts(file)?.into_iter().filter_map(|(name, address)| Some((name?, address))));
+    }
+    let name = unique().map_err(failure)?;
+    let folder = StagedFolder::create(target).map_err(|error| cannot(target, &error))?;
+    let says = |command| {
+        if !quiet {
+            eprintln!("{command}");
+        }
+    };
+    let begun = blocking::experiment(&args.dir, &name, &block, &list, says, interrupt::requested).map_err(failure)?;
+    let (outcome, parts) = begun.map_err(|problems| {
+        let (first, others) =
+            problems.split_first().map_or((String::new(), &[][..]), |(one, rest)| (one.clone(), rest));
+        let failure = others.iter().cloned().fold(Failure::new(first), Failure::note);
+        failure.hint("flowloom lab status asks agents what they say")
+    })?;
+    let script = format(&Body { children: vec![Child::Block(block)], ..Body::default() });
+    let written = write(folder.path(), &name, &script, &outcome, &parts);
+    written.and_then(|()| take_name(folder.path(), target, is_taken)).map_err(|error| cannot(target, &error))?;
+    folder.keep();
+    if !quiet {
+        outcome.said.iter().for_each(|said| eprintln!("{}: {}", said.node, said.text));
+    }
+    outcome.failed.iter().for_each(|failure| eprintln!("error: {failure}"));
+    let ran =
+        format_args!("{} leaves ran, {} failed: {}", outcome.leaves.len(), outcome.failed.len(), target.display())
+            .to_string();
+    crate::output::text(&ran)?;
+    Ok(match (outcome.is_failed, outcome.failed.is_empty()) {
+        (true, _) => Exit::CouldNot,
+        (false, false) => Exit::Invalid,
+        (false, true) => Exit::Done,
+    })
+}
+
+fn cannot(target: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format_args!("{}: cannot write: {error}", target.display()))
+}
+
+fn write(folder: &Path, name: &str, script: &str, outcome: &Outcome, parts: &[Part]) -> std::io::Result<()> {
+    fs::write(folder.join("script.ns"), script)?;
+    let mut results = fs::File::create(folder.join("results.jsonl"))?;
+    // A leaf's report may come in parts, between those of others.
+    let mut by_leaf: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    parts.iter().for_each(|part| by_leaf.entry(&part.node).or_default().extend(&part.bytes));
+    for (node, bytes) in by_leaf {
+        // What is no JSON is kept as the text that it is.
+        let report = serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(&bytes)));
+        writeln!(results, "{}", json!({ "node": node, "report": report }))?;
+    }
+    let answer = json!({
+        "experiment": name,
+        "flowloom": env!("CARGO_PKG_VERSION"),
+        "failed_as_a_whole": outcome.is_failed,
+        "failed": outcome.failed.iter().map(|one| {
+            json!({ "node": one.node, "command": one.command.to_string(), "text": one.text })
+        }).collect::<Vec<_>>(),
+        "said": outcome.said.iter().map(|one| json!({ "node": one.node, "text": one.text })).collect::<Vec<_>>(),
+        "leaves": outcome.leaves.iter().map(leaf).collect::<Vec<_>>(),
+        "agents": outcome.agents.iter().map(agent).collect::<Vec<_>>(),
+    });
+    fs::write(folder.join("experiment.json"), format!("{answer:#}\n"))
+}
+
+/// Times are of this host's monotonic clock; what is known of an agent's is between two.
+fn leaf(leaf: &LeafRun) -> Value {
+    let between =
+        |times: Option<(i64, i64)>| times.map(|(low, high)| json!({ "not_before_ns": low, "not_after_ns": high }));
+    json!({
+        "node": leaf.node,
+        "agent": leaf.agent,
+        "meant_to_start_ns": leaf.meant_ns,
+        "started": between(leaf.started_ns),
+        "ended": between(leaf.ended_ns),
+    })
+}
+
+fn agent(agent: &AgentRun) -> Value {
+    let [before, after] = agent
+        .offset
+        .map(|bounds| bounds.map(|bounds| json!({ "offset_ns": bounds.middle_ns(), "error_ns": bounds.error_ns() })));
+    json!({
+        "agent": agent.agent,
+        "address": agent.address,
+        "clock_before": before,
+        "clock_after": after,
+        "clock_steps": agent.clock_steps,
+    })
+}
