@@ -80,7 +80,8 @@ pub fn script_toml(data: &[u8]) {
     let mut files = Files::new();
     let file = files.add("fuzz.ns", &script::format::format(&body), None);
     let (again, found) = parser::fragment(&files, file, Mode::Strict);
-    assert!(found.is_empty() && again == body, "{written}");
+    // A kind of leaf that is nearly a kind of block is warned of.
+    assert!(!found.iter().any(Diagnostic::is_error) && again == body, "{written}");
     explained("fuzz.toml", text, problems > 0);
 }
 
