@@ -69,10 +69,12 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
         format_args!("{} leaves ran, {} failed: {}", outcome.leaves.len(), outcome.failed.len(), target.display())
             .to_string();
     crate::output::text(&ran)?;
-    Ok(match (outcome.is_failed, outcome.failed.is_empty()) {
-        (true, _) => Exit::CouldNot,
-        (false, false) => Exit::Invalid,
-        (false, true) => Exit::Done,
+    Ok(if outcome.is_failed && !outcome.is_interrupted {
+        Exit::CouldNot
+    } else if outcome.failed.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Invalid
     })
 }
 
@@ -95,6 +97,7 @@ fn write(folder: &Path, name: &str, script: &str, outcome: &Outcome, parts: &[Pa
         "experiment": name,
         "flowloom": env!("CARGO_PKG_VERSION"),
         "failed_as_a_whole": outcome.is_failed,
+        "interrupted": outcome.is_interrupted,
         "failed": outcome.failed.iter().map(|one| {
             json!({ "node": one.node, "command": one.command.to_string(), "text": one.text })
         }).collect::<Vec<_>>(),

@@ -104,6 +104,7 @@ impl<I: Iterator<Item = (Time, f64)>> BlockWriter<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::{self, Machine};
     use crate::time::Duration;
 
     fn ms(millis: u64) -> Time {
@@ -166,5 +167,46 @@ mod tests {
         assert_eq!(writer.poll_write(), None);
         assert!(writer.is_over());
         assert_eq!(writer.written(), Written { blocks: 2, left_out: 0, bytes: 1_001, smallest: 1, largest: 1_000 });
+    }
+
+    /// What it wants written it says as long as that is not taken; here once.
+    struct Once {
+        writer: BlockWriter<std::vec::IntoIter<(Time, f64)>>,
+        is_said: bool,
+    }
+
+    impl Machine for Once {
+        type Input = u64;
+        type Output = u64;
+
+        fn input(&mut self, now: Time, taken: &u64) {
+            self.writer.handle_written(now, *taken);
+            self.is_said = false;
+        }
+
+        fn handle_timeout(&mut self, now: Time) {
+            self.writer.handle_timeout(now);
+        }
+
+        fn poll(&mut self, _: Time) -> Option<u64> {
+            let bytes = self.writer.poll_write().filter(|_| !self.is_said);
+            self.is_said |= bytes.is_some();
+            bytes
+        }
+
+        fn next_timeout(&self) -> Option<Time> {
+            self.writer.next_timeout()
+        }
+    }
+
+    #[test]
+    fn keeps_the_calling_contract() {
+        let blocks: Vec<_> = (0..6).map(|n| (ms(10 * n), 1_000.0)).collect();
+        // In parts, on time, and so late that blocks are missed.
+        let taken = [(3, 400), (4, 600), (12, 1_000), (45, 1_000), (52, 1_000)].map(|(at, bytes)| (ms(at), bytes));
+        for late in [Late::Waits, Late::IsLeftOut] {
+            let make = || Once { writer: BlockWriter::new(blocks.clone().into_iter(), late), is_said: false };
+            contract::check(make, &taken, Duration::from_millis(1));
+        }
     }
 }

@@ -58,6 +58,8 @@ pub struct Outcome {
     pub failed: Vec<Failure>,
     /// Whether with them the whole experiment failed.
     pub is_failed: bool,
+    /// Whether that is because it was interrupted.
+    pub is_interrupted: bool,
     /// Leaves that ran.
     pub leaves: Vec<LeafRun>,
     /// Agents, and how their monotonic clocks were to this host's, before and after.
@@ -217,6 +219,7 @@ impl Experiment {
                 let answer = tokio::select! {
                     answer = self.top.command(command, reports) => answer,
                     () = &mut stop => {
+                        outcome.is_interrupted = true;
                         let text = format!("experiment {} was interrupted", self.name);
                         Err(vec![Failure { node: self.top.name().to_owned(), command, text }])
                     }

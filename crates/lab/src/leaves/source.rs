@@ -5,6 +5,7 @@ use std::net::{Shutdown, SocketAddr};
 
 use flowloom_core::model::generate::Impossible;
 use flowloom_core::model::generate::netspec::{Blocks, Leaf, Parameter, Program, Traffic};
+use flowloom_core::model::generate::on_off::Transport;
 use flowloom_core::play::{BlockWriter, Late, Written};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
@@ -73,6 +74,7 @@ pub struct SourceResults {
 /// A connection or flow under way.
 struct Session {
     socket: Socket,
+    is_stream: bool,
     writer: BlockWriter<Blocks>,
     is_up: bool,
     /// The kernel had no room.
@@ -218,7 +220,8 @@ impl Source {
                 (socket, is_up)
             }
         };
-        Ok(Session { socket, writer, is_up, is_full: false, datagrams: 0 })
+        let is_stream = self.leaf.protocol == Transport::Tcp;
+        Ok(Session { socket, is_stream, writer, is_up, is_full: false, datagrams: 0 })
     }
 }
 
@@ -232,8 +235,7 @@ impl Session {
         budget: &mut Budget,
         results: &mut SourceResults,
     ) -> bool {
-        let is_stream = matches!(self.socket.r#type(), Ok(socket2::Type::STREAM));
-        let (most, headers) = packet(is_stream, ends.peer, mss);
+        let (most, headers) = packet(self.is_stream, ends.peer, mss);
         for _ in 0..TURN {
             let now = clock.now();
             self.writer.handle_timeout(now);
@@ -243,7 +245,7 @@ impl Session {
             if allowed < one + headers {
                 return true;
             }
-            let written = if is_stream {
+            let written = if self.is_stream {
                 let bytes = due.min(allowed - headers).min(CHUNK as u64);
                 self.socket.write(&ZEROS[..bytes as usize]).map(|bytes| bytes as u64)
             } else {
@@ -309,7 +311,7 @@ impl Session {
     /// Ends it; with what was written and not sent, or without.
     fn close(self, reset: bool, results: &mut SourceResults) {
         results.take(self.writer.written());
-        if matches!(self.socket.r#type(), Ok(socket2::Type::STREAM)) {
+        if self.is_stream {
             if let Ok(facts) = sys::tcp_info(fd(&self.socket)) {
                 results.retransmissions += u64::from(facts.retransmissions);
             }
