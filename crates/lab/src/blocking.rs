@@ -178,24 +178,24 @@ async fn one_status(caller: &Caller, name: Option<&Name>, address: &str) -> Resu
     })
 }
 
-/// Runs a script as the controller of `folder`, until it is over or `is_over` says so; `phase` hears what is asked of the agents. What it
-/// came to, and the parts of the reports in the order in which they came; or everything that kept it from beginning.
+/// Runs a script as the controller of `folder`, until it is over or `is_over` says so; `phase` hears what is asked of the agents, and `report`
+/// gets the parts of reports as they come. What it came to; or everything that kept it from beginning.
 ///
 /// # Errors
 /// If the folder is not that of a member.
-#[expect(clippy::type_complexity, reason = "what came of it, and why nothing did, are of two kinds")]
 pub fn experiment(
     folder: &Path,
     name: &str,
     script: &Block,
     list: &BTreeMap<Name, String>,
     phase: impl FnMut(Command),
+    report: impl FnMut(Part),
     is_over: impl Fn() -> bool,
-) -> Result<Result<(Outcome, Vec<Part>), Vec<String>>, Error> {
+) -> Result<Result<Outcome, Vec<String>>, Error> {
     let caller = Caller::new(Credentials::load(folder)?);
     runtime()?.block_on(async {
         match Experiment::begin(&caller, Arc::new(HostClock), name, script, list).await {
-            Ok(experiment) => Ok(Ok(run_whole(experiment, phase, until(is_over)).await)),
+            Ok(experiment) => Ok(Ok(run_whole(experiment, phase, report, until(is_over)).await)),
             Err(problems) => Ok(Err(problems)),
         }
     })

@@ -11,13 +11,14 @@ use flowloom_lab::authority::identity::Role;
 use flowloom_lab::authority::statement::{self, Kind as Statement};
 use flowloom_lab::authority::unique;
 use flowloom_lab::clock::HostClock;
-use flowloom_lab::controller::{Edge, Wanted};
+use flowloom_lab::controller::{Edge, Wanted, ask, delegate};
 use flowloom_lab::rpc::phase::Kind;
-use flowloom_lab::rpc::{Consent, Protocol, Signed};
+use flowloom_lab::rpc::{Asking, Attach, Consent, DelegatedBlock, Delegation, Protocol, Signed};
+use flowloom_lab::transport::client::{Caller, Link};
 use flowloom_lab::transport::server::Bounds;
 use prost::Message;
 
-use common::{Lab, Running};
+use common::{Lab, Running, now};
 
 /// A socket that hears what comes to a port, and who would send there.
 struct Host {
@@ -38,15 +39,12 @@ impl Host {
     }
 }
 
-fn wanted(experiment: &str, to: SocketAddr) -> Wanted {
-    Wanted {
-        experiment: experiment.to_owned(),
-        sender: "sender".to_owned(),
-        to,
-        protocol: Protocol::Udp,
-        rate_bit_s: 1_000_000,
-        duration_s: 60,
-    }
+async fn consent(link: &mut Link, by: &Caller, experiment: &str, wanted: &Wanted) -> Result<Signed, String> {
+    link.consent(&by.own, experiment, wanted, now() + 60).await
+}
+
+fn wanted(to: SocketAddr) -> Wanted {
+    Wanted { sender: "sender".to_owned(), to, protocol: Protocol::Udp, rate_bit_s: 1_000_000, duration_s: 60 }
 }
 
 fn block(to: SocketAddr, rate: u64) -> String {
@@ -67,9 +65,10 @@ async fn traffic_goes_where_the_receiver_has_agreed() {
     let controller = lab.controller();
     let host = Host::new();
     let experiment = unique().unwrap();
-    let consent = receiver.link(&controller).await.consent(&wanted(&experiment, host.to)).await.unwrap();
+    let consent =
+        consent(&mut receiver.link(&controller).await, &controller, &experiment, &wanted(host.to)).await.unwrap();
     let mut link = sender.link(&controller).await;
-    let edge = Edge::begin(&mut link, &experiment, vec![]).await.unwrap();
+    let edge = Edge::begin(&mut link, &experiment).await.unwrap();
     edge.setup("a", &block(host.to, 1_000_000), vec![consent]).await.unwrap();
     assert!(!host.hears(), "nothing before it runs");
     edge.phase("a", Kind::Open).await.unwrap();
@@ -90,13 +89,13 @@ async fn a_silent_host_gets_no_packet() {
     let silent = Host::new();
     let experiment = unique().unwrap();
     let mut link = sender.link(&controller).await;
-    let edge = Edge::begin(&mut link, &experiment, vec![]).await.unwrap();
+    let edge = Edge::begin(&mut link, &experiment).await.unwrap();
     let refused = edge.setup("none", &block(silent.to, 1_000_000), vec![]).await.unwrap_err();
     assert!(refused.contains("no agent at") && refused.contains("has agreed"), "{refused}");
 
     // A real consent, and all that it is not.
     let mut asked = receiver.link(&controller).await;
-    let real = asked.consent(&wanted(&experiment, silent.to)).await.unwrap();
+    let real = consent(&mut asked, &controller, &experiment, &wanted(silent.to)).await.unwrap();
     let changed = |change: &dyn Fn(&mut Consent)| {
         let mut consent = Consent::decode(real.statement.as_slice()).unwrap();
         change(&mut consent);
@@ -107,28 +106,38 @@ async fn a_silent_host_gets_no_packet() {
     let stolen = Signed { certificate: real.certificate.clone(), ..forged.clone() };
     let altered = |change: &dyn Fn(&mut Consent)| Signed { statement: changed(change), ..real.clone() };
     let other_port = SocketAddr::new(silent.to.ip(), if silent.to.port() == 9_999 { 9_998 } else { 9_999 });
-    let other = Wanted { sender: "other".to_owned(), ..wanted(&experiment, silent.to) };
+    let other = Wanted { sender: "other".to_owned(), ..wanted(silent.to) };
     let cases = [
         ("forged", forged, "controller controller has signed it"),
         ("stolen", stolen, "not signed by agent receiver"),
         ("rate", altered(&|consent| consent.rate_bit_s = 1 << 40), "not signed by agent receiver"),
         ("until", altered(&|consent| consent.until_unix_s += 1), "not signed by agent receiver"),
-        ("port", asked.consent(&wanted(&experiment, other_port)).await.unwrap(), "has agreed"),
-        ("experiment", asked.consent(&wanted(&unique().unwrap(), silent.to)).await.unwrap(), "another experiment"),
-        ("sender", asked.consent(&other).await.unwrap(), "it is for other"),
+        ("port", consent(&mut asked, &controller, &experiment, &wanted(other_port)).await.unwrap(), "has agreed"),
+        (
+            "experiment",
+            consent(&mut asked, &controller, &unique().unwrap(), &wanted(silent.to)).await.unwrap(),
+            "another experiment",
+        ),
+        ("sender", consent(&mut asked, &controller, &experiment, &other).await.unwrap(), "it is for other"),
         (
             "over",
-            asked.consent(&Wanted { duration_s: 0, ..wanted(&experiment, silent.to) }).await.unwrap(),
+            consent(&mut asked, &controller, &experiment, &Wanted { duration_s: 0, ..wanted(silent.to) })
+                .await
+                .unwrap(),
             "has ended",
         ),
         (
             "tcp",
-            asked.consent(&Wanted { protocol: Protocol::Tcp, ..wanted(&experiment, silent.to) }).await.unwrap(),
+            consent(&mut asked, &controller, &experiment, &Wanted { protocol: Protocol::Tcp, ..wanted(silent.to) })
+                .await
+                .unwrap(),
             "has agreed to PROTOCOL_UDP",
         ),
         (
             "slow",
-            asked.consent(&Wanted { rate_bit_s: 999_999, ..wanted(&experiment, silent.to) }).await.unwrap(),
+            consent(&mut asked, &controller, &experiment, &Wanted { rate_bit_s: 999_999, ..wanted(silent.to) })
+                .await
+                .unwrap(),
             "999999 bit/s, not to 1000000",
         ),
     ];
@@ -151,10 +160,10 @@ async fn a_silent_host_gets_no_packet() {
 async fn a_receiver_agrees_only_to_what_is_its_own_and_within_its_limits() {
     let lab = Lab::new();
     let receiver = lab.agent("receiver").await;
-    let experiment = unique().unwrap();
+    let (experiment, controller) = (unique().unwrap(), lab.controller());
     let to: SocketAddr = "127.0.0.1:5001".parse().unwrap();
-    let mut link = receiver.link(&lab.controller()).await;
-    let good = wanted(&experiment, to);
+    let mut link = receiver.link(&controller).await;
+    let good = wanted(to);
     for (asked, why) in [
         (Wanted { to: "192.0.2.1:5001".parse().unwrap(), ..good.clone() }, "not an address of agent receiver"),
         (Wanted { to: "0.0.0.0:5001".parse().unwrap(), ..good.clone() }, "not an address of"),
@@ -167,13 +176,40 @@ async fn a_receiver_agrees_only_to_what_is_its_own_and_within_its_limits() {
         (Wanted { sender: "../x".to_owned(), ..good.clone() }, "is no name"),
         (Wanted { protocol: Protocol::Unspecified, ..good.clone() }, "no protocol"),
     ] {
-        let refused = link.consent(&asked).await.unwrap_err();
+        let refused = consent(&mut link, &controller, &experiment, &asked).await.unwrap_err();
         assert!(refused.contains(why), "{asked:?}: {refused}");
     }
-    link.consent(&good).await.unwrap();
-    // Agents ask for nothing.
+    consent(&mut link, &controller, &experiment, &good).await.unwrap();
+    // An agent asks for nothing of its own; what a controller asks it carries where it takes part, and nowhere else.
     let agent = lab.member("agent", Role::Agent);
-    assert!(receiver.link(&agent).await.consent(&good).await.unwrap_err().contains("is no controller"));
+    let mut carried = receiver.link(&agent).await;
+    let own = consent(&mut carried, &agent, &experiment, &good).await.unwrap_err();
+    assert!(own.contains("agent agent is no controller"), "{own}");
+    let of_controller = consent(&mut carried, &controller, &experiment, &good).await.unwrap_err();
+    assert!(of_controller.contains("agent agent has no part in the experiment"), "{of_controller}");
+    let blocks = vec![DelegatedBlock { block: "1.1.1".to_owned(), sha256: vec![0; 32] }];
+    let (parent, child, above) = ("agent".to_owned(), "receiver".to_owned(), "1.1".to_owned());
+    let until_unix_s = now() + 60;
+    let delegation = Delegation { experiment: experiment.clone(), parent, above, child, blocks, until_unix_s };
+    let delegations = vec![delegate(&controller.own, &delegation).unwrap()];
+    let attach = Attach { experiment: experiment.clone(), above: "1.1".to_owned(), delegations, ..Attach::default() };
+    let edge = Edge::attach(&mut carried, 1, attach).await.unwrap();
+    consent(&mut carried, &controller, &experiment, &good).await.unwrap();
+    let other = consent(&mut carried, &controller, &unique().unwrap(), &good).await.unwrap_err();
+    assert!(other.contains("has no part"), "{other}");
+    let asking = |receiver: &str, until_unix_s| {
+        let (experiment, requests) = (experiment.clone(), vec![good.request()]);
+        ask(&controller.own, &Asking { experiment, receiver: receiver.to_owned(), requests, until_unix_s }).unwrap()
+    };
+    for (asking, why) in [
+        (asking("sender", now() + 60), "it is for sender"),
+        (asking("receiver", now()), "it has ended"),
+        (Signed { signature: vec![0; 70], ..asking("receiver", now() + 60) }, "not signed by controller"),
+    ] {
+        let refused = carried.consents(asking).await.unwrap_err();
+        assert!(refused.contains(why), "{refused}");
+    }
+    drop(edge);
     receiver.end().await;
 }
 
@@ -184,10 +220,10 @@ async fn what_runs_stops_when_the_consent_ends() {
     let controller = lab.controller();
     let host = Host::new();
     let experiment = unique().unwrap();
-    let short = Wanted { duration_s: 1, ..wanted(&experiment, host.to) };
+    let short = Wanted { duration_s: 1, ..wanted(host.to) };
     let mut link = sender.link(&controller).await;
-    let edge = Edge::begin(&mut link, &experiment, vec![]).await.unwrap();
-    let consent = receiver.link(&controller).await.consent(&short).await.unwrap();
+    let edge = Edge::begin(&mut link, &experiment).await.unwrap();
+    let consent = consent(&mut receiver.link(&controller).await, &controller, &experiment, &short).await.unwrap();
     let text = block(host.to, 1_000_000).replace("duration = 0.1", "duration = 60");
     // The second may be over before it is looked at.
     match edge.setup("a", &text, vec![consent]).await {

@@ -13,7 +13,7 @@ use flowloom_lab::clock::{Clock, HostClock};
 use flowloom_lab::controller::{Clocks, Edge, delegate};
 use flowloom_lab::rpc::down::Command;
 use flowloom_lab::rpc::phase::Kind;
-use flowloom_lab::rpc::{Delegation, Phase, Setup};
+use flowloom_lab::rpc::{Attach, DelegatedBlock, Delegation, Phase, Setup};
 use flowloom_lab::transport::client::connect;
 use flowloom_lab::transport::server::Bounds;
 use flowloom_lab::transport::{PROTOCOL, Version};
@@ -35,7 +35,7 @@ async fn the_phases_of_a_block() {
     assert_eq!(link.hello.leaf_kinds, ["sleep", "test", "probe"]);
     assert_eq!(link.hello.limits_toml, DEFAULT);
     let experiment = unique().unwrap();
-    let edge = Edge::begin(&mut link, &experiment, vec![]).await.unwrap();
+    let edge = Edge::begin(&mut link, &experiment).await.unwrap();
     assert_eq!(edge.setup("a", "probe { duration = 0.05; }", vec![]).await.unwrap().text, "prepared");
     assert!(edge.setup("a", "probe { }", vec![]).await.unwrap_err().contains("set up already"));
     assert!(edge.run("a", 0).await.unwrap_err().contains("run comes after open"));
@@ -64,7 +64,7 @@ async fn the_phases_of_a_block() {
         let error = edge.setup("c", text, vec![]).await.unwrap_err();
         assert!(error.contains(why), "{error}");
     }
-    for name in ["", "../x", ".x", "a/b", &"x".repeat(65)] {
+    for name in ["", "../x", ".x", "a/b", &"x".repeat(181)] {
         assert!(edge.setup(name, "probe { }", vec![]).await.unwrap_err().contains("no name of a block"));
     }
     edge.setup("s", "sleep { duration = 0.01; }", vec![]).await.unwrap();
@@ -91,7 +91,7 @@ async fn a_command_is_answered_once() {
     let controller = lab.controller();
     let mut link = agent.link(&controller).await;
     let experiment = unique().unwrap();
-    let edge = Edge::begin(&mut link, &experiment, vec![]).await.unwrap();
+    let edge = Edge::begin(&mut link, &experiment).await.unwrap();
     let setup = |block: &str| {
         Command::Setup(Setup { block: block.to_owned(), text: "probe { duration = 60; }".to_owned(), consents: vec![] })
     };
@@ -109,13 +109,13 @@ async fn a_command_is_answered_once() {
     drop(link);
     until("the edge has ended", || agent.audit().iter().any(|line| line["command"] == "ended")).await;
     let mut link = agent.link(&controller).await;
-    let again = Edge::begin(&mut link, &experiment, vec![]).await.err().unwrap();
+    let again = Edge::begin(&mut link, &experiment).await.err().unwrap();
     assert!(again.contains("been here before"), "{again}");
-    let again = Edge::resume(&mut link, &experiment, 4, vec![]).await.err().unwrap();
+    let again = Edge::resume(&mut link, &experiment, 4).await.err().unwrap();
     assert!(again.contains("answered before"), "{again}");
-    let edge = Edge::resume(&mut link, &experiment, 5, vec![]).await.unwrap();
+    let edge = Edge::resume(&mut link, &experiment, 5).await.unwrap();
     assert_eq!(edge.last_number, 4);
-    assert!(Edge::resume(&mut link, &unique().unwrap(), 1, vec![]).await.err().unwrap().contains("not known"));
+    assert!(Edge::resume(&mut link, &unique().unwrap(), 1).await.err().unwrap().contains("not known"));
     drop(edge);
     agent.end().await;
 }
@@ -129,7 +129,7 @@ async fn a_lost_controller_stops_everything_and_reports_wait_for_it() {
         let cable = Cable::to(agent.address).await;
         let mut link = controller.connect(&cable.address.to_string(), None).await.unwrap();
         let experiment = unique().unwrap();
-        let edge = Arc::new(Edge::begin(&mut link, &experiment, vec![]).await.unwrap());
+        let edge = Arc::new(Edge::begin(&mut link, &experiment).await.unwrap());
         // One listens to its stop, one does not: it is dropped.
         for (block, text) in [("a", "probe { duration = 60; }"), ("b", "probe { duration = 60; deaf = 1; }")] {
             edge.setup(block, text, vec![]).await.unwrap();
@@ -155,7 +155,7 @@ async fn a_lost_controller_stops_everything_and_reports_wait_for_it() {
         assert_eq!(agent.seen.beats.load(Ordering::SeqCst), beats, "nothing beats any more");
 
         let mut link = agent.link(&controller).await;
-        let again = Edge::resume(&mut link, &experiment, 100, vec![]).await.unwrap();
+        let again = Edge::resume(&mut link, &experiment, 100).await.unwrap();
         for block in ["a", "b"] {
             let report = report(&again, block).await.unwrap();
             let beats: u64 = report.strip_suffix(" beats").unwrap().parse().unwrap();
@@ -174,7 +174,7 @@ async fn an_agent_that_ends_stops_and_keeps_what_it_ran() {
     let controller = lab.controller();
     let mut link = agent.link(&controller).await;
     let experiment = unique().unwrap();
-    let edge = Arc::new(Edge::begin(&mut link, &experiment, vec![]).await.unwrap());
+    let edge = Arc::new(Edge::begin(&mut link, &experiment).await.unwrap());
     edge.setup("a", "probe { duration = 60; }", vec![]).await.unwrap();
     edge.phase("a", Kind::Open).await.unwrap();
     let running = tokio::spawn({
@@ -191,7 +191,7 @@ async fn an_agent_that_ends_stops_and_keeps_what_it_ran() {
 
     let agent = lab.agent("east").await;
     let mut link = agent.link(&controller).await;
-    let again = Edge::resume(&mut link, &experiment, 1, vec![]).await.unwrap();
+    let again = Edge::resume(&mut link, &experiment, 1).await.unwrap();
     assert!(report(&again, "a").await.unwrap().ends_with("beats"));
     assert!(report(&again, "b").await.unwrap_err().contains("no results"));
     agent.end().await;
@@ -205,9 +205,9 @@ async fn experiments_are_kept_apart() {
     let (one, other) = (lab.controller(), lab.member("second", Role::Controller));
     let mut links = [agent.link(&one).await, agent.link(&other).await];
     let names = [unique().unwrap(), unique().unwrap()];
-    let first = Edge::begin(&mut links[0], &names[0], vec![]).await.unwrap();
-    let second = Edge::begin(&mut links[1], &names[1], vec![]).await.unwrap();
-    let third = Edge::begin(&mut links[0], &unique().unwrap(), vec![]).await.err().unwrap();
+    let first = Edge::begin(&mut links[0], &names[0]).await.unwrap();
+    let second = Edge::begin(&mut links[1], &names[1]).await.unwrap();
+    let third = Edge::begin(&mut links[0], &unique().unwrap()).await.err().unwrap();
     assert!(third.contains("run.experiments"), "{third}");
     first.setup("a", "probe { duration = 1; }", vec![]).await.unwrap();
     second.setup("a", "probe { duration = 2; }", vec![]).await.unwrap();
@@ -216,7 +216,7 @@ async fn experiments_are_kept_apart() {
     first.detach().await.unwrap();
     assert_eq!(second.phase("a", Kind::Config).await.unwrap().text, "duration = 2");
     // Another controller neither takes it up nor reads what it found.
-    let spied = Edge::resume(&mut links[1], &names[0], 100, vec![]).await.err().unwrap();
+    let spied = Edge::resume(&mut links[1], &names[0], 100).await.err().unwrap();
     assert!(spied.contains("not known"), "{spied}");
     assert_eq!(agent.link(&one).await.hello.experiments.iter().filter(|running| running.attached).count(), 1);
     agent.end().await;
@@ -228,7 +228,7 @@ async fn results_that_the_disk_does_not_take_are_still_reported() {
     let limits = DEFAULT.replace("results = \"256mb\"", "results = \"100kb\"");
     let agent = lab.agent_with("east", &limits, Arc::new(HostClock), Bounds::default(), |agent| agent).await;
     let mut link = agent.link(&lab.controller()).await;
-    let edge = Edge::begin(&mut link, &unique().unwrap(), vec![]).await.unwrap();
+    let edge = Edge::begin(&mut link, &unique().unwrap()).await.unwrap();
     for (block, size) in [("small", 50_000), ("large", 200_000)] {
         edge.setup(block, &format!("probe {{ duration = 0.01; size = {size}; }}"), vec![]).await.unwrap();
         edge.phase(block, Kind::Open).await.unwrap();
@@ -303,16 +303,22 @@ async fn an_agent_commands_another_only_as_a_controller_has_delegated() {
     let controller = lab.controller();
     let mut link = agent.link(&parent).await;
     let experiment = unique().unwrap();
-    let refused = Edge::begin(&mut link, &experiment, vec![]).await.err().unwrap();
+    let attach = |above: &str, delegations| Attach {
+        experiment: experiment.clone(),
+        above: above.to_owned(),
+        delegations,
+        ..Attach::default()
+    };
+    let refused = Edge::attach(&mut link, 1, attach("1.2", vec![])).await.err().unwrap();
     assert!(refused.contains("is no controller"), "{refused}");
 
     let text = "probe { duration = 0.01; }";
     let delegation = Delegation {
         experiment: experiment.clone(),
         parent: "parent".to_owned(),
+        above: "1.2".to_owned(),
         child: "child".to_owned(),
-        block: "a".to_owned(),
-        block_sha256: Sha256::digest(text).to_vec(),
+        blocks: vec![DelegatedBlock { block: "a".to_owned(), sha256: Sha256::digest(text).to_vec() }],
         until_unix_s: HostClock.unix_s() + 60,
     };
     let bad = [
@@ -325,6 +331,7 @@ async fn an_agent_commands_another_only_as_a_controller_has_delegated() {
             delegate(&controller.own, &Delegation { child: "other".to_owned(), ..delegation.clone() }),
             "another experiment",
         ),
+        (delegate(&controller.own, &Delegation { above: "1".to_owned(), ..delegation.clone() }), "another experiment"),
         (
             delegate(&controller.own, &Delegation { experiment: unique().unwrap(), ..delegation.clone() }),
             "another experiment",
@@ -336,11 +343,15 @@ async fn an_agent_commands_another_only_as_a_controller_has_delegated() {
         (delegate(&Lab::new().controller().own, &delegation), "another lab"),
     ];
     for (signed, why) in bad {
-        let refused = Edge::begin(&mut link, &experiment, vec![signed.unwrap()]).await.err().unwrap();
+        let refused = Edge::attach(&mut link, 1, attach("1.2", vec![signed.unwrap()])).await.err().unwrap();
         assert!(refused.contains(why), "{refused}");
     }
     let good = delegate(&controller.own, &delegation).unwrap();
-    let edge = Edge::begin(&mut link, &experiment, vec![good]).await.unwrap();
+    for above in ["", "../x", "1.2/"] {
+        let refused = Edge::attach(&mut link, 1, attach(above, vec![good.clone()])).await.err().unwrap();
+        assert!(refused.contains("is at work on a block"), "{above}: {refused}");
+    }
+    let edge = Edge::attach(&mut link, 1, attach("1.2", vec![good.clone()])).await.unwrap();
     assert!(edge.setup("b", text, vec![]).await.unwrap_err().contains("no controller has delegated block b"));
     assert!(
         edge.setup("a", "probe { duration = 1; }", vec![])
@@ -352,5 +363,8 @@ async fn an_agent_commands_another_only_as_a_controller_has_delegated() {
     edge.phase("a", Kind::Open).await.unwrap();
     edge.run("a", 0).await.unwrap();
     edge.detach().await.unwrap();
+    // What was delegated for one experiment is not begun again by it.
+    let again = Edge::attach(&mut link, 1, attach("1.2", vec![good])).await.err().unwrap();
+    assert!(again.contains("been here before"), "{again}");
     agent.end().await;
 }

@@ -11,7 +11,7 @@ use proptest::test_runner::RngSeed;
 
 use flowloom_lab::script::diagnostic::Diagnostic;
 use flowloom_lab::script::format::format;
-use flowloom_lab::script::parser::{Mode, command, fragment, script};
+use flowloom_lab::script::parser::{self, Mode, fragment, script};
 use flowloom_lab::script::place::{Files, Place};
 use flowloom_lab::script::toml_form;
 use flowloom_lab::script::tree::{
@@ -206,7 +206,7 @@ proptest! {
         }
         let mut files = Files::new();
         let file = files.add("command", &text, None);
-        let _ = (script(&files, file, Mode::Lenient), command(&files, file));
+        let _ = (script(&files, file, Mode::Lenient), parser::block(&files, file));
     }
 
     #[test]

@@ -42,8 +42,9 @@ async fn played(lab: &Lab, agents: &[&Running], text: &str) -> (Outcome, Vec<Par
     let experiment = Experiment::begin(&lab.controller(), Arc::new(HostClock), &name, &script(text), &list).await;
     let mut phases = Vec::new();
     let experiment = experiment.unwrap_or_else(|problems| panic!("{problems:?}"));
-    let (outcome, parts) =
-        run_whole(experiment, |command: Command| phases.push(command.to_string()), std::future::pending()).await;
+    let mut parts = Vec::new();
+    let phase = |command: Command| phases.push(command.to_string());
+    let outcome = run_whole(experiment, phase, |part| parts.push(part), std::future::pending()).await;
     (outcome, parts, phases)
 }
 
@@ -164,7 +165,8 @@ async fn an_interrupted_experiment_stops_and_reports() {
         .await
         .unwrap_or_else(|_| panic!());
     let enough = tokio::time::sleep(std::time::Duration::from_millis(1_200));
-    let (outcome, parts) = run_whole(experiment, |_| {}, enough).await;
+    let mut parts = Vec::new();
+    let outcome = run_whole(experiment, |_| {}, |part| parts.push(part), enough).await;
     assert!(outcome.is_failed && outcome.failed[0].text.contains("interrupted"), "{outcome:?}");
     assert!(results(&parts, "1.1 at west")["results"]["bytes"].as_u64().unwrap() > 0);
     west.end().await;

@@ -172,7 +172,7 @@ async fn a_revoked_member_is_out_as_soon_as_a_controller_has_come() {
     let agent = lab.agent("east").await;
     let gone = lab.member("gone", Role::Controller);
     let mut link = agent.link(&gone).await;
-    let edge = Edge::begin(&mut link, &unique().unwrap(), vec![]).await.unwrap();
+    let edge = Edge::begin(&mut link, &unique().unwrap()).await.unwrap();
     edge.setup("a", "probe { duration = 60; }", vec![]).await.unwrap();
 
     lab.authority.revoke(&"gone".parse().unwrap(), common::now()).unwrap();
@@ -284,7 +284,7 @@ async fn the_greeting_comes_first() {
     let mut client = AgentClient::new(channel);
     let refused = client.control(tokio_stream::empty()).await.unwrap_err();
     assert_eq!(refused.message(), "the greeting comes first");
-    let refused = client.consents(flowloom_lab::rpc::ConsentRequest::default()).await.unwrap_err();
+    let refused = client.consents(flowloom_lab::rpc::Signed::default()).await.unwrap_err();
     assert_eq!(refused.message(), "the greeting comes first");
     let refused = client.clock(tokio_stream::empty()).await.unwrap_err();
     assert_eq!(refused.message(), "the greeting comes first");

@@ -9,7 +9,8 @@ use flowloom_lab::authority::identity::Name;
 use flowloom_lab::authority::unique;
 use flowloom_lab::blocking;
 use flowloom_lab::control::Part;
-use flowloom_lab::controller::experiment::{AgentRun, LeafRun, Outcome};
+use flowloom_lab::controller::experiment::Outcome;
+use flowloom_lab::controller::{AgentRun, LeafRun, Offset};
 use flowloom_lab::script::expand::whole;
 use flowloom_lab::script::format::format;
 use flowloom_lab::script::parser::Mode;
@@ -50,8 +51,10 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
             eprintln!("{command}");
         }
     };
-    let begun = blocking::experiment(&args.dir, &name, &block, &list, says, interrupt::requested).map_err(failure)?;
-    let (outcome, parts) = begun.map_err(|problems| {
+    let mut parts = Vec::new();
+    let report = |part| parts.push(part);
+    let begun = blocking::experiment(&args.dir, &name, &block, &list, says, report, interrupt::requested);
+    let outcome = begun.map_err(failure)?.map_err(|problems| {
         let (first, others) =
             problems.split_first().map_or((String::new(), &[][..]), |(one, rest)| (one.clone(), rest));
         let failure = others.iter().cloned().fold(Failure::new(first), Failure::note);
@@ -122,12 +125,13 @@ fn leaf(leaf: &LeafRun) -> Value {
 }
 
 fn agent(agent: &AgentRun) -> Value {
-    let [before, after] = agent
-        .offset
-        .map(|bounds| bounds.map(|bounds| json!({ "offset_ns": bounds.middle_ns(), "error_ns": bounds.error_ns() })));
+    let [before, after] = agent.offset.map(|offset| {
+        offset.map(|Offset { bounds, .. }| json!({ "offset_ns": bounds.middle_ns(), "error_ns": bounds.error_ns() }))
+    });
     json!({
         "agent": agent.agent,
         "address": agent.address,
+        "commanded_by": agent.parent,
         "clock_before": before,
         "clock_after": after,
         "clock_steps": agent.clock_steps,

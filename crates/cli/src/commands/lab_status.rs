@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use flowloom_lab::agent::PORT;
 use flowloom_lab::authority::DAY_S;
 use flowloom_lab::authority::identity::Name;
 use flowloom_lab::blocking::{self, Status};
 use flowloom_lab::clock::exchange::Bounds;
 use flowloom_lab::clock::{Clock, HostClock};
+use flowloom_lab::script::address::CONTROL_PORT;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -61,9 +61,9 @@ pub fn hosts(path: &Path) -> Result<Vec<(Option<Name>, String)>, Failure> {
 
 fn with_port(host: &str) -> String {
     match host.parse::<std::net::IpAddr>() {
-        Ok(address) => std::net::SocketAddr::new(address, PORT).to_string(),
+        Ok(address) => std::net::SocketAddr::new(address, CONTROL_PORT).to_string(),
         Err(_) if host.rsplit_once(':').is_some() => host.to_owned(),
-        Err(_) => format!("{host}:{PORT}"),
+        Err(_) => format!("{host}:{CONTROL_PORT}"),
     }
 }
 

@@ -53,6 +53,7 @@ impl Permits {
 pub(super) fn agree(
     own: &Credentials,
     limits: &Limits,
+    experiment: &str,
     request: &ConsentRequest,
     now_unix_s: i64,
 ) -> Result<Signed, String> {
@@ -68,7 +69,7 @@ pub(super) fn agree(
     }
     limits.may_receive(port, request.rate_bit_s, request.duration_s)?;
     let consent = Consent {
-        experiment: request.experiment.clone(),
+        experiment: experiment.to_owned(),
         sender: sender.to_string(),
         receiver: own.identity().name.to_string(),
         address: address.to_canonical().to_string(),

@@ -15,6 +15,7 @@ mod session;
 mod sleep;
 mod stage;
 mod store;
+mod subtree;
 mod traffic;
 
 use std::collections::BTreeMap;
@@ -45,8 +46,6 @@ pub const LIMITS_FILE: &str = "limits.toml";
 pub const AUDIT_FILE: &str = "audit.jsonl";
 /// Results, in its folder.
 pub const RESULTS_FOLDER: &str = "results";
-/// The port of agents (methods J.1).
-pub const PORT: u16 = 42010;
 
 /// An agent, before it listens.
 pub struct Agent {
@@ -63,11 +62,13 @@ pub struct Agent {
     sessions: Mutex<BTreeMap<Key, Arc<Session>>>,
 }
 
-/// A session is an experiment as one parent commands it.
+/// A session is an experiment as one parent commands it: a controller, or an agent that is at work on a block.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     experiment: String,
     parent: Identity,
+    /// That block; nothing of a controller.
+    above: String,
 }
 
 impl Agent {

@@ -1,7 +1,7 @@
 //! What one connection may ask of an agent, and who asks: the greeting first, commands from controllers, and from agents only what a
 //! controller has delegated to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,23 +11,31 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::audit::Entry;
-use super::session::Session;
+use super::session::{Block, MOST_NAME, Session, Work};
 use super::stage::Asked;
+use super::subtree::Subtree;
 use super::{Agent, Key, consent, facts};
 use crate::authority::identity::Role;
 use crate::authority::statement;
+use crate::control::{self, Part};
+use crate::controller::wire;
+use crate::rpc::agreement::Answer;
 use crate::rpc::down::Command;
 use crate::rpc::phase::Kind;
 use crate::rpc::up::Reply;
 use crate::rpc::{
-    Acknowledge, Attach, ClockReply, ClockRequest, ConsentRequest, Delegation, Down, Error, HelloReply, HelloRequest,
-    Running, Signed, Up, agent_server,
+    Acknowledge, Agreement, Asking, Attach, Below, ClockReply, ClockRequest, Consented, Delegation, Down, Error,
+    HelloReply, HelloRequest, Report, Running, Signed, Up, agent_server,
 };
 use crate::transport::Version;
 use crate::transport::server::Peer;
 
 /// Answers that may wait for a slow parent; when there are more, what makes them waits too.
 const ANSWERS_WAITING: usize = 64;
+/// Parts of reports from below that may wait for that.
+const PARTS_WAITING: usize = 16;
+/// Sessions that are remembered, so that their commands are not done again.
+const SESSIONS_KEPT: usize = 1_024;
 
 /// The service, for one connection.
 pub(super) struct Handler {
@@ -107,30 +115,37 @@ impl agent_server::Agent for Handler {
         Ok(Response::new(ReceiverStream::new(stream)))
     }
 
-    async fn consents(&self, request: Request<ConsentRequest>) -> Result<Response<Signed>, Status> {
+    async fn consents(&self, request: Request<Signed>) -> Result<Response<Consented>, Status> {
         self.greeted()?;
-        let request = request.into_inner();
-        let agent = &self.agent;
-        let outcome = if self.peer.identity().role == Role::Controller {
-            consent::agree(&agent.own, &agent.limits, &request, agent.clock.unix_s())
-        } else {
-            Err(format!("{} is no controller", self.peer.identity()))
+        let (agent, signed) = (&self.agent, request.into_inner());
+        let asking = agent.asked(&self.peer, &signed);
+        let asking = match asking {
+            Ok(asking) => asking,
+            Err(why) => {
+                let line = entry(agent, &self.peer, "", None, "consent", "", false, &why);
+                agent.audit.write(&line).map_err(Status::internal)?;
+                return Err(Status::permission_denied(why));
+            }
         };
-        let block = format!(
-            "{} to {} port {} {} {} bit/s {} s",
-            request.sender,
-            request.address,
-            request.port,
-            request.protocol().as_str_name(),
-            request.rate_bit_s,
-            request.duration_s
-        );
-        let text = outcome.as_ref().err().map_or("", String::as_str);
-        agent
-            .audit
-            .write(&entry(agent, &self.peer, &request.experiment, None, "consent", &block, outcome.is_ok(), text))
-            .map_err(Status::internal)?;
-        outcome.map(Response::new).map_err(Status::permission_denied)
+        let mut agreements = Vec::with_capacity(asking.requests.len());
+        for request in &asking.requests {
+            let agreed = consent::agree(&agent.own, &agent.limits, &asking.experiment, request, agent.clock.unix_s());
+            let block = format!(
+                "{} to {} port {} {} {} bit/s {} s",
+                request.sender,
+                request.address,
+                request.port,
+                request.protocol().as_str_name(),
+                request.rate_bit_s,
+                request.duration_s
+            );
+            let text = agreed.as_ref().err().map_or("", String::as_str);
+            let line = entry(agent, &self.peer, &asking.experiment, None, "consent", &block, agreed.is_ok(), text);
+            agent.audit.write(&line).map_err(Status::internal)?;
+            let answer = agreed.map_or_else(Answer::Refusal, Answer::Consent);
+            agreements.push(Agreement { answer: Some(answer) });
+        }
+        Ok(Response::new(Consented { agreements }))
     }
 
     type ControlStream = ReceiverStream<Result<Up, Status>>;
@@ -227,44 +242,108 @@ impl Edge {
     async fn done(&self, number: u64, command: Command) -> Result<Acknowledge, String> {
         let (agent, session) = (&*self.agent, &*self.session);
         let text = |text| Acknowledge { text, ..Acknowledge::default() };
+        let name = block_of(&command);
+        let work = session.block(name).ok_or_else(|| format!("there is no block {name} here"));
         match command {
             Command::Setup(setup) => session.setup(agent, setup).await.map(text),
-            Command::Run(run) => {
-                let block = session.block(&run.block).ok_or_else(|| format!("there is no block {} here", run.block))?;
-                block.run(agent, run.start_monotonic_ns).await
+            Command::Place(place) => {
+                let subtree = session.place(agent, place).await?;
+                self.below(number, subtree.agents().await).await;
+                Ok(Acknowledge::default())
             }
-            Command::Phase(phase) => match phase.kind() {
-                Kind::Teardown => session.teardown(agent, &phase.block).await.map(text),
-                Kind::Report => {
-                    let kept = match session.block(&phase.block) {
-                        Some(block) => block.report(agent, &session.key).await?,
-                        None => {
-                            let kept = session.found(agent, &phase.block);
-                            kept.ok_or_else(|| {
-                                format!("there is no block {} here, and there are no results of it", phase.block)
-                            })?
-                        }
-                    };
-                    self.report(number, kept).await.map(|()| Acknowledge::default())
-                }
-                kind => {
-                    let block =
-                        session.block(&phase.block).ok_or_else(|| format!("there is no block {} here", phase.block))?;
-                    block.phase(agent, &session.key, kind).await.map(text)
-                }
-            },
             Command::Attach(_) | Command::Detach(_) => Err("the edge is attached already".to_owned()),
+            // What a leaf found outlives it.
+            Command::Phase(phase) if phase.kind() == Kind::Report && work.is_err() => {
+                let kept = session.found(agent, &phase.block);
+                let kept = kept
+                    .ok_or_else(|| format!("there is no block {} here, and there are no results of it", phase.block))?;
+                self.report(number, kept).await
+            }
+            command => match work? {
+                Work::Leaf(block) => self.leaf(number, &block, command).await,
+                Work::Tree(subtree) => self.tree(number, &subtree, command).await,
+            },
+        }
+    }
+
+    /// A command to a leaf.
+    async fn leaf(&self, number: u64, block: &Block, command: Command) -> Result<Acknowledge, String> {
+        let (agent, session) = (&*self.agent, &*self.session);
+        let text = |text| Acknowledge { text, ..Acknowledge::default() };
+        match command {
+            Command::Run(run) => block.run(agent, run.start_monotonic_ns).await,
+            Command::Phase(phase) => match phase.kind() {
+                Kind::Teardown => session.teardown(agent, block).await.map(text),
+                Kind::Report => self.report(number, block.report(agent, &session.key).await?).await,
+                kind => block.phase(agent, &session.key, kind).await.map(text),
+            },
+            _ => Err("a leaf has nothing below".to_owned()),
+        }
+    }
+
+    /// A command to a control block, whose answer is what those below say.
+    async fn tree(&self, number: u64, subtree: &Subtree, command: Command) -> Result<Acknowledge, String> {
+        let command = match command {
+            Command::Run(run) => control::Command::Run {
+                start_ns: u64::try_from(run.start_monotonic_ns).ok().filter(|start| *start > 0),
+            },
+            Command::Phase(phase) => wire::command(phase.kind()).ok_or("the command is of no kind")?,
+            Command::Ask(ask) => {
+                let consented = subtree.ask(ask.asking.unwrap_or_default()).await?;
+                self.answer(Up { number, reply: Some(Reply::Consented(consented)) }).await;
+                return Ok(Acknowledge::default());
+            }
+            Command::Agree(agree) => {
+                subtree.agree(agree).await;
+                return Ok(Acknowledge::default());
+            }
+            _ => return Err(format!("block {} is set up already", block_of(&command))),
+        };
+        let (reports, mut parts) = mpsc::channel(PARTS_WAITING);
+        let asked = async move { subtree.command(command, &reports).await };
+        let sent = async {
+            while let Some(Part { node, bytes: part }) = parts.recv().await {
+                self.answer(Up { number, reply: Some(Reply::Report(Report { node, part })) }).await;
+            }
+        };
+        let (reply, ()) = tokio::join!(asked, sent);
+        if command == control::Command::Teardown {
+            self.below(number, subtree.end().await).await;
+            self.session.let_go(subtree.path(), subtree).await;
+        }
+        match reply {
+            Ok(words) => {
+                self.below(number, wire::of_words(words)).await;
+                Ok(Acknowledge::default())
+            }
+            Err(failed) => {
+                let text = format!("{} of it failed", failed.len());
+                let words = control::Acknowledgement { failed, ..Default::default() };
+                self.below(number, wire::of_words(words)).await;
+                Err(text)
+            }
+        }
+    }
+
+    async fn below(&self, number: u64, below: Below) {
+        for piece in wire::pieces(below) {
+            self.answer(Up { number, reply: Some(Reply::Below(piece)) }).await;
         }
     }
 
     /// Sends results as they are read, as fast as the parent takes them.
-    async fn report(&self, number: u64, kept: super::store::Kept) -> Result<(), String> {
+    async fn report(&self, number: u64, kept: super::store::Kept) -> Result<Acknowledge, String> {
         let answers = self.answers.clone();
         let reading = tokio::task::spawn_blocking(move || {
-            kept.read(|part| answers.blocking_send(Ok(Up { number, reply: Some(Reply::Report(part)) })).is_ok())
+            kept.read(|part| {
+                let report = Report { node: String::new(), part };
+                answers.blocking_send(Ok(Up { number, reply: Some(Reply::Report(report)) })).is_ok()
+            })
         });
         match reading.await {
-            Ok(read) => read.map_err(|error| format!("the results cannot be read: {error}")),
+            Ok(read) => {
+                read.map(|()| Acknowledge::default()).map_err(|error| format!("the results cannot be read: {error}"))
+            }
             Err(error) => Err(format!("the results cannot be read: {error}")),
         }
     }
@@ -331,43 +410,78 @@ impl Agent {
         if experiment.len() != 32 || !experiment.chars().all(digits) {
             return Err("an experiment is named by 32 hexadecimal digits".to_owned());
         }
-        let delegated = self.delegated(peer, &experiment, &attach.delegations)?;
-        let key = Key { experiment: experiment.clone(), parent: peer.identity().clone() };
+        let parent = peer.identity().clone();
+        let of_path = |c: char| c.is_ascii_digit() || c == '.';
+        if attach.above.is_empty() != (parent.role == Role::Controller)
+            || attach.above.len() > MOST_NAME
+            || !attach.above.chars().all(of_path)
+        {
+            return Err(
+                "an agent that commands is at work on a block of the script, a controller on all of it".to_owned()
+            );
+        }
+        let key = Key { experiment: experiment.clone(), parent, above: attach.above };
+        let delegated = self.delegated(&key, &attach.delegations)?;
         let mut sessions = self.sessions();
-        let known = self.store.knows(&experiment, &key.parent);
+        let known = self.store.knows(&key);
         if attach.resume && !known {
             return Err(format!("experiment {experiment} is not known here"));
         }
         if !attach.resume && known {
             return Err(format!("experiment {experiment} has been here before: it is not begun again"));
         }
-        let attached = sessions.values().filter(|session| session.is_attached()).count();
-        if attached >= self.limits.run.experiments {
-            return Err(format!("{attached} experiments are at this agent, which is its run.experiments"));
+        let others = sessions.iter().filter(|(other, session)| other.experiment != experiment && session.is_attached());
+        let others = others.map(|(other, _)| &other.experiment).collect::<BTreeSet<_>>().len();
+        if others >= self.limits.run.experiments {
+            return Err(format!("{others} experiments are at this agent, which is its run.experiments"));
         }
         // Those that are over are remembered by their results; the session only knows the last number.
-        while sessions.len() > 4 * self.limits.run.experiments {
+        while sessions.len() > SESSIONS_KEPT {
             let over = sessions.iter().find(|(_, session)| !session.is_attached()).map(|(key, _)| key.clone());
             let Some(over) = over else { break };
             sessions.remove(&over);
         }
         let session = Arc::clone(sessions.entry(key.clone()).or_insert_with(|| Arc::new(Session::new(key))));
-        let last = session.attach(number, delegated)?;
-        self.store.begin(&experiment, &session.key.parent).map_err(|error| {
+        let last = session.attach(number, attach.resume, delegated)?;
+        self.store.begin(&session.key).map_err(|error| {
             session.turn_away();
             format!("results cannot be kept: {error}")
         })?;
         Ok((session, last))
     }
 
+    /// What is asked, if a controller asks it, now, of this agent; of agents that carry it those that take part.
+    fn asked(&self, peer: &Peer, signed: &Signed) -> Result<Asking, String> {
+        let now_unix_s = self.clock.unix_s();
+        let trust = Arc::clone(&self.trust.borrow());
+        let bad = |why: &dyn std::fmt::Display| format!("it is not good: {why}");
+        let by = statement::verify(&trust, statement::Kind::Asking, signed, now_unix_s).map_err(|error| bad(&error))?;
+        let asking = Asking::decode(signed.statement.as_slice()).map_err(|error| bad(&error))?;
+        if by.identity.role != Role::Controller {
+            return Err(format!("{} is no controller", by.identity));
+        }
+        if asking.receiver != self.identity().name.as_str() {
+            return Err(bad(&format_args!("it is for {}", asking.receiver)));
+        }
+        if asking.until_unix_s <= now_unix_s {
+            return Err(bad(&"it has ended"));
+        }
+        let takes_part = || {
+            let sessions = self.sessions();
+            sessions.iter().any(|(key, session)| {
+                key.experiment == asking.experiment && key.parent == *peer.identity() && session.is_attached()
+            })
+        };
+        if peer.identity().role != Role::Controller && !takes_part() {
+            return Err(format!("{} has no part in the experiment here", peer.identity()));
+        }
+        Ok(asking)
+    }
+
     /// What a parent that is an agent may set up here; a controller needs no leave.
-    fn delegated(
-        &self,
-        peer: &Peer,
-        experiment: &str,
-        delegations: &[Signed],
-    ) -> Result<BTreeMap<String, Delegation>, String> {
-        if peer.identity().role == Role::Controller {
+    fn delegated(&self, key: &Key, delegations: &[Signed]) -> Result<BTreeMap<String, Vec<u8>>, String> {
+        let Key { experiment, parent, above } = key;
+        if parent.role == Role::Controller {
             return Ok(BTreeMap::new());
         }
         let now_unix_s = self.clock.unix_s();
@@ -378,22 +492,23 @@ impl Agent {
             let by = statement::verify(&trust, statement::Kind::Delegation, signed, now_unix_s)
                 .map_err(|error| bad(&error))?;
             let delegation = Delegation::decode(signed.statement.as_slice()).map_err(|error| bad(&error))?;
-            let for_this = delegation.experiment == experiment
-                && delegation.parent == peer.identity().name.as_str()
+            let for_this = delegation.experiment == *experiment
+                && delegation.parent == parent.name.as_str()
+                && delegation.above == *above
                 && delegation.child == self.identity().name.as_str();
             if by.identity.role != Role::Controller {
                 return Err(bad(&format_args!("{} has signed it", by.identity)));
             }
             if !for_this {
-                return Err(bad(&"it is for another experiment, parent or child"));
+                return Err(bad(&"it is for another experiment, block, parent or child"));
             }
             if delegation.until_unix_s <= now_unix_s {
                 return Err(bad(&"it has ended"));
             }
-            delegated.insert(delegation.block.clone(), delegation);
+            delegated.extend(delegation.blocks.into_iter().map(|one| (one.block, one.sha256)));
         }
         if delegated.is_empty() {
-            return Err(format!("{} is no controller, and none has delegated anything to it here", peer.identity()));
+            return Err(format!("{parent} is no controller, and none has delegated anything to it here"));
         }
         Ok(delegated)
     }
@@ -438,6 +553,9 @@ fn name(command: &Command) -> &'static str {
         Command::Phase(phase) => Asked::Phase(phase.kind()).name(),
         Command::Run(_) => Asked::Run.name(),
         Command::Detach(_) => "detach",
+        Command::Place(_) => "place",
+        Command::Ask(_) => "ask",
+        Command::Agree(_) => "agree",
     }
 }
 
@@ -446,6 +564,9 @@ fn block_of(command: &Command) -> &str {
         Command::Setup(setup) => &setup.block,
         Command::Phase(phase) => &phase.block,
         Command::Run(run) => &run.block,
+        Command::Place(place) => &place.block,
+        Command::Ask(ask) => &ask.block,
+        Command::Agree(agree) => &agree.block,
         Command::Attach(_) | Command::Detach(_) => "",
     }
 }

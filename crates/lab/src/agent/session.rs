@@ -19,10 +19,11 @@ use super::leaf::{Leaf, Ran, Start, Stop};
 use super::limits::Reserved;
 use super::stage::{Asked, Stage};
 use super::store::Kept;
+use super::subtree::Subtree;
 use super::{Agent, Key};
 use crate::clock::sleep_until;
 use crate::rpc::phase::Kind;
-use crate::rpc::{Acknowledge, Delegation, Setup};
+use crate::rpc::{Acknowledge, Place, Setup};
 use crate::script::parser;
 use crate::script::place::Files;
 use crate::script::tree::Block as Script;
@@ -33,8 +34,8 @@ const STOPPING: Duration = Duration::from_millis(250);
 const OVERTIME_NS: i64 = 1_000_000_000;
 /// A leaf is called so long before its start.
 const READY_NS: i64 = 10_000_000;
-/// No block has a longer name.
-const MOST_NAME: usize = 64;
+/// No block has a longer name: it is part of the name of a file.
+pub(super) const MOST_NAME: usize = 180;
 
 /// One experiment of one parent.
 pub(super) struct Session {
@@ -48,11 +49,22 @@ struct State {
     last: u64,
     /// Whether its parent is there.
     attached: bool,
-    blocks: BTreeMap<String, Arc<Block>>,
+    /// Whether it has come back.
+    is_taken_up: bool,
+    blocks: BTreeMap<String, Work>,
     /// By block: results of blocks that are gone which the disk did not take.
     in_memory: BTreeMap<String, Kept>,
-    /// By block: what a parent that is an agent may set up.
-    delegated: BTreeMap<String, Delegation>,
+    /// By block: the SHA-256 of the text that a parent which is an agent may set up.
+    delegated: BTreeMap<String, Vec<u8>>,
+}
+
+/// A block at an agent.
+#[derive(Clone)]
+pub(super) enum Work {
+    /// A leaf.
+    Leaf(Arc<Block>),
+    /// A control block.
+    Tree(Arc<Subtree>),
 }
 
 /// A leaf at an agent.
@@ -87,7 +99,12 @@ impl Session {
     }
 
     /// Its parent is there. The number of the last command that was taken.
-    pub(super) fn attach(&self, number: u64, delegated: BTreeMap<String, Delegation>) -> Result<u64, String> {
+    pub(super) fn attach(
+        &self,
+        number: u64,
+        is_taken_up: bool,
+        delegated: BTreeMap<String, Vec<u8>>,
+    ) -> Result<u64, String> {
         let mut state = self.state();
         if state.attached {
             return Err("the experiment is attached on another connection".to_owned());
@@ -96,7 +113,7 @@ impl Session {
             return Err(format!("command {number} was answered before: it is not done again"));
         }
         state.attached = true;
-        state.delegated = delegated;
+        (state.is_taken_up, state.delegated) = (is_taken_up, delegated);
         Ok(std::mem::replace(&mut state.last, number))
     }
 
@@ -126,37 +143,16 @@ impl Session {
         self.state().blocks.len()
     }
 
-    pub(super) fn block(&self, name: &str) -> Option<Arc<Block>> {
+    pub(super) fn block(&self, name: &str) -> Option<Work> {
         self.state().blocks.get(name).cloned()
     }
 
-    /// Makes a block of a script and prepares it.
+    /// Makes a leaf of a script and prepares it.
     pub(super) async fn setup(&self, agent: &Agent, setup: Setup) -> Result<String, String> {
         let name = setup.block;
-        let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        if name.is_empty() || name.len() > MOST_NAME || !name.chars().all(of_name) || name.starts_with('.') {
-            return Err(format!("{name:?} is no name of a block: up to {MOST_NAME} letters, digits, points, hyphens"));
-        }
-        if self.key.parent.role == crate::authority::identity::Role::Agent {
-            let state = self.state();
-            let delegation =
-                state.delegated.get(&name).ok_or_else(|| format!("no controller has delegated block {name}"))?;
-            if delegation.block_sha256 != Sha256::digest(&setup.text)[..] {
-                return Err(format!("block {name} is not the one that was delegated"));
-            }
-        }
-        let script = parsed(&setup.text)?;
+        let script = self.allowed(&name, &setup.text)?;
         let block = Arc::new(Block::new(agent, &self.key, name.clone(), script, setup.consents)?);
-        {
-            let mut state = self.state();
-            if !state.attached {
-                return Err("the experiment has ended here".to_owned());
-            }
-            if state.blocks.contains_key(&name) {
-                return Err(format!("block {name} is set up already"));
-            }
-            state.blocks.insert(name, Arc::clone(&block));
-        }
+        self.take_up(&name, Work::Leaf(Arc::clone(&block)))?;
         let mut held = block.held.lock().await;
         let prepared = held.leaf.prepare().await;
         if prepared.is_err() {
@@ -165,19 +161,66 @@ impl Session {
         prepared
     }
 
-    /// Takes a block down: what it held is free, what it found is kept.
-    pub(super) async fn teardown(&self, agent: &Agent, name: &str) -> Result<String, String> {
-        let block = self.block(name).ok_or_else(|| unknown(name))?;
+    /// Takes a control block to be at work on, and connects to the agents below.
+    pub(super) async fn place(&self, agent: &Agent, place: Place) -> Result<Arc<Subtree>, String> {
+        let name = place.block.clone();
+        let script = self.allowed(&name, &place.text)?;
+        if script.control().is_none() {
+            return Err(format!("{} is a kind of leaf, and has nothing below", script.keyword));
+        }
+        let is_taken_up = self.state().is_taken_up;
+        let subtree = Arc::new(Subtree::place(agent, &self.key, place, &script, is_taken_up).await?);
+        self.take_up(&name, Work::Tree(Arc::clone(&subtree)))?;
+        Ok(subtree)
+    }
+
+    /// A block of this name and text, if its parent may have it done.
+    fn allowed(&self, name: &str, text: &str) -> Result<Script, String> {
+        let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        if name.is_empty() || name.len() > MOST_NAME || !name.chars().all(of_name) || name.starts_with('.') {
+            return Err(format!("{name:?} is no name of a block: up to {MOST_NAME} letters, digits, points, hyphens"));
+        }
+        if self.key.parent.role == crate::authority::identity::Role::Agent {
+            let state = self.state();
+            let sha256 =
+                state.delegated.get(name).ok_or_else(|| format!("no controller has delegated block {name}"))?;
+            if *sha256 != Sha256::digest(text)[..] {
+                return Err(format!("block {name} is not the one that was delegated"));
+            }
+        }
+        parsed(text)
+    }
+
+    fn take_up(&self, name: &str, work: Work) -> Result<(), String> {
+        let mut state = self.state();
+        if !state.attached {
+            return Err("the experiment has ended here".to_owned());
+        }
+        if state.blocks.contains_key(name) {
+            return Err(format!("block {name} is set up already"));
+        }
+        state.blocks.insert(name.to_owned(), work);
+        Ok(())
+    }
+
+    /// Takes a leaf down: what it held is free, what it found is kept.
+    pub(super) async fn teardown(&self, agent: &Agent, block: &Block) -> Result<String, String> {
         let kept = block.stop_and_keep(agent, &self.key).await;
-        self.forget(name, &kept);
+        self.forget(&block.name, kept.as_ref().ok());
         kept.map(|kept| kept.words().to_owned())
     }
 
+    /// A control block is over, and those below it with it.
+    pub(super) async fn let_go(&self, name: &str, subtree: &Subtree) {
+        subtree.let_go().await;
+        self.forget(name, None);
+    }
+
     /// A block is gone; what it found is not.
-    fn forget(&self, name: &str, kept: &Result<Kept, String>) {
+    fn forget(&self, name: &str, kept: Option<&Kept>) {
         let mut state = self.state();
         state.blocks.remove(name);
-        if let Ok(kept @ Kept::Memory(_)) = kept {
+        if let Some(kept @ Kept::Memory(_)) = kept {
             state.in_memory.insert(name.to_owned(), kept.clone());
         }
     }
@@ -185,26 +228,36 @@ impl Session {
     /// What a block found that is gone.
     pub(super) fn found(&self, agent: &Agent, name: &str) -> Option<Kept> {
         let in_memory = self.state().in_memory.get(name).cloned();
-        in_memory.or_else(|| agent.store.find(&self.key.experiment, &self.key.parent, name))
+        in_memory.or_else(|| agent.store.find(&self.key, name))
     }
 
     /// Stops all blocks and keeps what they found. The session stays, for reports; its parent is gone.
     pub(super) async fn stop_all(self: &Arc<Session>, agent: &Arc<Agent>) {
         let (blocks, was_attached) = {
             let mut state = self.state();
-            (state.blocks.values().cloned().collect::<Vec<_>>(), std::mem::replace(&mut state.attached, false))
+            (state.blocks.clone(), std::mem::replace(&mut state.attached, false))
         };
         // All are told before any is waited for.
-        for block in &blocks {
-            block.is_over.store(true, Ordering::SeqCst);
-            block.stop.send_replace(true);
+        for work in blocks.values() {
+            match work {
+                Work::Leaf(block) => {
+                    block.is_over.store(true, Ordering::SeqCst);
+                    block.stop.send_replace(true);
+                }
+                Work::Tree(subtree) => subtree.give_up(),
+            }
         }
         let mut stopping = JoinSet::new();
-        for block in blocks {
+        for (name, work) in blocks {
             let (session, agent) = (Arc::clone(self), Arc::clone(agent));
             stopping.spawn(async move {
-                let kept = block.stop_and_keep(&agent, &session.key).await;
-                session.forget(&block.name, &kept);
+                match work {
+                    Work::Leaf(block) => {
+                        let kept = block.stop_and_keep(&agent, &session.key).await;
+                        session.forget(&name, kept.as_ref().ok());
+                    }
+                    Work::Tree(subtree) => session.let_go(&name, &subtree).await,
+                }
             });
         }
         while stopping.join_next().await.is_some() {}
@@ -214,15 +267,11 @@ impl Session {
     }
 }
 
-fn unknown(name: &str) -> String {
-    format!("there is no block {name} here")
-}
-
 /// A block's text, as the script's language has it.
 fn parsed(text: &str) -> Result<Script, String> {
     let mut files = Files::new();
     let file = files.add("block", text, None);
-    parser::command(&files, file)
+    parser::block(&files, file)
         .map_err(|found| found.first().map_or_else(String::new, |diagnostic| diagnostic.summary(&files)))
 }
 
@@ -315,7 +364,9 @@ impl Block {
                 held.leaf.prepare().await
             }
             Kind::Parameters | Kind::Config => Ok(leaf.describe()),
-            Kind::Unspecified | Kind::Kill | Kind::Teardown | Kind::Report => Err("it is no such command".to_owned()),
+            Kind::Unspecified | Kind::Setup | Kind::Run | Kind::Kill | Kind::Teardown | Kind::Report => {
+                Err("it is no such command".to_owned())
+            }
         };
         if done.is_err() {
             held.fail().await;
@@ -349,7 +400,7 @@ impl Block {
             return Ok(kept.clone());
         }
         let leaf = &mut held.leaf;
-        let kept = agent.store.keep(&key.experiment, &key.parent, &self.name, &mut |out| leaf.results(out));
+        let kept = agent.store.keep(key, &self.name, &mut |out| leaf.results(out));
         let kept = kept.map_err(|error| format!("the results of block {}: {error}", self.name))?;
         Ok(held.kept.insert(kept).clone())
     }

@@ -40,7 +40,9 @@ impl Stage {
             Asked::Phase(Kind::Close) => (matches!(self, Open | Ran), "open"),
             Asked::Phase(Kind::Report) => (matches!(self, Ran | Closed | Failed | Killed), "run"),
             Asked::Phase(Kind::Reset | Kind::Kill | Kind::Teardown | Kind::Parameters | Kind::Config) => (true, ""),
-            Asked::Phase(Kind::Unspecified) => return Err("the command is of no kind".to_owned()),
+            Asked::Phase(Kind::Unspecified | Kind::Setup | Kind::Run) => {
+                return Err("the command is of no kind".to_owned());
+            }
         };
         if can {
             return Ok(());
@@ -79,6 +81,8 @@ impl Asked {
                 Kind::Kill => "kill",
                 Kind::Parameters => "parameters",
                 Kind::Config => "config",
+                Kind::Setup => "setup",
+                Kind::Run => "run",
             },
         }
     }
@@ -93,7 +97,7 @@ mod tests {
         use Stage::{Closed, Failed, Killed, Open, Ran, SetUp};
         let phase = Asked::Phase;
         // Which stages take a command.
-        let table: [(Asked, &[Stage]); 9] = [
+        let table: [(Asked, &[Stage]); 11] = [
             (phase(Kind::Open), &[SetUp]),
             (Asked::Run, &[Open]),
             (phase(Kind::Finish), &[Open, Ran]),
@@ -103,6 +107,8 @@ mod tests {
             (phase(Kind::Kill), &[SetUp, Open, Ran, Closed, Failed, Killed]),
             (phase(Kind::Config), &[SetUp, Open, Ran, Closed, Failed, Killed]),
             (phase(Kind::Unspecified), &[]),
+            (phase(Kind::Setup), &[]),
+            (phase(Kind::Run), &[]),
         ];
         for (asked, stages) in table {
             for stage in [SetUp, Open, Ran, Closed, Failed, Killed] {

@@ -8,8 +8,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::Key;
 use crate::authority::Error;
-use crate::authority::identity::Identity;
 
 /// Results of a block that the disk does not take are kept in memory up to this.
 const MOST_IN_MEMORY_BYTES: u64 = 16 << 20;
@@ -43,16 +43,16 @@ impl Store {
         }
     }
 
-    /// An experiment of `parent` begins or goes on: it is known from now on, and its results stay.
-    pub(super) fn begin(&self, experiment: &str, parent: &Identity) -> io::Result<()> {
-        DirBuilder::new().mode(0o700).recursive(true).create(self.of_parent(experiment, parent))?;
-        *self.live().entry(experiment.to_owned()).or_default() += 1;
+    /// An experiment of a parent begins or goes on: it is known from now on, and its results stay.
+    pub(super) fn begin(&self, key: &Key) -> io::Result<()> {
+        DirBuilder::new().mode(0o700).recursive(true).create(self.of_parent(key))?;
+        *self.live().entry(key.experiment.clone()).or_default() += 1;
         Ok(())
     }
 
-    /// Whether an experiment of `parent` has been here.
-    pub(super) fn knows(&self, experiment: &str, parent: &Identity) -> bool {
-        self.of_parent(experiment, parent).is_dir()
+    /// Whether an experiment of a parent has been here.
+    pub(super) fn knows(&self, key: &Key) -> bool {
+        self.of_parent(key).is_dir()
     }
 
     /// One parent has gone; with the last of them its results may go when others need the room.
@@ -69,12 +69,11 @@ impl Store {
     /// Keeps what a block found, as `write` writes it.
     pub(super) fn keep(
         &self,
-        experiment: &str,
-        parent: &Identity,
+        key: &Key,
         block: &str,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<Kept> {
-        let path = self.of_block(experiment, parent, block);
+        let path = self.of_block(key, block);
         let room = self.most_bytes.saturating_sub(self.used_by_live()?);
         let mut to_file = || {
             let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
@@ -99,17 +98,19 @@ impl Store {
     }
 
     /// What a block of an earlier time found.
-    pub(super) fn find(&self, experiment: &str, parent: &Identity, block: &str) -> Option<Kept> {
-        let path = self.of_block(experiment, parent, block);
+    pub(super) fn find(&self, key: &Key, block: &str) -> Option<Kept> {
+        let path = self.of_block(key, block);
         path.is_file().then_some(Kept::File(path))
     }
 
-    fn of_parent(&self, experiment: &str, parent: &Identity) -> PathBuf {
-        self.folder.join(experiment).join(format!("{}-{}", parent.role.name(), parent.name))
+    fn of_parent(&self, key: &Key) -> PathBuf {
+        let Key { experiment, parent, above } = key;
+        let at_work_on = if above.is_empty() { String::new() } else { format!("-{above}") };
+        self.folder.join(experiment).join(format!("{}-{}{at_work_on}", parent.role.name(), parent.name))
     }
 
-    fn of_block(&self, experiment: &str, parent: &Identity, block: &str) -> PathBuf {
-        self.of_parent(experiment, parent).join(format!("{block}.results"))
+    fn of_block(&self, key: &Key, block: &str) -> PathBuf {
+        self.of_parent(key).join(format!("{block}.results"))
     }
 
     fn live(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, usize>> {
@@ -210,19 +211,21 @@ fn size(path: &Path) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::authority::identity::{LabId, Role};
+    use crate::authority::identity::{Identity, LabId, Role};
 
     #[test]
     fn the_oldest_that_is_over_goes_first() {
         let place = tempfile::tempdir().unwrap();
         let store = Store::open(place.path().join("results"), 250).unwrap();
         let parent = Identity { lab: LabId::of_key(b""), role: Role::Controller, name: "c".parse().unwrap() };
+        let key =
+            |experiment: &str| Key { experiment: experiment.to_owned(), parent: parent.clone(), above: String::new() };
         let keep = |experiment: &str, bytes: usize| {
-            store.keep(experiment, &parent, "a", &mut |out| out.write_all(&vec![7; bytes])).unwrap()
+            store.keep(&key(experiment), "a", &mut |out| out.write_all(&vec![7; bytes])).unwrap()
         };
-        let is_there = |experiment: &str| store.find(experiment, &parent, "a").is_some();
+        let is_there = |experiment: &str| store.find(&key(experiment), "a").is_some();
         for experiment in ["1", "2", "3"] {
-            store.begin(experiment, &parent).unwrap();
+            store.begin(&key(experiment)).unwrap();
         }
         assert!(matches!(keep("1", 100), Kept::File(_)));
         assert!(matches!(keep("2", 100), Kept::File(_)));
@@ -232,10 +235,10 @@ mod tests {
         store.over("1");
         assert!(matches!(keep("3", 100), Kept::File(_)));
         assert_eq!(["1", "2", "3"].map(is_there), [false, true, true]);
-        assert!(!store.knows("1", &parent));
+        assert!(!store.knows(&key("1")));
         let mut read = Vec::new();
         store
-            .find("3", &parent, "a")
+            .find(&key("3"), "a")
             .unwrap()
             .read(|part| {
                 read.extend(part);

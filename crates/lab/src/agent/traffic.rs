@@ -17,10 +17,9 @@ use super::consent::Permits;
 use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::Demand;
 use crate::leaves::{Ends, Options, Order, Sink, Source, Todo, announced};
-use crate::rpc::Protocol;
 use crate::script::format;
 use crate::script::leaf::{Leaf as Asked, Protocol as Over, TEST, Work};
-use crate::script::tree::{Block, Body, Child};
+use crate::script::tree::Block;
 
 /// Who does not answer within this has not agreed to be connected to.
 const CONNECTING: Duration = Duration::from_secs(5);
@@ -70,7 +69,7 @@ impl LeafKind for Test {
         };
         let window = window.or(buffer).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         let options = Options { window, mss, nodelay, congestion: None };
-        let text = format::format(&Body { children: vec![Child::Block(block.clone())], ..Body::default() });
+        let text = format::block(block);
         // The same leaf of the same script draws the same numbers, and others draw others.
         let seed = text
             .bytes()
@@ -84,13 +83,6 @@ impl Tester {
         match self.asked.protocol {
             Over::Tcp(_) => Transport::Tcp,
             Over::Udp(_) => Transport::Udp,
-        }
-    }
-
-    fn protocol(&self) -> Protocol {
-        match self.asked.protocol {
-            Over::Tcp(_) => Protocol::Tcp,
-            Over::Udp(_) => Protocol::Udp,
         }
     }
 
@@ -130,8 +122,11 @@ impl Leaf for Tester {
     }
 
     fn sends(&self) -> Vec<Sending> {
-        let sending =
-            Sending { to: self.ends.peer, protocol: self.protocol(), rate_bit_s: announced::rate_bit_s(&self.asked) };
+        let sending = Sending {
+            to: self.ends.peer,
+            protocol: announced::protocol(&self.asked),
+            rate_bit_s: announced::rate_bit_s(&self.asked),
+        };
         if self.asked.sends() { vec![sending] } else { Vec::new() }
     }
 
@@ -154,7 +149,7 @@ impl Leaf for Tester {
         if !matches!(self.is, Is::Source(_)) {
             return Ok(String::new());
         }
-        permits.to(self.ends.peer, self.protocol())?;
+        permits.to(self.ends.peer, announced::protocol(&self.asked))?;
         let Is::Source(mut source) = std::mem::replace(&mut self.is, Is::Made) else { return Ok(String::new()) };
         let order = Arc::new(Order::new());
         let (source, opened) = in_thread(&order, {

@@ -1,8 +1,9 @@
 //! What a member says so that others can check it without the one who carries it: signed with its certificate's key.
 //!
-//! Two things are said in this way. The agent that is to receive traffic **consents** to it, and the agent that is to send it checks
-//! that itself: a controller only carries consents, it cannot make one. A controller **delegates** a block of an experiment to an
-//! agent, which may then command another agent of that block: an agent obeys no agent without it.
+//! Three things are said in this way. A controller **asks** the agent that is to receive traffic, that agent **consents** to it, and the
+//! agent that is to send it checks that itself: controllers, and agents between, only carry consents, they cannot make one. A controller
+//! **delegates** blocks of an experiment to an agent, which may then command another agent of those blocks: an agent obeys no agent
+//! without it.
 
 use rcgen::SigningKey;
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
@@ -16,6 +17,8 @@ use crate::rpc::Signed;
 /// What a statement is, which is signed with it: none passes for one of another kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// [`crate::rpc::Asking`]
+    Asking,
     /// [`crate::rpc::Consent`]
     Consent,
     /// [`crate::rpc::Delegation`]
@@ -25,8 +28,9 @@ pub enum Kind {
 impl Kind {
     fn context(self) -> &'static [u8] {
         match self {
+            Kind::Asking => b"flowloom lab asking 1\0",
             Kind::Consent => b"flowloom lab consent 1\0",
-            Kind::Delegation => b"flowloom lab delegation 1\0",
+            Kind::Delegation => b"flowloom lab delegation 2\0",
         }
     }
 }

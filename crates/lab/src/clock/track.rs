@@ -86,6 +86,18 @@ impl Track {
         }
     }
 
+    /// When, by our clock, the far clock showed `theirs_ns`: not before, not after. A clock that was set back showed it more than once.
+    pub fn moment(&self, theirs_ns: i64) -> Option<Bounds> {
+        // The offset changes by parts in ten thousand: each stretch's own is near enough to find the moment that it would make of it.
+        let near = self.stretches.iter().filter_map(|points| points.last());
+        let moments = near.filter_map(|point| {
+            let offset = self.offset(theirs_ns.saturating_sub(point.bounds.middle_ns()))?;
+            let (low_ns, high_ns) = (theirs_ns.saturating_sub(offset.high_ns), theirs_ns.saturating_sub(offset.low_ns));
+            Some(Bounds { low_ns, high_ns })
+        });
+        moments.reduce(|one, other| one.or(&other))
+    }
+
     /// How much faster the far clock ran than ours, in parts per thousand million, since the last step: bounds of the mean.
     pub fn drift_ppb(&self) -> Option<Bounds> {
         let points = self.stretches.last()?;
@@ -176,6 +188,8 @@ mod tests {
                     assert!((found.middle_ns() - far.offset(at)).abs() <= found.error_ns());
                 }
             }
+            let moment = track.moment(30 * S + far.offset(30 * S)).unwrap();
+            assert!(moment.low_ns <= 30 * S && 30 * S <= moment.high_ns && moment.error_ns() < 2_000_000, "{moment:?}");
             let last = track.offset(599 * S / 10).unwrap();
             // No exchange alone is wider than half of 3.55 ms; all together are not either.
             assert!(last.error_ns() < 1_775_000, "{drift_ppm}: {last:?}");
@@ -206,6 +220,10 @@ mod tests {
             for at in (0..40).map(|i| i * S / 2) {
                 let found = track.offset(at).unwrap();
                 assert!(found.low_ns <= far.offset(at) && far.offset(at) <= found.high_ns, "{by} at {at}: {found:?}");
+            }
+            for at in (2..40).map(|i| i * S / 2) {
+                let found = track.moment(at + far.offset(at)).unwrap();
+                assert!(found.low_ns <= at && at <= found.high_ns, "{by} at {at}: {found:?}");
             }
             // Surely known but where the step may have been.
             assert!(track.offset(9 * S).unwrap().error_ns() < 4 * MS);

@@ -31,6 +31,12 @@ impl Branch {
         Branch { name: name.into(), kind, children: children.into_iter().map(child).collect(), next_start }
     }
 
+    /// A node that is taken up again where it was left, for what it has found.
+    pub fn taken_up(mut self) -> Branch {
+        self.children.iter_mut().for_each(|child| child.is_begun = true);
+        self
+    }
+
     /// Asks the children that take part, all at once. Those that fail are out; of a cluster, all are as soon as one is.
     async fn ask_all(&mut self, command: Command, reports: &Reports) -> Reply {
         let is_cluster = self.kind == Keyword::Cluster;
@@ -66,9 +72,10 @@ impl Branch {
             return Ok(all);
         }
         if is_cluster {
-            self.ask_begun(Command::Kill, reports).await;
+            let mut killed = self.ask_begun(Command::Kill, reports).await;
             self.children.iter_mut().for_each(|child| child.is_out = true);
             failures.splice(0..0, all.failed);
+            failures.append(&mut killed.failed);
             return Err(failures);
         }
         all.failed.append(&mut failures);

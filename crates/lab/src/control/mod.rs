@@ -105,8 +105,8 @@ pub struct Part {
     pub bytes: Vec<u8>,
 }
 
-/// Where parts of reports go as they come: none is held back for others.
-pub type Reports = mpsc::UnboundedSender<Part>;
+/// Where parts of reports go as they come: none is held back for others, and who is faster than whoever reads them waits.
+pub type Reports = mpsc::Sender<Part>;
 
 /// An answer: what was acknowledged, or what failed and with it the node.
 pub type Reply = Result<Acknowledgement, Vec<Failure>>;
@@ -116,7 +116,7 @@ pub type Reply = Result<Acknowledgement, Vec<Failure>>;
 /// A call that is dropped before it has ended is answered by nobody; what may be asked after that is [`Command::Kill`],
 /// [`Command::Report`], [`Command::Teardown`] and [`Command::Reset`].
 #[tonic::async_trait]
-pub trait Node: Send {
+pub trait Node: Send + Sync {
     /// What the user knows it by: `test a:42005`.
     fn name(&self) -> &str;
 

@@ -38,7 +38,7 @@ impl Node for Scripted {
         }
         if command == Command::Report {
             let part = Part { node: name(), bytes: b"result".to_vec() };
-            reports.send(part).unwrap();
+            reports.send(part).await.unwrap();
         }
         self.log.lock().unwrap().push(format!("{} {command} done", self.name));
         let said =
@@ -65,7 +65,7 @@ const TRANSFER: [Command; 5] = [Command::Setup, Command::Open, RUN, Command::Fin
 /// All phases, as far as they go; the answers, and who reported.
 fn experiment(top: &mut dyn Node) -> (Vec<Reply>, BTreeSet<String>) {
     on_one_thread(async {
-        let (reports, mut came) = mpsc::unbounded_channel();
+        let (reports, mut came) = mpsc::channel(64);
         let mut answers = Vec::new();
         for command in TRANSFER {
             answers.push(top.command(command, &reports).await);
@@ -136,12 +136,25 @@ fn in_a_cluster_nobody_waits_for_those_that_are_slower_than_a_failure() {
     let mut top = branch("top", Keyword::Cluster, vec![Box::new(slow), leaf("b", &log, Some(RUN))]);
     // The slow one is quick up to here.
     on_one_thread(async {
-        let (reports, _came) = mpsc::unbounded_channel();
+        let (reports, _came) = mpsc::channel(64);
         let failures = top.command(RUN, &reports).await.unwrap_err();
         assert_eq!(failures.len(), 1);
     });
     let log = log.lock().unwrap();
     assert!(!log.contains(&"slow run done".to_owned()), "{log:?}");
+}
+
+#[test]
+fn what_cannot_be_killed_in_an_abandoned_cluster_is_told() {
+    let log = Log::default();
+    let children = vec![leaf("a", &log, Some(Command::Kill)), leaf("b", &log, Some(RUN))];
+    let mut top = branch("top", Keyword::Cluster, children);
+    on_one_thread(async {
+        let (reports, _came) = mpsc::channel(1);
+        top.command(Command::Setup, &reports).await.unwrap();
+        let failures = top.command(RUN, &reports).await.unwrap_err();
+        assert_eq!(failures.iter().map(ToString::to_string).collect::<Vec<_>>(), ["b: run: no", "a: kill: no"]);
+    });
 }
 
 #[test]
@@ -221,7 +234,7 @@ fn those_that_failed_take_part_again_after_a_reset_only() {
     assert_eq!(answers[1].as_ref().unwrap().failed.len(), 1);
     let setups = || log.lock().unwrap().iter().filter(|one| *one == "a setup").count();
     on_one_thread(async {
-        let (reports, _came) = mpsc::unbounded_channel();
+        let (reports, _came) = mpsc::channel(64);
         top.command(Command::Setup, &reports).await.unwrap();
         assert_eq!(setups(), 1);
         top.command(Command::Reset, &reports).await.unwrap();

@@ -43,28 +43,28 @@ struct Waiting {
 }
 
 impl Edge {
-    /// Begins `experiment` at an agent.
+    /// Begins `experiment` at an agent, as its controller.
     ///
     /// # Errors
     /// Why the agent does not take it.
-    pub async fn begin(link: &mut Link, experiment: &str, delegations: Vec<Signed>) -> Result<Edge, String> {
-        Edge::attach(link, 1, Attach { experiment: experiment.to_owned(), resume: false, delegations }).await
+    pub async fn begin(link: &mut Link, experiment: &str) -> Result<Edge, String> {
+        Edge::attach(link, 1, Attach { experiment: experiment.to_owned(), ..Attach::default() }).await
     }
 
     /// Takes up an experiment that has been at the agent, for its reports. `number` is higher than that of any command before.
     ///
     /// # Errors
     /// Why the agent does not take it.
-    pub async fn resume(
-        link: &mut Link,
-        experiment: &str,
-        number: u64,
-        delegations: Vec<Signed>,
-    ) -> Result<Edge, String> {
-        Edge::attach(link, number, Attach { experiment: experiment.to_owned(), resume: true, delegations }).await
+    pub async fn resume(link: &mut Link, experiment: &str, number: u64) -> Result<Edge, String> {
+        let attach = Attach { experiment: experiment.to_owned(), resume: true, ..Attach::default() };
+        Edge::attach(link, number, attach).await
     }
 
-    async fn attach(link: &mut Link, number: u64, attach: Attach) -> Result<Edge, String> {
+    /// Attaches as `attach` says, with the first number of the commands that follow.
+    ///
+    /// # Errors
+    /// Why the agent does not take it.
+    pub async fn attach(link: &mut Link, number: u64, attach: Attach) -> Result<Edge, String> {
         let (down, commands) = mpsc::channel(COMMANDS_WAITING);
         let gone = || "the connection has ended".to_owned();
         down.send(Down { number, command: Some(Command::Attach(attach)) }).await.map_err(|_| gone())?;
@@ -73,7 +73,7 @@ impl Edge {
         let last_number = match answers.message().await.map_err(said)?.and_then(|up| up.reply) {
             Some(Reply::Acknowledge(done)) => done.last_number,
             Some(Reply::Error(error)) => return Err(error.text),
-            Some(Reply::Report(_)) | None => return Err(gone()),
+            Some(Reply::Report(_) | Reply::Below(_) | Reply::Consented(_)) | None => return Err(gone()),
         };
         let waiting: Arc<Mutex<Waiting>> = Arc::default();
         let of_answers = Arc::clone(&waiting);
@@ -85,8 +85,8 @@ impl Edge {
                         let to = {
                             let waiting = &mut lock(&of_answers).for_number;
                             match reply {
-                                Reply::Report(_) => waiting.get(&up.number).cloned(),
                                 Reply::Acknowledge(_) | Reply::Error(_) => waiting.remove(&up.number),
+                                _ => waiting.get(&up.number).cloned(),
                             }
                         };
                         // Whoever waited may have given up.
@@ -106,17 +106,22 @@ impl Edge {
         Ok(Edge { sending, waiting, reading, last_number })
     }
 
-    /// Sends a command and waits for its answer; a report's parts go to `part` as they come.
+    /// Sends a command: what comes of it.
+    ///
+    /// # Errors
+    /// How the connection ended.
+    pub async fn ask(&self, command: Command) -> Result<Answers, String> {
+        let mut sending = self.sending.lock().await;
+        let number = sending.last + 1;
+        self.send(&mut sending, number, command).await
+    }
+
+    /// Sends a command and waits for the end of its answer.
     ///
     /// # Errors
     /// The agent's words, or how the connection ended.
-    pub async fn command(&self, command: Command, part: impl FnMut(Vec<u8>)) -> Answer {
-        let mut sending = self.sending.lock().await;
-        let number = sending.last + 1;
-        sending.last = number;
-        let answers = self.send(&mut sending, number, command).await?;
-        drop(sending);
-        self.answer(answers, part).await
+    pub async fn command(&self, command: Command) -> Answer {
+        self.ask(command).await?.end().await
     }
 
     /// Sends a command under a number of the caller's, as one who replays a message would.
@@ -125,18 +130,18 @@ impl Edge {
     /// The agent's words, or how the connection ended.
     pub async fn command_numbered(&self, number: u64, command: Command) -> Answer {
         let mut sending = self.sending.lock().await;
-        let answers = self.send(&mut sending, number, command).await?;
+        let last = sending.last;
+        let answers = self.send(&mut sending, number, command).await;
+        sending.last = last;
         drop(sending);
-        self.answer(answers, |_| {}).await
+        answers?.end().await
     }
 
-    async fn send(
-        &self,
-        sending: &mut Sending,
-        number: u64,
-        command: Command,
-    ) -> Result<mpsc::Receiver<Reply>, String> {
+    async fn send(&self, sending: &mut Sending, number: u64, command: Command) -> Result<Answers, String> {
+        let Sending { down, last } = sending;
         let (to, answers) = mpsc::channel(PARTS_WAITING);
+        // A number is taken when nothing keeps its command from going: whoever asks may give up until then.
+        let room = down.reserve().await;
         {
             let mut waiting = lock(&self.waiting);
             if let Some(why) = &waiting.ended {
@@ -144,25 +149,12 @@ impl Edge {
             }
             waiting.for_number.insert(number, to);
         }
+        *last = number;
         // If it cannot be sent, nobody will answer either, and that is what is waited for.
-        let _ = sending.down.send(Down { number, command: Some(command) }).await;
-        Ok(answers)
-    }
-
-    async fn answer(&self, mut answers: mpsc::Receiver<Reply>, mut part: impl FnMut(Vec<u8>)) -> Answer {
-        loop {
-            match answers.recv().await {
-                Some(Reply::Report(bytes)) => part(bytes),
-                Some(Reply::Acknowledge(done)) => return Ok(done),
-                Some(Reply::Error(error)) => return Err(error.text),
-                None => {
-                    return Err(lock(&self.waiting)
-                        .ended
-                        .clone()
-                        .unwrap_or_else(|| "the connection has ended".to_owned()));
-                }
-            }
+        if let Ok(room) = room {
+            room.send(Down { number, command: Some(command) });
         }
+        Ok(Answers { answers, waiting: Arc::clone(&self.waiting), end: None })
     }
 
     /// `setup`
@@ -171,7 +163,7 @@ impl Edge {
     /// As [`Edge::command`].
     pub async fn setup(&self, block: &str, text: &str, consents: Vec<Signed>) -> Answer {
         let setup = Setup { block: block.to_owned(), text: text.to_owned(), consents };
-        self.command(Command::Setup(setup), |_| {}).await
+        self.command(Command::Setup(setup)).await
     }
 
     /// `run`, from a time of the agent's monotonic clock on, or at once (0).
@@ -179,7 +171,7 @@ impl Edge {
     /// # Errors
     /// As [`Edge::command`].
     pub async fn run(&self, block: &str, start_monotonic_ns: i64) -> Answer {
-        self.command(Command::Run(Run { block: block.to_owned(), start_monotonic_ns }), |_| {}).await
+        self.command(Command::Run(Run { block: block.to_owned(), start_monotonic_ns })).await
     }
 
     /// A command that carries only its block, and returns no report.
@@ -187,15 +179,22 @@ impl Edge {
     /// # Errors
     /// As [`Edge::command`].
     pub async fn phase(&self, block: &str, kind: Kind) -> Answer {
-        self.command(Command::Phase(Phase { block: block.to_owned(), kind: kind.into() }), |_| {}).await
+        self.command(Command::Phase(Phase { block: block.to_owned(), kind: kind.into() })).await
     }
 
     /// `report`
     ///
     /// # Errors
     /// As [`Edge::command`].
-    pub async fn report(&self, block: &str, part: impl FnMut(Vec<u8>)) -> Answer {
-        self.command(Command::Phase(Phase { block: block.to_owned(), kind: Kind::Report.into() }), part).await
+    pub async fn report(&self, block: &str, mut part: impl FnMut(Vec<u8>)) -> Answer {
+        let phase = Phase { block: block.to_owned(), kind: Kind::Report.into() };
+        let mut answers = self.ask(Command::Phase(phase)).await?;
+        while let Some(reply) = answers.part().await {
+            if let Reply::Report(report) = reply {
+                part(report.part);
+            }
+        }
+        answers.end().await
     }
 
     /// Ends the experiment at the agent.
@@ -203,7 +202,39 @@ impl Edge {
     /// # Errors
     /// As [`Edge::command`].
     pub async fn detach(self) -> Answer {
-        self.command(Command::Detach(Detach {}), |_| {}).await
+        self.command(Command::Detach(Detach {})).await
+    }
+}
+
+/// What an agent answers to one command, as it comes.
+pub struct Answers {
+    answers: mpsc::Receiver<Reply>,
+    waiting: Arc<Mutex<Waiting>>,
+    end: Option<Answer>,
+}
+
+impl Answers {
+    /// The next part of the answer, which is neither acknowledgement nor error; nothing when there is no more.
+    pub async fn part(&mut self) -> Option<Reply> {
+        if self.end.is_some() {
+            return None;
+        }
+        self.end = Some(match self.answers.recv().await {
+            Some(Reply::Acknowledge(done)) => Ok(done),
+            Some(Reply::Error(error)) => Err(error.text),
+            None => Err(lock(&self.waiting).ended.clone().unwrap_or_else(|| "the connection has ended".to_owned())),
+            part => return part,
+        });
+        None
+    }
+
+    /// How the answer ends; parts that were not asked for are passed over.
+    ///
+    /// # Errors
+    /// The agent's words, or how the connection ended.
+    pub async fn end(mut self) -> Answer {
+        while self.part().await.is_some() {}
+        self.end.unwrap_or_else(|| Err("the connection has ended".to_owned()))
     }
 }
 

@@ -1,7 +1,24 @@
-//! The commanding side: one edge of the control tree, to an agent below, and what is measured of its clock.
+//! The commanding side, which a controller is for a script and an agent for a block that it was given.
+//!
+//! | module | what |
+//! |---|---|
+//! | `plan` | which agents a block is left to |
+//! | `edge` | commands down and answers up, to one agent |
+//! | `below` | an agent, and how its clock is to ours |
+//! | `remote` | a block at an agent, as a node of the tree |
+//! | `tree` | a block at work: all of that together |
+//! | `times` | when what ran, translated from clock to clock |
+//! | `wire` | what is said of all that on an edge |
+//! | `experiment` | a script, from setup to teardown |
 
+mod below;
 mod edge;
 pub mod experiment;
+mod plan;
+mod remote;
+mod times;
+mod tree;
+pub(crate) mod wire;
 
 use std::net::SocketAddr;
 
@@ -13,10 +30,15 @@ use crate::authority::statement::{self, Kind};
 use crate::clock::Clock;
 use crate::clock::exchange::Exchange;
 use crate::clock::track::{Learnt, Track};
-use crate::rpc::{ClockRequest, ConsentRequest, Delegation, Protocol, Signed};
+use crate::rpc::agreement::Answer as Agreed;
+use crate::rpc::{Asking, ClockRequest, ConsentRequest, Consented, Delegation, Protocol, Signed};
 use crate::transport::client::{Link, words};
 
-pub use edge::{Answer, Edge};
+pub use below::Commander;
+pub use edge::{Answer, Answers, Edge};
+pub use plan::{Hosts, Place, place};
+pub use times::{AgentRun, LeafRun, Offset, Times};
+pub use tree::Tree;
 
 /// What is known of an agent's clocks.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +52,6 @@ pub struct Clocks {
 /// What an agent is asked to agree to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Of which experiment.
-    pub experiment: String,
     /// The agent that will send.
     pub sender: String,
     /// Where to.
@@ -77,25 +97,60 @@ impl Link {
         Ok(learnt)
     }
 
-    /// Asks the agent to agree to receive traffic. What it signs is for the agent that will send.
+    /// Asks the agent for its consents, by what a controller has signed.
+    ///
+    /// # Errors
+    /// Why it does not even look at what is asked.
+    pub async fn consents(&mut self, asking: Signed) -> Result<Consented, String> {
+        self.client.consents(asking).await.map(tonic::Response::into_inner).map_err(|status| words(&status))
+    }
+
+    /// Asks the agent, as `controller`, to agree to receive traffic in `experiment`. What it signs is for the agent that will send.
     ///
     /// # Errors
     /// Why it does not agree.
-    pub async fn consent(&mut self, wanted: &Wanted) -> Result<Signed, String> {
-        let request = ConsentRequest {
-            experiment: wanted.experiment.clone(),
-            sender: wanted.sender.clone(),
-            address: wanted.to.ip().to_string(),
-            port: u32::from(wanted.to.port()),
-            protocol: wanted.protocol.into(),
-            rate_bit_s: wanted.rate_bit_s,
-            duration_s: wanted.duration_s,
-        };
-        self.client.consents(request).await.map(tonic::Response::into_inner).map_err(|status| words(&status))
+    pub async fn consent(
+        &mut self,
+        controller: &Credentials,
+        experiment: &str,
+        wanted: &Wanted,
+        until_unix_s: i64,
+    ) -> Result<Signed, String> {
+        let receiver = self.agent.identity.name.to_string();
+        let requests = vec![wanted.request()];
+        let asking = Asking { experiment: experiment.to_owned(), receiver, requests, until_unix_s };
+        let consented = self.consents(ask(controller, &asking)?).await?;
+        match consented.agreements.into_iter().next().and_then(|agreement| agreement.answer) {
+            Some(Agreed::Consent(consent)) => Ok(consent),
+            Some(Agreed::Refusal(why)) => Err(why),
+            None => Err("it has not answered".to_owned()),
+        }
     }
 }
 
-/// Lets an agent command another agent of one block.
+impl Wanted {
+    /// As a message.
+    pub fn request(&self) -> ConsentRequest {
+        ConsentRequest {
+            sender: self.sender.clone(),
+            address: self.to.ip().to_string(),
+            port: u32::from(self.to.port()),
+            protocol: self.protocol.into(),
+            rate_bit_s: self.rate_bit_s,
+            duration_s: self.duration_s,
+        }
+    }
+}
+
+/// Asks an agent for consents, so that others can carry it.
+///
+/// # Errors
+/// If it cannot be signed.
+pub fn ask(controller: &Credentials, asking: &Asking) -> Result<Signed, String> {
+    statement::sign(controller, Kind::Asking, asking.encode_to_vec()).map_err(|error| error.to_string())
+}
+
+/// Lets an agent command another agent of blocks of a script.
 ///
 /// # Errors
 /// If it cannot be signed.

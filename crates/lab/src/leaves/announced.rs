@@ -2,10 +2,9 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use flowloom_core::time::Duration;
-
+use crate::rpc;
 use crate::script::address::Host;
-use crate::script::leaf::{Endpoint, Leaf, Work};
+use crate::script::leaf::{Endpoint, Leaf, Protocol, Work};
 
 /// A leaf that says of no rate how fast it is, is held to this, in bit/s of IP packets.
 pub const RATE_OF_OTHERS: u64 = 10_000_000;
@@ -37,9 +36,12 @@ pub fn connections(leaf: &Leaf) -> u64 {
     }
 }
 
-/// How long it goes on.
-pub fn duration(leaf: &Leaf) -> Duration {
-    leaf.duration
+/// What carries it.
+pub fn protocol(leaf: &Leaf) -> rpc::Protocol {
+    match leaf.protocol {
+        Protocol::Tcp(_) => rpc::Protocol::Tcp,
+        Protocol::Udp(_) => rpc::Protocol::Udp,
+    }
 }
 
 /// The address of an end; a name is looked up here.

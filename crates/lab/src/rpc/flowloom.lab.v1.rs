@@ -85,7 +85,7 @@ pub struct ClockReply {
 /// A statement, who signed it, and with what (crates/lab/src/authority/statement.rs).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Signed {
-    /// An encoded Consent or Delegation.
+    /// An encoded Asking, Consent or Delegation.
     #[prost(bytes = "vec", tag = "1")]
     pub statement: ::prost::alloc::vec::Vec<u8>,
     /// ECDSA over P-256 with SHA-256, ASN.1.
@@ -95,26 +95,60 @@ pub struct Signed {
     #[prost(bytes = "vec", tag = "3")]
     pub certificate: ::prost::alloc::vec::Vec<u8>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ConsentRequest {
+/// What a controller asks an agent to agree to.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Asking {
     #[prost(string, tag = "1")]
     pub experiment: ::prost::alloc::string::String,
-    /// The agent that will send.
+    /// The agent that is asked.
     #[prost(string, tag = "2")]
+    pub receiver: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "3")]
+    pub requests: ::prost::alloc::vec::Vec<ConsentRequest>,
+    #[prost(int64, tag = "4")]
+    pub until_unix_s: i64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ConsentRequest {
+    /// The agent that will send.
+    #[prost(string, tag = "1")]
     pub sender: ::prost::alloc::string::String,
     /// Where to: an address of the agent that is asked.
-    #[prost(string, tag = "3")]
+    #[prost(string, tag = "2")]
     pub address: ::prost::alloc::string::String,
-    #[prost(uint32, tag = "4")]
+    #[prost(uint32, tag = "3")]
     pub port: u32,
-    #[prost(enumeration = "Protocol", tag = "5")]
+    #[prost(enumeration = "Protocol", tag = "4")]
     pub protocol: i32,
     /// At most, in bit/s of IP packets.
-    #[prost(uint64, tag = "6")]
+    #[prost(uint64, tag = "5")]
     pub rate_bit_s: u64,
     /// For how long, at most.
-    #[prost(uint64, tag = "7")]
+    #[prost(uint64, tag = "6")]
     pub duration_s: u64,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Consented {
+    /// One for each request, in their order.
+    #[prost(message, repeated, tag = "1")]
+    pub agreements: ::prost::alloc::vec::Vec<Agreement>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Agreement {
+    #[prost(oneof = "agreement::Answer", tags = "1, 2")]
+    pub answer: ::core::option::Option<agreement::Answer>,
+}
+/// Nested message and enum types in `Agreement`.
+pub mod agreement {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Answer {
+        /// A Consent.
+        #[prost(message, tag = "1")]
+        Consent(super::Signed),
+        /// Why the agent does not agree.
+        #[prost(string, tag = "2")]
+        Refusal(::prost::alloc::string::String),
+    }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Consent {
@@ -140,31 +174,39 @@ pub struct Consent {
     #[prost(string, tag = "9")]
     pub stack: ::prost::alloc::string::String,
 }
-/// A controller lets an agent command another agent, of one block.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+/// A controller lets an agent, where it is at work on a block of the script, command another agent of blocks within.
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Delegation {
     #[prost(string, tag = "1")]
     pub experiment: ::prost::alloc::string::String,
     /// The agent that will command.
     #[prost(string, tag = "2")]
     pub parent: ::prost::alloc::string::String,
-    /// The agent that will be commanded.
+    /// The block that it is at work on.
     #[prost(string, tag = "3")]
-    pub child: ::prost::alloc::string::String,
+    pub above: ::prost::alloc::string::String,
+    /// The agent that will be commanded.
     #[prost(string, tag = "4")]
-    pub block: ::prost::alloc::string::String,
-    /// SHA-256 of the block's text: the child does this and nothing else.
-    #[prost(bytes = "vec", tag = "5")]
-    pub block_sha256: ::prost::alloc::vec::Vec<u8>,
+    pub child: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "5")]
+    pub blocks: ::prost::alloc::vec::Vec<DelegatedBlock>,
     #[prost(int64, tag = "6")]
     pub until_unix_s: i64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DelegatedBlock {
+    #[prost(string, tag = "1")]
+    pub block: ::prost::alloc::string::String,
+    /// SHA-256 of the block's text: the child does this and nothing else.
+    #[prost(bytes = "vec", tag = "2")]
+    pub sha256: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Down {
     /// One more than that of the last message of this experiment on this edge. The first is 1.
     #[prost(uint64, tag = "1")]
     pub number: u64,
-    #[prost(oneof = "down::Command", tags = "2, 3, 4, 5, 6")]
+    #[prost(oneof = "down::Command", tags = "2, 3, 4, 5, 6, 7, 8, 9")]
     pub command: ::core::option::Option<down::Command>,
 }
 /// Nested message and enum types in `Down`.
@@ -181,6 +223,12 @@ pub mod down {
         Run(super::Run),
         #[prost(message, tag = "6")]
         Detach(super::Detach),
+        #[prost(message, tag = "7")]
+        Place(super::Place),
+        #[prost(message, tag = "8")]
+        Ask(super::Ask),
+        #[prost(message, tag = "9")]
+        Agree(super::Agree),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -190,12 +238,64 @@ pub struct Attach {
     /// Whether the experiment has been here before: then its number goes on.
     #[prost(bool, tag = "2")]
     pub resume: bool,
-    /// Needed where an agent commands: one for each block that it will set up.
+    /// Needed where an agent commands: what it will have done here.
     #[prost(message, repeated, tag = "3")]
     pub delegations: ::prost::alloc::vec::Vec<Signed>,
+    /// The block that an agent is at work on when it commands; a controller's is the script, which has no name.
+    #[prost(string, tag = "4")]
+    pub above: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Detach {}
+/// Gives the agent a cluster, parallel or serial block to be at work on: it connects to the agents of the blocks below, and gives them
+/// theirs. After that the block takes phases as a leaf does.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Place {
+    #[prost(string, tag = "1")]
+    pub block: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub text: ::prost::alloc::string::String,
+    /// Where agents are that the block names.
+    #[prost(message, repeated, tag = "3")]
+    pub hosts: ::prost::alloc::vec::Vec<Where>,
+    /// For the agent, and for those below that command others.
+    #[prost(message, repeated, tag = "4")]
+    pub delegations: ::prost::alloc::vec::Vec<Signed>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Where {
+    #[prost(string, tag = "1")]
+    pub agent: ::prost::alloc::string::String,
+    /// Host and port.
+    #[prost(string, tag = "2")]
+    pub address: ::prost::alloc::string::String,
+}
+/// Has an agent below a block asked for consents; they come up before the acknowledgement.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Ask {
+    #[prost(string, tag = "1")]
+    pub block: ::prost::alloc::string::String,
+    /// An Asking.
+    #[prost(message, optional, tag = "2")]
+    pub asking: ::core::option::Option<Signed>,
+}
+/// Brings what was agreed to to the leaves below a block.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Agree {
+    #[prost(string, tag = "1")]
+    pub block: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "2")]
+    pub agreed: ::prost::alloc::vec::Vec<Agreed>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Agreed {
+    /// The leaf that will send.
+    #[prost(string, tag = "1")]
+    pub leaf: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "2")]
+    pub agreement: ::core::option::Option<Agreement>,
+}
+/// Prepares a leaf.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Setup {
     /// A name for the block within the experiment.
@@ -241,6 +341,10 @@ pub mod phase {
         Kill = 7,
         Parameters = 8,
         Config = 9,
+        /// Of a block that was placed.
+        Setup = 10,
+        /// Only to say what failed: a run has a start, and is a command of its own.
+        Run = 11,
     }
     impl Kind {
         /// String value of the enum field names used in the ProtoBuf definition.
@@ -259,6 +363,8 @@ pub mod phase {
                 Self::Kill => "KIND_KILL",
                 Self::Parameters => "KIND_PARAMETERS",
                 Self::Config => "KIND_CONFIG",
+                Self::Setup => "KIND_SETUP",
+                Self::Run => "KIND_RUN",
             }
         }
         /// Creates an enum from field names used in the ProtoBuf definition.
@@ -274,6 +380,8 @@ pub mod phase {
                 "KIND_KILL" => Some(Self::Kill),
                 "KIND_PARAMETERS" => Some(Self::Parameters),
                 "KIND_CONFIG" => Some(Self::Config),
+                "KIND_SETUP" => Some(Self::Setup),
+                "KIND_RUN" => Some(Self::Run),
                 _ => None,
             }
         }
@@ -287,26 +395,117 @@ pub struct Run {
     #[prost(int64, tag = "2")]
     pub start_monotonic_ns: i64,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Up {
     /// Of the command that this answers.
     #[prost(uint64, tag = "1")]
     pub number: u64,
-    #[prost(oneof = "up::Reply", tags = "2, 3, 4")]
+    #[prost(oneof = "up::Reply", tags = "2, 3, 4, 5, 6")]
     pub reply: ::core::option::Option<up::Reply>,
 }
 /// Nested message and enum types in `Up`.
 pub mod up {
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Reply {
         #[prost(message, tag = "2")]
         Acknowledge(super::Acknowledge),
         #[prost(message, tag = "3")]
         Error(super::Error),
-        /// A part of a report: an acknowledgement follows the last.
-        #[prost(bytes, tag = "4")]
-        Report(::prost::alloc::vec::Vec<u8>),
+        /// Parts of an answer: an acknowledgement or an error follows the last.
+        #[prost(message, tag = "4")]
+        Report(super::Report),
+        #[prost(message, tag = "5")]
+        Below(super::Below),
+        #[prost(message, tag = "6")]
+        Consented(super::Consented),
     }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Report {
+    /// The leaf, if it is another than was asked.
+    #[prost(string, tag = "1")]
+    pub node: ::prost::alloc::string::String,
+    #[prost(bytes = "vec", tag = "2")]
+    pub part: ::prost::alloc::vec::Vec<u8>,
+}
+/// What is said of nodes below.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Below {
+    #[prost(message, repeated, tag = "1")]
+    pub said: ::prost::alloc::vec::Vec<Said>,
+    #[prost(message, repeated, tag = "2")]
+    pub failed: ::prost::alloc::vec::Vec<Failed>,
+    #[prost(message, repeated, tag = "3")]
+    pub leaves: ::prost::alloc::vec::Vec<LeafTimes>,
+    #[prost(message, repeated, tag = "4")]
+    pub agents: ::prost::alloc::vec::Vec<AgentClock>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Said {
+    #[prost(string, tag = "1")]
+    pub node: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub text: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Failed {
+    #[prost(string, tag = "1")]
+    pub node: ::prost::alloc::string::String,
+    /// What it was asked to do.
+    #[prost(enumeration = "phase::Kind", tag = "2")]
+    pub command: i32,
+    #[prost(string, tag = "3")]
+    pub text: ::prost::alloc::string::String,
+}
+/// When a leaf ran, by the monotonic clock of the agent that says so.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LeafTimes {
+    #[prost(string, tag = "1")]
+    pub node: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub agent: ::prost::alloc::string::String,
+    /// Left out where it is the start that the block was given.
+    #[prost(int64, optional, tag = "3")]
+    pub meant_ns: ::core::option::Option<i64>,
+    #[prost(message, optional, tag = "4")]
+    pub started: ::core::option::Option<Interval>,
+    #[prost(message, optional, tag = "5")]
+    pub ended: ::core::option::Option<Interval>,
+}
+/// Not before, not after.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Interval {
+    #[prost(int64, tag = "1")]
+    pub low_ns: i64,
+    #[prost(int64, tag = "2")]
+    pub high_ns: i64,
+}
+/// How far the monotonic clock of an agent below is ahead of that of the agent that says so.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AgentClock {
+    #[prost(string, tag = "1")]
+    pub agent: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub address: ::prost::alloc::string::String,
+    /// The agent that commands it.
+    #[prost(string, tag = "3")]
+    pub parent: ::prost::alloc::string::String,
+    /// When it was connected, and when its block was torn down.
+    #[prost(message, optional, tag = "4")]
+    pub before: ::core::option::Option<Offset>,
+    #[prost(message, optional, tag = "5")]
+    pub after: ::core::option::Option<Offset>,
+    /// How often one of the two clocks was set meanwhile, as far as that shows.
+    #[prost(uint64, tag = "6")]
+    pub steps: u64,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Offset {
+    /// When it was so, by the clock of the agent that says so.
+    #[prost(int64, tag = "1")]
+    pub at_ns: i64,
+    #[prost(message, optional, tag = "2")]
+    pub offset: ::core::option::Option<Interval>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Acknowledge {
@@ -483,11 +682,12 @@ pub mod agent_client {
                 .insert(GrpcMethod::new("flowloom.lab.v1.Agent", "Clock"));
             self.inner.streaming(req, path, codec).await
         }
-        /// Asks the agent to agree to receive traffic. Its answer is what the sending agent has to be shown.
+        /// Asks the agent to agree to receive traffic, by an Asking that a controller has signed, whoever carries it. What the agent agrees to
+        /// is what the sending agent has to be shown.
         pub async fn consents(
             &mut self,
-            request: impl tonic::IntoRequest<super::ConsentRequest>,
-        ) -> std::result::Result<tonic::Response<super::Signed>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::Signed>,
+        ) -> std::result::Result<tonic::Response<super::Consented>, tonic::Status> {
             self.inner
                 .ready()
                 .await
@@ -562,11 +762,12 @@ pub mod agent_server {
             &self,
             request: tonic::Request<tonic::Streaming<super::ClockRequest>>,
         ) -> std::result::Result<tonic::Response<Self::ClockStream>, tonic::Status>;
-        /// Asks the agent to agree to receive traffic. Its answer is what the sending agent has to be shown.
+        /// Asks the agent to agree to receive traffic, by an Asking that a controller has signed, whoever carries it. What the agent agrees to
+        /// is what the sending agent has to be shown.
         async fn consents(
             &self,
-            request: tonic::Request<super::ConsentRequest>,
-        ) -> std::result::Result<tonic::Response<super::Signed>, tonic::Status>;
+            request: tonic::Request<super::Signed>,
+        ) -> std::result::Result<tonic::Response<super::Consented>, tonic::Status>;
         /// Server streaming response type for the Control method.
         type ControlStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::Up, tonic::Status>,
@@ -748,16 +949,16 @@ pub mod agent_server {
                 "/flowloom.lab.v1.Agent/Consents" => {
                     #[allow(non_camel_case_types)]
                     struct ConsentsSvc<T: Agent>(pub Arc<T>);
-                    impl<T: Agent> tonic::server::UnaryService<super::ConsentRequest>
+                    impl<T: Agent> tonic::server::UnaryService<super::Signed>
                     for ConsentsSvc<T> {
-                        type Response = super::Signed;
+                        type Response = super::Consented;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::ConsentRequest>,
+                            request: tonic::Request<super::Signed>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {

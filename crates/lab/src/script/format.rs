@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::tree::{Argument, Around, Block, Body, Child, Comment, Function, Value};
+use super::tree::{Argument, Around, Block, Body, Child, Comment, Function, Include, Let, Parameter, Value};
 
 /// The longest line that arguments make.
 const WIDTH: usize = 100;
@@ -15,6 +15,35 @@ pub fn format(body: &Body) -> String {
     let mut out = String::new();
     write_body(&mut out, body, 0);
     out
+}
+
+/// The text of one block without its comments: what hosts give each other of a script, and what a delegation is of. Reading it and
+/// writing it again makes the same text, and so does writing a block within it.
+pub fn block(block: &Block) -> String {
+    let mut out = String::new();
+    write_block(&mut out, &bare(block), 0);
+    out
+}
+
+/// A block without comments and empty lines.
+fn bare(block: &Block) -> Block {
+    let Block { keyword, place, address, body, .. } = block;
+    let parameter = |one: &Parameter| Parameter { around: Around::default(), ..one.clone() };
+    let body = Body {
+        lets: body.lets.iter().map(|one| Let { around: Around::default(), ..one.clone() }).collect(),
+        parameters: body.parameters.iter().map(parameter).collect(),
+        children: body
+            .children
+            .iter()
+            .map(|child| match child {
+                Child::Block(block) => Child::Block(bare(block)),
+                Child::Include(include) => Child::Include(Include { around: Around::default(), ..include.clone() }),
+            })
+            .collect(),
+        end: Vec::new(),
+    };
+    let (keyword, address) = (keyword.clone(), address.clone());
+    Block { keyword, place: *place, address, body, open: Vec::new(), around: Around::default() }
 }
 
 /// Whether there are comments in it.
@@ -195,6 +224,23 @@ mod tests {
         let found = formatted(text);
         assert_eq!(formatted(&found), found, "a second time changes nothing");
         assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn a_block_by_itself_is_written_the_same_wherever_it_is_read() {
+        let text = "# top\ncluster a { # open\n\n  # first\n  test b { # in\n x = f(y = 1); # behind\n\n z = \"q\"; }\n\n  /* 2 */ serial {\n\n test { } } # end\n}";
+        let read = |text: &str| {
+            let mut files = Files::new();
+            let file = files.add("a.ns", text, None);
+            crate::script::parser::block(&files, file).unwrap_or_else(|found| panic!("{text}: {found:?}"))
+        };
+        let whole = read(text);
+        assert_eq!(block(&whole), formatted(&block(&whole)));
+        assert!(!has_comments(&Body { children: vec![Child::Block(read(&block(&whole)))], ..Body::default() }));
+        let again = read(&block(&whole));
+        for (one, other) in whole.body.blocks().zip(again.body.blocks()) {
+            assert_eq!(block(one), block(other));
+        }
     }
 
     #[test]

@@ -81,11 +81,11 @@ pub fn fragment(files: &Files, file: u32, mode: Mode) -> (Body, Vec<Diagnostic>)
     (body, parser.found)
 }
 
-/// Reads a command of the control channel: `keyword { parameters }`. Nothing is lenient there.
+/// Reads a block of a script as hosts give it to each other: variables and files were put in before. Nothing is lenient there.
 ///
 /// # Errors
 /// What is wrong.
-pub fn command(files: &Files, file: u32) -> Result<Block, Vec<Diagnostic>> {
+pub fn block(files: &Files, file: u32) -> Result<Block, Vec<Diagnostic>> {
     let mut parser = Parser::new(files, file, Mode::Strict);
     let mut body = parser.file();
     let more = match (body.lets.first(), body.parameters.first(), body.children.get(1)) {
@@ -96,20 +96,28 @@ pub fn command(files: &Files, file: u32) -> Result<Block, Vec<Diagnostic>> {
     };
     let block = body.children.drain(..).next();
     match (block, more) {
-        (Some(Child::Block(block)), None) if !parser.failed() => match block.body.children.first() {
-            None if block.body.lets.is_empty() => return Ok(block),
-            inner => {
-                let place = inner.map_or(block.place, Child::place);
-                parser.say(Diagnostic::error(place, "a command holds parameters only"));
-            }
+        (Some(Child::Block(block)), None) if !parser.failed() => match extension(&block) {
+            None => return Ok(block),
+            Some(place) => parser.say(Diagnostic::error(place, "variables and files have no meaning to other hosts")),
         },
         _ if parser.failed() => {}
         (_, more) => {
             let place = more.unwrap_or(parser.current.place);
-            parser.say(Diagnostic::error(place, "a command is one keyword { parameters }"));
+            parser.say(Diagnostic::error(place, "there is one block, keyword { ... }, and nothing else"));
         }
     }
     Err(parser.found)
+}
+
+/// The first variable or file in a block.
+fn extension(block: &Block) -> Option<Place> {
+    let defined = block.body.lets.first().map(|one| one.place);
+    defined.or_else(|| {
+        block.body.children.iter().find_map(|child| match child {
+            Child::Block(block) => extension(block),
+            Child::Include(include) => Some(include.place),
+        })
+    })
 }
 
 /// What is wrong was said already, and the rest of the item is to be left out.

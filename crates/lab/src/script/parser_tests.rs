@@ -210,24 +210,26 @@ fn depth_and_numbers_have_bounds() {
 }
 
 #[test]
-fn commands_are_a_keyword_and_parameters() {
+fn blocks_that_hosts_give_each_other_are_whole_and_strict() {
     let read = |text: &str| {
         let mut files = Files::new();
-        let file = files.add("command", text, None);
-        let read = command(&files, file);
-        read.map_err(|found| found.iter().map(|one| one.message.clone()).collect::<Vec<_>>())
+        let file = files.add("block", text, None);
+        block(&files, file).map_err(|found| found.iter().map(|one| one.message.clone()).collect::<Vec<_>>())
     };
-    let setup = read("setup { type = full(duration = 1); }").unwrap();
-    assert_eq!((setup.keyword.as_str(), setup.body.parameters.len()), ("setup", 1));
+    let leaf = read("setup { type = full(duration = 1); }").unwrap();
+    assert_eq!((leaf.keyword.as_str(), leaf.body.parameters.len()), ("setup", 1));
     assert_eq!(read("run{}").map(|block| block.body), Ok(Body::default()));
-    let one = "a command is one keyword { parameters }";
+    assert_eq!(read("cluster a { run {} serial { run {} } }").unwrap().body.blocks().count(), 2);
+    let one = "there is one block, keyword { ... }, and nothing else";
+    let extension = "variables and files have no meaning to other hosts";
     for (text, wanted) in [
         ("", one),
         ("run {} kill {}", one),
         ("@include \"x\";", one),
         ("x = 1; run {}", one),
+        ("run { @let x = 1; }", extension),
+        ("cluster { serial { @include \"x\"; } }", extension),
         ("run { open {} }", "run is a kind of leaf, and leaves hold no blocks"),
-        ("cluster { run {} }", "a command holds parameters only"),
         ("run { x = 1 }", "a \";\" is missing"),
         ("run {", "a \"}\" is missing"),
     ] {

@@ -157,20 +157,22 @@ pub struct Caller {
     pub own: Arc<Credentials>,
     /// Believing whom.
     pub trust: Arc<Trust>,
+    /// Of which release.
+    pub version: Version,
 }
 
 impl Caller {
     /// As the folder of `own` has it.
     pub fn new(own: Credentials) -> Caller {
         let trust = Arc::new(own.trust().clone());
-        Caller { own: Arc::new(own), trust }
+        Caller { own: Arc::new(own), trust, version: Version::ours() }
     }
 
-    /// Connects with our release's version, as [`connect`] does.
+    /// Connects, as [`connect`] does.
     ///
     /// # Errors
     /// As [`connect`].
     pub async fn connect(&self, address: &str, expected: Option<&Name>) -> Result<Link, String> {
-        connect(&self.own, &self.trust, address, expected, &Version::ours()).await
+        connect(&self.own, &self.trust, address, expected, &self.version).await
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::rpc::HelloReply;
 
 /// The version of the messages. It grows when one of them changes its meaning.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// A command, with the script of its block, is no longer; ten thousand leaves of a few lines are two megabytes.
 pub const MOST_MESSAGE_BYTES: usize = 16 << 20;

@@ -130,13 +130,15 @@ pub async fn until(what: &str, mut is: impl FnMut() -> bool) {
     panic!("{what}: not within 20 s");
 }
 
-/// `probe { duration = seconds; deaf = 1; to = address:port; rate = bit/s; }`: runs, sends a datagram a beat, and may be deaf to its stop.
+/// `probe { duration = seconds; deaf = 1; to = address:port; rate = bit/s; }`: runs, sends a datagram a beat, and may be deaf to its stop, or
+/// fail at its end (`fails = 1`).
 pub struct Probe(pub Arc<Seen>);
 
 struct Probing {
     seen: Arc<Seen>,
     duration_s: f64,
     is_deaf: bool,
+    fails: bool,
     to: Option<SocketAddr>,
     rate_bit_s: u64,
     socket: Option<UdpSocket>,
@@ -162,6 +164,7 @@ impl LeafKind for Probe {
             seen: Arc::clone(&self.0),
             duration_s: word("duration").map_or(0.0, |text| text.parse().unwrap()),
             is_deaf: word("deaf").is_some(),
+            fails: word("fails").is_some(),
             to: word("to").map(|text| text.parse().unwrap()),
             rate_bit_s: word("rate").map_or(0, |text| text.parse().unwrap()),
             socket: None,
@@ -219,6 +222,9 @@ impl Leaf for Probing {
                 socket.send_to(b"beat", to).unwrap();
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        if self.fails {
+            return Err("it fails, as it was told to".to_owned());
         }
         Ok(ran("to its end"))
     }
@@ -298,6 +304,11 @@ impl Cable {
             }
         });
         Cable { address, is_cut, wires, _held: held }
+    }
+
+    /// How many connections there have been.
+    pub fn connections(&self) -> usize {
+        self.wires.lock().unwrap().len() / 2
     }
 
     pub fn cut(&self) {
