@@ -67,6 +67,8 @@ async fn the_phases_of_a_block() {
     for name in ["", "../x", ".x", "a/b", &"x".repeat(181)] {
         assert!(edge.setup(name, "probe { }", vec![]).await.unwrap_err().contains("no name of a block"));
     }
+    edge.phase("k", Kind::Kill).await.unwrap();
+    assert!(edge.setup("k", "probe { }", vec![]).await.unwrap_err().contains("was killed"), "before it was there");
     edge.setup("s", "sleep { duration = 0.01; }", vec![]).await.unwrap();
     edge.phase("s", Kind::Open).await.unwrap();
     edge.run("s", 0).await.unwrap();

@@ -243,7 +243,9 @@ impl Edge {
         let (agent, session) = (&*self.agent, &*self.session);
         let text = |text| Acknowledge { text, ..Acknowledge::default() };
         let name = block_of(&command);
-        let work = session.block(name).ok_or_else(|| format!("there is no block {name} here"));
+        let is_kill = matches!(&command, Command::Phase(phase) if phase.kind() == Kind::Kill);
+        let work = if is_kill { session.block_to_kill(name) } else { session.block(name) };
+        let work = work.ok_or_else(|| format!("there is no block {name} here"));
         match command {
             Command::Setup(setup) => session.setup(agent, setup).await.map(text),
             Command::Place(place) => {
@@ -259,6 +261,8 @@ impl Edge {
                     .ok_or_else(|| format!("there is no block {} here, and there are no results of it", phase.block))?;
                 self.report(number, kept).await
             }
+            // There is nothing to kill, and never will be.
+            _ if is_kill && work.is_err() => Ok(Acknowledge::default()),
             command => match work? {
                 Work::Leaf(block) => self.leaf(number, &block, command).await,
                 Work::Tree(subtree) => self.tree(number, &subtree, command).await,

@@ -3,7 +3,7 @@
 //!
 //! A block's calls never overlap: whoever calls it holds it. To stop it needs no hold: the one who runs it hears that and lets go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,6 +52,8 @@ struct State {
     /// Whether it has come back.
     is_taken_up: bool,
     blocks: BTreeMap<String, Work>,
+    /// Blocks that were killed before they were there: what sets them up comes too late.
+    killed: BTreeSet<String>,
     /// By block: results of blocks that are gone which the disk did not take.
     in_memory: BTreeMap<String, Kept>,
     /// By block: the SHA-256 of the text that a parent which is an agent may set up.
@@ -147,6 +149,16 @@ impl Session {
         self.state().blocks.get(name).cloned()
     }
 
+    /// A block that is to be killed. One that is not there yet never will be: commands to a block overtake each other.
+    pub(super) fn block_to_kill(&self, name: &str) -> Option<Work> {
+        let mut state = self.state();
+        let found = state.blocks.get(name).cloned();
+        if found.is_none() {
+            state.killed.insert(name.to_owned());
+        }
+        found
+    }
+
     /// Makes a leaf of a script and prepares it.
     pub(super) async fn setup(&self, agent: &Agent, setup: Setup) -> Result<String, String> {
         let name = setup.block;
@@ -199,6 +211,9 @@ impl Session {
         if state.blocks.contains_key(name) {
             return Err(format!("block {name} is set up already"));
         }
+        if state.killed.contains(name) {
+            return Err(format!("block {name} was killed"));
+        }
         state.blocks.insert(name.to_owned(), work);
         Ok(())
     }
@@ -235,6 +250,7 @@ impl Session {
     pub(super) async fn stop_all(self: &Arc<Session>, agent: &Arc<Agent>) {
         let (blocks, was_attached) = {
             let mut state = self.state();
+            state.killed.clear();
             (state.blocks.clone(), std::mem::replace(&mut state.attached, false))
         };
         // All are told before any is waited for.
