@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -7,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use flowloom_core::extract::Position;
 use flowloom_core::time::Duration;
-use flowloom_core::units::Limit;
+use flowloom_core::units::{Limit, Rate};
 use flowloom_report::export;
 use flowloom_store::formats::Format;
 
@@ -175,6 +176,9 @@ Examples:
     /// Keep a program inside a side of a live run, which starts this
     #[command(hide = true)]
     LiveGuest(LiveGuest),
+    /// Play a side of a run on another host; an agent starts this, and the run talks to it over standard input and output
+    #[command(hide = true)]
+    LiveSide(LiveSide),
 }
 
 /// A worker process of a live run.
@@ -183,6 +187,17 @@ pub struct LiveWorker {
     /// The network namespace it works in: the number of an inherited descriptor
     #[arg(long, value_name = "FD")]
     pub namespace: u32,
+}
+
+/// A side of a run on another host.
+#[derive(Clone, Debug, Args)]
+pub struct LiveSide {
+    /// Where the emulator is
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub emulator: SocketAddr,
+    /// What is sent there, at most
+    #[arg(long)]
+    pub rate: Rate,
 }
 
 /// `flowloom shell`
@@ -612,13 +627,28 @@ impl std::str::FromStr for Load {
 }
 
 /// Where a run happens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Driver {
-    /// The packet simulator
+    /// The packet simulator.
     #[default]
     Sim,
-    /// The kernel's TCP, in network namespaces on this host, in real time
+    /// The kernel's TCP, in network namespaces on this host, in real time.
     Live,
+    /// The kernel's TCP on the hosts that this file names.
+    Lab(PathBuf),
+}
+
+impl std::str::FromStr for Driver {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Driver, String> {
+        match (text, text.strip_prefix("lab:")) {
+            ("sim", _) => Ok(Driver::Sim),
+            ("live", _) => Ok(Driver::Live),
+            (_, Some(file)) if !file.is_empty() => Ok(Driver::Lab(file.into())),
+            _ => Err("write sim, live, or lab:HOSTS.toml".to_owned()),
+        }
+    }
 }
 
 /// What the event queue is made of: the second is there to check the first.
@@ -644,9 +674,13 @@ pub struct Run {
     /// Replace the run folder if it exists, and the file of --cell-trace
     #[arg(long)]
     pub force: bool,
-    /// Where to run
-    #[arg(long, value_enum, default_value_t)]
+    /// Where to run: "sim", the packet simulator; "live", kernel TCP in network namespaces on this host, in real time; or
+    /// "lab:HOSTS.toml", kernel TCP on the hosts of a lab, across the path that this host emulates
+    #[arg(long, value_name = "DRIVER", default_value = "sim")]
     pub on: Driver,
+    /// With --on lab: the folder of a controller
+    #[arg(long, value_name = "DIR", default_value = "lab")]
+    pub lab: PathBuf,
     /// Rate of the bottleneck: "496mbit", "unlimited", or "105%" of the offered load
     #[arg(long, allow_hyphen_values = true)]
     pub rate: Option<Quantity<RateChoice>>,

@@ -46,7 +46,7 @@ pub fn options(live: &Live, need: &Need, guests: Vec<Guest>) -> Result<Options, 
 }
 
 /// This program, as the hidden command of this name.
-fn program(command: &str) -> Result<Program, Failure> {
+pub fn program(command: &str) -> Result<Program, Failure> {
     let path = std::env::current_exe()
         .map_err(|error| Failure::new(format_args!("this program cannot be found again: {error}")))?;
     Ok(Program { path, arguments: vec![command.into()] })

@@ -13,6 +13,7 @@ mod ingested;
 mod input;
 mod interrupt;
 mod intervals;
+mod lab_hosts;
 mod live;
 mod load;
 mod making;
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
         Command::Shell(args) => commands::shell::run(args, cli.verbose),
         Command::LiveWorker(args) => commands::live_worker::run(args),
         Command::LiveGuest(args) => commands::live_guest::run(args),
+        Command::LiveSide(args) => commands::live_side::run(args),
     });
     match result {
         Ok(exit) => exit.into(),
@@ -102,6 +104,8 @@ fn prepare(command: &Command) -> Result<(), Failure> {
         // Without root, a live run is root of a user namespace.
         Command::Run(args) if args.on == args::Driver::Live => drop(enter_user_namespace().map_err(Failure::new)?),
         Command::Shell(_) => drop(enter_user_namespace().map_err(Failure::new)?),
+        // What interrupts it the run decides.
+        Command::LiveSide(_) => return enter_user_namespace().map(drop).map_err(Failure::new),
         // A worker leaves interrupts to its run, a guest is a program like any other, and the doctor looks for user namespaces itself.
         Command::LiveWorker(_) | Command::LiveGuest(_) | Command::Doctor(_) => return Ok(()),
         _ => {}

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use flowloom_core::workload::LinkSide;
+use flowloom_live::elsewhere::ground::Hosts;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -22,7 +24,9 @@ use crate::clock::exchange::Bounds;
 use crate::clock::{Clock, HostClock};
 use crate::control::{Command, Part};
 use crate::controller::Clocks;
+use crate::controller::Place;
 use crate::controller::experiment::{Experiment, Outcome, run_whole};
+use crate::controller::sides::{ClockOf, Share, Sides};
 use crate::rpc::HelloReply;
 use crate::script::tree::Block;
 use crate::transport::client::Caller;
@@ -199,6 +203,35 @@ pub fn experiment(
             Err(problems) => Ok(Err(problems)),
         }
     })
+}
+
+/// Agents that are the hosts of a run, and the threads by which they are talked to.
+pub struct Lab {
+    sides: Sides,
+    runtime: Runtime,
+}
+
+impl Lab {
+    /// Has agents begin as the hosts of the run `name`, as the controller of `folder`; or everything that keeps them from it.
+    ///
+    /// # Errors
+    /// If the folder is not that of a member.
+    pub fn begin(
+        folder: &Path,
+        name: &str,
+        places: &[(LinkSide, Place)],
+        share: Share,
+    ) -> Result<Result<(Lab, Hosts), Vec<String>>, Error> {
+        let caller = Caller::new(Credentials::load(folder)?);
+        let runtime = runtime()?;
+        let begun = runtime.block_on(Sides::begin(&caller, Arc::new(HostClock), name, places, share));
+        Ok(begun.map(|(sides, hosts)| (Lab { sides, runtime }, hosts)))
+    }
+
+    /// Takes the agents' sides down: how their clocks were, and what failed.
+    pub fn end(self) -> (Vec<ClockOf>, Vec<String>) {
+        self.runtime.block_on(self.sides.end())
+    }
 }
 
 fn failed(address: SocketAddr, error: &dyn std::fmt::Display) -> Error {

@@ -20,13 +20,13 @@ use crate::emulator::{self, Command, Emulator};
 use crate::host::namespace::Namespace;
 
 /// Pings that are sent; the first ones, which find all caches cold, do not count.
-const PINGS: usize = 150;
+pub(crate) const PINGS: usize = 150;
 /// See [`PINGS`].
 const COLD: usize = 50;
 /// The others are taken in parts of so many, and the quietest part counts: a host may be busy with something else for a while.
 const PART: usize = 20;
 /// Between two pings.
-const GAP: Duration = Duration::from_micros(500);
+pub(crate) const GAP: Duration = Duration::from_micros(500);
 /// Pings that may be lost.
 const MOST_LOST: usize = 5;
 /// A ping that takes longer is not answered.
@@ -77,6 +77,11 @@ pub fn calibrate<D: Device + Send + 'static>(
         return Err(io::Error::new(io::ErrorKind::TimedOut, why));
     }
     Ok(((quietest(&took) / 2).saturating_sub(delay).min(MOST), devices))
+}
+
+/// The same, of all pings: the first ones do not count.
+pub(crate) fn quietest_of(took: &[Duration]) -> Duration {
+    quietest(&took[took.len().min(COLD)..])
 }
 
 /// The least of the medians of parts.

@@ -27,6 +27,11 @@ impl Clock {
         Duration::from_nanos((self.origin_nanos.saturating_add(time.as_nanos())).saturating_sub(monotonic_nanos()))
     }
 
+    /// The same on a host whose CLOCK_MONOTONIC is so far ahead of this one's.
+    pub fn as_of_one_ahead(self, nanos: i64) -> Clock {
+        Clock { origin_nanos: self.origin_nanos.saturating_add_signed(nanos) }
+    }
+
     /// Whose run begins when CLOCK_MONOTONIC has this value, in nanoseconds.
     pub fn starting_at(monotonic_nanos: u64) -> Clock {
         Clock { origin_nanos: monotonic_nanos }

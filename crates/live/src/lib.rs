@@ -19,20 +19,24 @@
 //! | `plan` | what a run will need |
 //! | `workers`, `worker` | the processes that play ends of connections; one of them |
 //! | `emulator` | the thread that owns the path |
+//! | `ground`, `elsewhere` | what a run stands on: this host, or others |
 //! | `guests` | programs of the user's inside the sides |
 //! | `calibrate` | what crossing takes by itself |
 //! | `collector` | what the ends and the emulator say of a connection, put together |
 //! | `host` | namespaces, devices, kernel settings and counters |
 //! | `addresses` | which addresses a connection has |
+//! | `budget` | how much may be sent |
 //! | `clock` | the real clock |
 //! | `control` | what the run and its workers tell each other |
 //! | `device` | where packets come out of a kernel, and go back in |
 //! | `lateness` | how late things were |
 
 pub mod addresses;
+pub mod budget;
 pub mod clock;
 pub mod control;
 pub mod device;
+pub mod elsewhere;
 pub mod emulator;
 pub mod guests;
 pub mod host;
@@ -42,8 +46,9 @@ pub mod worker;
 
 pub mod calibrate;
 mod collector;
+mod ground;
 mod run;
 mod workers;
 
-pub use run::{LiveError, Observed, Options, check, run};
+pub use run::{LiveError, Observed, Options, check, run, run_elsewhere};
 pub use workers::Program;

@@ -4,9 +4,8 @@ use std::io;
 use std::iter::Peekable;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
-use std::process::{self, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -20,17 +19,18 @@ use flowloom_sim::{
 };
 
 use crate::addresses::{self, Addressing, Serial};
-use crate::calibrate::{LONGEST_DELAY, calibrate, with_less_propagation};
+use crate::calibrate::with_less_propagation;
 use crate::clock::Clock;
 use crate::collector::{Closing, Collector, News, Over};
 use crate::control::{Assignment, EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
+use crate::elsewhere::ground::{Elsewhere, Hosts};
 use crate::emulator::{self, Command, Commands, Emulator, EmulatorReport, Output, PathError};
+use crate::ground::{Ground, Here, Standing};
 use crate::guests::{Guest, Guests};
-use crate::host::hosts::EmulatedHost;
 use crate::host::limits::CpuTimes;
 use crate::host::namespace::current_inode;
 use crate::host::settings::{Settings, Unsupported};
-use crate::host::testbed::{Choice, Kind, PathDevice, Testbed, TestbedError};
+use crate::host::testbed::{Kind, TestbedError};
 use crate::host::turns::Turns;
 use crate::lateness::Lateness;
 use crate::workers::{Heard, Program, Workers};
@@ -66,7 +66,7 @@ pub struct Observed {
     /// See [`Self::kernel`].
     pub settings: std::collections::BTreeMap<String, String>,
     /// What carried packets.
-    pub devices: &'static str,
+    pub devices: String,
     /// Workers on each side.
     pub workers: u16,
     /// What packets take each way beside what their paths give them, as measured before the run, which is taken off their delays.
@@ -172,39 +172,41 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     recorder: &mut R,
     mut progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
-    let (settings, classes) = possible(config)?;
-    let host = |what| move |cause| LiveError::Host { what, cause };
-    let notes: Vec<String> = settings.notes().iter().map(ToString::to_string).collect();
-    let addressing = options.addressing;
-    let guests_hosts = options.guests.1.iter().filter_map(|guest| guest.host).max().map_or(0, |last| last + 1);
-    let hosts = guests_hosts.max(addressing.count());
-    let choice = Choice { kind: options.devices, settings, hosts, addressing, ..Choice::default() };
-    let (mut testbed, devices) = Testbed::build(&choice)?;
-    let has_guests = !options.guests.1.is_empty();
-    let delay = if has_guests { config.bottleneck.delay.min(LONGEST_DELAY) } else { Duration::ZERO };
-    let ends = [LinkSide::Left, LinkSide::Right].map(|side| testbed.place(side, addressing));
-    let (bias, devices) =
-        calibrate(ends, devices, options.tick, delay).map_err(host("sending packets between namespaces"))?;
-    let before = testbed.counters().map_err(host("reading counters"))?;
-    let usage = CpuTimes::now().map_err(host("reading /proc/stat"))?;
-    let mut workers = Workers::start(&options.program, &testbed.namespaces, options.workers)
-        .map_err(host("starting worker processes"))?;
-    let homes = testbed.hosts.each_ref().map(|hosts| homes(&hosts[..usize::from(addressing.count())]));
-    begin(&mut workers, config, classes, homes).map_err(LiveError::Workers)?;
+    let standing = Here::stand(config, options, possible(config)?)?;
+    play_on(standing, vectors, config, options, recorder, &mut progress)
+}
 
-    let mut observed = Observed {
-        notes,
-        warnings: testbed.warnings.iter().map(ToString::to_string).collect(),
-        kernel: testbed.provenance.kernel.clone(),
-        settings: testbed.provenance.settings.clone(),
-        devices: match devices[0] {
-            PathDevice::Tun(_) => "TUN devices",
-            PathDevice::PacketSocket(_) => "packet sockets",
-        },
-        workers: options.workers,
-        bias,
-        ..Observed::default()
-    };
+/// The same on other hosts, which have their kernels say what they cannot do.
+///
+/// # Errors
+/// See [`LiveError`]. Whatever happens, nothing is left on them.
+pub fn run_elsewhere<W, R: Recorder, C: Into<Classed>>(
+    vectors: impl IntoIterator<Item = Result<C, W>>,
+    config: &Config,
+    options: &Options,
+    hosts: Hosts,
+    recorder: &mut R,
+    mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
+    config.validate()?;
+    let standing = Elsewhere::stand(config, options, Settings::for_elsewhere(&config.classes)?, hosts)?;
+    play_on(standing, vectors, config, options, recorder, &mut progress)
+}
+
+fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
+    standing: Standing<G>,
+    vectors: impl IntoIterator<Item = Result<C, W>>,
+    config: &Config,
+    options: &Options,
+    recorder: &mut R,
+    progress: &mut impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
+    let host = |what| move |cause| LiveError::Host { what, cause };
+    let addressing = options.addressing;
+    let has_guests = !options.guests.1.is_empty();
+    let Standing { mut ground, devices, workers, bias, lead, mut observed } = standing;
+    let before = ground.counters().map_err(host("reading counters"))?;
+    let usage = CpuTimes::now().map_err(host("reading /proc/stat"))?;
     let (commands, orders) = emulator::commands().map_err(host("making an eventfd"))?;
     let (out, output) = channel();
     let wants_packets = recorder.wants_packets();
@@ -232,7 +234,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     };
     live.next = live.starts.next(config)?;
     live.assign_until(Time::ZERO + AHEAD)?;
-    let clock = Clock::starting_in(COUNTDOWN + COUNTDOWN_EACH * u64::from(live.serial));
+    let clock = Clock::starting_in(lead + COUNTDOWN + COUNTDOWN_EACH * u64::from(live.serial));
     let settings = emulator::Settings { tick: options.tick, bias, addressing, ..emulator::Settings::default() };
     let emulated = if has_guests { with_less_propagation(config, bias) } else { config.clone() };
     let emulator = Emulator::new(emulated, settings, devices, clock, orders, out, wants_packets);
@@ -240,8 +242,8 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     let emulator = emulator.map_err(host("starting a thread"))?;
     live.workers.tell_all(&ToWorker::Start(clock));
     let (program, guests) = &options.guests;
-    live.guests = Guests::start(guests, program, &testbed).map_err(host("starting a program"))?;
-    let played = live.play(clock, &emulator, &mut progress);
+    live.guests = ground.guests(guests, program).map_err(host("starting a program"))?;
+    let played = live.play(clock, &emulator, progress);
     let cut_short = live.summary.interrupted || played.is_err() || live.guest.is_some();
     // Whatever came of it, the emulator ends: it would wait for ever. One that has ended says why.
     let _ = live.commands.send(Command::Stop { interrupted: cut_short });
@@ -261,7 +263,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     observed.guest = guest;
     observed.usage = CpuTimes::now().map_err(host("reading /proc/stat"))?.since(&usage);
     // A device that is gone has taken its counters with it; one that is down was taken down.
-    let after = testbed.counters().unwrap_or_else(|error| {
+    let after = ground.counters().unwrap_or_else(|error| {
         problems.push(format!("a device is gone or down: {error}"));
         before.clone()
     });
@@ -281,7 +283,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
 }
 
 /// Tells workers how they play, and waits until they listen.
-fn begin(
+pub(crate) fn begin(
     workers: &mut Workers,
     config: &Config,
     classes: Vec<SocketOptions>,
@@ -323,12 +325,6 @@ fn begin(
     Ok(())
 }
 
-/// Where workers find the namespaces of hosts: this process holds them.
-fn homes(hosts: &[EmulatedHost]) -> Vec<PathBuf> {
-    let at = |host: &EmulatedHost| format!("/proc/{}/fd/{}", process::id(), host.namespace.as_fd().as_raw_fd()).into();
-    hosts.iter().map(at).collect()
-}
-
 /// The numbers by which a workload tells hosts apart, where it does.
 fn host_numbers(vector: &ConnectionVector) -> PerSide<Option<u32>> {
     vector.ends.map(|end| {
@@ -347,7 +343,7 @@ fn name(workers: &Workers, place: usize) -> String {
 }
 
 /// The emulator's thread.
-type Playing = thread::JoinHandle<(Result<EmulatorReport, PathError>, [PathDevice; 2])>;
+type Playing<D> = thread::JoinHandle<(Result<EmulatorReport, PathError>, [D; 2])>;
 
 struct Live<'a, V, R> {
     config: &'a Config,
@@ -375,10 +371,10 @@ struct Live<'a, V, R> {
 
 impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_, V, R> {
     /// Plays until all is over, or the time is.
-    fn play(
+    fn play<D>(
         &mut self,
         clock: Clock,
-        emulator: &Playing,
+        emulator: &Playing<D>,
         progress: &mut impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), LiveError<W, R::Error>> {
         let cut = Time::ZERO + self.config.window + self.config.drain;

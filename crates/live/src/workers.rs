@@ -1,9 +1,11 @@
-//! The worker processes of a run: started, spoken to, heard, and ended with it.
+//! The worker processes of a run: started, or found on other hosts, spoken to, heard, and ended with it.
 
 use std::ffi::OsString;
 use std::io::{self, BufReader, BufWriter, Write};
+use std::ops::Range;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
@@ -22,8 +24,7 @@ pub struct Program {
     pub arguments: Vec<OsString>,
 }
 
-/// All workers of a run. Dropped, they are killed.
-#[derive(Debug)]
+/// All workers of a run, or those of a host. Dropped, those on this host are killed.
 pub struct Workers {
     all: Vec<Worker>,
     each_side: u16,
@@ -32,15 +33,18 @@ pub struct Workers {
     telling: Sender<(usize, Heard)>,
 }
 
-#[derive(Debug)]
 struct Worker {
     side: LinkSide,
     number: u16,
-    child: Child,
+    /// `None` where it is another host's.
+    child: Option<Child>,
     /// `None` once it has ended.
-    to: Option<Sender<ToWorker>>,
+    to: Option<Ear>,
     done: bool,
 }
+
+/// Takes what is told to a worker on its way. One that has ended does not hear it.
+pub type Ear = Arc<dyn Fn(ToWorker) + Send + Sync>;
 
 /// What came from a worker.
 #[derive(Debug)]
@@ -59,26 +63,71 @@ impl Workers {
     /// # Errors
     /// A process or a thread could not be started.
     pub fn start(program: &Program, namespaces: &[Namespace; 2], each_side: u16) -> io::Result<Workers> {
-        let (telling, heard) = channel();
-        let mut workers = Workers { all: Vec::new(), each_side, heard, telling };
+        let mut workers = Workers::none(each_side);
         for (side, namespace) in [LinkSide::Left, LinkSide::Right].into_iter().zip(namespaces) {
-            for number in 0..each_side {
-                let at = workers.all.len();
-                let child = namespace.inherited_by(|descriptor| {
-                    Command::new(&program.path)
-                        .args(&program.arguments)
-                        .arg("--namespace")
-                        .arg(descriptor.to_string())
-                        .stdin(Stdio::piped())
-                        .stdout(Stdio::piped())
-                        .spawn()
-                })?;
-                workers.all.push(Worker { side, number, child, to: None, done: false });
-                let telling = workers.telling.clone();
-                workers.all[at].attach(at, telling)?;
-            }
+            workers.start_in(program, namespace, side, 0..each_side)?;
         }
         Ok(workers)
+    }
+
+    /// Starts those of a side that have these numbers, in its namespace; their places are in the order of their numbers.
+    ///
+    /// # Errors
+    /// As [`Workers::start`].
+    pub fn start_some(
+        program: &Program,
+        namespace: &Namespace,
+        side: LinkSide,
+        numbers: Range<u16>,
+    ) -> io::Result<Workers> {
+        let mut workers = Workers::none(numbers.len() as u16);
+        workers.start_in(program, namespace, side, numbers)?;
+        Ok(workers)
+    }
+
+    /// Those of a run on other hosts, `each_side` on each side, left first: how each is told something, and where to say, by its place,
+    /// what was heard of it.
+    pub fn elsewhere(each_side: u16, ear: impl Fn(LinkSide, u16) -> Ear) -> (Workers, Sender<(usize, Heard)>) {
+        let mut workers = Workers::none(each_side);
+        for side in [LinkSide::Left, LinkSide::Right] {
+            for number in 0..each_side {
+                let to = Some(ear(side, number));
+                workers.all.push(Worker { side, number, child: None, to, done: false });
+            }
+        }
+        let telling = workers.telling.clone();
+        (workers, telling)
+    }
+
+    fn none(each_side: u16) -> Workers {
+        let (telling, heard) = channel();
+        Workers { all: Vec::new(), each_side, heard, telling }
+    }
+
+    fn start_in(
+        &mut self,
+        program: &Program,
+        namespace: &Namespace,
+        side: LinkSide,
+        numbers: Range<u16>,
+    ) -> io::Result<()> {
+        for number in numbers {
+            let at = self.all.len();
+            let mut child = namespace.inherited_by(|descriptor| {
+                Command::new(&program.path)
+                    .args(&program.arguments)
+                    .arg("--namespace")
+                    .arg(descriptor.to_string())
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped())
+                    .spawn()
+            })?;
+            let pipes = (child.stdin.take(), child.stdout.take());
+            self.all.push(Worker { side, number, child: Some(child), to: None, done: false });
+            let (Some(input), Some(output)) = pipes else { return Err(io::Error::other("a worker has no pipes")) };
+            self.all[at].attach(input, output, at, self.telling.clone())?;
+        }
+        Ok(())
     }
 
     /// How many there are on each side.
@@ -104,9 +153,13 @@ impl Workers {
     /// Tells a worker something. One that has ended does not hear it.
     pub fn tell(&self, place: usize, message: ToWorker) {
         if let Some(to) = &self.all[place].to {
-            // Its thread has ended with it; that it ended is told by the other pipe.
-            let _ = to.send(message);
+            to(message);
         }
+    }
+
+    /// What each of those hears by that have not ended, by place.
+    pub fn ears(&self) -> Vec<Option<Ear>> {
+        self.all.iter().map(|worker| worker.to.clone()).collect()
     }
 
     /// Tells all workers something.
@@ -132,12 +185,13 @@ impl Workers {
         Some(match heard {
             Heard::Ended(told) => {
                 worker.to = None;
-                let status = worker.child.wait();
+                let status = worker.child.as_mut().map(Child::wait);
                 let why = match (told, status) {
                     _ if worker.done => None,
                     (Some(told), _) => Some(told),
-                    (None, Ok(status)) => Some(format!("it ended with {status}")),
-                    (None, Err(error)) => Some(error.to_string()),
+                    (None, Some(Ok(status))) => Some(format!("it ended with {status}")),
+                    (None, Some(Err(error))) => Some(error.to_string()),
+                    (None, None) => Some("it ended".to_owned()),
                 };
                 (place, Heard::Ended(why))
             }
@@ -151,12 +205,17 @@ impl Workers {
 
 impl Worker {
     /// Starts the threads at its pipes.
-    fn attach(&mut self, place: usize, telling: Sender<(usize, Heard)>) -> io::Result<()> {
-        let missing = || io::Error::other("a worker has no pipes");
-        let mut input = BufWriter::new(self.child.stdin.take().ok_or_else(missing)?);
-        let mut output = BufReader::with_capacity(1 << 16, self.child.stdout.take().ok_or_else(missing)?);
+    fn attach(
+        &mut self,
+        input: ChildStdin,
+        output: ChildStdout,
+        place: usize,
+        telling: Sender<(usize, Heard)>,
+    ) -> io::Result<()> {
+        let (mut input, mut output) = (BufWriter::new(input), BufReader::with_capacity(1 << 16, output));
         let (to, messages) = channel::<ToWorker>();
-        self.to = Some(to);
+        // When its thread has ended so has the worker, which the other pipe tells.
+        self.to = Some(Arc::new(move |message| drop(to.send(message))));
         let name = |what: &str| format!("{what}-{}{}", self.side.word(), self.number);
         thread::Builder::new().name(name("to")).spawn(move || {
             while let Ok(first) = messages.recv() {
@@ -193,9 +252,10 @@ impl Worker {
 impl Drop for Workers {
     fn drop(&mut self) {
         for worker in self.all.iter_mut().filter(|worker| worker.to.is_some()) {
+            let Some(child) = &mut worker.child else { continue };
             // One that has ended meanwhile cannot be killed, and needs not be.
-            let _ = worker.child.kill();
-            let _ = worker.child.wait();
+            let _ = child.kill();
+            let _ = child.wait();
         }
     }
 }

@@ -129,7 +129,7 @@ fn bulk_and_datagrams(kind: Kind) {
     assert_eq!(longest, 1_500, "full packets and none longer: nothing merges or cuts them on the way");
     assert_eq!(seen.strangers.into_inner(), 0);
     let counters = testbed.counters().unwrap();
-    let [left, right] = &counters.sides;
+    let [left, right] = &counters.sides[..] else { panic!("{counters:?}") };
     assert_eq!(left.device.sent_packets + right.device.sent_packets, packets);
     for side in &counters.sides {
         assert_eq!((side.device.sent_drops, side.device.received_drops, side.reader_drops), (0, 0, 0), "{side:?}");

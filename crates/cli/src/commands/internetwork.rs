@@ -84,7 +84,7 @@ fn read(file: &Path) -> Result<Specification, Failure> {
 /// Refuses options that say something about replays, seeds that are given twice, and a trace that would take the place of something.
 fn refuse_options(args: &args::Run, file: &Path) -> Result<(), Failure> {
     let given = [
-        ("--on live", args.on == args::Driver::Live),
+        ("--on", args.on != args::Driver::Sim),
         ("--rate", args.rate.is_some()),
         ("--delay", args.delay.is_some()),
         ("--queue", args.queue.is_some()),

@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 
 use crate::args;
 use crate::commands::lab_members::failure;
-use crate::commands::lab_status::hosts;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::lab_hosts::hosts;
 use crate::scripts;
 
 /// Runs the command.

@@ -1,27 +1,18 @@
 //! `flowloom lab status`: what agents say of themselves.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use flowloom_lab::authority::DAY_S;
-use flowloom_lab::authority::identity::Name;
 use flowloom_lab::blocking::{self, Status};
 use flowloom_lab::clock::exchange::Bounds;
 use flowloom_lab::clock::{Clock, HostClock};
-use flowloom_lab::script::address::CONTROL_PORT;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::LabStatus;
 use crate::commands::lab_members::failure;
 use crate::failure::{Exit, Failure};
+use crate::lab_hosts::{hosts, with_port};
 use crate::output::Manner;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Hosts {
-    hosts: BTreeMap<Name, String>,
-}
 
 /// Runs the command.
 pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Failure> {
@@ -48,23 +39,6 @@ pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Failure> {
         }
     }
     Ok(if statuses.iter().all(Result::is_ok) { Exit::Done } else { Exit::CouldNot })
-}
-
-/// The agents of a file of hosts.
-pub fn hosts(path: &Path) -> Result<Vec<(Option<Name>, String)>, Failure> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Failure::new(format_args!("{}: {error}", path.display())))?;
-    let hosts: Hosts = toml::from_str(&text)
-        .map_err(|error| Failure::usage(format_args!("{}: {}", path.display(), error.to_string().trim_end())))?;
-    Ok(hosts.hosts.into_iter().map(|(name, address)| (Some(name), with_port(&address))).collect())
-}
-
-fn with_port(host: &str) -> String {
-    match host.parse::<std::net::IpAddr>() {
-        Ok(address) => std::net::SocketAddr::new(address, CONTROL_PORT).to_string(),
-        Err(_) if host.rsplit_once(':').is_some() => host.to_owned(),
-        Err(_) => format!("{host}:{CONTROL_PORT}"),
-    }
 }
 
 fn object(address: &str, status: &Result<Status, String>) -> Value {

@@ -32,6 +32,7 @@ use crate::failure::{Exit, Failure};
 use crate::input::{self, Kind};
 use crate::interrupt::{self, LeftToProgram};
 use crate::intervals::Intervals;
+use crate::lab_hosts::{LabHosts, clock_note};
 use crate::live;
 use crate::load;
 use crate::making::Making;
@@ -98,6 +99,14 @@ pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Resu
         args::EventQueue::Heap => Implementation::Heap,
     };
     let senders = Senders::new(&plan.experiment, &shape)?;
+    let lab = match &args.on {
+        args::Driver::Lab(_) if plan.experiment.live.hosts.is_some() => {
+            return Err(Failure::usage("live.hosts is about emulated hosts here, and --on lab has others")
+                .hint("take live.hosts out, and name as many hosts in HOSTS.toml"));
+        }
+        args::Driver::Lab(file) => Some(LabHosts::read(file, &args.lab)?),
+        args::Driver::Sim | args::Driver::Live => None,
+    };
     let parts = sources.into_iter().map(|source| {
         if !plan.experiment.sources.is_empty() && source.facts.connections > experiment::FIRST_FLOW {
             return Err(Failure::new("a workload of more than 2^31 connections cannot have sources beside it"));
@@ -106,17 +115,22 @@ pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Resu
         let config = Config { events, ..config.map_err(|failure| located(failure, plan.file.as_deref()))? };
         let live = match args.on {
             args::Driver::Sim => None,
-            args::Driver::Live => {
-                flowloom_live::check(&config).map_err(live::failure)?;
+            args::Driver::Live | args::Driver::Lab(_) => {
+                // Other hosts say themselves what their kernels cannot do.
+                if lab.is_none() {
+                    flowloom_live::check(&config).map_err(live::failure)?;
+                }
                 let need = need(&plan, &source, &senders, &config)?;
                 need.doubts().iter().for_each(|doubt| manner.warn(doubt, "look at the verdict of the run"));
-                Some(live::options(&plan.experiment.live, &need, guests.clone())?)
+                let mut options = live::options(&plan.experiment.live, &need, guests.clone())?;
+                options.workers = lab.as_ref().map_or(0, LabHosts::most_of_a_side).max(options.workers);
+                Some(options)
             }
         };
         Ok(Part { source, config, live })
     });
     let parts = parts.collect::<Result<Vec<_>, Failure>>()?;
-    let job = Job { plan: &plan, args, parts, shape: &shape, senders: &senders, guest: Mutex::default() };
+    let job = Job { plan: &plan, args, lab, parts, shape: &shape, senders: &senders, guest: Mutex::default() };
     let exit = match seeds[..] {
         [seed] => job.single(seed, manner)?,
         _ => job.several(manner)?,
@@ -332,6 +346,8 @@ struct Part {
 struct Job<'a> {
     plan: &'a Plan,
     args: &'a args::Run,
+    /// The hosts of the runs, where they are not on this one.
+    lab: Option<LabHosts>,
     /// One for all seeds, or one for each in their order.
     parts: Vec<Part>,
     shape: &'a Shape,
@@ -367,7 +383,7 @@ impl Job<'_> {
         RunIndex::prepare(&self.plan.target, self.args.force).map_err(Failure::new)?;
         let seeds = &self.plan.experiment.run.seeds;
         // Live runs share the host with none.
-        let side_by_side = if self.args.on == args::Driver::Live { 1 } else { self.jobs().min(seeds.len()) };
+        let side_by_side = if self.args.on == args::Driver::Sim { self.jobs().min(seeds.len()) } else { 1 };
         let beside = self.jobs() > side_by_side;
         let progress = self.progress(seeds.len() as u64, manner);
         let next = AtomicUsize::new(0);
@@ -451,6 +467,8 @@ impl Job<'_> {
         let intervals = progress.is_in_lines().then(|| Intervals::new(seed));
         let mut recorder = Recording { writer, captures, intervals };
         let window = self.window(&config);
+        let begun = self.lab.as_ref().map(|lab| lab.begin(config.window + config.drain)).transpose()?;
+        let (lab, mut hosts) = begun.map_or((None, None), |(lab, hosts)| (Some(lab), Some(hosts)));
         let mut totals_only = 0;
         let mut reached = 0;
         let simulate = |vectors: &mut dyn Iterator<Item = Read>,
@@ -474,20 +492,29 @@ impl Job<'_> {
                 let ends = interrupt::requested() || reserve.is_spent();
                 if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
-            match live {
-                None => Ok((flowloom_sim::run(together, &config, &mut recorder, progress)?, None)),
-                Some(options) => {
+            match (live, hosts.take()) {
+                (None, _) => Ok((flowloom_sim::run(together, &config, &mut recorder, progress)?, None)),
+                (Some(options), Some(hosts)) => {
+                    flowloom_live::run_elsewhere(together, &config, options, hosts, &mut recorder, progress)
+                        .map(|(summary, observed)| (summary, Some(observed)))
+                }
+                (Some(options), None) => {
                     let _programs = (!options.guests.1.is_empty()).then(LeftToProgram::new);
                     flowloom_live::run(together, &config, options, &mut recorder, progress)
                         .map(|(summary, observed)| (summary, Some(observed)))
                 }
             }
         };
-        let (summary, observed) = match beside {
+        let (summary, mut observed) = match beside {
             true => pipeline::run(reader, &mut recorder, simulate),
             false => simulate(&mut reader, &mut recorder),
         }
         .map_err(live::failure)?;
+        if let (Some(lab), Some(observed)) = (lab, &mut observed) {
+            let (clocks, problems) = lab.end();
+            observed.notes.extend(clocks.iter().map(clock_note));
+            observed.problems.extend(problems);
+        }
         let mut writer = recorder.finish()?;
         if let Some(observed) = &observed {
             if let Some(status) = observed.guest {

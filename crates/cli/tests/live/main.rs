@@ -9,6 +9,7 @@ mod chain;
 mod datagrams;
 mod faults;
 mod host;
+mod lab;
 mod preflight;
 mod shell;
 

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::leaf::Sending;
 use super::limits::{Limits, named};
 use crate::authority::credentials::Credentials;
-use crate::authority::identity::{Name, Role};
+use crate::authority::identity::{Identity, Name, Role};
 use crate::authority::statement::{self, Kind};
 use crate::authority::trust::Trust;
 use crate::rpc::{Consent, ConsentRequest, Protocol, Signed};
@@ -82,6 +82,39 @@ pub(super) fn agree(
     statement::sign(own, Kind::Consent, consent.encode_to_vec()).map_err(|error| error.to_string())
 }
 
+/// A controller agrees to what is sent to itself, at the address where the agent has its connection from: it has shown that it is
+/// there.
+///
+/// # Errors
+/// If it cannot be signed.
+pub(crate) fn agree_as_controller(
+    own: &Credentials,
+    experiment: &str,
+    sender: &Name,
+    sending: &Sending,
+    until_unix_s: i64,
+) -> Result<Signed, String> {
+    let consent = Consent {
+        experiment: experiment.to_owned(),
+        sender: sender.to_string(),
+        receiver: own.identity().name.to_string(),
+        address: sending.to.ip().to_canonical().to_string(),
+        port: u32::from(sending.to.port()),
+        protocol: sending.protocol.into(),
+        rate_bit_s: sending.rate_bit_s,
+        until_unix_s,
+        stack: stack(),
+    };
+    statement::sign(own, Kind::Consent, consent.encode_to_vec()).map_err(|error| error.to_string())
+}
+
+/// Who commands a leaf, and from where.
+#[derive(Clone, Debug)]
+pub(super) struct Commander {
+    pub(super) identity: Identity,
+    pub(super) address: IpAddr,
+}
+
 /// The sending agent's check: a permit for each of `sendings`, which are those of a leaf of `experiment` at the agent `own`.
 ///
 /// # Errors
@@ -89,6 +122,7 @@ pub(super) fn agree(
 pub(super) fn check(
     trust: &Trust,
     own: &Name,
+    commander: &Commander,
     experiment: &str,
     sendings: &[Sending],
     consents: &[Signed],
@@ -98,7 +132,7 @@ pub(super) fn check(
     let mut why = Vec::new();
     let mut agreed = Vec::new();
     for signed in consents {
-        match consent(trust, own, experiment, signed, now_unix_s) {
+        match consent(trust, own, commander, experiment, signed, now_unix_s) {
             Ok(consent) => agreed.push(consent),
             Err(error) => why.push(error),
         }
@@ -125,13 +159,23 @@ pub(super) fn check(
     permits.collect::<Result<_, String>>().map(Permits)
 }
 
-fn consent(trust: &Trust, own: &Name, experiment: &str, signed: &Signed, now_unix_s: i64) -> Result<Consent, String> {
+fn consent(
+    trust: &Trust,
+    own: &Name,
+    commander: &Commander,
+    experiment: &str,
+    signed: &Signed,
+    now_unix_s: i64,
+) -> Result<Consent, String> {
     let bad = |why: &dyn std::fmt::Display| format!("a consent is not good: {why}");
     let signer = statement::verify(trust, Kind::Consent, signed, now_unix_s).map_err(|error| bad(&error))?;
     let consent = Consent::decode(signed.statement.as_slice()).map_err(|error| bad(&error))?;
     let address: IpAddr = consent.address.parse().map_err(|_| bad(&"it names no address"))?;
-    if signer.identity.role != Role::Agent || signer.identity.name.as_str() != consent.receiver {
-        return Err(bad(&format_args!("{} has signed it for {}", signer.identity, consent.receiver)));
+    let for_itself = signer.identity.name.as_str() == consent.receiver;
+    let is_commander =
+        signer.identity == commander.identity && address.to_canonical() == commander.address.to_canonical();
+    if !for_itself || (signer.identity.role != Role::Agent && !is_commander) {
+        return Err(bad(&format_args!("{} has signed it for {} at {address}", signer.identity, consent.receiver)));
     }
     if consent.experiment != experiment {
         return Err(bad(&"it is for another experiment"));

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use tokio::io::DuplexStream;
 use tokio::sync::watch;
 
 use super::consent::Permits;
@@ -57,6 +58,11 @@ pub trait Leaf: Send {
     /// Does what it is for from `start` on, for which it is called a little earlier, until that is done or `stop` says so; then it ends
     /// within a quarter of a second, or is dropped.
     async fn run(&mut self, start: Start, stop: Stop) -> Result<Ran, String>;
+
+    /// Its end of a conversation with the one who commands it, if it has one; asked for once, when it is made.
+    fn talk(&mut self) -> Option<DuplexStream> {
+        None
+    }
 
     /// Closes its connections and listeners.
     async fn close(&mut self) -> Result<String, String>;

@@ -174,6 +174,13 @@ impl Limits {
     }
 }
 
+impl Send {
+    /// What all leaves may send together, in bit/s of IP packets.
+    pub fn rate_bit_s(&self) -> u64 {
+        most(self.rate.0)
+    }
+}
+
 impl Run {
     /// How much of results is kept.
     pub fn results_bytes(&self) -> u64 {

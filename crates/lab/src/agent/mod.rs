@@ -12,6 +12,7 @@ pub mod leaf;
 pub mod limits;
 pub mod service;
 mod session;
+mod side;
 mod sleep;
 mod stage;
 mod store;
@@ -90,7 +91,7 @@ impl Agent {
             limits_toml,
             version: Version::ours(),
             clock,
-            kinds: vec![Box::new(sleep::Sleep), Box::new(traffic::Test)],
+            kinds: vec![Box::new(side::Side), Box::new(sleep::Sleep), Box::new(traffic::Test)],
             audit,
             store,
             reservations,

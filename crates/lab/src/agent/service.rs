@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use prost::Message;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -25,7 +26,7 @@ use crate::rpc::phase::Kind;
 use crate::rpc::up::Reply;
 use crate::rpc::{
     Acknowledge, Agreement, Asking, Attach, Below, ClockReply, ClockRequest, Consented, Delegation, Down, Error,
-    HelloReply, HelloRequest, Report, Running, Signed, Up, agent_server,
+    HelloReply, HelloRequest, Report, Running, Signed, Up, Word, agent_server,
 };
 use crate::transport::Version;
 use crate::transport::server::Peer;
@@ -36,6 +37,11 @@ const ANSWERS_WAITING: usize = 64;
 const PARTS_WAITING: usize = 16;
 /// Sessions that are remembered, so that their commands are not done again.
 const SESSIONS_KEPT: usize = 1_024;
+
+/// Words of a leaf that may wait for whoever talks to it.
+const WORDS_WAITING: usize = 16;
+/// The longest word.
+const WORD_BYTES: usize = 64 << 10;
 
 /// The service, for one connection.
 pub(super) struct Handler {
@@ -146,6 +152,51 @@ impl agent_server::Agent for Handler {
             agreements.push(Agreement { answer: Some(answer) });
         }
         Ok(Response::new(Consented { agreements }))
+    }
+
+    type TalkStream = ReceiverStream<Result<Word, Status>>;
+
+    async fn talk(&self, request: Request<Streaming<Word>>) -> Result<Response<Self::TalkStream>, Status> {
+        self.greeted()?;
+        let mut words = request.into_inner();
+        let first = words.message().await?.ok_or_else(|| Status::invalid_argument("the first word names the block"))?;
+        // Only a controller has leaves that talk.
+        let key = Key { experiment: first.experiment, parent: self.peer.identity().clone(), above: String::new() };
+        let session = self.agent.sessions().get(&key).cloned();
+        let block = session.and_then(|session| session.block(&first.block));
+        let leaf = match block {
+            Some(Work::Leaf(leaf)) => Some(leaf),
+            Some(Work::Tree(_)) | None => None,
+        };
+        let talk = leaf.and_then(|leaf| leaf.talk()).ok_or_else(|| {
+            Status::failed_precondition(format!(
+                "there is no block {} here that has something to talk about",
+                first.block
+            ))
+        })?;
+        let line = entry(&self.agent, &self.peer, &key.experiment, None, "talk", &first.block, true, "");
+        self.agent.audit.write(&line).map_err(Status::internal)?;
+        let (mut from, mut to) = tokio::io::split(talk);
+        let (said, stream) = mpsc::channel(WORDS_WAITING);
+        // Each direction ends when either end of it does.
+        tokio::spawn(async move {
+            while let Ok(Some(word)) = words.message().await {
+                if to.write_all(&word.bytes).await.is_err() {
+                    return;
+                }
+            }
+            let _ = to.shutdown().await;
+        });
+        tokio::spawn(async move {
+            let mut bytes = vec![0; WORD_BYTES];
+            while let Ok(length @ 1..) = from.read(&mut bytes).await {
+                let word = Word { bytes: bytes[..length].to_vec(), ..Word::default() };
+                if said.send(Ok(word)).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(stream)))
     }
 
     type ControlStream = ReceiverStream<Result<Up, Status>>;
@@ -446,7 +497,7 @@ impl Agent {
             sessions.remove(&over);
         }
         let session = Arc::clone(sessions.entry(key.clone()).or_insert_with(|| Arc::new(Session::new(key))));
-        let last = session.attach(number, attach.resume, delegated)?;
+        let last = session.attach(number, peer.address.ip(), attach.resume, delegated)?;
         self.store.begin(&session.key).map_err(|error| {
             session.turn_away();
             format!("results cannot be kept: {error}")

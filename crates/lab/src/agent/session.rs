@@ -4,17 +4,19 @@
 //! A block's calls never overlap: whoever calls it holds it. To stop it needs no hold: the one who runs it hears that and lets go.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+use tokio::io::DuplexStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::consent::{self, Permits};
+use super::consent::{self, Commander, Permits};
 use super::leaf::{Leaf, Ran, Start, Stop};
 use super::limits::Reserved;
 use super::stage::{Asked, Stage};
@@ -47,8 +49,8 @@ pub(super) struct Session {
 struct State {
     /// The number of the last command that was taken.
     last: u64,
-    /// Whether its parent is there.
-    attached: bool,
+    /// Where its parent is, while it is there.
+    attached: Option<IpAddr>,
     /// Whether it has come back.
     is_taken_up: bool,
     blocks: BTreeMap<String, Work>,
@@ -74,6 +76,9 @@ pub(super) struct Block {
     name: String,
     script: Script,
     consents: Vec<crate::rpc::Signed>,
+    commander: Commander,
+    /// The leaf's end of a conversation, until it is taken up.
+    talk: Mutex<Option<DuplexStream>>,
     stop: watch::Sender<bool>,
     /// Its parent is gone: nothing starts it again, whatever is still on its way.
     is_over: AtomicBool,
@@ -104,17 +109,18 @@ impl Session {
     pub(super) fn attach(
         &self,
         number: u64,
+        from: IpAddr,
         is_taken_up: bool,
         delegated: BTreeMap<String, Vec<u8>>,
     ) -> Result<u64, String> {
         let mut state = self.state();
-        if state.attached {
+        if state.attached.is_some() {
             return Err("the experiment is attached on another connection".to_owned());
         }
         if number <= state.last {
             return Err(format!("command {number} was answered before: it is not done again"));
         }
-        state.attached = true;
+        state.attached = Some(from);
         (state.is_taken_up, state.delegated) = (is_taken_up, delegated);
         Ok(std::mem::replace(&mut state.last, number))
     }
@@ -134,11 +140,11 @@ impl Session {
 
     /// Its parent did not get in after all.
     pub(super) fn turn_away(&self) {
-        self.state().attached = false;
+        self.state().attached = None;
     }
 
     pub(super) fn is_attached(&self) -> bool {
-        self.state().attached
+        self.state().attached.is_some()
     }
 
     pub(super) fn blocks(&self) -> usize {
@@ -163,7 +169,9 @@ impl Session {
     pub(super) async fn setup(&self, agent: &Agent, setup: Setup) -> Result<String, String> {
         let name = setup.block;
         let script = self.allowed(&name, &setup.text)?;
-        let block = Arc::new(Block::new(agent, &self.key, name.clone(), script, setup.consents)?);
+        let address = self.state().attached.ok_or("the experiment has ended here")?;
+        let commander = Commander { identity: self.key.parent.clone(), address };
+        let block = Arc::new(Block::new(agent, &self.key, commander, name.clone(), script, setup.consents)?);
         self.take_up(&name, Work::Leaf(Arc::clone(&block)))?;
         let mut held = block.held.lock().await;
         let prepared = held.leaf.prepare().await;
@@ -205,7 +213,7 @@ impl Session {
 
     fn take_up(&self, name: &str, work: Work) -> Result<(), String> {
         let mut state = self.state();
-        if !state.attached {
+        if state.attached.is_none() {
             return Err("the experiment has ended here".to_owned());
         }
         if state.blocks.contains_key(name) {
@@ -251,7 +259,7 @@ impl Session {
         let (blocks, was_attached) = {
             let mut state = self.state();
             state.killed.clear();
-            (state.blocks.clone(), std::mem::replace(&mut state.attached, false))
+            (state.blocks.clone(), state.attached.take().is_some())
         };
         // All are told before any is waited for.
         for work in blocks.values() {
@@ -295,19 +303,28 @@ impl Block {
     fn new(
         agent: &Agent,
         key: &Key,
+        commander: Commander,
         name: String,
         script: Script,
         consents: Vec<crate::rpc::Signed>,
     ) -> Result<Block, String> {
-        let held = Held::new(agent, key, &script, &consents)?;
+        let mut held = Held::new(agent, key, &commander, &script, &consents)?;
+        let talk = Mutex::new(held.leaf.talk());
         Ok(Block {
             name,
             script,
             consents,
+            commander,
+            talk,
             stop: watch::Sender::new(false),
             is_over: AtomicBool::new(false),
             held: tokio::sync::Mutex::new(held),
         })
+    }
+
+    /// What it has to talk about, once.
+    pub(super) fn talk(&self) -> Option<DuplexStream> {
+        self.talk.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Runs it from `start_monotonic_ns` on (0: at once) to its end, or to where it is stopped.
@@ -374,7 +391,8 @@ impl Block {
                 let _ = timeout(STOPPING, leaf.close()).await;
                 held.reserved = None;
                 held.stage = Stage::Failed;
-                *held = Held::new(agent, key, &self.script, &self.consents)?;
+                *held = Held::new(agent, key, &self.commander, &self.script, &self.consents)?;
+                *self.talk.lock().unwrap_or_else(PoisonError::into_inner) = held.leaf.talk();
                 // One look under the watch's lock, so that what is over is not called back.
                 self.stop.send_modify(|stop| *stop = self.is_over.load(Ordering::SeqCst));
                 held.leaf.prepare().await
@@ -424,7 +442,13 @@ impl Block {
 
 impl Held {
     /// Makes the leaf, if the agent's limits and the receivers' consents allow what it announces.
-    fn new(agent: &Agent, key: &Key, script: &Script, consents: &[crate::rpc::Signed]) -> Result<Held, String> {
+    fn new(
+        agent: &Agent,
+        key: &Key,
+        commander: &Commander,
+        script: &Script,
+        consents: &[crate::rpc::Signed],
+    ) -> Result<Held, String> {
         let kind = agent.kinds.iter().find(|kind| kind.keyword() == script.keyword).ok_or_else(|| {
             let known: Vec<&str> = agent.kinds.iter().map(|kind| kind.keyword()).collect();
             format!("{} has no leaf {:?}; it has {}", agent.identity(), script.keyword, known.join(", "))
@@ -441,7 +465,7 @@ impl Held {
         let now_unix_s = agent.clock.unix_s();
         let trust = Arc::clone(&agent.trust.borrow());
         let own = &agent.identity().name;
-        let permits = consent::check(&trust, own, &key.experiment, &sendings, consents, now_unix_s)?;
+        let permits = consent::check(&trust, own, commander, &key.experiment, &sendings, consents, now_unix_s)?;
         let permits_end_ns = permits.until_unix_s().map(|until_unix_s| {
             let left_ns = (until_unix_s - now_unix_s).saturating_mul(1_000_000_000);
             agent.clock.monotonic_ns().saturating_add(left_ns)

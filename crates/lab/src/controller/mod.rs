@@ -10,12 +10,14 @@
 //! | `times` | when what ran, translated from clock to clock |
 //! | `wire` | what is said of all that on an edge |
 //! | `experiment` | a script, from setup to teardown |
+//! | `sides` | agents as the hosts of an ordinary experiment |
 
 mod below;
 mod edge;
 pub mod experiment;
 mod plan;
 mod remote;
+pub mod sides;
 mod times;
 mod tree;
 pub(crate) mod wire;

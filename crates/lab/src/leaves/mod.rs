@@ -9,13 +9,13 @@
 //! | `announced` | what a leaf will take, before it does anything |
 //! | `source` | writes |
 //! | `sink` | reads |
-//! | `budget` | how much a source may send |
+
 //! | `arrivals` | what a sink takes note of |
 //! | `socket` | sockets with the options of a script |
 
 pub mod announced;
 mod arrivals;
-mod budget;
+
 mod sink;
 mod socket;
 mod source;

@@ -16,9 +16,9 @@ use rustix::event::{PollFd, PollFlags};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 
-use super::budget::Budget;
 use super::socket::fd;
 use super::{Ends, GLANCE, Options, Order, Todo, socket};
+use flowloom_live::budget::Budget;
 
 /// Largest write. What is written are zeros.
 const CHUNK: usize = 256 << 10;

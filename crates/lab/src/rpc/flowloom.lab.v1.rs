@@ -395,6 +395,16 @@ pub struct Run {
     #[prost(int64, tag = "2")]
     pub start_monotonic_ns: i64,
 }
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Word {
+    /// Of the first: the experiment, and the name of the block in it.
+    #[prost(string, tag = "1")]
+    pub experiment: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub block: ::prost::alloc::string::String,
+    #[prost(bytes = "vec", tag = "3")]
+    pub bytes: ::prost::alloc::vec::Vec<u8>,
+}
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Up {
     /// Of the command that this answers.
@@ -731,6 +741,32 @@ pub mod agent_client {
                 .insert(GrpcMethod::new("flowloom.lab.v1.Agent", "Control"));
             self.inner.streaming(req, path, codec).await
         }
+        /// Bytes between a leaf that has something to talk about and the one who commands it, both ways. The first word names the block, and
+        /// is empty.
+        pub async fn talk(
+            &mut self,
+            request: impl tonic::IntoStreamingRequest<Message = super::Word>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::Word>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/flowloom.lab.v1.Agent/Talk",
+            );
+            let mut req = request.into_streaming_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("flowloom.lab.v1.Agent", "Talk"));
+            self.inner.streaming(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -780,6 +816,18 @@ pub mod agent_server {
             &self,
             request: tonic::Request<tonic::Streaming<super::Down>>,
         ) -> std::result::Result<tonic::Response<Self::ControlStream>, tonic::Status>;
+        /// Server streaming response type for the Talk method.
+        type TalkStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::Word, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// Bytes between a leaf that has something to talk about and the one who commands it, both ways. The first word names the block, and
+        /// is empty.
+        async fn talk(
+            &self,
+            request: tonic::Request<tonic::Streaming<super::Word>>,
+        ) -> std::result::Result<tonic::Response<Self::TalkStream>, tonic::Status>;
     }
     #[derive(Debug)]
     pub struct AgentServer<T> {
@@ -1018,6 +1066,50 @@ pub mod agent_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ControlSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/flowloom.lab.v1.Agent/Talk" => {
+                    #[allow(non_camel_case_types)]
+                    struct TalkSvc<T: Agent>(pub Arc<T>);
+                    impl<T: Agent> tonic::server::StreamingService<super::Word>
+                    for TalkSvc<T> {
+                        type Response = super::Word;
+                        type ResponseStream = T::TalkStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<tonic::Streaming<super::Word>>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Agent>::talk(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = TalkSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub struct Link {
     pub agent: Certified,
     /// What it said when it was greeted.
     pub hello: HelloReply,
+    /// The connection's ends: ours and its.
+    pub ends: [SocketAddr; 2],
 }
 
 /// Connects to the agent at `address` (`host:port`), which is to be called `expected` where a name is known, and greets it as
@@ -55,6 +58,8 @@ pub async fn connect(
     };
     let told = |why: String| format!("{address}: {why}");
     stream.set_nodelay(true).map_err(|error| told(error.to_string()))?;
+    let ends = [stream.local_addr(), stream.peer_addr()];
+    let [Ok(ours), Ok(its)] = ends else { return Err(told("the connection was closed".to_owned())) };
     let config = tls::client(own, trust).map_err(|error| told(error.to_string()))?;
     let name = ServerName::try_from(trust.lab().dns_name()).map_err(|error| told(error.to_string()))?;
     let connect = TlsConnector::from(config).connect(name, stream);
@@ -111,7 +116,7 @@ pub async fn connect(
     if Version::of(&hello) != *version {
         return Err(told(format!("{} runs {}, this is {version}", agent.identity, Version::of(&hello))));
     }
-    Ok(Link { client, agent, hello })
+    Ok(Link { client, agent, hello, ends: [ours, its] })
 }
 
 /// What a refused call says.

@@ -25,7 +25,7 @@ mod checksum;
 mod conversation;
 mod counters;
 mod flows;
-mod frame;
+pub(crate) mod frame;
 mod path;
 mod records;
 #[cfg(test)]

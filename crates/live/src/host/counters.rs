@@ -14,8 +14,8 @@ use super::sys;
 /// Both sides, left first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Each side's.
-    pub sides: [SideCounters; 2],
+    /// Each side's; where a side is spread over hosts, those of each of its hosts.
+    pub sides: Vec<SideCounters>,
 }
 
 impl Counters {

@@ -92,7 +92,7 @@ pub struct End<'a> {
 }
 
 /// What TCP is told by a route. What is `None` is the kernel's own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metrics {
     /// Initial congestion window in segments.
     pub initial_window: Option<u32>,

@@ -35,11 +35,40 @@ const RECEIVE_MEMORY: u32 = 8 << 20;
 pub const TIME_WAITS: u64 = 1 << 20;
 
 /// What the kernel of both sides is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Sent", try_from = "Sent")]
 pub struct Settings {
     settings: Vec<Setting>,
     metrics: Metrics,
     notes: Vec<Note>,
+}
+
+/// The same between hosts. Notes are for the one who asked.
+#[derive(Serialize, Deserialize)]
+struct Sent {
+    values: Vec<(String, String)>,
+    metrics: Metrics,
+}
+
+impl From<Settings> for Sent {
+    fn from(settings: Settings) -> Sent {
+        let values = settings.settings.into_iter().map(|setting| (setting.key.to_owned(), setting.value)).collect();
+        Sent { values, metrics: settings.metrics }
+    }
+}
+
+impl TryFrom<Sent> for Settings {
+    type Error = String;
+
+    /// Takes values of settings that are told anyway, and of no others: another host does not choose which files are written.
+    fn try_from(sent: Sent) -> Result<Settings, String> {
+        let mut settings = Settings { notes: Vec::new(), metrics: sent.metrics, ..Settings::default() };
+        for (key, value) in sent.values {
+            let known = settings.settings.iter_mut().find(|setting| setting.key == key);
+            known.ok_or_else(|| format!("{key:?} is no setting of a run"))?.value = value;
+        }
+        Ok(settings)
+    }
 }
 
 /// A value of a namespace.
@@ -129,6 +158,17 @@ impl Settings {
     /// If there is no class.
     pub fn from_classes(classes: &[Class]) -> Result<(Settings, Vec<SocketOptions>), Unsupported> {
         Settings::with_algorithms(classes, has_algorithm)
+    }
+
+    /// The same for other hosts, which say themselves what congestion controls they have.
+    ///
+    /// # Errors
+    /// No kernel can do it.
+    ///
+    /// # Panics
+    /// If there is no class.
+    pub fn for_elsewhere(classes: &[Class]) -> Result<(Settings, Vec<SocketOptions>), Unsupported> {
+        Settings::with_algorithms(classes, |_| true)
     }
 
     /// The same, given what congestion controls there are.
@@ -422,6 +462,17 @@ mod tests {
         let names: Vec<_> = options.iter().map(|options| options.congestion.as_deref()).collect();
         assert_eq!(names, [Some("reno"), Some("bbr")]);
         assert_eq!((settings.metrics.initial_window, settings.metrics.rto_min_millis), (Some(10), Some(200)));
+    }
+
+    #[test]
+    fn another_host_chooses_values_and_no_files() {
+        let (settings, _) = Settings::for_elsewhere(&[class(Config::of(Profile::Bsd2008))]).unwrap();
+        assert_ne!(settings, Settings::default());
+        let mut sent = Sent::from(settings.clone());
+        let received = Settings::try_from(Sent { values: sent.values.clone(), metrics: sent.metrics }).unwrap();
+        assert_eq!((&received.settings, received.metrics), (&settings.settings, settings.metrics));
+        sent.values.push(("kernel/core_pattern".to_owned(), "|/bin/sh".to_owned()));
+        assert!(Settings::try_from(sent).unwrap_err().contains("core_pattern"));
     }
 
     #[test]

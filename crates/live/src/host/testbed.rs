@@ -193,19 +193,10 @@ impl Testbed {
     /// See [`TestbedError`].
     pub fn build(choice: &Choice) -> Result<(Testbed, [PathDevice; 2]), TestbedError> {
         let mut warnings = Vec::new();
-        let by_tun = match (choice.kind, tun::open()) {
-            (Kind::PacketSocket, _) => false,
-            (_, Ok(_)) => true,
-            (Kind::Tun, Err(cause)) => return Err(TestbedError::Tun(cause)),
-            (Kind::Auto, Err(cause)) => {
-                warnings.push(Warning::NoTun(cause));
-                false
-            }
-        };
-        // Where both other ends are that packet sockets read; with TUN nobody is there.
-        let middle = if by_tun { None } else { Some(Namespace::new().map_err(TestbedError::Namespace)?) };
-        let mut side = |side| Side::build(side, choice, middle.as_ref(), &mut warnings);
-        let [left, right] = [side(LinkSide::Left)?, side(LinkSide::Right)?];
+        let middle = middle(choice.kind, &mut warnings)?;
+        let (left, left_device) = Side::build(LinkSide::Left, choice, middle.as_ref(), &mut warnings)?;
+        // Both sides are alike: what is wrong with one is said once.
+        let (right, right_device) = Side::build(LinkSide::Right, choice, middle.as_ref(), &mut Vec::new())?;
         let testbed = Testbed {
             hosts: [
                 hosts::build(LinkSide::Left, choice, &left.namespace)?,
@@ -216,7 +207,7 @@ impl Testbed {
             provenance: left.provenance,
             meters: [left.meter, right.meter],
         };
-        Ok((testbed, [left.device, right.device]))
+        Ok((testbed, [left_device, right_device]))
     }
 
     /// The namespace of a side.
@@ -237,10 +228,7 @@ impl Testbed {
     /// # Errors
     /// A device is gone or down.
     pub fn counters(&mut self) -> io::Result<Counters> {
-        let mut sides = [SideCounters::default(), SideCounters::default()];
-        for (side, meter) in sides.iter_mut().zip(&mut self.meters) {
-            *side = meter.read()?;
-        }
+        let mut sides = self.meters.iter_mut().map(Meter::read).collect::<io::Result<Vec<_>>>()?;
         for ((side, hosts), meter) in sides.iter_mut().zip(&mut self.hosts).zip(&mut self.meters) {
             for host in hosts {
                 side.host_drops += host.count(meter, &mut side.kernel)?;
@@ -250,21 +238,56 @@ impl Testbed {
     }
 }
 
-/// One side, as it is made.
-struct Side {
-    device: PathDevice,
-    namespace: Namespace,
-    provenance: Provenance,
+/// Where both other ends are that packet sockets read; with TUN nobody is there.
+fn middle(kind: Kind, warnings: &mut Vec<Warning>) -> Result<Option<Namespace>, TestbedError> {
+    let by_tun = match (kind, tun::open()) {
+        (Kind::PacketSocket, _) => false,
+        (_, Ok(_)) => true,
+        (Kind::Tun, Err(cause)) => return Err(TestbedError::Tun(cause)),
+        (Kind::Auto, Err(cause)) => {
+            warnings.push(Warning::NoTun(cause));
+            false
+        }
+    };
+    if by_tun { Ok(None) } else { Namespace::new().map(Some).map_err(TestbedError::Namespace) }
+}
+
+/// One side.
+pub struct Side {
+    /// Its namespace.
+    pub namespace: Namespace,
+    /// What its kernel told of itself.
+    pub provenance: Provenance,
     meter: Meter,
 }
 
 impl Side {
+    /// Makes one whose other side is on another host, with the device where its packets come out and go back in; and what is not as
+    /// it should be.
+    ///
+    /// # Errors
+    /// See [`TestbedError`].
+    pub fn alone(side: LinkSide, choice: &Choice) -> Result<(Side, PathDevice, Vec<Warning>), TestbedError> {
+        let mut warnings = Vec::new();
+        let middle = middle(choice.kind, &mut warnings)?;
+        let (made, device) = Side::build(side, choice, middle.as_ref(), &mut warnings)?;
+        Ok((made, device, warnings))
+    }
+
+    /// What was counted so far.
+    ///
+    /// # Errors
+    /// Its device is gone or down.
+    pub fn counters(&mut self) -> io::Result<SideCounters> {
+        self.meter.read()
+    }
+
     fn build(
         side: LinkSide,
         choice: &Choice,
         middle: Option<&Namespace>,
         warnings: &mut Vec<Warning>,
-    ) -> Result<Side, TestbedError> {
+    ) -> Result<(Side, PathDevice), TestbedError> {
         let namespace = Namespace::new().map_err(TestbedError::Namespace)?;
         let (device, provenance, meter, said) = namespace.within(|| {
             let mut said = Vec::new();
@@ -281,11 +304,8 @@ impl Side {
             let meter = Meter::open(DEVICE, reader).map_err(during("opening counters"))?;
             Ok::<_, TestbedError>((device, Provenance::of_this_namespace(), meter, said))
         })?;
-        // Both sides are alike: what is wrong with one is said once.
-        if side == LinkSide::Left {
-            warnings.extend(said);
-        }
-        Ok(Side { device, namespace, provenance, meter })
+        warnings.extend(said);
+        Ok((Side { namespace, provenance, meter }, device))
     }
 }
 
@@ -402,6 +422,16 @@ fn route(
         metrics: choice.settings.metrics(),
     };
     netlink.add_route(&route).map_err(during("adding a route"))
+}
+
+impl PathDevice {
+    /// What it is, in words.
+    pub fn words(&self) -> &'static str {
+        match self {
+            PathDevice::Tun(_) => "TUN devices",
+            PathDevice::PacketSocket(_) => "packet sockets",
+        }
+    }
 }
 
 impl Device for PathDevice {

@@ -1,0 +1,14 @@
+//! `flowloom live-side`: a side of a run on another host. An agent starts it; it is of no use to anyone else.
+
+use flowloom_live::elsewhere::side::{Allowed, process};
+
+use crate::args;
+use crate::failure::{Exit, Failure};
+use crate::live::program;
+
+/// Runs the command.
+pub fn run(args: &args::LiveSide) -> Result<Exit, Failure> {
+    let allowed = Allowed { emulator: args.emulator, most: args.rate };
+    process(&program("live-worker")?, allowed).map_err(|error| Failure::new(format!("live side: {error}")))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,272 @@
+//! `flowloom run --on lab:HOSTS.toml`: hosts are network namespaces with addresses of their own behind a bridge.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use assert_cmd::cargo::CommandCargoExt;
+use flowloom_core::record::Outcome;
+use flowloom_store::run_folder::RunFolder;
+use serde_json::{Map, Value};
+
+use crate::host::processes_in;
+use crate::support::{Bench, Said};
+use crate::{alone, can_run, demo, experiment, pause, signal};
+
+/// Hosts behind a bridge, the first with a controller, the others with agents. Dropped, they are gone.
+struct Hosts {
+    bench: Bench,
+    names: Vec<String>,
+    agents: Vec<Child>,
+}
+
+fn ip(words: &str) {
+    let said = Command::new("ip").args(words.split_whitespace()).output().unwrap();
+    assert!(said.status.success(), "ip {words}: {}", String::from_utf8_lossy(&said.stderr));
+}
+
+/// The program, with these words, in the network namespace of a host.
+fn flowloom_at(host: &str, words: &[&str]) -> Command {
+    let flowloom = Command::cargo_bin("flowloom").unwrap();
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", host]).arg(flowloom.get_program()).args(words);
+    command
+}
+
+impl Hosts {
+    /// A lab with these agents, of which the first half plays the left side.
+    fn new(agents: &[&str]) -> Hosts {
+        let of_this = std::process::id();
+        let names: Vec<String> =
+            ["controller"].iter().chain(agents).map(|name| format!("fl-{of_this}-{name}")).collect();
+        let mut hosts = Hosts { bench: Bench::new(), names, agents: Vec::new() };
+        let controller = hosts.names[0].clone();
+        hosts.names.iter().for_each(|name| ip(&format!("netns add {name}")));
+        ip(&format!("-n {controller} link add bridge type bridge"));
+        ip(&format!("-n {controller} address add 10.99.0.1/24 dev bridge"));
+        ip(&format!("-n {controller} link set bridge up"));
+        hosts.bench.flowloom(&["lab", "init", "lab"]).succeeded();
+        let (mut list, mut sides) = ("[hosts]\n".to_owned(), [String::new(), String::new()]);
+        for (number, agent) in agents.iter().enumerate() {
+            let (name, address) = (hosts.names[number + 1].clone(), format!("10.99.0.{}", number + 2));
+            ip(&format!("-n {controller} link add {agent} type veth peer name eth0 netns {name}"));
+            ip(&format!("-n {controller} link set {agent} master bridge up"));
+            ip(&format!("-n {name} address add {address}/24 dev eth0"));
+            ip(&format!("-n {name} link set eth0 up"));
+            ip(&format!("-n {name} link set lo up"));
+            hosts.enrol(agent, r#"destinations = ["10.99.0.0/24"]"#);
+            hosts.agent(agent, &name, &address);
+            list += &format!("{agent} = \"{address}\"\n");
+            sides[usize::from(2 * number >= agents.len())] += &format!("\"{agent}\", ");
+        }
+        let list = format!("{list}[sides]\nleft = [{}]\nright = [{}]\n", sides[0], sides[1]);
+        hosts.bench.file("HOSTS.toml", list.as_bytes());
+        hosts
+    }
+
+    fn enrol(&self, agent: &str, destinations: &str) {
+        let token = self.bench.flowloom(&["lab", "invite", agent]).succeeded().out.trim().to_owned();
+        let [request, answer] = ["request", "answer"].map(|ending| format!("{agent}.{ending}"));
+        self.bench.flowloom(&["lab", "enrol", &token, "--dir", agent, "--request", &request]).succeeded();
+        self.bench.flowloom(&["lab", "admit", "--request", &request, "--answer", &answer]).succeeded();
+        self.bench.flowloom(&["lab", "enrol", "--dir", agent, "--answer", &answer]).succeeded();
+        let file = self.bench.path(agent).join("limits.toml");
+        let limits = fs::read_to_string(&file).unwrap();
+        let lends_more = limits.replace(r#"destinations = ["127.0.0.0/8", "::1/128"]"#, destinations).replacen(
+            r#"rate = "100mbit""#,
+            r#"rate = "1gbit""#,
+            1,
+        );
+        assert_ne!(lends_more, limits);
+        fs::write(file, lends_more).unwrap();
+    }
+
+    /// Starts an agent, and waits until it listens.
+    fn agent(&mut self, agent: &str, host: &str, address: &str) {
+        let log = fs::File::create(self.bench.path(&format!("{agent}.log"))).unwrap();
+        let mut command = flowloom_at(host, &["agent", "--dir", agent, "--listen", &format!("{address}:42010")]);
+        command.current_dir(self.bench.folder.path()).stdout(Stdio::null()).stderr(log);
+        self.agents.push(command.spawn().unwrap());
+        let listens = |_| fs::read_to_string(self.bench.path(&format!("{agent}.log"))).unwrap().contains("listens");
+        assert!(
+            (0..200).any(|turn| listens(turn) || {
+                pause(25);
+                false
+            }),
+            "{agent} does not listen"
+        );
+    }
+
+    fn run(&self, more: &[&str]) -> Command {
+        let words = ["run", "x.toml", "--on", "lab:HOSTS.toml", "-o", "run", "--quiet"];
+        let mut command = flowloom_at(&self.names[0], &[&words[..], more].concat());
+        command.current_dir(self.bench.folder.path());
+        command
+    }
+
+    fn said(&self, mut command: Command) -> Said {
+        let output = command.output().unwrap();
+        Said {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Processes that play sides, or ends of connections.
+    fn players(&self) -> usize {
+        let plays = |words: &Vec<String>| words.iter().any(|word| word == "live-side" || word == "live-worker");
+        processes_in(self.bench.folder.path()).values().filter(|words| plays(words)).count()
+    }
+
+    /// Whether there come to be no players.
+    fn are_quiet(&self) -> bool {
+        (0..200).any(|_| {
+            self.players() == 0 || {
+                pause(25);
+                false
+            }
+        })
+    }
+
+    /// Starts the run, and waits until all players are there and have played for a while.
+    fn start(&self, players: usize) -> Child {
+        let run = self.run(&[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        assert!(
+            (0..400).any(|_| self.players() == players || {
+                pause(50);
+                false
+            }),
+            "{} players",
+            self.players()
+        );
+        pause(3_000);
+        run
+    }
+}
+
+/// Of a run folder: its run.json, how many connections it has, and how many of them completed.
+fn found(bench: &Bench, name: &str) -> (Map<String, Value>, usize, usize) {
+    let folder = RunFolder::open(&bench.path(name)).unwrap();
+    let connections: Vec<_> = folder.connections().unwrap().map(Result::unwrap).collect();
+    let completed = connections.iter().filter(|connection| connection.outcome == Outcome::Completed).count();
+    (folder.run().clone(), connections.len(), completed)
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for agent in &mut self.agents {
+            // It may have ended.
+            let _ = agent.kill();
+            let _ = agent.wait();
+        }
+        for name in &self.names {
+            let _ = Command::new("ip").args(["netns", "delete", name]).status();
+        }
+    }
+}
+
+#[test]
+fn an_experiment_is_spread_over_hosts_and_comes_back_as_one_run() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    // The left side is on two hosts.
+    let hosts = Hosts::new(&["north", "east", "west"]);
+    hosts.bench.file("x.toml", experiment(&demo(), "8s").as_bytes());
+    let said = hosts.said(hosts.run(&[]));
+    assert!(matches!(said.code, 0 | 3), "{}{}", said.out, said.err);
+    assert!(hosts.are_quiet());
+    let (run, connections, completed) = found(&hosts.bench, "run");
+    let live = &run["live"];
+    assert_eq!(live["workers"], 2, "as many as the side with more hosts has");
+    let notes = live["notes"].to_string();
+    assert!(
+        ["north", "east", "west"].iter().all(|name| notes.contains(&format!("the clock of {name} was"))),
+        "{notes}"
+    );
+
+    // The simulator plays as many.
+    let simulated = hosts.bench.flowloom(&["run", "x.toml", "-o", "simulated", "--quiet"]);
+    assert_eq!(simulated.code, 0, "{}", simulated.err);
+    let (_, in_simulator, completed_there) = found(&hosts.bench, "simulated");
+    assert_eq!(connections, in_simulator);
+    // Some of the last may be cut a moment earlier or later.
+    assert!(completed * 10 >= completed_there * 9, "{completed} of {completed_there}");
+
+    // Every host was talked to, and by nobody but the controller.
+    for agent in ["north", "east", "west"] {
+        let audit = fs::read_to_string(hosts.bench.path(agent).join("audit.jsonl")).unwrap();
+        assert_eq!(audit.matches(r#""command":"talk""#).count(), 1, "{audit}");
+        assert!(audit.lines().all(|line| line.contains(r#""peer":"controller"#)), "{audit}");
+    }
+}
+
+#[test]
+fn a_host_that_dies_makes_a_run_invalid_and_loses_nothing_of_it() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let mut hosts = Hosts::new(&["east", "west"]);
+    hosts.bench.file("x.toml", experiment(&demo(), "8s").as_bytes());
+    let mut run = hosts.start(4);
+    let agent = processes_in(hosts.bench.folder.path());
+    let agent = agent.iter().find(|(_, words)| words.iter().any(|word| word == "west") && words[1] == "agent").unwrap();
+    signal("KILL", *agent.0);
+    assert_eq!(run.wait().unwrap().code(), Some(3));
+    assert!(hosts.are_quiet());
+    let (run, connections, _) = found(&hosts.bench, "run");
+    assert_eq!(run["verdict"], "INVALID");
+    let problems = run["live"]["problems"].to_string();
+    assert!(problems.contains("west") && problems.contains("gone"), "{problems}");
+    assert!(connections > 0, "what came is kept");
+
+    // It comes back, and so does the run, until the controller is killed.
+    let host = hosts.names[2].clone();
+    hosts.agent("west", &host, "10.99.0.3");
+    fs::remove_dir_all(hosts.bench.path("run")).unwrap();
+    let mut run = hosts.start(4);
+    let controller = processes_in(hosts.bench.folder.path());
+    let controller = controller.iter().find(|(_, words)| words.iter().any(|word| word == "lab:HOSTS.toml")).unwrap();
+    signal("KILL", *controller.0);
+    run.wait().unwrap();
+    assert!(hosts.are_quiet(), "hosts stop when the run is gone");
+}
+
+#[test]
+fn what_cannot_be_spread_is_said_before_anything_is_sent() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let hosts = Hosts::new(&["east", "west"]);
+    let refused = |list: &str, code: i32, words: &[&str]| {
+        hosts.bench.file("HOSTS.toml", list.as_bytes());
+        hosts.said(hosts.run(&[])).failed(code, words);
+        assert!(!hosts.bench.path("run").exists());
+    };
+    let list = fs::read_to_string(hosts.bench.path("HOSTS.toml")).unwrap();
+    hosts.bench.file("x.toml", experiment(&demo(), "1s").as_bytes());
+    refused("[hosts]\neast = \"10.99.0.2\"\n", 2, &["which hosts play which side", "[sides]"]);
+    refused(
+        &list.replace("left = [\"east\"", "left = [\"north\""),
+        2,
+        &["sides.left names north, which is not in [hosts]"],
+    );
+    refused(&list.replace("left = [\"east\"", "left = [\"west\""), 2, &["west is named twice"]);
+    refused(&list.replace("10.99.0.3", "10.99.0.9"), 1, &["10.99.0.9:42010"]);
+    hosts.bench.file("x.toml", (experiment(&demo(), "1s") + "[live]\nhosts = 2\n").as_bytes());
+    refused(&list, 2, &["live.hosts"]);
+    // An agent sends where its keeper lets it, whatever the controller wants.
+    hosts.bench.file("x.toml", experiment(&demo(), "1s").as_bytes());
+    hosts.enrol("south", r#"destinations = ["192.0.2.0/24"]"#);
+    let mut hosts = hosts;
+    let host = hosts.names[1].clone();
+    ip(&format!("-n {host} address add 10.99.0.7/24 dev eth0"));
+    hosts.agent("south", &host, "10.99.0.7");
+    let list = list.replace("east = \"10.99.0.2\"", "south = \"10.99.0.7\"").replace("\"east\"", "\"south\"");
+    hosts.bench.file("HOSTS.toml", list.as_bytes());
+    hosts.said(hosts.run(&[])).failed(1, &["10.99.0.1", "send.destinations"]);
+    assert!(!hosts.bench.path("run").exists());
+}

@@ -1,0 +1,169 @@
+//! The leaf that plays a side of an experiment whose path is emulated at its controller: `side { emulator = 10.0.0.1:40000; rate = 500M;
+//! duration = 90; }`. It is a process of the agent's own program ([`flowloom_live::elsewhere::side`]), to which the controller talks;
+//! where that sends to, and how much at most, the agent says.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{DuplexStream, copy, duplex, split};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use super::consent::Permits;
+use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
+use super::limits::Demand;
+use crate::rpc::Protocol;
+use crate::script::quantity::Quantity;
+use crate::script::tree::{Block, Value};
+
+/// The keyword.
+pub(crate) const SIDE: &str = "side";
+
+/// The hidden command of the agent's program that is a side process.
+const COMMAND: &str = "live-side";
+
+/// What waits between the process and whoever talks to it, in bytes.
+const WAITING: usize = 256 << 10;
+
+/// A process whose conversation is over has so long to end.
+const ENDING: Duration = Duration::from_millis(200);
+
+/// `side`
+pub(super) struct Side;
+
+struct Player {
+    /// Where the emulator is: datagrams go there and nowhere else.
+    emulator: SocketAddr,
+    rate_bit_s: u64,
+    duration: Duration,
+    /// The end of the one who commands it, until it is taken.
+    theirs: Option<DuplexStream>,
+    ours: Option<DuplexStream>,
+    ended: Option<ExitStatus>,
+}
+
+impl LeafKind for Side {
+    fn keyword(&self) -> &'static str {
+        SIDE
+    }
+
+    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
+        let (mut emulator, mut rate, mut duration) = (None, None, None);
+        for parameter in &block.body.parameters {
+            let name = parameter.name.as_str();
+            let Value::Word(word) = &parameter.value else { return Err(format!("{name} is a word, not a function")) };
+            let text = word.text.as_str();
+            let bad = |why: &dyn std::fmt::Display| format!("{name} = {text}: {why}");
+            let quantity = || text.parse::<Quantity>().map(|quantity| quantity.decimal()).map_err(|error| bad(&error));
+            match name {
+                "emulator" => emulator = Some(text.parse::<SocketAddr>().map_err(|error| bad(&error))?),
+                "rate" => rate = Some(quantity()?),
+                "duration" => duration = Some(Duration::try_from_secs_f64(quantity()?).map_err(|error| bad(&error))?),
+                _ => return Err(format!("a side has no parameter {name}, only emulator, rate and duration")),
+            }
+        }
+        let missing = |name: &str| format!("a side needs {name}");
+        let rate = rate.ok_or_else(|| missing("rate"))?;
+        if !(1.0..1e18).contains(&rate) {
+            return Err(format!("{rate} bit/s are no rate of a side"));
+        }
+        let (theirs, ours) = duplex(WAITING);
+        Ok(Box::new(Player {
+            emulator: emulator.ok_or_else(|| missing("emulator"))?,
+            rate_bit_s: rate as u64,
+            duration: duration.ok_or_else(|| missing("duration"))?,
+            theirs: Some(theirs),
+            ours: Some(ours),
+            ended: None,
+        }))
+    }
+}
+
+impl Player {
+    fn process(&self) -> io::Result<Child> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg(COMMAND).arg("--emulator").arg(self.emulator.to_string());
+        command.arg("--rate").arg(format!("{}bit", self.rate_bit_s));
+        // When it is killed its workers and its namespace go with it.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()
+    }
+}
+
+#[tonic::async_trait]
+impl Leaf for Player {
+    fn demand(&self) -> Demand {
+        let duration_ns = u64::try_from(self.duration.as_nanos()).unwrap_or(u64::MAX);
+        // Its connections stay in its namespace.
+        Demand { rate_bit_s: self.rate_bit_s, connections: 0, duration_ns }
+    }
+
+    fn sends(&self) -> Vec<Sending> {
+        vec![Sending { to: self.emulator, protocol: Protocol::Udp, rate_bit_s: self.rate_bit_s }]
+    }
+
+    async fn prepare(&mut self) -> Result<String, String> {
+        Ok(String::new())
+    }
+
+    async fn open(&mut self, permits: &Permits) -> Result<String, String> {
+        permits.to(self.emulator, Protocol::Udp).map(|_| String::new())
+    }
+
+    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, String> {
+        let ours = self.ours.take().ok_or("it has run")?;
+        let started_monotonic_ns = tokio::select! {
+            started = start.wait() => started,
+            () = stop.told() => return Err("it was stopped before it started".to_owned()),
+        };
+        let mut process = self.process().map_err(|error| format!("a process for the side: {error}"))?;
+        let (Some(mut input), Some(mut output)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err("a process for the side has no pipes".to_owned());
+        };
+        let (mut from, mut to) = split(ours);
+        let listening = async {
+            // Whether it ended or broke off: the process hears that there is no more.
+            let _ = copy(&mut from, &mut input).await;
+            drop(input);
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            _ = copy(&mut output, &mut to) => {}
+            () = listening => {}
+            () = stop.told() => {}
+        }
+        drop(to);
+        let ended = match timeout(ENDING, process.wait()).await {
+            Ok(ended) => Some(ended.map_err(|error| error.to_string())?),
+            Err(_) => {
+                process.kill().await.map_err(|error| error.to_string())?;
+                None
+            }
+        };
+        self.ended = ended;
+        match ended {
+            Some(status) if !status.success() => Err(format!("the process of the side ended with {status}")),
+            _ => Ok(Ran { started_monotonic_ns, text: String::new() }),
+        }
+    }
+
+    fn talk(&mut self) -> Option<DuplexStream> {
+        self.theirs.take()
+    }
+
+    async fn close(&mut self) -> Result<String, String> {
+        Ok(String::new())
+    }
+
+    fn results(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let code = self.ended.and_then(|status| status.code());
+        writeln!(out, "{}", json!({ "leaf": SIDE, "exit_code": code }))
+    }
+
+    fn describe(&self) -> String {
+        let Player { emulator, rate_bit_s, duration, .. } = self;
+        format!("emulator = {emulator}; rate = {rate_bit_s}; duration = {};", duration.as_secs_f64())
+    }
+}
