@@ -6,7 +6,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Key;
 use crate::authority::Error;
@@ -22,8 +22,23 @@ const PIECE_BYTES: usize = 64 << 10;
 pub(super) struct Store {
     folder: PathBuf,
     most_bytes: u64,
-    /// Experiments that are not over, and how many parents command each.
-    live: Mutex<BTreeMap<String, usize>>,
+    room: Mutex<Room>,
+}
+
+/// What is known of the room, so that nobody has to look at every file for each block.
+#[derive(Debug, Default)]
+struct Room {
+    /// Of all results.
+    used_bytes: u64,
+    /// Experiments that are not over.
+    live: BTreeMap<String, Live>,
+}
+
+#[derive(Debug, Default)]
+struct Live {
+    /// How many parents command it.
+    parents: usize,
+    used_bytes: u64,
 }
 
 /// What a block found.
@@ -39,14 +54,23 @@ impl Store {
     pub(super) fn open(folder: PathBuf, most_bytes: u64) -> Result<Store, Error> {
         match DirBuilder::new().mode(0o700).create(&folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Error::File { path: folder, error }),
-            _ => Ok(Store { folder, most_bytes, live: Mutex::default() }),
+            _ => {
+                let used_bytes = size(&folder).map_err(|error| Error::File { path: folder.clone(), error })?;
+                let room = Mutex::new(Room { used_bytes, live: BTreeMap::new() });
+                Ok(Store { folder, most_bytes, room })
+            }
         }
     }
 
     /// An experiment of a parent begins or goes on: it is known from now on, and its results stay.
     pub(super) fn begin(&self, key: &Key) -> io::Result<()> {
         DirBuilder::new().mode(0o700).recursive(true).create(self.of_parent(key))?;
-        *self.live().entry(key.experiment.clone()).or_default() += 1;
+        let mut room = self.room();
+        if !room.live.contains_key(&key.experiment) {
+            let used_bytes = size(&self.folder.join(&key.experiment))?;
+            room.live.insert(key.experiment.clone(), Live { parents: 0, used_bytes });
+        }
+        room.live.entry(key.experiment.clone()).or_default().parents += 1;
         Ok(())
     }
 
@@ -57,10 +81,10 @@ impl Store {
 
     /// One parent has gone; with the last of them its results may go when others need the room.
     pub(super) fn over(&self, experiment: &str) {
-        let mut live = self.live();
-        if let Some(parents) = live.get_mut(experiment) {
-            *parents -= 1;
-            if *parents == 0 {
+        let live = &mut self.room().live;
+        if let Some(one) = live.get_mut(experiment) {
+            one.parents -= 1;
+            if one.parents == 0 {
                 live.remove(experiment);
             }
         }
@@ -74,15 +98,20 @@ impl Store {
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<Kept> {
         let path = self.of_block(key, block);
-        let room = self.most_bytes.saturating_sub(self.used_by_live()?);
+        let before = fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
+        let used_by_live = self.room().live.values().fold(0, |sum: u64, live| sum.saturating_add(live.used_bytes));
+        let room = self.most_bytes.saturating_sub(used_by_live);
         let mut to_file = || {
             let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
             let mut out = BufWriter::new(Bounded { out: file, room });
             write(&mut out)?;
-            out.flush()
+            out.flush()?;
+            Ok::<u64, io::Error>(room - out.get_ref().room)
         };
-        match to_file() {
-            Ok(()) => {
+        let written = to_file();
+        self.account(&key.experiment, before, *written.as_ref().unwrap_or(&0));
+        match written {
+            Ok(_) => {
                 // What could not be removed now may be with the next.
                 let _ = self.make_room();
                 Ok(Kept::File(path))
@@ -113,24 +142,33 @@ impl Store {
         self.of_parent(key).join(format!("{block}.results"))
     }
 
-    fn live(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, usize>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    fn room(&self) -> MutexGuard<'_, Room> {
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn used_by_live(&self) -> io::Result<u64> {
-        let live: Vec<String> = self.live().keys().cloned().collect();
-        live.iter().map(|experiment| size(&self.folder.join(experiment))).sum()
+    /// A file of an experiment that is not over had so many bytes and has others now.
+    fn account(&self, experiment: &str, before: u64, now: u64) {
+        let mut room = self.room();
+        let change = |bytes: u64| bytes.saturating_sub(before).saturating_add(now);
+        room.used_bytes = change(room.used_bytes);
+        if let Some(live) = room.live.get_mut(experiment) {
+            live.used_bytes = change(live.used_bytes);
+        }
     }
 
     /// Removes experiments that are over until what is left is at most what may be kept.
     fn make_room(&self) -> io::Result<()> {
+        let mut room = self.room();
+        if room.used_bytes <= self.most_bytes {
+            return Ok(());
+        }
         let mut over = Vec::new();
         let mut used = 0;
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             let bytes = size(&entry.path())?;
             used += bytes;
-            if !self.live().contains_key(&*entry.file_name().to_string_lossy()) {
+            if !room.live.contains_key(&*entry.file_name().to_string_lossy()) {
                 over.push((entry.metadata()?.modified()?, entry.path(), bytes));
             }
         }
@@ -142,6 +180,7 @@ impl Store {
             fs::remove_dir_all(&path)?;
             used -= bytes;
         }
+        room.used_bytes = used;
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures_util::future::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::mpsc;
 
@@ -130,9 +131,12 @@ impl Experiment {
             };
             by_receiver.entry(receiver).or_default().push((&leaf.path, wanted));
         }
-        let some = by_receiver.iter().flat_map(|(receiver, wanted)| {
-            wanted.chunks(CONSENTS_AT_ONCE).map(move |wanted| self.some_consents(caller, receiver, wanted, seconds))
-        });
+        let mut some = Vec::new();
+        for (receiver, wanted) in &by_receiver {
+            for wanted in wanted.chunks(CONSENTS_AT_ONCE) {
+                some.push(self.some_consents(caller, receiver, wanted, seconds).boxed());
+            }
+        }
         let mut asking = stream::iter(some).buffer_unordered(ASKED_AT_ONCE);
         while let Some(asked) = asking.next().await {
             self.tree.agree(asked.map_err(|why| vec![why])?);

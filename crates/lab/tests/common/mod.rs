@@ -72,13 +72,25 @@ impl Lab {
         bounds: Bounds,
         with: impl FnOnce(Agent) -> Agent,
     ) -> Running {
+        self.agent_at(name, "127.0.0.1:0".parse().unwrap(), limits, clock, bounds, with).await
+    }
+
+    pub async fn agent_at(
+        &self,
+        name: &str,
+        place: SocketAddr,
+        limits: &str,
+        clock: Arc<dyn Clock>,
+        bounds: Bounds,
+        with: impl FnOnce(Agent) -> Agent,
+    ) -> Running {
         let folder = self.place.path().join(name);
         if !folder.exists() {
             self.enrol(name, Role::Agent, 0, 365, limits);
         }
         let seen = Arc::new(Seen::default());
         let agent = Agent::open(folder.clone(), clock).unwrap().with_kind(Box::new(Probe(Arc::clone(&seen))));
-        let listening = with(agent).listen("127.0.0.1:0".parse().unwrap(), bounds).await.unwrap();
+        let listening = with(agent).listen(place, bounds).await.unwrap();
         let address = listening.address().unwrap();
         let end = watch::Sender::new(false);
         let task = tokio::spawn(listening.serve(end.subscribe()));
