@@ -1,6 +1,6 @@
 # make demo   build, run the main job on the bundled capture, say where the report is
 # make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser
-# make bench  speed and memory of extraction and simulation, instructions (benches/instructions.sh), the long validation runs
+# make bench  speed and memory of extraction, simulation and 200 agents, instructions (benches/instructions.sh), the long validation runs
 # make validate  every check against published results; writes docs/validation.md and docs/references.md
 # make references  those of the reference workloads alone; writes docs/references.md
 # make bench-peers  extraction beside tcptrace, nfpcapd, argus and tshark; the simulator beside ns-3 and ns-2

@@ -42,6 +42,9 @@ echo
 echo "== summary: a run of 4.7 million connections (floors 20 CPU seconds, 500 MB; its report 5 MB)"
 python3 benches/summary.py target/release/flowloom "$examples/large_run" || status=1
 echo
+echo "== agents: 200 processes under one controller (aims 3 s to the start, 20 MB an agent)"
+python3 benches/agents.py target/release/flowloom || status=1
+echo
 echo "== waits: which of the four settings replays the bundled capture best (distance at the monitor, smaller is nearer)"
 benches/waits.sh target/release/flowloom testdata/demo.pcap.gz || status=1
 exit $status
