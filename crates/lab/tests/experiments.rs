@@ -69,6 +69,8 @@ async fn the_phases_of_a_block() {
     }
     edge.phase("k", Kind::Kill).await.unwrap();
     assert!(edge.setup("k", "probe { }", vec![]).await.unwrap_err().contains("was killed"), "before it was there");
+    assert_eq!(report(&edge, "k").await.unwrap(), "", "nothing was found");
+    edge.phase("k", Kind::Teardown).await.unwrap();
     edge.setup("s", "sleep { duration = 0.01; }", vec![]).await.unwrap();
     edge.phase("s", Kind::Open).await.unwrap();
     edge.run("s", 0).await.unwrap();

@@ -176,7 +176,7 @@ fn eight_hosts_start_within_a_millisecond() {
             let stop = Arc::new(AtomicBool::new(false));
             let capturing = first_packets(&network, &stop);
             let (outcome, _) = network.played(script);
-            thread::sleep(std::time::Duration::from_millis(100));
+            network.hub().runtime.block_on(async { tokio::time::sleep(std::time::Duration::from_millis(100)).await });
             stop.store(true, Ordering::SeqCst);
             let seen = capturing.join().unwrap();
             assert!(outcome.failed.is_empty(), "{outcome:?}");

@@ -294,9 +294,11 @@ impl Edge {
         let (agent, session) = (&*self.agent, &*self.session);
         let text = |text| Acknowledge { text, ..Acknowledge::default() };
         let name = block_of(&command);
-        let is_kill = matches!(&command, Command::Phase(phase) if phase.kind() == Kind::Kill);
-        let work = if is_kill { session.block_to_kill(name) } else { session.block(name) };
+        let kind = if let Command::Phase(phase) = &command { phase.kind() } else { Kind::Unspecified };
+        let work = if kind == Kind::Kill { session.block_to_kill(name) } else { session.block(name) };
         let work = work.ok_or_else(|| format!("there is no block {name} here"));
+        // It was killed before it was there: nothing is left to be done, and nothing was found.
+        let never_came = work.is_err() && session.was_killed(name);
         match command {
             Command::Setup(setup) => session.setup(agent, setup).await.map(text),
             Command::Place(place) => {
@@ -306,14 +308,14 @@ impl Edge {
             }
             Command::Attach(_) | Command::Detach(_) => Err("the edge is attached already".to_owned()),
             // What a leaf found outlives it.
-            Command::Phase(phase) if phase.kind() == Kind::Report && work.is_err() => {
-                let kept = session.found(agent, &phase.block);
-                let kept = kept
-                    .ok_or_else(|| format!("there is no block {} here, and there are no results of it", phase.block))?;
-                self.report(number, kept).await
+            Command::Phase(phase) if kind == Kind::Report && work.is_err() => {
+                match session.found(agent, &phase.block) {
+                    Some(kept) => self.report(number, kept).await,
+                    None if never_came => Ok(Acknowledge::default()),
+                    None => Err(format!("there is no block {} here, and there are no results of it", phase.block)),
+                }
             }
-            // There is nothing to kill, and never will be.
-            _ if is_kill && work.is_err() => Ok(Acknowledge::default()),
+            _ if never_came && matches!(kind, Kind::Kill | Kind::Teardown) => Ok(Acknowledge::default()),
             command => match work? {
                 Work::Leaf(block) => self.leaf(number, &block, command).await,
                 Work::Tree(subtree) => self.tree(number, &subtree, command).await,

@@ -165,6 +165,11 @@ impl Session {
         found
     }
 
+    /// Whether a block was killed before it was there.
+    pub(super) fn was_killed(&self, name: &str) -> bool {
+        self.state().killed.contains(name)
+    }
+
     /// Makes a leaf of a script and prepares it.
     pub(super) async fn setup(&self, agent: &Agent, setup: Setup) -> Result<String, String> {
         let name = setup.block;
