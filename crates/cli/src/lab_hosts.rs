@@ -45,8 +45,21 @@ pub fn hosts(path: &Path) -> Result<Vec<(Option<Name>, String)>, Failure> {
     Ok(read(path)?.hosts.into_iter().map(|(name, address)| (Some(name), with_port(&address))).collect())
 }
 
+/// The agents that a command names: files of hosts, and addresses.
+pub fn agents(words: &[String]) -> Result<Vec<(Option<Name>, String)>, Failure> {
+    let mut agents = Vec::new();
+    for word in words {
+        if word.ends_with(".toml") {
+            agents.extend(hosts(Path::new(word))?);
+        } else {
+            agents.push((None, with_port(word)));
+        }
+    }
+    Ok(agents)
+}
+
 /// An agent's address, with the port of agents where it names none.
-pub fn with_port(host: &str) -> String {
+fn with_port(host: &str) -> String {
     match host.parse::<IpAddr>() {
         Ok(address) => SocketAddr::new(address, CONTROL_PORT).to_string(),
         Err(_) if host.rsplit_once(':').is_some() => host.to_owned(),

@@ -95,6 +95,7 @@ fn members(command: &LabMembers, quiet: bool, manner: impl Fn(args::Form) -> Man
         LabMembers::Enrol(args) => commands::lab_members::enrol(args),
         LabMembers::Revoke(args) => commands::lab_members::revoke(args),
         LabMembers::Status(args) => commands::lab_status::run(args, manner(args.form)),
+        LabMembers::Logs(args) => commands::lab_logs::run(args, manner(args.form)),
     }
 }
 

@@ -10,7 +10,6 @@ use flowloom_core::workload::LinkSide;
 use flowloom_live::elsewhere::ground::Hosts;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::agent::{Agent, LIMITS_FILE, limits};
 use crate::authority::Error;
@@ -27,9 +26,9 @@ use crate::controller::Clocks;
 use crate::controller::Place;
 use crate::controller::experiment::{Experiment, Outcome, run_whole};
 use crate::controller::sides::{ClockOf, Share, Sides};
-use crate::rpc::HelloReply;
+use crate::rpc::{HelloReply, LogRequest};
 use crate::script::tree::Block;
-use crate::transport::client::Caller;
+use crate::transport::client::{Caller, words};
 use crate::transport::server;
 
 /// How often a caller is asked whether it wants an end.
@@ -152,21 +151,10 @@ pub struct Status {
 ///
 /// # Errors
 /// If the folder is not that of a member.
-pub fn status(folder: &Path, agents: Vec<(Option<Name>, String)>) -> Result<Vec<Result<Status, String>>, Error> {
+pub fn status(folder: &Path, agents: &[(Option<Name>, String)]) -> Result<Vec<Result<Status, String>>, Error> {
     let caller = Caller::new(Credentials::load(folder)?);
-    runtime()?.block_on(async {
-        let mut asking = JoinSet::new();
-        let mut statuses: Vec<Result<Status, String>> = Vec::new();
-        for (i, (name, address)) in agents.into_iter().enumerate() {
-            let caller = caller.clone();
-            statuses.push(Err(format!("{address}: it was not asked")));
-            asking.spawn(async move { (i, one_status(&caller, name.as_ref(), &address).await) });
-        }
-        while let Some(Ok((i, status))) = asking.join_next().await {
-            statuses[i] = status;
-        }
-        Ok(statuses)
-    })
+    let asking = agents.iter().map(|(name, address)| one_status(&caller, name.as_ref(), address));
+    Ok(runtime()?.block_on(futures_util::future::join_all(asking)))
 }
 
 async fn one_status(caller: &Caller, name: Option<&Name>, address: &str) -> Result<Status, String> {
@@ -180,6 +168,60 @@ async fn one_status(caller: &Caller, name: Option<&Name>, address: &str) -> Resu
         time_of_day: clocks.time_of_day.offset(HostClock.unix_ns()),
         monotonic: clocks.monotonic.offset(HostClock.monotonic_ns()),
     })
+}
+
+/// The end of an agent's log.
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// Whose.
+    pub agent: Identity,
+    /// How far its time of day is ahead of ours.
+    pub time_of_day: Option<Bounds>,
+    /// JSON, oldest first.
+    pub lines: Vec<String>,
+}
+
+/// Asks agents for the last lines of their logs, so many at most, of an experiment or (empty) of all; as [`status`] does.
+///
+/// # Errors
+/// If the folder is not that of a member.
+pub fn logs(
+    folder: &Path,
+    agents: &[(Option<Name>, String)],
+    experiment: &str,
+    lines: u32,
+) -> Result<Vec<Result<Log, String>>, Error> {
+    let caller = Caller::new(Credentials::load(folder)?);
+    let request = LogRequest { experiment: experiment.to_owned(), lines };
+    let asking = agents.iter().map(|(name, address)| {
+        let (caller, request) = (&caller, request.clone());
+        async move { one_log(caller, name.as_ref(), address, request).await.map_err(|why| with_address(address, &why)) }
+    });
+    Ok(runtime()?.block_on(futures_util::future::join_all(asking)))
+}
+
+/// What connecting says has the address already.
+fn with_address(address: &str, why: &str) -> String {
+    if why.starts_with(address) { why.to_owned() } else { format!("{address}: {why}") }
+}
+
+async fn one_log(
+    caller: &Caller,
+    name: Option<&Name>,
+    address: &str,
+    request: LogRequest,
+) -> Result<Log, String> {
+    let mut link = caller.connect(address, name).await?;
+    let mut clocks = Clocks::default();
+    link.measure_clock(&HostClock, &mut clocks, EXCHANGES).await?;
+    let said = |status: tonic::Status| words(&status);
+    let mut parts = link.client.log(request).await.map_err(said)?.into_inner();
+    let mut text = Vec::new();
+    while let Some(part) = parts.message().await.map_err(said)? {
+        text.extend(part.bytes);
+    }
+    let lines = String::from_utf8_lossy(&text).lines().map(str::to_owned).collect();
+    Ok(Log { agent: link.agent.identity, time_of_day: clocks.time_of_day.offset(HostClock.unix_ns()), lines })
 }
 
 /// Runs a script as the controller of `folder`, until it is over or `is_over` says so; `phase` hears what is asked of the agents, and `report`

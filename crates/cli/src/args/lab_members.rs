@@ -57,6 +57,12 @@ Examples:
   flowloom lab status HOSTS.toml
   flowloom lab status 10.0.0.1 west.example.org:42010 --json")]
     Status(LabStatus),
+    /// What agents did and refused, and for whom: the ends of their logs, in one order by this host's clock
+    #[command(after_help = "\
+Examples:
+  flowloom lab logs HOSTS.toml
+  flowloom lab logs HOSTS.toml --experiment 91169d6c0df8fe98dd421543407d399d --lines 1000")]
+    Logs(LabLogs),
 }
 
 /// `flowloom lab init`
@@ -144,6 +150,26 @@ pub struct LabStatus {
     /// A file of hosts, or addresses of agents [port: 42010]
     #[arg(required = true, value_name = "HOSTS.toml|HOST")]
     pub hosts: Vec<String>,
+    /// The folder of a controller
+    #[arg(long, value_name = "DIR", default_value = "lab")]
+    pub dir: PathBuf,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// `flowloom lab logs`
+#[derive(Clone, Debug, Args)]
+pub struct LabLogs {
+    /// A file of hosts, or addresses of agents [port: 42010]
+    #[arg(required = true, value_name = "HOSTS.toml|HOST")]
+    pub hosts: Vec<String>,
+    /// Only lines of this experiment
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub experiment: String,
+    /// So many of each agent, the last ones
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub lines: u32,
     /// The folder of a controller
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub dir: PathBuf,

@@ -1,7 +1,5 @@
 //! `flowloom lab status`: what agents say of themselves.
 
-use std::path::Path;
-
 use flowloom_lab::authority::DAY_S;
 use flowloom_lab::blocking::{self, Status};
 use flowloom_lab::clock::exchange::Bounds;
@@ -11,22 +9,15 @@ use serde_json::{Value, json};
 use crate::args::LabStatus;
 use crate::commands::lab_members::failure;
 use crate::failure::{Exit, Failure};
-use crate::lab_hosts::{hosts, with_port};
+use crate::lab_hosts::agents;
 use crate::output::Manner;
 
 /// Runs the command.
 pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Failure> {
     manner.start("lab status")?;
-    let mut agents = Vec::new();
-    for host in &args.hosts {
-        if host.ends_with(".toml") {
-            agents.extend(hosts(Path::new(host))?);
-        } else {
-            agents.push((None, with_port(host)));
-        }
-    }
+    let agents = agents(&args.hosts)?;
     let addresses: Vec<String> = agents.iter().map(|(_, address)| address.clone()).collect();
-    let statuses = blocking::status(&args.dir, agents).map_err(failure)?;
+    let statuses = blocking::status(&args.dir, &agents).map_err(failure)?;
     let all: Vec<(&String, &Result<Status, String>)> = addresses.iter().zip(&statuses).collect();
     manner.answer(
         || json!({ "agents": all.iter().map(|(address, status)| object(address, status)).collect::<Vec<_>>() }),

@@ -88,6 +88,16 @@ fn members_come_work_and_go() {
     bench.file("HOSTS.toml", format!("[hosts]\neast = \"{address}\"\n").as_bytes());
     runs_scripts(&bench);
 
+    let logs = bench.json(&["lab", "logs", "HOSTS.toml", "--json"]);
+    documented::check("lab logs", &logs);
+    let lines = logs["lines"].as_array().unwrap();
+    assert!(lines.iter().any(|line| line["command"] == "run" && line["agent"] == "east"), "{logs}");
+    let experiment = lines[0]["experiment"].as_str().unwrap();
+    let shown = bench.flowloom(&["lab", "logs", &address, "--experiment", experiment, "--lines", "2"]);
+    let shown = shown.succeeded().out.clone();
+    assert_eq!(shown.lines().filter(|line| line.contains(&experiment[..8])).count(), 2, "{shown}");
+    bench.flowloom(&["lab", "logs", "127.0.0.1:1"]).failed(1, &["127.0.0.1:1"]);
+
     bench.flowloom(&["lab", "revoke", "east"]).succeeded();
     bench.flowloom(&["lab", "revoke", "nobody"]).failed(1, &["no certificate of nobody"]);
     bench.flowloom(&["lab", "status", &address]).failed(1, &["its certificate is revoked"]);

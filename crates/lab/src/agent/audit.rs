@@ -1,13 +1,15 @@
 //! Who asked for what, when, and what the answer was: JSON lines, only ever added to.
 
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::authority::Error;
 use crate::authority::identity::Identity;
@@ -19,6 +21,7 @@ const STRANGERS_A_MINUTE: u32 = 60;
 /// The log.
 #[derive(Debug)]
 pub struct Audit {
+    path: PathBuf,
     file: Mutex<Log>,
 }
 
@@ -82,8 +85,32 @@ impl Audit {
     /// If it cannot be written.
     pub fn open(path: PathBuf) -> Result<Audit, Error> {
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
-        let file = file.map_err(|error| Error::File { path, error })?;
-        Ok(Audit { file: Mutex::new(Log { file, minute: 0, strangers: 0, unsaid: 0 }) })
+        let file = file.map_err(|error| Error::File { path: path.clone(), error })?;
+        Ok(Audit { path, file: Mutex::new(Log { file, minute: 0, strangers: 0, unsaid: 0 }) })
+    }
+
+    /// The last lines, `most` of them at most, of an experiment or (empty) of all.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn last(&self, experiment: &str, most: usize) -> io::Result<VecDeque<String>> {
+        #[derive(Deserialize)]
+        struct Line<'a> {
+            #[serde(default, borrow)]
+            experiment: Option<Cow<'a, str>>,
+        }
+        let mut last = VecDeque::new();
+        for line in BufReader::new(File::open(&self.path)?).lines() {
+            let line = line?;
+            let of = serde_json::from_str::<Line<'_>>(&line).ok().and_then(|line| line.experiment);
+            if experiment.is_empty() || of.is_some_and(|of| of == experiment) {
+                last.push_back(line);
+            }
+            if last.len() > most {
+                last.pop_front();
+            }
+        }
+        Ok(last)
     }
 
     /// Adds a line.
@@ -114,7 +141,7 @@ impl Audit {
 }
 
 /// A line goes into the file in one piece.
-fn append(file: &mut File, line: &impl Serialize) -> std::io::Result<()> {
+fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(line)?;
     line.push(b'\n');
     file.write_all(&line)

@@ -26,7 +26,7 @@ use crate::rpc::phase::Kind;
 use crate::rpc::up::Reply;
 use crate::rpc::{
     Acknowledge, Agreement, Asking, Attach, Below, ClockReply, ClockRequest, Consented, Delegation, Down, Error,
-    HelloReply, HelloRequest, Report, Running, Signed, Up, Word, agent_server,
+    HelloReply, HelloRequest, LogRequest, Report, Running, Signed, Up, Word, agent_server,
 };
 use crate::transport::Version;
 use crate::transport::server::Peer;
@@ -42,6 +42,9 @@ const SESSIONS_KEPT: usize = 1_024;
 const WORDS_WAITING: usize = 16;
 /// The longest word.
 const WORD_BYTES: usize = 64 << 10;
+
+/// Lines of the log that are kept for an answer.
+const MOST_LINES: usize = 100_000;
 
 /// The service, for one connection.
 pub(super) struct Handler {
@@ -194,6 +197,32 @@ impl agent_server::Agent for Handler {
                 if said.send(Ok(word)).await.is_err() {
                     return;
                 }
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(stream)))
+    }
+
+    type LogStream = ReceiverStream<Result<Word, Status>>;
+
+    async fn log(&self, request: Request<LogRequest>) -> Result<Response<Self::LogStream>, Status> {
+        self.greeted()?;
+        let LogRequest { experiment, lines } = request.into_inner();
+        if self.peer.identity().role != Role::Controller {
+            return Err(Status::permission_denied(format!("{} is no controller", self.peer.identity())));
+        }
+        let agent = Arc::clone(&self.agent);
+        let (said, stream) = mpsc::channel(WORDS_WAITING);
+        tokio::task::spawn_blocking(move || {
+            let last = agent.audit.last(&experiment, (lines as usize).min(MOST_LINES));
+            let words: Box<dyn Iterator<Item = Result<Word, Status>>> = match last {
+                Ok(lines) => Box::new(
+                    lines.into_iter().map(|line| Ok(Word { bytes: (line + "\n").into_bytes(), ..Word::default() })),
+                ),
+                Err(error) => Box::new(std::iter::once(Err(Status::internal(format!("its log: {error}"))))),
+            };
+            for word in words {
+                // Whoever asked has gone.
+                let Ok(()) = said.blocking_send(word) else { return };
             }
         });
         Ok(Response::new(ReceiverStream::new(stream)))

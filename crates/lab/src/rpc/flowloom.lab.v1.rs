@@ -396,6 +396,15 @@ pub struct Run {
     pub start_monotonic_ns: i64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LogRequest {
+    /// Only its lines; empty is all.
+    #[prost(string, tag = "1")]
+    pub experiment: ::prost::alloc::string::String,
+    /// So many at most, the last ones.
+    #[prost(uint32, tag = "2")]
+    pub lines: u32,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Word {
     /// Of the first: the experiment, and the name of the block in it.
     #[prost(string, tag = "1")]
@@ -767,6 +776,30 @@ pub mod agent_client {
                 .insert(GrpcMethod::new("flowloom.lab.v1.Agent", "Talk"));
             self.inner.streaming(req, path, codec).await
         }
+        /// The end of the agent's log, for controllers: whole lines.
+        pub async fn log(
+            &mut self,
+            request: impl tonic::IntoRequest<super::LogRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::Word>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/flowloom.lab.v1.Agent/Log",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("flowloom.lab.v1.Agent", "Log"));
+            self.inner.server_streaming(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -828,6 +861,17 @@ pub mod agent_server {
             &self,
             request: tonic::Request<tonic::Streaming<super::Word>>,
         ) -> std::result::Result<tonic::Response<Self::TalkStream>, tonic::Status>;
+        /// Server streaming response type for the Log method.
+        type LogStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::Word, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// The end of the agent's log, for controllers: whole lines.
+        async fn log(
+            &self,
+            request: tonic::Request<super::LogRequest>,
+        ) -> std::result::Result<tonic::Response<Self::LogStream>, tonic::Status>;
     }
     #[derive(Debug)]
     pub struct AgentServer<T> {
@@ -1121,6 +1165,52 @@ pub mod agent_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/flowloom.lab.v1.Agent/Log" => {
+                    #[allow(non_camel_case_types)]
+                    struct LogSvc<T: Agent>(pub Arc<T>);
+                    impl<
+                        T: Agent,
+                    > tonic::server::ServerStreamingService<super::LogRequest>
+                    for LogSvc<T> {
+                        type Response = super::Word;
+                        type ResponseStream = T::LogStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::LogRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Agent>::log(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = LogSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)
