@@ -45,6 +45,9 @@ echo
 echo "== agents: 200 processes under one controller (aims 3 s to the start, 20 MB an agent)"
 python3 benches/agents.py target/release/flowloom || status=1
 echo
+echo "== scan: strangers at an agent's port, for a minute (benches/scan.py alone: for ten)"
+python3 benches/scan.py target/release/flowloom 60 || status=1
+echo
 echo "== waits: which of the four settings replays the bundled capture best (distance at the monitor, smaller is nearer)"
 benches/waits.sh target/release/flowloom testdata/demo.pcap.gz || status=1
 exit $status

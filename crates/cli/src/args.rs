@@ -25,7 +25,7 @@ mod overhead;
 pub use compare::Compare;
 pub use fit::{Fit, FittedModel, HarpoonFit};
 pub use lab::{Lab, LabCheck, LabCommand, LabFormat, LabRun, ScriptForm};
-pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabMembers, LabRevoke, LabStatus};
+pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabLogs, LabMembers, LabRevoke, LabStatus};
 pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;
 

@@ -205,12 +205,7 @@ fn with_address(address: &str, why: &str) -> String {
     if why.starts_with(address) { why.to_owned() } else { format!("{address}: {why}") }
 }
 
-async fn one_log(
-    caller: &Caller,
-    name: Option<&Name>,
-    address: &str,
-    request: LogRequest,
-) -> Result<Log, String> {
+async fn one_log(caller: &Caller, name: Option<&Name>, address: &str, request: LogRequest) -> Result<Log, String> {
     let mut link = caller.connect(address, name).await?;
     let mut clocks = Clocks::default();
     link.measure_clock(&HostClock, &mut clocks, EXCHANGES).await?;

@@ -32,7 +32,8 @@ fn lines(log: &Log) -> impl Iterator<Item = Map<String, Value>> {
     log.lines.iter().map(move |line| {
         let mut line = serde_json::from_str::<Map<String, Value>>(line)
             .unwrap_or_else(|_| Map::from_iter([("text".to_owned(), json!(line))]));
-        let at = line.get("unix_ns").and_then(Value::as_i64).map_or(before.clone(), |at| json!(at.saturating_sub(ahead)));
+        let at =
+            line.get("unix_ns").and_then(Value::as_i64).map_or(before.clone(), |at| json!(at.saturating_sub(ahead)));
         before = at.clone();
         line.insert("unix_ns".to_owned(), at);
         line.insert("agent".to_owned(), json!(log.agent.name.as_str()));
