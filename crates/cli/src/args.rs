@@ -179,6 +179,9 @@ Examples:
     /// Play a side of a run on another host; an agent starts this, and the run talks to it over standard input and output
     #[command(hide = true)]
     LiveSide(LiveSide),
+    /// Keep a program that an agent runs, which starts this
+    #[command(hide = true)]
+    LabKeeper(LabKeeper),
 }
 
 /// A worker process of a live run.
@@ -251,6 +254,17 @@ pub struct LiveGuest {
     /// What it has left in the background goes on until the run is over
     #[arg(long)]
     pub stays: bool,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+/// A command of an agent.
+#[derive(Clone, Debug, Args)]
+pub struct LabKeeper {
+    /// The agent
+    #[arg(long, value_name = "PID")]
+    pub parent: u32,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,

@@ -76,6 +76,7 @@ fn main() -> ExitCode {
         Command::LiveWorker(args) => commands::live_worker::run(args),
         Command::LiveGuest(args) => commands::live_guest::run(args),
         Command::LiveSide(args) => commands::live_side::run(args),
+        Command::LabKeeper(args) => commands::lab_keeper::run(args),
     });
     match result {
         Ok(exit) => exit.into(),
@@ -108,7 +109,7 @@ fn prepare(command: &Command) -> Result<(), Failure> {
         // What interrupts it the run decides.
         Command::LiveSide(_) => return enter_user_namespace().map(drop).map_err(Failure::new),
         // A worker leaves interrupts to its run, a guest is a program like any other, and the doctor looks for user namespaces itself.
-        Command::LiveWorker(_) | Command::LiveGuest(_) | Command::Doctor(_) => return Ok(()),
+        Command::LiveWorker(_) | Command::LiveGuest(_) | Command::LabKeeper(_) | Command::Doctor(_) => return Ok(()),
         _ => {}
     }
     interrupt::listen();

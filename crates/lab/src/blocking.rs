@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowloom_core::workload::LinkSide;
+use flowloom_live::Program;
 use flowloom_live::elsewhere::ground::Hosts;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
@@ -48,17 +49,18 @@ async fn until(is_over: impl Fn() -> bool) {
 }
 
 /// Runs the agent of `folder` on `address` until `is_over` says so; once it listens, `says` hears where, and what its keeper should
-/// know.
+/// know. Commands are kept by processes of `keeper` ([`Agent::open_with`]).
 ///
 /// # Errors
 /// If the folder is none, or the address cannot be had.
 pub fn agent(
     folder: &Path,
     address: SocketAddr,
+    keeper: Program,
     says: impl Fn(&Identity, SocketAddr, Vec<String>),
     is_over: impl Fn() -> bool,
 ) -> Result<(), Error> {
-    let agent = Agent::open(folder.to_owned(), Arc::new(HostClock))?;
+    let agent = Agent::open_with(folder.to_owned(), Arc::new(HostClock), Some(keeper))?;
     let (who, notices) = (agent.identity().clone(), agent.notices());
     runtime()?.block_on(async {
         let listening = agent.listen(address, server::Bounds::default()).await?;

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod control;
 pub mod controller;
 pub mod leaves;
+pub mod report;
 pub mod rpc;
 pub mod script;
 pub mod transport;

@@ -138,32 +138,42 @@ impl Drop for Guests {
     }
 }
 
-/// Starts a guest in the namespace behind the inherited descriptor, and keeps it: whatever the guest starts ends when the guest does,
-/// or, if it `stays`, when the run does. Then, or when the thread of the run that started it is gone, this returns the exit code of
-/// the guest, as shells have it where a signal ended it.
-///
-/// Processes whose parents end become children of this one (PR_SET_CHILD_SUBREAPER), in the background or not, so that none escapes.
-/// It leaves what comes from the terminal to the guest. The calling process has one thread and no other children.
+/// Starts a guest in the namespace behind the inherited descriptor, and [keeps](keep) it for the process `run`.
 ///
 /// # Errors
 /// The guest cannot be started.
 pub fn keep_guest(run: u32, namespace: u32, host_namespace: u64, stays: bool, command: &[OsString]) -> io::Result<u8> {
+    keep(run, stays, command, || {
+        let descriptor = i32::try_from(namespace).map_err(io::Error::other)?;
+        Namespace::inherited(descriptor)?.enter()?;
+        // It is not the guest's.
+        nix::unistd::close(descriptor)?;
+        refuse_host_namespace(host_namespace)
+    })
+}
+
+/// Starts a program, after what is to be done `before`, and keeps it: whatever it starts ends when it does, or, if it `stays`, when
+/// `parent` does. Then, or when the thread of `parent` that started this process is gone, this returns the exit code of the program, as
+/// shells have it where a signal ended it.
+///
+/// Processes whose parents end become children of this one (PR_SET_CHILD_SUBREAPER), in the background or not, so that none escapes.
+/// It leaves what comes from the terminal to the program. The calling process has one thread and no other children.
+///
+/// # Errors
+/// The program cannot be started.
+pub fn keep(parent: u32, stays: bool, command: &[OsString], before: impl FnOnce() -> io::Result<()>) -> io::Result<u8> {
     let heard: SigSet = [Signal::SIGTERM, Signal::SIGCHLD].into_iter().collect();
     let of_the_terminal = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP, Signal::SIGTSTP];
     heard.iter().chain(of_the_terminal).collect::<SigSet>().thread_block()?;
     prctl::set_pdeathsig(Signal::SIGTERM)?;
-    // A run that has ended before that tells nothing.
-    if u32::try_from(nix::unistd::getppid().as_raw()) != Ok(run) {
-        return Err(io::Error::other("its run is gone"));
+    // One that has ended before that tells nothing.
+    if u32::try_from(nix::unistd::getppid().as_raw()) != Ok(parent) {
+        return Err(io::Error::other("its parent is gone"));
     }
     prctl::set_child_subreaper(true)?;
-    let descriptor = i32::try_from(namespace).map_err(io::Error::other)?;
-    Namespace::inherited(descriptor)?.enter()?;
-    // It is not the guest's.
-    nix::unistd::close(descriptor)?;
-    refuse_host_namespace(host_namespace)?;
+    before()?;
     let program = command.first().map(OsString::as_os_str).unwrap_or_default();
-    let guest = start(command).map_err(|error| {
+    let kept = start(command).map_err(|error| {
         io::Error::new(io::Error::from(error).kind(), format!("{}: {}", program.display(), error.desc()))
     })?;
     let mut code = None;
@@ -172,7 +182,7 @@ pub fn keep_guest(run: u32, namespace: u32, host_namespace: u64, stays: bool, co
             break;
         }
         while let Some((process, ended)) = reap(Some(WaitPidFlag::WNOHANG))? {
-            code = code.or((process == guest).then_some(ended));
+            code = code.or((process == kept).then_some(ended));
         }
     }
     // Those of a child that is killed become children.

@@ -12,6 +12,7 @@ pub fn run(args: &args::Agent, quiet: bool) -> Result<Exit, Failure> {
     blocking::agent(
         &args.dir,
         args.listen,
+        crate::live::program("lab-keeper")?,
         |who, address, notices| {
             if !quiet {
                 eprintln!("{who} listens on {address}");

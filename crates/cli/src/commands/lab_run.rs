@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use flowloom_lab::authority::identity::Name;
 use flowloom_lab::authority::unique;
 use flowloom_lab::blocking;
-use flowloom_lab::control::Part;
 use flowloom_lab::controller::experiment::Outcome;
 use flowloom_lab::controller::{AgentRun, LeafRun, Offset};
+use flowloom_lab::report::Reports;
 use flowloom_lab::script::expand::whole;
 use flowloom_lab::script::format::format;
 use flowloom_lab::script::parser::Mode;
@@ -51,8 +50,8 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
             eprintln!("{command}");
         }
     };
-    let mut parts = Vec::new();
-    let report = |part| parts.push(part);
+    let mut reports = Reports::new(folder.path());
+    let report = |part| reports.take(&part);
     let begun = blocking::experiment(&args.dir, &name, &block, &list, says, report, interrupt::requested);
     let outcome = begun.map_err(failure)?.map_err(|problems| {
         let (first, others) =
@@ -61,7 +60,7 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
         failure.hint("flowloom lab status asks agents what they say")
     })?;
     let script = format(&Body { children: vec![Child::Block(block)], ..Body::default() });
-    let written = write(folder.path(), &name, &script, &outcome, &parts);
+    let written = write(folder.path(), &name, &script, &outcome).and_then(|()| reports.finish());
     written.and_then(|()| take_name(folder.path(), target, is_taken)).map_err(|error| cannot(target, &error))?;
     folder.keep();
     if !quiet {
@@ -85,17 +84,8 @@ fn cannot(target: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format_args!("{}: cannot write: {error}", target.display()))
 }
 
-fn write(folder: &Path, name: &str, script: &str, outcome: &Outcome, parts: &[Part]) -> std::io::Result<()> {
+fn write(folder: &Path, name: &str, script: &str, outcome: &Outcome) -> std::io::Result<()> {
     fs::write(folder.join("script.ns"), script)?;
-    let mut results = fs::File::create(folder.join("results.jsonl"))?;
-    // A leaf's report may come in parts, between those of others.
-    let mut by_leaf: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
-    parts.iter().for_each(|part| by_leaf.entry(&part.node).or_default().extend(&part.bytes));
-    for (node, bytes) in by_leaf {
-        // What is no JSON is kept as the text that it is.
-        let report = serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(&bytes)));
-        writeln!(results, "{}", json!({ "node": node, "report": report }))?;
-    }
     let answer = json!({
         "experiment": name,
         "flowloom": env!("CARGO_PKG_VERSION"),

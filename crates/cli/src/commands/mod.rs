@@ -14,6 +14,7 @@ pub mod fit_swing;
 pub mod internetwork;
 pub mod lab_check;
 pub mod lab_format;
+pub mod lab_keeper;
 pub mod lab_logs;
 pub mod lab_members;
 pub mod lab_run;

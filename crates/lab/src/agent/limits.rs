@@ -1,5 +1,6 @@
 //! What an agent lends: its keeper says so in a file, the agent holds every leaf to it, and no controller can change it.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -14,6 +15,7 @@ use flowloom_core::wire::Address;
 use serde::Deserialize;
 
 use crate::authority::Error;
+use crate::script::leaf::HEADERS_BYTES;
 
 /// The file that a new agent gets: it lends little, and only to itself.
 pub const DEFAULT: &str = r#"# What this agent lends to experiments (docs/agents.md). It reads the file when it starts.
@@ -34,6 +36,25 @@ duration = "1h"                                 # from the consent on
 experiments = 16                                # at once
 leaves = 1000                                   # at once
 results = "256mb"                               # kept on disk; the oldest go first
+
+# What more it can lend, with the right to do so. Nothing of this is lent unless it stands here.
+#
+# [path]                                        # leaves may stand between these, as a path (CAP_NET_RAW)
+# interfaces = ["eth1", "eth2"]
+#
+# [capture]                                     # leaves may capture from these (CAP_NET_RAW)
+# interfaces = ["eth1"]
+# snap = "128b"                                 # of each packet
+#
+# [watch]                                       # leaves may watch flows there (CAP_NET_RAW)
+# interfaces = ["eth1"]
+#
+# [monitor]                                     # leaves may read the counters of these, and of the host
+# interfaces = ["eth1"]
+# host = true
+#
+# [commands]                                    # leaves may run these: the program, with its path, and its arguments
+# routes = ["/usr/sbin/ip", "route"]
 "#;
 
 /// The limits of an agent.
@@ -46,6 +67,135 @@ pub struct Limits {
     pub receive: Receive,
     /// Experiments.
     pub run: Run,
+    /// What may be a path.
+    #[serde(default)]
+    pub path: Interfaces,
+    /// What may be captured.
+    #[serde(default)]
+    pub capture: Capture,
+    /// Where flows may be watched.
+    #[serde(default)]
+    pub watch: Interfaces,
+    /// Whose counters may be read.
+    #[serde(default)]
+    pub monitor: Monitor,
+    /// Programs by the names that scripts call them, with their arguments.
+    #[serde(default)]
+    pub commands: BTreeMap<String, Words>,
+}
+
+/// Network interfaces that are lent.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interfaces {
+    interfaces: Vec<String>,
+}
+
+/// What is lent to captures.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    interfaces: Vec<String>,
+    snap: Option<Written<Limit>>,
+}
+
+/// What is lent to monitors.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Monitor {
+    interfaces: Vec<String>,
+    host: bool,
+}
+
+/// A program, with its path, and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Vec<String>")]
+pub struct Words(pub Vec<String>);
+
+impl TryFrom<Vec<String>> for Words {
+    type Error = String;
+
+    fn try_from(words: Vec<String>) -> Result<Words, String> {
+        match words.first() {
+            // A name alone would be looked for in places that the one who writes it does not know.
+            Some(program) if Path::new(program).is_absolute() && words.iter().all(|word| !word.contains('\0')) => {
+                Ok(Words(words))
+            }
+            _ => {
+                Err("a command is a program with its whole path, and its arguments: [\"/usr/bin/id\", \"-u\"]"
+                    .to_owned())
+            }
+        }
+    }
+}
+
+/// Whether an interface is among those that are lent.
+///
+/// # Errors
+/// Which setting would lend it.
+fn lent(interface: &str, lent: &[String], to: &str) -> Result<(), String> {
+    if lent.iter().any(|one| one == interface) {
+        return Ok(());
+    }
+    Err(format!("{interface} is not in this agent's {to}.interfaces"))
+}
+
+impl Limits {
+    /// Whether a leaf may stand between these interfaces.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_be_path(&self, interfaces: &[String; 2]) -> Result<(), String> {
+        interfaces.iter().try_for_each(|interface| lent(interface, &self.path.interfaces, "path"))
+    }
+
+    /// Whether a leaf may capture so many bytes of each packet of an interface.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_capture(&self, interface: &str, snap_bytes: u64) -> Result<(), String> {
+        lent(interface, &self.capture.interfaces, "capture")?;
+        let most = match self.capture.snap {
+            Some(Written(Limit::Bytes(bytes))) => bytes,
+            // Packets are no bytes.
+            Some(Written(Limit::Packets(_))) => 0,
+            None => HEADERS_BYTES,
+        };
+        within("capture.snap", snap_bytes, most, "bytes of a packet")
+    }
+
+    /// Whether a leaf may watch a flow at an interface.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_watch(&self, interface: &str) -> Result<(), String> {
+        lent(interface, &self.watch.interfaces, "watch")
+    }
+
+    /// Whether a leaf may read the counters of the host, and of an interface.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_monitor(&self, interface: Option<&str>) -> Result<(), String> {
+        if !self.monitor.host {
+            return Err("this agent's monitor.host does not lend the counters of the host".to_owned());
+        }
+        interface.map_or(Ok(()), |interface| lent(interface, &self.monitor.interfaces, "monitor"))
+    }
+
+    /// The program that is lent under a name, with its arguments.
+    ///
+    /// # Errors
+    /// Which are.
+    pub fn command(&self, name: &str) -> Result<Words, String> {
+        self.commands.get(name).cloned().ok_or_else(|| {
+            let known: Vec<&str> = self.commands.keys().map(String::as_str).collect();
+            format!(
+                "{name} is not in this agent's commands ({})",
+                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+            )
+        })
+    }
 }
 
 /// Limits of what leaves send.
@@ -329,6 +479,31 @@ mod tests {
         assert!(all.reserve(Demand::default()).unwrap_err().contains("run.leaves"));
         drop(first);
         assert!(all.reserve(Demand { rate_bit_s: 100_000_000, connections: 1000, duration_ns: 1 }).is_ok());
+    }
+
+    #[test]
+    fn nothing_more_is_lent_than_the_file_says() {
+        let default = Limits::parse(DEFAULT).unwrap();
+        let both = ["eth1", "eth2"].map(str::to_owned);
+        assert!(default.may_be_path(&both).unwrap_err().contains("path.interfaces"));
+        assert!(default.may_capture("eth1", 14).unwrap_err().contains("capture.interfaces"));
+        assert!(default.may_watch("eth1").unwrap_err().contains("watch.interfaces"));
+        assert!(default.may_monitor(None).unwrap_err().contains("monitor.host"));
+        assert!(default.command("routes").unwrap_err().contains("(none)"));
+        // The file says how: without the marks it lends.
+        let (before, more) = DEFAULT.split_once("# [path]").unwrap();
+        let more = format!("# [path]{more}").replace("# [", "[").replace("\n# ", "\n").replace("\n#\n", "\n");
+        let lends = Limits::parse(&format!("{before}{more}")).unwrap();
+        assert_eq!(lends.may_be_path(&both), Ok(()));
+        assert_eq!((lends.may_capture("eth1", 128), lends.may_watch("eth1")), (Ok(()), Ok(())));
+        assert!(lends.may_capture("eth1", 129).unwrap_err().contains("capture.snap of 128"));
+        assert!(lends.may_capture("lo", 128).is_err() && lends.may_watch("lo").is_err());
+        assert_eq!((lends.may_monitor(None), lends.may_monitor(Some("eth1"))), (Ok(()), Ok(())));
+        assert!(lends.may_monitor(Some("eth2")).unwrap_err().contains("monitor.interfaces"));
+        assert_eq!(lends.command("routes").unwrap().0, ["/usr/sbin/ip", "route"]);
+        assert!(lends.command("ip").unwrap_err().contains("(routes)"));
+        let relative = format!("{DEFAULT}\n[commands]\nid = [\"id\"]\n");
+        assert!(Limits::parse(&relative).unwrap_err().contains("with its whole path"));
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod consent;
 mod facts;
 pub mod leaf;
 pub mod limits;
+mod path;
 pub mod service;
 mod session;
 mod side;
@@ -17,6 +18,8 @@ mod sleep;
 mod stage;
 mod store;
 mod subtree;
+mod thread;
+mod tools;
 mod traffic;
 
 use std::collections::BTreeMap;
@@ -24,6 +27,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use flowloom_live::Program;
 use tokio::sync::watch;
 
 use crate::authority::Error;
@@ -40,6 +44,7 @@ use leaf::LeafKind;
 use limits::{Limits, Reservations};
 use session::Session;
 use store::Store;
+use tools::Lent;
 
 /// The agent's limits, in its folder.
 pub const LIMITS_FILE: &str = "limits.toml";
@@ -78,12 +83,26 @@ impl Agent {
     /// # Errors
     /// If a file of the folder is not what it should be.
     pub fn open(folder: PathBuf, clock: Arc<dyn Clock>) -> Result<Agent, Error> {
+        Agent::open_with(folder, clock, None)
+    }
+
+    /// The same with a program that keeps the commands of its limits: what is called with `--parent PID -- COMMAND...` has to end up in
+    /// [`flowloom_live::guests::keep`]. Without one it runs none.
+    ///
+    /// # Errors
+    /// If a file of the folder is not what it should be.
+    pub fn open_with(folder: PathBuf, clock: Arc<dyn Clock>, keeper: Option<Program>) -> Result<Agent, Error> {
         let own = Credentials::load(&folder)?;
         let (limits, limits_toml) = Limits::load(&folder.join(LIMITS_FILE))?;
         let audit = Audit::open(folder.join(AUDIT_FILE))?;
-        let store = Store::open(folder.join(RESULTS_FOLDER), limits.run.results_bytes())?;
+        let room = folder.join(RESULTS_FOLDER);
+        let store = Store::open(room.clone(), limits.run.results_bytes())?;
         let trust = watch::Sender::new(Arc::new(own.trust().clone()));
         let reservations = Arc::new(Reservations::new(limits.clone()));
+        let lent = Lent { limits: limits.clone(), room, keeper };
+        let mut kinds: Vec<Box<dyn LeafKind>> = vec![Box::new(side::Side), Box::new(sleep::Sleep), Box::new(traffic::Test)];
+        kinds.push(Box::new(path::PathKind::new(&lent)));
+        kinds.extend(tools::InThread::kinds(&lent));
         Ok(Agent {
             own: Arc::new(own),
             trust,
@@ -91,7 +110,7 @@ impl Agent {
             limits_toml,
             version: Version::ours(),
             clock,
-            kinds: vec![Box::new(side::Side), Box::new(sleep::Sleep), Box::new(traffic::Test)],
+            kinds,
             audit,
             store,
             reservations,

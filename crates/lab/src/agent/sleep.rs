@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::consent::Permits;
 use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::Demand;
-use crate::script::quantity::Quantity;
-use crate::script::tree::{Block, Parameter, Value};
+use super::tools::asked;
+use crate::script::leaf::Tool;
+use crate::script::tree::Block;
 
 /// `sleep`
 pub(super) struct Sleep;
@@ -24,15 +25,8 @@ impl LeafKind for Sleep {
     }
 
     fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
-        let [Parameter { name, value: Value::Word(word), .. }] = &block.body.parameters[..] else {
-            return Err("sleep has one parameter: duration = 2.5; in seconds".to_owned());
-        };
-        if name != "duration" {
-            return Err(format!("sleep has no parameter {name}, only duration"));
-        }
-        let seconds: Quantity = word.text.parse().map_err(|error| format!("duration = {}: {error}", word.text))?;
-        let seconds = seconds.decimal();
-        let duration = Duration::try_from_secs_f64(seconds).map_err(|error| format!("duration: {error}"))?;
+        let Tool::Sleep(sleep) = asked(block)? else { return Err("it is no sleep".to_owned()) };
+        let duration = Duration::from_nanos(sleep.duration.as_nanos());
         Ok(Box::new(Sleeper { duration, slept: None }))
     }
 }

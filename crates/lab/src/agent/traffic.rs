@@ -3,7 +3,6 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::thread;
 
 use flowloom_core::model::generate::netspec;
 use flowloom_core::model::generate::on_off::Transport;
@@ -11,12 +10,13 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use serde::Serialize;
 use serde_json::json;
-use tokio::sync::oneshot;
 
 use super::consent::Permits;
 use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::Demand;
+use super::thread::in_thread;
 use crate::leaves::{Ends, Options, Order, Sink, Source, Todo, announced};
+use crate::rpc::Protocol;
 use crate::script::format;
 use crate::script::leaf::{Leaf as Asked, Protocol as Over, TEST, Work};
 use crate::script::tree::Block;
@@ -222,25 +222,4 @@ impl Leaf for Tester {
     fn describe(&self) -> String {
         self.text.clone()
     }
-}
-
-/// Does it in a thread of its own. When this is dropped, the thread is told to stop at once.
-async fn in_thread<T: Send + 'static>(
-    order: &Arc<Order>,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, String> {
-    struct Told(Arc<Order>);
-    impl Drop for Told {
-        fn drop(&mut self) {
-            self.0.give(Todo::Stop);
-        }
-    }
-    let (done, over) = oneshot::channel();
-    let thread = thread::Builder::new().name("leaf".to_owned()).spawn(move || {
-        // Nobody may wait for it any more.
-        let _ = done.send(work());
-    });
-    thread.map_err(|error| format!("no thread for the leaf: {error}"))?;
-    let _told = Told(Arc::clone(order));
-    over.await.map_err(|_| "the leaf's thread ended".to_owned())
 }

@@ -17,7 +17,7 @@ use crate::control::{Command, Failure, Part, Reply, Reports, Said};
 use crate::leaves::announced;
 use crate::rpc::agreement::Answer;
 use crate::rpc::{Agreement, Asking, Consented};
-use crate::script::leaf::{Endpoint, Leaf};
+use crate::script::leaf::{Endpoint, Leaf, duration};
 use crate::script::tree::{Block, Keyword};
 use crate::transport::client::Caller;
 
@@ -252,7 +252,7 @@ fn takes_s(block: &Block) -> u64 {
         Some(Keyword::Serial) => children.fold(0, u64::saturating_add),
         Some(Keyword::Cluster | Keyword::Parallel) => children.max().unwrap_or_default(),
         None => {
-            Leaf::read(block).0.map_or(0, |leaf| leaf.duration.as_nanos().div_ceil(1_000_000_000)).saturating_add(1)
+            duration(block).map_or(0, |duration| duration.as_nanos().div_ceil(1_000_000_000)).saturating_add(1)
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Leaves of the control tree that send and receive traffic (methods J.4, J.5): programs of NetSpec's sources over sockets of the kernel.
+//! What leaves of the control tree do: those that send and receive traffic (methods J.4, J.5), programs of NetSpec's sources over sockets
+//! of the kernel; and those that carry the traffic of others, look on, or run something.
 //!
 //! What a source writes and when is decided by the machines that the models and the simulator have
 //! ([`Leaf::written`](flowloom_core::model::generate::netspec::Leaf::written), [`BlockWriter`](flowloom_core::play::BlockWriter));
@@ -12,13 +13,25 @@
 
 //! | `arrivals` | what a sink takes note of |
 //! | `socket` | sockets with the options of a script |
+//! | `path` | carries what passes between two interfaces, as a path |
+//! | `capture`, `watch` | packets into a file; one flow, packet by packet |
+//! | `interface` | the packets of a network interface, for both |
+//! | `monitor` | counters |
+//! | `command` | programs |
+//! | `work` | what the last four have in common |
 
 pub mod announced;
 mod arrivals;
-
+mod capture;
+mod command;
+mod interface;
+mod monitor;
+mod path;
 mod sink;
 mod socket;
 mod source;
+mod watch;
+mod work;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -27,8 +40,14 @@ use flowloom_core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use arrivals::Arrivals;
+pub use capture::{CaptureResults, Capturing};
+pub use command::{CommandResults, Commanding};
+pub use monitor::{MonitorResults, Monitoring};
+pub use path::{Carried, Carrying, PathResults};
 pub use sink::{Sink, SinkResults};
 pub use source::{Source, SourceResults};
+pub use watch::{WatchResults, Watching};
+pub use work::Work;
 
 /// A leaf that waits looks this often whether it is to stop.
 pub const GLANCE: Duration = Duration::from_millis(50);

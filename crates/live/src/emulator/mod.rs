@@ -9,10 +9,13 @@
 //! | `checksum` | bytes changed in place |
 //! | `buffers` | the bytes of packets on their way |
 //! | `path` | the step: read, send, hand on |
+//! | `crossing` | what it asks about packets |
+//! | `announced` | the packets of a run |
+//! | `bridge` | the packets of strangers |
 //! | `records` | what goes to the run |
 //! | `counters` | what it did |
 //!
-//! What crosses the path: connections that were [announced](Command::Open), known by their [addresses](crate::addresses), with the
+//! What crosses the path of a run: connections that were [announced](Command::Open), known by their [addresses](crate::addresses), with the
 //! windows and segment sizes of their vectors; and whatever passes between reserved addresses of the two sides, untouched and
 //! across the links alone. All else is dropped and counted. Segments must come with whole checksums: devices are without checksum
 //! offload.
@@ -20,10 +23,13 @@
 //! A packet comes as of when it was read. It is read at once when the path was idle, and otherwise at the next tick, a hundred
 //! microseconds at most: waking for each packet would cost more than all else.
 
+mod announced;
+pub mod bridge;
 mod buffers;
 mod checksum;
 mod conversation;
 mod counters;
+mod crossing;
 mod flows;
 pub(crate) mod frame;
 mod path;
@@ -45,7 +51,10 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
 
+pub use announced::Announced;
+pub use buffers::Buffer;
 pub use counters::{DeviceCounts, EmulatorReport};
+pub use crossing::{Crossing, Entering};
 pub use path::{Path, PathError, Wake};
 pub use records::{Forward, HungUp, Output, Record};
 

@@ -4,17 +4,16 @@ use std::collections::VecDeque;
 use std::io;
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{LinkSide, PerSide, Protocol, Side};
-use flowloom_sim::emulation::{EmulationError, Slot};
+use flowloom_core::workload::LinkSide;
+use flowloom_sim::emulation::EmulationError;
 use flowloom_sim::{Classed, Config, ConfigError, Emulation};
 use nix::sys::eventfd::EventFd;
 
 use super::Settings;
+use super::announced::Announced;
 use super::buffers::{Buffer, Buffers};
-use super::conversation::mark;
 use super::counters::EmulatorReport;
-use super::flows::{Belongs, Flow, Flows, Owner, Place, State};
-use super::frame::{Frame, Unread};
+use super::crossing::{Crossing, Entering};
 use super::records::{Forward, HungUp};
 use crate::addresses::Serial;
 use crate::clock::Clock;
@@ -31,18 +30,6 @@ const HANDED_ON: u32 = 4 * BATCH;
 
 /// How many times so many are read at the end: more than devices hold.
 const LAST_BATCHES: u32 = 1_024;
-
-/// Guests that say nothing for so long are forgotten.
-const GUEST_SILENCE: Duration = Duration::from_secs(60);
-
-/// How long datagrams may wait in a device that were sent before their flow was over.
-const DATAGRAMS_LINGER: Duration = Duration::from_millis(100);
-
-/// How often silent guests are looked for.
-const GUESTS_EVERY: Duration = Duration::from_secs(5);
-
-/// How long what was recorded may wait for more.
-const RECORDS_EVERY: Duration = Duration::from_millis(100);
 
 /// Why the path is broken.
 #[derive(Debug, thiserror::Error)]
@@ -76,27 +63,23 @@ pub enum Wake {
 ///
 /// Time comes in with each step, from a clock that is read when a packet is read or written and nowhere else. After a [`Self::step`]
 /// another is due when it says; more of them, and later ones, change what is late and nothing else.
-pub struct Path<'a, D> {
-    emulation: Emulation<'a, Forward>,
+pub struct Path<'a, D, C: Crossing = Announced> {
+    emulation: Emulation<'a, C::Recorder>,
     settings: Settings,
     window: Duration,
     /// Left first, as everything here that is by side.
     devices: &'a mut [D; 2],
-    flows: Flows,
+    crossing: C,
     buffers: Buffers,
     /// What the next packet is read into.
     current: Buffer,
     /// Packets that a device had no room for, and when they were due.
     waiting: [VecDeque<(Time, Buffer)>; 2],
-    /// Connections that are over, and until when their last packets may come.
-    closing: VecDeque<(Time, Serial)>,
-    guests_next: Time,
-    records_next: Time,
     report: EmulatorReport,
 }
 
 impl<'a, D: Device> Path<'a, D> {
-    /// An idle path.
+    /// An idle path of a run.
     ///
     /// # Errors
     /// If the experiment has impossible numbers.
@@ -106,39 +89,44 @@ impl<'a, D: Device> Path<'a, D> {
         devices: &'a mut [D; 2],
         recorder: &'a mut Forward,
     ) -> Result<Path<'a, D>, ConfigError> {
-        Ok(Path {
-            emulation: Emulation::new(config, recorder)?.ahead_by(settings.bias),
-            settings,
-            window: config.window,
-            devices,
-            flows: Flows::new(settings.addressing),
-            buffers: Buffers::new(settings.room),
-            current: Buffer::new(settings.room),
-            waiting: Default::default(),
-            closing: VecDeque::new(),
-            guests_next: Time::ZERO,
-            records_next: Time::ZERO,
-            report: EmulatorReport::default(),
-        })
+        Path::across(config, settings, devices, recorder, Announced::new(settings))
     }
 
     /// A connection is expected.
     pub fn open(&mut self, serial: Serial, classed: Box<Classed>) {
-        self.flows.expect(serial, classed);
+        self.crossing.open(serial, classed);
     }
 
     /// A connection is over for its ends at `now`: its last packets may still come. So may datagrams of a flow whose ends will send no
     /// more, but those that wait to be read alone.
     pub fn close(&mut self, now: Time, serial: Serial) {
-        let place = self.flows.place_of(serial);
-        let is_of_datagrams = place.and_then(|place| self.flows.get_mut(place)?.protocol) == Some(Protocol::Udp);
-        let until = now + if is_of_datagrams { DATAGRAMS_LINGER } else { self.settings.linger };
-        self.close_at(until, serial);
+        self.crossing.close(now, serial);
     }
+}
 
-    fn close_at(&mut self, until: Time, serial: Serial) {
-        let place = self.closing.partition_point(|closing| closing.0 <= until);
-        self.closing.insert(place, (until, serial));
+impl<'a, D: Device, C: Crossing> Path<'a, D, C> {
+    /// An idle path for the packets of `crossing`.
+    ///
+    /// # Errors
+    /// If the experiment has impossible numbers.
+    pub fn across(
+        config: &'a Config,
+        settings: Settings,
+        devices: &'a mut [D; 2],
+        recorder: &'a mut C::Recorder,
+        crossing: C,
+    ) -> Result<Path<'a, D, C>, ConfigError> {
+        Ok(Path {
+            emulation: Emulation::new(config, recorder)?.ahead_by(settings.bias),
+            settings,
+            window: config.window,
+            devices,
+            crossing,
+            buffers: Buffers::new(settings.room),
+            current: Buffer::new(settings.room),
+            waiting: Default::default(),
+            report: EmulatorReport::default(),
+        })
     }
 
     /// Reads what has come, sends it into the network, and hands on what is due; when the next step is.
@@ -159,7 +147,7 @@ impl<'a, D: Device> Path<'a, D> {
         busy |= handed_on > 0;
         more |= handed_on == HANDED_ON;
         let ended = now();
-        self.tidy(ended)?;
+        self.crossing.tidy(ended, &mut self.emulation)?;
         self.report.wakes += 1;
         let tick = self.settings.tick.as_nanos().max(1);
         let next_tick = Time::from_nanos((began.as_nanos() / tick + 1) * tick);
@@ -170,7 +158,7 @@ impl<'a, D: Device> Path<'a, D> {
         if busy || self.waiting.iter().any(|waiting| !waiting.is_empty()) {
             return Ok(Wake::At(next_tick));
         }
-        let next = [self.emulation.next_timeout(), self.closing.front().map(|closing| closing.0)];
+        let next = [self.emulation.next_timeout(), self.crossing.next_timeout()];
         Ok(next.into_iter().flatten().min().map_or(Wake::WithPacket, Wake::By))
     }
 
@@ -200,47 +188,9 @@ impl<'a, D: Device> Path<'a, D> {
         let counts = &mut self.report.devices[side as usize];
         counts.read_packets += 1;
         counts.read_bytes += self.current.packet().len() as u64;
-        let frame = match Frame::read(self.current.packet()) {
-            Ok(frame) => frame,
-            Err(Unread::NotIpv4) => {
-                counts.strangers += 1;
-                return Ok(());
-            }
-            Err(Unread::Malformed) => {
-                counts.malformed += 1;
-                return Ok(());
-            }
-        };
-        let (place, sender) = match self.flows.whose(side, &frame) {
-            Belongs::To(place, sender) => (place, sender),
-            Belongs::ToNewGuest(key) => {
-                let slot = self.emulation.open_guest(side);
-                (self.flows.welcome(key, side, slot), Side::Initiator)
-            }
-            Belongs::Nowhere => {
-                counts.strangers += 1;
-                return Ok(());
-            }
-        };
-        let Some(flow) = self.flows.get_mut(place) else { return Ok(()) };
-        let slot = match &flow.state {
-            State::Open(slot) => *slot,
-            State::Waiting(classed) => {
-                let slot = self.emulation.open(now, classed)?;
-                flow.state = State::Open(slot);
-                slot
-            }
-        };
-        flow.last = now;
-        self.current.set_length(frame.bytes.into());
-        let taken = flow.conversation.take(sender, &frame, self.current.packet_mut());
-        let PerSide { initiator, acceptor } = taken.first;
-        for (side, number) in [(Side::Initiator, initiator), (Side::Acceptor, acceptor)] {
-            if let Some(number) = number {
-                self.emulation.set_initial_sequence(slot, side, number);
-            }
-        }
-        let sent = self.emulation.send(now, slot, sender, taken.segment, taken.extra)?;
+        let entering = self.crossing.enter(now, side, &mut self.current, &mut self.emulation, counts)?;
+        let Some(Entering { slot, sender, segment, extra }) = entering else { return Ok(()) };
+        let sent = self.emulation.send(now, slot, sender, segment, extra)?;
         if let Some(copy) = sent.copy {
             self.buffers.keep_copy(copy, self.current.packet());
         }
@@ -265,7 +215,7 @@ impl<'a, D: Device> Path<'a, D> {
             let Some(delivery) = self.emulation.poll_delivery() else { return Ok(handed_on) };
             let side = delivery.from.other();
             if delivery.segment.ecn.is_marked() {
-                mark(self.buffers.of(delivery.handle).packet_mut());
+                self.crossing.mark(self.buffers.of(delivery.handle).packet_mut());
             }
             let buffer = self.buffers.take(delivery.handle);
             let is_first = self.waiting[side as usize].is_empty();
@@ -295,48 +245,6 @@ impl<'a, D: Device> Path<'a, D> {
             counts.full += 1;
         }
         Ok(taken)
-    }
-
-    /// Closes what has been over for long enough, and hands on what was recorded.
-    fn tidy(&mut self, now: Time) -> Result<(), PathError> {
-        while let Some(&(_, serial)) = self.closing.front().filter(|closing| closing.0 <= now) {
-            self.closing.pop_front();
-            let Some(place) = self.flows.place_of(serial) else { continue };
-            let is_busy =
-                self.flows.get_mut(place).and_then(|flow| flow.slot()).is_some_and(|slot| self.emulation.is_busy(slot));
-            if is_busy {
-                self.close(now, serial);
-            } else {
-                self.end(place)?;
-            }
-        }
-        if self.guests_next <= now {
-            self.guests_next = now + GUESTS_EVERY;
-            for place in self.flows.silent_guests(now.before(GUEST_SILENCE)) {
-                let slot = self.flows.get_mut(place).and_then(|flow| flow.slot());
-                if slot.is_some_and(|slot| !self.emulation.is_busy(slot)) {
-                    self.end(place)?;
-                }
-            }
-        }
-        if self.records_next <= now {
-            self.records_next = now + RECORDS_EVERY;
-            self.emulation.recorder().flush()?;
-        }
-        Ok(())
-    }
-
-    /// Ends a flow as it is, and says so if it is a connection.
-    fn end(&mut self, place: Place) -> Result<(), PathError> {
-        let Some(Flow { owner, state, .. }) = self.flows.remove(place) else { return Ok(()) };
-        let closed = match state {
-            State::Open(slot) => self.emulation.cut(slot),
-            State::Waiting(classed) => Some(self.emulation.without_packets(&classed)),
-        };
-        match (owner, closed) {
-            (Owner::Connection(serial), Some(closed)) => Ok(self.emulation.recorder().closed(serial, closed)?),
-            _ => Ok(()),
-        }
     }
 
     /// A step or the wait for one has failed: if what there is can still be [finished](Self::finish), that will say why.
@@ -373,9 +281,7 @@ impl<'a, D: Device> Path<'a, D> {
             }
         }
         self.emulation.advance(now)?;
-        for place in self.flows.connections() {
-            self.end(place)?;
-        }
+        self.crossing.end(&mut self.emulation)?;
         // What has been delivered and was not handed on.
         while let Some(delivery) = self.emulation.poll_delivery() {
             self.report.devices[delivery.from.other() as usize].unwritten += 1;
@@ -389,15 +295,5 @@ impl<'a, D: Device> Path<'a, D> {
         let covered = if interrupted { end } else { end.max(Time::ZERO + self.window) };
         self.report.network = self.emulation.finish(covered)?;
         Ok(self.report)
-    }
-}
-
-impl Flow {
-    /// Where it is in the emulation, if it is open.
-    fn slot(&self) -> Option<Slot> {
-        match self.state {
-            State::Open(slot) => Some(slot),
-            State::Waiting(_) => None,
-        }
     }
 }

@@ -151,12 +151,43 @@ impl KernelCounters {
     }
 }
 
+/// The files of a namespace's counters, to be read from any thread.
+#[derive(Debug)]
+pub struct KernelFiles([File; 3]);
+
+impl KernelFiles {
+    /// Those of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// There is no /proc.
+    pub fn open() -> io::Result<KernelFiles> {
+        let open = |name| File::open(format!("/proc/thread-self/net/{name}"));
+        Ok(KernelFiles([open("snmp")?, open("netstat")?, open("sockstat")?]))
+    }
+
+    /// What the kernel counted so far.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn read(&self) -> io::Result<KernelCounters> {
+        let mut counters = KernelCounters::default();
+        self.add_to(&mut counters)?;
+        Ok(counters)
+    }
+
+    fn add_to(&self, counters: &mut KernelCounters) -> io::Result<()> {
+        let [snmp, netstat, sockstat] = &self.0;
+        counters.take(&text(snmp)?, &text(netstat)?, &text(sockstat)?);
+        Ok(())
+    }
+}
+
 /// The files and the socket over which a side's counters are read, from any thread: they stay those of the namespace that they
 /// were opened in.
 pub(super) struct Meter {
     device: &'static str,
     netlink: Netlink,
-    files: [File; 3],
+    files: KernelFiles,
     /// The packet socket that reads the device, and what it lost so far.
     reader: Option<(OwnedFd, u64)>,
 }
@@ -164,10 +195,8 @@ pub(super) struct Meter {
 impl Meter {
     /// Opens them in the calling thread's namespace. The device may have a packet socket for its reader.
     pub(super) fn open(device: &'static str, reader: Option<&PacketSocket>) -> io::Result<Meter> {
-        let open = |name| File::open(format!("/proc/thread-self/net/{name}"));
         let reader = reader.map(|socket| socket.as_fd().try_clone_to_owned()).transpose()?.map(|socket| (socket, 0));
-        let files = [open("snmp")?, open("netstat")?, open("sockstat")?];
-        Ok(Meter { device, netlink: Netlink::open()?, files, reader })
+        Ok(Meter { device, netlink: Netlink::open()?, files: KernelFiles::open()?, reader })
     }
 
     /// What was counted so far. Fails if the device is gone or down.
@@ -177,8 +206,7 @@ impl Meter {
             return Err(io::ErrorKind::NetworkDown.into());
         }
         let device = device.counts;
-        let mut kernel = KernelCounters::default();
-        self.take_kernel(&mut kernel)?;
+        let kernel = self.files.read()?;
         let reader_drops = match &mut self.reader {
             None => 0,
             Some((socket, drops)) => {
@@ -191,9 +219,7 @@ impl Meter {
 
     /// Adds what the kernel counted so far.
     pub(super) fn take_kernel(&self, to: &mut KernelCounters) -> io::Result<()> {
-        let [snmp, netstat, sockstat] = &self.files;
-        to.take(&text(snmp)?, &text(netstat)?, &text(sockstat)?);
-        Ok(())
+        self.files.add_to(to)
     }
 
     /// Packets that another device of the namespace lost.

@@ -5,6 +5,7 @@
 //! | `testbed` | both sides, as one thing that is made and goes away |
 //! | `namespace` | network namespaces held by descriptors; user namespaces |
 //! | `tun`, `packet` | the devices by which packets leave a side and come back |
+//! | `port` | an interface of this host whose frames are carried on |
 //! | `settings` | what the kernel can be told of `[tcp]` |
 //! | `counters` | what the kernel counted |
 //! | `hosts` | hosts of a side, each with a namespace of its own |
@@ -20,6 +21,7 @@ pub mod limits;
 pub mod namespace;
 pub mod netlink;
 pub mod packet;
+pub mod port;
 pub mod settings;
 pub mod strays;
 pub mod sys;

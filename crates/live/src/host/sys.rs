@@ -361,12 +361,12 @@ pub fn offload(socket: impl AsFd, device: &str, offload: Offload) -> io::Result<
     ethtool(socket, device, offload.commands().0, 0).map(|data| data != 0)
 }
 
-/// Turns an offload of `device` off. Any `socket` of its namespace serves.
+/// Turns an offload of `device` on or off. Any `socket` of its namespace serves.
 ///
 /// # Errors
 /// The kernel's.
-pub fn turn_offload_off(socket: impl AsFd, device: &str, offload: Offload) -> io::Result<()> {
-    ethtool(socket, device, offload.commands().1, 0).map(drop)
+pub fn set_offload(socket: impl AsFd, device: &str, offload: Offload, on: bool) -> io::Result<()> {
+    ethtool(socket, device, offload.commands().1, u32::from(on)).map(drop)
 }
 
 #[cfg(test)]

@@ -392,7 +392,7 @@ pub(super) fn whole_packets(device: &str, side: &'static str) -> Result<(), Test
     let any = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
         .map_err(|error| TestbedError::System { what: "opening a socket", cause: error.into() })?;
     for offload in Offload::ALL {
-        let cause = sys::turn_offload_off(&any, device, offload).err();
+        let cause = sys::set_offload(&any, device, offload, false).err();
         // A device that cannot be told may have it off all the same, and one that was told may keep it on.
         if !matches!(sys::offload(&any, device, offload), Ok(false)) {
             return Err(TestbedError::Offload { side, offload, cause });

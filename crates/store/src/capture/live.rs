@@ -161,6 +161,10 @@ impl Live {
         &self.facts
     }
 
+    pub fn link(&self) -> LinkType {
+        self.link
+    }
+
     /// The next packet, `None` after the end.
     #[inline]
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {

@@ -15,6 +15,7 @@ mod pcapng;
 mod snoop;
 pub(crate) mod source;
 mod write;
+mod write_pcapng;
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ pub use live::LiveOptions;
 use merge::Merge;
 pub(crate) use source::Source;
 pub use write::PcapWriter;
+pub use write_pcapng::{PcapngWriter, pcapng_record_bytes};
 
 /// More captured bytes than any packet has; a record that claims more is damaged.
 const MOST_PACKET_BYTES: usize = 16 << 20;
@@ -216,6 +218,14 @@ impl Captures {
         match &self.from {
             From::Files(merge) => merge.facts(),
             From::Interface(live) => live.facts(),
+        }
+    }
+
+    /// What all packets of an interface begin with; `None` of files, which may have several.
+    pub fn interface_link(&self) -> Option<LinkType> {
+        match &self.from {
+            From::Files(_) => None,
+            From::Interface(live) => Some(live.link()),
         }
     }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::address::{Address, Host};
 use super::diagnostic::Diagnostic;
 use super::format::value;
-use super::leaf::{Leaf, TEST, Work};
+use super::leaf::{Leaf, TEST, Tool, Work};
 use super::place::Files;
 use super::tree::{Block, Keyword};
 
@@ -45,7 +45,7 @@ pub struct HostShare {
     pub sources: u64,
     /// Leaves that receive.
     pub sinks: u64,
-    /// Leaves of kinds that are not known.
+    /// Leaves that do neither.
     pub others: u64,
 }
 
@@ -62,8 +62,10 @@ pub struct Step {
     pub start_ns: Option<u64>,
     /// How long it takes, where all its leaves say so.
     pub duration_ns: Option<u64>,
-    /// What it does, if it is a leaf of the known kind.
+    /// What it does, if it is a leaf that sends or receives.
     pub leaf: Option<LeafStep>,
+    /// What it does, in words, if it is a leaf of another known kind.
+    pub does: Option<String>,
     /// Parameters as they are written.
     pub parameters: BTreeMap<String, String>,
     /// Blocks within.
@@ -170,7 +172,7 @@ struct Explainer<'a> {
     placed: Vec<Placed>,
     /// What each block is, by its number; nothing of leaves.
     kinds: Vec<Option<Keyword>>,
-    /// Sources, sinks and other leaves of each host.
+    /// Sources, sinks and the other leaves of each host.
     hosts: BTreeMap<Option<Host>, [u64; 3]>,
     leaves: u64,
 }
@@ -190,8 +192,8 @@ impl Explainer<'_> {
         let own = block.address.as_ref().filter(|_| path.len() > 1);
         let own = own.and_then(|address| address.text.parse::<Address>().ok()).map(|address| address.host);
         let host = own.or_else(|| around.cloned());
-        let mut leaf = None;
-        let mut duration = None;
+        let (mut leaf, mut tool) = (None, None);
+        let mut duration;
         let mut children = Vec::new();
         match kind {
             Some(kind) => {
@@ -209,10 +211,11 @@ impl Explainer<'_> {
                     }
                 }
             }
-            None => leaf = self.leaf(block, host.as_ref(), path),
-        }
-        if let Some(leaf) = &leaf {
-            duration = Some(leaf.duration);
+            None => {
+                (leaf, tool) = self.leaf(block, host.as_ref(), path);
+                let of_leaf = leaf.as_ref().map(|leaf| leaf.duration);
+                duration = of_leaf.or_else(|| tool.as_ref().map(Tool::duration));
+            }
         }
         path.pop();
         let parameters = block.body.parameters.iter().map(|one| (one.name.clone(), value(&one.value)));
@@ -223,23 +226,28 @@ impl Explainer<'_> {
             start_ns: start.map(Duration::as_nanos),
             duration_ns: duration.map(Duration::as_nanos),
             leaf: leaf.as_ref().map(LeafStep::of),
+            does: tool.as_ref().map(Tool::words),
             parameters: parameters.collect(),
             children,
         };
         (step, duration)
     }
 
-    fn leaf(&mut self, block: &Block, host: Option<&Host>, path: &[u32]) -> Option<Leaf> {
+    fn leaf(&mut self, block: &Block, host: Option<&Host>, path: &[u32]) -> (Option<Leaf>, Option<Tool>) {
         self.leaves += 1;
-        let (leaf, found) = match block.keyword.as_str() {
-            TEST => Leaf::read(block),
-            other => {
-                let message =
-                    format!("leaves of the kind {other} are not known here: what they are given is passed on");
-                (None, vec![Diagnostic::note(block.place, message)])
-            }
+        let (leaf, tool) = if block.keyword == TEST {
+            let (leaf, found) = Leaf::read(block);
+            self.found.extend(found);
+            (leaf, None)
+        } else if let Some((tool, found)) = Tool::read(block) {
+            self.found.extend(found);
+            (None, tool)
+        } else {
+            let kind = &block.keyword;
+            let message = format!("leaves of the kind {kind} are not known here: what they are given is passed on");
+            self.found.push(Diagnostic::note(block.place, message));
+            (None, None)
         };
-        self.found.extend(found);
         let share = self.hosts.entry(host.cloned()).or_default();
         match &leaf {
             Some(leaf) => share[usize::from(!leaf.sends())] += 1,
@@ -247,7 +255,7 @@ impl Explainer<'_> {
         }
         let placed = |leaf| Placed { leaf, place: block.place, host: host.cloned(), path: path.to_vec() };
         self.placed.extend(leaf.clone().map(placed));
-        leaf
+        (leaf, tool)
     }
 }
 

@@ -63,7 +63,13 @@ fn step(text: &mut String, step: &Step, number: &mut Vec<usize>, around: Option<
         }
         (None, Some(leaf)) => self::leaf(text, step, leaf, &below),
         (None, None) => {
-            let _ = writeln!(text, "not known here, given as it is");
+            let _ = match &step.does {
+                Some(does) => {
+                    let time = step.duration_ns.map_or(String::new(), seconds);
+                    writeln!(text, "{}{does} for {time}", from(step))
+                }
+                None => writeln!(text, "not known here, given as it is"),
+            };
             passed_on(text, step, &below);
         }
     }
@@ -74,7 +80,13 @@ fn step(text: &mut String, step: &Step, number: &mut Vec<usize>, around: Option<
     }
 }
 
-/// Parameters that mean nothing here.
+/// When it begins, if that is later than the script does.
+fn from(step: &Step) -> String {
+    let start = step.start_ns.filter(|start| *start > 0);
+    start.map_or(String::new(), |start| format!("from {} on, ", seconds(start)))
+}
+
+/// Parameters, as they are written.
 fn passed_on(text: &mut String, step: &Step, indent: &str) {
     for (name, value) in &step.parameters {
         let _ = writeln!(text, "{indent}{name} = {value}");
@@ -83,8 +95,7 @@ fn passed_on(text: &mut String, step: &Step, indent: &str) {
 
 fn leaf(text: &mut String, step: &Step, leaf: &LeafStep, indent: &str) {
     let LeafStep { sends, protocol, own, peer, .. } = leaf;
-    let from = step.start_ns.filter(|start| *start > 0).map(|start| format!("from {} on, ", seconds(start)));
-    let (from, time) = (from.unwrap_or_default(), step.duration_ns.map_or(String::new(), seconds));
+    let (from, time) = (from(step), step.duration_ns.map_or(String::new(), seconds));
     let _ = match sends {
         true => writeln!(text, "{from}sends from {own} to {peer} by {protocol} for {time}"),
         false => writeln!(text, "{from}receives at {own} from {peer} by {protocol} for {time}"),

@@ -3,12 +3,13 @@
 use std::ops::RangeInclusive;
 
 use flowloom_core::time::Duration;
-use flowloom_core::units::Rate;
+use flowloom_core::units::{Limit, Probability, Rate};
 
 use super::super::diagnostic::{Diagnostic, nearest};
 use super::super::place::Place;
 use super::super::quantity::Quantity;
-use super::super::tree::{Argument, Form, Function, Value};
+use super::super::tree::{Argument, Block, Form, Function, Value};
+use super::{Endpoint, endpoint};
 
 /// A name without regard to capitals, `-` and `_`.
 fn plain(name: &str) -> impl Iterator<Item = u8> {
@@ -31,6 +32,13 @@ pub fn as_function(value: &Value) -> Option<Function> {
     }
 }
 
+/// A block as a function of its parameters.
+pub fn as_arguments(block: &Block) -> Function {
+    let argument = |name: &String, place, value: &Value| Argument { name: name.clone(), place, value: value.clone() };
+    let arguments = block.body.parameters.iter().map(|one| argument(&one.name, one.place, &one.value));
+    Function { name: block.keyword.clone(), place: block.place, arguments: arguments.collect() }
+}
+
 /// The arguments of a function.
 pub struct Arguments<'a> {
     function: &'a Function,
@@ -50,6 +58,11 @@ impl<'a> Arguments<'a> {
     /// Something is wrong.
     pub fn wrong(&mut self, place: Place, message: impl Into<String>, hint: &str) {
         self.found.push(Diagnostic::error(place, message).hint(hint));
+    }
+
+    /// Where the function stands.
+    pub fn place(&self) -> Place {
+        self.function.place
     }
 
     /// Where what is wrong goes.
@@ -146,6 +159,16 @@ impl<'a> Arguments<'a> {
     /// `rate`, a bit rate that may be left out: `1.5M` is 1,500,000 bit/s.
     pub fn rate(&mut self) -> Option<Rate> {
         let argument = self.optional("rate")?;
+        self.bit_rate(argument)
+    }
+
+    /// A bit rate that must be there.
+    pub fn needed_rate(&mut self, name: &'static str, what: &str) -> Option<Rate> {
+        let argument = self.needed(name, what)?;
+        self.bit_rate(argument)
+    }
+
+    fn bit_rate(&mut self, argument: &Argument) -> Option<Rate> {
         let bits = self.number(argument)?;
         let rate = (bits >= 1.0 && bits < u64::MAX as f64).then(|| Rate::from_bits_per_second(bits.round() as u64));
         if rate.is_none() {
@@ -166,6 +189,97 @@ impl<'a> Arguments<'a> {
         let message = format!("{} is a number of seconds above 0, and a year at most", argument.name);
         self.found.push(Diagnostic::error(argument.value.place(), message));
         None
+    }
+
+    /// A name or a text, as that of a network interface.
+    pub fn name(&mut self, argument: &Argument) -> Option<String> {
+        match &argument.value {
+            Value::Word(word) if word.form != Form::Variable => Some(word.text.clone()),
+            Value::Text(text) if !text.text.is_empty() => Some(text.text.clone()),
+            value => {
+                self.found.push(Diagnostic::error(value.place(), format!("{} is a name", argument.name)));
+                None
+            }
+        }
+    }
+
+    /// A name that must be there.
+    pub fn needed_name(&mut self, name: &'static str, what: &str) -> Option<String> {
+        let argument = self.needed(name, what)?;
+        self.name(argument)
+    }
+
+    /// A host and a port.
+    pub fn endpoint(&mut self, name: &'static str, what: &str) -> Option<Endpoint> {
+        let argument = self.needed(name, what)?;
+        endpoint(&argument.name, &argument.value, self.found)
+    }
+
+    /// What stands in quotes with its unit, or as a number, which `of_number` reads.
+    fn measured<T: std::str::FromStr>(
+        &mut self,
+        argument: &Argument,
+        expected: &str,
+        of_number: impl FnOnce(Quantity) -> Option<T>,
+    ) -> Option<T> {
+        let read = match &argument.value {
+            Value::Word(word) if word.form == Form::Quantity => word.text.parse().ok().and_then(of_number),
+            Value::Text(text) => text.text.parse().ok(),
+            _ => None,
+        };
+        if read.is_none() {
+            let message = format!("{} is {expected}", argument.name);
+            self.found.push(Diagnostic::error(argument.value.place(), message));
+        }
+        read
+    }
+
+    /// A time: in microseconds, as periods are, or with its unit in quotes.
+    pub fn time(&mut self, argument: &Argument) -> Option<Duration> {
+        self.measured(argument, "a time: microseconds, or with a unit as in \"20ms\"", |number| {
+            let micros = number.decimal();
+            // A hundred years.
+            (0.0..=3.2e15).contains(&micros).then(|| Duration::from_nanos((micros * 1e3).round() as u64))
+        })
+    }
+
+    /// A share of packets: from 0 to 1, or with `%` in quotes.
+    pub fn share(&mut self, argument: &Argument) -> Option<Probability> {
+        let expected = "a share, from 0 to 1, or as in \"1%\"";
+        let read = match &argument.value {
+            Value::Word(word) if word.form == Form::Quantity => word.text.parse().ok().map(Quantity::decimal),
+            Value::Text(text) => text
+                .text
+                .strip_suffix('%')
+                .and_then(|percent| percent.trim().parse().ok())
+                .map(|percent: f64| percent / 100.0),
+            _ => None,
+        };
+        let share = read.and_then(Probability::new);
+        if share.is_none() {
+            let message = format!("{} is {expected}", argument.name);
+            self.found.push(Diagnostic::error(argument.value.place(), message));
+        }
+        share
+    }
+
+    /// How much may wait: packets, or with its unit in quotes.
+    pub fn limit(&mut self, argument: &Argument) -> Option<Limit> {
+        self.measured(argument, "a number of packets, or with a unit as in \"100p\" or \"64k\"", |number| {
+            let packets = number.decimal();
+            (packets >= 1.0 && packets.fract() == 0.0 && packets < 1e15).then_some(Limit::Packets(packets as u64))
+        })
+    }
+
+    /// Warns of parameters of a block that nobody asked for: they are passed on.
+    pub fn pass_on(self) {
+        let Arguments { function, used, known, found } = self;
+        for (argument, _) in function.arguments.iter().zip(used).filter(|(_, used)| !used) {
+            let meant =
+                nearest(&argument.name, known.iter().copied()).map(|meant| format!("did you mean \"{meant}\"?"));
+            let message = format!("{} means nothing to a {}, and is passed on", argument.name, function.name);
+            found.push(Diagnostic::warning(argument.place, message).hint_if(meant));
+        }
     }
 
     /// Complains of arguments that nobody asked for.

@@ -1,10 +1,18 @@
-//! What a leaf of the kind `test` is asked to do (methods J.4, J.5).
+//! What leaves are asked to do: here those of the kind `test`, which send and receive (methods J.4, J.5), in [`tool`] all others.
 //!
 //! A controller never needs this: to it parameters are text. It is for agents, which do it, and for whoever explains a script.
 //! Names mean the same with any capitals, and with or without `-` and `_`. What has no published value has no default.
 
 mod arguments;
+mod capture;
+mod command;
+mod monitor;
+mod path;
+mod queue;
+mod sleep;
+mod tool;
 mod traffic;
+mod watch;
 
 use flowloom_core::model::generate::netspec::{Parameter as Drawn, Traffic};
 use flowloom_core::time::Duration;
@@ -15,7 +23,15 @@ use super::diagnostic::{Diagnostic, nearest};
 use super::tree::{Block, Form, Function, Parameter, Value};
 use arguments::{Arguments, as_function, same_name};
 
-/// The kind of leaf that is known.
+pub use capture::{Capture, HEADERS_BYTES};
+pub use command::Command;
+pub use monitor::Monitor;
+pub use path::Path;
+pub use sleep::Sleep;
+pub use tool::Tool;
+pub use watch::Watch;
+
+/// The kind of leaf that sends and receives.
 pub const TEST: &str = "test";
 
 /// The parameters of such a leaf.
@@ -170,8 +186,8 @@ fn read(block: &Block, found: &mut Vec<Diagnostic>) -> Option<Leaf> {
     let [work, protocol, own, peer] = given;
     let protocol = protocol.and_then(|parameter| self::protocol(parameter, found));
     let work = work.and_then(|parameter| traffic::work(parameter, protocol.as_ref(), found));
-    let own = own.and_then(|parameter| endpoint(parameter, found));
-    let peer = peer.and_then(|parameter| endpoint(parameter, found));
+    let own = own.and_then(|own| endpoint(&own.name, &own.value, found));
+    let peer = peer.and_then(|peer| endpoint(&peer.name, &peer.value, found));
     let ((work, duration), protocol, own, peer) = (work?, protocol?, own?, peer?);
     let leaf = Leaf { work, duration, protocol, own, peer };
     let without_port = if leaf.sends() { ("peer", &leaf.peer) } else { ("own", &leaf.own) };
@@ -233,20 +249,30 @@ fn named_function(parameter: &Parameter, found: &mut Vec<Diagnostic>) -> Option<
     function
 }
 
-fn endpoint(parameter: &Parameter, found: &mut Vec<Diagnostic>) -> Option<Endpoint> {
-    let address = match &parameter.value {
+fn endpoint(name: &str, value: &Value, found: &mut Vec<Diagnostic>) -> Option<Endpoint> {
+    let address = match value {
         Value::Word(word) if word.form != Form::Quantity => word.text.parse::<Address>().ok(),
         _ => None,
     };
     match address {
         Some(Address { host, port: Some(port) }) => Some(Endpoint { host, port }),
         _ => {
-            let message = format!("{} is a host and a port", parameter.name);
-            found.push(Diagnostic::error(parameter.value.place(), message).hint("write HOST:PORT"));
+            let message = format!("{name} is a host and a port");
+            found.push(Diagnostic::error(value.place(), message).hint("write HOST:PORT"));
             None
         }
     }
 }
 
+/// How long a leaf takes, if it is of a known kind and says so.
+pub fn duration(block: &Block) -> Option<Duration> {
+    match block.keyword.as_str() {
+        TEST => Leaf::read(block).0.map(|leaf| leaf.duration),
+        _ => Tool::read(block)?.0.map(|tool| tool.duration()),
+    }
+}
+
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tool_tests;

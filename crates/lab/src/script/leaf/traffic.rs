@@ -193,7 +193,7 @@ fn conference(arguments: &mut Arguments<'_>) -> Option<Conference> {
 
 impl Arguments<'_> {
     /// Reads the arguments of a function that is an argument itself.
-    fn within<T>(&mut self, function: &Function, read: impl FnOnce(&mut Arguments<'_>) -> T) -> T {
+    pub(super) fn within<T>(&mut self, function: &Function, read: impl FnOnce(&mut Arguments<'_>) -> T) -> T {
         let mut inner = Arguments::of(function, self.found());
         let read = read(&mut inner);
         inner.finish();

@@ -1,0 +1,13 @@
+//! `flowloom lab-keeper`: runs a program that an agent's keeper has put on its list, and ends what it leaves behind. The agent starts it;
+//! it is of no use to anyone else.
+
+use flowloom_live::guests::keep;
+
+use crate::args;
+use crate::failure::{Exit, Failure};
+
+/// Runs the command.
+pub fn run(args: &args::LabKeeper) -> Result<Exit, Failure> {
+    let kept = keep(args.parent, false, &args.command, || Ok(()));
+    kept.map(Exit::OfProgram).map_err(Failure::new)
+}
