@@ -57,7 +57,6 @@ async fn agent(lab: &Lab, name: &str, limits: &str) -> Running {
 async fn played(lab: &Lab, agents: &[(&str, &Running)], text: &str, folder: &Path, stop: Option<Duration>) -> Outcome {
     let list: BTreeMap<Name, String> =
         agents.iter().map(|(name, agent)| (name.parse().unwrap(), agent.address.to_string())).collect();
-    let list = Hosts::from(list);
     let name = unique().unwrap();
     let experiment = Experiment::begin(&lab.controller(), Arc::new(HostClock), &name, &script(text), &list).await;
     let experiment = experiment.unwrap_or_else(|problems| panic!("{problems:?}"));
@@ -108,7 +107,7 @@ async fn nothing_is_lent_by_default() {
         ("monitor west { period = 100000; duration = 1; }", "monitor.host"),
         ("command west { name = id; duration = 1; }", "id is not in this agent's commands (none)"),
     ] {
-        let folder = place.path().join(why.split(' ').next_back().unwrap().replace('(', "").replace(')', ""));
+        let folder = place.path().join(why.split(' ').next_back().unwrap().replace(['(', ')'], ""));
         std::fs::create_dir_all(&folder).unwrap();
         let outcome = played(&lab, &[("west", &west)], &format!("cluster {{ {leaf} }}"), &folder, None).await;
         assert!(outcome.is_failed && outcome.failed[0].text.contains(why), "{leaf}: {outcome:?}");

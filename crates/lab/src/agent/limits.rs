@@ -15,7 +15,7 @@ use flowloom_core::wire::Address;
 use serde::Deserialize;
 
 use crate::authority::Error;
-use crate::script::leaf::HEADERS_BYTES;
+use crate::script::leaf;
 
 /// The file that a new agent gets: it lends little, and only to itself.
 pub const DEFAULT: &str = r#"# What this agent lends to experiments (docs/agents.md). It reads the file when it starts.
@@ -159,7 +159,7 @@ impl Limits {
             Some(Written(Limit::Bytes(bytes))) => bytes,
             // Packets are no bytes.
             Some(Written(Limit::Packets(_))) => 0,
-            None => HEADERS_BYTES,
+            None => leaf::Capture::HEADERS_BYTES,
         };
         within("capture.snap", snap_bytes, most, "bytes of a packet")
     }

@@ -68,7 +68,8 @@ impl LeafKind for Test {
             Over::Udp(udp) => (udp.window_bytes, None, false),
         };
         let window = window.or(buffer).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
-        let options = Options { window, mss, nodelay, congestion: None };
+        let paced = asked.protocol.rate().is_some();
+        let options = Options { window, mss, nodelay, paced, congestion: None };
         let text = format::block(block);
         // The same leaf of the same script draws the same numbers, and others draw others.
         let seed = text

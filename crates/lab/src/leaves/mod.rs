@@ -62,6 +62,8 @@ pub struct Options {
     pub mss: Option<u16>,
     /// Whether small segments are sent at once.
     pub nodelay: bool,
+    /// Whether the rate that a source is held to is one that it is paced to (`rate`): then nothing goes ahead of it.
+    pub paced: bool,
     /// Congestion control, by the kernel's name.
     pub congestion: Option<String>,
 }

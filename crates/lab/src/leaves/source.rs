@@ -195,9 +195,11 @@ impl Source {
         }
     }
 
-    /// The time whose share of the rate may go at once: bursts that have a period go as fast as the path takes them.
+    /// The time whose share of the rate may go at once: of what is paced as little as can be; otherwise bursts that have a period go as
+    /// fast as the path takes them.
     fn at_once(&self) -> Duration {
         let period = match &self.leaf.traffic {
+            _ if self.options.paced => Duration::ZERO,
             Traffic::Burst { period: Parameter::Number(period), .. }
             | Traffic::Burstq { period: Parameter::Number(period), .. }
             | Traffic::Cbr { period, .. } => Duration::from_secs_f64(period / 1e6),

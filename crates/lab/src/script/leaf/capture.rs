@@ -15,10 +15,10 @@ pub struct Capture {
     pub snap_bytes: u64,
 }
 
-/// Headers of Ethernet, a VLAN, IPv6 and TCP with all its options are 118 bytes.
-pub const HEADERS_BYTES: u64 = 128;
-
 impl Capture {
+    /// Headers of Ethernet, a VLAN, IPv6 and TCP with all its options are 118 bytes.
+    pub const HEADERS_BYTES: u64 = 128;
+
     pub(super) const KEYWORD: &str = "capture";
 
     pub(super) fn read(given: &mut Arguments<'_>) -> Option<Capture> {
@@ -27,7 +27,7 @@ impl Capture {
         let snap_bytes = match given.optional("snap") {
             // Those of an Ethernet header at least, and of the longest packet of IP at most.
             Some(snap) => given.whole(snap, 14..=262_144),
-            None => Some(HEADERS_BYTES),
+            None => Some(Capture::HEADERS_BYTES),
         };
         Some(Capture { interface: interface?, duration: duration?, snap_bytes: snap_bytes? })
     }

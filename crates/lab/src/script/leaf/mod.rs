@@ -23,7 +23,7 @@ use super::diagnostic::{Diagnostic, nearest};
 use super::tree::{Block, Form, Function, Parameter, Value};
 use arguments::{Arguments, as_function, same_name};
 
-pub use capture::{Capture, HEADERS_BYTES};
+pub use capture::Capture;
 pub use command::Command;
 pub use monitor::Monitor;
 pub use path::Path;
