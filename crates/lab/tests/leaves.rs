@@ -42,7 +42,13 @@ fn played(leaf: Leaf, options: &Options, rate: Rate) -> (SourceResults, SinkResu
 
 #[test]
 fn full_blast_arrives_whole() {
-    let window = Options { window: Some(131_072), mss: Some(536), nodelay: true, congestion: Some("reno".into()) };
+    let window = Options {
+        window: Some(131_072),
+        mss: Some(536),
+        nodelay: true,
+        congestion: Some("reno".into()),
+        ..Options::default()
+    };
     for (protocol, options) in [(Transport::Tcp, Options::default()), (Transport::Tcp, window)] {
         let traffic = Traffic::Full { blocksize: 32_768 };
         let (sent, came) = played(leaf(traffic, protocol, 0.5), &options, Rate::UNLIMITED);

@@ -147,7 +147,7 @@ fn packets_of_any_kind_meet_delay() {
     for least in least {
         assert!(least >= Duration::from_millis(40), "{least:?}");
     }
-    assert_eq!((results.from_left.dropped, results.from_right.dropped), (0, 0));
+    assert_eq!((results.from_left.dropped, results.from_right.dropped), (0, 0), "{results:?}");
     let promiscuous: io::Result<String> = hosts.router.within(|| {
         let told = Command::new("ip").args(["-d", "link", "show", "eth1"]).output()?;
         Ok(String::from_utf8_lossy(&told.stdout).into_owned())
@@ -172,12 +172,14 @@ fn a_queue_that_is_full_drops_the_rest() {
         came
     });
     assert!((11..=14).contains(&came), "{came}");
-    assert_eq!(results.from_left.dropped, 50 - came);
-    assert_eq!(results.from_left.dropped_by_reason, [("queue-full".to_owned(), 50 - came)]);
+    // Beside them hosts ask and tell of themselves now and then (neighbour discovery), which may find the queue full as well.
+    let dropped = results.from_left.dropped;
+    assert!((50 - came..=55 - came).contains(&dropped), "{dropped} of which {}", 50 - came);
+    assert_eq!(results.from_left.dropped_by_reason, [("queue-full".to_owned(), dropped)]);
     assert_eq!(results.from_left.queue_max_packets, 10);
     let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|row| row.split(',').collect()).collect();
-    let dropped: u64 = rows.iter().filter(|row| row[1] == "left").map(|row| row[6].parse::<u64>().unwrap()).sum();
-    assert_eq!(dropped, 50 - came, "{table}");
+    let told: u64 = rows.iter().filter(|row| row[1] == "left").map(|row| row[6].parse::<u64>().unwrap()).sum();
+    assert_eq!(told, dropped, "{table}");
     let carried: u64 = rows.iter().filter(|row| row[1] == "left").map(|row| row[4].parse::<u64>().unwrap()).sum();
     assert_eq!(carried, results.from_left.sent, "{table}");
 }

@@ -73,7 +73,8 @@ for host in a b c r z; do
   sed -i 's|^destinations = .*|destinations = ["10.50.0.0/24"]|' $host/limits.toml
   printf '[path]\ninterfaces = ["eth1", "eth2"]\n[watch]\ninterfaces = ["eth0"]\n' >>$host/limits.toml
   printf '%s = "10.60.0.%s:42010"\n' $host $number >>HOSTS.toml
-  in_host $host "$flowloom" -q agent --dir $host --listen 10.60.0.$number:42010 &
+  # Not by in_host, whose process would be a shell around it.
+  ip netns exec "$mark-$host" "$flowloom" -q agent --dir $host --listen 10.60.0.$number:42010 &
   agents="$agents $!"
 done
 cp "$here/mix.ns" .

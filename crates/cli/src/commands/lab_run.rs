@@ -68,7 +68,7 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
     }
     outcome.failed.iter().for_each(|failure| eprintln!("error: {failure}"));
     let ran =
-        format_args!("{} leaves ran, {} failed: {}", outcome.leaves.len(), outcome.failed.len(), target.display())
+        format_args!("{} leaves ran, {} failed: {}\n", outcome.leaves.len(), outcome.failed.len(), target.display())
             .to_string();
     crate::output::text(&ran)?;
     Ok(if outcome.is_failed && !outcome.is_interrupted {

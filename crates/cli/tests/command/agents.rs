@@ -72,6 +72,7 @@ fn members_come_work_and_go() {
     bench.flowloom(&["lab", "admit", "--request", "west.request", "--answer", "west.answer"]).succeeded();
     bench.flowloom(&["lab", "enrol", "--dir", "west", "--answer", "west.answer"]).succeeded();
 
+    lend_commands(&bench);
     let mut agent = Listening::new(&folder, &["agent", "--dir", "east", "--listen", "127.0.0.1:0"]);
     let address = agent.address.to_string();
     let status = bench.json(&["lab", "status", &address, "--json"]);
@@ -87,6 +88,7 @@ fn members_come_work_and_go() {
 
     bench.file("HOSTS.toml", format!("[hosts]\neast = \"{address}\"\n").as_bytes());
     runs_scripts(&bench);
+    runs_commands(&bench);
 
     let logs = bench.json(&["lab", "logs", "HOSTS.toml", "--json"]);
     documented::check("lab logs", &logs);
@@ -142,4 +144,63 @@ fn runs_scripts(bench: &Bench) {
     bench.file("one.ns", b"sleep north.invalid { duration = 1; }");
     bench.flowloom(&["lab", "run", "one.ns", "-o", "none"]).failed(1, &["north.invalid:42010"]);
     assert!(!bench.path("none").exists());
+}
+
+/// Seconds that only a process of this test sleeps.
+const LONG: &str = "31415";
+
+fn lend_commands(bench: &Bench) {
+    let limits = std::fs::read_to_string(bench.path("east/limits.toml")).unwrap();
+    let commands = format!(
+        "\n[commands]\nsays = [\"/bin/sh\", \"-c\", \"echo out; echo err >&2; env; pwd; exit 7\"]\n\
+         talks = [\"/bin/sh\", \"-c\", \"while :; do echo 0123456789012345678901234567890123456789; done\"]\n\
+         stays = [\"/bin/sh\", \"-c\", \"setsid sleep {LONG} & sleep {LONG} & trap '' TERM; echo up; wait\"]\n\
+         leaves = [\"/bin/sh\", \"-c\", \"setsid sleep {LONG} >/dev/null 2>&1 & echo gone\"]\n\
+         none = [\"/no/such/program\"]\n"
+    );
+    bench.file("east/limits.toml", (limits + &commands).as_bytes());
+}
+
+/// Processes whose command line has this word.
+fn processes_with(word: &str) -> usize {
+    let all = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let lines = all.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    lines.filter(|line| line.split(|byte| *byte == 0).any(|one| one == word.as_bytes())).count()
+}
+
+fn runs_commands(bench: &Bench) {
+    let command = |name: &str, seconds: &str| format!("command east {{ name = {name}; duration = {seconds}; }}\n");
+    let script = [("says", "5"), ("talks", "0.5"), ("stays", "0.5"), ("leaves", "5"), ("none", "5"), ("hidden", "5")];
+    let script: String = script.iter().map(|(name, seconds)| command(name, seconds)).collect();
+    bench.file("commands.ns", format!("parallel {{ {script} }}").as_bytes());
+    let said = bench.flowloom(&["lab", "run", "commands.ns", "--hosts", "HOSTS.toml", "-o", "commands"]);
+    assert_eq!(said.code, 3, "two could not: {}", said.err);
+    assert!(
+        said.err.contains("hidden is not in this agent's commands (leaves, none, says, stays, talks)"),
+        "{}",
+        said.err
+    );
+    assert!(said.err.contains("/no/such/program: No such file"), "{}", said.err);
+    assert!(said.err.contains("command 1.1 at east: it ended with 7"), "{}", said.err);
+    let lines = std::fs::read_to_string(bench.path("commands/results.jsonl")).unwrap();
+    let found = |name: &str| {
+        let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let of_name = lines.map(|line| line["report"]["results"].clone()).find(|results| results["name"] == name);
+        of_name.unwrap_or_else(|| {
+            panic!("{name}: {lines}", lines = std::fs::read_to_string(bench.path("commands/results.jsonl")).unwrap())
+        })
+    };
+    let says = found("says");
+    assert_eq!((says["exit_code"].as_u64(), says["errors"]["text"].as_str()), (Some(7), Some("err\n")));
+    let text = says["output"]["text"].as_str().unwrap();
+    assert!(text.starts_with("out\n") && text.ends_with("/\n"), "{text}");
+    assert!(!text.contains("PATH=") && !text.contains("HOME="), "it has none of the agent's variables: {text}");
+    let talks = found("talks");
+    assert_eq!((talks["timed_out"].as_bool(), talks["exit_code"].as_u64()), (Some(true), Some(137)));
+    assert_eq!(talks["output"]["text"].as_str().unwrap().len(), 1 << 20, "what is kept of it is bounded");
+    assert!(talks["output"]["bytes"].as_u64().unwrap() > 1 << 20);
+    let stays = found("stays");
+    assert_eq!((stays["timed_out"].as_bool(), stays["output"]["text"].as_str()), (Some(true), Some("up\n")));
+    assert_eq!((found("leaves")["exit_code"].as_u64(), found("leaves")["timed_out"].as_bool()), (Some(0), Some(false)));
+    assert_eq!(processes_with(LONG), 0, "nothing that a command started goes on");
 }

@@ -135,6 +135,9 @@ fn examples_have_nothing_to_warn_of() {
     let mut scripts = 0;
     for entry in std::fs::read_dir(examples).unwrap() {
         let path = entry.unwrap().path();
+        if path.is_dir() {
+            continue;
+        }
         let path = path.to_str().unwrap();
         bench.flowloom(&["lab", "format", "--check", path]).succeeded();
         if path.ends_with("two-hosts.ns") {
@@ -155,4 +158,12 @@ fn examples_have_nothing_to_warn_of() {
         }
     }
     assert_eq!(scripts, 2);
+    let congestion = examples.join("frost-1998");
+    for name in ["mix.ns", "example.ns"] {
+        bench.flowloom(&["lab", "format", "--check", congestion.join(name).to_str().unwrap()]).succeeded();
+    }
+    let example = congestion.join("example.ns");
+    let said = bench.flowloom(&["lab", "check", "--strict", example.to_str().unwrap()]);
+    assert!(!said.succeeded().err.contains("warning"), "{}", said.err);
+    assert!(said.out.contains("path on r: is a path of 10.0 Mbit/s and 0.005 s between eth1 and eth2 for 22 s"));
 }

@@ -6,6 +6,7 @@
 mod support;
 
 mod chain;
+mod congestion;
 mod datagrams;
 mod faults;
 mod host;

@@ -16,7 +16,6 @@ use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::Demand;
 use super::thread::in_thread;
 use crate::leaves::{Ends, Options, Order, Sink, Source, Todo, announced};
-use crate::rpc::Protocol;
 use crate::script::format;
 use crate::script::leaf::{Leaf as Asked, Protocol as Over, TEST, Work};
 use crate::script::tree::Block;

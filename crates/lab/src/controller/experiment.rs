@@ -251,9 +251,7 @@ fn takes_s(block: &Block) -> u64 {
     match block.control() {
         Some(Keyword::Serial) => children.fold(0, u64::saturating_add),
         Some(Keyword::Cluster | Keyword::Parallel) => children.max().unwrap_or_default(),
-        None => {
-            duration(block).map_or(0, |duration| duration.as_nanos().div_ceil(1_000_000_000)).saturating_add(1)
-        }
+        None => duration(block).map_or(0, |duration| duration.as_nanos().div_ceil(1_000_000_000)).saturating_add(1),
     }
 }
 
