@@ -100,7 +100,8 @@ impl Agent {
         let trust = watch::Sender::new(Arc::new(own.trust().clone()));
         let reservations = Arc::new(Reservations::new(limits.clone()));
         let lent = Lent { limits: limits.clone(), room, keeper };
-        let mut kinds: Vec<Box<dyn LeafKind>> = vec![Box::new(side::Side), Box::new(sleep::Sleep), Box::new(traffic::Test)];
+        let mut kinds: Vec<Box<dyn LeafKind>> =
+            vec![Box::new(side::Side), Box::new(sleep::Sleep), Box::new(traffic::Test)];
         kinds.push(Box::new(path::PathKind::new(&lent)));
         kinds.extend(tools::InThread::kinds(&lent));
         Ok(Agent {
