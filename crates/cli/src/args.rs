@@ -199,7 +199,7 @@ pub struct LiveSide {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub emulator: SocketAddr,
     /// What is sent there, at most
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub rate: Rate,
 }
 

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowloom_core::workload::LinkSide;
-use flowloom_live::Program;
 use flowloom_live::elsewhere::ground::Hosts;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-use crate::agent::{Agent, LIMITS_FILE, limits};
+use crate::agent::{Agent, LIMITS_FILE, Programs, limits};
 use crate::authority::Error;
 use crate::authority::admission::{Admission, Asked, ask};
 use crate::authority::credentials::Credentials;
@@ -25,7 +24,7 @@ use crate::clock::{Clock, HostClock};
 use crate::control::{Command, Part};
 use crate::controller::Clocks;
 use crate::controller::Place;
-use crate::controller::experiment::{Experiment, Outcome, run_whole};
+use crate::controller::experiment::{Experiment, Outcome, report_whole, run_whole};
 use crate::controller::sides::{ClockOf, Share, Sides};
 use crate::rpc::{HelloReply, LogRequest};
 use crate::script::tree::Block;
@@ -49,18 +48,18 @@ async fn until(is_over: impl Fn() -> bool) {
 }
 
 /// Runs the agent of `folder` on `address` until `is_over` says so; once it listens, `says` hears where, and what its keeper should
-/// know. Commands are kept by processes of `keeper` ([`Agent::open_with`]).
+/// know. Leaves that are processes of their own run `programs`.
 ///
 /// # Errors
 /// If the folder is none, or the address cannot be had.
 pub fn agent(
     folder: &Path,
     address: SocketAddr,
-    keeper: Program,
+    programs: Programs,
     says: impl Fn(&Identity, SocketAddr, Vec<String>),
     is_over: impl Fn() -> bool,
 ) -> Result<(), Error> {
-    let agent = Agent::open_with(folder.to_owned(), Arc::new(HostClock), Some(keeper))?;
+    let agent = Agent::open_with(folder.to_owned(), Arc::new(HostClock), Some(programs))?;
     let (who, notices) = (agent.identity().clone(), agent.notices());
     runtime()?.block_on(async {
         let listening = agent.listen(address, server::Bounds::default()).await?;
@@ -239,6 +238,26 @@ pub fn experiment(
     runtime()?.block_on(async {
         match Experiment::begin(&caller, Arc::new(HostClock), name, script, list).await {
             Ok(experiment) => Ok(Ok(run_whole(experiment, phase, report, until(is_over)).await)),
+            Err(problems) => Ok(Err(problems)),
+        }
+    })
+}
+
+/// Fetches what agents found of the experiment `name`, whose controller was lost; as [`experiment`] does what it does.
+///
+/// # Errors
+/// If the folder is not that of a member.
+pub fn reports(
+    folder: &Path,
+    name: &str,
+    script: &Block,
+    list: &BTreeMap<Name, String>,
+    report: impl FnMut(Part),
+) -> Result<Result<Outcome, Vec<String>>, Error> {
+    let caller = Caller::new(Credentials::load(folder)?);
+    runtime()?.block_on(async {
+        match Experiment::take_up(&caller, Arc::new(HostClock), name, script, list).await {
+            Ok(experiment) => Ok(Ok(report_whole(experiment, report).await)),
             Err(problems) => Ok(Err(problems)),
         }
     })

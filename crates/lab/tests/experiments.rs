@@ -32,7 +32,7 @@ async fn the_phases_of_a_block() {
     let lab = Lab::new();
     let agent = lab.agent("east").await;
     let mut link = agent.link(&lab.controller()).await;
-    let kinds = ["side", "sleep", "test", "path", "capture", "watch", "monitor", "command", "probe"];
+    let kinds = ["sleep", "test", "path", "capture", "watch", "monitor", "command", "probe"];
     assert_eq!(link.hello.leaf_kinds, kinds);
     assert_eq!(link.hello.limits_toml, DEFAULT);
     let experiment = unique().unwrap();

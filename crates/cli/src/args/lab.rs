@@ -36,7 +36,8 @@ results.jsonl with a line for each leaf, experiment.json with what failed, when 
 
 Examples:
   flowloom lab run congestion.ns --hosts hosts.toml -o results
-  flowloom lab run congestion.ns --dir ~/lab -o results --force")]
+  flowloom lab run congestion.ns --dir ~/lab -o results --force
+  flowloom lab run congestion.ns -o results --take-up 91169d6c0df8fe98dd421543407d399d")]
     Run(LabRun),
     /// Lay a script out as all scripts are, or write it in the other form
     #[command(after_help = "\
@@ -82,6 +83,9 @@ pub struct LabRun {
     /// Take the place of a folder that is there
     #[arg(long)]
     pub force: bool,
+    /// Nothing is run: fetch what agents found of an experiment whose controller was lost, by the name that it printed first
+    #[arg(long, value_name = "EXPERIMENT")]
+    pub take_up: Option<String>,
 }
 
 /// `flowloom lab format`

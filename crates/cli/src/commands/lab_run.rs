@@ -43,7 +43,7 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
     if let Some(file) = &args.hosts {
         list.extend(hosts(file)?.into_iter().filter_map(|(name, address)| Some((name?, address))));
     }
-    let name = unique().map_err(failure)?;
+    let name = args.take_up.clone().map_or_else(unique, Ok).map_err(failure)?;
     let folder = StagedFolder::create(target).map_err(|error| cannot(target, &error))?;
     let says = |command| {
         if !quiet {
@@ -52,7 +52,14 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
     };
     let mut reports = Reports::new(folder.path());
     let report = |part| reports.take(&part);
-    let begun = blocking::experiment(&args.dir, &name, &block, &list, says, report, interrupt::requested);
+    if !quiet {
+        // By it what was found can be had, whatever becomes of this process.
+        eprintln!("experiment {name}");
+    }
+    let begun = match args.take_up {
+        Some(_) => blocking::reports(&args.dir, &name, &block, &list, report),
+        None => blocking::experiment(&args.dir, &name, &block, &list, says, report, interrupt::requested),
+    };
     let outcome = begun.map_err(failure)?.map_err(|problems| {
         let (first, others) =
             problems.split_first().map_or((String::new(), &[][..]), |(one, rest)| (one.clone(), rest));
@@ -67,10 +74,11 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
         outcome.said.iter().for_each(|said| eprintln!("{}: {}", said.node, said.text));
     }
     outcome.failed.iter().for_each(|failure| eprintln!("error: {failure}"));
-    let ran =
-        format_args!("{} leaves ran, {} failed: {}\n", outcome.leaves.len(), outcome.failed.len(), target.display())
-            .to_string();
-    crate::output::text(&ran)?;
+    let (ran, failed, shown) = (outcome.leaves.len(), outcome.failed.len(), target.display());
+    crate::output::text(&match args.take_up {
+        Some(_) => format!("what agents have of {name}, {failed} have nothing: {shown}\n"),
+        None => format!("{ran} leaves ran, {failed} failed: {shown}\n"),
+    })?;
     Ok(if outcome.is_failed && !outcome.is_interrupted {
         Exit::CouldNot
     } else if outcome.failed.is_empty() {

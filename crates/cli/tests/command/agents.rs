@@ -90,6 +90,8 @@ fn members_come_work_and_go() {
     runs_scripts(&bench);
     runs_commands(&bench);
 
+    is_taken_up(&bench);
+
     let logs = bench.json(&["lab", "logs", "HOSTS.toml", "--json"]);
     documented::check("lab logs", &logs);
     let lines = logs["lines"].as_array().unwrap();
@@ -104,6 +106,50 @@ fn members_come_work_and_go() {
     bench.flowloom(&["lab", "revoke", "nobody"]).failed(1, &["no certificate of nobody"]);
     bench.flowloom(&["lab", "status", &address]).failed(1, &["its certificate is revoked"]);
     assert_eq!(agent.terminate(), Some(0));
+}
+
+/// The controller is killed; what the agent found until then is fetched by another.
+fn is_taken_up(bench: &Bench) {
+    bench.file("long.ns", b"sleep east { duration = 60; }");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_flowloom"))
+        .args(["lab", "run", "long.ns", "--hosts", "HOSTS.toml", "-o", "lost"])
+        .current_dir(bench.path("."))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let name = said.next().unwrap().strip_prefix("experiment ").unwrap().to_owned();
+    let written = |what: &str| {
+        let log = std::fs::read_to_string(bench.path("east/audit.jsonl")).unwrap();
+        log.lines().any(|line| line.contains(&name) && line.contains(what))
+    };
+    let waits_for = |what: &str| {
+        (0..400).any(|_| {
+            written(what) || {
+                pause(25);
+                false
+            }
+        })
+    };
+    assert!(waits_for(r#""command":"start""#), "it runs");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(waits_for(r#""command":"ended""#), "the agent stops what its controller was lost of");
+    assert!(!bench.path("lost").exists());
+    let take_up = ["lab", "run", "long.ns", "--hosts", "HOSTS.toml", "-o", "found", "--take-up", &name];
+    bench.flowloom(&take_up).succeeded();
+    let found = std::fs::read_to_string(bench.path("found/results.jsonl")).unwrap();
+    assert!(found.contains(r#""leaf":"sleep""#), "{found}");
+    let unknown = "0".repeat(32);
+    let nothing = ["lab", "run", "long.ns", "--hosts", "HOSTS.toml", "-o", "none", "--take-up", &unknown];
+    bench.flowloom(&nothing).failed(1, &["is not known here"]);
+}
+
+/// Lets other processes go on.
+#[expect(clippy::disallowed_methods, reason = "other processes are waited for")]
+fn pause(milliseconds: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(milliseconds));
 }
 
 /// One agent sends to itself.

@@ -53,6 +53,17 @@ pub const AUDIT_FILE: &str = "audit.jsonl";
 /// Results, in its folder.
 pub const RESULTS_FOLDER: &str = "results";
 
+/// The programs that leaves run which are processes of their own.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// Keeps the commands of the limits: what is called with `--parent PID -- COMMAND...` has to end up in
+    /// [`flowloom_live::guests::keep`].
+    pub keeper: Program,
+    /// Plays a side of a run: what is called with `--emulator ADDRESS:PORT --rate RATE` has to end up in
+    /// [`flowloom_live::elsewhere::side::process`].
+    pub side: Program,
+}
+
 /// An agent, before it listens.
 pub struct Agent {
     own: Arc<Credentials>,
@@ -86,12 +97,11 @@ impl Agent {
         Agent::open_with(folder, clock, None)
     }
 
-    /// The same with a program that keeps the commands of its limits: what is called with `--parent PID -- COMMAND...` has to end up in
-    /// [`flowloom_live::guests::keep`]. Without one it runs none.
+    /// The same with the programs that some leaves are. Without them it has no such leaves.
     ///
     /// # Errors
     /// If a file of the folder is not what it should be.
-    pub fn open_with(folder: PathBuf, clock: Arc<dyn Clock>, keeper: Option<Program>) -> Result<Agent, Error> {
+    pub fn open_with(folder: PathBuf, clock: Arc<dyn Clock>, programs: Option<Programs>) -> Result<Agent, Error> {
         let own = Credentials::load(&folder)?;
         let (limits, limits_toml) = Limits::load(&folder.join(LIMITS_FILE))?;
         let audit = Audit::open(folder.join(AUDIT_FILE))?;
@@ -99,9 +109,10 @@ impl Agent {
         let store = Store::open(room.clone(), limits.run.results_bytes())?;
         let trust = watch::Sender::new(Arc::new(own.trust().clone()));
         let reservations = Arc::new(Reservations::new(limits.clone()));
+        let (keeper, side) = programs.map(|programs| (programs.keeper, programs.side)).unzip();
         let lent = Lent { limits: limits.clone(), room, keeper };
-        let mut kinds: Vec<Box<dyn LeafKind>> =
-            vec![Box::new(side::Side), Box::new(sleep::Sleep), Box::new(traffic::Test)];
+        let mut kinds: Vec<Box<dyn LeafKind>> = vec![Box::new(sleep::Sleep), Box::new(traffic::Test)];
+        kinds.extend(side.map(|program| Box::new(side::Side(program)) as Box<dyn LeafKind>));
         kinds.push(Box::new(path::PathKind::new(&lent)));
         kinds.extend(tools::InThread::kinds(&lent));
         Ok(Agent {

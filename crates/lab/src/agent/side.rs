@@ -1,5 +1,5 @@
 //! The leaf that plays a side of an experiment whose path is emulated at its controller: `side { emulator = 10.0.0.1:40000; rate = 500M;
-//! duration = 90; }`. It is a process of the agent's own program ([`flowloom_live::elsewhere::side`]), to which the controller talks;
+//! duration = 90; }`. It is a process of its own ([`flowloom_live::elsewhere::side`]), to which the controller talks;
 //! where that sends to, and how much at most, the agent says.
 
 use std::io::{self, Write};
@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use flowloom_live::Program;
 use serde_json::json;
 use tokio::io::{DuplexStream, copy, duplex, split};
 use tokio::process::{Child, Command};
@@ -15,6 +16,7 @@ use tokio::time::timeout;
 use super::consent::Permits;
 use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::Demand;
+use crate::report::Report;
 use crate::rpc::Protocol;
 use crate::script::quantity::Quantity;
 use crate::script::tree::{Block, Value};
@@ -22,19 +24,17 @@ use crate::script::tree::{Block, Value};
 /// The keyword.
 pub(crate) const SIDE: &str = "side";
 
-/// The hidden command of the agent's program that is a side process.
-const COMMAND: &str = "live-side";
-
 /// What waits between the process and whoever talks to it, in bytes.
 const WAITING: usize = 256 << 10;
 
 /// A process whose conversation is over has so long to end.
 const ENDING: Duration = Duration::from_millis(200);
 
-/// `side`
-pub(super) struct Side;
+/// `side`, played by processes of this program.
+pub(super) struct Side(pub(super) Program);
 
 struct Player {
+    program: Program,
     /// Where the emulator is: datagrams go there and nowhere else.
     emulator: SocketAddr,
     rate_bit_s: u64,
@@ -72,6 +72,7 @@ impl LeafKind for Side {
         }
         let (theirs, ours) = duplex(WAITING);
         Ok(Box::new(Player {
+            program: self.0.clone(),
             emulator: emulator.ok_or_else(|| missing("emulator"))?,
             rate_bit_s: rate as u64,
             duration: duration.ok_or_else(|| missing("duration"))?,
@@ -84,8 +85,8 @@ impl LeafKind for Side {
 
 impl Player {
     fn process(&self) -> io::Result<Child> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg(COMMAND).arg("--emulator").arg(self.emulator.to_string());
+        let mut command = Command::new(&self.program.path);
+        command.args(&self.program.arguments).arg("--emulator").arg(self.emulator.to_string());
         command.arg("--rate").arg(format!("{}bit", self.rate_bit_s));
         // When it is killed its workers and its namespace go with it.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()
@@ -159,7 +160,7 @@ impl Leaf for Player {
 
     fn results(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let code = self.ended.and_then(|status| status.code());
-        writeln!(out, "{}", json!({ "leaf": SIDE, "exit_code": code }))
+        Report::new(SIDE, &json!({ "exit_code": code })).write(out)
     }
 
     fn describe(&self) -> String {
