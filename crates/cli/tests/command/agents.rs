@@ -119,7 +119,7 @@ fn is_taken_up(bench: &Bench) {
         .spawn()
         .unwrap();
     let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let name = said.next().unwrap().strip_prefix("experiment ").unwrap().to_owned();
+    let name = said.find_map(|line| line.strip_prefix("experiment ").map(str::to_owned)).unwrap();
     let written = |what: &str| {
         let log = std::fs::read_to_string(bench.path("east/audit.jsonl")).unwrap();
         log.lines().any(|line| line.contains(&name) && line.contains(what))
