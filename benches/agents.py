@@ -16,35 +16,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from lab import begun, enrolled, made
+
 AGENTS = 200
 COMMANDING = 10
 AIM_S = 3.0
 AIM_MB = 20.0
-
-
-def enrolled(flowloom, lab, name):
-    """The folder of a new agent; by files, so that nobody has to listen."""
-    folder, request, answer = (lab.parent / f"{name}{ending}" for ending in ("", ".request", ".answer"))
-
-    def do(*words):
-        return subprocess.run([flowloom, "lab", *map(str, words)], check=True, capture_output=True, text=True).stdout
-
-    token = do("invite", name, "--dir", lab).strip()
-    do("enrol", token, "--dir", folder, "--request", request)
-    do("admit", "--dir", lab, "--request", request, "--answer", answer)
-    do("enrol", "--dir", folder, "--answer", answer)
-    return folder
-
-
-def begun(flowloom, folder):
-    """An agent that listens, and where."""
-    words = [flowloom, "agent", "--dir", folder, "--listen", "127.0.0.1:0"]
-    agent = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    line = agent.stdout.readline()
-    place = re.search(r"127\.0\.0\.1:\d+", line)
-    if not place:
-        sys.exit(f"an agent said: {line}")
-    return agent, place[0]
 
 
 def memory_mb(process):
@@ -71,8 +48,7 @@ def main():
     }
     with tempfile.TemporaryDirectory(prefix="flowloom-agents.") as place:
         place = Path(place)
-        lab = place / "lab"
-        subprocess.run([flowloom, "lab", "init", lab, "--name", "bench"], check=True, capture_output=True)
+        lab = made(flowloom, place)
         agents = []
         try:
             for at in range(AGENTS):

@@ -17,6 +17,8 @@ import threading
 import time
 from pathlib import Path
 
+from lab import begun, enrolled, made
+
 FLAT_MB = 4.0
 THREADS = 8
 
@@ -94,20 +96,10 @@ def main():
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 600.0
     with tempfile.TemporaryDirectory(prefix="flowloom-scan.") as place:
         place = Path(place)
-
-        def do(*words):
-            words = [flowloom, "lab", *map(str, words)]
-            return subprocess.run(words, check=True, capture_output=True, text=True, cwd=place).stdout
-
-        do("init", "lab", "--name", "bench")
-        token = do("invite", "east").strip()
-        do("enrol", token, "--dir", "east", "--request", "request")
-        do("admit", "--request", "request", "--answer", "answer")
-        do("enrol", "--dir", "east", "--answer", "answer")
-        words = [flowloom, "agent", "--dir", "east", "--listen", "127.0.0.1:0"]
-        agent = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=place)
-        where = re.search(r"127\.0\.0\.1:(\d+)", agent.stdout.readline())
-        address = ("127.0.0.1", int(where[1]))
+        lab = made(flowloom, place)
+        agent, where = begun(flowloom, enrolled(flowloom, lab, "east"))
+        host, port = where.split(":")
+        address = (host, int(port))
         began = time.monotonic()
         counts = [0] * THREADS
         threads = [
@@ -125,7 +117,7 @@ def main():
             thread.join()
         lives = agent.poll() is None
         serves = lives and subprocess.run(
-            [flowloom, "lab", "status", where[0]], cwd=place, capture_output=True
+            [flowloom, "lab", "status", where, "--dir", lab], capture_output=True
         ).returncode == 0
         agent.terminate()
         agent.wait()

@@ -196,21 +196,17 @@ pub fn logs(
     let request = LogRequest { experiment: experiment.to_owned(), lines };
     let asking = agents.iter().map(|(name, address)| {
         let (caller, request) = (&caller, request.clone());
-        async move { one_log(caller, name.as_ref(), address, request).await.map_err(|why| with_address(address, &why)) }
+        async move { one_log(caller, name.as_ref(), address, request).await }
     });
     Ok(runtime()?.block_on(futures_util::future::join_all(asking)))
 }
 
-/// What connecting says has the address already.
-fn with_address(address: &str, why: &str) -> String {
-    if why.starts_with(address) { why.to_owned() } else { format!("{address}: {why}") }
-}
-
 async fn one_log(caller: &Caller, name: Option<&Name>, address: &str, request: LogRequest) -> Result<Log, String> {
     let mut link = caller.connect(address, name).await?;
+    let told = |why: String| format!("{address}: {why}");
+    let said = |status: tonic::Status| told(words(&status));
     let mut clocks = Clocks::default();
-    link.measure_clock(&HostClock, &mut clocks, EXCHANGES).await?;
-    let said = |status: tonic::Status| words(&status);
+    link.measure_clock(&HostClock, &mut clocks, EXCHANGES).await.map_err(told)?;
     let mut parts = link.client.log(request).await.map_err(said)?.into_inner();
     let mut text = Vec::new();
     while let Some(part) = parts.message().await.map_err(said)? {

@@ -3,8 +3,10 @@
 //!
 //! A worker whose input ends has lost its run and ends too.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
+use std::thread;
 
 use flowloom_core::model::ReplayModel;
 use flowloom_core::play::{DatagramSink, Datagrams};
@@ -258,6 +260,28 @@ pub fn send(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {
     let length = length.ok_or_else(|| io::Error::other("a message is longer than 256 MiB"))?;
     to.write_all(&length.to_le_bytes())?;
     to.write_all(&body)
+}
+
+/// Starts a thread that writes what comes by `messages`, and ends when nobody sends any more or the reader is gone.
+///
+/// # Errors
+/// The thread could not be started.
+pub fn send_all<M: Serialize + Send + 'static>(
+    thread: String,
+    to: impl Write + Send + 'static,
+    messages: Receiver<M>,
+) -> io::Result<()> {
+    let mut to = BufWriter::new(to);
+    let sending = move || {
+        while let Ok(first) = messages.recv() {
+            let mut batch = std::iter::once(first).chain(messages.try_iter());
+            // That the reader is gone the other direction tells.
+            if batch.try_for_each(|message| send(&mut to, &message)).and_then(|()| to.flush()).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name(thread).spawn(sending).map(drop)
 }
 
 /// Reads a message; `None` if there are no more.

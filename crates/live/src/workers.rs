@@ -1,7 +1,7 @@
 //! The worker processes of a run: started, or found on other hosts, spoken to, heard, and ended with it.
 
 use std::ffi::OsString;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -12,7 +12,7 @@ use std::thread;
 use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
 
-use crate::control::{FromWorker, ToWorker, receive, send};
+use crate::control::{FromWorker, ToWorker, receive, send_all};
 use crate::host::namespace::Namespace;
 
 /// How a worker process is started: what is called with `--namespace N` has to end up in [`crate::worker::process`].
@@ -85,16 +85,20 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Those of a run on other hosts, `each_side` on each side, left first: how each is told something, and where to say, by its place,
-    /// what was heard of it.
-    pub fn elsewhere(each_side: u16, ear: impl Fn(LinkSide, u16) -> Ear) -> (Workers, Sender<(usize, Heard)>) {
+    /// Those of a run on other hosts, `each_side` on each side, left first, by how each is told something; and where to say, by its
+    /// place, what was heard of it.
+    pub fn elsewhere(each_side: u16, ears: impl Iterator<Item = Ear>) -> (Workers, Sender<(usize, Heard)>) {
         let mut workers = Workers::none(each_side);
-        for side in [LinkSide::Left, LinkSide::Right] {
-            for number in 0..each_side {
-                let to = Some(ear(side, number));
-                workers.all.push(Worker { side, number, child: None, to, done: false });
-            }
-        }
+        let numbered =
+            [LinkSide::Left, LinkSide::Right].into_iter().flat_map(|side| (0..each_side).map(move |n| (side, n)));
+        let all = numbered.zip(ears).map(|((side, number), ear)| Worker {
+            side,
+            number,
+            child: None,
+            to: Some(ear),
+            done: false,
+        });
+        workers.all.extend(all);
         let telling = workers.telling.clone();
         (workers, telling)
     }
@@ -212,24 +216,12 @@ impl Worker {
         place: usize,
         telling: Sender<(usize, Heard)>,
     ) -> io::Result<()> {
-        let (mut input, mut output) = (BufWriter::new(input), BufReader::with_capacity(1 << 16, output));
+        let mut output = BufReader::with_capacity(1 << 16, output);
         let (to, messages) = channel::<ToWorker>();
         // When its thread has ended so has the worker, which the other pipe tells.
         self.to = Some(Arc::new(move |message| drop(to.send(message))));
         let name = |what: &str| format!("{what}-{}{}", self.side.word(), self.number);
-        thread::Builder::new().name(name("to")).spawn(move || {
-            while let Ok(first) = messages.recv() {
-                let batch = std::iter::once(first).chain(messages.try_iter());
-                let mut sent = Ok(());
-                for message in batch {
-                    sent = sent.and_then(|()| send(&mut input, &message));
-                }
-                // It has ended, which the other pipe tells.
-                if sent.and_then(|()| input.flush()).is_err() {
-                    return;
-                }
-            }
-        })?;
+        send_all(name("to"), input, messages)?;
         thread::Builder::new().name(name("from")).spawn(move || {
             let told = loop {
                 match receive(&mut output) {

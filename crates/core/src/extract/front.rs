@@ -148,17 +148,7 @@ impl Front {
         if self.macs.is_none() {
             self.macs = segment.macs;
         }
-        let seen = Seen {
-            sequence: segment.sequence,
-            acknowledgement: segment.acknowledgement,
-            flags: segment.flags,
-            window: segment.window,
-            payload_bytes: segment.payload_bytes,
-            ip_bytes: segment.link_bytes.saturating_sub(LINK_HEADER_BYTES),
-            ip_id: segment.ip_id,
-            mss: segment.mss,
-            window_scale: segment.window_scale,
-        };
+        let seen = Seen::from(segment);
         let carrier = Carrier {
             link_bytes: segment.link_bytes,
             vlan: segment.vlan,

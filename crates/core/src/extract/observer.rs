@@ -3,7 +3,8 @@
 use std::num::NonZeroU16;
 
 use crate::time::{Duration, Time};
-use crate::wire::Flags;
+use crate::units::LINK_HEADER_BYTES;
+use crate::wire::{Flags, Segment};
 use crate::workload::{
     Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, LinkSide, Pattern, PerSide, Protocol, Segments, Side,
 };
@@ -46,6 +47,22 @@ pub struct Seen {
     pub mss: Option<u16>,
     /// Window scale option, on SYNs.
     pub window_scale: Option<u8>,
+}
+
+impl From<&Segment> for Seen {
+    fn from(segment: &Segment) -> Seen {
+        Seen {
+            sequence: segment.sequence,
+            acknowledgement: segment.acknowledgement,
+            flags: segment.flags,
+            window: segment.window,
+            payload_bytes: segment.payload_bytes,
+            ip_bytes: segment.link_bytes.saturating_sub(LINK_HEADER_BYTES),
+            ip_id: segment.ip_id,
+            mss: segment.mss,
+            window_scale: segment.window_scale,
+        }
+    }
 }
 
 /// What a segment was to its connection.

@@ -102,8 +102,8 @@ impl Audit {
         let mut last = VecDeque::new();
         for line in BufReader::new(File::open(&self.path)?).lines() {
             let line = line?;
-            let of = serde_json::from_str::<Line<'_>>(&line).ok().and_then(|line| line.experiment);
-            if experiment.is_empty() || of.is_some_and(|of| of == experiment) {
+            let of = || serde_json::from_str::<Line<'_>>(&line).ok()?.experiment;
+            if experiment.is_empty() || of().is_some_and(|of| of == experiment) {
                 last.push_back(line);
             }
             if last.len() > most {

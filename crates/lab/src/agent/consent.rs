@@ -68,26 +68,17 @@ pub(super) fn agree(
         return Err(format!("{address} is not an address of {}", own.identity()));
     }
     limits.may_receive(port, request.rate_bit_s, request.duration_s)?;
-    let consent = Consent {
-        experiment: experiment.to_owned(),
-        sender: sender.to_string(),
-        receiver: own.identity().name.to_string(),
-        address: address.to_canonical().to_string(),
-        port: request.port,
-        protocol: request.protocol,
-        rate_bit_s: request.rate_bit_s,
-        until_unix_s: now_unix_s.saturating_add_unsigned(request.duration_s),
-        stack: stack(),
-    };
-    statement::sign(own, Kind::Consent, consent.encode_to_vec()).map_err(|error| error.to_string())
+    let (to, protocol, rate_bit_s) = (SocketAddr::new(address, port), request.protocol(), request.rate_bit_s);
+    let until_unix_s = now_unix_s.saturating_add_unsigned(request.duration_s);
+    sign(own, experiment, &sender, &Sending { to, protocol, rate_bit_s }, until_unix_s)
 }
 
-/// A controller agrees to what is sent to itself, at the address where the agent has its connection from: it has shown that it is
-/// there.
+/// Signs that `own` agrees to a sending to itself. An agent does after a look at the request ([`agree`]); a controller at the address where the
+/// agent has its connection from: it has shown that it is there.
 ///
 /// # Errors
 /// If it cannot be signed.
-pub(crate) fn agree_as_controller(
+pub(crate) fn sign(
     own: &Credentials,
     experiment: &str,
     sender: &Name,

@@ -213,14 +213,12 @@ impl agent_server::Agent for Handler {
         let agent = Arc::clone(&self.agent);
         let (said, stream) = mpsc::channel(WORDS_WAITING);
         tokio::task::spawn_blocking(move || {
-            let last = agent.audit.last(&experiment, (lines as usize).min(MOST_LINES));
-            let words: Box<dyn Iterator<Item = Result<Word, Status>>> = match last {
-                Ok(lines) => Box::new(
-                    lines.into_iter().map(|line| Ok(Word { bytes: (line + "\n").into_bytes(), ..Word::default() })),
-                ),
-                Err(error) => Box::new(std::iter::once(Err(Status::internal(format!("its log: {error}"))))),
+            let words = match agent.audit.last(&experiment, (lines as usize).min(MOST_LINES)) {
+                Ok(lines) => lines.into_iter().map(|line| Ok((line + "\n").into_bytes())).collect(),
+                Err(error) => vec![Err(Status::internal(format!("its log: {error}")))],
             };
             for word in words {
+                let word = word.map(|bytes| Word { bytes, ..Word::default() });
                 // Whoever asked has gone.
                 let Ok(()) = said.blocking_send(word) else { return };
             }
@@ -345,6 +343,7 @@ impl Edge {
                 }
             }
             _ if never_came && matches!(kind, Kind::Kill | Kind::Teardown) => Ok(Acknowledge::default()),
+            _ if kind == Kind::Teardown && work.is_err() && session.is_taken_up() => Ok(Acknowledge::default()),
             command => match work? {
                 Work::Leaf(block) => self.leaf(number, &block, command).await,
                 Work::Tree(subtree) => self.tree(number, &subtree, command).await,

@@ -170,6 +170,11 @@ impl Session {
         self.state().killed.contains(name)
     }
 
+    /// Whether its parent has come back: blocks were taken down when it was lost.
+    pub(super) fn is_taken_up(&self) -> bool {
+        self.state().is_taken_up
+    }
+
     /// Makes a leaf of a script and prepares it.
     pub(super) async fn setup(&self, agent: &Agent, setup: Setup) -> Result<String, String> {
         let name = setup.block;
@@ -193,7 +198,7 @@ impl Session {
         if script.control().is_none() {
             return Err(format!("{} is a kind of leaf, and has nothing below", script.keyword));
         }
-        let is_taken_up = self.state().is_taken_up;
+        let is_taken_up = self.is_taken_up();
         let subtree = Arc::new(Subtree::place(agent, &self.key, place, &script, is_taken_up).await?);
         self.take_up(&name, Work::Tree(Arc::clone(&subtree)))?;
         Ok(subtree)

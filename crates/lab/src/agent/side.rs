@@ -1,9 +1,7 @@
-//! The leaf that plays a side of an experiment whose path is emulated at its controller: `side { emulator = 10.0.0.1:40000; rate = 500M;
-//! duration = 90; }`. It is a process of its own ([`flowloom_live::elsewhere::side`]), to which the controller talks;
-//! where that sends to, and how much at most, the agent says.
+//! The leaf that plays a side of an experiment whose path is emulated at its controller: a process of its own
+//! ([`flowloom_live::elsewhere::side`]), to which the controller talks; where that sends to, and how much at most, the agent says.
 
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -16,13 +14,12 @@ use tokio::time::timeout;
 use super::consent::Permits;
 use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::Demand;
+use super::tools::{asked, demand};
 use crate::report::Report;
 use crate::rpc::Protocol;
-use crate::script::quantity::Quantity;
-use crate::script::tree::{Block, Value};
-
-/// The keyword.
-pub(crate) const SIDE: &str = "side";
+use crate::script::format;
+use crate::script::leaf::{self as script, Tool};
+use crate::script::tree::Block;
 
 /// What waits between the process and whoever talks to it, in bytes.
 const WAITING: usize = 256 << 10;
@@ -35,10 +32,8 @@ pub(super) struct Side(pub(super) Program);
 
 struct Player {
     program: Program,
-    /// Where the emulator is: datagrams go there and nowhere else.
-    emulator: SocketAddr,
-    rate_bit_s: u64,
-    duration: Duration,
+    asked: script::Side,
+    text: String,
     /// The end of the one who commands it, until it is taken.
     theirs: Option<DuplexStream>,
     ours: Option<DuplexStream>,
@@ -47,35 +42,16 @@ struct Player {
 
 impl LeafKind for Side {
     fn keyword(&self) -> &'static str {
-        SIDE
+        script::Side::KEYWORD
     }
 
     fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
-        let (mut emulator, mut rate, mut duration) = (None, None, None);
-        for parameter in &block.body.parameters {
-            let name = parameter.name.as_str();
-            let Value::Word(word) = &parameter.value else { return Err(format!("{name} is a word, not a function")) };
-            let text = word.text.as_str();
-            let bad = |why: &dyn std::fmt::Display| format!("{name} = {text}: {why}");
-            let quantity = || text.parse::<Quantity>().map(|quantity| quantity.decimal()).map_err(|error| bad(&error));
-            match name {
-                "emulator" => emulator = Some(text.parse::<SocketAddr>().map_err(|error| bad(&error))?),
-                "rate" => rate = Some(quantity()?),
-                "duration" => duration = Some(Duration::try_from_secs_f64(quantity()?).map_err(|error| bad(&error))?),
-                _ => return Err(format!("a side has no parameter {name}, only emulator, rate and duration")),
-            }
-        }
-        let missing = |name: &str| format!("a side needs {name}");
-        let rate = rate.ok_or_else(|| missing("rate"))?;
-        if !(1.0..1e18).contains(&rate) {
-            return Err(format!("{rate} bit/s are no rate of a side"));
-        }
+        let Tool::Side(asked) = asked(block)? else { return Err("it is no side".to_owned()) };
         let (theirs, ours) = duplex(WAITING);
         Ok(Box::new(Player {
             program: self.0.clone(),
-            emulator: emulator.ok_or_else(|| missing("emulator"))?,
-            rate_bit_s: rate as u64,
-            duration: duration.ok_or_else(|| missing("duration"))?,
+            asked,
+            text: format::block(block),
             theirs: Some(theirs),
             ours: Some(ours),
             ended: None,
@@ -84,10 +60,15 @@ impl LeafKind for Side {
 }
 
 impl Player {
+    /// What it may send at most; without a limit all that a number can say.
+    fn rate_bit_s(&self) -> u64 {
+        self.asked.rate.bits_per_second().unwrap_or(u64::MAX)
+    }
+
     fn process(&self) -> io::Result<Child> {
         let mut command = Command::new(&self.program.path);
-        command.args(&self.program.arguments).arg("--emulator").arg(self.emulator.to_string());
-        command.arg("--rate").arg(format!("{}bit", self.rate_bit_s));
+        command.args(&self.program.arguments).arg("--emulator").arg(self.asked.emulator.to_string());
+        command.arg("--rate").arg(format!("{}bit", self.rate_bit_s()));
         // When it is killed its workers and its namespace go with it.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()
     }
@@ -96,13 +77,12 @@ impl Player {
 #[tonic::async_trait]
 impl Leaf for Player {
     fn demand(&self) -> Demand {
-        let duration_ns = u64::try_from(self.duration.as_nanos()).unwrap_or(u64::MAX);
         // Its connections stay in its namespace.
-        Demand { rate_bit_s: self.rate_bit_s, connections: 0, duration_ns }
+        Demand { rate_bit_s: self.rate_bit_s(), ..demand(self.asked.duration) }
     }
 
     fn sends(&self) -> Vec<Sending> {
-        vec![Sending { to: self.emulator, protocol: Protocol::Udp, rate_bit_s: self.rate_bit_s }]
+        vec![Sending { to: self.asked.emulator, protocol: Protocol::Udp, rate_bit_s: self.rate_bit_s() }]
     }
 
     async fn prepare(&mut self) -> Result<String, String> {
@@ -110,7 +90,7 @@ impl Leaf for Player {
     }
 
     async fn open(&mut self, permits: &Permits) -> Result<String, String> {
-        permits.to(self.emulator, Protocol::Udp).map(|_| String::new())
+        permits.to(self.asked.emulator, Protocol::Udp).map(|_| String::new())
     }
 
     async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, String> {
@@ -160,11 +140,10 @@ impl Leaf for Player {
 
     fn results(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let code = self.ended.and_then(|status| status.code());
-        Report::new(SIDE, &json!({ "exit_code": code })).write(out)
+        Report::new(script::Side::KEYWORD, &json!({ "exit_code": code })).write(out)
     }
 
     fn describe(&self) -> String {
-        let Player { emulator, rate_bit_s, duration, .. } = self;
-        format!("emulator = {emulator}; rate = {rate_bit_s}; duration = {};", duration.as_secs_f64())
+        self.text.clone()
     }
 }

@@ -97,7 +97,9 @@ impl LeafKind for InThread {
                 let keeper = keeper.clone().ok_or("this agent runs no commands: it has nothing to keep them with")?;
                 Box::new(Commanding::new(command, words.0, keeper))
             }
-            Tool::Sleep(_) | Tool::Path(_) => return Err(format!("{} is a leaf of its own", block.keyword)),
+            Tool::Sleep(_) | Tool::Path(_) | Tool::Side(_) => {
+                return Err(format!("{} is a leaf of its own", block.keyword));
+            }
         };
         Ok(Box::new(Working { duration, text: format::block(block), work: Some(work) }))
     }

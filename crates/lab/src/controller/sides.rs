@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::{Clocks, Edge, Place};
-use crate::agent::consent::agree_as_controller;
+use crate::agent::consent;
 use crate::agent::leaf::Sending;
 use crate::agent::limits::Limits;
 use crate::clock::Clock;
@@ -159,7 +159,7 @@ impl Side {
         let emulator = SocketAddr::new(link.ends[0].ip(), port);
         let sending = Sending { to: emulator, protocol: Protocol::Udp, rate_bit_s };
         let until_unix_s = clock.unix_s().saturating_add_unsigned(duration_s);
-        let consent = agree_as_controller(&caller.own, experiment, &agent, &sending, until_unix_s)?;
+        let consent = consent::sign(&caller.own, experiment, &agent, &sending, until_unix_s)?;
         let text = format!("side {{ emulator = {emulator}; rate = {rate_bit_s}; duration = {duration_s}; }}\n");
         edge.setup(BLOCK, &text, vec![consent]).await?;
         let talk = talk(&mut link, experiment).await?;

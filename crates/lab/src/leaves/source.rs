@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use socket2::Socket;
 
 use super::socket::fd;
-use super::{Ends, GLANCE, Options, Order, Todo, socket};
+use super::work::wait_for_start;
+use super::{Ends, Options, Order, Todo, socket};
 use flowloom_live::budget::Budget;
 
 /// Largest write. What is written are zeros.
@@ -129,9 +130,7 @@ impl Source {
         let mut budget = Budget::new(self.most, self.at_once());
         let mut results = SourceResults::default();
         let mut sessions: Vec<Session> = Vec::new();
-        while !clock.until(Time::ZERO).is_zero() && order.todo() == Todo::GoOn {
-            clock.doze(Time::ZERO, GLANCE);
-        }
+        wait_for_start(clock, order);
         loop {
             let now = clock.now();
             let todo = order.todo();

@@ -247,17 +247,7 @@ impl Flow {
         if self.connections.len() == MOST_FLOWS && !self.connections.contains_key(&port) {
             return;
         }
-        let seen = Seen {
-            sequence: segment.sequence,
-            acknowledgement: segment.acknowledgement,
-            flags: segment.flags,
-            window: segment.window,
-            payload_bytes: segment.payload_bytes,
-            ip_bytes: segment.link_bytes.saturating_sub(LINK_HEADER_BYTES),
-            ip_id: segment.ip_id,
-            mss: segment.mss,
-            window_scale: segment.window_scale,
-        };
+        let seen = Seen::from(segment);
         let observer = self.connections.entry(port).or_insert_with(|| Observer::new(time, QUIET));
         if !observer.owns(time, sender, &seen) {
             let over = std::mem::replace(observer, Observer::new(time, QUIET));

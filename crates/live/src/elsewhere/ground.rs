@@ -1,8 +1,10 @@
 //! Other hosts as what a run stands on.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -17,7 +19,7 @@ use super::tunnel::{Far, FarEnds};
 use super::{Begun, FromSide, SideOrders, ToSide};
 use crate::calibrate::{GAP, PINGS, quietest_of};
 use crate::clock::Clock;
-use crate::control::{SocketOptions, ToWorker, receive, send};
+use crate::control::{SocketOptions, ToWorker, receive, send_all};
 use crate::ground::{Ground, Standing};
 use crate::guests::{Guest, Guests};
 use crate::host::counters::{Counters, SideCounters};
@@ -63,26 +65,37 @@ const LEAD: Duration = Duration::from_secs(1);
 /// Other hosts while a run goes on.
 pub(crate) struct Elsewhere {
     hosts: Vec<Talk>,
-    counted: Receiver<(usize, SideCounters)>,
+    answers: Receiver<(usize, Answer)>,
     /// What the ways here lost, by side.
     lost: [Arc<AtomicU64>; 2],
 }
 
-/// The run's end of the stream to a host.
+/// A host as the run talks to it.
 struct Talk {
     name: String,
     side: LinkSide,
+    address: IpAddr,
+    ahead_nanos: i64,
+    /// The numbers of its workers, among those of its side.
+    workers: Range<u16>,
     to: Sender<ToSide>,
+}
+
+/// What a host says of itself.
+enum Answer {
+    Begun(Box<Begun>),
+    Counted(Box<SideCounters>),
+    /// It says no more; why.
+    Gone(String),
 }
 
 /// What the thread that listens to a host needs.
 struct Listener {
     at: usize,
     /// The places of its workers among all, from the first on.
-    places: std::ops::Range<usize>,
+    places: Range<usize>,
     first_worker: u16,
-    begun: Sender<(usize, Result<Box<Begun>, String>)>,
-    counted: Sender<(usize, SideCounters)>,
+    answers: Sender<(usize, Answer)>,
     workers: Sender<(usize, Heard)>,
 }
 
@@ -97,151 +110,178 @@ impl Elsewhere {
         config: &Config,
         options: &Options,
         (settings, classes): (Settings, Vec<SocketOptions>),
-        hosts: Hosts,
+        Hosts { hosts, sockets }: Hosts,
     ) -> Result<Standing<Elsewhere>, LiveError<W, R>> {
         let system = |what| move |cause| LiveError::Host { what, cause };
         let notes = settings.notes().iter().map(ToString::to_string).collect();
-        let Hosts { hosts, sockets } = hosts;
-        let of_side = |side| hosts.iter().filter(|host| host.side == side).count();
-        let counts = [of_side(LinkSide::Left), of_side(LinkSide::Right)];
-        let most = counts[0].max(counts[1]);
-        if counts.contains(&0) || most > usize::from(options.workers) {
-            let workers = options.workers;
-            return Err(LiveError::Workers(format!("{counts:?} hosts cannot have {workers} workers on each side")));
-        }
-        let mut token = [0; 8];
-        let drawn = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut token));
-        drawn.map_err(system("drawing a token"))?;
-        let token = u64::from_be_bytes(token);
+        let token = token().map_err(system("drawing a token"))?;
+        let (telling, answers) = channel();
+        let (mut workers, hosts) =
+            meet(hosts, options.workers, &settings, token, &telling).map_err(system("starting a thread"))?;
+        drop(telling);
+        let all_begun = all_answers(&hosts, &answers, |answer| match answer {
+            Answer::Begun(begun) => Some(*begun),
+            Answer::Counted(_) | Answer::Gone(_) => None,
+        });
+        let all_begun = all_begun.map_err(LiveError::Workers)?;
 
-        // Who is where is settled before anything is said.
-        let mut numbers = [0; 2];
-        let shares: Vec<(u16, u16)> = hosts
-            .iter()
-            .map(|host| {
-                let (number, all) = (numbers[host.side as usize], counts[host.side as usize]);
-                numbers[host.side as usize] += 1;
-                let first = first_worker(number, all, options.workers);
-                (first, first_worker(number + 1, all, options.workers) - first)
-            })
-            .collect();
-        let (telling_begun, begun) = channel();
-        let (telling_counted, counted) = channel();
-        let mut talks = Vec::with_capacity(hosts.len());
-        let mut streams = Vec::with_capacity(hosts.len());
-        let mut facts = Vec::with_capacity(hosts.len());
-        for host in hosts {
-            let (to, messages) = channel();
-            streams.push((host.from, host.to, messages));
-            talks.push(Talk { name: host.name, side: host.side, to });
-            facts.push((host.address, host.ahead_nanos));
-        }
-        let ear = |side: LinkSide, number: u16| -> Ear {
-            let of_it = (0..talks.len()).rev().find(|at| talks[*at].side == side && shares[*at].0 <= number);
-            let at = of_it.unwrap_or(0);
-            let (to, ahead_nanos) = (talks[at].to.clone(), facts[at].1);
-            Arc::new(move |message| {
-                let message = match message {
-                    ToWorker::Start(clock) => ToWorker::Start(clock.as_of_one_ahead(ahead_nanos)),
-                    other => other,
-                };
-                // That its host is gone the other direction tells.
-                let _ = to.send(ToSide::Worker(number, Box::new(message)));
-            })
-        };
-        let (mut workers, telling) = Workers::elsewhere(options.workers, ear);
-        for (at, (from, to, messages)) in streams.into_iter().enumerate() {
-            let ((first_worker, count), side) = (shares[at], talks[at].side);
-            let orders = SideOrders { side, settings: settings.clone(), workers: shares[at], token };
-            let _ = talks[at].to.send(ToSide::Begin(Box::new(orders)));
-            let first = workers.place(side, first_worker);
-            let listener = Listener {
-                at,
-                places: first..first + usize::from(count),
-                first_worker,
-                begun: telling_begun.clone(),
-                counted: telling_counted.clone(),
-                workers: telling.clone(),
-            };
-            let name = &talks[at].name;
-            talk(name, to, messages)
-                .and_then(|()| listen(name, from, listener))
-                .map_err(system("starting a thread"))?;
-        }
-
-        let mut all_begun: Vec<Option<Box<Begun>>> = talks.iter().map(|_| None).collect();
-        while all_begun.iter().any(Option::is_none) {
-            match begun.recv_timeout(PATIENCE) {
-                Ok((at, Ok(one))) => all_begun[at] = Some(one),
-                Ok((at, Err(why))) => return Err(LiveError::Workers(format!("{}: {why}", talks[at].name))),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    let missing = talks.iter().zip(&all_begun).filter(|(_, begun)| begun.is_none());
-                    let missing: Vec<&str> = missing.map(|(talk, _)| talk.name.as_str()).collect();
-                    return Err(LiveError::Workers(format!("{} did not begin", missing.join(", "))));
-                }
-            }
-        }
-        let all_begun: Vec<Begun> = all_begun.into_iter().flatten().map(|begun| *begun).collect();
-
+        let both = || hosts.iter().zip(&all_begun);
         let lost = [Arc::<AtomicU64>::default(), Arc::default()];
         let mut warnings = Vec::new();
-        let mut bias = Duration::ZERO;
-        let mut devices = Vec::with_capacity(2);
-        for (side, socket) in [LinkSide::Left, LinkSide::Right].into_iter().zip(sockets) {
-            let far = (0..talks.len()).filter(|at| talks[*at].side == side).map(|at| {
-                let address = SocketAddr::new(facts[at].0, all_begun[at].port);
-                (talks[at].name.as_str(), Far { address, token, first_worker: shares[at].0 })
+        let mut end = |side: LinkSide, socket| {
+            let far = both().filter(|(host, _)| host.side == side).map(|(host, begun)| {
+                let address = SocketAddr::new(host.address, begun.port);
+                (host.name.as_str(), Far { address, token, first_worker: host.workers.start })
             });
-            let lost = Arc::clone(&lost[side as usize]);
-            let (ends, way) = tunnels(socket, side, options.workers, far.collect(), lost, &mut warnings)
-                .map_err(LiveError::Workers)?;
-            bias += way;
-            devices.push(ends);
-        }
-        let Ok(devices) = <[FarEnds; 2]>::try_from(devices) else {
-            return Err(LiveError::Workers("a run has two sides".to_owned()));
+            tunnels(socket, side, options.workers, far.collect(), Arc::clone(&lost[side as usize]), &mut warnings)
         };
+        let [left, right] = sockets;
+        let (left, way_left) = end(LinkSide::Left, left).map_err(LiveError::Workers)?;
+        let (right, way_right) = end(LinkSide::Right, right).map_err(LiveError::Workers)?;
+        let bias = way_left + way_right;
         begin(&mut workers, config, classes, Default::default()).map_err(LiveError::Workers)?;
 
-        for (talk, begun) in talks.iter().zip(&all_begun) {
-            warnings.extend(begun.warnings.iter().map(|warning| format!("{}: {warning}", talk.name)));
-        }
-        let kernels = talks.iter().zip(&all_begun);
-        let kernels: Vec<_> =
-            kernels.map(|(talk, begun)| format!("{} {}", talk.name, begun.provenance.kernel)).collect();
+        warnings.extend(
+            both().flat_map(|(host, begun)| begun.warnings.iter().map(|warning| format!("{}: {warning}", host.name))),
+        );
+        let kernels: Vec<String> =
+            both().map(|(host, begun)| format!("{} {}", host.name, begun.provenance.kernel)).collect();
         let observed = Observed {
             notes,
             warnings,
             kernel: kernels.join(", "),
-            settings: all_begun.first().map(|begun| begun.provenance.settings.clone()).unwrap_or_default(),
-            devices: format!("tunnels to {} hosts", talks.len()),
+            settings: settings_of(both().map(|(host, begun)| (host.name.as_str(), &begun.provenance.settings))),
+            devices: format!("tunnels to {} hosts", hosts.len()),
             workers: options.workers,
             bias,
             ..Observed::default()
         };
-        let ground = Elsewhere { hosts: talks, counted, lost };
-        Ok(Standing { ground, devices, workers, bias, lead: LEAD, observed })
+        let ground = Elsewhere { hosts, answers, lost };
+        Ok(Standing { ground, devices: [left, right], workers, bias, lead: LEAD, observed })
     }
+}
+
+/// By what both ends of the run's tunnels know each other's datagrams.
+fn token() -> io::Result<u64> {
+    let mut token = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut token)?;
+    Ok(u64::from_be_bytes(token))
+}
+
+/// Shares the workers of each side out among its hosts, tells these to begin, and listens to them: answers go to `telling`.
+fn meet(
+    hosts: Vec<Host>,
+    each_side: u16,
+    settings: &Settings,
+    token: u64,
+    telling: &Sender<(usize, Answer)>,
+) -> io::Result<(Workers, Vec<Talk>)> {
+    let sides = [LinkSide::Left, LinkSide::Right];
+    let counts = sides.map(|side| hosts.iter().filter(|host| host.side == side).count());
+    if counts.iter().any(|count| !(1..=usize::from(each_side)).contains(count)) {
+        let why = format!("{counts:?} hosts cannot have {each_side} workers on each side");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    let mut numbers = [0; 2];
+    let mut talks = Vec::with_capacity(hosts.len());
+    let mut streams = Vec::with_capacity(hosts.len());
+    for Host { name, side, address, from, to, ahead_nanos } in hosts {
+        let number = numbers[side as usize];
+        numbers[side as usize] += 1;
+        let first = |number| first_worker(number, counts[side as usize], each_side);
+        let (telling, messages) = channel();
+        talks.push(Talk { name, side, address, ahead_nanos, workers: first(number)..first(number + 1), to: telling });
+        streams.push((from, to, messages));
+    }
+    let of_side = |side| talks.iter().filter(move |talk| talk.side == side);
+    let ears = sides.into_iter().flat_map(of_side).flat_map(|talk| talk.workers.clone().map(|number| talk.ear(number)));
+    let (workers, heard) = Workers::elsewhere(each_side, ears);
+    for ((at, talk), (from, to, messages)) in talks.iter().enumerate().zip(streams) {
+        let Talk { side, workers: Range { start, end }, .. } = *talk;
+        let orders = SideOrders { side, settings: settings.clone(), workers: (start, end - start), token };
+        talk.say(ToSide::Begin(Box::new(orders)));
+        let first = workers.place(side, start);
+        let listener = Listener {
+            at,
+            places: first..first + talk.workers.len(),
+            first_worker: start,
+            answers: telling.clone(),
+            workers: heard.clone(),
+        };
+        send_all(format!("to-{}", talk.name), to, messages)?;
+        listen(&talk.name, from, listener)?;
+    }
+    Ok((workers, talks))
+}
+
+impl Talk {
+    /// Tells it something. That it is gone the other direction tells.
+    fn say(&self, message: ToSide) {
+        let _ = self.to.send(message);
+    }
+
+    /// Takes what is for one of its workers, and says times by its clock.
+    fn ear(&self, number: u16) -> Ear {
+        let (to, ahead_nanos) = (self.to.clone(), self.ahead_nanos);
+        Arc::new(move |message| {
+            let message = by_a_clock_ahead(message, ahead_nanos);
+            // As with whatever is said to it.
+            let _ = to.send(ToSide::Worker(number, Box::new(message)));
+        })
+    }
+}
+
+/// What is told to a worker on a host whose clock is so far ahead of this one's.
+fn by_a_clock_ahead(message: ToWorker, nanos: i64) -> ToWorker {
+    match message {
+        ToWorker::Start(clock) => ToWorker::Start(clock.as_of_one_ahead(nanos)),
+        other => other,
+    }
+}
+
+/// What all hosts answer, in their order. Answers to something else are passed over.
+fn all_answers<T>(
+    hosts: &[Talk],
+    answers: &Receiver<(usize, Answer)>,
+    wanted: impl Fn(Answer) -> Option<T>,
+) -> Result<Vec<T>, String> {
+    let mut all: Vec<Option<T>> = hosts.iter().map(|_| None).collect();
+    while all.iter().any(Option::is_none) {
+        match answers.recv_timeout(PATIENCE) {
+            Ok((at, Answer::Gone(why))) => return Err(format!("{}: {why}", hosts[at].name)),
+            Ok((at, answer)) => all[at] = wanted(answer).or(all[at].take()),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                let silent = hosts.iter().zip(&all).filter(|(_, answer)| answer.is_none());
+                let silent: Vec<&str> = silent.map(|(host, _)| host.name.as_str()).collect();
+                return Err(format!("{} did not answer within {} s", silent.join(", "), PATIENCE.as_secs()));
+            }
+        }
+    }
+    Ok(all.into_iter().flatten().collect())
+}
+
+/// The settings of the first host by their names, and with the host's name in front those in which others differ from it.
+fn settings_of<'a>(
+    mut hosts: impl Iterator<Item = (&'a str, &'a BTreeMap<String, String>)>,
+) -> BTreeMap<String, String> {
+    let Some((_, first)) = hosts.next() else { return BTreeMap::new() };
+    let others = hosts.flat_map(|(host, settings)| {
+        let differ = settings.iter().filter(|(name, value)| first.get(*name) != Some(value));
+        differ.map(move |(name, value)| (format!("{host}: {name}"), value.clone()))
+    });
+    first.clone().into_iter().chain(others).collect()
 }
 
 impl Ground for Elsewhere {
     type Device = FarEnds;
 
     fn counters(&mut self) -> io::Result<Counters> {
-        for host in &self.hosts {
-            // One that is gone does not answer.
-            let _ = host.to.send(ToSide::Count);
-        }
-        let mut sides: Vec<Option<SideCounters>> = self.hosts.iter().map(|_| None).collect();
-        while sides.iter().any(Option::is_none) {
-            let (at, counted) = self.counted.recv_timeout(PATIENCE).map_err(|_| {
-                let silent = self.hosts.iter().zip(&sides).filter(|(_, counted)| counted.is_none());
-                let silent: Vec<&str> = silent.map(|(host, _)| host.name.as_str()).collect();
-                io::Error::new(io::ErrorKind::TimedOut, format!("{} does not answer", silent.join(", ")))
-            })?;
-            sides[at] = Some(counted);
-        }
-        let mut sides: Vec<SideCounters> = sides.into_iter().flatten().collect();
+        self.hosts.iter().for_each(|host| host.say(ToSide::Count));
+        let sides = all_answers(&self.hosts, &self.answers, |answer| match answer {
+            Answer::Counted(counted) => Some(*counted),
+            Answer::Begun(_) | Answer::Gone(_) => None,
+        });
+        let mut sides = sides.map_err(io::Error::other)?;
         for side in [LinkSide::Left, LinkSide::Right] {
             let first = self.hosts.iter().position(|host| host.side == side);
             if let Some(counted) = first.and_then(|at| sides.get_mut(at)) {
@@ -259,25 +299,6 @@ impl Ground for Elsewhere {
     }
 }
 
-/// Starts the thread that says to a host what there is to say.
-fn talk(name: &str, to: Box<dyn Write + Send>, messages: Receiver<ToSide>) -> io::Result<()> {
-    let mut to = BufWriter::new(to);
-    let saying = move || {
-        while let Ok(first) = messages.recv() {
-            let batch = std::iter::once(first).chain(messages.try_iter());
-            let mut sent = Ok(());
-            for message in batch {
-                sent = sent.and_then(|()| send(&mut to, &message));
-            }
-            // It is gone, which the other direction tells.
-            if sent.and_then(|()| to.flush()).is_err() {
-                return;
-            }
-        }
-    };
-    thread::Builder::new().name(format!("to-{name}")).spawn(saying).map(drop)
-}
-
 /// Starts the thread that hears what a host says.
 fn listen(name: &str, from: Box<dyn Read + Send>, listener: Listener) -> io::Result<()> {
     let mut from = BufReader::with_capacity(1 << 16, from);
@@ -293,7 +314,7 @@ fn listen(name: &str, from: Box<dyn Read + Send>, listener: Listener) -> io::Res
             }
         };
         // Nobody may wait for any of this.
-        let _ = listener.begun.send((listener.at, Err(why.clone())));
+        let _ = listener.answers.send((listener.at, Answer::Gone(why.clone())));
         for place in listener.places.clone() {
             let _ = listener.workers.send((place, Heard::Ended(Some(why.clone()))));
         }
@@ -304,21 +325,20 @@ fn listen(name: &str, from: Box<dyn Read + Send>, listener: Listener) -> io::Res
 impl Listener {
     /// Hands on what the host said; or why it says no more.
     fn take(&self, message: FromSide) -> Result<(), String> {
-        let gone = |_| "the run is over".to_owned();
+        let over = "the run is over";
+        let answered = |answer| self.answers.send((self.at, answer)).map_err(|_| over.to_owned());
         let heard = |number: u16, heard| {
             let place = number.checked_sub(self.first_worker).map(|number| self.places.start + usize::from(number));
             let place = place.filter(|place| self.places.contains(place));
             let place = place.ok_or_else(|| format!("it speaks of a worker {number} that it does not have"))?;
-            self.workers.send((place, heard)).map_err(|_| "the run is over".to_owned())
+            self.workers.send((place, heard)).map_err(|_| over.to_owned())
         };
         match message {
-            FromSide::Begun(begun) => self.begun.send((self.at, Ok(begun))).map_err(gone),
+            FromSide::Begun(begun) => answered(Answer::Begun(begun)),
             FromSide::Failed(why) => Err(why),
             FromSide::Worker(number, said) => heard(number, Heard::Said(*said)),
             FromSide::Ended(number, why) => heard(number, Heard::Ended(why)),
-            FromSide::Counted(counted) => {
-                self.counted.send((self.at, *counted)).map_err(|_| "the run is over".to_owned())
-            }
+            FromSide::Counted(counted) => answered(Answer::Counted(counted)),
         }
     }
 }
@@ -377,6 +397,12 @@ fn round_trips(ends: &mut FarEnds) -> io::Result<Vec<Option<Duration>>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use flowloom_core::units::Rate;
+
+    use super::super::tunnel::NearEnd;
+    use super::super::tunnel::tests::Queue;
     use super::*;
 
     #[test]
@@ -386,5 +412,67 @@ mod tests {
             assert_eq!((firsts[0], firsts[hosts]), (0, workers));
             assert!(firsts.windows(2).all(|pair| pair[0] < pair[1]), "{firsts:?}");
         }
+    }
+    #[test]
+    fn a_host_whose_clock_is_ahead_starts_when_this_one_does() {
+        let clock = Clock::starting_at(7_000_000_000);
+        let told = |nanos| by_a_clock_ahead(ToWorker::Start(clock), nanos);
+        assert_eq!(told(5_000_000_000), ToWorker::Start(Clock::starting_at(12_000_000_000)));
+        assert_eq!(told(-5_000_000_000), ToWorker::Start(Clock::starting_at(2_000_000_000)));
+        assert_eq!(by_a_clock_ahead(ToWorker::Stop, 1), ToWorker::Stop);
+    }
+
+    #[test]
+    fn what_is_taken_off_delays_is_the_way_to_a_host_not_there_and_back() {
+        let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+        let mut near = NearEnd::new(socket.local_addr().unwrap(), 3, Rate::UNLIMITED).unwrap();
+        let far = Far { address: ([127, 0, 0, 1], near.port().unwrap()).into(), token: 3, first_worker: 0 };
+        let answered = Arc::new(AtomicBool::new(false));
+        let until = Arc::clone(&answered);
+        // Looks every 10 ms for questions, of which the next comes 0.5 ms after an answer.
+        let host = thread::spawn(move || {
+            let (clock, mut device) = (Clock::starting_in(Duration::ZERO), Queue::of([]));
+            while !until.load(Ordering::Relaxed) {
+                clock.sleep_until(clock.now() + Duration::from_millis(10));
+                near.carry(&mut device, PollTimeout::ZERO).unwrap();
+            }
+        });
+        let mut warnings = Vec::new();
+        let found = tunnels(socket, LinkSide::Left, 1, vec![("host", far)], Arc::default(), &mut warnings);
+        answered.store(true, Ordering::Relaxed);
+        host.join().unwrap();
+        let (ends, way) = found.unwrap();
+        // There and back are 9.5 ms, and what a busy machine adds to the quietest of them.
+        assert!((Duration::from_millis(4)..Duration::from_millis(8)).contains(&way), "{way}");
+        assert_eq!((ends.hosts(), warnings), (1, Vec::<String>::new()));
+    }
+
+    #[test]
+    fn settings_are_the_firsts_and_in_what_others_differ() {
+        let of = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let (a, b) = (of(&[("sack", "1"), ("dsack", "1")]), of(&[("sack", "1"), ("dsack", "0")]));
+        let found = settings_of([("a", &a), ("b", &b), ("c", &a)].into_iter());
+        assert_eq!(found, of(&[("sack", "1"), ("dsack", "1"), ("b: dsack", "0")]));
+        assert!(settings_of([].into_iter()).is_empty());
+    }
+
+    fn talk(name: &str) -> (Talk, Receiver<ToSide>) {
+        let (to, messages) = channel();
+        let address = IpAddr::from([127, 0, 0, 1]);
+        (Talk { name: name.to_owned(), side: LinkSide::Left, address, ahead_nanos: 0, workers: 0..1, to }, messages)
+    }
+
+    #[test]
+    fn nobody_waits_for_the_answer_of_a_host_that_is_gone() {
+        let (hosts, _messages): (Vec<_>, Vec<_>) = [talk("a"), talk("b")].into_iter().unzip();
+        let (telling, answers) = channel();
+        let mut ground = Elsewhere { hosts, answers, lost: Default::default() };
+        telling.send((0, Answer::Counted(Box::default()))).unwrap();
+        telling.send((1, Answer::Counted(Box::default()))).unwrap();
+        assert_eq!(ground.counters().unwrap().sides.len(), 2);
+        telling.send((1, Answer::Gone("it is gone".to_owned()))).unwrap();
+        assert_eq!(ground.counters().unwrap_err().to_string(), "b: it is gone");
     }
 }

@@ -1,6 +1,6 @@
 //! A tunnel: IP packets of a side in datagrams between its host and the emulator's.
 //!
-//! A datagram is 16 bytes and a packet. The first eight are the tunnel's token, without which it counts as a stranger's: whoever does
+//! A datagram is 16 bytes and a packet. The first eight are the tunnel's token, without which it is passed over: whoever does
 //! not see the datagrams cannot make any. Of the others the highest is the kind, the rest a number, so that each end knows what the
 //! way lost. They are not encrypted: packets of a run hold no data.
 
@@ -306,7 +306,8 @@ impl FarEnds {
 
 impl Device for FarEnds {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        loop {
+        // However many strangers send, the emulator has its turn.
+        for _ in 0..BATCH {
             let (length, from) = match self.socket.recv_from(&mut self.buffer[..]) {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
@@ -321,6 +322,7 @@ impl Device for FarEnds {
             self.count(host, number);
             return Ok(Some(length));
         }
+        Ok(None)
     }
 
     fn write(&mut self, packet: &[u8]) -> io::Result<bool> {
@@ -352,7 +354,7 @@ impl AsFd for FarEnds {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::VecDeque;
     use std::os::fd::OwnedFd;
 
@@ -383,14 +385,14 @@ mod tests {
     }
 
     /// A device whose packets are given, and that keeps what is written; a pipe's end stands for its descriptor.
-    struct Queue {
+    pub(crate) struct Queue {
         packets: VecDeque<Vec<u8>>,
         written: Vec<Vec<u8>>,
         descriptor: OwnedFd,
     }
 
     impl Queue {
-        fn of(packets: impl IntoIterator<Item = Vec<u8>>) -> Queue {
+        pub(crate) fn of(packets: impl IntoIterator<Item = Vec<u8>>) -> Queue {
             let (descriptor, _) = nix::unistd::pipe().unwrap();
             Queue { packets: packets.into_iter().collect(), written: Vec::new(), descriptor }
         }

@@ -5,7 +5,7 @@ use flowloom_core::time::Duration;
 use super::super::diagnostic::Diagnostic;
 use super::super::tree::Block;
 use super::arguments::{Arguments, as_arguments};
-use super::{Capture, Command, Monitor, Path, Sleep, Watch};
+use super::{Capture, Command, Monitor, Path, Side, Sleep, Watch};
 
 /// What such a leaf is asked to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub enum Tool {
     Monitor(Monitor),
     /// To run a program.
     Command(Command),
+    /// To play a side.
+    Side(Side),
 }
 
 impl Tool {
@@ -37,6 +39,7 @@ impl Tool {
             Watch::KEYWORD => |given| Watch::read(given).map(Box::new).map(Tool::Watch),
             Monitor::KEYWORD => |given| Monitor::read(given).map(Tool::Monitor),
             Command::KEYWORD => |given| Command::read(given).map(Tool::Command),
+            Side::KEYWORD => |given| Side::read(given).map(Tool::Side),
             _ => return None,
         };
         let mut found = Vec::new();
@@ -57,6 +60,7 @@ impl Tool {
             Tool::Watch(watch) => watch.duration,
             Tool::Monitor(monitor) => monitor.duration,
             Tool::Command(command) => command.duration,
+            Tool::Side(side) => side.duration,
         }
     }
 
@@ -69,6 +73,7 @@ impl Tool {
             Tool::Watch(watch) => watch.words(),
             Tool::Monitor(monitor) => monitor.words(),
             Tool::Command(command) => command.words(),
+            Tool::Side(side) => side.words(),
         }
     }
 }
