@@ -179,6 +179,9 @@ Examples:
     /// Play a side of a run on another host; an agent starts this, and the run talks to it over standard input and output
     #[command(hide = true)]
     LiveSide(LiveSide),
+    /// Play a side of a share of a workload with another host; an agent starts this, and talks to it over standard input and output
+    #[command(hide = true)]
+    LiveShare,
     /// Keep a program that an agent runs, which starts this
     #[command(hide = true)]
     LabKeeper(LabKeeper),

@@ -76,6 +76,7 @@ fn main() -> ExitCode {
         Command::LiveWorker(args) => commands::live_worker::run(args),
         Command::LiveGuest(args) => commands::live_guest::run(args),
         Command::LiveSide(args) => commands::live_side::run(args),
+        Command::LiveShare => commands::live_share::run(),
         Command::LabKeeper(args) => commands::lab_keeper::run(args),
     });
     match result {

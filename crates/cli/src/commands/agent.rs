@@ -11,7 +11,8 @@ use crate::live::program;
 
 /// Runs the command.
 pub fn run(args: &args::Agent, quiet: bool) -> Result<Exit, Failure> {
-    let programs = Programs { keeper: program("lab-keeper")?, side: program("live-side")? };
+    let programs =
+        Programs { keeper: program("lab-keeper")?, side: program("live-side")?, share: program("live-share")? };
     blocking::agent(
         &args.dir,
         args.listen,

@@ -20,6 +20,7 @@ pub mod lab_members;
 pub mod lab_run;
 pub mod lab_status;
 pub mod live_guest;
+pub mod live_share;
 pub mod live_side;
 pub mod live_worker;
 pub mod model;

@@ -157,7 +157,7 @@ fn examples_have_nothing_to_warn_of() {
             scripts += 1;
         }
     }
-    assert_eq!(scripts, 2);
+    assert_eq!(scripts, 3);
     let congestion = examples.join("frost-1998");
     for name in ["mix.ns", "example.ns"] {
         bench.flowloom(&["lab", "format", "--check", congestion.join(name).to_str().unwrap()]).succeeded();

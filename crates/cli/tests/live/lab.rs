@@ -1,11 +1,15 @@
 //! `flowloom run --on lab:HOSTS.toml`: hosts are network namespaces with addresses of their own behind a bridge.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use assert_cmd::cargo::CommandCargoExt;
 use flowloom_core::record::Outcome;
+use flowloom_core::time::Time;
+use flowloom_core::workload::{ConnectionVector, Protocol};
 use flowloom_store::run_folder::RunFolder;
+use flowloom_store::workload::WorkloadReader;
 use serde_json::{Map, Value};
 
 use crate::host::processes_in;
@@ -83,7 +87,7 @@ impl Hosts {
             1,
         );
         assert_ne!(lends_more, limits);
-        fs::write(file, lends_more).unwrap();
+        fs::write(file, lends_more + &format!("[workloads]\ndemo = {:?}\n", self.bench.path("demo.parquet"))).unwrap();
     }
 
     /// Starts an agent, and waits until it listens.
@@ -107,9 +111,23 @@ impl Hosts {
 
     fn run(&self, more: &[&str]) -> Command {
         let words = ["run", "x.toml", "--on", "lab:HOSTS.toml", "-o", "run", "--quiet"];
-        let mut command = flowloom_at(&self.names[0], &[&words[..], more].concat());
+        self.by_the_controller(&[&words[..], more].concat())
+    }
+
+    fn by_the_controller(&self, words: &[&str]) -> Command {
+        let mut command = flowloom_at(&self.names[0], words);
         command.current_dir(self.bench.folder.path());
         command
+    }
+
+    /// What the leaves of a script found.
+    fn results(&self, script: &str) -> Vec<Value> {
+        self.bench.file("script.ns", script.as_bytes());
+        let words = ["lab", "run", "script.ns", "--hosts", "HOSTS.toml", "-o", "out", "--quiet"];
+        let said = self.said(self.by_the_controller(&words));
+        assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+        let found = fs::read_to_string(self.bench.path("out/results.jsonl")).unwrap();
+        found.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     fn said(&self, mut command: Command) -> Said {
@@ -123,7 +141,9 @@ impl Hosts {
 
     /// Processes that play sides, or ends of connections.
     fn players(&self) -> usize {
-        let plays = |words: &Vec<String>| words.iter().any(|word| word == "live-side" || word == "live-worker");
+        let plays = |words: &Vec<String>| {
+            words.iter().any(|word| ["live-side", "live-share", "live-worker"].contains(&word.as_str()))
+        };
         processes_in(self.bench.folder.path()).values().filter(|words| plays(words)).count()
     }
 
@@ -280,4 +300,124 @@ fn what_cannot_be_spread_is_said_before_anything_is_sent() {
     hosts.bench.file("HOSTS.toml", list.as_bytes());
     hosts.said(hosts.run(&[])).failed(1, &["10.99.0.1", "send.destinations"]);
     assert!(!hosts.bench.path("run").exists());
+}
+
+/// Both sides of a `replay`, of so many seconds, with more parameters for each.
+fn replays(seconds: u32, more: [&str; 2]) -> String {
+    let leaf = |own, host, peer, side, more| {
+        format!(
+            "replay {own} {{ own = 10.99.0.{host}:43000; peer = 10.99.0.{peer}:43000; side = {side}; workload = demo; \
+             duration = {seconds}; rate = 100M; {more} }}"
+        )
+    };
+    format!("cluster {{ {} {} }}", leaf("east", 2, 3, "left", more[0]), leaf("west", 3, 2, "right", more[1]))
+}
+
+/// The rows of a table of a `replay`, by connection: the values by column.
+fn ends(table: &str) -> BTreeMap<u64, BTreeMap<&str, &str>> {
+    let (columns, rows) = table.split_once('\n').unwrap();
+    let columns: Vec<&str> = columns.split(',').collect();
+    let by_id = rows.lines().map(|row| {
+        assert_eq!(row.split(',').count(), columns.len(), "{row}");
+        let row: BTreeMap<&str, &str> = columns.iter().copied().zip(row.split(',')).collect();
+        (row["connection"].parse().unwrap(), row)
+    });
+    by_id.collect()
+}
+
+#[test]
+fn a_script_replays_a_workload_between_two_hosts_with_the_path_of_each_connection() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let hosts = Hosts::new(&["east", "west"]);
+    hosts.bench.flowloom(&["extract", &demo(), "-o", "demo.parquet", "--quiet"]).succeeded();
+    let vectors: BTreeMap<u64, ConnectionVector> = WorkloadReader::open(&hosts.bench.path("demo.parquet"))
+        .unwrap()
+        .map(Result::unwrap)
+        .filter(|vector| vector.protocol == Protocol::Tcp && vector.start < Time::from_nanos(8_000_000_000))
+        .map(|vector| (vector.id, vector))
+        .collect();
+
+    let found = hosts.results(&replays(8, ["", ""]));
+    assert!(hosts.are_quiet());
+    let found: Vec<&Value> = found.iter().map(|leaf| &leaf["report"]["results"]).collect();
+    let sum = |what: &str| found.iter().map(|side| side[what].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(sum("initiated"), vectors.len() as u64, "{found:?}");
+    assert_eq!(sum("started"), vectors.len() as u64, "{found:?}");
+    assert_eq!(sum("lost_packets") + sum("unsent_packets") + sum("left_out_packets"), 0, "{found:?}");
+    assert!(found.iter().all(|side| side["problems"] == Value::Array(Vec::new())), "{found:?}");
+    assert_eq!(found[0]["workload_sha256"], found[1]["workload_sha256"]);
+
+    let tables = ["1.1.csv", "1.2.csv"].map(|name| fs::read_to_string(hosts.bench.path("out").join(name)).unwrap());
+    let [left, right] = [ends(&tables[0]), ends(&tables[1])];
+    let number = |row: &BTreeMap<&str, &str>, column: &str| row[column].parse::<u64>().ok();
+    let (mut whole, mut as_captured, mut beyond) = (0, 0_usize, Vec::new());
+    for (id, vector) in &vectors {
+        let ends = [&left[id], &right[id]];
+        assert_ne!(ends[0]["end"], ends[1]["end"], "one initiates, the other accepts");
+        for end in ends {
+            if let (Some(rtt), Some(least)) = (vector.min_rtt(), number(end, "min_rtt_us")) {
+                // The kernel's clock has steps of microseconds, and what the hosts' network takes was measured.
+                assert!(least * 1_000 + 100_000 >= rtt.as_nanos(), "{id}: {least} us of {rtt}");
+                beyond.push((least * 1_000).saturating_sub(rtt.as_nanos()));
+            }
+        }
+        // Some are reset, as they were when they were captured.
+        as_captured += usize::from(ends.iter().all(|end| ["completed", "reset"].contains(&end["ended"])));
+        if ends.iter().all(|end| end["ended"] == "completed") {
+            whole += 1;
+            for (from, to) in [(0, 1), (1, 0)] {
+                assert_eq!(ends[from]["sent_bytes"], ends[to]["received_bytes"], "{id}");
+            }
+        }
+    }
+    beyond.sort_unstable();
+    assert!(beyond[beyond.len() / 2] < 5_000_000, "half of the paths are no more than 5 ms longer: {beyond:?}");
+    // Some of the capture never end, or not in time; those do not in the simulator either.
+    hosts.bench.file("x.toml", experiment(&demo(), "8s").replace("2s", "0s").as_bytes());
+    hosts.bench.flowloom(&["run", "x.toml", "-o", "simulated", "--quiet"]);
+    let (_, _, completed) = self::found(&hosts.bench, "simulated");
+    assert!(as_captured.abs_diff(completed) * 10 <= completed, "{as_captured}, simulated {completed}");
+    assert!(whole > 10, "{whole}");
+    let responses = |side: &Value| -> u64 {
+        side["responses_us"].as_array().unwrap().iter().map(|one| one[1].as_u64().unwrap()).sum()
+    };
+    assert!(found.iter().map(|side| responses(side)).sum::<u64>() >= whole / 2, "{found:?}");
+
+    // Two pairs of leaves share the workload between them, each connection once.
+    fs::remove_dir_all(hosts.bench.path("out")).unwrap();
+    let found = hosts.results(&format!(
+        "parallel {{ {} {} }}",
+        replays(4, ["part = 1; parts = 2;"; 2]),
+        replays(4, ["part = 2; parts = 2; delays = off;"; 2]).replace(":43000", ":43001")
+    ));
+    let short = vectors.values().filter(|vector| vector.start < Time::from_nanos(4_000_000_000)).count();
+    let initiated = found.iter().map(|leaf| leaf["report"]["results"]["initiated"].as_u64().unwrap());
+    assert_eq!(initiated.sum::<u64>(), short as u64, "{found:?}");
+}
+
+#[test]
+fn a_replay_that_does_not_fit_its_other_side_or_is_not_lent_is_said_to_be_so() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let hosts = Hosts::new(&["east", "west"]);
+    let refused = |script: &str, words: &[&str]| {
+        hosts.bench.file("script.ns", script.as_bytes());
+        let words_of = ["lab", "run", "script.ns", "--hosts", "HOSTS.toml", "-o", "out", "--quiet"];
+        let said = hosts.said(hosts.by_the_controller(&words_of));
+        assert_ne!(said.code, 0);
+        assert!(words.iter().all(|word| said.err.contains(word)), "{words:?}: {}", said.err);
+        assert!(hosts.are_quiet());
+        // It may be there, with what was found until then.
+        let _ = fs::remove_dir_all(hosts.bench.path("out"));
+    };
+    refused(&replays(2, ["", ""]), &["demo.parquet"]);
+    hosts.bench.flowloom(&["extract", &demo(), "-o", "demo.parquet", "--quiet"]).succeeded();
+    refused(&replays(2, ["", "part = 2; parts = 2;"]), &["nothing came from", "the same workload, parts and workers"]);
+    refused(&replays(2, ["", ""]).replace("workload = demo", "workload = secret"), &["secret", "workloads (demo)"]);
+    refused(&replays(2, ["", ""]).replace("rate = 100M", "rate = 2G"), &["rate"]);
 }

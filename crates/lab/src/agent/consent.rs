@@ -28,7 +28,10 @@ pub struct Permit {
 
 /// All destinations that a leaf may send to.
 #[derive(Clone, Debug, Default)]
-pub struct Permits(Vec<Permit>);
+pub struct Permits {
+    experiment: String,
+    permits: Vec<Permit>,
+}
 
 impl Permits {
     /// The permit for a destination.
@@ -36,13 +39,18 @@ impl Permits {
     /// # Errors
     /// If there is none: then nothing may be sent there.
     pub fn to(&self, to: SocketAddr, protocol: Protocol) -> Result<Permit, String> {
-        let found = self.0.iter().find(|permit| permit.sending.to == to && permit.sending.protocol == protocol);
+        let found = self.permits.iter().find(|permit| permit.sending.to == to && permit.sending.protocol == protocol);
         found.copied().ok_or_else(|| format!("no agent at {to} has agreed to {}", protocol.as_str_name()))
+    }
+
+    /// The experiment that they are for.
+    pub(super) fn experiment(&self) -> &str {
+        &self.experiment
     }
 
     /// When the first of them ends, in seconds since 1970.
     pub(super) fn until_unix_s(&self) -> Option<i64> {
-        self.0.iter().map(|permit| permit.until_unix_s).min()
+        self.permits.iter().map(|permit| permit.until_unix_s).min()
     }
 }
 
@@ -147,7 +155,8 @@ pub(super) fn check(
         }
         Ok(Permit { sending: *sending, until_unix_s: consent.until_unix_s })
     });
-    permits.collect::<Result<_, String>>().map(Permits)
+    let permits = permits.collect::<Result<_, String>>()?;
+    Ok(Permits { experiment: experiment.to_owned(), permits })
 }
 
 fn consent(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -55,6 +55,9 @@ results = "256mb"                               # kept on disk; the oldest go fi
 #
 # [commands]                                    # leaves may run these: the program, with its path, and its arguments
 # routes = ["/usr/sbin/ip", "route"]
+#
+# [workloads]                                   # leaves may replay these: a file, with its path (root, or user namespaces)
+# campus = "/srv/workloads/campus.parquet"
 "#;
 
 /// The limits of an agent.
@@ -82,6 +85,9 @@ pub struct Limits {
     /// Programs by the names that scripts call them, with their arguments.
     #[serde(default)]
     pub commands: BTreeMap<String, Words>,
+    /// Workload files by the names that scripts call them.
+    #[serde(default)]
+    pub workloads: BTreeMap<String, PathBuf>,
 }
 
 /// Network interfaces that are lent.
@@ -188,14 +194,28 @@ impl Limits {
     /// # Errors
     /// Which are.
     pub fn command(&self, name: &str) -> Result<Words, String> {
-        self.commands.get(name).cloned().ok_or_else(|| {
-            let known: Vec<&str> = self.commands.keys().map(String::as_str).collect();
-            format!(
-                "{name} is not in this agent's commands ({})",
-                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
-            )
-        })
+        by_name(name, &self.commands, "commands")
     }
+
+    /// The workload file that is lent under a name.
+    ///
+    /// # Errors
+    /// Which are.
+    pub fn workload(&self, name: &str) -> Result<PathBuf, String> {
+        by_name(name, &self.workloads, "workloads")
+    }
+}
+
+/// What is lent under a name.
+///
+/// # Errors
+/// What is, by which setting.
+fn by_name<T: Clone>(name: &str, lent: &BTreeMap<String, T>, setting: &str) -> Result<T, String> {
+    lent.get(name).cloned().ok_or_else(|| {
+        let known: Vec<&str> = lent.keys().map(String::as_str).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        format!("{name} is not in this agent's {setting} ({known})")
+    })
 }
 
 /// Limits of what leaves send.

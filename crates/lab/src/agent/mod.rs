@@ -11,6 +11,7 @@ mod facts;
 pub mod leaf;
 pub mod limits;
 mod path;
+mod replay;
 pub mod service;
 mod session;
 mod side;
@@ -62,6 +63,8 @@ pub struct Programs {
     /// Plays a side of a run: what is called with `--emulator ADDRESS:PORT --rate RATE` has to end up in
     /// [`flowloom_live::elsewhere::side::process`].
     pub side: Program,
+    /// Plays a side of a workload with another host: has to end up in [`flowloom_live::elsewhere::share::process`].
+    pub share: Program,
 }
 
 /// An agent, before it listens.
@@ -109,10 +112,13 @@ impl Agent {
         let store = Store::open(room.clone(), limits.run.results_bytes())?;
         let trust = watch::Sender::new(Arc::new(own.trust().clone()));
         let reservations = Arc::new(Reservations::new(limits.clone()));
-        let (keeper, side) = programs.map(|programs| (programs.keeper, programs.side)).unzip();
+        let keeper = programs.as_ref().map(|programs| programs.keeper.clone());
         let lent = Lent { limits: limits.clone(), room, keeper };
         let mut kinds: Vec<Box<dyn LeafKind>> = vec![Box::new(sleep::Sleep), Box::new(traffic::Test)];
-        kinds.extend(side.map(|program| Box::new(side::Side(program)) as Box<dyn LeafKind>));
+        if let Some(Programs { side, share, .. }) = programs {
+            kinds.push(Box::new(side::Side(side)));
+            kinds.push(Box::new(replay::Replay::new(share, &lent)));
+        }
         kinds.push(Box::new(path::PathKind::new(&lent)));
         kinds.extend(tools::InThread::kinds(&lent));
         Ok(Agent {

@@ -97,7 +97,7 @@ impl LeafKind for InThread {
                 let keeper = keeper.clone().ok_or("this agent runs no commands: it has nothing to keep them with")?;
                 Box::new(Commanding::new(command, words.0, keeper))
             }
-            Tool::Sleep(_) | Tool::Path(_) | Tool::Side(_) => {
+            Tool::Sleep(_) | Tool::Path(_) | Tool::Side(_) | Tool::Replay(_) => {
                 return Err(format!("{} is a leaf of its own", block.keyword));
             }
         };

@@ -7,7 +7,7 @@ use futures_util::future::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::mpsc;
 
-use super::plan::{Hosts, Placed, Survey, test};
+use super::plan::{Ends, Hosts, Placed, Survey, ends};
 use super::times::{AgentRun, LeafRun, Times};
 use super::tree::Tree;
 use super::{Commander, Wanted, ask, delegate};
@@ -17,7 +17,7 @@ use crate::control::{Command, Failure, Part, Reply, Reports, Said};
 use crate::leaves::announced;
 use crate::rpc::agreement::Answer;
 use crate::rpc::{Agreement, Asking, Consented};
-use crate::script::leaf::{Endpoint, Leaf, duration};
+use crate::script::leaf::{Endpoint, duration};
 use crate::script::tree::{Block, Keyword};
 use crate::transport::client::Caller;
 
@@ -111,24 +111,20 @@ impl Experiment {
 
     /// Asks those to whom leaves send. Where a leaf sends to none of the script nobody is asked, and its agent will not let it.
     async fn consents(&self, caller: &Caller, leaves: &[Placed<'_>], seconds: u64) -> Result<(), Vec<String>> {
-        let tested: Vec<(&Placed<'_>, Leaf)> =
-            leaves.iter().filter_map(|leaf| Some((leaf, test(leaf.block)?))).collect();
+        let with_ends: Vec<(&Placed<'_>, Ends)> =
+            leaves.iter().filter_map(|leaf| Some((leaf, ends(leaf.block)?))).collect();
         let mut receivers: BTreeMap<&Endpoint, &Placed<'_>> = BTreeMap::new();
-        for (leaf, asked) in tested.iter().filter(|(_, asked)| !asked.sends()).rev() {
-            receivers.insert(&asked.own, leaf);
+        for (leaf, ends) in with_ends.iter().filter(|(_, ends)| ends.receives).rev() {
+            receivers.insert(&ends.own, leaf);
         }
         let mut by_receiver: BTreeMap<&Name, Vec<(&str, Wanted)>> = BTreeMap::new();
-        for (leaf, asked) in tested.iter().filter(|(_, asked)| asked.sends()) {
-            let receiver = receivers.get(&asked.peer).and_then(|receiver| self.name_of(receiver));
+        for (leaf, ends) in &with_ends {
+            let Some(rate_bit_s) = ends.sends_bit_s else { continue };
+            let receiver = receivers.get(&ends.peer).and_then(|receiver| self.name_of(receiver));
             let (Some(receiver), Some(sender)) = (receiver, self.name_of(leaf)) else { continue };
-            let Ok(to) = announced::address(&asked.peer) else { continue };
-            let wanted = Wanted {
-                sender: sender.to_string(),
-                to,
-                protocol: announced::protocol(asked),
-                rate_bit_s: announced::rate_bit_s(asked),
-                duration_s: seconds,
-            };
+            let Ok(to) = announced::address(&ends.peer) else { continue };
+            let sender = sender.to_string();
+            let wanted = Wanted { sender, to, protocol: ends.protocol, rate_bit_s, duration_s: seconds };
             by_receiver.entry(receiver).or_default().push((&leaf.path, wanted));
         }
         let mut some = Vec::new();

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use crate::authority::identity::Name;
-use crate::rpc::{DelegatedBlock, Delegation};
+use crate::leaves::announced;
+use crate::rpc::{DelegatedBlock, Delegation, Protocol};
 use crate::script::address::{Address, CONTROL_PORT};
 use crate::script::format;
-use crate::script::leaf::{Leaf, TEST};
+use crate::script::leaf::{Endpoint, Leaf, Replay, TEST, Tool};
 use crate::script::tree::Block;
 
 /// The agents of a lab, as its list has them: where each is.
@@ -87,7 +88,7 @@ impl<'a> Plan<'a> {
     fn leaf(&mut self, block: &'a Block, path: &str, own: Option<&Place>, hosts: &Hosts) {
         let path = path.to_owned();
         // A leaf that has no address is where its own end is, or else where the block around it is.
-        let own_end = || test(block).map(|leaf| Address { host: leaf.own.host, port: None });
+        let own_end = || ends(block).map(|ends| Address { host: ends.own.host, port: None });
         match address(block).or_else(own_end).map(|address| place(&address, hosts)).or_else(|| own.cloned()) {
             Some(place) => self.leaves.push(Placed { block, path, place }),
             None => self
@@ -101,9 +102,29 @@ fn address(block: &Block) -> Option<Address> {
     block.address.as_ref()?.text.parse().ok()
 }
 
-/// What a leaf is asked to do, if it is one that sends or receives.
-pub(super) fn test(block: &Block) -> Option<Leaf> {
-    (block.keyword == TEST).then(|| Leaf::read(block).0).flatten()
+/// The two ends of a leaf that sends or receives.
+pub(super) struct Ends {
+    pub own: Endpoint,
+    pub peer: Endpoint,
+    pub protocol: Protocol,
+    /// What it sends at most, if it sends.
+    pub sends_bit_s: Option<u64>,
+    /// Whether it receives what others send to its own end.
+    pub receives: bool,
+}
+
+/// Of a leaf that is known to have them.
+pub(super) fn ends(block: &Block) -> Option<Ends> {
+    if block.keyword == TEST {
+        let leaf = Leaf::read(block).0?;
+        let sends_bit_s = leaf.sends().then(|| announced::rate_bit_s(&leaf));
+        let protocol = announced::protocol(&leaf);
+        return Some(Ends { own: leaf.own, peer: leaf.peer, protocol, sends_bit_s, receives: sends_bit_s.is_none() });
+    }
+    let Some((Some(Tool::Replay(replay)), _)) = Tool::read(block) else { return None };
+    let Replay { own, peer, rate, .. } = *replay;
+    let sends_bit_s = Some(rate.bits_per_second().unwrap_or(u64::MAX));
+    Some(Ends { own, peer, protocol: Protocol::Udp, sends_bit_s, receives: true })
 }
 
 /// The plans of a whole script, those of agents that command others included.

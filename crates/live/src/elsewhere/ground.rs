@@ -434,7 +434,7 @@ mod tests {
             let (clock, mut device) = (Clock::starting_in(Duration::ZERO), Queue::of([]));
             while !until.load(Ordering::Relaxed) {
                 clock.sleep_until(clock.now() + Duration::from_millis(10));
-                near.carry(&mut device, PollTimeout::ZERO).unwrap();
+                near.carry(&mut device).unwrap();
             }
         });
         let mut warnings = Vec::new();

@@ -19,8 +19,11 @@
 //! | `tunnel` | a packet in a datagram; both ends of a tunnel |
 //! | `side` | the process on a host |
 //! | `ground` | the run's end of it all |
+//! | `share`, `far` | a side that plays with another one, without a run and an emulator; the delays of its connections |
 
+pub mod far;
 pub mod ground;
+pub mod share;
 pub mod side;
 pub mod tunnel;
 

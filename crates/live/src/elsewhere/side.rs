@@ -10,7 +10,6 @@ use std::thread;
 
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
-use nix::poll::PollTimeout;
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 
@@ -24,7 +23,7 @@ use crate::host::turns;
 use crate::workers::{Heard, Program, Workers};
 
 /// How long the tunnel waits for packets before it looks whether it goes on.
-const GLANCE_MILLIS: u16 = 50;
+const GLANCE: Duration = Duration::from_millis(50);
 /// How long workers are waited for before it looks whether the run is over.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -33,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Allowed {
     /// Where the emulator is: datagrams go there and nowhere else.
     pub emulator: SocketAddr,
-    /// At this rate at most, in datagrams' payload.
+    /// At this rate at most, in bit/s of IP packets.
     pub most: Rate,
 }
 
@@ -101,7 +100,8 @@ fn serve(program: &Program, allowed: Allowed, input: File, shared: &Arc<Shared>)
     let carrying = thread::Builder::new().name("tunnel".to_owned()).spawn(move || {
         turns::come_first();
         while of_carrier.over.get().is_none() {
-            tunnel.carry(&mut device, PollTimeout::from(GLANCE_MILLIS))?;
+            tunnel.carry(&mut device)?;
+            tunnel.wait(&device, GLANCE)?;
         }
         Ok::<_, io::Error>(())
     })?;

@@ -1,11 +1,12 @@
-//! What leaves are asked to do that neither send nor receive: they carry, look on, or run something. Each kind has a file of its own.
+//! What leaves are asked to do that are no `test`: they carry, look on, run something, or play what was captured. Each kind has a file of
+//! its own.
 
 use flowloom_core::time::Duration;
 
 use super::super::diagnostic::Diagnostic;
 use super::super::tree::Block;
 use super::arguments::{Arguments, as_arguments};
-use super::{Capture, Command, Monitor, Path, Side, Sleep, Watch};
+use super::{Capture, Command, Monitor, Path, Replay, Side, Sleep, Watch};
 
 /// What such a leaf is asked to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +23,10 @@ pub enum Tool {
     Monitor(Monitor),
     /// To run a program.
     Command(Command),
-    /// To play a side.
+    /// To play a side of a run.
     Side(Side),
+    /// To play a side of a workload with another host.
+    Replay(Box<Replay>),
 }
 
 impl Tool {
@@ -40,6 +43,7 @@ impl Tool {
             Monitor::KEYWORD => |given| Monitor::read(given).map(Tool::Monitor),
             Command::KEYWORD => |given| Command::read(given).map(Tool::Command),
             Side::KEYWORD => |given| Side::read(given).map(Tool::Side),
+            Replay::KEYWORD => |given| Replay::read(given).map(Box::new).map(Tool::Replay),
             _ => return None,
         };
         let mut found = Vec::new();
@@ -61,6 +65,7 @@ impl Tool {
             Tool::Monitor(monitor) => monitor.duration,
             Tool::Command(command) => command.duration,
             Tool::Side(side) => side.duration,
+            Tool::Replay(replay) => replay.duration,
         }
     }
 
@@ -74,6 +79,7 @@ impl Tool {
             Tool::Monitor(monitor) => monitor.words(),
             Tool::Command(command) => command.words(),
             Tool::Side(side) => side.words(),
+            Tool::Replay(replay) => replay.words(),
         }
     }
 }

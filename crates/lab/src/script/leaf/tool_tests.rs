@@ -1,9 +1,10 @@
-//! Leaves that neither send nor receive: what they are asked for, and what is said of what cannot be.
+//! Leaves that are no `test`: what they are asked for, and what is said of what cannot be.
 
 use flowloom_core::path::{GilbertElliott, LossModel, Reorder, Reordering};
 use flowloom_core::queue::Discipline;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Probability};
+use flowloom_core::workload::LinkSide;
 
 use super::super::parser::{self, Mode};
 use super::super::place::Files;
@@ -33,6 +34,32 @@ fn path(parameters: &str) -> super::Path {
     match tool(&text) {
         Tool::Path(path) => *path,
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_replay_is_one_side_of_a_workload() {
+    let text = |more: &str| {
+        format!(
+            "replay {{ own = a:43000; peer = 192.0.2.1:43001; side = right; workload = campus; duration = 60; rate = 50M; {more} }}"
+        )
+    };
+    let Tool::Replay(plain) = tool(&text("")) else { panic!() };
+    assert_eq!((plain.side, plain.workload.as_str()), (LinkSide::Right, "campus"));
+    assert_eq!((plain.own.to_string(), plain.peer.port), ("a:43000".to_owned(), 43_001));
+    assert_eq!((plain.rate, plain.duration), ("50mbit".parse().unwrap(), Duration::from_secs(60)));
+    assert_eq!((plain.part, plain.parts, plain.delays, plain.workers), (1, 1, true, 1));
+    let Tool::Replay(part) = tool(&text("part = 2; parts = 3; delays = off; workers = 4;")) else { panic!() };
+    assert_eq!((part.part, part.parts, part.delays, part.workers), (2, 3, false, 4));
+    for (wrong, said) in [
+        (text("part = 4; parts = 3;"), "there is no part 4 of 3"),
+        (text("workers = 17;"), "workers is from 1 to 16"),
+        (text("").replace("right", "up"), "there is no side up"),
+        (text("").replace("workload = campus;", ""), "replay needs workload"),
+        (text("").replace("rate = 50M;", ""), "replay needs rate"),
+    ] {
+        let (replay, found) = read(&wrong);
+        assert!(replay.is_none() && found.iter().any(|one| one.contains(said)), "{said}: {found:?}");
     }
 }
 
