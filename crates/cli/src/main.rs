@@ -14,6 +14,7 @@ mod input;
 mod interrupt;
 mod intervals;
 mod lab_hosts;
+mod lab_view;
 mod live;
 mod load;
 mod making;

@@ -23,9 +23,9 @@ use crate::clock::exchange::Bounds;
 use crate::clock::{Clock, HostClock};
 use crate::control::{Command, Part};
 use crate::controller::Clocks;
-use crate::controller::Place;
 use crate::controller::experiment::{Experiment, Outcome, report_whole, run_whole};
 use crate::controller::sides::{ClockOf, Share, Sides};
+use crate::controller::{Place, Watcher};
 use crate::rpc::{HelloReply, LogRequest};
 use crate::script::tree::Block;
 use crate::transport::client::{Caller, words};
@@ -216,8 +216,8 @@ async fn one_log(caller: &Caller, name: Option<&Name>, address: &str, request: L
     Ok(Log { agent: link.agent.identity, time_of_day: clocks.time_of_day.offset(HostClock.unix_ns()), lines })
 }
 
-/// Runs a script as the controller of `folder`, until it is over or `is_over` says so; `phase` hears what is asked of the agents, and `report`
-/// gets the parts of reports as they come. What it came to; or everything that kept it from beginning.
+/// Runs a script as the controller of `folder`, until it is over or `is_over` says so; `phase` hears what is asked of all, `watcher` what of each
+/// block, and `report` gets the parts of reports as they come. What it came to; or everything that kept it from beginning.
 ///
 /// # Errors
 /// If the folder is not that of a member.
@@ -226,14 +226,14 @@ pub fn experiment(
     name: &str,
     script: &Block,
     list: &BTreeMap<Name, String>,
-    phase: impl FnMut(Command),
+    (phase, watcher): (impl FnMut(Command), Watcher),
     report: impl FnMut(Part),
     is_over: impl Fn() -> bool,
 ) -> Result<Result<Outcome, Vec<String>>, Error> {
     let caller = Caller::new(Credentials::load(folder)?);
     runtime()?.block_on(async {
         match Experiment::begin(&caller, Arc::new(HostClock), name, script, list).await {
-            Ok(experiment) => Ok(Ok(run_whole(experiment, phase, report, until(is_over)).await)),
+            Ok(experiment) => Ok(Ok(run_whole(experiment.watched(watcher), phase, report, until(is_over)).await)),
             Err(problems) => Ok(Err(problems)),
         }
     })

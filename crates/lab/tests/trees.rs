@@ -10,8 +10,8 @@ use flowloom_lab::agent::limits::DEFAULT;
 use flowloom_lab::authority::unique;
 use flowloom_lab::clock::{Clock, HostClock};
 use flowloom_lab::control::Part;
-use flowloom_lab::controller::Hosts;
 use flowloom_lab::controller::experiment::{Experiment, Outcome, report_whole, run_whole};
+use flowloom_lab::controller::{Hosts, Step};
 use flowloom_lab::script::parser;
 use flowloom_lab::script::place::Files;
 use flowloom_lab::script::tree::Block;
@@ -45,6 +45,27 @@ async fn played(lab: &Lab, text: &str, hosts: &Hosts) -> (Outcome, Vec<Part>) {
     let mut parts = Vec::new();
     let outcome = run_whole(experiment, |_| {}, |part| parts.push(part), std::future::pending()).await;
     (outcome, parts)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn steps_of_all_hosts_are_heard_as_they_are_taken() {
+    let lab = Lab::new();
+    let (a, b) = (lab.agent("a").await, lab.agent("b").await);
+    let hosts = hosts(&[("a", &a), ("b", &b)]);
+    let text = "serial { probe a { duration = 0.1; } cluster b { probe a { duration = 0.1; } } }";
+    let experiment = begun(&lab, &unique().unwrap(), text, &hosts).await.unwrap();
+    let (heard, steps) = std::sync::mpsc::channel();
+    let watcher = move |step: Step<'_>| {
+        heard.send((step.agent.to_owned(), step.node.to_owned(), step.command.to_string(), step.is_done)).unwrap();
+    };
+    let outcome = run_whole(experiment.watched(Box::new(watcher)), |_| {}, |_| {}, std::future::pending()).await;
+    assert!(outcome.failed.is_empty(), "{outcome:?}");
+    let runs = steps.try_iter().filter(|(_, _, command, _)| command == "run");
+    let runs: Vec<_> = runs.map(|(agent, node, _, is_done)| (agent, node, is_done)).collect();
+    // What b commands is its own affair until it tells.
+    let [leaf, block] = [("a", "probe 1.1 at a"), ("b", "cluster 1.2 at b")]
+        .map(|(agent, node)| move |is_done| (agent.to_owned(), node.to_owned(), is_done));
+    assert_eq!(runs, [leaf(None), leaf(Some(true)), block(None), block(Some(true))]);
 }
 
 fn reported(parts: &[Part]) -> Vec<&str> {

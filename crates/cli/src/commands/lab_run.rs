@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use flowloom_lab::authority::identity::Name;
 use flowloom_lab::authority::unique;
 use flowloom_lab::blocking;
 use flowloom_lab::controller::experiment::Outcome;
-use flowloom_lab::controller::{AgentRun, LeafRun, Offset};
+use flowloom_lab::controller::{AgentRun, LeafRun, Offset, Step, Watcher};
 use flowloom_lab::report::Reports;
 use flowloom_lab::script::expand::whole;
 use flowloom_lab::script::format::format;
@@ -22,6 +23,7 @@ use crate::commands::lab_members::failure;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::lab_hosts::hosts;
+use crate::lab_view::View;
 use crate::scripts;
 
 /// Runs the command.
@@ -45,11 +47,9 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
     }
     let name = args.take_up.clone().map_or_else(unique, Ok).map_err(failure)?;
     let folder = StagedFolder::create(target).map_err(|error| cannot(target, &error))?;
-    let says = |command| {
-        if !quiet {
-            eprintln!("{command}");
-        }
-    };
+    let view = Arc::new(View::new(quiet));
+    let (hears, watches) = (Arc::clone(&view), Arc::clone(&view));
+    let says = (move |command| hears.phase(command), Box::new(move |step: Step<'_>| watches.step(step)) as Watcher);
     let mut reports = Reports::new(folder.path());
     let report = |part| reports.take(&part);
     if !quiet {
@@ -60,6 +60,7 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
         Some(_) => blocking::reports(&args.dir, &name, &block, &list, report),
         None => blocking::experiment(&args.dir, &name, &block, &list, says, report, interrupt::requested),
     };
+    view.end();
     let outcome = begun.map_err(failure)?.map_err(|problems| {
         let (first, others) =
             problems.split_first().map_or((String::new(), &[][..]), |(one, rest)| (one.clone(), rest));

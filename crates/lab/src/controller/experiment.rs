@@ -8,6 +8,7 @@ use futures_util::stream::{self, StreamExt};
 use tokio::sync::mpsc;
 
 use super::plan::{Ends, Hosts, Placed, Survey, ends};
+use super::remote::Watcher;
 use super::times::{AgentRun, LeafRun, Times};
 use super::tree::Tree;
 use super::{Commander, Wanted, ask, delegate};
@@ -83,6 +84,13 @@ impl Experiment {
         hosts: &Hosts,
     ) -> Result<Experiment, Vec<String>> {
         Experiment::connect(caller, clock, name, script, hosts, true).await.map(|(experiment, _, _)| experiment)
+    }
+
+    /// The same, with one who hears what blocks are asked, and when they are done with it.
+    #[must_use]
+    pub fn watched(self, watcher: Watcher) -> Experiment {
+        self.tree.watch(watcher);
+        self
     }
 
     async fn connect<'a>(

@@ -39,6 +39,7 @@ use crate::transport::client::{Link, words};
 pub use below::Commander;
 pub use edge::{Answer, Answers, Edge};
 pub use plan::{Hosts, Place, place};
+pub use remote::{Step, Watcher};
 pub use times::{AgentRun, LeafRun, Offset, Times};
 pub use tree::Tree;
 

@@ -1,7 +1,7 @@
 //! A block of the script at an agent, as a node of the tree: a leaf, or a control block that the agent is at work on.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::below::Agent;
 use super::edge::Answers;
@@ -25,7 +25,25 @@ pub(super) struct Notes {
     runs: Mutex<Vec<Ran>>,
     /// What agents told of their blocks.
     told: Mutex<BTreeMap<String, Told>>,
+    /// Who hears what blocks are asked and when they are done with it.
+    watcher: OnceLock<Watcher>,
 }
+
+/// A block at an agent is asked something, or is done with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step<'a> {
+    /// The agent.
+    pub agent: &'a str,
+    /// The block, as the user knows it.
+    pub node: &'a str,
+    /// What it is asked.
+    pub command: Command,
+    /// Whether it did that, once it is known.
+    pub is_done: Option<bool>,
+}
+
+/// Hears of steps as they come.
+pub type Watcher = Box<dyn Fn(Step<'_>) + Send + Sync>;
 
 /// A run by the agent's clock.
 pub(super) struct Ran {
@@ -45,6 +63,12 @@ pub(super) struct Told {
 }
 
 impl Notes {
+    /// From now on this one hears of every step. There is one at most: the first.
+    pub fn watch(&self, watcher: Watcher) {
+        // Nobody sets a second.
+        let _ = self.watcher.set(watcher);
+    }
+
     /// Takes up what was agreed to.
     pub fn agree(&self, agreed: impl IntoIterator<Item = (String, Agreement)>) {
         lock(&self.agreements).extend(agreed);
@@ -192,6 +216,12 @@ impl Remote {
         Ok(all)
     }
 
+    fn step(&self, command: Command, is_done: Option<bool>) {
+        if let Some(watcher) = self.notes.watcher.get() {
+            watcher(Step { agent: self.agent.name.as_str(), node: &self.name, command, is_done });
+        }
+    }
+
     fn failure(&self, command: Command, mut text: String) -> Failure {
         if let (Command::Setup, Some(why)) = (command, self.refusal()) {
             text += &format!("; {why}");
@@ -207,10 +237,13 @@ impl Node for Remote {
     }
 
     async fn command(&mut self, command: Command, reports: &Reports) -> Reply {
-        match self.ask(command).await {
+        self.step(command, None);
+        let reply = match self.ask(command).await {
             Ok(answers) => self.answer(command, answers, reports).await,
             Err(text) => Err(vec![self.failure(command, text)]),
-        }
+        };
+        self.step(command, Some(reply.is_ok()));
+        reply
     }
 }
 

@@ -10,7 +10,7 @@ use prost::Message;
 
 use super::below::{Agent, Commander};
 use super::plan::{Hosts, Place, Placed, Plan, is_within};
-use super::remote::{Notes, Remote};
+use super::remote::{Notes, Remote, Watcher};
 use super::times::{AgentRun, LeafRun, Offset, Times};
 use super::wire;
 use crate::authority::identity::Name;
@@ -115,6 +115,12 @@ impl Tree {
         let top = node(block, path, by.resume, &mut remotes, &next_start);
         let (agents, clock) = (agents.into_values().collect(), Arc::clone(&by.clock));
         Ok(Tree { top, agents, blocks, notes, clock, next_start, given_ns: None })
+    }
+
+    /// From now on `watcher` hears what blocks below are asked, and when they are done with it; of what agents command in their turn, the block
+    /// that they were given.
+    pub fn watch(&self, watcher: Watcher) {
+        self.notes.watch(watcher);
     }
 
     /// What the user knows the block by.
