@@ -391,7 +391,7 @@ fn a_script_replays_a_workload_between_two_hosts_with_the_path_of_each_connectio
     let found = hosts.results(&format!(
         "parallel {{ {} {} }}",
         replays(4, ["part = 1; parts = 2;"; 2]),
-        replays(4, ["part = 2; parts = 2; delays = off;"; 2]).replace(":43000", ":43001")
+        replays(4, ["part = 2; parts = 2; delays = off; profile = rfc;"; 2]).replace(":43000", ":43001")
     ));
     let short = vectors.values().filter(|vector| vector.start < Time::from_nanos(4_000_000_000)).count();
     let initiated = found.iter().map(|leaf| leaf["report"]["results"]["initiated"].as_u64().unwrap());

@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use flowloom_live::Program;
 use flowloom_live::clock::Clock;
-use flowloom_live::control::{receive, send};
+use flowloom_live::control::{SocketOptions, receive, send};
 use flowloom_live::elsewhere::share::{FromShare, ShareOrders, ShareReport, ToShare};
+use flowloom_live::host::settings::Settings;
+use flowloom_sim::Class;
 use flowloom_store::workload::WorkloadReader;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -46,6 +48,8 @@ pub(super) struct Replay {
 struct Player {
     program: Program,
     asked: Asked,
+    /// What its kernel is told, and what its sockets have.
+    kernel: (Settings, SocketOptions),
     text: String,
     own: SocketAddr,
     peer: SocketAddr,
@@ -93,10 +97,14 @@ impl LeafKind for Replay {
     fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
         let Tool::Replay(asked) = asked(block)? else { return Err("it is no replay".to_owned()) };
         let workload = self.lent.limits.workload(&asked.workload)?;
+        let class = Class { tcp: (*asked.tcp).clone(), ..Class::default() };
+        let (settings, sockets) = Settings::from_classes(&[class]).map_err(|error| error.to_string())?;
+        let kernel = (settings, sockets.into_iter().next().unwrap_or_default());
         Ok(Box::new(Player {
             program: self.program.clone(),
             own: announced::address(&asked.own)?,
             peer: announced::address(&asked.peer)?,
+            kernel,
             asked: *asked,
             text: format::block(block),
             workload,
@@ -148,6 +156,8 @@ impl Player {
             window: duration,
             delays,
             workers,
+            settings: self.kernel.0.clone(),
+            sockets: self.kernel.1.clone(),
             table: table.path().to_owned(),
         };
         process.say(&ToShare::Begin(Box::new(orders))).await.map_err(cannot)?;
@@ -222,7 +232,8 @@ impl Leaf for Player {
         permits.to(self.peer, Protocol::Udp)?;
         let (process, table, words) = self.begin(permits.experiment()).await?;
         (self.process, self.table) = (Some(process), Some(table));
-        Ok(words.join("; "))
+        let notes = self.kernel.0.notes().iter().map(ToString::to_string);
+        Ok(notes.chain(words).collect::<Vec<_>>().join("; "))
     }
 
     async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, String> {

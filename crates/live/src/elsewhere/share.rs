@@ -28,7 +28,7 @@ use super::far::Farther;
 use super::tunnel::{Losses, NearEnd};
 use crate::addresses::{self, MOST_CONNECTIONS, Serial};
 use crate::clock::Clock;
-use crate::control::{Assignment, EndReport, Ended, FromWorker, ToWorker, WorkerReport, receive, send};
+use crate::control::{Assignment, EndReport, Ended, FromWorker, SocketOptions, ToWorker, WorkerReport, receive, send};
 use crate::host::settings::Settings;
 use crate::host::testbed::{Choice, PathDevice, Side as Made};
 use crate::host::turns;
@@ -83,6 +83,10 @@ pub struct ShareOrders {
     pub delays: bool,
     /// Workers of each side.
     pub workers: u16,
+    /// What the side's kernel is told.
+    pub settings: Settings,
+    /// What its sockets have.
+    pub sockets: SocketOptions,
     /// Where the table of its ends of connections goes.
     pub table: PathBuf,
 }
@@ -275,14 +279,13 @@ where
     fn prepare(program: &Program, orders: ShareOrders, vectors: V) -> io::Result<Share<V>> {
         let config = Config { drain: Duration::ZERO, ..Config::new(Rate::UNLIMITED, orders.window) };
         config.validate().map_err(io::Error::other)?;
-        let (settings, classes) = Settings::from_classes(&config.classes).map_err(io::Error::other)?;
-        let choice = Choice { settings, ..Choice::default() };
+        let choice = Choice { settings: orders.settings.clone(), ..Choice::default() };
         let (made, device, warnings) = Made::alone(orders.side, &choice).map_err(io::Error::other)?;
         let most = Rate::from_bits_per_second(orders.most_bit_s).ok_or_else(|| nonsense("a share has no rate"))?;
         let near = NearEnd::between(orders.own, orders.peer, orders.token, most)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", orders.own)))?;
         let mut workers = Workers::start_some(program, &made.namespace, orders.side, 0..orders.workers)?;
-        begin(&mut workers, &config, classes, Default::default()).map_err(io::Error::other)?;
+        begin(&mut workers, &config, vec![orders.sockets.clone()], Default::default()).map_err(io::Error::other)?;
         let mut table = BufWriter::new(File::create(&orders.table)?);
         writeln!(
             table,

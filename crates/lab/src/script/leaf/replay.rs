@@ -3,6 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use flowloom_core::tcp::congestion::Algorithm;
+use flowloom_core::tcp::{self, Profile};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
@@ -11,7 +13,7 @@ use super::Endpoint;
 use super::arguments::{Arguments, same_name};
 
 /// What a `replay` is asked to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
     /// Where it sends from.
     pub own: Endpoint,
@@ -33,6 +35,8 @@ pub struct Replay {
     pub delays: bool,
     /// Processes that play connections, on each side.
     pub workers: u16,
+    /// The TCP of its ends.
+    pub tcp: Box<tcp::Config>,
 }
 
 /// Parts of a workload.
@@ -55,6 +59,7 @@ impl Replay {
         let parts = given.optional("parts").map_or(Some(1), |parts| given.whole(parts, PARTS));
         let delays = given.optional("delays").map_or(Some(true), |delays| given.switch(delays));
         let workers = given.optional("workers").map_or(Some(1), |workers| given.whole(workers, WORKERS));
+        let tcp = given.tcp();
         let (part, parts) = (part?, parts?);
         if part > parts {
             let place = given.place();
@@ -81,11 +86,43 @@ impl Replay {
             parts: parts as u32,
             delays: delays?,
             workers: workers? as u16,
+            tcp: Box::new(tcp?),
         })
     }
 
     pub(super) fn words(&self) -> String {
         let share = if self.parts == 1 { String::new() } else { format!(", part {} of {},", self.part, self.parts) };
         format!("replays the {} side of {}{share} with {}", self.side.word(), self.workload, self.peer)
+    }
+}
+
+/// The profiles of TCP by their names in experiments.
+const PROFILES: [(&str, Profile); 4] =
+    [("linux", Profile::Linux), ("bsd-2008", Profile::Bsd2008), ("rfc", Profile::Rfc), ("plain", Profile::Plain)];
+
+impl Arguments<'_> {
+    /// `profile = linux; congestion = bbr;`
+    fn tcp(&mut self) -> Option<tcp::Config> {
+        let mut tcp = tcp::Config::of(Profile::Linux);
+        if let Some(profile) = self.optional("profile") {
+            let name = self.name(profile)?;
+            let Some((_, known)) = PROFILES.iter().find(|(known, _)| same_name(known, &name)) else {
+                let known = PROFILES.map(|(name, _)| name).join(", ");
+                self.wrong(profile.place, format!("there is no profile {name}"), &format!("known: {known}"));
+                return None;
+            };
+            tcp = tcp::Config::of(*known);
+        }
+        if let Some(congestion) = self.optional("congestion") {
+            let name = self.name(congestion)?;
+            match name.parse::<Algorithm>() {
+                Ok(algorithm) => tcp.congestion = algorithm,
+                Err(error) => {
+                    self.wrong(congestion.place, error.to_string(), "as in experiments: congestion = cubic;");
+                    return None;
+                }
+            }
+        }
+        Some(tcp)
     }
 }

@@ -2,6 +2,8 @@
 
 use flowloom_core::path::{GilbertElliott, LossModel, Reorder, Reordering};
 use flowloom_core::queue::Discipline;
+use flowloom_core::tcp;
+use flowloom_core::tcp::congestion::Algorithm;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Probability};
 use flowloom_core::workload::LinkSide;
@@ -49,11 +51,18 @@ fn a_replay_is_one_side_of_a_workload() {
     assert_eq!((plain.own.to_string(), plain.peer.port), ("a:43000".to_owned(), 43_001));
     assert_eq!((plain.rate, plain.duration), ("50mbit".parse().unwrap(), Duration::from_secs(60)));
     assert_eq!((plain.part, plain.parts, plain.delays, plain.workers), (1, 1, true, 1));
+    assert_eq!(*plain.tcp, tcp::Config::of(tcp::Profile::Linux));
+    let Tool::Replay(bsd) = tool(&text("profile = bsd-2008; congestion = vegas;")) else { panic!() };
+    assert!(matches!(bsd.tcp.congestion, Algorithm::Vegas(_)), "{:?}", bsd.tcp);
+    let as_profile = tcp::Config { congestion: bsd.tcp.congestion.clone(), ..tcp::Config::of(tcp::Profile::Bsd2008) };
+    assert_eq!(*bsd.tcp, as_profile);
     let Tool::Replay(part) = tool(&text("part = 2; parts = 3; delays = off; workers = 4;")) else { panic!() };
     assert_eq!((part.part, part.parts, part.delays, part.workers), (2, 3, false, 4));
     for (wrong, said) in [
         (text("part = 4; parts = 3;"), "there is no part 4 of 3"),
         (text("workers = 17;"), "workers is from 1 to 16"),
+        (text("profile = windows;"), "there is no profile windows"),
+        (text("congestion = cubik;"), "cubik"),
         (text("").replace("right", "up"), "there is no side up"),
         (text("").replace("workload = campus;", ""), "replay needs workload"),
         (text("").replace("rate = 50M;", ""), "replay needs rate"),
