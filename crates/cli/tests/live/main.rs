@@ -11,6 +11,7 @@ mod datagrams;
 mod faults;
 mod host;
 mod lab;
+mod lab_processes;
 mod preflight;
 mod shell;
 
