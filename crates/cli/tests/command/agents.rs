@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::documented;
-use crate::support::Bench;
+use crate::support::{Bench, processes_with};
 
 /// A command that listens, and where; it is ended with this.
 struct Listening {
@@ -205,13 +205,6 @@ fn lend_commands(bench: &Bench) {
          none = [\"/no/such/program\"]\n"
     );
     bench.file("east/limits.toml", (limits + &commands).as_bytes());
-}
-
-/// Processes whose command line has this word.
-fn processes_with(word: &str) -> usize {
-    let all = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    let lines = all.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
-    lines.filter(|line| line.split(|byte| *byte == 0).any(|one| one == word.as_bytes())).count()
 }
 
 fn runs_commands(bench: &Bench) {

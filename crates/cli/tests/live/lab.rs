@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-use assert_cmd::cargo::CommandCargoExt;
 use flowloom_core::record::Outcome;
 use flowloom_core::time::Time;
 use flowloom_core::workload::{ConnectionVector, Protocol};
@@ -13,130 +12,24 @@ use flowloom_store::workload::WorkloadReader;
 use serde_json::{Map, Value};
 
 use crate::host::processes_in;
-use crate::support::{Bench, Said};
+use crate::network::{Hosts, ahead_seconds, ip};
+use crate::support::Bench;
 use crate::{alone, can_run, demo, experiment, pause, signal};
 
-/// Hosts behind a bridge, the first with a controller, the others with agents. Dropped, they are gone.
-struct Hosts {
-    bench: Bench,
-    names: Vec<String>,
-    agents: Vec<Child>,
-}
-
-fn ip(words: &str) {
-    let said = Command::new("ip").args(words.split_whitespace()).output().unwrap();
-    assert!(said.status.success(), "ip {words}: {}", String::from_utf8_lossy(&said.stderr));
-}
-
-/// The program, with these words, in the network namespace of a host.
-fn flowloom_at(host: &str, words: &[&str]) -> Command {
-    let flowloom = Command::cargo_bin("flowloom").unwrap();
-    let mut command = Command::new("ip");
-    command.args(["netns", "exec", host]).arg(flowloom.get_program()).args(words);
-    command
-}
-
-/// How far the monotonic clock of the host with this address is ahead of the controller's: a thousand seconds for each number of its last
-/// byte. A start by the wrong clock, or by the right one the wrong way, never comes.
-fn ahead_seconds(address: &str) -> i64 {
-    1_000 * address.rsplit('.').next().unwrap().parse::<i64>().unwrap()
-}
-
 impl Hosts {
-    /// A lab with these agents, of which the first half plays the left side.
-    fn new(agents: &[&str]) -> Hosts {
-        let of_this = std::process::id();
-        let names: Vec<String> =
-            ["controller"].iter().chain(agents).map(|name| format!("fl-{of_this}-{name}")).collect();
-        let mut hosts = Hosts { bench: Bench::new(), names, agents: Vec::new() };
-        let controller = hosts.names[0].clone();
-        hosts.names.iter().for_each(|name| ip(&format!("netns add {name}")));
-        ip(&format!("-n {controller} link add bridge type bridge"));
-        ip(&format!("-n {controller} address add 10.99.0.1/24 dev bridge"));
-        ip(&format!("-n {controller} link set bridge up"));
-        hosts.bench.flowloom(&["lab", "init", "lab"]).succeeded();
-        let (mut list, mut sides) = ("[hosts]\n".to_owned(), [String::new(), String::new()]);
-        for (number, agent) in agents.iter().enumerate() {
-            let (name, address) = (hosts.names[number + 1].clone(), format!("10.99.0.{}", number + 2));
-            ip(&format!("-n {controller} link add {agent} type veth peer name eth0 netns {name}"));
-            ip(&format!("-n {controller} link set {agent} master bridge up"));
-            ip(&format!("-n {name} address add {address}/24 dev eth0"));
-            ip(&format!("-n {name} link set eth0 up"));
-            ip(&format!("-n {name} link set lo up"));
-            hosts.enrol(agent, r#"destinations = ["10.99.0.0/24"]"#);
-            hosts.agent(agent, &name, &address);
-            list += &format!("{agent} = \"{address}\"\n");
-            sides[usize::from(2 * number >= agents.len())] += &format!("\"{agent}\", ");
-        }
-        let list = format!("{list}[sides]\nleft = [{}]\nright = [{}]\n", sides[0], sides[1]);
-        hosts.bench.file("HOSTS.toml", list.as_bytes());
-        hosts
-    }
-
-    fn enrol(&self, agent: &str, destinations: &str) {
-        let token = self.bench.flowloom(&["lab", "invite", agent]).succeeded().out.trim().to_owned();
-        let [request, answer] = ["request", "answer"].map(|ending| format!("{agent}.{ending}"));
-        self.bench.flowloom(&["lab", "enrol", &token, "--dir", agent, "--request", &request]).succeeded();
-        self.bench.flowloom(&["lab", "admit", "--request", &request, "--answer", &answer]).succeeded();
-        self.bench.flowloom(&["lab", "enrol", "--dir", agent, "--answer", &answer]).succeeded();
-        let file = self.bench.path(agent).join("limits.toml");
-        let limits = fs::read_to_string(&file).unwrap();
-        let lends_more = limits.replace(r#"destinations = ["127.0.0.0/8", "::1/128"]"#, destinations).replacen(
-            r#"rate = "100mbit""#,
-            r#"rate = "1gbit""#,
-            1,
-        );
-        assert_ne!(lends_more, limits);
-        fs::write(file, lends_more + &format!("[workloads]\ndemo = {:?}\n", self.bench.path("demo.parquet"))).unwrap();
-    }
-
-    /// Starts an agent, and waits until it listens.
-    fn agent(&mut self, agent: &str, host: &str, address: &str) {
-        let log = fs::File::create(self.bench.path(&format!("{agent}.log"))).unwrap();
-        let flowloom = Command::cargo_bin("flowloom").unwrap();
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", host, "unshare", "--time", "--monotonic", &ahead_seconds(address).to_string()]);
-        command.arg(flowloom.get_program()).args(["agent", "--dir", agent, "--listen", &format!("{address}:42010")]);
-        command.current_dir(self.bench.folder.path()).stdout(Stdio::null()).stderr(log);
-        self.agents.push(command.spawn().unwrap());
-        let listens = |_| fs::read_to_string(self.bench.path(&format!("{agent}.log"))).unwrap().contains("listens");
-        assert!(
-            (0..200).any(|turn| listens(turn) || {
-                pause(25);
-                false
-            }),
-            "{agent} does not listen"
-        );
-    }
-
     fn run(&self, more: &[&str]) -> Command {
         let words = ["run", "x.toml", "--on", "lab:HOSTS.toml", "-o", "run", "--quiet"];
         self.by_the_controller(&[&words[..], more].concat())
     }
 
-    fn by_the_controller(&self, words: &[&str]) -> Command {
-        let mut command = flowloom_at(&self.names[0], words);
-        command.current_dir(self.bench.folder.path());
-        command
-    }
-
     /// What the leaves of a script found.
-    fn results(&self, script: &str) -> Vec<Value> {
+    fn played(&self, script: &str) -> Vec<Value> {
         self.bench.file("script.ns", script.as_bytes());
         let words = ["lab", "run", "script.ns", "--hosts", "HOSTS.toml", "-o", "out", "--quiet"];
         let said = self.said(self.by_the_controller(&words));
         assert_eq!(said.code, 0, "{}{}", said.out, said.err);
         let found = fs::read_to_string(self.bench.path("out/results.jsonl")).unwrap();
         found.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    fn said(&self, mut command: Command) -> Said {
-        let output = command.output().unwrap();
-        Said {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
     }
 
     /// Processes that play sides, or ends of connections.
@@ -179,19 +72,6 @@ fn found(bench: &Bench, name: &str) -> (Map<String, Value>, usize, usize) {
     let connections: Vec<_> = folder.connections().unwrap().map(Result::unwrap).collect();
     let completed = connections.iter().filter(|connection| connection.outcome == Outcome::Completed).count();
     (folder.run().clone(), connections.len(), completed)
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        for agent in &mut self.agents {
-            // It may have ended.
-            let _ = agent.kill();
-            let _ = agent.wait();
-        }
-        for name in &self.names {
-            let _ = Command::new("ip").args(["netns", "delete", name]).status();
-        }
-    }
 }
 
 #[test]
@@ -242,9 +122,7 @@ fn a_host_that_dies_makes_a_run_invalid_and_loses_nothing_of_it() {
     let mut hosts = Hosts::new(&["east", "west"]);
     hosts.bench.file("x.toml", experiment(&demo(), "8s").as_bytes());
     let mut run = hosts.start(4);
-    let agent = processes_in(hosts.bench.folder.path());
-    let agent = agent.iter().find(|(_, words)| words.iter().any(|word| word == "west") && words[1] == "agent").unwrap();
-    signal("KILL", *agent.0);
+    hosts.signal("KILL", "west");
     assert_eq!(run.wait().unwrap().code(), Some(3));
     assert!(hosts.are_quiet());
     let (run, connections, _) = found(&hosts.bench, "run");
@@ -340,7 +218,7 @@ fn a_script_replays_a_workload_between_two_hosts_with_the_path_of_each_connectio
         .map(|vector| (vector.id, vector))
         .collect();
 
-    let found = hosts.results(&replays(8, ["", ""]));
+    let found = hosts.played(&replays(8, ["", ""]));
     assert!(hosts.are_quiet());
     let found: Vec<&Value> = found.iter().map(|leaf| &leaf["report"]["results"]).collect();
     let sum = |what: &str| found.iter().map(|side| side[what].as_u64().unwrap()).sum::<u64>();
@@ -388,7 +266,7 @@ fn a_script_replays_a_workload_between_two_hosts_with_the_path_of_each_connectio
 
     // Two pairs of leaves share the workload between them, each connection once.
     fs::remove_dir_all(hosts.bench.path("out")).unwrap();
-    let found = hosts.results(&format!(
+    let found = hosts.played(&format!(
         "parallel {{ {} {} }}",
         replays(4, ["part = 1; parts = 2;"; 2]),
         replays(4, ["part = 2; parts = 2; delays = off; profile = rfc;"; 2]).replace(":43000", ":43001")

@@ -11,7 +11,9 @@ mod datagrams;
 mod faults;
 mod host;
 mod lab;
+mod lab_faults;
 mod lab_processes;
+mod network;
 mod preflight;
 mod shell;
 

@@ -140,9 +140,13 @@ impl Audit {
     }
 }
 
-/// A line goes into the file in one piece.
+/// A line goes into the file in one piece, or nothing of it.
 fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(line)?;
     line.push(b'\n');
-    file.write_all(&line)
+    let before = file.metadata()?.len();
+    file.write_all(&line).inspect_err(|_| {
+        // What a full disk took of it would be the beginning of the next line. If it stays, the error is the same.
+        let _ = file.set_len(before);
+    })
 }

@@ -367,6 +367,11 @@ impl Block {
         };
         let ended_monotonic_ns = clock.monotonic_ns();
         match outcome {
+            // A part of it would pass for all of it.
+            Ok(_) if self.is_over.load(Ordering::SeqCst) => {
+                held.fail().await;
+                Err("it was stopped: the agent was ended, or has lost who commands it".to_owned())
+            }
             Ok(Ran { text, started_monotonic_ns }) => {
                 held.stage = Stage::Ran;
                 Ok(Acknowledge { text, started_monotonic_ns, ended_monotonic_ns, last_number: 0 })

@@ -122,11 +122,18 @@ pub async fn connect(
 /// What a refused call says.
 pub fn words(status: &Status) -> String {
     let mut source = status.source();
+    let mut is_lost = false;
     while let Some(error) = source {
         if let Some(error) = error.downcast_ref::<io::Error>() {
             return tls_words(error);
         }
+        is_lost |= error.is::<hyper::Error>();
         source = error.source();
+    }
+    if is_lost {
+        // It does not say which of the two it was.
+        let silence_s = (KEEP_ALIVE_EVERY + KEEP_ALIVE_PATIENCE).as_secs_f64();
+        return format!("the connection was lost: the other end closed it, or gave no sign of life for {silence_s} s");
     }
     match status.message() {
         "" => status.code().to_string(),
