@@ -20,24 +20,54 @@ pub struct View {
     hosts: Mutex<BTreeMap<String, (ProgressBar, Blocks)>>,
 }
 
-/// The blocks of a line, by what the user knows them by: what each was asked last, and whether it did that.
+/// How far a block is. One that failed is that from then on, whatever it is asked.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    SetUp,
+    Running,
+    Ran,
+    Failed,
+}
+
+impl At {
+    /// In the order of their words on a line.
+    const ALL: [(At, &str); 4] =
+        [(At::SetUp, "set up"), (At::Running, "running"), (At::Ran, "ran"), (At::Failed, "failed")];
+
+    fn of(step: &Step<'_>) -> At {
+        match (step.command, step.is_done) {
+            (_, Some(false)) => At::Failed,
+            (Command::Run { .. }, None) => At::Running,
+            (Command::Setup | Command::Open, _) => At::SetUp,
+            _ => At::Ran,
+        }
+    }
+}
+
+/// The blocks of a line, by what the user knows them by.
 #[derive(Debug, Default)]
-struct Blocks(BTreeMap<String, (Command, Option<bool>)>);
+struct Blocks {
+    at: BTreeMap<String, At>,
+    /// How many are at each.
+    counts: [usize; 4],
+}
 
 impl Blocks {
-    /// How far they are, in words: by command and outcome, how many.
-    fn words(&self) -> String {
-        let (mut counts, mut failed) = (BTreeMap::<(u8, &str), usize>::new(), 0);
-        for (command, is_done) in self.0.values() {
-            match (command, is_done) {
-                (_, Some(false)) => failed += 1,
-                (Command::Run { .. }, None) => *counts.entry((2, "running")).or_default() += 1,
-                (Command::Setup | Command::Open, _) => *counts.entry((1, "set up")).or_default() += 1,
-                _ => *counts.entry((3, "ran")).or_default() += 1,
-            }
+    fn take(&mut self, step: &Step<'_>) {
+        let now = At::of(step);
+        match self.at.get_mut(step.node) {
+            Some(At::Failed) => return,
+            Some(at) => self.counts[std::mem::replace(at, now) as usize] -= 1,
+            None => drop(self.at.insert(step.node.to_owned(), now)),
         }
-        let mut words: Vec<String> = counts.into_iter().map(|((_, word), count)| format!("{count} {word}")).collect();
-        words.extend((failed > 0).then(|| format!("{failed} failed")));
+        self.counts[now as usize] += 1;
+    }
+
+    /// How many are how far, in words.
+    fn words(&self) -> String {
+        let counts = At::ALL.iter().map(|(at, word)| (self.counts[*at as usize], word));
+        let words: Vec<String> =
+            counts.filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
         words.join(", ")
     }
 }
@@ -67,7 +97,7 @@ impl View {
             let line = self.lines.add(ProgressBar::no_length().with_style(style).with_prefix(name.to_owned()));
             (line, Blocks::default())
         });
-        blocks.0.insert(step.node.to_owned(), (step.command, step.is_done));
+        blocks.take(&step);
         line.set_message(blocks.words());
     }
 
@@ -97,6 +127,8 @@ mod tests {
         step("east", "test 1.2 at east", run, Some(false));
         step("west", "test 1.3 at west", run, None);
         assert_eq!((words("east"), words("west")), ("1 ran, 1 failed".to_owned(), "1 running".to_owned()));
+        step("east", "test 1.2 at east", Command::Close, Some(true));
+        assert_eq!(words("east"), "1 ran, 1 failed", "what failed has failed");
         for number in 0..2 * MOST_LINES {
             let agent = format!("agent-{number}");
             view.step(Step { agent: &agent, node: &format!("sleep 1 at {agent}"), command: run, is_done: None });

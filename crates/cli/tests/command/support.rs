@@ -56,6 +56,15 @@ impl Bench {
         serde_json::from_str(&said.out).unwrap()
     }
 
+    /// Makes an agent with a folder of its name a member of the lab, by files.
+    pub fn enrol(&self, agent: &str) {
+        let token = self.flowloom(&["lab", "invite", agent]).succeeded().out.trim().to_owned();
+        let [request, answer] = ["request", "answer"].map(|ending| format!("{agent}.{ending}"));
+        self.flowloom(&["lab", "enrol", &token, "--dir", agent, "--request", &request]).succeeded();
+        self.flowloom(&["lab", "admit", "--request", &request, "--answer", &answer]).succeeded();
+        self.flowloom(&["lab", "enrol", "--dir", agent, "--answer", &answer]).succeeded();
+    }
+
     /// The names in the folder, hidden ones too.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.folder.path())

@@ -20,7 +20,7 @@ const AGENTS: [&str; 4] = ["east", "west", "north", "south"];
 const LONG_S: u32 = 60;
 
 /// What says that nobody is at the other end any more.
-const LOST: &str = "the connection was lost: the other end closed it, or gave no sign of life for 1.25 s";
+pub const LOST: &str = "the connection was lost: the other end closed it, or gave no sign of life for 1.25 s";
 
 /// Traffic from one agent to another: 1 MB a second, in small writes. The sink listens for a second longer.
 fn pair(protocol: &str, source: &str, sink: &str, port: u16, seconds: u32) -> String {

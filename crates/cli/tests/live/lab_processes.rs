@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use assert_cmd::cargo::CommandCargoExt;
 use serde_json::Value;
 
+use crate::lab_faults::LOST;
 use crate::support::Bench;
 use crate::{alone, pause, signal};
 
@@ -71,20 +72,12 @@ impl Lab {
         let mut lab = Lab { bench: Bench::new(), agents: BTreeMap::new() };
         lab.bench.flowloom(&["lab", "init", "lab"]).succeeded();
         for (name, number) in names.iter().zip(2..) {
-            lab.enrol(name);
+            lab.bench.enrol(name);
             lab.start(name, &format!("127.0.0.{number}:0"));
         }
         let list: String = lab.agents.iter().map(|(name, agent)| format!("{name} = \"{}\"\n", agent.address)).collect();
         lab.bench.file("HOSTS.toml", format!("[hosts]\n{list}").as_bytes());
         lab
-    }
-
-    fn enrol(&self, name: &str) {
-        let token = self.bench.flowloom(&["lab", "invite", name]).succeeded().out.trim().to_owned();
-        self.bench.flowloom(&["lab", "enrol", &token, "--dir", name, "--request", "request"]).succeeded();
-        self.bench.flowloom(&["lab", "admit", "--request", "request", "--answer", "answer"]).succeeded();
-        self.bench.flowloom(&["lab", "enrol", "--dir", name, "--answer", "answer"]).succeeded();
-        ["request", "answer"].iter().for_each(|file| fs::remove_file(self.bench.path(file)).unwrap());
     }
 
     /// Starts an agent, and waits until it listens.
@@ -248,16 +241,13 @@ impl Found {
         self.reports.keys().map(String::as_str).collect()
     }
 
-    /// What failed: nodes and commands, as experiment.json has them and as it was said.
+    /// What was lost: nodes and commands, as experiment.json has them and as it was said.
     #[track_caller]
     fn failed(&self) -> Vec<String> {
         let failed = self.experiment["failed"].as_array().unwrap().iter().map(|failure| {
             let [node, command, text] = ["node", "command", "text"].map(|key| failure[key].as_str().unwrap());
-            assert!(
-                !text.is_empty() && self.err.contains(&format!("error: {node}: {command}: {text}")),
-                "{}",
-                self.err
-            );
+            assert_eq!(text, LOST);
+            assert!(self.err.contains(&format!("error: {node}: {command}: {text}")), "{}", self.err);
             format!("{node} {command}")
         });
         failed.collect()

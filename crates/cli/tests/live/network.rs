@@ -73,11 +73,7 @@ impl Hosts {
 
     /// Makes an agent a member, which may send to these destinations.
     pub fn enrol(&self, agent: &str, destinations: &str) {
-        let token = self.bench.flowloom(&["lab", "invite", agent]).succeeded().out.trim().to_owned();
-        let [request, answer] = ["request", "answer"].map(|ending| format!("{agent}.{ending}"));
-        self.bench.flowloom(&["lab", "enrol", &token, "--dir", agent, "--request", &request]).succeeded();
-        self.bench.flowloom(&["lab", "admit", "--request", &request, "--answer", &answer]).succeeded();
-        self.bench.flowloom(&["lab", "enrol", "--dir", agent, "--answer", &answer]).succeeded();
+        self.bench.enrol(agent);
         let file = self.bench.path(agent).join("limits.toml");
         let limits = fs::read_to_string(&file).unwrap();
         let lends_more = limits.replace(r#"destinations = ["127.0.0.0/8", "::1/128"]"#, destinations).replacen(

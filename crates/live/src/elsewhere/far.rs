@@ -53,6 +53,11 @@ impl<D: Device> Farther<D> {
         self.waiting.not_before().map(|time| self.clock.until(time))
     }
 
+    /// The packet that is to come out by now, if there is one.
+    fn due(&mut self) -> Option<Box<[u8]>> {
+        self.waiting.pop_until(self.clock.now()).map(|(_, packet)| packet)
+    }
+
     /// Takes what the side has sent.
     fn take(&mut self) -> io::Result<()> {
         for (serial, delay) in self.news.try_iter() {
@@ -81,8 +86,12 @@ impl<D: Device> Farther<D> {
 
 impl<D: Device> Device for Farther<D> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        self.take()?;
-        let Some((_, packet)) = self.waiting.pop_until(self.clock.now()) else { return Ok(None) };
+        let mut due = self.due();
+        if due.is_none() {
+            self.take()?;
+            due = self.due();
+        }
+        let Some(packet) = due else { return Ok(None) };
         let length = packet.len().min(into.len());
         into[..length].copy_from_slice(&packet[..length]);
         Ok(Some(length))

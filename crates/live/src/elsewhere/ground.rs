@@ -115,9 +115,10 @@ impl Elsewhere {
         let system = |what| move |cause| LiveError::Host { what, cause };
         let notes = settings.notes().iter().map(ToString::to_string).collect();
         let token = token().map_err(system("drawing a token"))?;
+        let counts = counts(&hosts, options.workers).map_err(LiveError::Workers)?;
         let (telling, answers) = channel();
         let (mut workers, hosts) =
-            meet(hosts, options.workers, &settings, token, &telling).map_err(system("starting a thread"))?;
+            meet(hosts, (counts, options.workers), &settings, token, &telling).map_err(system("starting a thread"))?;
         drop(telling);
         let all_begun = all_answers(&hosts, &answers, |answer| match answer {
             Answer::Begun(begun) => Some(*begun),
@@ -168,20 +169,25 @@ fn token() -> io::Result<u64> {
     Ok(u64::from_be_bytes(token))
 }
 
-/// Shares the workers of each side out among its hosts, tells these to begin, and listens to them: answers go to `telling`.
+/// How many hosts each side has; or that they are too many or too few for so many workers on each.
+fn counts(hosts: &[Host], each_side: u16) -> Result<[usize; 2], String> {
+    let of = |side| hosts.iter().filter(|host| host.side == side).count();
+    let counts = [LinkSide::Left, LinkSide::Right].map(of);
+    match counts.iter().all(|count| (1..=usize::from(each_side)).contains(count)) {
+        true => Ok(counts),
+        false => Err(format!("{counts:?} hosts cannot have {each_side} workers on each side")),
+    }
+}
+
+/// Shares the workers of each side out among its hosts, so many of each side, tells these to begin, and listens to them: answers go to
+/// `telling`.
 fn meet(
     hosts: Vec<Host>,
-    each_side: u16,
+    (counts, each_side): ([usize; 2], u16),
     settings: &Settings,
     token: u64,
     telling: &Sender<(usize, Answer)>,
 ) -> io::Result<(Workers, Vec<Talk>)> {
-    let sides = [LinkSide::Left, LinkSide::Right];
-    let counts = sides.map(|side| hosts.iter().filter(|host| host.side == side).count());
-    if counts.iter().any(|count| !(1..=usize::from(each_side)).contains(count)) {
-        let why = format!("{counts:?} hosts cannot have {each_side} workers on each side");
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    }
     let mut numbers = [0; 2];
     let mut talks = Vec::with_capacity(hosts.len());
     let mut streams = Vec::with_capacity(hosts.len());
@@ -194,6 +200,7 @@ fn meet(
         streams.push((from, to, messages));
     }
     let of_side = |side| talks.iter().filter(move |talk| talk.side == side);
+    let sides = [LinkSide::Left, LinkSide::Right];
     let ears = sides.into_iter().flat_map(of_side).flat_map(|talk| talk.workers.clone().map(|number| talk.ear(number)));
     let (workers, heard) = Workers::elsewhere(each_side, ears);
     for ((at, talk), (from, to, messages)) in talks.iter().enumerate().zip(streams) {
@@ -413,6 +420,28 @@ mod tests {
             assert!(firsts.windows(2).all(|pair| pair[0] < pair[1]), "{firsts:?}");
         }
     }
+
+    #[test]
+    fn each_side_has_hosts_and_each_of_them_workers() {
+        let of = |left: usize, right: usize| -> Vec<Host> {
+            let sides = [vec![LinkSide::Left; left], vec![LinkSide::Right; right]].concat();
+            let host = |side| Host {
+                name: String::new(),
+                side,
+                address: [127, 0, 0, 1].into(),
+                from: Box::new(io::empty()),
+                to: Box::new(io::sink()),
+                ahead_nanos: 0,
+            };
+            sides.into_iter().map(host).collect()
+        };
+        assert_eq!(counts(&of(2, 1), 2), Ok([2, 1]));
+        for (left, right) in [(0, 1), (1, 0), (3, 1)] {
+            let words = format!("[{left}, {right}] hosts cannot have 2 workers on each side");
+            assert_eq!(counts(&of(left, right), 2), Err(words));
+        }
+    }
+
     #[test]
     fn a_host_whose_clock_is_ahead_starts_when_this_one_does() {
         let clock = Clock::starting_at(7_000_000_000);

@@ -501,3 +501,19 @@ fn delay(vector: &ConnectionVector, side: Side, config: &Config) -> Duration {
     let delays = PathDelays::new(vector, config.placement, Default::default(), config.unknown_rtt);
     delays.leg(side).to_link + delays.leg(side.other()).from_link
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_both_sides_delay_is_the_round_trip_time_once() {
+        let mut vector = ConnectionVector::default();
+        vector.ends.initiator.min_transit = Some(Duration::from_millis(4));
+        vector.ends.acceptor.min_transit = Some(Duration::from_millis(30));
+        let config = Config::new(Rate::UNLIMITED, Duration::from_secs(1));
+        let [out, back] = [Side::Initiator, Side::Acceptor].map(|side| delay(&vector, side, &config));
+        // Out of the initiator's side, half of its transit, and into the other's, half of that: as the way back.
+        assert_eq!([out, back], [Duration::from_millis(17); 2]);
+    }
+}

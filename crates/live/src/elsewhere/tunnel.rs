@@ -525,6 +525,16 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn what_a_host_may_send_is_counted_in_ip_packets() {
+        let headers = |own: &str| {
+            let address: SocketAddr = own.parse().unwrap();
+            NearEnd::between(address, SocketAddr::new(address.ip(), 9), 1, Rate::UNLIMITED).map(|near| near.headers)
+        };
+        assert_eq!(headers("127.0.0.1:0").unwrap(), 28);
+        assert_eq!(headers("[::1]:0").unwrap(), 48);
+    }
+
+    #[test]
     fn a_host_sends_no_more_than_it_may() {
         let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
         let emulator = socket.local_addr().unwrap();
