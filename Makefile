@@ -8,9 +8,18 @@
 # make bench-live  live runs beside what they were asked for and beside the simulator; needs root and a quiet machine, some 35 minutes
 # make fuzz   every fuzz target for SECONDS_EACH (20) in libFuzzer; needs a nightly compiler and cargo-fuzz
 
-FLOWLOOM := target/release/flowloom
 CARGO ?= cargo
 SECONDS_EACH ?= 20
+# PROFILE=dev looks at what the Rust tests are of, so that nothing is built twice.
+PROFILE ?= release
+ifeq ($(PROFILE),dev)
+BUILT := target/debug
+build = $(CARGO) test --workspace --locked --no-run
+else
+BUILT := target/release
+build = $(CARGO) build --release --locked $(1)
+endif
+FLOWLOOM := $(BUILT)/flowloom
 
 .PHONY: all demo test check rust-test browser-test validate references bench bench-peers bench-live bench-live-peers deny fuzz clean
 
@@ -18,7 +27,7 @@ all: $(FLOWLOOM)
 
 .PHONY: $(FLOWLOOM)
 $(FLOWLOOM):
-	$(CARGO) build --release --locked -p flowloom-cli
+	$(call build,-p flowloom-cli)
 
 demo: $(FLOWLOOM)
 	$(FLOWLOOM) run testdata/demo.pcap.gz -o runs/demo --force
@@ -35,8 +44,8 @@ rust-test:
 	$(CARGO) test --workspace --locked
 
 browser-test: $(FLOWLOOM)
-	$(CARGO) build --release --locked -p flowloom-report --example made_up_reports
-	@tests/report_browser.sh $(FLOWLOOM) target/release/examples/made_up_reports
+	$(call build,-p flowloom-report --example made_up_reports)
+	@tests/report_browser.sh $(FLOWLOOM) $(BUILT)/examples/made_up_reports
 
 validate:
 	$(CARGO) run --release --locked -p flowloom-validate
