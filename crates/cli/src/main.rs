@@ -18,6 +18,7 @@ mod lab_view;
 mod live;
 mod load;
 mod making;
+mod memory;
 mod output;
 mod pipeline;
 mod progress;
@@ -46,6 +47,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if matches!(cli.command, Command::Run(_)) {
+        memory::keep();
+    }
     let manner = |form| Manner { quiet: cli.quiet, verbose: cli.verbose, form };
     let result = prepare(&cli.command).and_then(|()| match &cli.command {
         Command::Extract(args) => commands::extract::run(args, manner(args.form)),

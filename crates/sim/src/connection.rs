@@ -1,7 +1,5 @@
 //! One connection of a run: its two ends, and what it leaves behind.
 
-use std::hint::black_box;
-
 use flowloom_core::path::FlowValues;
 use flowloom_core::play::{Action, EpochTimes, Player, PutAway, Script};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder, SourceRecord, WindowRecord};
@@ -11,8 +9,10 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, PerSide, Side};
 
 use crate::config::{Config, Traced};
+use crate::flight::Packets;
 use crate::flow::Flow;
-use crate::network::Network;
+use crate::network::{Event, Network};
+use crate::prefetch::prefetch;
 use crate::run::{Classed, Origin};
 use crate::summary::ClassCounts;
 
@@ -73,6 +73,9 @@ pub fn limits(vector: &ConnectionVector, side: Side) -> Limits {
 }
 
 impl Connection {
+    /// So many bytes of a connection say where the rest of what an event needs is.
+    pub const FIRST: usize = Flow::FIRST;
+
     /// The connection of `vector`, about to start at `now`, with the values that rules drew for it.
     pub fn new(classed: Classed, now: Time, config: &Config, values: &PerSide<FlowValues>) -> Connection {
         let (flow, rtt) = Flow::of_connection(&classed, config, values);
@@ -161,8 +164,6 @@ impl Connection {
             // What it was for did not happen, as with nearly every retransmission: its end is not looked at.
             return self.flow.wait_on(slot, side, now, network);
         }
-        // It was silent for long, or there would have been nothing to wait for.
-        black_box(self.touch());
         let end = &mut self.ends[side];
         end.endpoint.handle_timeout(now, network.config.tcp(self.flow.class()));
         self.transmit(slot, side, now, network);
@@ -172,11 +173,41 @@ impl Connection {
         self.settle(slot, side, now, network);
     }
 
-    /// Reads something of every cache line that an exchange needs. Among many connections all of them are in memory, not in a
-    /// cache, and what follows would wait for one after the other; so the waits overlap.
-    fn touch(&self) -> u64 {
-        let end = |end: &End| end.player.touch(&self.script) ^ end.endpoint.touch();
-        self.flow.touch() ^ end(&self.ends.initiator) ^ end(&self.ends.acceptor)
+    /// Asks for what `event` at `time` will need, whose first bytes are near: all that [`Self::prefetch_third`] does not.
+    #[inline]
+    pub fn prefetch_second(&self, time: Time, event: Event, packets: &Packets) {
+        match event {
+            Event::Arrival { sender, .. } => self.flow.prefetch_arrival(sender, packets),
+            Event::Delivery { sender, .. } => {
+                self.flow.prefetch_delivery(sender, packets);
+                self.prefetch_end(sender.other());
+            }
+            // Of an end that waits for something else nothing more is looked at.
+            Event::Timer { side, .. } if self.flow.is_due(side, time) => {
+                self.flow.prefetch_delivery(side.other(), packets);
+                self.prefetch_end(side);
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks for what `event` at `time` will need of what others point at.
+    #[inline]
+    pub fn prefetch_third(&self, time: Time, event: Event) {
+        let side = match event {
+            Event::Delivery { sender, .. } => sender.other(),
+            Event::Timer { side, .. } if self.flow.is_due(side, time) => side,
+            _ => return,
+        };
+        self.flow.prefetch_seen();
+        if let Some(step) = self.script.steps().get(self.ends[side].player.step()) {
+            prefetch(step);
+        }
+    }
+
+    fn prefetch_end(&self, side: Side) {
+        prefetch(&self.ends[side]);
+        prefetch(&self.script);
     }
 
     /// Makes sure `side` is woken in time, after something happened to it.

@@ -7,7 +7,7 @@
 //!
 //! A heap alone is the oracle: whole runs with either must come to the same bytes.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use flowloom_core::time::Time;
@@ -42,6 +42,9 @@ pub enum Implementation {
 }
 
 /// The timing wheel.
+///
+/// Nothing says of an event when it was put in. A list of a slot has its events in the order they were put in, because it is
+/// empty when those of a coarser slot are spread over it; sorting keeps that order among events of one time.
 #[derive(Debug)]
 pub struct Wheel<T> {
     /// Events of the slot being served, last one first.
@@ -50,44 +53,51 @@ pub struct Wheel<T> {
     position: u64,
     levels: [Level<T>; LEVELS],
     /// Events whose slot number differs from `position` above the top level.
-    beyond: BinaryHeap<Event<T>>,
-    inserted: u64,
+    beyond: Heap<T>,
     pending: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Event<T> {
     time: Time,
-    order: u64,
     payload: T,
 }
 
 impl<T> Event<T> {
-    fn key(&self) -> (Time, u64) {
-        (self.time, self.order)
-    }
-
     fn slot(&self) -> u64 {
         self.time.as_nanos() >> SLOT_BITS
     }
 }
 
-impl<T> PartialEq for Event<T> {
+/// An event and how many were put in before it.
+#[derive(Clone, Copy, Debug)]
+struct Numbered<T> {
+    event: Event<T>,
+    order: u64,
+}
+
+impl<T> Numbered<T> {
+    fn key(&self) -> (Time, u64) {
+        (self.event.time, self.order)
+    }
+}
+
+impl<T> PartialEq for Numbered<T> {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl<T> Eq for Event<T> {}
+impl<T> Eq for Numbered<T> {}
 
-impl<T> PartialOrd for Event<T> {
+impl<T> PartialOrd for Numbered<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 /// Reversed, so that the greatest is the one to serve first.
-impl<T> Ord for Event<T> {
+impl<T> Ord for Numbered<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
     }
@@ -144,7 +154,7 @@ impl<T> EventQueue<T> {
     pub fn made_of(implementation: Implementation) -> EventQueue<T> {
         match implementation {
             Implementation::Wheel => EventQueue::Wheel(Wheel::new()),
-            Implementation::Heap => EventQueue::Heap(Heap { events: BinaryHeap::new(), inserted: 0 }),
+            Implementation::Heap => EventQueue::Heap(Heap::new()),
         }
     }
 
@@ -166,7 +176,7 @@ impl<T> EventQueue<T> {
     pub fn push(&mut self, time: Time, payload: T) {
         match self {
             EventQueue::Wheel(wheel) => wheel.push(time, payload),
-            EventQueue::Heap(heap) => heap.push(time, payload),
+            EventQueue::Heap(heap) => heap.push(Event { time, payload }),
         }
     }
 
@@ -175,8 +185,37 @@ impl<T> EventQueue<T> {
     pub fn pop_until(&mut self, until: Time) -> Option<(Time, T)> {
         match self {
             EventQueue::Wheel(wheel) => wheel.pop_until(until),
-            EventQueue::Heap(heap) => heap.pop_until(until),
+            EventQueue::Heap(heap) => heap.pop_until(until).map(|event| (event.time, event.payload)),
         }
+    }
+
+    /// The number of the slot that events are taken out of; a heap has no slots.
+    pub fn slot(&self) -> u64 {
+        match self {
+            EventQueue::Wheel(wheel) => wheel.position,
+            EventQueue::Heap(_) => 0,
+        }
+    }
+
+    /// The event of this slot that comes `after` others, if there are more.
+    #[inline]
+    pub fn upcoming(&self, after: usize) -> Option<(Time, &T)> {
+        match self {
+            EventQueue::Wheel(wheel) => wheel.current.iter().nth_back(after).map(|event| (event.time, &event.payload)),
+            EventQueue::Heap(_) => None,
+        }
+    }
+
+    /// The events of the slot behind this one, in no order.
+    pub fn next_slot(&self) -> impl Iterator<Item = &T> {
+        let next = match self {
+            EventQueue::Wheel(wheel) => {
+                let finest = &wheel.levels[0];
+                finest.next_after(digit(wheel.position, 0)).map(|slot| &finest.slots[slot])
+            }
+            EventQueue::Heap(_) => None,
+        };
+        next.into_iter().flatten().map(|event| &event.payload)
     }
 
     /// A time before which nothing is due, `None` if nothing ever is. It is that of the next event as far as this can be told
@@ -184,7 +223,7 @@ impl<T> EventQueue<T> {
     pub fn not_before(&self) -> Option<Time> {
         match self {
             EventQueue::Wheel(wheel) => wheel.not_before(),
-            EventQueue::Heap(heap) => heap.events.peek().map(|event| event.time),
+            EventQueue::Heap(heap) => heap.peek().map(|event| event.time),
         }
     }
 }
@@ -192,21 +231,29 @@ impl<T> EventQueue<T> {
 /// All events in one heap.
 #[derive(Debug)]
 pub struct Heap<T> {
-    events: BinaryHeap<Event<T>>,
+    events: BinaryHeap<Numbered<T>>,
     inserted: u64,
 }
 
 impl<T> Heap<T> {
-    fn push(&mut self, time: Time, payload: T) {
-        self.events.push(Event { time, order: self.inserted, payload });
+    fn new() -> Heap<T> {
+        Heap { events: BinaryHeap::new(), inserted: 0 }
+    }
+
+    fn push(&mut self, event: Event<T>) {
+        self.events.push(Numbered { event, order: self.inserted });
         self.inserted += 1;
     }
 
-    fn pop_until(&mut self, until: Time) -> Option<(Time, T)> {
-        if self.events.peek()?.time > until {
+    fn peek(&self) -> Option<&Event<T>> {
+        self.events.peek().map(|first| &first.event)
+    }
+
+    fn pop_until(&mut self, until: Time) -> Option<Event<T>> {
+        if self.peek()?.time > until {
             return None;
         }
-        self.events.pop().map(|event| (event.time, event.payload))
+        self.events.pop().map(|first| first.event)
     }
 }
 
@@ -216,17 +263,14 @@ impl<T> Wheel<T> {
             current: Vec::new(),
             position: 0,
             levels: std::array::from_fn(|_| Level::new()),
-            beyond: BinaryHeap::new(),
-            inserted: 0,
+            beyond: Heap::new(),
             pending: 0,
         }
     }
 
     fn push(&mut self, time: Time, payload: T) {
-        let event = Event { time, order: self.inserted, payload };
-        self.inserted += 1;
         self.pending += 1;
-        self.place(event);
+        self.place(Event { time, payload });
     }
 
     fn pop_until(&mut self, until: Time) -> Option<(Time, T)> {
@@ -258,8 +302,8 @@ impl<T> Wheel<T> {
     fn place(&mut self, event: Event<T>) {
         let slot = event.slot();
         if slot <= self.position {
-            // The slot being served.
-            let at = self.current.partition_point(|pending| pending.key() > event.key());
+            // The slot being served: behind those of its time.
+            let at = self.current.partition_point(|pending| pending.time > event.time);
             self.current.insert(at, event);
             return;
         }
@@ -283,8 +327,9 @@ impl<T> Wheel<T> {
                 self.levels[0].clear(slot);
                 // The drained list goes back to the slot, so that neither allocates again.
                 std::mem::swap(&mut self.current, &mut self.levels[0].slots[slot]);
-                // `Ord` is reversed: ascending means the next event is last.
-                self.current.sort_unstable();
+                // The next event is the last, and what was put in first is the next of one time.
+                self.current.reverse();
+                self.current.sort_by_key(|event| Reverse(event.time));
             } else if !self.cascade(last) {
                 return false;
             }
@@ -314,13 +359,13 @@ impl<T> Wheel<T> {
         if self.beyond.peek().is_none_or(|first| first.slot() > last) {
             return false;
         }
-        let Some(first) = self.beyond.pop() else { return false };
+        let Some(first) = self.beyond.pop_until(Time::MAX) else { return false };
         self.position = first.slot();
         let turn = first.slot() >> (LEVEL_BITS * LEVELS as u32);
         self.place(first);
         while let Some(next) = self.beyond.peek()
             && next.slot() >> (LEVEL_BITS * LEVELS as u32) == turn
-            && let Some(next) = self.beyond.pop()
+            && let Some(next) = self.beyond.pop_until(Time::MAX)
         {
             self.place(next);
         }
@@ -400,6 +445,26 @@ mod tests {
         queue.push(late, 2);
         let served: Vec<_> = std::iter::from_fn(|| queue.pop_until(late)).collect();
         assert_eq!(served, [(late, 0), (late, 1), (late, 2)]);
+    }
+
+    #[test]
+    fn what_comes_next_can_be_looked_at() {
+        let at = |slot: u64, nanos: u64| Time::from_nanos((slot << SLOT_BITS) + nanos);
+        let mut queue = EventQueue::new();
+        for (time, payload) in [(at(5, 9), 'c'), (at(5, 0), 'a'), (at(5, 9), 'd'), (at(5, 8), 'b'), (at(7, 3), 'e')] {
+            queue.push(time, payload);
+        }
+        assert_eq!(queue.upcoming(0), None, "nothing was taken out of that slot");
+        assert_eq!((queue.pop_until(Time::MAX), queue.slot()), (Some((at(5, 0), 'a')), 5));
+        assert_eq!(queue.upcoming(0), Some((at(5, 8), &'b')));
+        assert_eq!(queue.upcoming(2), Some((at(5, 9), &'d')));
+        assert_eq!(queue.upcoming(3), None);
+        assert_eq!(queue.next_slot().collect::<Vec<_>>(), [&'e']);
+    }
+
+    #[test]
+    fn an_event_of_a_run_is_two_words() {
+        assert_eq!(size_of::<Event<crate::network::Event>>(), 16);
     }
 
     #[test]

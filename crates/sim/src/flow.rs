@@ -1,5 +1,6 @@
 //! The packets of two ends: their way through the network, and what the monitor makes of them.
 
+use std::mem::offset_of;
 use std::num::NonZeroU16;
 
 use flowloom_core::extract::{Identity, Observer, Seen};
@@ -14,8 +15,9 @@ use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, PerSide
 use crate::config::{Config, LinkNumber};
 use crate::coverage::Coverage;
 use crate::datagrams::is_datagram;
-use crate::flight::{Fifo, Handle, sized};
+use crate::flight::{Fifo, Handle, Packets, sized};
 use crate::network::{Event, Fate, Leaving, Network};
+use crate::prefetch::prefetch;
 use crate::run::{Classed, Origin};
 
 /// What two ends have between them. What the ends are is no business of this.
@@ -94,6 +96,9 @@ struct Monitored {
 }
 
 impl Flow {
+    /// So many bytes of a flow say where the rest of what an event needs is.
+    pub const FIRST: usize = offset_of!(Flow, paths);
+
     /// A flow of the connection `id` whose initiator is on `initiator_side`, of a class, before its first packet. The end `side`
     /// is `delays.leg(side)` from its first link, and has what rules drew for its packets.
     pub fn new(
@@ -305,7 +310,7 @@ impl Flow {
         let mut handles = [None, None];
         for (place, due) in handles.iter_mut().zip([Some(due), copy]) {
             let Some(due) = due else { break };
-            let handle = network.packets.insert(segment, extra, due, from);
+            let handle = network.packets.insert(segment, bytes, due, from);
             *place = Some(handle);
             self.in_flight += 1;
             let line = &mut self.routes[side].to_link;
@@ -394,11 +399,30 @@ impl Flow {
         }
     }
 
-    /// Reads something of every cache line.
-    pub fn touch(&self) -> u64 {
-        let path = |path: &Path| path.to_link.delay().as_nanos() ^ path.from_link.delay().as_nanos();
-        let seen = self.seen.as_ref().map_or(0, |seen| seen.observer.touch());
-        self.id ^ path(&self.paths.initiator) ^ path(&self.paths.acceptor) ^ seen
+    /// Asks for what is needed when the first packet of `sender` reaches its first link, beside the first bytes.
+    #[inline]
+    pub fn prefetch_arrival(&self, sender: Side, packets: &Packets) {
+        let route = &self.routes[sender];
+        [route.to_link.head(), route.from_link.tail()].into_iter().flatten().for_each(|one| prefetch(packets.get(one)));
+        prefetch(&self.paths[sender]);
+    }
+
+    /// Asks for what is needed when the first packet of `sender` reaches the other end, beside the first bytes.
+    #[inline]
+    pub fn prefetch_delivery(&self, sender: Side, packets: &Packets) {
+        let passing = Side::BOTH.map(|side| self.routes[side].passing.head());
+        let first = self.routes[sender].from_link.head();
+        passing.into_iter().chain([first]).flatten().for_each(|one| prefetch(packets.get(one)));
+        prefetch(&self.paths);
+        prefetch(&self.seen);
+    }
+
+    /// Asks for what the monitor knows.
+    #[inline]
+    pub fn prefetch_seen(&self) {
+        if let Some(seen) = &self.seen {
+            prefetch(&**seen);
+        }
     }
 
     /// Whether `side` is to be woken at `now`, or was before.
@@ -475,6 +499,9 @@ impl Flow {
     /// The link that packets of `sender` cross behind `link`.
     fn behind(&self, link: LinkNumber, sender: Side, config: &Config) -> Option<LinkNumber> {
         let way = self.way(sender, config);
+        if way.len() == 1 {
+            return None;
+        }
         let at = way.iter().position(|one| *one == link)?;
         way.get(at + 1).copied()
     }

@@ -20,6 +20,7 @@
 //! | `coverage` | which bytes have passed |
 //! | `starts` | connections in the order of their SYNs |
 //! | `run` | the loop |
+//! | `prefetch` | memory that the next events need |
 //! | `emulation` | the same without ends: packets come from outside |
 //! | `open_loop` | sources with known answers |
 //! | `cell_queue` | a queue of cells with constant service |
@@ -39,6 +40,7 @@ mod flight;
 mod flow;
 mod meters;
 mod network;
+mod prefetch;
 mod run;
 mod starts;
 mod summary;

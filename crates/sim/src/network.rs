@@ -66,6 +66,19 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Slot of the connection it happens to.
+    pub fn connection(&self) -> Option<u32> {
+        match *self {
+            Event::Arrival { connection, .. }
+            | Event::Overtaking { connection, .. }
+            | Event::Delivery { connection, .. }
+            | Event::Timer { connection, .. } => Some(connection),
+            Event::Start | Event::Departure { .. } | Event::Hop { .. } => None,
+        }
+    }
+}
+
 /// What connections share.
 #[derive(Debug)]
 pub struct Network<'a, R> {
@@ -407,6 +420,9 @@ impl<'a, R: Recorder> Network<'a, R> {
     /// # Errors
     /// The recorder's.
     pub fn report(&mut self) -> Result<(), R::Error> {
+        if self.windows.is_empty() && self.lost.is_empty() {
+            return Ok(());
+        }
         self.windows.drain(..).try_for_each(|record| self.recorder.window(&record))?;
         self.lost.drain(..).try_for_each(|record| self.recorder.dropped(record))
     }

@@ -121,11 +121,6 @@ impl Player {
         }
     }
 
-    /// Reads something of every cache line that comes next, of its script as well.
-    pub fn touch(&self, script: &Script) -> u64 {
-        self.written ^ script.steps().get(self.next as usize).map_or(0, |step| step.end)
-    }
-
     /// The transport is established at this end.
     pub fn handle_established(&mut self, now: Time, script: &Script) {
         if self.phase == Phase::Start {

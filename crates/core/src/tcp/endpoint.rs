@@ -94,11 +94,6 @@ impl Endpoint {
         self
     }
 
-    /// Reads something of every cache line of it, so that what follows finds them near.
-    pub fn touch(&self) -> u64 {
-        self.sender.touch() ^ self.receiver.next() ^ u64::from(self.own_mss.get())
-    }
-
     /// Adds `bytes` to what is to be sent. May be called before the connection is established. No effect after
     /// [`Self::close`] or [`Self::abort`].
     pub fn write(&mut self, bytes: u64) {

@@ -181,11 +181,6 @@ impl Sender {
         self.congestion = Congestion::new(&config.congestion, initial_window(self.mss, config), &setup);
     }
 
-    /// Reads something of every cache line of it.
-    pub(super) fn touch(&self) -> u64 {
-        self.unacknowledged ^ self.timed_end ^ u64::from(self.mss)
-    }
-
     /// Takes the peer's MSS, and with it the real initial window.
     pub(super) fn negotiated(&mut self, peer_mss: u16, timestamps: bool, config: &Config) {
         // The MSS counts the options that a segment carries (RFC 6691).

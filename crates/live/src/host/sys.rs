@@ -1,4 +1,4 @@
-//! System calls that have no safe wrapper in the libraries we use: the only unsafe code of the workspace.
+//! System calls that have no safe wrapper in the libraries we use.
 #![allow(
     unsafe_code,
     reason = "ioctl, getsockopt, setsockopt, recv and sched_setattr with arguments that no library wraps; each block says why it is sound"
