@@ -43,8 +43,8 @@ pub enum Implementation {
 
 /// The timing wheel.
 ///
-/// Nothing says of an event when it was put in. A list of a slot has its events in the order they were put in, because it is
-/// empty when those of a coarser slot are spread over it; sorting keeps that order among events of one time.
+/// Nothing says of an event when it was put in. Events of one time are in one list, in the order they were put in, because a
+/// list is empty when a coarser slot, or the heap, is spread over it; sorting keeps that order.
 #[derive(Debug)]
 pub struct Wheel<T> {
     /// Events of the slot being served, last one first.
@@ -206,7 +206,7 @@ impl<T> EventQueue<T> {
         }
     }
 
-    /// The events of the slot behind this one, in no order.
+    /// The events of the next slot of the finest level that has any, in no order; none at the end of a turn of that level.
     pub fn next_slot(&self) -> impl Iterator<Item = &T> {
         let next = match self {
             EventQueue::Wheel(wheel) => {

@@ -1,7 +1,7 @@
 //! Asking for memory before it is needed.
 //!
 //! With tens of thousands of connections open their state is in no cache, and serving an event would be to wait for one line
-//! of it after the other. The next events are known, so theirs can be on its way meanwhile. It is a hint: no result depends on
+//! of it after the other. The next events are known, so what they read can be on its way. It is a hint: no result depends on
 //! it, and where there is no instruction for it nothing happens.
 #![allow(
     unsafe_code,
@@ -13,7 +13,7 @@ use std::ops::Range;
 /// What processors move at once.
 const LINE: usize = 64;
 
-/// Asks for all of `value`.
+/// Asks for `value`: a line for every 64 bytes from its beginning, so that the last one is missed of what begins inside a line.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     prefetch_bytes(value, 0..size_of::<T>());
@@ -31,7 +31,7 @@ pub fn prefetch_bytes<T>(value: &T, bytes: Range<usize>) {
 #[cfg(target_arch = "x86_64")]
 fn ask(line: *const i8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: the instruction reads nothing and no address makes it fault.
+    // SAFETY: the instruction changes no value and no address makes it fault.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(line) };
 }
 

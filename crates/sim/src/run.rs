@@ -23,8 +23,8 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 /// So many connections, of some 2 kB each, are in no cache near the processor.
 const MANY: usize = 1_000;
 
-/// With so many events between it and the one served a connection's first lines are near, and what they point at is asked for; and so many before
-/// it what that points at.
+/// With so many events between its own and the one served a connection's first lines are near, and what they point at is asked
+/// for; with so many, what that points at.
 const SECOND: usize = 3;
 const THIRD: usize = 1;
 
