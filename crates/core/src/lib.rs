@@ -3,6 +3,8 @@
 //! Everything here is a state machine without I/O. Time comes in as an argument, randomness as a seeded
 //! stream at construction. The rules every machine keeps are in `ARCHITECTURE.md`, "Calling contract".
 
+#![forbid(unsafe_code)]
+
 pub mod cell;
 #[cfg(test)]
 mod contract;

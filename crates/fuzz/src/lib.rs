@@ -6,6 +6,8 @@
 //! compiler), the smoke test of this crate (seeded mutations for a bounded number or time, any compiler), and
 //! `examples/seeds.rs`, which writes the seeds to files for the former.
 
+#![forbid(unsafe_code)]
+
 use std::panic;
 use std::sync::Once;
 

@@ -1,5 +1,7 @@
 //! The lab: experiments over several hosts, as NetSpec controlled them (Frost et al. 1998, chapter 5; methods J).
 
+#![forbid(unsafe_code)]
+
 pub mod agent;
 pub mod authority;
 pub mod blocking;

@@ -1,5 +1,7 @@
 //! Stored records in; summaries, comparison and one HTML file out.
 
+#![forbid(unsafe_code)]
+
 pub mod answer;
 pub mod class_totals;
 pub mod compare;

@@ -173,7 +173,7 @@ impl Connection {
         self.settle(slot, side, now, network);
     }
 
-    /// Asks for what `event` at `time` will need, whose first bytes are near: all that [`Self::prefetch_third`] does not.
+    /// Asks for what `event` at `time` will need of the connection, whose first bytes are near, and for its packets.
     #[inline]
     pub fn prefetch_second(&self, time: Time, event: Event, packets: &Packets) {
         match event {
@@ -184,30 +184,35 @@ impl Connection {
             }
             // Of an end that waits for something else nothing more is looked at.
             Event::Timer { side, .. } if self.flow.is_due(side, time) => {
-                self.flow.prefetch_delivery(side.other(), packets);
+                self.flow.prefetch_sending(side);
                 self.prefetch_end(side);
             }
             _ => {}
         }
     }
 
-    /// Asks for what `event` at `time` will need of what others point at.
+    /// Asks for what `event` at `time` will need of what the connection points at.
     #[inline]
     pub fn prefetch_third(&self, time: Time, event: Event) {
-        let side = match event {
-            Event::Delivery { sender, .. } => sender.other(),
-            Event::Timer { side, .. } if self.flow.is_due(side, time) => side,
-            _ => return,
-        };
-        self.flow.prefetch_seen();
-        if let Some(step) = self.script.steps().get(self.ends[side].player.step()) {
-            prefetch(step);
+        match event {
+            Event::Delivery { sender, .. } => {
+                self.flow.prefetch_seen();
+                self.prefetch_step(sender.other());
+            }
+            Event::Timer { side, .. } if self.flow.is_due(side, time) => self.prefetch_step(side),
+            _ => {}
         }
     }
 
     fn prefetch_end(&self, side: Side) {
         prefetch(&self.ends[side]);
         prefetch(&self.script);
+    }
+
+    fn prefetch_step(&self, side: Side) {
+        if let Some(step) = self.script.steps().get(self.ends[side].player.step()) {
+            prefetch(step);
+        }
     }
 
     /// Makes sure `side` is woken in time, after something happened to it.

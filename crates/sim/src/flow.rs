@@ -417,6 +417,12 @@ impl Flow {
         prefetch(&self.seen);
     }
 
+    /// Asks for what is needed when `side` is woken and sends something, beside the first bytes.
+    #[inline]
+    pub fn prefetch_sending(&self, side: Side) {
+        prefetch(&self.paths[side]);
+    }
+
     /// Asks for what the monitor knows.
     #[inline]
     pub fn prefetch_seen(&self) {

@@ -13,7 +13,7 @@ use std::ops::Range;
 /// What processors move at once.
 const LINE: usize = 64;
 
-/// Asks for `value`: a line for every 64 bytes from its beginning, so that the last one is missed of what begins inside a line.
+/// Asks for `value`.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     prefetch_bytes(value, 0..size_of::<T>());
@@ -22,8 +22,13 @@ pub fn prefetch<T>(value: &T) {
 /// Asks for some bytes of `value`, counted from its beginning.
 #[inline(always)]
 pub fn prefetch_bytes<T>(value: &T, bytes: Range<usize>) {
-    for offset in (bytes.start..bytes.end.min(size_of::<T>())).step_by(LINE) {
-        ask(std::ptr::from_ref(value).cast::<i8>().wrapping_add(offset));
+    let at = |offset: usize| std::ptr::from_ref(value).cast::<i8>().wrapping_add(offset);
+    for offset in bytes.clone().step_by(LINE) {
+        ask(at(offset));
+    }
+    // What does not begin with a line may end in one more.
+    if align_of::<T>() < LINE {
+        ask(at(bytes.end - 1));
     }
 }
 

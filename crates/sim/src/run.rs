@@ -21,7 +21,7 @@ use crate::summary::{ClassCounts, Direction, Progress, RunError, Summary};
 const PROGRESS_EVERY: u64 = 1 << 16;
 
 /// So many connections, of some 2 kB each, are in no cache near the processor.
-const MANY: usize = 1_000;
+const MANY: u64 = 1_000;
 
 /// With so many events between its own and the one served a connection's first lines are near, and what they point at is asked
 /// for; with so many, what that points at.
@@ -197,17 +197,18 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
     /// Asks for what the next events need while this one is served.
     #[inline]
     fn look_ahead(&mut self) {
-        if self.connections.len() < MANY {
+        if self.active < MANY {
             return;
         }
         let events = &self.network.events;
-        let is_new = std::mem::replace(&mut self.slot, events.slot()) != self.slot;
+        let is_new = events.slot() != self.slot;
         if is_new {
+            self.slot = events.slot();
             for slot in events.next_slot().filter_map(Event::connection) {
                 let occupant = &self.connections[slot as usize];
                 prefetch_bytes(occupant, 0..Connection::FIRST);
-                // What tells what is in the slot may be at its end.
-                prefetch_bytes(occupant, size_of_val(occupant) - 8..size_of_val(occupant));
+                // What tells what is in the slot is in its last field, which is two words.
+                prefetch_bytes(occupant, size_of_val(occupant) - 16..size_of_val(occupant));
             }
         }
         let coming = |after: usize| {

@@ -1,5 +1,7 @@
 //! Stored formats: captures in and out, workload files, run folders, traces of links. `docs/schemas.md` describes what we write.
 
+#![forbid(unsafe_code)]
+
 pub mod addresses;
 pub mod capture;
 pub mod flows;

@@ -21,6 +21,8 @@
 //! | `multiplexing`, `reproduction` | the study of virtual circuits of 1992; as `docs/reproductions/caceres-1992.md` |
 //! | `references` | the workloads `campus-2008` and `enterprise-2006` |
 
+#![forbid(unsafe_code)]
+
 mod aqm;
 mod buffers;
 mod cell_queue;

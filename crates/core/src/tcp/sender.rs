@@ -652,7 +652,9 @@ impl Sender {
                 Piece { start: 0, payload_bytes: 0, syn: true, fin: false, push: false, new: false, rescue: false };
             return Some(self.sent(now, syn, agreed, config));
         }
-        if !may_send_data {
+        // The end that only receives, asked after every segment.
+        let has_nothing = self.next == self.end && !self.fin_wanted && self.forced == Forced::Nothing;
+        if !may_send_data || (has_nothing && self.repair.is_none()) {
             return None;
         }
         let most = u64::from(u32::from(self.mss).saturating_sub(sack_bytes).max(1));
