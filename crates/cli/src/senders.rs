@@ -7,7 +7,8 @@ use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, Protocol, Side};
 use flowloom_report::facts::ClassFacts;
-use flowloom_sim::{Class, Classed, Config, DatagramFlow, Summary, Way};
+use flowloom_report::text::counted;
+use flowloom_sim::{Class, Classed, Config, DatagramFlow, Summary, Traced, Way};
 
 use crate::experiment::{DatagramModel, Experiment, FIRST_FLOW, Flows, Placed, Shape, TcpClass, WORKLOAD};
 use crate::failure::Failure;
@@ -154,6 +155,21 @@ impl<'a> Senders<'a> {
             received_datagrams: counts.received_datagrams,
         });
         facts.collect()
+    }
+
+    /// What was asked for of connections that a run to its end did not have.
+    pub fn not_met(&self, summary: &Summary) -> Vec<String> {
+        let classes = self.experiment.tcp.classes.iter().zip(summary.classes.iter().skip(1));
+        let empty = classes.filter(|(_, counts)| counts.flows.started == 0);
+        let mut warnings: Vec<String> =
+            empty.map(|(class, _)| format!("no connection was of the class {:?} (tcp.classes)", class.name)).collect();
+        if let Traced::Connections(ids) = self.experiment.measure.tcp_trace.traced()
+            && summary.traced < ids.len() as u64
+        {
+            let wanted = counted(ids.len() as u64, "connection");
+            warnings.push(format!("of {wanted} to be traced {} began (measure.tcp-trace)", summary.traced));
+        }
+        warnings
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 use flowloom_store::run_folder::Point;
 
@@ -232,7 +233,10 @@ pub enum Warning {
         share: f64,
     },
     /// Somebody stopped the run.
-    Interrupted,
+    Interrupted {
+        /// The end of what was measured.
+        end_ns: u64,
+    },
     /// Load changed over the window (methods A.11: thirds more than 5 % apart).
     NotStationary {
         /// Mean throughput of each third relative to the whole.
@@ -284,7 +288,7 @@ pub fn warnings(run: &Run, gates: &[Gate]) -> Vec<Warning> {
         warnings.push(Warning::Unfinished { connections: outcomes.unfinished, share: share(outcomes.unfinished) });
     }
     if run.facts.interrupted {
-        warnings.push(Warning::Interrupted);
+        warnings.push(Warning::Interrupted { end_ns: measured.window.1.as_nanos() });
     }
     if measured.has_original && share(measured.lost_in_original) > NOTABLE_SHARE {
         let connections = measured.lost_in_original;
@@ -335,7 +339,10 @@ impl Warning {
                  the durations is too short",
                 percent(share)
             ),
-            Warning::Interrupted => "the run was interrupted; results cover what had happened by then".to_owned(),
+            Warning::Interrupted { end_ns } => format!(
+                "the run was interrupted; results cover what had happened by then, in its first {}",
+                Duration::from_nanos(*end_ns)
+            ),
             Warning::NotStationary { thirds } => format!(
                 "the load is not steady: throughput of the three thirds is {} of the mean",
                 thirds.map(|third| percent(&third)).join(", ")
@@ -368,7 +375,7 @@ impl Warning {
             Warning::Unfinished { .. } => {
                 Some("let the run drain for longer (measure.drain), or raise the link's rate")
             }
-            Warning::Interrupted => Some("run it again to its end"),
+            Warning::Interrupted { .. } => Some("run it again to its end"),
             Warning::NotStationary { .. } => {
                 Some("compare windows of steady load (measure.window) before quoting a load")
             }

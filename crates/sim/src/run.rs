@@ -280,6 +280,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         let values = self.network.open(now, &classed.vector).map_err(RunError::Recorder)?;
         self.summary.classes[usize::from(classed.class)].flows.started += 1;
         self.summary.connections.started += u64::from(classed.origin.is_workload());
+        self.summary.traced += u64::from(config.traced.includes(classed.vector.id, classed.origin));
         let mut connection = Connection::new(classed, now, config, &values);
         let slot = self.slot();
         connection.start(slot, now, &mut self.network);

@@ -13,6 +13,8 @@ pub struct Summary {
     pub connections: ConnectionCounts,
     /// The same and more by class, in the order of [`Config::classes`](crate::Config::classes), flows of sources too.
     pub classes: Vec<ClassCounts>,
+    /// Connections that started and were to be [`traced`](crate::Config::traced).
+    pub traced: u64,
     /// The bottleneck from left to right and from right to left.
     pub directions: [Direction; 2],
     /// The other links, in the order of [`Config::links`](crate::Config::links).

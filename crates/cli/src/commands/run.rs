@@ -563,6 +563,7 @@ impl Job<'_> {
         totals_only: u64,
     ) -> Facts {
         let (plan, Part { source, live: options, .. }) = (self.plan, self.part(seed));
+        let to_its_end = observed.is_none() && !summary.interrupted && !source.interrupted;
         let capture = &source.facts.capture;
         let experiment = Experiment { run: experiment::Run { seeds: vec![seed] }, ..plan.experiment.clone() };
         let mut provenance = BTreeMap::new();
@@ -594,14 +595,12 @@ impl Job<'_> {
                 self.plan.experiment.network.additions()
             ),
             seed,
-            window_ns: Some([
-                self.window(config).start,
-                match observed.and_then(|observed| observed.guest) {
-                    // A run that was there for a program is as long as that took.
-                    Some(_) => self.window(config).end.min(summary.end.as_nanos()).max(self.window(config).start + 1),
-                    None => self.window(config).end,
-                },
-            ]),
+            window_ns: Some({
+                let Range { start, end } = self.window(config);
+                // A run that was cut short, or was there for a program, is as long as that took.
+                let is_cut = summary.interrupted || observed.is_some_and(|observed| observed.guest.is_some());
+                [start, if is_cut { end.min(summary.end.as_nanos()).max(start + 1) } else { end }]
+            }),
             experiment: experiment.to_toml(),
             command: self.command(seed, options.is_some()),
             provenance,
@@ -609,6 +608,7 @@ impl Job<'_> {
             warnings: (capture.warnings.iter().cloned())
                 .chain(assumed(totals_only))
                 .chain(self.left_out(source))
+                .chain(if to_its_end { self.senders.not_met(summary) } else { Vec::new() })
                 .chain(observed.iter().flat_map(|observed| observed.warnings.iter().cloned()))
                 .collect(),
             original: source.path.as_ref().map(|_| Original {

@@ -458,12 +458,18 @@ fn run_json(bench: &Bench, folder: &str) -> serde_json::Value {
 #[test]
 fn an_interrupt_keeps_what_was_simulated() {
     let bench = long_workload();
+    bench.flowloom(&["run", "w.parquet", "-o", "whole"]).succeeded();
+    let whole = run_json(&bench, "whole")["window_ns"][1].as_u64().unwrap();
     for jobs in ["1", "2"] {
         let result = interrupt_a_run(&bench, &["--jobs", jobs, "--pcap", "--force"]);
         let started = result["connections"]["started"].as_u64().unwrap();
         assert!((1..30_000).contains(&started), "{result}");
         let run = run_json(&bench, "r");
         assert_eq!((&run["complete"], &run["interrupted"]), (&false.into(), &true.into()));
+        let window = run["window_ns"][1].as_u64().unwrap();
+        assert!(window < whole, "what was not simulated counts for nothing: {window} of {whole} ns");
+        let told = result["warnings"].as_array().unwrap().iter().find(|warning| warning["kind"] == "interrupted");
+        assert_eq!(told.unwrap()["end_ns"], window);
         let described = bench.json(&["describe", "r", "--json"]);
         assert_eq!(
             described["summary"]["connections"], result["connections"],

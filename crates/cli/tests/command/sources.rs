@@ -105,6 +105,24 @@ fn classes_of_the_workload_have_their_share_and_their_tcp() {
 }
 
 #[test]
+fn what_no_connection_meets_is_said() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(20).pcap());
+    let text = "[workload]\nsource = \"c.pcap\"\n[[tcp.classes]]\nname = \"far\"\nconnections = [19, 20]\ntcp = { profile = \"rfc\" }\n\
+                [measure]\ntcp-trace = [18, 19]\n";
+    let warnings = |text: &str| {
+        bench.file("e.toml", text.as_bytes());
+        let said = bench.flowloom(&["run", "e.toml", "--json", "-o", "r", "--force"]);
+        serde_json::from_str::<Value>(&said.succeeded().out).expect("JSON")["warnings"].to_string()
+    };
+    let said = warnings(text);
+    assert!(!said.contains("tcp.classes") && !said.contains("tcp-trace"), "connections are 0 to 19: {said}");
+    let said = warnings(&text.replace("19", "20"));
+    assert!(said.contains("no connection was of the class \\\"far\\\" (tcp.classes)"), "{said}");
+    assert!(said.contains("of 2 connections to be traced 1 began (measure.tcp-trace)"), "{said}");
+}
+
+#[test]
 fn what_sources_deliver_does_not_hide_a_workload_that_came_to_nothing() {
     let bench = Bench::new();
     bench.file("c.pcap", &Traffic::many(20).pcap());

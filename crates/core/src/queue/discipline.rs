@@ -9,10 +9,14 @@ use super::{
     RoundRobin, Scheduler,
 };
 use crate::rng::Stream;
+use crate::time::Duration;
 use crate::units::{Limit, Rate};
 
 /// The largest packet of an Ethernet without jumbo frames, as methods C.6 counts it: 1,500 bytes of IP and 14.
 pub const FULL_PACKET_BYTES: u32 = 1_514;
+
+/// Between the updates of a discipline that has them.
+const LEAST_INTERVAL: Duration = Duration::from_micros(1);
 
 /// A discipline and its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,6 +155,11 @@ impl ParameterError {
     /// Whether `value` is not zero.
     pub(super) fn check_above_zero(key: &'static str, value: u64) -> Result<(), ParameterError> {
         if value > 0 { Ok(()) } else { Err(ParameterError::new(key, "must be above zero")) }
+    }
+
+    /// Whether updates may be so far apart. Each that was due is made up for, so that very many of them would hold up a run.
+    pub(super) fn check_interval(key: &'static str, value: Duration) -> Result<(), ParameterError> {
+        if value >= LEAST_INTERVAL { Ok(()) } else { Err(ParameterError::new(key, "must be at least 1 us")) }
     }
 
     /// Whether a queue of `limit` holds a packet.

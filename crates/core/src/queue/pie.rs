@@ -117,7 +117,7 @@ impl Pie {
     pub fn new(params: PieParams, stream: Stream) -> Result<Pie, ParameterError> {
         ParameterError::check_limit(params.limit)?;
         ParameterError::check_above_zero("target", params.target.as_nanos())?;
-        ParameterError::check_above_zero("interval", params.interval.as_nanos())?;
+        ParameterError::check_interval("interval", params.interval)?;
         ParameterError::check_positive("alpha", params.alpha)?;
         ParameterError::check_positive("beta", params.beta)?;
         ParameterError::check_probability("ecn-threshold", params.ecn_threshold)?;

@@ -263,6 +263,10 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
         (Discipline::Rem(RemParams { phi: 1.0, ..RemParams::default() }), "phi of 1 must be above 1"),
         (Discipline::Rem(RemParams { alpha: 0.0, ..RemParams::default() }), "alpha of 0 must be"),
         (Discipline::Pie(PieParams { target: Duration::ZERO, ..PieParams::default() }), "target must be above zero"),
+        (
+            Discipline::Pie(PieParams { interval: Duration::from_nanos(999), ..PieParams::default() }),
+            "interval must be at least 1 us",
+        ),
         (Discipline::Pie(PieParams { beta: -1.0, ..PieParams::default() }), "beta of -1 must be above zero"),
         (
             Discipline::Codel(CodelParams { target: Duration::from_secs(1), ..CodelParams::default() }),

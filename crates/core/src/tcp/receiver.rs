@@ -16,7 +16,7 @@ const GROWS_WINDOW: u64 = 128;
 /// Data and FIN that arrived ahead of a hole, and what was received twice. Rare, so it lives apart from the hot state.
 #[derive(Clone, Debug, Default)]
 struct OutOfOrder {
-    /// Disjoint, non-adjacent, ascending `[start, end)`.
+    /// Disjoint, non-adjacent, ascending `[start, end)`, in which a FIN counts as one.
     ranges: Vec<(u64, u64)>,
     /// An offset in each of the ranges that grew last, the latest first (RFC 2018 section 4).
     recent: [u64; SackBlocks::MOST],
@@ -84,7 +84,7 @@ impl OutOfOrder {
     }
 
     fn is_empty(&self) -> bool {
-        self.ranges.is_empty() && self.fin.is_none() && self.duplicate.is_none()
+        self.ranges.is_empty() && self.duplicate.is_none()
     }
 }
 
@@ -350,12 +350,12 @@ impl Receiver {
         }
     }
 
-    /// Data that was seen before: something the sender or a queue did needs an answer at once.
+    /// What was seen before, a FIN counted: something the sender or a queue did needs an answer at once.
     fn seen_before(&mut self, start: u64, end: u64, config: &Config) {
         self.ack_now = true;
         self.interactive = false;
         self.acknowledge_quickly(config);
-        if self.sack && config.sack == Sack::WithDuplicates && start < end {
+        if self.sack && config.sack == Sack::WithDuplicates {
             let ahead = self.out_of_order.get_or_insert_default();
             ahead.duplicate = Some((start, end));
             if let Some((start, end)) = ahead.holding(start) {
@@ -375,23 +375,22 @@ impl Receiver {
         }
         self.last_arrival = now;
         let right_edge = self.next + u64::from(self.window(self.shift));
-        if end + u64::from(fin) <= self.next {
-            return self.seen_before(start, end, config);
+        let past = end + u64::from(fin);
+        if past <= self.next {
+            return self.seen_before(start, past, config);
         }
         if start >= right_edge {
             self.ack_now = true;
             return;
         }
-        if start < end && self.out_of_order.as_ref().is_some_and(|ahead| ahead.has(start, end, self.next)) {
-            self.seen_before(start, end, config);
+        if self.out_of_order.as_ref().is_some_and(|ahead| ahead.has(start, past, self.next)) {
+            self.seen_before(start, past, config);
         }
         let fin = fin && end <= right_edge;
         let end = end.min(right_edge);
         if start > self.next {
             let ahead = self.out_of_order.get_or_insert_default();
-            if start < end {
-                ahead.insert(start, end);
-            }
+            ahead.insert(start, end + u64::from(fin));
             if fin {
                 ahead.fin = Some(end);
             }
@@ -409,8 +408,10 @@ impl Receiver {
                 self.next = self.next.max(end);
             }
             ahead.ranges.drain(..filled);
-            fin |= ahead.fin == Some(self.next);
-            ahead.fin = ahead.fin.filter(|&offset| offset > self.next);
+            // It is counted below, as one that comes in order.
+            if let Some(offset) = ahead.fin.take_if(|offset| *offset < self.next) {
+                (self.next, fin) = (offset, true);
+            }
             if ahead.is_empty() {
                 self.out_of_order = None;
             }

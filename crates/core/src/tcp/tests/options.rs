@@ -84,6 +84,28 @@ fn blocks_that_grew_lately_come_before_others() {
     );
 }
 
+/// It has a sequence number (RFC 9293 section 3.4), and blocks are of those.
+#[test]
+fn a_fin_ahead_of_a_hole_is_reported() {
+    sack(Sack::WithDuplicates)
+        .play(
+            "0.200 < F. 201:202 ack 1
+             0.200 > .  1:1 ack 1 sack 201:202
+             0.200 < F. 201:202 ack 1
+             0.200 > .  1:1 ack 1 sack 201:202,201:202
+             0.300 < .  101:201 ack 1
+             0.300 > .  1:1 ack 1 sack 101:202
+             0.300 = peer_closed false
+             0.400 < .  1:101 ack 1
+             0.400 > .  1:1 ack 202
+             0.400 = received 200
+             0.400 = peer_closed true
+             0.500 < F. 101:202 ack 1
+             0.500 > .  1:1 ack 202 sack 101:202",
+        )
+        .rests();
+}
+
 #[test]
 fn duplicates_are_reported_once_and_before_the_range_that_holds_them() {
     sack(Sack::WithDuplicates).play(

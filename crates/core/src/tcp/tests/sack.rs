@@ -324,3 +324,21 @@ fn profiles_deliver_over_a_lossy_path() {
     });
     assert!(timeouts[3] <= timeouts[1] && timeouts[1] <= 3, "{timeouts:?}");
 }
+
+/// The last data is lost and the FIN is not: what RACK waits for is a reordering window, not a timeout.
+#[test]
+fn a_fin_that_arrives_tells_that_the_data_before_it_is_lost() {
+    Transcript::established(rack(), KILO).play(
+        "0.200 ! write 1500
+         0.200 > .  1:1001 ack 1
+         0.200 > P. 1001:1501 ack 1
+         0.210 ! close
+         0.210 > F. 1501:1502 ack 1
+         0.300 < .  1:1 ack 1001
+         0.310 < .  1:1 ack 1001 sack 1501:1502
+         0.325 > FP. 1001:1502 ack 1
+         0.425 < .  1:1 ack 1502
+         0.425 = timeouts 0
+         0.425 = acked 1500",
+    );
+}
