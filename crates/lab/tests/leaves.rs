@@ -99,7 +99,12 @@ fn sessions_have_connections_of_their_own() {
     for protocol in [Transport::Tcp, Transport::Udp] {
         let (sent, came) = played(leaf(calls.clone(), protocol, 1.0), &Options::default(), Rate::UNLIMITED);
         assert!(sent.connections > 3, "{sent:?}");
-        assert_eq!((sent.failed, came.connections), (0, sent.connections));
+        assert!(sent.failed == 0 && came.connections > 3, "{sent:?}, {came:?}");
+        // The end of the leaf may come between: to a call that has no datagram yet, or to a connection that is not known to be up.
+        match protocol {
+            Transport::Tcp => assert!(came.connections >= sent.connections, "{sent:?}, {came:?}"),
+            Transport::Udp => assert!(came.connections <= sent.connections, "{sent:?}, {came:?}"),
+        }
         assert_eq!(sent.bytes, 160 * sent.blocks);
     }
     let web = Traffic::Burstq {
