@@ -510,7 +510,11 @@ pub fn explain(error: &toml::de::Error, text: &str, name: &str) -> Failure {
         None => name.to_owned(),
     };
     let key = || error.span().and_then(|span| key_at(text, span.start)).map_or(String::new(), |key| format!("{key}: "));
-    let message = error.message().lines().next().unwrap_or("not readable").trim_end_matches('.');
+    let message = match error.message().lines().next().unwrap_or("not readable").trim_end_matches('.') {
+        // What the library calls a variant of an enumeration.
+        "wanted string or table" => "a word in quotes is wanted",
+        message => message,
+    };
     // serde words this error the same for keys and for variants: the word first, then what it knows, all in backquotes.
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let what = if message.starts_with("unknown field") {

@@ -14,7 +14,7 @@ use flowloom_sim::{Config, LinkConfig, LinkNumber, Summary};
 use flowloom_store::mahimahi;
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
-use crate::experiment::{Bucket, DelayBox, Experiment, LossChoice, Network, Part, Queue, RateChoice, Shape};
+use crate::experiment::{Bucket, DelayBox, Experiment, LossChoice, Network, Part, Quantity, Queue, RateChoice, Shape};
 use crate::failure::Failure;
 use crate::senders::Senders;
 
@@ -67,17 +67,18 @@ pub fn config(
         .hint("connections start for measure.duration; without it, for the length of the capture"));
     }
     let bottleneck = &experiment.network.bottleneck;
-    let discipline = |key: &str, queue: &Queue| {
-        queue.discipline().map_err(|problem| Failure::usage(format!("{key}.queue.{problem}")))
+    let discipline = |key: &str, queue: &Queue, rate: Rate| {
+        queue.discipline_at(rate).map_err(|problem| Failure::usage(format!("{key}.queue.{problem}")))
+    };
+    // What is told of a link with a trace, and what its queue takes its parameters from.
+    let rate = match &traces {
+        Some([left, right]) => left.mean_rate().max(right.mean_rate()),
+        None => link_rate("network.bottleneck", &bottleneck.rate, facts, length)?,
     };
     let monitored = LinkConfig {
-        // What is told of a link with a trace, and what its queue takes its parameters from.
-        rate: match &traces {
-            Some([left, right]) => left.mean_rate().max(right.mean_rate()),
-            None => rate(bottleneck.rate.value, facts, length)?,
-        },
+        rate,
         delay: bottleneck.delay.value,
-        queue: discipline("network.bottleneck", &bottleneck.queue)?,
+        queue: discipline("network.bottleneck", &bottleneck.queue, rate)?,
         flows: bottleneck.queue.flows(),
         trace: traces,
         shaper: bottleneck.shaper.as_ref().map(Bucket::config),
@@ -93,10 +94,12 @@ pub fn config(
             }
             Part::Link(place) => {
                 let link = &experiment.network.links[place];
+                let key = format!("network.links.{}", link.name);
+                let rate = link_rate(&key, &link.rate, facts, length)?;
                 LinkConfig {
-                    rate: rate(link.rate.value, facts, length)?,
+                    rate,
                     delay: link.delay.value,
-                    queue: discipline(&format!("network.links.{}", link.name), &link.queue)?,
+                    queue: discipline(&key, &link.queue, rate)?,
                     flows: link.queue.flows(),
                     trace: None,
                     shaper: link.shaper.as_ref().map(Bucket::config),
@@ -174,13 +177,18 @@ pub fn topology(network: &Network, shape: &Shape, config: &Config, summary: &Sum
 /// Round-trip time of connections in a workload without a single sample.
 const UNKNOWN_RTT: Duration = Duration::from_millis(100);
 
-/// The rate of the bottleneck (methods M.9).
-fn rate(choice: RateChoice, facts: &WorkloadFacts, length: Duration) -> Result<Rate, Failure> {
+/// The rate of the link with this key (methods M.9).
+fn link_rate(
+    key: &str,
+    choice: &Quantity<RateChoice>,
+    facts: &WorkloadFacts,
+    length: Duration,
+) -> Result<Rate, Failure> {
     const DEFAULT: u64 = 1_000_000_000;
     let traffic = &facts.traffic;
     let directions = [LinkSide::Left, LinkSide::Right];
     let bits_per_second = |bytes: u64, time: Duration| 8.0 * bytes as f64 / time.as_secs_f64().max(1e-9);
-    let bits = match choice {
+    let bits = match choice.value {
         RateChoice::Fixed(rate) => return Ok(rate),
         RateChoice::Auto => {
             let peak = bits_per_second(facts.capture.peak_10ms_bytes, TrafficSeries::WIDTH);
@@ -191,19 +199,19 @@ fn rate(choice: RateChoice, facts: &WorkloadFacts, length: Duration) -> Result<R
                 // Of a workload that was made nobody saw packets.
                 let load = bytes.map(|bytes| bits_per_second(bytes, length));
                 let bits = (factor * load[0].max(load[1])).ceil() as u64;
-                let bits = bits.max(Config::MIN_BITS_PER_SECOND);
+                let bits = bits.max(Rate::SLOWEST);
                 return Ok(Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED));
             }
             if *traffic == TrafficFacts::default() {
-                return Err(Failure::usage(
-                    "the rate is relative to the original's load, which this workload does not know",
-                )
+                return Err(Failure::usage(format_args!(
+                    "{key}.rate of {choice} is relative to the original's load, which this workload does not know"
+                ))
                 .hint(
                     "give a rate, as in --rate 100mbit; captures and workloads extracted from them know their load",
                 ));
             }
             let load = directions.map(|from| bits_per_second(traffic.replayed.from(from).total().bytes, length));
-            ((factor * load[0].max(load[1])).ceil() as u64).max(Config::MIN_BITS_PER_SECOND)
+            ((factor * load[0].max(load[1])).ceil() as u64).max(Rate::SLOWEST)
         }
     };
     Ok(Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED))

@@ -16,6 +16,11 @@ impl Rate {
     /// A link that takes no time to send a packet.
     pub const UNLIMITED: Rate = Rate(u64::MAX);
 
+    /// Of the slowest link, in bit/s: over slower ones a packet would take minutes, and TCP has given up by then.
+    pub const SLOWEST: u64 = 100;
+    /// Of the fastest link, in bit/s: a hundred times what an Ethernet port has, and packets of less than a nanosecond.
+    pub const FASTEST: u64 = 100_000_000_000_000;
+
     /// `bits` per second; `None` for zero, which no packet could cross.
     pub const fn from_bits_per_second(bits: u64) -> Option<Rate> {
         if bits == 0 { None } else { Some(Rate(bits)) }
@@ -24,6 +29,15 @@ impl Rate {
     /// Bits per second; `None` when unlimited.
     pub const fn bits_per_second(self) -> Option<u64> {
         if self.0 == u64::MAX { None } else { Some(self.0) }
+    }
+
+    /// Why no link may have it, if none may.
+    pub fn impossible(self) -> Option<String> {
+        match self.bits_per_second()? {
+            ..Rate::SLOWEST => Some(format!("too slow (at least {} bit/s)", Rate::SLOWEST)),
+            Rate::SLOWEST..=Rate::FASTEST => None,
+            _ => Some("too fast (at most 100 Tbit/s; \"unlimited\" is no limit at all)".to_owned()),
+        }
     }
 }
 

@@ -234,8 +234,6 @@ impl Config {
     pub const MAX_WINDOW: Duration = Duration::from_secs(100 * 365 * 86_400);
     /// Longest one-way delay of a link and longest round-trip time.
     pub const MAX_DELAY: Duration = Duration::from_secs(3_600);
-    /// Slowest link: slower ones would take minutes for a packet, where TCP has given up.
-    pub const MIN_BITS_PER_SECOND: u64 = 100;
 
     /// A run of `window` over a link of `rate` with neither propagation nor a practical limit to its queue; everything
     /// else as methods C, M.1 and M.4 have it.
@@ -282,8 +280,8 @@ impl Config {
         for link in [&self.bottleneck].into_iter().chain(&self.links) {
             at_most("link delay", link.delay, Config::MAX_DELAY)?;
             link.queue.build(link.rate, Stream::new(self.seed, Purpose::Queue, 0))?;
-            if link.rate.bits_per_second().is_some_and(|bits| bits < Config::MIN_BITS_PER_SECOND) {
-                return Err(ConfigError::TooSlow { rate: link.rate });
+            if let Some(problem) = link.rate.impossible() {
+                return Err(ConfigError::Rate { rate: link.rate, problem });
             }
         }
         for flow in &self.datagrams {
@@ -377,10 +375,12 @@ pub enum ConfigError {
     /// A parameter of the queue discipline is wrong.
     #[error("queue of a link: {0}")]
     Queue(#[from] ParameterError),
-    /// The link is too slow for TCP.
-    #[error("a link of {rate} is too slow (at least 100 bit/s)")]
-    TooSlow {
+    /// No link has such a rate.
+    #[error("a link of {rate} is {problem}")]
+    Rate {
         /// What was given.
         rate: Rate,
+        /// See [`Rate::impossible`].
+        problem: String,
     },
 }

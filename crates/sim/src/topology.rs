@@ -97,6 +97,14 @@ pub enum TopologyError {
         /// Where it would end.
         next: String,
     },
+    /// A way was written out twice.
+    #[error("there are two routes from {from} to {to}")]
+    RouteTwice {
+        /// Where they begin.
+        from: String,
+        /// Where they end.
+        to: String,
+    },
     /// A way that was written out comes to a node twice.
     #[error("the route from {from} to {to} comes to {node} twice")]
     Loop {
@@ -164,7 +172,7 @@ impl<L> Topology<L> {
     /// Writes out the way from one node to another, by the nodes in between.
     ///
     /// # Errors
-    /// It takes a link that is not there, or comes to a node twice.
+    /// It takes a link that is not there or comes to a node twice, or the way was written out before.
     pub fn fix_route(&mut self, from: Node, via: &[Node], to: Node) -> Result<(), TopologyError> {
         let stops: Vec<Node> = [from].into_iter().chain(via.iter().copied()).chain([to]).collect();
         let ends = || (self.name(from).to_owned(), self.name(to).to_owned());
@@ -184,7 +192,10 @@ impl<L> Topology<L> {
             };
             route.push(LinkId(found.ok_or_else(missing)? as u16));
         }
-        self.fixed.retain(|(begin, end, _)| (*begin, *end) != (from, to));
+        if self.fixed.iter().any(|(begin, end, _)| (*begin, *end) == (from, to)) {
+            let (from, to) = ends();
+            return Err(TopologyError::RouteTwice { from, to });
+        }
         self.fixed.push((from, to, route.into()));
         Ok(())
     }
@@ -289,6 +300,10 @@ mod tests {
         );
         let error = graph.fix_route(a, &[c, d, a], d).unwrap_err();
         assert_eq!(error.to_string(), "the route from a to d comes to a twice");
+        let b = graph.node("b").unwrap();
+        let error = graph.fix_route(a, &[b], d).unwrap_err();
+        assert_eq!(error.to_string(), "there are two routes from a to d");
+        assert_eq!(way(&graph, "a", "d").unwrap(), "a-c c-d");
     }
 
     #[test]

@@ -171,7 +171,9 @@ impl<'a> Job<'a> {
     ) -> Result<Job<'a>, Failure> {
         let facts = WorkloadFacts::default();
         let config = simulation::config(experiment, shape, senders, &facts, None)?;
-        let fast = Rate::from_bits_per_second(bits.saturating_mul(FASTER)).unwrap_or(Rate::UNLIMITED);
+        let fast = Rate::from_bits_per_second(bits.saturating_mul(FASTER));
+        // As good as no limit where no link is that fast.
+        let fast = fast.filter(|fast| fast.impossible().is_none()).unwrap_or(Rate::UNLIMITED);
         let unconstrained = |link: &LinkConfig| LinkConfig { delay: link.delay, ..LinkConfig::new(fast) };
         let [start, end] = match &experiment.measure.window {
             Some([start, end]) => [start.value, end.value],

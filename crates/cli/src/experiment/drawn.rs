@@ -44,8 +44,7 @@ impl Number for Rate {
     }
 
     fn impossible(&self) -> Option<String> {
-        let slow = self.bits_per_second().is_some_and(|bits| bits < Rules::MIN_BITS_PER_SECOND);
-        slow.then(|| format!("too slow (at least {} bit/s)", Rules::MIN_BITS_PER_SECOND))
+        Rate::impossible(*self)
     }
 }
 

@@ -14,7 +14,6 @@ use flowloom_core::path::{
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError, Probability, Rate};
 use flowloom_core::workload::{LinkSide, Side};
-use flowloom_sim::Config;
 
 use super::Quantity;
 use super::drawn::{Drawn, Share};
@@ -119,7 +118,7 @@ enum LossTable {
 
 /// `3` or `"5-8"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a packet is a number as 3, several are an interval as \"5-8\"")]
 enum Packets {
     One(u64),
     Interval(String),
@@ -358,9 +357,8 @@ impl Bucket {
 impl<'de> Deserialize<'de> for Bucket {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let keys = BucketKeys::deserialize(deserializer)?;
-        if keys.rate.value.bits_per_second().is_some_and(|bits| bits < Config::MIN_BITS_PER_SECOND) {
-            let (rate, least) = (&keys.rate, Config::MIN_BITS_PER_SECOND);
-            return Err(D::Error::custom(format_args!("rate of {rate} is too slow (at least {least} bit/s)")));
+        if let Some(problem) = keys.rate.value.impossible() {
+            return Err(D::Error::custom(format_args!("rate of {} is {problem}", keys.rate)));
         }
         let model = BucketConfig::new(keys.rate.value, keys.burst.value.0).map_err(D::Error::custom)?;
         Ok(Bucket(Written { keys, model }))
@@ -396,7 +394,11 @@ impl FromStr for Bytes {
 
 /// `trace = "cell.up"`, or a trace for each direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "give a file as \"cell.up\", or one each as { from-left = \"cell.up\", from-right = \"cell.down\" }"
+)]
 pub enum Traces {
     /// Both directions'.
     Both(PathBuf),

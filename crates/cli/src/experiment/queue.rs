@@ -426,19 +426,20 @@ impl Queue {
         {
             return Err(format!("limit must hold at least one packet of {FULL_PACKET_BYTES} bytes"));
         }
-        if let Discipline::Red(RedParams { max, .. }) = &discipline {
-            let below = match (limit.value, max) {
-                (Limit::Packets(limit), Limit::Packets(max)) => limit < *max,
-                (Limit::Bytes(limit), Limit::Bytes(max)) => limit < *max,
-                _ => false,
-            };
-            if below {
-                return Err(format!("limit of {limit} is below max, which is {max}: the queue is full before that"));
-            }
-        }
-        // What depends on the rate is checked when that is known.
-        let rate = Rate::from_bits_per_second(1_000_000_000).unwrap_or(Rate::UNLIMITED);
+        // What is computed from the rate is checked when that is known: the slowest line asks for the least.
+        let rate = Rate::from_bits_per_second(Rate::SLOWEST).unwrap_or(Rate::UNLIMITED);
         discipline.build(rate, Stream::new(0, Purpose::Queue, 0)).map_err(|error: ParameterError| error.to_string())?;
+        Ok(discipline)
+    }
+
+    /// The simulator's, in front of a link of this rate.
+    ///
+    /// # Errors
+    /// As [`Self::discipline`], and what is wrong with what is computed from the rate.
+    pub fn discipline_at(&self, rate: Rate) -> Result<Discipline, String> {
+        let discipline = self.discipline()?;
+        let built = discipline.build(rate, Stream::new(0, Purpose::Queue, 0));
+        built.map_err(|error| format!("{error} (at {rate})"))?;
         Ok(discipline)
     }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
 use flowloom_sim::topology::{LinkId, Node, Topology as Graph, TopologyError};
@@ -360,13 +359,12 @@ impl Link {
 
 /// What no type can refuse of a link: the key and what is wrong with it.
 pub fn check_link(rate: &Quantity<RateChoice>, delay: &Quantity<Duration>, queue: &Queue) -> Result<(), String> {
-    let discipline = queue.discipline().map_err(|problem| format!("queue.{problem}"))?;
+    queue.discipline().map_err(|problem| format!("queue.{problem}"))?;
     if let RateChoice::Fixed(bits) = rate.value {
-        if bits.bits_per_second().is_some_and(|bits| bits < Config::MIN_BITS_PER_SECOND) {
-            return Err(format!("rate of {rate} is too slow (at least {} bit/s)", Config::MIN_BITS_PER_SECOND));
+        if let Some(problem) = bits.impossible() {
+            return Err(format!("rate of {rate} is {problem}"));
         }
-        let built = discipline.build(bits, Stream::new(0, Purpose::Queue, 0));
-        built.map_err(|error| format!("queue.{error} (at {rate})"))?;
+        queue.discipline_at(bits).map_err(|problem| format!("queue.{problem}"))?;
     }
     if delay.value > Config::MAX_DELAY {
         return Err(format!("delay of {delay} is too long (at most {})", Config::MAX_DELAY));

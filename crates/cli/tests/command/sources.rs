@@ -151,7 +151,10 @@ fn what_is_missing_is_said() {
             CLASSIC.replace("delay = \"10ms\", ", ""),
             "sources.voice.rtt is missing, and the links on its way take no time either",
         ),
-        (CLASSIC.replace("rate = \"10mbit\"", "rate = \"80%\""), "the rate is relative to the original's load"),
+        (
+            CLASSIC.replace("rate = \"10mbit\"", "rate = \"80%\""),
+            "e.toml:3: network.bottleneck.rate of 80% is relative to the original's load",
+        ),
     ] {
         bench.file("e.toml", text.as_bytes());
         let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);

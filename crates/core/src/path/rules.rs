@@ -110,8 +110,6 @@ pub struct Rules {
 impl Rules {
     /// Longest delay that is ever drawn, whatever the distribution says.
     pub const MAX_DELAY: Duration = Duration::from_secs(3_600);
-    /// Slowest bottleneck that is ever drawn, in bit/s.
-    pub const MIN_BITS_PER_SECOND: u64 = 100;
 
     /// A table of `rules`: the first that matches is used.
     pub fn new(rules: Vec<Rule>) -> Rules {
@@ -187,7 +185,7 @@ impl Rules {
             loss_behind: Probability::ZERO,
             rate: rule.rate.as_ref().map_or(Rate::UNLIMITED, |rate| {
                 let bits = sample(rate, Purpose::Bottlenecks).round() as u64;
-                Rate::from_bits_per_second(bits.max(Rules::MIN_BITS_PER_SECOND)).unwrap_or(Rate::UNLIMITED)
+                Rate::from_bits_per_second(bits.max(Rate::SLOWEST)).unwrap_or(Rate::UNLIMITED)
             }),
         }
     }
@@ -405,7 +403,7 @@ mod tests {
         let most = values(Rule { delay: huge(), loss, rate: huge(), ..Rule::default() });
         assert_eq!((most.delay, most.loss.get()), (Some(Rules::MAX_DELAY), 1.0));
         let least = values(Rule { rate: Some(of(Law::Constant(0.0))), ..Rule::default() });
-        assert_eq!(least.rate.bits_per_second(), Some(Rules::MIN_BITS_PER_SECOND));
+        assert_eq!(least.rate.bits_per_second(), Some(Rate::SLOWEST));
     }
 
     #[test]

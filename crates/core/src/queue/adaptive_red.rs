@@ -72,7 +72,8 @@ impl AdaptiveRed {
     /// The first parameter that is wrong.
     pub fn new(params: AdaptiveRedParams, rate: Rate, stream: Stream) -> Result<AdaptiveRed, ParameterError> {
         ParameterError::check_above_zero("mean-packet", u64::from(params.mean_packet))?;
-        ParameterError::check_above_zero("interval", params.interval.as_nanos())?;
+        ParameterError::check_above_zero("target", params.target_delay.as_nanos())?;
+        ParameterError::check_interval("interval", params.interval)?;
         ParameterError::check_probability("increment", params.increment)?;
         ParameterError::check_probability("decrease", params.decrease)?;
         let packets_per_second = rate.bits_per_second().map(|bits| bits as f64 / 8.0 / f64::from(params.mean_packet));
@@ -83,6 +84,8 @@ impl AdaptiveRed {
             (None, Some(rate)) => 5.max((params.target_delay.as_secs_f64() * rate / 2.0) as u64),
             (None, None) => return Err(unlimited("min")),
         };
+        let max = Limit::Packets(min.saturating_mul(3));
+        ParameterError::check_threshold("three times min", max, params.limit)?;
         let weight = match (params.weight, packets_per_second) {
             (Some(weight), _) => weight,
             (None, Some(rate)) => -libm::expm1(-1.0 / rate),
@@ -91,7 +94,7 @@ impl AdaptiveRed {
         let red = RedParams {
             limit: params.limit,
             min: Limit::Packets(min),
-            max: Limit::Packets(min.saturating_mul(3)),
+            max,
             max_p: params.max_p,
             weight,
             gentle: true,

@@ -58,6 +58,9 @@ impl Blue {
         if let Some(Limit::Packets(0) | Limit::Bytes(0)) = params.threshold {
             return Err(ParameterError::new("threshold", "must be above zero"));
         }
+        if let Some(threshold) = params.threshold {
+            ParameterError::check_threshold("threshold", threshold, params.limit)?;
+        }
         Ok(Blue { params, stream, probability: 0.0, changed: None })
     }
 

@@ -10,13 +10,13 @@ use super::{
 };
 use crate::rng::Stream;
 use crate::time::Duration;
-use crate::units::{Limit, Rate};
+use crate::units::{LINK_HEADER_BYTES, Limit, Rate};
 
 /// The largest packet of an Ethernet without jumbo frames, as methods C.6 counts it: 1,500 bytes of IP and 14.
 pub const FULL_PACKET_BYTES: u32 = 1_514;
 
 /// Between the updates of a discipline that has them.
-const LEAST_INTERVAL: Duration = Duration::from_micros(1);
+pub(super) const LEAST_INTERVAL: Duration = Duration::from_micros(1);
 
 /// A discipline and its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,6 +160,23 @@ impl ParameterError {
     /// Whether updates may be so far apart. Each that was due is made up for, so that very many of them would hold up a run.
     pub(super) fn check_interval(key: &'static str, value: Duration) -> Result<(), ParameterError> {
         if value >= LEAST_INTERVAL { Ok(()) } else { Err(ParameterError::new(key, "must be at least 1 us")) }
+    }
+
+    /// Whether a queue of `limit` can ever hold `threshold`, which is what `name` says. Where one is in packets and the other in
+    /// bytes: packets have [`FULL_PACKET_BYTES`] at most, and the headers of the link and of IP at least.
+    pub(super) fn check_threshold(name: &str, threshold: Limit, limit: Limit) -> Result<(), ParameterError> {
+        const LEAST_PACKET_BYTES: u64 = LINK_HEADER_BYTES as u64 + 20;
+        let most = match (threshold, limit) {
+            (Limit::Packets(_), Limit::Packets(most)) | (Limit::Bytes(_), Limit::Bytes(most)) => most,
+            (Limit::Bytes(_), Limit::Packets(packets)) => packets.saturating_mul(FULL_PACKET_BYTES.into()),
+            (Limit::Packets(_), Limit::Bytes(bytes)) => bytes / LEAST_PACKET_BYTES,
+        };
+        let (Limit::Packets(needed) | Limit::Bytes(needed)) = threshold;
+        if needed <= most {
+            return Ok(());
+        }
+        let problem = format!("of {limit} is below {name}, which is {threshold}: the queue is full before that");
+        Err(ParameterError::new("limit", problem))
     }
 
     /// Whether a queue of `limit` holds a packet.

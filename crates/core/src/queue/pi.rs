@@ -1,5 +1,6 @@
 //! PI, the proportional-integral controller (Hollot, Misra, Towsley and Gong 2001).
 
+use super::discipline::LEAST_INTERVAL;
 use super::periodic::Periodic;
 use super::{Admit, Arrival, Backlog, Packet, ParameterError, Verdict};
 use crate::record::DropReason;
@@ -50,13 +51,17 @@ impl Pi {
     pub fn new(params: PiParams, stream: Stream) -> Result<Pi, ParameterError> {
         ParameterError::check_limit(params.limit)?;
         ParameterError::check_above_zero("target", params.target)?;
+        ParameterError::check_threshold("target", Limit::Packets(params.target), params.limit)?;
         ParameterError::check_positive("b", params.b)?;
         ParameterError::check_positive("a", params.a)?;
         if params.a <= params.b {
             return Err(ParameterError::new("a", format!("of {} must be above b of {}", params.a, params.b)));
         }
         ParameterError::check_positive("frequency", params.frequency)?;
-        let every = Duration::from_secs_f64(1.0 / params.frequency).max(Duration::from_nanos(1));
+        let every = Duration::from_secs_f64(1.0 / params.frequency);
+        if every < LEAST_INTERVAL {
+            return Err(ParameterError::new("frequency", format!("of {} must be at most 1000000", params.frequency)));
+        }
         Ok(Pi { params, stream, timer: Periodic::new(every), probability: 0.0, last: 0 })
     }
 

@@ -60,6 +60,7 @@ impl RedParams {
                         format!("of {} must be below max of {}", self.min, self.max),
                     ));
                 }
+                ParameterError::check_threshold("max", self.max, self.limit)?;
             }
             _ => {
                 return Err(ParameterError::new(

@@ -62,9 +62,10 @@ impl Rem {
     pub fn new(params: RemParams, stream: Stream) -> Result<Rem, ParameterError> {
         ParameterError::check_limit(params.limit)?;
         ParameterError::check_above_zero("target", params.target)?;
+        ParameterError::check_threshold("target", Limit::Packets(params.target), params.limit)?;
         ParameterError::check_positive("gamma", params.gamma)?;
         ParameterError::check_probability("alpha", params.alpha)?;
-        ParameterError::check_above_zero("interval", params.interval.as_nanos())?;
+        ParameterError::check_interval("interval", params.interval)?;
         if !(params.phi > 1.0 && params.phi.is_finite()) {
             return Err(ParameterError::new("phi", format!("of {} must be above 1", params.phi)));
         }

@@ -59,6 +59,7 @@ fn all() -> Vec<Discipline> {
         Discipline::Red(RedParams { gentle: true, ecn: true, min, max, ..red }),
         Discipline::AdaptiveRed(AdaptiveRedParams {
             limit,
+            min: Some(2),
             weight: Some(0.1),
             interval: short,
             ecn: true,
@@ -250,7 +251,10 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
         (Discipline::Red(RedParams { max_p: 1.1, ..red }), "max-p of 1.1 must be"),
         (Discipline::Red(RedParams { weight: f64::NAN, ..red }), "weight of NaN must be"),
         (Discipline::Red(RedParams { mean_packet: 0, ..red }), "mean-packet must be above zero"),
-        (Discipline::AdaptiveRed(AdaptiveRedParams { interval: Duration::ZERO, ..adaptive }), "interval must be above"),
+        (
+            Discipline::AdaptiveRed(AdaptiveRedParams { interval: Duration::ZERO, ..adaptive }),
+            "interval must be at least 1 us",
+        ),
         (Discipline::AdaptiveRed(AdaptiveRedParams { decrease: 2.0, ..adaptive }), "decrease of 2 must be"),
         (Discipline::AdaptiveRed(AdaptiveRedParams { max_p: -0.1, ..adaptive }), "max-p of -0.1 must be"),
         (Discipline::Blue(BlueParams { increment: 0.0, ..BlueParams::default() }), "increment of 0 must be"),
@@ -260,6 +264,11 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
             "a of 0.00001 must be above b of 0.00001",
         ),
         (Discipline::Pi(PiParams { frequency: f64::INFINITY, ..PiParams::default() }), "frequency of inf must be"),
+        (Discipline::Pi(PiParams { frequency: 1e7, ..PiParams::default() }), "frequency of 10000000 must be at most"),
+        (
+            Discipline::Rem(RemParams { interval: Duration::from_nanos(1), ..RemParams::default() }),
+            "interval must be at least 1 us",
+        ),
         (Discipline::Rem(RemParams { phi: 1.0, ..RemParams::default() }), "phi of 1 must be above 1"),
         (Discipline::Rem(RemParams { alpha: 0.0, ..RemParams::default() }), "alpha of 0 must be"),
         (Discipline::Pie(PieParams { target: Duration::ZERO, ..PieParams::default() }), "target must be above zero"),
@@ -275,12 +284,55 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
         (Discipline::FqCodel(FqCodelParams { flows: 0, ..fq }), "flows of 0 must be from 1 to 1048576"),
         (Discipline::FqCodel(FqCodelParams { quantum: 0, ..fq }), "quantum must be above zero"),
         (Discipline::FqCodel(FqCodelParams { memory: 1_000, ..fq }), "memory must hold at least one packet"),
+        (
+            Discipline::Red(RedParams { limit: packets(14), ..red }),
+            "limit of 14p is below max, which is 15p: the queue",
+        ),
+        (
+            Discipline::Red(RedParams { limit: packets(20), min: bytes(9_000), max: bytes(30_281), ..red }),
+            "limit of 20p is below max, which is 30281b",
+        ),
+        // Of a link's and IP's headers alone 44 packets fit into 1,514 bytes.
+        (
+            Discipline::Red(RedParams { limit: bytes(1_514), max: packets(45), ..red }),
+            "limit of 1514b is below max, which is 45p",
+        ),
+        // Half of 5 ms at 2,500 packets a second, and three times that.
+        (
+            Discipline::AdaptiveRed(AdaptiveRedParams { limit: packets(17), ..adaptive }),
+            "limit of 17p is below three times min, which is 18p",
+        ),
+        (
+            Discipline::AdaptiveRed(AdaptiveRedParams { target_delay: Duration::ZERO, ..adaptive }),
+            "target must be above zero",
+        ),
+        (
+            Discipline::Blue(BlueParams { limit: packets(9), threshold: Some(packets(10)), ..BlueParams::default() }),
+            "limit of 9p is below threshold, which is 10p",
+        ),
+        (
+            Discipline::Pi(PiParams { limit: packets(199), ..PiParams::default() }),
+            "limit of 199p is below target, which is 200p",
+        ),
+        (
+            Discipline::Rem(RemParams { limit: packets(9), target: 10, ..RemParams::default() }),
+            "limit of 9p is below target, which is 10p",
+        ),
         (Discipline::DeficitRoundRobin { limit: packets(9), quantum: 0 }, "quantum must be above zero"),
         (Discipline::Priority { limit: packets(9), bands: 0 }, "bands must be above zero"),
     ];
     for (discipline, wanted) in cases {
         let message = discipline.build("10mbit".parse().unwrap(), stream()).unwrap_err().to_string();
         assert!(message.starts_with(wanted), "{discipline:?} gave {message}");
+    }
+    for possible in [
+        Discipline::Red(RedParams { limit: packets(15), ..red }),
+        Discipline::Red(RedParams { limit: bytes(1_514), max: packets(44), ..red }),
+        Discipline::Red(RedParams { limit: packets(20), min: bytes(9_000), max: bytes(30_280), ..red }),
+        Discipline::AdaptiveRed(AdaptiveRedParams { limit: packets(18), ..adaptive }),
+        Discipline::Pi(PiParams { frequency: 1e6, ..PiParams::default() }),
+    ] {
+        possible.build("10mbit".parse().unwrap(), stream()).unwrap();
     }
     let unlimited = Discipline::AdaptiveRed(adaptive).build(Rate::UNLIMITED, stream()).unwrap_err();
     assert_eq!(unlimited.key, "min");
