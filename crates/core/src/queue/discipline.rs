@@ -157,7 +157,7 @@ impl ParameterError {
         if value > 0 { Ok(()) } else { Err(ParameterError::new(key, "must be above zero")) }
     }
 
-    /// Whether updates may be so far apart. Each that was due is made up for, so that very many of them would hold up a run.
+    /// Whether updates may follow each other so soon. Each that was due is made up for, so that very many of them would hold up a run.
     pub(super) fn check_interval(key: &'static str, value: Duration) -> Result<(), ParameterError> {
         if value >= LEAST_INTERVAL { Ok(()) } else { Err(ParameterError::new(key, "must be at least 1 us")) }
     }
