@@ -316,7 +316,15 @@ async fn noise_does_no_harm() {
     }
     // Noise inside TLS, from a member.
     for _ in 0..50 {
-        let mut stream = tls(agent.address, Some(&lab.place.path().join("lab"))).await.unwrap();
+        // Of noise that it has not yet looked at an agent holds only so much.
+        let taken = async {
+            loop {
+                if let Ok(stream) = tls(agent.address, Some(&lab.place.path().join("lab"))).await {
+                    return stream;
+                }
+            }
+        };
+        let mut stream = tokio::time::timeout(Duration::from_secs(30), taken).await.unwrap();
         let noise: Vec<u8> = (0..next() % 2_000).map(|_| next() as u8).collect();
         let _ = stream.write_all(PREFACE).await;
         let _ = stream.write_all(&noise).await;

@@ -49,12 +49,16 @@ impl Seen {
     }
 }
 
-/// Copies packets both ways until it is told to stop.
+/// Copies packets both ways until it is told to stop and nothing comes any more: kernels answer the end of a connection when whoever
+/// used it is done.
 fn forward(devices: &mut [PathDevice; 2], seen: &Seen) {
     let mut buffer = [0; 65_536];
-    while !seen.stop.load(Ordering::Relaxed) {
+    loop {
+        let (stop, patience) = if seen.stop.load(Ordering::Relaxed) { (true, 250_u8) } else { (false, 50) };
         let mut ready = devices.each_ref().map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
-        poll(&mut ready, PollTimeout::from(50_u8)).unwrap();
+        if poll(&mut ready, PollTimeout::from(patience)).unwrap() == 0 && stop {
+            return;
+        }
         for from in [0, 1] {
             for _ in 0..256 {
                 let Some(length) = devices[from].read(&mut buffer).unwrap() else { break };
