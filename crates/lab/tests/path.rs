@@ -181,9 +181,10 @@ fn a_queue_that_is_full_drops_the_rest() {
     let told: u64 = rows.iter().filter(|row| row[1] == "left").map(|row| row[6].parse::<u64>().unwrap()).sum();
     assert_eq!(told, dropped, "{table}");
     let carried: u64 = rows.iter().filter(|row| row[1] == "left").map(|row| row[4].parse::<u64>().unwrap()).sum();
-    // The table is of the run, the counts are from open to close: hosts may have told of themselves before it or after.
+    // The table is of the run, the counts are from open to close: hosts may have told of themselves before it or after, and what the
+    // link has carried at the end may not be on its way yet.
     let sent = results.from_left.sent;
-    assert!((sent - 5..=sent).contains(&carried), "{sent}: {table}");
+    assert!(sent.abs_diff(carried) <= 5, "{sent}: {table}");
 }
 
 #[test]

@@ -178,14 +178,15 @@ async fn blocks_fail_by_the_same_rules_wherever_they_are() {
     let (ok, slow) = ("probe b { duration = 0.1; }", "probe b { duration = 60; }");
     for (text, is_failed, failed, reports) in [
         // methods J.3: the first cluster errs, the top acknowledges, the others run.
-        (format!("parallel {{ cluster a {{ {ok} {bad} }} cluster a {{ {ok} {ok} }} }}"), false, vec!["1.1.2"], 3),
-        (format!("cluster {{ cluster a {{ {ok} {bad} }} cluster a {{ {slow} }} }}"), true, vec!["1.1.2"], 2),
-        (format!("cluster {{ parallel a {{ {ok} {bad} }} cluster a {{ {ok} }} }}"), false, vec!["1.1.2"], 2),
+        (format!("parallel {{ cluster a {{ {ok} {bad} }} cluster a {{ {ok} {ok} }} }}"), false, vec!["1.1.2"], 3..=3),
+        // The last has nothing to report if it was not yet set up.
+        (format!("cluster {{ cluster a {{ {ok} {bad} }} cluster a {{ {slow} }} }}"), true, vec!["1.1.2"], 1..=2),
+        (format!("cluster {{ parallel a {{ {ok} {bad} }} cluster a {{ {ok} }} }}"), false, vec!["1.1.2"], 2..=2),
         (
             format!("serial {{ serial a {{ {bad} {ok} }} parallel a {{ parallel b {{ {bad} {bad} {ok} }} }} }}"),
             false,
             vec!["1.1.1", "1.2.1.1", "1.2.1.2"],
-            2,
+            2..=2,
         ),
     ] {
         let (outcome, parts) = played(&lab, &text, &hosts).await;
@@ -193,7 +194,7 @@ async fn blocks_fail_by_the_same_rules_wherever_they_are() {
         let named: Vec<&str> = outcome.failed.iter().map(|failure| failure.node.split(' ').nth(1).unwrap()).collect();
         assert_eq!(named, failed, "{text} {outcome:?}");
         assert!(outcome.failed.iter().all(|failure| failure.text.contains("send.duration")), "{outcome:?}");
-        assert_eq!(reported(&parts).len(), reports, "{text} {:?}", reported(&parts));
+        assert!(reports.contains(&reported(&parts).len()), "{text} {:?}", reported(&parts));
     }
     assert_eq!(b.seen.running.load(Ordering::SeqCst), 0);
     a.end().await;
