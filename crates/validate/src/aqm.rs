@@ -119,43 +119,41 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     }
 
     let seconds = if full { 300.0 } else { 40.0 };
-    if let Ok(pie) = Pie::new(PieParams::default(), stream()) {
-        let ours =
-            mean(waits(Queue::Arrival(Admission::Pie(Box::new(pie))), seconds).into_iter().map(|(_, wait)| wait));
-        let expected = Expected::Near { value: 15.0, share: 0.25 };
-        push("PIE, ten long flows at 10 Mbit/s: mean wait, ms".to_owned(), "RFC 8033 4.2: QDELAY_REF", expected, ours);
-    }
-    if let Some(queue) = codel() {
-        let least = least(&waits(queue, seconds));
-        let name = "CoDel, ten long flows at 10 Mbit/s: mean of the least wait of each 100 ms, ms".to_owned();
-        push(name, "RFC 8289 4.4: TARGET", Expected::Near { value: 5.0, share: 0.25 }, mean(least));
-    }
+    let pie = Pie::new(PieParams::default(), stream());
+    let ours = pie.map_or(f64::NAN, |pie| {
+        mean(waits(Queue::Arrival(Admission::Pie(Box::new(pie))), seconds).into_iter().map(|(_, wait)| wait))
+    });
+    let expected = Expected::Near { value: 15.0, share: 0.25 };
+    push("PIE, ten long flows at 10 Mbit/s: mean wait, ms".to_owned(), "RFC 8033 4.2: QDELAY_REF", expected, ours);
+    let ours = codel().map_or(f64::NAN, |queue| mean(least(&waits(queue, seconds))));
+    let name = "CoDel, ten long flows at 10 Mbit/s: mean of the least wait of each 100 ms, ms".to_owned();
+    push(name, "RFC 8289 4.4: TARGET", Expected::Near { value: 5.0, share: 0.25 }, ours);
     // Two sources that send more than their half, one of them five times as much; and one that stays below its share.
-    if let Ok(fq) = FqCodel::new(FqCodelParams::default(), stream()) {
-        let (shares, wait) = fq_codel_shares(fq, if full { 60 } else { 10 });
-        let fair = Expected::Within { value: 0.45, by: 0.01 };
-        push(
-            "FQ-CoDel: share of a source that sends at 4 times the rate".to_owned(),
-            "RFC 8290 4.1, max-min",
-            fair,
-            shares[0],
-        );
-        push(
-            "FQ-CoDel: share of a source that sends at 0.8 of the rate".to_owned(),
-            "RFC 8290 4.1, max-min",
-            fair,
-            shares[1],
-        );
-        let thin = Expected::Within { value: 0.1, by: 0.001 };
-        push(
-            "FQ-CoDel: share of a source that sends a tenth of the rate".to_owned(),
-            "RFC 8290 4.1, max-min",
-            thin,
-            shares[2],
-        );
-        let name = "FQ-CoDel: mean wait of that sparse source, ms, at most two packets of the others".to_owned();
-        push(name, "RFC 8290 4.2, new queues first", Expected::AtMost(2.0 * 1.2), wait);
-    }
+    let fq = FqCodel::new(FqCodelParams::default(), stream());
+    let seconds = if full { 60 } else { 10 };
+    let (shares, wait) = fq.map_or(([f64::NAN; 3], f64::NAN), |fq| fq_codel_shares(fq, seconds));
+    let fair = Expected::Within { value: 0.45, by: 0.01 };
+    push(
+        "FQ-CoDel: share of a source that sends at 4 times the rate".to_owned(),
+        "RFC 8290 4.1, max-min",
+        fair,
+        shares[0],
+    );
+    push(
+        "FQ-CoDel: share of a source that sends at 0.8 of the rate".to_owned(),
+        "RFC 8290 4.1, max-min",
+        fair,
+        shares[1],
+    );
+    let thin = Expected::Within { value: 0.1, by: 0.001 };
+    push(
+        "FQ-CoDel: share of a source that sends a tenth of the rate".to_owned(),
+        "RFC 8290 4.1, max-min",
+        thin,
+        shares[2],
+    );
+    let name = "FQ-CoDel: mean wait of that sparse source, ms, at most two packets of the others".to_owned();
+    push(name, "RFC 8290 4.2, new queues first", Expected::AtMost(2.0 * 1.2), wait);
     rows
 }
 

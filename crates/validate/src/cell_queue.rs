@@ -58,23 +58,20 @@ fn vectors() -> Vec<Row> {
     }
     let bounds = vec![1_000.0, 2_000.0, 3_000.0, 4_000.0, 5_000.0];
     let phases = Phases::pareto(bounds, 1_000.0, 1.5).ok();
-    if let Some(queue) = phases.as_ref().and_then(|phases| Queue::new(phases, MicroDynamics::Poisson, 6_000.0).ok()) {
-        let source = "Frost et al. 1998, corrected";
-        push("four Pareto phases: mean delay, us".to_owned(), source, 262.534_88, 2e-8, queue.mean_delay() * 1e6);
-        let printed = queue.mean_delay_as_printed() * 1e6;
-        push(
-            "four Pareto phases: mean delay as printed, us".to_owned(),
-            "Frost et al. 1998",
-            466.806_20,
-            2e-8,
-            printed,
-        );
-        for (loss, value) in
-            queue.losses(&[0, 10, 50]).iter().zip([0.407_038_255_9, 1.033_333_750_3e-3, 7.064_053_859_5e-10])
-        {
-            let name = format!("four Pareto phases: loss with a buffer of {} cells, over the published", loss.buffer);
-            push(name, "Frost et al. 1998", 1.0, 1e-9, loss.tail / value);
-        }
+    let Some(queue) = phases.as_ref().and_then(|phases| Queue::new(phases, MicroDynamics::Poisson, 6_000.0).ok())
+    else {
+        rows.push(Row::unmade(GROUP, "four Pareto phases", "Frost et al. 1998"));
+        return rows;
+    };
+    let source = "Frost et al. 1998, corrected";
+    push("four Pareto phases: mean delay, us".to_owned(), source, 262.534_88, 2e-8, queue.mean_delay() * 1e6);
+    let printed = queue.mean_delay_as_printed() * 1e6;
+    push("four Pareto phases: mean delay as printed, us".to_owned(), "Frost et al. 1998", 466.806_20, 2e-8, printed);
+    for (loss, value) in
+        queue.losses(&[0, 10, 50]).iter().zip([0.407_038_255_9, 1.033_333_750_3e-3, 7.064_053_859_5e-10])
+    {
+        let name = format!("four Pareto phases: loss with a buffer of {} cells, over the published", loss.buffer);
+        push(name, "Frost et al. 1998", 1.0, 1e-9, loss.tail / value);
     }
     rows
 }
@@ -88,7 +85,9 @@ fn trace(effort: Effort) -> Vec<Row> {
     let rates = || series.iter().map(|(_, rate)| *rate);
     let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
     let mean = rates().sum::<f64>() / series.len() as f64;
-    let Ok(phases) = Phases::histogram(Phases::equal(least, most, 35), &series) else { return Vec::new() };
+    let Ok(phases) = Phases::histogram(Phases::equal(least, most, 35), &series) else {
+        return vec![Row::unmade(GROUP, "50 on-off Pareto sources", "Frost et al. 1998")];
+    };
     let mut rows = Vec::new();
     // From far below the knee to where the highest rate is all that is served but for a hundredth.
     let highest = mean / (1.01 * most);
@@ -97,9 +96,12 @@ fn trace(effort: Effort) -> Vec<Row> {
     for (share, buffers) in loads.into_iter().take(if full { 5 } else { 3 }) {
         let load = share * highest;
         let service = mean / load;
-        let Ok(queue) = Queue::new(&phases, MicroDynamics::Poisson, service) else { continue };
-        let found = run(Modulated::new(&series, MicroDynamics::Poisson, service, 1).take(cells), buffers);
         let what = format!("50 on-off Pareto sources, load {load:.2}");
+        let Ok(queue) = Queue::new(&phases, MicroDynamics::Poisson, service) else {
+            rows.push(Row::unmade(GROUP, what, "Frost et al. 1998"));
+            continue;
+        };
+        let found = run(Modulated::new(&series, MicroDynamics::Poisson, service, 1).take(cells), buffers);
         let mut push = |name: String, source: &str, expected: Expected, ours: f64, departs: Option<&str>| {
             let departs = departs.map(str::to_owned);
             rows.push(Row { departs, ..Row::new(GROUP, name, source, expected, ours) });

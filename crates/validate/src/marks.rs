@@ -55,7 +55,7 @@ fn ecn(push: &mut impl FnMut(&str, &str, Expected, f64), seconds: f64) {
         ecn: true,
     };
     let Some(red) = Rate::from_bits_per_second(rate).and_then(|rate| Red::new(params, rate, stream()).ok()) else {
-        return;
+        return push("ECN over RED", "RFC 3168", Expected::AtLeast(0.0), f64::NAN);
     };
     let tcp = Config { ecn: EcnEcho::UntilAnswered, ..Config::default() };
     let rtt = Duration::from_millis(50);
