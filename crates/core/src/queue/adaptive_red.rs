@@ -84,8 +84,8 @@ impl AdaptiveRed {
             (None, Some(rate)) => 5.max((params.target_delay.as_secs_f64() * rate / 2.0) as u64),
             (None, None) => return Err(unlimited("min")),
         };
-        let max = Limit::Packets(min.saturating_mul(3));
-        ParameterError::check_threshold("three times min", max, params.limit)?;
+        // Beyond min it signals; that the queue may be full below the upper threshold takes nothing from that.
+        ParameterError::check_threshold("min", Limit::Packets(min), params.limit)?;
         let weight = match (params.weight, packets_per_second) {
             (Some(weight), _) => weight,
             (None, Some(rate)) => -libm::expm1(-1.0 / rate),
@@ -94,14 +94,14 @@ impl AdaptiveRed {
         let red = RedParams {
             limit: params.limit,
             min: Limit::Packets(min),
-            max,
+            max: Limit::Packets(min.saturating_mul(3)),
             max_p: params.max_p,
             weight,
             gentle: true,
             mean_packet: params.mean_packet,
             ecn: params.ecn,
         };
-        let red = Red::new(red, rate, stream)?;
+        let red = Red::of_any_limit(red, rate, stream)?;
         let (min, max) = red.thresholds();
         let target = (min + 0.4 * (max - min), min + 0.6 * (max - min));
         let AdaptiveRedParams { increment, decrease, interval, .. } = params;

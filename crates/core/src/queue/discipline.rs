@@ -163,12 +163,13 @@ impl ParameterError {
     }
 
     /// Whether a queue of `limit` can ever hold `threshold`, which is what `name` says. Where one is in packets and the other in
-    /// bytes: packets have [`FULL_PACKET_BYTES`] at most, and the headers of the link and of IP at least.
+    /// bytes: packets have what IP's length field allows at most, and the headers of the link and of IP at least.
     pub(super) fn check_threshold(name: &str, threshold: Limit, limit: Limit) -> Result<(), ParameterError> {
         const LEAST_PACKET_BYTES: u64 = LINK_HEADER_BYTES as u64 + 20;
+        const MOST_PACKET_BYTES: u64 = LINK_HEADER_BYTES as u64 + u16::MAX as u64;
         let most = match (threshold, limit) {
             (Limit::Packets(_), Limit::Packets(most)) | (Limit::Bytes(_), Limit::Bytes(most)) => most,
-            (Limit::Bytes(_), Limit::Packets(packets)) => packets.saturating_mul(FULL_PACKET_BYTES.into()),
+            (Limit::Bytes(_), Limit::Packets(packets)) => packets.saturating_mul(MOST_PACKET_BYTES),
             (Limit::Packets(_), Limit::Bytes(bytes)) => bytes / LEAST_PACKET_BYTES,
         };
         let (Limit::Packets(needed) | Limit::Bytes(needed)) = threshold;

@@ -60,7 +60,6 @@ impl RedParams {
                         format!("of {} must be below max of {}", self.min, self.max),
                     ));
                 }
-                ParameterError::check_threshold("max", self.max, self.limit)?;
             }
             _ => {
                 return Err(ParameterError::new(
@@ -100,6 +99,13 @@ impl Red {
     /// # Errors
     /// The first parameter that is wrong.
     pub fn new(params: RedParams, rate: Rate, stream: Stream) -> Result<Red, ParameterError> {
+        let red = Red::of_any_limit(params, rate, stream)?;
+        ParameterError::check_threshold("max", params.max, params.limit)?;
+        Ok(red)
+    }
+
+    /// As [`Self::new`], but the queue may be full below the upper threshold.
+    pub(super) fn of_any_limit(params: RedParams, rate: Rate, stream: Stream) -> Result<Red, ParameterError> {
         params.validate()?;
         let packet_time = rate.bits_per_second().map_or(0.0, |bits| 8.0 * f64::from(params.mean_packet) / bits as f64);
         Ok(Red { params, stream, packet_time, average: 0.0, count: -1 })

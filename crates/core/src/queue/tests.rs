@@ -289,18 +289,18 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
             "limit of 14p is below max, which is 15p: the queue",
         ),
         (
-            Discipline::Red(RedParams { limit: packets(20), min: bytes(9_000), max: bytes(30_281), ..red }),
-            "limit of 20p is below max, which is 30281b",
+            Discipline::Red(RedParams { limit: packets(20), min: bytes(9_000), max: bytes(1_310_981), ..red }),
+            "limit of 20p is below max, which is 1310981b",
         ),
         // Of a link's and IP's headers alone 44 packets fit into 1,514 bytes.
         (
             Discipline::Red(RedParams { limit: bytes(1_514), max: packets(45), ..red }),
             "limit of 1514b is below max, which is 45p",
         ),
-        // Half of 5 ms at 2,500 packets a second, and three times that.
+        // Half of 5 ms at 2,500 packets a second.
         (
-            Discipline::AdaptiveRed(AdaptiveRedParams { limit: packets(17), ..adaptive }),
-            "limit of 17p is below three times min, which is 18p",
+            Discipline::AdaptiveRed(AdaptiveRedParams { limit: packets(5), ..adaptive }),
+            "limit of 5p is below min, which is 6p",
         ),
         (
             Discipline::AdaptiveRed(AdaptiveRedParams { target_delay: Duration::ZERO, ..adaptive }),
@@ -328,12 +328,13 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
     for possible in [
         Discipline::Red(RedParams { limit: packets(15), ..red }),
         Discipline::Red(RedParams { limit: bytes(1_514), max: packets(44), ..red }),
-        Discipline::Red(RedParams { limit: packets(20), min: bytes(9_000), max: bytes(30_280), ..red }),
-        Discipline::AdaptiveRed(AdaptiveRedParams { limit: packets(18), ..adaptive }),
+        Discipline::Red(RedParams { limit: packets(20), min: bytes(9_000), max: bytes(1_310_980), ..red }),
+        Discipline::AdaptiveRed(AdaptiveRedParams { limit: packets(6), ..adaptive }),
         Discipline::Pi(PiParams { frequency: 1e6, ..PiParams::default() }),
     ] {
         possible.build("10mbit".parse().unwrap(), stream()).unwrap();
     }
+    Discipline::AdaptiveRed(AdaptiveRedParams::default()).build("100gbit".parse().unwrap(), stream()).unwrap();
     let unlimited = Discipline::AdaptiveRed(adaptive).build(Rate::UNLIMITED, stream()).unwrap_err();
     assert_eq!(unlimited.key, "min");
     for discipline in all() {

@@ -383,8 +383,12 @@ impl Receiver {
             self.ack_now = true;
             return;
         }
-        if self.out_of_order.as_ref().is_some_and(|ahead| ahead.has(start, past, self.next)) {
-            self.seen_before(start, past, config);
+        // A FIN that is new may come with data that is not.
+        let next = self.next;
+        let seen =
+            |to: &u64| self.out_of_order.as_ref().is_some_and(|ahead| start < *to && ahead.has(start, *to, next));
+        if let Some(to) = [past, end].into_iter().find(seen) {
+            self.seen_before(start, to, config);
         }
         let fin = fin && end <= right_edge;
         let end = end.min(right_edge);

@@ -84,6 +84,20 @@ fn blocks_that_grew_lately_come_before_others() {
     );
 }
 
+/// Data that was there is told to be, also where the FIN with it is new (RFC 2883).
+#[test]
+fn a_new_fin_with_data_that_is_not_new_is_a_duplicate_without_it() {
+    sack(Sack::WithDuplicates).play(
+        "0.200 < .  101:201 ack 1
+         0.200 > .  1:1 ack 1 sack 101:201
+         0.300 < F. 101:202 ack 1
+         0.300 > .  1:1 ack 1 sack 101:201,101:202
+         0.400 < .  1:101 ack 1
+         0.400 > .  1:1 ack 202
+         0.400 = peer_closed true",
+    );
+}
+
 /// It has a sequence number (RFC 9293 section 3.4), and blocks are of those.
 #[test]
 fn a_fin_ahead_of_a_hole_is_reported() {
