@@ -97,6 +97,8 @@ pub struct Observed {
     pub cpu: [Duration; 3],
     /// What the host's cores did meanwhile.
     pub usage: CpuTimes,
+    /// Whether it ended before it was over: it was interrupted, its guest ended, or its emulator could not go on.
+    pub cut_short: bool,
     /// How the guest ended that the run was there for.
     pub guest: Option<ExitStatus>,
 }
@@ -260,6 +262,7 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
     live.problems.extend((unaccounted > 0).then(|| format!("of {unaccounted} packets it is not known what became")));
     let Live { mut summary, collector, reports, mut problems, workers, starts, guests, guest, .. } = live;
     drop((workers, guests));
+    observed.cut_short = cut_short || report.failed.is_some();
     observed.guest = guest;
     observed.usage = CpuTimes::now().map_err(host("reading /proc/stat"))?.since(&usage);
     // A device that is gone has taken its counters with it; one that is down was taken down.

@@ -27,6 +27,9 @@ pub struct Facts {
     pub seed: u64,
     /// The window results use, nanoseconds from the start of the run: `[start, end)`. Null: all of it.
     pub window_ns: Option<[u64; 2]>,
+    /// What the window was to be, of a run that was cut short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planned_window_ns: Option<[u64; 2]>,
     /// The experiment as resolved, TOML.
     pub experiment: String,
     /// The command that makes the run again.

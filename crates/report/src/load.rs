@@ -46,7 +46,11 @@ impl Run {
             Some([start, end]) => (Time::from_nanos(start), Time::from_nanos(end)),
             None => (Time::ZERO, last_sign_of_life(folder)?),
         };
-        let mut measured = Measurements::new(window, folder.queue_interval()?);
+        let planned = match facts.planned_window_ns {
+            Some([start, end]) => Duration::from_nanos(end.saturating_sub(start)),
+            None => window.1.since(window.0),
+        };
+        let mut measured = Measurements::new(window, planned, folder.queue_interval()?);
         for row in folder.connections()? {
             let row = row?;
             if !facts.classes.get(usize::from(row.class)).is_some_and(ClassFacts::is_source) {

@@ -203,6 +203,9 @@ pub struct LinkSeries {
 pub struct Measurements {
     /// The window results use, from the start of the run: `[start, end)`.
     pub window: (Time, Time),
+    /// How long the window was to be. Widths of bins follow from it, so that replications have the same ones although some were cut
+    /// short.
+    planned: Duration,
     /// Width of the bins of [`Self::traffic`].
     pub bin: Duration,
     /// How often queues were sampled.
@@ -271,7 +274,8 @@ pub struct Measurements {
 const CLASS_BITS: u32 = 4;
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Windows shorter than this are cut into tenths of a second, so that their series have more than a handful of bins.
+const SHORTEST_BIN: Duration = Duration::from_millis(100);
+/// Windows shorter than this are cut into the shortest bins, so that their series have more than a handful of them.
 const SHORT_WINDOW: Duration = Duration::from_secs(20);
 /// Bins of a series, at most: 4.5 hours of seconds. A capture whose clock jumps years must not fill the memory.
 const MOST_BINS: u64 = 1 << 14;
@@ -282,7 +286,7 @@ const MOST_QUEUE_VALUES: u64 = 1 << 22;
 /// leaves no more than [`MOST_BINS`].
 fn bin_width(window: Duration) -> Duration {
     if window < SHORT_WINDOW {
-        return Duration::from_millis(100);
+        return SHORTEST_BIN;
     }
     let decades = (0..).map(|power| 10u64.saturating_pow(power));
     let mut widths = decades.flat_map(|decade| [1, 2, 5].map(|step| SECOND * decade.saturating_mul(step)));
@@ -290,11 +294,14 @@ fn bin_width(window: Duration) -> Duration {
 }
 
 impl Measurements {
-    /// Nothing measured yet, for a run with this window.
-    pub fn new(window: (Time, Time), queue_interval: Duration) -> Measurements {
-        let bin = bin_width(window.1.since(window.0));
+    /// Nothing measured yet, for a run with this window, which was to be as long as `planned`.
+    pub fn new(window: (Time, Time), planned: Duration, queue_interval: Duration) -> Measurements {
+        let length = window.1.since(window.0);
+        // One bin of a run that was cut before it was over would be too low.
+        let bin = bin_width(planned).min(length.max(SHORTEST_BIN));
         Measurements {
             window,
+            planned,
             bin,
             queue_interval,
             outcomes: Outcomes::default(),
@@ -451,8 +458,8 @@ impl Measurements {
             return;
         }
         if matches!(row.point, TrafficPoint::Original | TrafficPoint::ReplayCarried) && row.width > Duration::ZERO {
-            let length = self.window.1.since(self.window.0);
-            let arrivals = self.arrivals.entry(row.point).or_insert_with(|| Arrivals::new(row.width, length));
+            let planned = self.planned;
+            let arrivals = self.arrivals.entry(row.point).or_insert_with(|| Arrivals::new(row.width, planned));
             arrivals.add(row.start.since(self.window.0), row.traffic);
         }
         let index = self.bin_of(row.start);
@@ -610,7 +617,7 @@ impl Measurements {
 
     /// Sampling instants that make one value of [`Self::queue_series`].
     fn queue_stride(&self) -> u64 {
-        let instants = self.window.1.since(self.window.0).as_nanos() / self.queue_interval.as_nanos().max(1);
+        let instants = self.planned.as_nanos() / self.queue_interval.as_nanos().max(1);
         instants.div_ceil(MOST_QUEUE_VALUES).max(1)
     }
 

@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn cycles_begin_where_all_queues_have_emptied() {
         let window = (Time::ZERO, Time::ZERO + Duration::from_secs(1));
-        let mut measured = Measurements::new(window, Duration::from_millis(10));
+        let mut measured = Measurements::new(window, Duration::from_secs(1), Duration::from_millis(10));
         // Every 80 ms: three looks at 2 packets on the left, then one at 4 on the right, then four empty ones.
         for round in 0..12u64 {
             for (look, from, packets) in

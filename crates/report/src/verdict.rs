@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use flowloom_core::time::Duration;
+use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
 use flowloom_store::run_folder::Point;
 
@@ -234,7 +234,9 @@ pub enum Warning {
     },
     /// Somebody stopped the run.
     Interrupted {
-        /// The end of what was measured.
+        /// The beginning of what was measured.
+        start_ns: u64,
+        /// Its end; a nanosecond later where the run was stopped before the window.
         end_ns: u64,
     },
     /// Load changed over the window (methods A.11: thirds more than 5 % apart).
@@ -288,7 +290,8 @@ pub fn warnings(run: &Run, gates: &[Gate]) -> Vec<Warning> {
         warnings.push(Warning::Unfinished { connections: outcomes.unfinished, share: share(outcomes.unfinished) });
     }
     if run.facts.interrupted {
-        warnings.push(Warning::Interrupted { end_ns: measured.window.1.as_nanos() });
+        let [start_ns, end_ns] = [measured.window.0, measured.window.1].map(Time::as_nanos);
+        warnings.push(Warning::Interrupted { start_ns, end_ns });
     }
     if measured.has_original && share(measured.lost_in_original) > NOTABLE_SHARE {
         let connections = measured.lost_in_original;
@@ -339,10 +342,20 @@ impl Warning {
                  the durations is too short",
                 percent(share)
             ),
-            Warning::Interrupted { end_ns } => format!(
-                "the run was interrupted; results cover what had happened by then, in its first {}",
-                Duration::from_nanos(*end_ns)
-            ),
+            Warning::Interrupted { start_ns, end_ns } => {
+                let [start, end] = [*start_ns, *end_ns].map(Duration::from_nanos);
+                match end_ns - start_ns {
+                    _ if start.is_zero() => {
+                        format!("the run was interrupted; results cover what had happened by then, in its first {end}")
+                    }
+                    0 | 1 => format!(
+                        "the run was interrupted before the window that results are of, which begins at {start}"
+                    ),
+                    _ => format!(
+                        "the run was interrupted; results cover what had happened by then, from {start} to {end} of it"
+                    ),
+                }
+            }
             Warning::NotStationary { thirds } => format!(
                 "the load is not steady: throughput of the three thirds is {} of the mean",
                 thirds.map(|third| percent(&third)).join(", ")

@@ -146,6 +146,41 @@ fn a_folder_that_was_cut_off_is_read_and_says_so() {
 }
 
 #[test]
+fn replications_have_the_same_bins_although_one_was_cut_short() {
+    let second = 1_000_000_000;
+    let whole = made_up("whole-seed", MadeUp { connections: 400, seconds: 60, ..MadeUp::default() });
+    let mut cut = MadeUp { connections: 400, seconds: 10, ..MadeUp::default() };
+    cut.facts.interrupted = true;
+    cut.facts.planned_window_ns = Some([0, 60 * second]);
+    let cut = made_up("cut-seed", cut);
+    for metric in [Metric::Goodput, Metric::ThroughputFromLeft, Metric::ActiveConnections, Metric::QueueFromLeft] {
+        let bins = [&whole, &cut].map(|run| run.measurements.series_bin(metric));
+        assert_eq!(bins[0], bins[1], "{metric:?}");
+    }
+    let count = |run: &Run| run.measurements.sample(Metric::Goodput, Point::Monitor, |_| true).len();
+    assert_eq!((count(&whole), count(&cut)), (60, 10), "seconds of each");
+    let seeds = Variant { name: "seeds".into(), runs: vec![whole, cut] };
+    assert_eq!(seeds.pooled(Metric::Goodput, Point::Monitor, |_| true).len(), 70);
+
+    // One whose first bin was not over has a bin as long as there was time.
+    let mut brief = MadeUp { connections: 40, seconds: 1, ..MadeUp::default() };
+    brief.facts.planned_window_ns = Some([0, 20_000 * second]);
+    let brief = made_up("brief-seed", brief).measurements;
+    assert_eq!(brief.series_bin(Metric::Goodput).as_nanos(), second);
+    assert_eq!(brief.series(Metric::Goodput, Point::Monitor).len(), 1);
+}
+
+#[test]
+fn an_interruption_says_what_part_of_the_run_is_left() {
+    let said = |start_ns, end_ns| Warning::Interrupted { start_ns, end_ns }.cause();
+    let second = 1_000_000_000;
+    assert!(said(0, 2 * second).ends_with("in its first 2.00 s"), "{}", said(0, 2 * second));
+    assert!(said(5 * second, 7 * second).ends_with("from 5.00 s to 7.00 s of it"), "{}", said(5 * second, 7 * second));
+    let before = said(5 * second, 5 * second + 1);
+    assert!(before.contains("before the window") && before.ends_with("begins at 5.00 s"), "{before}");
+}
+
+#[test]
 fn a_missing_table_is_named() {
     let path = folder("missing");
     let run = MadeUp { connections: 10, ..MadeUp::default() }.write(&path);

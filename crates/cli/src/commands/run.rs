@@ -564,6 +564,14 @@ impl Job<'_> {
     ) -> Facts {
         let (plan, Part { source, live: options, .. }) = (self.plan, self.part(seed));
         let to_its_end = observed.is_none() && !summary.interrupted && !source.interrupted;
+        let planned = self.window(config);
+        let is_cut = summary.interrupted || source.interrupted || observed.is_some_and(|observed| observed.cut_short);
+        // It is as long as that takes, which nobody planned.
+        let is_of_program = observed.is_some_and(|observed| observed.guest.is_some());
+        let end = match is_cut {
+            true => planned.end.min(summary.end.as_nanos()).max(planned.start + 1),
+            false => planned.end,
+        };
         let capture = &source.facts.capture;
         let experiment = Experiment { run: experiment::Run { seeds: vec![seed] }, ..plan.experiment.clone() };
         let mut provenance = BTreeMap::new();
@@ -595,12 +603,8 @@ impl Job<'_> {
                 self.plan.experiment.network.additions()
             ),
             seed,
-            window_ns: Some({
-                let Range { start, end } = self.window(config);
-                // A run that was cut short, or was there for a program, is as long as that took.
-                let is_cut = summary.interrupted || observed.is_some_and(|observed| observed.guest.is_some());
-                [start, if is_cut { end.min(summary.end.as_nanos()).max(start + 1) } else { end }]
-            }),
+            window_ns: Some([planned.start, end]),
+            planned_window_ns: (is_cut && !is_of_program).then_some([planned.start, planned.end]),
             experiment: experiment.to_toml(),
             command: self.command(seed, options.is_some()),
             provenance,

@@ -459,7 +459,9 @@ fn run_json(bench: &Bench, folder: &str) -> serde_json::Value {
 fn an_interrupt_keeps_what_was_simulated() {
     let bench = long_workload();
     bench.flowloom(&["run", "w.parquet", "-o", "whole"]).succeeded();
-    let whole = run_json(&bench, "whole")["window_ns"][1].as_u64().unwrap();
+    let ran = run_json(&bench, "whole");
+    let whole = ran["window_ns"][1].as_u64().unwrap();
+    assert!(ran["planned_window_ns"].is_null(), "it is what was planned");
     for jobs in ["1", "2"] {
         let result = interrupt_a_run(&bench, &["--jobs", jobs, "--pcap", "--force"]);
         let started = result["connections"]["started"].as_u64().unwrap();
@@ -468,6 +470,7 @@ fn an_interrupt_keeps_what_was_simulated() {
         assert_eq!((&run["complete"], &run["interrupted"]), (&false.into(), &true.into()));
         let window = run["window_ns"][1].as_u64().unwrap();
         assert!(window < whole, "what was not simulated counts for nothing: {window} of {whole} ns");
+        assert_eq!(run["planned_window_ns"], serde_json::json!([0, whole]));
         let told = result["warnings"].as_array().unwrap().iter().find(|warning| warning["kind"] == "interrupted");
         assert_eq!(told.unwrap()["end_ns"], window);
         let described = bench.json(&["describe", "r", "--json"]);

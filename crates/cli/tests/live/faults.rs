@@ -125,6 +125,8 @@ fn lose_device(devices: &str, words: &[&str], said: &[&str]) {
     going.within(0, words);
     let ended = going.end_with_folder();
     ended.is_broken(&[&["the emulator could not go on"], said].concat());
+    let [end, planned] = ["window_ns", "planned_window_ns"].map(|key| ended.said[key][1].as_u64().unwrap());
+    assert!(end < planned, "results are of the {end} ns that there were");
     // What passed until then is there, at the ends, at the monitor and on the links.
     let folder = RunFolder::open(&ended.bench.path("run")).unwrap();
     let rows: Vec<_> = folder.connections().unwrap().map(Result::unwrap).collect();

@@ -36,9 +36,7 @@ fn series_of(metric: Metric, source: &Source<'_>) -> Series {
         Metric::ActiveConnections => (window_start.ceil(), measured.series_bin(metric).as_secs_f64().max(1.0)),
         _ => (window_start, measured.series_bin(metric).as_secs_f64()),
     };
-    // Of runs that were interrupted the bins may be others.
-    let alike = source.runs().filter(|run| run.series_bin(metric) == measured.series_bin(metric));
-    let all: Vec<Vec<f64>> = alike.map(|run| values_of(metric, run, source.point)).collect();
+    let all: Vec<Vec<f64>> = source.runs().map(|run| values_of(metric, run, source.point)).collect();
     let bins = all.iter().map(Vec::len).min().unwrap_or(0);
     let across = |of: fn(f64, f64) -> f64| -> Vec<f64> {
         (0..bins).map(|bin| all.iter().map(|series| series[bin]).reduce(of).unwrap_or(0.0)).collect()

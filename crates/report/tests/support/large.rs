@@ -15,7 +15,7 @@ const BIN: Duration = Duration::from_millis(10);
 /// A run of nearly three hours with six values of each of a million connections, three response times of each, and a million queue
 /// lengths.
 pub fn ten_million_values() -> Run {
-    let mut measured = Measurements::new((Time::ZERO, Time::ZERO + WINDOW), BIN);
+    let mut measured = Measurements::new((Time::ZERO, Time::ZERO + WINDOW), WINDOW, BIN);
     let mut stream = Stream::new(11, Purpose::Sizes, 0);
     let mut heavy = |scale: f64| {
         let share = stream.uniform().max(1e-9);
