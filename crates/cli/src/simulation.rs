@@ -184,7 +184,12 @@ fn link_rate(
     facts: &WorkloadFacts,
     length: Duration,
 ) -> Result<Rate, Failure> {
-    const DEFAULT: u64 = 1_000_000_000;
+    const DEFAULT: f64 = 1e9;
+    // What no link can have becomes the nearest that one can.
+    let computed = |bits: f64| {
+        let bits = (bits.ceil() as u64).clamp(Rate::SLOWEST, Rate::FASTEST);
+        Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED)
+    };
     let traffic = &facts.traffic;
     let directions = [LinkSide::Left, LinkSide::Right];
     let bits_per_second = |bytes: u64, time: Duration| 8.0 * bytes as f64 / time.as_secs_f64().max(1e-9);
@@ -192,15 +197,13 @@ fn link_rate(
         RateChoice::Fixed(rate) => return Ok(rate),
         RateChoice::Auto => {
             let peak = bits_per_second(facts.capture.peak_10ms_bytes, TrafficSeries::WIDTH);
-            DEFAULT.max((2.0 * peak).ceil() as u64)
+            (2.0 * peak).max(DEFAULT)
         }
         RateChoice::OfLoad(factor) => {
             if let (true, Some(bytes)) = (*traffic == TrafficFacts::default(), facts.capture.offered_link_bytes) {
                 // Of a workload that was made nobody saw packets.
                 let load = bytes.map(|bytes| bits_per_second(bytes, length));
-                let bits = (factor * load[0].max(load[1])).ceil() as u64;
-                let bits = bits.max(Rate::SLOWEST);
-                return Ok(Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED));
+                return Ok(computed(factor * load[0].max(load[1])));
             }
             if *traffic == TrafficFacts::default() {
                 return Err(Failure::usage(format_args!(
@@ -211,8 +214,8 @@ fn link_rate(
                 ));
             }
             let load = directions.map(|from| bits_per_second(traffic.replayed.from(from).total().bytes, length));
-            ((factor * load[0].max(load[1])).ceil() as u64).max(Rate::SLOWEST)
+            factor * load[0].max(load[1])
         }
     };
-    Ok(Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED))
+    Ok(computed(bits))
 }

@@ -185,7 +185,7 @@ impl Rules {
             loss_behind: Probability::ZERO,
             rate: rule.rate.as_ref().map_or(Rate::UNLIMITED, |rate| {
                 let bits = sample(rate, Purpose::Bottlenecks).round() as u64;
-                Rate::from_bits_per_second(bits.max(Rate::SLOWEST)).unwrap_or(Rate::UNLIMITED)
+                Rate::from_bits_per_second(bits.clamp(Rate::SLOWEST, Rate::FASTEST)).unwrap_or(Rate::UNLIMITED)
             }),
         }
     }
@@ -402,6 +402,7 @@ mod tests {
         let values = |rule| Rules::new(vec![rule]).values(1, &vector(1)).initiator;
         let most = values(Rule { delay: huge(), loss, rate: huge(), ..Rule::default() });
         assert_eq!((most.delay, most.loss.get()), (Some(Rules::MAX_DELAY), 1.0));
+        assert_eq!(most.rate.bits_per_second(), Some(Rate::FASTEST));
         let least = values(Rule { rate: Some(of(Law::Constant(0.0))), ..Rule::default() });
         assert_eq!(least.rate.bits_per_second(), Some(Rate::SLOWEST));
     }
