@@ -322,6 +322,7 @@ async fn noise_does_no_harm() {
                 if let Ok(stream) = tls(agent.address, Some(&lab.place.path().join("lab"))).await {
                     return stream;
                 }
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         let mut stream = tokio::time::timeout(Duration::from_secs(30), taken).await.unwrap();
