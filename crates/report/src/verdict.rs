@@ -344,7 +344,7 @@ impl Warning {
             ),
             Warning::Interrupted { start_ns, end_ns } => {
                 let [start, end] = [*start_ns, *end_ns].map(Duration::from_nanos);
-                match end_ns - start_ns {
+                match end_ns.saturating_sub(*start_ns) {
                     _ if start.is_zero() => {
                         format!("the run was interrupted; results cover what had happened by then, in its first {end}")
                     }
