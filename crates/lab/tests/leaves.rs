@@ -105,7 +105,8 @@ fn sessions_have_connections_of_their_own() {
             Transport::Tcp => assert!(came.connections >= sent.connections, "{sent:?}, {came:?}"),
             Transport::Udp => assert!(came.connections <= sent.connections, "{sent:?}, {came:?}"),
         }
-        assert!(came.connections.abs_diff(sent.connections) <= 3, "{sent:?}, {came:?}");
+        // On a host that is late, to as many as were due while it was away.
+        assert!(came.connections.abs_diff(sent.connections) <= 3 + sent.connections / 2, "{sent:?}, {came:?}");
         assert_eq!(sent.bytes, 160 * sent.blocks);
     }
     let web = Traffic::Burstq {
