@@ -18,10 +18,11 @@ fn disciplines() -> Vec<(&'static str, Discipline)> {
     let millisecond = Duration::from_millis(1);
     let (min, max) = (Limit::Packets(50), Limit::Packets(150));
     let red = RedParams { limit, min, max, ..RedParams::default() };
+    let adaptive = AdaptiveRedParams { limit, target_delay: millisecond, ..AdaptiveRedParams::default() };
     vec![
         ("drop-tail", Discipline::DropTail(limit)),
         ("red", Discipline::Red(red)),
-        ("adaptive-red", Discipline::AdaptiveRed(AdaptiveRedParams { limit, ..AdaptiveRedParams::default() })),
+        ("adaptive-red", Discipline::AdaptiveRed(adaptive)),
         ("blue", Discipline::Blue(BlueParams { limit, ..BlueParams::default() })),
         ("pi", Discipline::Pi(PiParams { limit, ..PiParams::default() })),
         ("rem", Discipline::Rem(RemParams { limit, ..RemParams::default() })),
@@ -93,4 +94,21 @@ fn main() -> Result<(), ParameterError> {
         println!("{name:<14} {cost:>12} {carried:>10} {marked:>10} {dropped:>10}");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_discipline_accepts_its_parameters_and_loses_no_packet() {
+        for (name, discipline) in disciplines() {
+            let offered = 20_000;
+            let counts = run(&discipline, offered).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let [carried, marked, dropped] = counts;
+            let queued = offered - (carried + marked + dropped);
+            assert!(queued <= 501, "{name}: {queued} of {offered} are neither carried nor dropped: {counts:?}");
+            assert!(dropped > 0, "{name} carried 5 % more than its line can");
+        }
+    }
 }
