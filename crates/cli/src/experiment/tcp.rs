@@ -23,11 +23,13 @@ pub struct Tcp {
     pub profile: Profile,
     /// Congestion control.
     pub congestion: Congestion,
+    /// Which rules govern the congestion window.
+    pub window_rules: WindowRules,
     /// Selective acknowledgements.
     pub sack: Sack,
     /// How losses are told where SACK is agreed.
     pub recovery: Recovery,
-    /// Proportional rate reduction (RFC 6937) where SACK is agreed.
+    /// Proportional rate reduction (RFC 9937) where SACK is agreed.
     pub prr: bool,
     /// Reductions without cause are taken back (RFC 3522, 3708, 4015).
     pub undo: bool,
@@ -108,6 +110,8 @@ pub struct TcpKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     congestion: Option<Congestion>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    window_rules: Option<WindowRules>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     sack: Option<Sack>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recovery: Option<Recovery>,
@@ -173,6 +177,10 @@ impl From<TcpKeys> for Tcp {
         });
         Tcp {
             profile: chosen,
+            window_rules: keys.window_rules.unwrap_or(match profile.window_rules {
+                tcp::congestion::WindowRules::Rfc => WindowRules::Rfc,
+                tcp::congestion::WindowRules::Linux => WindowRules::Linux,
+            }),
             sack,
             recovery: keys.recovery.unwrap_or(if profile.rack && sack != Sack::Off {
                 Recovery::Rack
@@ -285,6 +293,7 @@ impl Tcp {
                 self.recovery
             }),
             congestion: keys.congestion.unwrap_or(self.congestion),
+            window_rules: keys.window_rules.unwrap_or(self.window_rules),
             sack: keys.sack.unwrap_or(self.sack),
             prr: keys.prr.unwrap_or(self.prr),
             undo: keys.undo.unwrap_or(self.undo),
@@ -322,6 +331,10 @@ impl Tcp {
         let margin = matches!(self.profile, Profile::Plain | Profile::Linux);
         tcp::Config {
             congestion: self.congestion.algorithm(),
+            window_rules: match self.window_rules {
+                WindowRules::Rfc => tcp::congestion::WindowRules::Rfc,
+                WindowRules::Linux => tcp::congestion::WindowRules::Linux,
+            },
             sack: match self.sack {
                 Sack::Off => tcp::Sack::Off,
                 Sack::On => tcp::Sack::On,
@@ -436,6 +449,16 @@ pub enum Congestion {
     Vegas,
     /// BBR, version 1.
     Bbr,
+}
+
+/// Which rules govern the congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowRules {
+    /// RFC 5681, 6675, 9438, 9937.
+    Rfc,
+    /// Linux 6.
+    Linux,
 }
 
 impl Congestion {

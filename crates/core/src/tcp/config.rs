@@ -1,6 +1,6 @@
 //! What connections share, and the little that is one connection's own.
 
-use super::congestion::{Algorithm, CubicParameters};
+use super::congestion::{Algorithm, CubicParameters, WindowRules};
 use crate::time::Duration;
 
 /// The parameters of TCP that connections of a run share. Immutable; passed into every call. A run may have several,
@@ -9,6 +9,8 @@ use crate::time::Duration;
 pub struct Config {
     /// Congestion control. Default NewReno.
     pub congestion: Algorithm,
+    /// Which rules govern the congestion window. Default those of the RFCs.
+    pub window_rules: WindowRules,
     /// Congestion window at the start and after idling.
     pub initial_window: InitialWindow,
     /// L of RFC 3465: segments by which one acknowledgement may widen the window in slow start; `None` for as much as it
@@ -29,7 +31,8 @@ pub struct Config {
     /// Retransmission timeout.
     pub rto: RtoConfig,
     /// After an idle time of more than one retransmission timeout, start again from the initial window
-    /// (RFC 5681 section 4.1). Default on.
+    /// (RFC 5681 section 4.1); in Linux ([`WindowRules::Linux`]) with half the window for each timeout that passed, and no less
+    /// than that. Default on.
     pub restart_after_idle: bool,
     /// Offer the window scale option (RFC 7323). Default on.
     pub window_scaling: bool,
@@ -41,7 +44,7 @@ pub struct Config {
     /// Where SACK is agreed, tell losses by time (RACK-TLP, RFC 8985), not by what was acknowledged above them (RFC 6675).
     /// Default off.
     pub rack: bool,
-    /// Where SACK is agreed, spread what recovery sends over a round trip (RFC 6937). Default on.
+    /// Where SACK is agreed, spread what recovery sends over a round trip (RFC 9937). Default on.
     pub prr: bool,
     /// Take reductions back that had no cause, as timestamps (RFC 3522, 4015) or reported duplicates (RFC 3708) tell. Default
     /// off.
@@ -65,6 +68,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             congestion: Algorithm::NewReno,
+            window_rules: WindowRules::Rfc,
             initial_window: InitialWindow::Rfc5681,
             slow_start_limit: Some(1),
             byte_counting: true,
@@ -98,14 +102,14 @@ pub enum Profile {
     Plain,
     /// The standards track, without what is experimental: NewReno (RFC 5681, 6582) with SACK (RFC 2018, 2883, 6675),
     /// F-RTO (RFC 5682; what else tells of reductions without cause is experimental), limited transmit (RFC 3042), timestamps and window scaling (RFC 7323), timeouts of RFC 6298 (1 s at least), initial
-    /// window of RFC 5681 (2 to 4 segments, not the 10 of the experimental RFC 6928), proportional rate reduction (RFC 6937),
+    /// window of RFC 5681 (2 to 4 segments, not the 10 of the experimental RFC 6928), proportional rate reduction (RFC 9937),
     /// acknowledgements of every second segment delayed by 200 ms (RFC 1122 wants less than 500 ms).
     Rfc,
     /// FreeBSD 6, on which the published usernet experiments ran: NewReno with SACK, no D-SACK, initial window of RFC
     /// 3390, limited transmit, timestamps, acknowledgements counted and not what they acknowledge, acknowledgements delayed by 100 ms (`net.inet.tcp.delacktime`), timeouts at least
     /// 30 ms (`rexmit_min`) and 200 ms more than estimated (`rexmit_slop`), 3 s before the first sample.
     Bsd2008,
-    /// Linux as it comes: CUBIC with HyStart++, initial window 10, slow start by all that is acknowledged, SACK with D-SACK,
+    /// Linux 6 as it comes, with segmentation offload off: CUBIC with HyStart, Linux's rules for the window, initial window 10, slow start by all that is acknowledged, SACK with D-SACK,
     /// RACK-TLP, PRR, reductions without cause taken back, F-RTO, timestamps (of 1 ms), 16 quick acknowledgements, then delayed by 40 ms (TCP_DELACK_MIN), windows that grow from
     /// 65,535 bytes, timeouts at
     /// least 200 ms above the round-trip time (TCP_RTO_MIN), 120 s at most (TCP_RTO_MAX). ECN is granted but not asked for,
@@ -150,6 +154,7 @@ impl Config {
             },
             Profile::Linux => Config {
                 congestion: Algorithm::Cubic(CubicParameters::default()),
+                window_rules: WindowRules::Linux,
                 slow_start_limit: None,
                 quick_acks: 16,
                 window_growth: true,

@@ -3,13 +3,15 @@
 mod persist;
 mod repair;
 mod undo;
+mod usage;
 
 use repair::{Repair, take_blocks};
 use undo::Undo;
+use usage::Usage;
 
 use super::agreed::Agreed;
 use super::config::{Config, Limits};
-use super::congestion::{Ack, Cause, Congestion, Recovery, Setup, Window, WindowCause};
+use super::congestion::{Ack, Cause, Congestion, Recovery, Setup, Window, WindowCause, WindowRules};
 use super::rack::Rack;
 use super::rate::RateSampler;
 use super::rto::Rto;
@@ -63,7 +65,7 @@ pub(super) struct Sender {
     /// RFC 6582 `recover`: `highest` when the last recovery or timeout began.
     recover: u64,
     congestion: Congestion,
-    /// What may be outstanding while `in_recovery`, in bytes.
+    /// What may be outstanding while `in_recovery`, or while Linux reduces after a mark, in bytes.
     recovery_window: u32,
     /// The peer's advertised window, in bytes.
     peer_window: u32,
@@ -140,7 +142,11 @@ impl Forced {
 }
 
 fn initial_window(mss: u16, config: &Config) -> Window {
-    Window::new(config.initial_window.bytes(u32::from(mss)), u32::from(mss), config.slow_start_limit)
+    window_of(config.initial_window.bytes(u32::from(mss)), mss, config)
+}
+
+fn window_of(bytes: u32, mss: u16, config: &Config) -> Window {
+    Window::new(bytes, u32::from(mss), config.slow_start_limit).under(config.window_rules)
 }
 
 impl Sender {
@@ -193,8 +199,7 @@ impl Sender {
     /// with one segment.
     pub(super) fn established(&mut self, config: &Config) {
         if self.retransmissions > 0 {
-            let mss = u32::from(self.mss);
-            self.congestion.negotiated(Window::new(mss, mss, config.slow_start_limit));
+            self.congestion.negotiated(window_of(u32::from(self.mss), self.mss, config));
         }
         if self.timeouts > 0 {
             self.rto.restart_after_lost_syn();
@@ -278,7 +283,7 @@ impl Sender {
     }
 
     pub(super) fn congestion_window(&self) -> u32 {
-        if self.in_recovery && self.congestion.recovery() != Recovery::Own {
+        if (self.in_recovery || self.is_reducing()) && self.congestion.recovery() != Recovery::Own {
             self.recovery_window
         } else {
             self.congestion.window()
@@ -288,6 +293,9 @@ impl Sender {
     /// Why [`Self::congestion_window`] or the threshold changed last.
     pub(super) fn window_cause(&self) -> WindowCause {
         let why = self.congestion.why();
+        if self.is_reducing() && why == WindowCause::Mark {
+            return why;
+        }
         if !self.in_recovery || self.congestion.recovery() == Recovery::Own {
             return why;
         }
@@ -359,7 +367,13 @@ impl Sender {
 
     /// There is more to keep than a scoreboard.
     fn keeps(&self, agreed: Agreed, config: &Config) -> bool {
-        agreed.ecn || config.pacing || self.notes(agreed, config)
+        let watches = config.window_rules == WindowRules::Linux;
+        agreed.ecn || config.pacing || watches || self.notes(agreed, config)
+    }
+
+    /// The window is on its way down to the threshold after a mark (CWR in Linux).
+    fn is_reducing(&self) -> bool {
+        self.repair.as_ref().is_some_and(|repair| repair.reducing)
     }
 
     /// The reduction after a mark lasts until this is acknowledged.
@@ -399,7 +413,7 @@ impl Sender {
         }
         let mss = u32::from(self.mss);
         let used = self.used(agreed);
-        let window_limited = used + u64::from(mss) > u64::from(self.congestion.window());
+        let window_limited = self.may_grow(used);
         let acked = ack - self.unacknowledged;
         let mut delivery = Delivery { bytes: acked, ..Delivery::default() };
         let mut duplicated = false;
@@ -436,7 +450,7 @@ impl Sender {
             let rate = self.repair.as_mut().and_then(|repair| repair.rate.as_mut()?.on_delivery(now, &delivery));
             self.congestion.on_ack(&Ack {
                 now,
-                acked: if config.byte_counting { acked } else { acked.min(u64::from(self.mss)) },
+                acked: self.counted(acked, &delivery, config),
                 delivered: delivery.bytes,
                 lost,
                 flight_before: used,
@@ -453,7 +467,8 @@ impl Sender {
         }
         let restart_timer = match &self.repair {
             Some(_) if agreed.sack => {
-                self.recover_by_sack(now, &delivery, config);
+                let progress = (delivery.bytes, advanced && lost == 0);
+                self.recover_by_sack(now, progress, config);
                 true
             }
             _ if advanced => self.recover_without_sack(now, acked, mss),
@@ -470,12 +485,9 @@ impl Sender {
             self.congestion.on_repaired_loss(now, used);
         }
         if marked && !self.in_recovery && !reducing && used > 0 {
-            self.undo = None;
-            self.congestion.on_congestion(now, used, Cause::Mark);
-            if let Some(repair) = &mut self.repair {
-                (repair.reduced_until, repair.reduction_due) = (self.highest, true);
-            }
+            self.reduce_for_mark(now, used, config);
         }
+        self.go_on_reducing(now, (delivery.bytes, advanced && lost == 0));
         if self.flight() == 0 {
             self.deadline = Deadline::NONE;
             self.forced = Forced::Nothing;
@@ -612,7 +624,7 @@ impl Sender {
             }
             // A timeout that ends a recovery is about the loss that began it, for which the threshold is set already (as
             // in Linux). What is outstanding by then is no measure: recovery sends new data beyond many holes.
-            let again = self.expiries > 0 || self.in_recovery;
+            let again = self.expiries > 0 || self.in_recovery || self.is_reducing();
             self.date_by(due);
             self.note_timeout(again, config);
             self.congestion.on_timeout(due, self.flight(), again);
@@ -629,9 +641,13 @@ impl Sender {
             self.limited = 0;
             if agreed.sack && self.unacknowledged > 0 {
                 self.lose_all(due);
+                if config.window_rules == WindowRules::Linux {
+                    self.congestion.keep_in_flight(self.in_flight());
+                }
             } else {
                 self.next = self.unacknowledged;
             }
+            self.note_new_window(due);
         }
         false
     }
@@ -667,6 +683,7 @@ impl Sender {
         }
         let Some(piece) = self.choose(now, most, agreed, config) else {
             self.hold(false);
+            self.validate_window(now, config);
             return None;
         };
         if waits {
@@ -763,9 +780,11 @@ impl Sender {
         let mut room = room;
         if self.flight() == 0 {
             let idle = now.since(self.last_sent);
-            let restart = config.restart_after_idle && idle > self.rto.timeout();
-            let restart = restart.then(|| config.initial_window.bytes(u32::from(self.mss)));
+            let restart = (config.restart_after_idle && idle > self.rto.timeout()).then(|| self.restart(idle, config));
             self.congestion.on_restart(now, idle, restart);
+            if restart.is_some() {
+                self.note_new_window(now);
+            }
             room = u64::from(self.congestion_window());
         }
         (bytes <= room).then(|| self.piece(self.next, bytes))
@@ -838,6 +857,7 @@ impl Sender {
         }
         if piece.new {
             self.arm_probe(now);
+            self.note_use();
         }
         piece
     }
@@ -847,6 +867,7 @@ impl Sender {
         let (rate, notes) = (self.congestion.wants_rate(), self.notes(agreed, config));
         let mut repair = Repair::new(Scoreboard::new(self.highest, self.highest, notes, rate));
         repair.rate = rate.then(RateSampler::default);
+        repair.usage = (config.window_rules == WindowRules::Linux).then(|| Usage::new(self.last_sent));
         repair.rack = (agreed.sack && config.rack).then(Rack::new);
         self.repair = Some(Box::new(repair));
     }

@@ -1,8 +1,9 @@
-//! CUBIC (RFC 9438), with HyStart++ (RFC 9406) as its slow start.
+//! CUBIC: of RFC 9438, with HyStart++ (RFC 9406) as its slow start; or of Linux, in `linux_cubic`, by the rules of the window.
 
 use super::hystart::{GROWTH_DIVISOR, HyStart, Step};
+use super::linux_cubic::LinuxCubic;
 use super::window::saturate;
-use super::{Ack, Cause, CongestionControl, Window, WindowCause};
+use super::{Ack, Cause, CongestionControl, Window, WindowCause, WindowRules};
 use crate::time::{Duration, Time};
 
 /// beta_cubic: what remains of the window after a loss (section 4.6).
@@ -19,7 +20,7 @@ const MAX_GROWTH: f64 = 1.5;
 pub struct CubicParameters {
     /// A flow that loses before it is back at its old maximum gives way (section 4.7). Default on.
     pub fast_convergence: bool,
-    /// HyStart++ in the initial slow start. Default on.
+    /// HyStart++ in the initial slow start, or HyStart in that of Linux. Default on.
     pub hystart: bool,
 }
 
@@ -32,10 +33,17 @@ impl Default for CubicParameters {
 /// CUBIC. What it has to remember is made with the first acknowledgement: ends that never send data do without.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    state: Option<Box<State>>,
+    state: Option<Box<Variant>>,
     parameters: CubicParameters,
 }
 
+#[derive(Clone, Debug)]
+enum Variant {
+    Rfc(State),
+    Linux(LinuxCubic),
+}
+
+/// CUBIC of RFC 9438.
 #[derive(Clone, Debug, Default)]
 struct State {
     curve: Curve,
@@ -90,27 +98,77 @@ impl Cubic {
         Cubic { state: None, parameters }
     }
 
-    fn state(&mut self) -> &mut State {
+    fn variant(&mut self, window: &Window) -> &mut Variant {
         let hystart = self.parameters.hystart.then(HyStart::default);
-        self.state.get_or_insert_with(|| Box::new(State { hystart, ..State::default() }))
+        self.state.get_or_insert_with(|| match window.rules() {
+            WindowRules::Rfc => Box::new(Variant::Rfc(State { hystart, ..State::default() })),
+            WindowRules::Linux => Box::new(Variant::Linux(LinuxCubic::default())),
+        })
     }
 
-    /// Section 4.6. `prior` is the window before.
     fn reduce(&mut self, window: &mut Window, flight: u64) {
-        let fast_convergence = self.parameters.fast_convergence;
-        let state = self.state();
-        state.hystart = None;
-        let prior = f64::from(window.bytes()) / f64::from(window.mss());
-        state.before = state.curve.clone();
-        let gives_way = fast_convergence && state.curve.w_max.is_some_and(|w_max| prior < w_max);
-        let w_max = if gives_way { prior * (1.0 + BETA) / 2.0 } else { prior };
-        state.curve = Curve { w_max: Some(w_max), prior, stage: None };
-        state.carry = 0.0;
-        window.set_threshold((f64::from(saturate(flight)) * BETA) as u32);
+        let parameters = self.parameters;
+        match self.variant(window) {
+            Variant::Rfc(state) => state.reduce(window, flight, parameters),
+            Variant::Linux(state) => state.reduce(window, flight, parameters),
+        }
     }
 }
 
 impl State {
+    /// Section 4.6.
+    fn reduce(&mut self, window: &mut Window, flight: u64, parameters: CubicParameters) {
+        self.hystart = None;
+        let prior = f64::from(window.bytes()) / f64::from(window.mss());
+        self.before = self.curve.clone();
+        let gives_way = parameters.fast_convergence && self.curve.w_max.is_some_and(|w_max| prior < w_max);
+        let w_max = if gives_way { prior * (1.0 + BETA) / 2.0 } else { prior };
+        self.curve = Curve { w_max: Some(w_max), prior, stage: None };
+        self.carry = 0.0;
+        window.set_threshold((f64::from(window.base(flight)) * BETA) as u32);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if !ack.in_recovery && ack.acked > 0 {
+            if window.in_slow_start() {
+                self.start_slowly(window, ack);
+            } else {
+                self.avoid(window, ack);
+            }
+        }
+        self.last_ack = ack.now;
+    }
+
+    fn start_slowly(&mut self, window: &mut Window, ack: &Ack) {
+        match self.hystart.as_mut().map_or(Step::SlowStart, |hystart| hystart.on_ack(ack)) {
+            Step::Exit => {
+                self.hystart = None;
+                window.set_threshold(window.bytes());
+                window.set(window.bytes(), WindowCause::HyStartExit);
+            }
+            _ if !ack.window_limited => {}
+            Step::SlowStart => window.slow_start(ack.acked),
+            Step::Conservative => {
+                window.grow(window.slow_start_step(ack.acked) / GROWTH_DIVISOR, WindowCause::HyStart);
+            }
+        }
+    }
+
+    /// The plateau is where congestion avoidance will begin (section 4.8).
+    fn on_timeout(&mut self) {
+        self.curve.w_max = None;
+        self.curve.stage = None;
+        self.carry = 0.0;
+    }
+
+    /// The clock of the cubic stands while nothing is sent.
+    fn on_restart(&mut self, now: Time) {
+        if let Some(stage) = &mut self.curve.stage {
+            stage.start += now.since(self.last_ack.max(stage.start));
+        }
+        self.last_ack = now;
+    }
+
     /// Congestion avoidance (sections 4.2 to 4.5).
     fn avoid(&mut self, window: &mut Window, ack: &Ack) {
         let mss = f64::from(window.mss());
@@ -141,27 +199,11 @@ impl State {
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        let state = self.state();
-        if !ack.in_recovery && ack.acked > 0 {
-            if !window.in_slow_start() {
-                state.avoid(window, ack);
-            } else {
-                let step = state.hystart.as_mut().map_or(Step::SlowStart, |hystart| hystart.on_ack(ack));
-                match step {
-                    Step::Exit => {
-                        state.hystart = None;
-                        window.set_threshold(window.bytes());
-                        window.set(window.bytes(), WindowCause::HyStartExit);
-                    }
-                    _ if !window.is_half_used(ack.flight_before) => {}
-                    Step::SlowStart => window.slow_start(ack.acked),
-                    Step::Conservative => {
-                        window.grow(window.slow_start_step(ack.acked) / GROWTH_DIVISOR, WindowCause::HyStart);
-                    }
-                }
-            }
+        let parameters = self.parameters;
+        match self.variant(window) {
+            Variant::Rfc(state) => state.on_ack(window, ack),
+            Variant::Linux(state) => state.on_ack(window, ack, parameters),
         }
-        state.last_ack = ack.now;
     }
 
     fn on_congestion(&mut self, window: &mut Window, _now: Time, flight: u64, cause: Cause) {
@@ -169,42 +211,45 @@ impl CongestionControl for Cubic {
         window.set(window.threshold(), cause.into());
     }
 
-    /// Section 4.8: as Reno, but with beta_cubic; and the plateau is where congestion avoidance will begin.
+    /// Section 4.8: as Reno, but with beta_cubic. Linux forgets all but the threshold.
     fn on_timeout(&mut self, window: &mut Window, _now: Time, flight: u64, again: bool) {
         if !again {
             self.reduce(window, flight);
         }
-        let state = self.state();
-        state.curve.w_max = None;
-        state.curve.stage = None;
-        state.carry = 0.0;
+        match self.variant(window) {
+            Variant::Rfc(state) => state.on_timeout(),
+            Variant::Linux(state) => *state = LinuxCubic::default(),
+        }
         window.set(window.mss(), WindowCause::Timeout);
     }
 
-    /// The clock of the cubic stands while nothing is sent.
-    fn on_restart(&mut self, window: &mut Window, now: Time, _idle: Duration, restart: Option<u32>) {
-        if let Some(state) = &mut self.state {
-            if let Some(stage) = &mut state.curve.stage {
-                stage.start += now.since(state.last_ack.max(stage.start));
-            }
-            state.last_ack = now;
+    fn on_restart(&mut self, window: &mut Window, now: Time, idle: Duration, restart: Option<u32>) {
+        match self.state.as_deref_mut() {
+            Some(Variant::Rfc(state)) => state.on_restart(now),
+            Some(Variant::Linux(state)) => state.on_restart(now, idle),
+            None => {}
         }
         if let Some(restart) = restart {
             window.restart(restart);
         }
     }
 
-    /// Section 4.9.
+    /// Section 4.9; Linux leaves the curve as the reduction left it.
     fn on_spurious(&mut self, window: &mut Window, _now: Time, bytes: u32, threshold: u32) {
-        if let Some(state) = &mut self.state {
+        if let Some(Variant::Rfc(state)) = self.state.as_deref_mut() {
             state.curve = state.before.clone();
         }
         window.set_threshold(threshold.max(window.threshold()));
         window.set(bytes.max(window.bytes()), WindowCause::Undone);
     }
 
+    /// Linux needs them at all times.
     fn wants_rtt(&self) -> bool {
-        self.parameters.hystart && self.state.as_ref().is_none_or(|state| state.hystart.is_some())
+        match self.state.as_deref() {
+            None => self.parameters.hystart,
+            Some(Variant::Rfc(state)) => state.hystart.is_some(),
+            Some(Variant::Linux(_)) => true,
+        }
     }
 }
 
@@ -239,8 +284,13 @@ mod tests {
         window.bytes()
     }
 
+    fn curve(cubic: &Cubic) -> &Curve {
+        let Some(Variant::Rfc(state)) = cubic.state.as_deref() else { panic!("not the CUBIC of the RFC") };
+        &state.curve
+    }
+
     fn stage(cubic: &Cubic) -> &Stage {
-        cubic.state.as_ref().unwrap().curve.stage.as_ref().unwrap()
+        curve(cubic).stage.as_ref().unwrap()
     }
 
     /// K = cbrt(W (1 - beta) / C), notes/simulator 5B.
@@ -304,7 +354,7 @@ mod tests {
             whole(&mut cubic, &mut window, at(0), MS(100));
             window.set(80 * MSS, WindowCause::Avoidance);
             cubic.on_congestion(&mut window, at(100), 80_000, Cause::Loss);
-            cubic.state.unwrap().curve.w_max.unwrap()
+            curve(&cubic).w_max.unwrap()
         };
         assert_eq!((plateau(true), plateau(false)), (68.0, 80.0));
     }
@@ -389,7 +439,7 @@ mod tests {
         assert_eq!(causes[..2], [WindowCause::SlowStart; 2]);
         assert_eq!(causes[2], WindowCause::HyStart);
         assert_ne!(window.threshold(), Window::MAX, "{causes:?}");
-        assert!(cubic.state.unwrap().curve.stage.is_some());
+        assert!(curve(&cubic).stage.is_some());
         let (causes, window, _) = run(CubicParameters { hystart: false, ..CubicParameters::default() });
         assert_eq!((causes[8], window.threshold()), (WindowCause::SlowStart, Window::MAX));
     }

@@ -5,6 +5,7 @@
 //! | `tahoe` | `tahoe`: slow start, congestion avoidance, fast retransmit without fast recovery | Jacobson 1988 |
 //! | `reno` | `reno`, `newreno`: one law of growth; they differ in what a partial acknowledgement means | RFC 5681, RFC 6582 |
 //! | `cubic`, `hystart` | `cubic`, with HyStart++ as its slow start | RFC 9438, RFC 9406 |
+//! | `linux_cubic`, `classic_hystart` | `cubic` under [`WindowRules::Linux`], with HyStart as its slow start | Linux 6; Ha, Rhee and Xu 2008; Ha and Rhee 2011 |
 //! | `dctcp` | `dctcp` | RFC 8257 |
 //! | `bbr` | `bbr`, version 1 | draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
 //! | `vegas` | `vegas` | Brakmo and Peterson 1995 |
@@ -18,8 +19,8 @@
 //!
 //! # Calls
 //!
-//! The sender makes these calls, `now` never decreasing. A `flight` beside an [`Ack`] is the FlightSize of RFC 5681: what was
-//! sent and is not acknowledged cumulatively. After each, [`Congestion::window`] and
+//! The sender makes these calls, `now` never decreasing. A `flight` outside an [`Ack`] is the FlightSize of RFC 5681: what was
+//! sent and is not acknowledged cumulatively; [`Window::base`] says what a reduction makes of it. After each, [`Congestion::window`] and
 //! [`Congestion::pacing_rate`] may have changed in either direction.
 //!
 //! 1. [`Congestion::on_ack`], for every acknowledgement of data that says that something arrived (cumulatively or by
@@ -52,9 +53,11 @@
 //! within 1 byte and [`Window::MAX`].
 
 mod bbr;
+mod classic_hystart;
 mod cubic;
 mod dctcp;
 mod hystart;
+mod linux_cubic;
 mod max_filter;
 mod reno;
 mod tahoe;
@@ -73,7 +76,7 @@ pub use dctcp::{Dctcp, DctcpParameters};
 pub use reno::Reno;
 pub use tahoe::Tahoe;
 pub use vegas::{Vegas, VegasParameters};
-pub use window::{Window, WindowCause};
+pub use window::{Window, WindowCause, WindowRules};
 
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -102,8 +105,8 @@ pub struct Ack {
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298), this sample included.
     pub smoothed: Option<Duration>,
-    /// The window held the sender back, as opposed to the application or the receiver: before this acknowledgement it
-    /// had no room for a full segment. A window that was not filled says nothing about the path (RFC 7661).
+    /// The window held the sender back, as opposed to the application or the receiver, so that it may grow: by
+    /// [`Window::was_used`], or as Linux tells it ([`WindowRules::Linux`]).
     pub window_limited: bool,
     /// It echoes a congestion mark (ECE; RFC 3168, RFC 8257).
     pub marked: bool,
@@ -223,7 +226,7 @@ pub trait CongestionControl: fmt::Debug + Send + Sync + CloneBoxed {
     /// An acknowledgement arrived.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
-    /// The window must be reduced, with `flight` bytes in flight: set threshold and window.
+    /// The window must be reduced, with `flight` bytes in flight: set threshold and window, to a share of [`Window::base`].
     fn on_congestion(&mut self, window: &mut Window, now: Time, flight: u64, cause: Cause);
 
     /// Recovery is over and arrived at `target` bytes.
@@ -467,6 +470,11 @@ impl Congestion {
         self.window.threshold()
     }
 
+    /// [`Window::was_used`].
+    pub fn was_used(&self, used: u64) -> bool {
+        self.window.was_used(used)
+    }
+
     /// Why the window last changed.
     pub fn why(&self) -> WindowCause {
         self.window.why()
@@ -529,6 +537,28 @@ impl Congestion {
     /// given.
     pub fn on_restart(&mut self, now: Time, idle: Duration, restart: Option<u32>) {
         law!(&mut self.law, law => law.on_restart(&mut self.window, now, idle, restart));
+    }
+
+    /// The timer expired and left `flight` bytes in the network: Linux goes on with one segment more (`tcp_enter_loss`).
+    pub fn keep_in_flight(&mut self, flight: u64) {
+        if self.recovery() != Recovery::Own {
+            let bytes = window::saturate(flight).saturating_add(self.window.mss());
+            self.window.set(bytes, WindowCause::Timeout);
+        }
+    }
+
+    /// The window is about to shrink after idling ([`Window::remember`]), where the algorithm does not own it altogether.
+    pub fn remember(&mut self) {
+        if self.recovery() != Recovery::Own {
+            self.window.remember();
+        }
+    }
+
+    /// For a timeout no more than `used` bytes of the window were needed.
+    pub fn on_application_limited(&mut self, used: u32) {
+        if self.recovery() != Recovery::Own {
+            self.window.decay_to(used);
+        }
     }
 
     /// The last reduction had no cause; before it there were a window of `bytes` and `threshold`.

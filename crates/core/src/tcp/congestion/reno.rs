@@ -24,15 +24,15 @@ impl CongestionControl for Reno {
     /// Congestion avoidance adds one segment per window of acknowledged bytes (RFC 5681 section 3.1, the recommended
     /// way). A window that the sender did not fill does not grow.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if ack.in_recovery || ack.acked == 0 {
+        if ack.in_recovery || ack.acked == 0 || !ack.window_limited {
             return;
         }
+        let mut acked = ack.acked;
         if window.in_slow_start() {
-            if window.is_half_used(ack.flight_before) {
-                window.slow_start(ack.acked);
-            }
-        } else if ack.window_limited {
-            self.acked = self.acked.saturating_add(saturate(ack.acked));
+            acked = window.slow_start_to_threshold(acked);
+        }
+        if !window.in_slow_start() && acked > 0 {
+            self.acked = self.acked.saturating_add(saturate(acked));
             if self.acked >= window.bytes() {
                 self.acked -= window.bytes();
                 window.grow(window.mss(), WindowCause::Avoidance);
@@ -114,13 +114,10 @@ mod tests {
 
     #[test]
     fn what_was_not_used_does_not_grow() {
-        let mut window = Window::new(10 * MSS, MSS, Some(1));
-        reno().on_ack(&mut window, &Ack { flight_before: 5000, ..ack(1000) });
+        let (mut reno, mut window) = (reno(), Window::new(10 * MSS, MSS, Some(1)));
+        reno.on_ack(&mut window, &ack(1000));
         assert_eq!(window.bytes(), 10_000);
-        reno().on_ack(&mut window, &Ack { flight_before: 5001, ..ack(1000) });
-        assert_eq!(window.bytes(), 11_000);
         let mut window = avoiding(4 * MSS);
-        let mut reno = reno();
         reno.on_ack(&mut window, &Ack { window_limited: false, ..full(4000, 4000) });
         assert_eq!(window.bytes(), 4000);
         reno.on_ack(&mut window, &Ack { in_recovery: true, ..full(4000, 4000) });

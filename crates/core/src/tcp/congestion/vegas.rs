@@ -86,7 +86,7 @@ impl Vegas {
             if waiting > segments(self.parameters.gamma) {
                 window.set((target + mss).min(window.bytes()).max(2 * mss), WindowCause::Delay);
                 window.set_threshold(window.threshold().min(window.bytes().saturating_sub(mss)));
-            } else if window.is_half_used(ack.flight_before) {
+            } else if ack.window_limited {
                 window.slow_start(ack.acked);
             }
         } else if waiting > segments(self.parameters.beta) {

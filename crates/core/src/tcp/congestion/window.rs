@@ -4,6 +4,19 @@ use std::fmt;
 
 use super::{BbrState, Cause};
 
+/// Which rules govern the window: what a reduction is a share of, when the window grows, what becomes of one that is not used.
+/// `docs/tcp.md` sets them side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowRules {
+    /// RFC 5681, 6675, 9438, 9937: reductions take a share of what was in flight, at most of the window; an idle connection
+    /// starts again from its initial window.
+    #[default]
+    Rfc,
+    /// Linux: reductions take a share of the window, which grows only while it limits the sender and decays while it does
+    /// not; an idle connection loses half of its window for each timeout that passes (RFC 2861).
+    Linux,
+}
+
 /// Congestion window and slow start threshold of one end, in bytes. Whatever is asked for, the window stays within 1
 /// byte and [`Self::MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +29,7 @@ pub struct Window {
     cause: WindowCause,
     /// L of RFC 3465: segments by which one acknowledgement may widen the window in slow start; 0 for no limit.
     growth_limit: u8,
+    rules: WindowRules,
 }
 
 /// What changed a congestion window.
@@ -29,7 +43,7 @@ pub enum WindowCause {
     Avoidance,
     /// Conservative slow start (HyStart++).
     HyStart,
-    /// HyStart++ ended slow start; the window stayed.
+    /// HyStart or HyStart++ ended slow start; the window stayed.
     HyStartExit,
     /// Congestion avoidance of CUBIC at the pace of Reno.
     RenoFriendly,
@@ -46,7 +60,7 @@ pub enum WindowCause {
     Recovery,
     /// The end of recovery.
     Recovered,
-    /// A time without sending.
+    /// A time in which the window was not used, or not in full.
     Restart,
     /// A reduction taken back.
     Undone,
@@ -63,7 +77,7 @@ impl fmt::Display for WindowCause {
             WindowCause::SlowStart => "slow start",
             WindowCause::Avoidance => "congestion avoidance",
             WindowCause::HyStart => "conservative slow start",
-            WindowCause::HyStartExit => "end of slow start by HyStart++",
+            WindowCause::HyStartExit => "end of slow start by HyStart",
             WindowCause::RenoFriendly => "Reno-friendly congestion avoidance",
             WindowCause::Delay => "delay",
             WindowCause::Loss => "loss",
@@ -95,7 +109,20 @@ impl Window {
             mss: mss.clamp(1, u32::from(u16::MAX)),
             cause: WindowCause::Initial,
             growth_limit: growth_limit.map_or(0, |limit| limit.max(1)),
+            rules: WindowRules::Rfc,
         }
+    }
+
+    /// The same window under `rules`. [`Self::new`] gives those of the RFCs.
+    #[must_use]
+    pub fn under(mut self, rules: WindowRules) -> Window {
+        self.rules = rules;
+        self
+    }
+
+    /// The rules that govern it.
+    pub fn rules(&self) -> WindowRules {
+        self.rules
     }
 
     /// cwnd.
@@ -134,9 +161,13 @@ impl Window {
         self.cause = why;
     }
 
-    /// Sets the threshold, to two segments at least (RFC 5681 equation 4).
+    /// Sets the threshold, to two segments at least (RFC 5681 equation 4); Linux counts whole segments.
     pub fn set_threshold(&mut self, bytes: u32) {
-        self.threshold = bytes.max(2 * self.mss).min(Window::MAX);
+        let whole = match self.rules {
+            WindowRules::Linux if bytes < Window::MAX => bytes - bytes % self.mss,
+            _ => bytes,
+        };
+        self.threshold = whole.max(2 * self.mss).min(Window::MAX);
     }
 
     /// Widens the window by `bytes`.
@@ -145,9 +176,25 @@ impl Window {
     }
 
     /// What slow start makes of `acked` bytes: a window wider by as much, but by the growth limit at most (RFC 5681
-    /// equation 2, RFC 3465).
+    /// equation 2, RFC 3465); in Linux not beyond the threshold either.
     pub fn slow_start(&mut self, acked: u64) {
-        self.grow(self.slow_start_step(acked), WindowCause::SlowStart);
+        let _ = self.slow_start_to_threshold(acked);
+    }
+
+    /// [`Self::slow_start`]; returns the bytes that are left for congestion avoidance, in Linux.
+    pub(super) fn slow_start_to_threshold(&mut self, acked: u64) -> u64 {
+        let step = self.slow_start_step(acked);
+        match self.rules {
+            WindowRules::Rfc => {
+                self.grow(step, WindowCause::SlowStart);
+                0
+            }
+            WindowRules::Linux => {
+                let step = step.min(self.threshold.saturating_sub(self.bytes));
+                self.grow(step, WindowCause::SlowStart);
+                acked - u64::from(step)
+            }
+        }
     }
 
     /// By how much slow start would widen the window.
@@ -156,10 +203,40 @@ impl Window {
         if self.growth_limit == 0 { acked } else { acked.min(u32::from(self.growth_limit) * self.mss) }
     }
 
-    /// Whether slow start may widen a window of which `flight` bytes were used: more than half (as in Linux; the same
-    /// concern as RFC 7661).
-    pub fn is_half_used(&self, flight: u64) -> bool {
-        2 * flight > u64::from(self.bytes)
+    /// Whether an acknowledgement that found `used` bytes in flight may widen the window under the rules of the RFCs: in slow
+    /// start if more than half of it was used, after that if no full segment would have fitted. A window that was not
+    /// filled says nothing about the path (RFC 7661).
+    pub fn was_used(&self, used: u64) -> bool {
+        if self.in_slow_start() {
+            2 * used > u64::from(self.bytes)
+        } else {
+            used + u64::from(self.mss) > u64::from(self.bytes)
+        }
+    }
+
+    /// What a reduction is a share of, with `flight` bytes in flight: the window in Linux, else the flight, but not more than the
+    /// window. FlightSize counts data that was sent during a recovery and reported by SACK; were it not held to the window, each
+    /// recovery would raise the threshold of the next.
+    pub fn base(&self, flight: u64) -> u32 {
+        match self.rules {
+            WindowRules::Rfc => saturate(flight).min(self.bytes),
+            WindowRules::Linux => self.bytes,
+        }
+    }
+
+    /// Raises the threshold to three quarters of the window, which is about to shrink for want of use (RFC 2861 section 3.1).
+    pub fn remember(&mut self) {
+        if self.threshold < Window::MAX {
+            self.set_threshold(self.threshold.max(self.bytes - self.bytes / 4));
+        }
+    }
+
+    /// Moves the window halfway to the `used` bytes of it that were needed lately (RFC 2861 section 3.1).
+    pub fn decay_to(&mut self, used: u32) {
+        if used < self.bytes {
+            self.remember();
+            self.set(self.bytes.midpoint(used), WindowCause::Restart);
+        }
     }
 
     /// The window after a time without sending: `bytes`, or what it was if that is less (RFC 5681 section 4.1).
@@ -169,9 +246,9 @@ impl Window {
         }
     }
 
-    /// Half of `flight`, but two segments at least: the threshold of RFC 5681 equation 4.
+    /// Half of [`Self::base`], but two segments at least: the threshold of RFC 5681 equation 4.
     pub fn half(&self, flight: u64) -> u32 {
-        saturate(flight / 2).max(2 * self.mss)
+        (self.base(flight) / 2).max(2 * self.mss)
     }
 }
 

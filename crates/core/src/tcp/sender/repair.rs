@@ -1,10 +1,11 @@
 //! Recovery over SACK: the rules of RFC 6675 and RFC 8985 on a scoreboard, and what few connections need beside.
 
+use super::usage::Usage;
 use super::{DUPLICATE_THRESHOLD, Deadline, Forced, Piece, Sender};
 use crate::tcp::agreed::Agreed;
 use crate::tcp::config::Config;
-use crate::tcp::congestion::{Cause, Recovery};
-use crate::tcp::prr::Prr;
+use crate::tcp::congestion::{Cause, Recovery, Window, WindowRules};
+use crate::tcp::prr::{Progress, Prr};
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
 use crate::tcp::scoreboard::{Delivery, Scoreboard};
@@ -19,6 +20,8 @@ pub(super) struct Repair {
     pub(super) prr: Prr,
     pub(super) rack: Option<Rack>,
     pub(super) rate: Option<RateSampler>,
+    /// How much of the window is used, where Linux's rules ask.
+    pub(super) usage: Option<Usage>,
     pub(super) early: Deadline,
     pub(super) early_is_probe: bool,
     /// A probe is to be sent.
@@ -27,6 +30,8 @@ pub(super) struct Repair {
     pub(super) as_of: Time,
     /// The reduction after a mark ends when this is acknowledged.
     pub(super) reduced_until: u64,
+    /// The window is on its way down to the threshold by proportional rate reduction (CWR in Linux).
+    pub(super) reducing: bool,
     /// The next new data carries CWR (RFC 3168 section 6.1.2).
     pub(super) reduction_due: bool,
     /// When the next segment may leave, where sending is paced, and whether one waits for it.
@@ -45,11 +50,13 @@ impl Repair {
             prr: Prr::default(),
             rack: None,
             rate: None,
+            usage: None,
             early: Deadline::NONE,
             early_is_probe: false,
             probe_due: false,
             as_of: Time::MAX,
             reduced_until: 0,
+            reducing: false,
             reduction_due: false,
             release: Time::ZERO,
             held: false,
@@ -110,19 +117,27 @@ impl Sender {
         }
     }
 
-    /// Begins, continues or ends recovery by what the scoreboard says (RFC 6675 section 5, RFC 8985 section 6.2).
-    pub(super) fn recover_by_sack(&mut self, now: Time, delivery: &Delivery, config: &Config) {
-        if self.in_recovery {
-            if self.unacknowledged >= self.recover {
-                self.end_recovery(now);
+    /// Begins, continues or ends recovery by what the scoreboard says (RFC 6675 section 5, RFC 8985 section 6.2). `progress` is the
+    /// bytes that an acknowledgement delivered, and whether it advanced without telling of a further loss.
+    pub(super) fn recover_by_sack(&mut self, now: Time, progress: (u64, bool), config: &Config) {
+        if self.in_recovery && self.unacknowledged >= self.recover {
+            self.end_recovery(now);
+            if config.window_rules == WindowRules::Rfc {
                 return;
             }
-        } else {
-            self.begin_recovery(now, config);
         }
-        let threshold = u64::from(self.congestion.threshold());
+        if !self.in_recovery {
+            self.begin_recovery(now, progress.0, config);
+        }
+        self.spread_reduction(progress, config);
+    }
+
+    /// Proportional rate reduction: sets what may be outstanding in recovery.
+    fn spread_reduction(&mut self, (delivered, safe): (u64, bool), config: &Config) {
+        let (threshold, mss) = (u64::from(self.congestion.threshold()), u64::from(self.mss));
         if let Some(repair) = self.repair.as_mut().filter(|_| self.in_recovery && config.prr) {
-            repair.prr.on_ack(delivery.bytes, repair.board.pipe(), threshold, u64::from(self.mss));
+            let progress = Progress { delivered, pipe: repair.board.pipe(), safe };
+            self.recovery_window = saturate(repair.prr.on_ack(progress, threshold, mss));
         }
     }
 
@@ -130,13 +145,14 @@ impl Sender {
         self.in_recovery = false;
         self.forced = Forced::Nothing;
         self.congestion.on_recovered(now, self.congestion.threshold());
+        self.note_new_window(now);
         if let Some(rack) = self.repair.as_mut().and_then(|repair| repair.rack.as_mut()) {
             rack.on_recovered();
         }
     }
 
-    /// Begins recovery over SACK if something is lost.
-    pub(super) fn begin_recovery(&mut self, now: Time, config: &Config) {
+    /// Begins recovery over SACK if something is lost, after an acknowledgement that delivered so many bytes.
+    pub(super) fn begin_recovery(&mut self, now: Time, delivered: u64, config: &Config) {
         if self.unacknowledged < self.recover {
             return;
         }
@@ -149,13 +165,21 @@ impl Sender {
         }
         repair.rescued = false;
         repair.highest_resent = self.unacknowledged;
-        let flight = (self.highest - self.unacknowledged).saturating_sub(u64::from(self.limited));
-        repair.prr = Prr::begin(flight);
         repair.probe_due = false;
         if let Some(rack) = &mut repair.rack {
             rack.forget_probe();
         }
         self.recover = self.highest;
+        let outstanding = self.highest - self.unacknowledged;
+        let flight = outstanding.saturating_sub(u64::from(self.limited));
+        if !std::mem::take(&mut repair.reducing) {
+            let before = match config.window_rules {
+                // RFC 9937 section 6: what was reported before recovery is not delivered in it.
+                WindowRules::Rfc => (outstanding + delivered).saturating_sub(repair.board.sacked()),
+                WindowRules::Linux => u64::from(self.congestion.window()),
+            };
+            repair.prr = Prr::begin(before);
+        }
         if self.unacknowledged >= self.reduced_until() {
             self.note_reduction(config);
             self.congestion.on_congestion(now, flight, Cause::Loss);
@@ -171,6 +195,34 @@ impl Sender {
         self.recovery_window = self.congestion.threshold();
     }
 
+    /// A mark asks for a reduction (RFC 3168 section 6.1.2), with `used` bytes in flight. Linux spreads it over a round trip, as
+    /// after a loss.
+    pub(super) fn reduce_for_mark(&mut self, now: Time, used: u64, config: &Config) {
+        self.undo = None;
+        let before = u64::from(self.congestion.window());
+        self.congestion.on_congestion(now, used, Cause::Mark);
+        let spread = config.window_rules == WindowRules::Linux && config.prr;
+        let spread = spread && self.congestion.recovery() != Recovery::Own;
+        if let Some(repair) = &mut self.repair {
+            (repair.reduced_until, repair.reduction_due) = (self.highest, true);
+            repair.reducing = spread;
+            repair.prr = Prr::begin(before);
+        }
+    }
+
+    /// Goes on with a reduction that is spread, and ends it with the first acknowledgement beyond what was in flight.
+    pub(super) fn go_on_reducing(&mut self, now: Time, (delivered, safe): (u64, bool)) {
+        let (threshold, mss) = (u64::from(self.congestion.threshold()), u64::from(self.mss));
+        let (over, pipe) = (self.unacknowledged > self.reduced_until(), self.in_flight());
+        let Some(repair) = self.repair.as_mut().filter(|repair| repair.reducing) else { return };
+        if over {
+            repair.reducing = false;
+            self.note_new_window(now);
+        } else if delivered > 0 {
+            self.recovery_window = saturate(repair.prr.on_ack(Progress { delivered, pipe, safe }, threshold, mss));
+        }
+    }
+
     /// Serves the reordering timer and the probe timer, unless the retransmission timer was due before them.
     pub(super) fn serve_early(&mut self, now: Time, config: &Config) {
         let before_timeout =
@@ -180,16 +232,19 @@ impl Sender {
         {
             repair.early = Deadline::NONE;
             repair.as_of = due;
+            let mut began = false;
             if repair.early_is_probe {
                 // RFC 8985 section 7.3: the retransmission timer starts over.
                 repair.probe_due = true;
                 self.deadline = Deadline::at(due + self.rto.timeout());
             } else if self.mark_lost_by_time(due) > 0 && !self.in_recovery {
-                self.begin_recovery(due, config);
+                self.begin_recovery(due, 0, config);
+                began = self.in_recovery;
             }
-            if let (Some(repair), true) = (&mut self.repair, self.in_recovery) {
-                // Nothing was delivered, but a segment is to be sent again.
-                repair.prr.on_ack(0, repair.board.pipe(), u64::from(self.congestion.threshold()), u64::from(self.mss));
+            if began {
+                // Nothing was delivered; Linux counts a segment all the same.
+                let delivered = if config.window_rules == WindowRules::Linux { u64::from(self.mss) } else { 0 };
+                self.spread_reduction((delivered, false), config);
             }
         }
     }
@@ -201,6 +256,7 @@ impl Sender {
             self.repair.get_or_insert_with(|| Box::new(Repair::new(Scoreboard::new(start, end, false, false))));
         repair.early = Deadline::NONE;
         repair.probe_due = false;
+        repair.reducing = false;
         let mut lost_before = Time::MAX;
         if let Some(rack) = &mut repair.rack {
             rack.forget_probe();
@@ -217,10 +273,11 @@ impl Sender {
         let own = self.congestion.recovery() == Recovery::Own;
         let (recovering, forced) = (self.in_recovery, self.forced == Forced::Hole);
         let (window, threshold) = (u64::from(self.congestion.window()), u64::from(self.congestion.threshold()));
+        let recovery_window = u64::from(self.recovery_window);
         let repair = self.repair.as_mut()?;
         let pipe = repair.board.pipe();
-        let room = match recovering && !own {
-            true if config.prr => repair.prr.room(),
+        let room = match (recovering || repair.reducing) && !own {
+            true if config.prr => recovery_window.saturating_sub(pipe),
             true => threshold.saturating_sub(pipe),
             // Without limited transmit what was SACKed makes no room before recovery.
             false if !config.limited_transmit && self.unacknowledged >= self.recover && !own => {
@@ -273,4 +330,9 @@ pub(super) fn take_blocks(board: &mut Scoreboard, segment: &Segment, delivery: &
     let blocks = segment.sack_blocks().skip(usize::from(duplicate));
     blocks.for_each(|(start, end)| board.sack(start, end, delivery));
     duplicate
+}
+
+/// `bytes` as far as a window can be wide.
+fn saturate(bytes: u64) -> u32 {
+    bytes.min(u64::from(Window::MAX)) as u32
 }

@@ -1,0 +1,186 @@
+//! CUBIC as Linux 6 has it (`net/ipv4/tcp_cubic.c`): the curve of RFC 9438 in whole segments, with HyStart as its slow start.
+//!
+//! What differs from RFC 9438, and can be seen in a trace:
+//! - The window is a whole number of segments, and the curve is read in whole segments, too: near the plateau it stands until
+//!   the curve is a segment away.
+//! - The curve is read one shortest round trip ahead, not a smoothed one; and at most every 1/32 s while the window stands.
+//! - The Reno-friendly window never grows faster than alpha, also above the window before the reduction.
+//! - Before the first loss, and after a timeout, the window grows by a twentieth a round trip at least.
+//! - HyStart watches every slow start until it has ended one; a timeout forgets that, and the shortest round trip.
+//! - Its clock stands only while nothing is in flight.
+
+use super::classic_hystart::ClassicHyStart;
+use super::window::saturate;
+use super::{Ack, CubicParameters, Window, WindowCause};
+use crate::time::{Duration, Time};
+
+/// beta: 717 / 1024 of the window remain after a loss.
+const BETA: (u64, u64) = (717, 1024);
+/// C, in segments per cubed second: 410 / 1024.
+const C: f64 = 410.0 / 1024.0;
+/// Acknowledged windows for each segment of the Reno-friendly window: 15 / 8.
+const FRIENDLY: (u64, u64) = (15, 8);
+/// The window grows by a segment for each of these acknowledged at least while no maximum is known.
+const FIRST_STEP: u64 = 20;
+/// Half of the acknowledged segments at most.
+const LEAST_STEP: u64 = 2;
+/// Where the curve is below the window.
+const FLAT: u64 = 100;
+/// The curve is not read more often than this while the window stands.
+const LEAST_INTERVAL: Duration = Duration::from_nanos(1_000_000_000 / 32);
+/// Round-trip times are left out for so long after a reduction.
+const AFTER_REDUCTION: Duration = Duration::from_secs(1);
+
+/// What CUBIC of Linux remembers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LinuxCubic {
+    /// The window before the last reduction, in segments; 0 before one and after a timeout.
+    last_max: u64,
+    epoch: Option<Epoch>,
+    /// Segments to be acknowledged for one more in the window.
+    step: u64,
+    /// Bytes acknowledged toward the next segment.
+    counted: u64,
+    shortest_rtt: Option<Duration>,
+    hystart: ClassicHyStart,
+    /// HyStart has ended slow start.
+    found: bool,
+}
+
+/// Congestion avoidance between two reductions.
+#[derive(Clone, Debug)]
+struct Epoch {
+    start: Time,
+    /// Seconds from there to the plateau, and the plateau in segments.
+    k: f64,
+    origin: u64,
+    /// The window of a Reno flow in segments, and bytes acknowledged toward its next.
+    friendly: u64,
+    friendly_counted: u64,
+    read_at: Time,
+    read_for: u64,
+}
+
+impl Epoch {
+    fn new(now: Time, window: u64, last_max: u64) -> Epoch {
+        let below = last_max.saturating_sub(window);
+        Epoch {
+            start: now,
+            k: libm::cbrt(below as f64 / C),
+            origin: last_max.max(window),
+            friendly: window,
+            friendly_counted: 0,
+            read_at: now,
+            read_for: 0,
+        }
+    }
+
+    /// The curve in whole segments, `t` seconds into the epoch.
+    fn target(&self, t: f64) -> u64 {
+        let away = libm::fabs(t - self.k);
+        let delta = (C * away * away * away) as u64;
+        if t < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta }
+    }
+}
+
+fn segments(window: &Window) -> u64 {
+    u64::from(window.bytes() / window.mss()).max(1)
+}
+
+impl LinuxCubic {
+    /// An acknowledgement arrived.
+    pub(super) fn on_ack(&mut self, window: &mut Window, ack: &Ack, parameters: CubicParameters) {
+        self.take_rtt(window, ack, parameters.hystart);
+        if ack.in_recovery || ack.acked == 0 || !ack.window_limited {
+            return;
+        }
+        let mut acked = ack.acked;
+        if window.in_slow_start() {
+            acked = window.slow_start_to_threshold(acked);
+        }
+        if acked > 0 && !window.in_slow_start() {
+            self.avoid(window, ack.now, acked);
+        }
+    }
+
+    /// Sets the threshold to a share of the window.
+    pub(super) fn reduce(&mut self, window: &mut Window, flight: u64, parameters: CubicParameters) {
+        let wide = segments(window);
+        let gives_way = parameters.fast_convergence && wide < self.last_max;
+        self.last_max = if gives_way { wide * (BETA.0 + BETA.1) / (2 * BETA.1) } else { wide };
+        self.epoch = None;
+        self.counted = 0;
+        window.set_threshold((u64::from(window.base(flight)) * BETA.0 / BETA.1) as u32);
+    }
+
+    /// The clock of the curve stands while nothing is in flight.
+    pub(super) fn on_restart(&mut self, now: Time, idle: Duration) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start = (epoch.start + idle).min(now);
+        }
+    }
+
+    /// Takes a round-trip time, and ends slow start where HyStart says so.
+    fn take_rtt(&mut self, window: &mut Window, ack: &Ack, hystart: bool) {
+        let Some(rtt) = ack.rtt else { return };
+        if self.epoch.as_ref().is_some_and(|epoch| ack.now.since(epoch.start) < AFTER_REDUCTION) {
+            return;
+        }
+        let shortest = self.shortest_rtt.map_or(rtt, |shortest| shortest.min(rtt));
+        self.shortest_rtt = Some(shortest);
+        if hystart
+            && !self.found
+            && window.in_slow_start()
+            && self.hystart.is_over(ack, rtt, shortest, segments(window) as u32, false)
+        {
+            self.found = true;
+            window.set_threshold(window.bytes());
+            window.set(window.bytes(), WindowCause::HyStartExit);
+        }
+    }
+
+    /// Congestion avoidance with `acked` bytes.
+    fn avoid(&mut self, window: &mut Window, now: Time, acked: u64) {
+        let mss = u64::from(window.mss());
+        let why = self.read(segments(window), now, acked, mss);
+        if self.counted >= self.step * mss {
+            self.counted = 0;
+            window.grow(window.mss(), why);
+        }
+        self.counted += acked;
+        let grown = self.counted / (self.step * mss);
+        if grown > 0 {
+            self.counted -= grown * self.step * mss;
+            window.grow(saturate(grown * mss), why);
+        }
+    }
+
+    /// Reads the curve for a window of `wide` segments: how many segments have to be acknowledged for one more.
+    fn read(&mut self, wide: u64, now: Time, acked: u64, mss: u64) -> WindowCause {
+        let last_max = self.last_max;
+        let ahead = self.shortest_rtt.unwrap_or(Duration::ZERO);
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, wide, last_max));
+        epoch.friendly_counted += acked;
+        if epoch.read_for == wide && now.since(epoch.read_at) <= LEAST_INTERVAL {
+            return WindowCause::Avoidance;
+        }
+        (epoch.read_for, epoch.read_at) = (wide, now);
+        let target = epoch.target((now.since(epoch.start) + ahead).as_secs_f64());
+        let mut step = if target > wide { wide / (target - wide) } else { FLAT * wide };
+        if last_max == 0 {
+            step = step.min(FIRST_STEP);
+        }
+        let bytes_each = (wide * FRIENDLY.0 / FRIENDLY.1).max(1) * mss;
+        epoch.friendly += epoch.friendly_counted / bytes_each;
+        epoch.friendly_counted %= bytes_each;
+        let mut why = WindowCause::Avoidance;
+        if epoch.friendly > wide {
+            let most = wide / (epoch.friendly - wide);
+            if step > most {
+                (step, why) = (most, WindowCause::RenoFriendly);
+            }
+        }
+        self.step = step.max(LEAST_STEP);
+        why
+    }
+}
