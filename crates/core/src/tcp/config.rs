@@ -25,6 +25,9 @@ pub struct Config {
     /// How many segments are acknowledged at once before acknowledgements are delayed, at the start and after a pause
     /// of more than a retransmission timeout, as long as the program does not answer (Linux: 16). Default 0.
     pub quick_acks: u8,
+    /// While there is a hole, acknowledgements after the third duplicate wait for others: 5 % of the round-trip time, 1 ms at
+    /// most (Linux, `tcp_comp_sack_delay_ns`). Default off.
+    pub sack_compression: bool,
     /// A receive window of more than 65,535 bytes begins there and grows by two segments with each that arrives, every one of
     /// which is acknowledged meanwhile, as long as the program does not answer (Linux). Default off: it is there at once.
     pub window_growth: bool,
@@ -74,6 +77,7 @@ impl Default for Config {
             byte_counting: true,
             delayed_ack: Some(Duration::from_millis(100)),
             quick_acks: 0,
+            sack_compression: false,
             window_growth: false,
             rto: RtoConfig::default(),
             restart_after_idle: true,
@@ -157,6 +161,7 @@ impl Config {
                 window_rules: WindowRules::Linux,
                 slow_start_limit: None,
                 quick_acks: 16,
+                sack_compression: true,
                 window_growth: true,
                 timestamps: true,
                 sack: Sack::WithDuplicates,
@@ -164,7 +169,7 @@ impl Config {
                 undo: true,
                 f_rto: true,
                 limited_transmit: true,
-                rto: RtoConfig { max: Duration::from_secs(120), ..plain.rto },
+                rto: RtoConfig { max: Duration::from_secs(120), variation: RtoVariation::Linux, ..plain.rto },
                 ..plain
             },
         }
@@ -230,6 +235,19 @@ pub struct RtoConfig {
     pub granularity: Duration,
     /// Added to every timeout that follows a sample (FreeBSD: 200 ms, `net.inet.tcp.rexmit_slop`). Default 0.
     pub slop: Duration,
+    /// How the variation follows the samples.
+    pub variation: RtoVariation,
+}
+
+/// How the variation of round-trip times is estimated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RtoVariation {
+    /// RFC 6298: a moving average.
+    #[default]
+    Rfc,
+    /// Linux (`tcp_rtt_estimator`): the largest deviation within a round trip at once, and down by a quarter of the difference
+    /// with each; samples below the smoothed time count an eighth. Needs SACK and a profile that notes each transmission.
+    Linux,
 }
 
 impl RtoConfig {
@@ -249,6 +267,7 @@ impl Default for RtoConfig {
             max: Duration::from_secs(60),
             granularity: Duration::from_millis(1),
             slop: Duration::ZERO,
+            variation: RtoVariation::Rfc,
         }
     }
 }

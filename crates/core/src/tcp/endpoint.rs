@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use super::agreed::Agreed;
 use super::config::{Config, Limits};
 use super::congestion::WindowCause;
-use super::receiver::Receiver;
+use super::receiver::{Path, Receiver};
 use super::segment::{SackBlocks, Segment, Timestamps};
 use super::sender::Sender;
 use super::snapshot::Snapshot;
@@ -240,9 +240,7 @@ impl Endpoint {
             if self.agreed.ecn {
                 self.receiver.take_marks(segment, config);
             }
-            let end = segment.sequence + u64::from(segment.payload_bytes);
-            let pause = self.sender.retransmission_timeout();
-            self.receiver.receive(now, segment.sequence, end, flags.fin(), pause, config);
+            self.receiver.receive(now, segment, self.path(), config);
             if self.receiver.fin_received() && self.sender.fin_sent() {
                 // Nothing will carry the acknowledgement.
                 self.receiver.ack_what_is_owed();
@@ -287,9 +285,7 @@ impl Endpoint {
         }
         if !flags.syn() && !self.receiver.accepts(segment) {
             self.receiver.ack_at_once();
-            let pause = self.sender.retransmission_timeout();
-            let end = segment.sequence + u64::from(segment.payload_bytes);
-            self.receiver.receive(now, segment.sequence, end, flags.fin(), pause, config);
+            self.receiver.receive(now, segment, self.path(), config);
             return false;
         }
         if self.state == State::SynReceived && (ack == 0 || ack > self.sender.highest()) {
@@ -301,6 +297,10 @@ impl Endpoint {
             return false;
         }
         true
+    }
+
+    fn path(&self) -> Path {
+        Path { pause: self.sender.retransmission_timeout(), rtt: self.sender.smoothed_rtt() }
     }
 
     /// RFC 5961 section 3.2: only the RST that comes with the next sequence number is beyond doubt; another in the window is

@@ -14,9 +14,10 @@
 //! | `sender` | what is sent when: windows, recovery without SACK, retransmission timer, pacing |
 //! | `sender/persist` | windows of the peer that are small or closed |
 //! | `sender/undo` | reductions that had no cause: Eifel, D-SACK, F-RTO (RFC 5682) |
+//! | `sender/usage` | how much of the window is used, and what becomes of one that is not, as in Linux |
 //! | `sender/repair` | recovery over SACK (RFC 6675), RACK-TLP (RFC 8985) |
 //! | `scoreboard` | what became of everything outstanding |
-//! | `prr` | how much recovery sends (RFC 6937) |
+//! | `prr` | how much recovery sends (RFC 9937) |
 //! | `rack` | reordering window and probes |
 //! | `rate` | delivery rate samples |
 //! | `receiver` | reassembly, acknowledgements and what they carry, the advertised window |
@@ -40,7 +41,7 @@ mod segment;
 mod sender;
 mod snapshot;
 
-pub use config::{Config, EcnEcho, InitialWindow, Limits, Profile, RtoConfig, Sack};
+pub use config::{Config, EcnEcho, InitialWindow, Limits, Profile, RtoConfig, RtoVariation, Sack};
 pub use endpoint::Endpoint;
 pub use receiver::shift_for;
 pub use segment::{SackBlocks, Segment, Timestamps};

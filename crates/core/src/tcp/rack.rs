@@ -36,11 +36,12 @@ pub(super) struct Rack {
 }
 
 impl Rack {
-    pub(super) fn new() -> Rack {
+    /// RACK of a connection whose handshake took `handshake`.
+    pub(super) fn new(handshake: Option<Duration>) -> Rack {
         Rack {
             newest: None,
             rtt: Duration::ZERO,
-            min_rtt: Duration::MAX,
+            min_rtt: handshake.unwrap_or(Duration::MAX),
             reordering_seen: false,
             quarters: 1,
             persistence: PERSISTENCE,
@@ -139,7 +140,7 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     fn rack_with_min(rtt: Duration) -> Rack {
-        let mut rack = Rack::new();
+        let mut rack = Rack::new(None);
         let (sent, now) = (Time::ZERO + MS(1), Time::ZERO + MS(1) + rtt);
         let newest = Some((Transmission { sent, end: 10 }, Default::default()));
         rack.take(now, &Delivery { unambiguous: Some((sent, sent)), newest, ..Delivery::default() });

@@ -13,6 +13,13 @@ const FIRST_WINDOW: u32 = u16::MAX as u32;
 /// Segments of this size and more let it grow (`tcp_event_data_recv`).
 const GROWS_WINDOW: u64 = 128;
 
+/// Duplicates that are answered at once before acknowledgements are held back (`TCP_FASTRETRANS_THRESH`).
+const UNCOMPRESSED: u8 = 3;
+/// So many are held back at most (`tcp_comp_sack_nr`), for so long (`tcp_comp_sack_delay_ns`), or this part of a round trip.
+const MOST_COMPRESSED: u8 = 44;
+const LONGEST_COMPRESSION: Duration = Duration::from_millis(1);
+const COMPRESSION_DIVISOR: u64 = 20;
+
 /// Data and FIN that arrived ahead of a hole, and what was received twice. Rare, so it lives apart from the hot state.
 #[derive(Clone, Debug, Default)]
 struct OutOfOrder {
@@ -24,6 +31,51 @@ struct OutOfOrder {
     duplicate: Option<(u64, u64)>,
     /// The offset of a FIN that arrived early.
     fin: Option<u64>,
+    compressed: Compressed,
+}
+
+/// Acknowledgements that are held back while there is a hole (Linux, `__tcp_ack_snd_check`).
+#[derive(Clone, Copy, Debug)]
+struct Compressed {
+    /// The next offset expected when counting began, and duplicates answered at once since.
+    next: u64,
+    answered: u8,
+    held: u8,
+    until: Deadline,
+}
+
+impl Default for Compressed {
+    fn default() -> Compressed {
+        Compressed { next: 0, answered: 0, held: 0, until: Deadline::NONE }
+    }
+}
+
+impl Compressed {
+    /// Something arrived while the hole at `next` is open, on a path with this round-trip time. Returns whether it is
+    /// acknowledged now.
+    fn arrived(&mut self, now: Time, next: u64, rtt: Option<Duration>) -> bool {
+        if self.next != next {
+            (self.next, self.answered) = (next, 0);
+        }
+        if self.answered < UNCOMPRESSED {
+            self.answered += 1;
+            return true;
+        }
+        if self.held >= MOST_COMPRESSED {
+            return true;
+        }
+        self.held += 1;
+        if self.until == Deadline::NONE {
+            let part = rtt.map_or(LONGEST_COMPRESSION, |rtt| rtt / COMPRESSION_DIVISOR);
+            self.until = Deadline::at(now + part.min(LONGEST_COMPRESSION));
+        }
+        false
+    }
+
+    /// An acknowledgement went out.
+    fn sent(&mut self) {
+        (self.held, self.until) = (0, Deadline::NONE);
+    }
 }
 
 impl OutOfOrder {
@@ -88,6 +140,26 @@ impl OutOfOrder {
     }
 }
 
+/// What the sending half of an end knows of the path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Path {
+    /// The silence after which a sender is taken to start again: a retransmission timeout.
+    pub(super) pause: Duration,
+    /// The smoothed round-trip time.
+    pub(super) rtt: Option<Duration>,
+}
+
+/// What the program is taken to do with what arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Program {
+    /// It reads.
+    Reads,
+    /// It answers, and the answer carries the acknowledgement ("pingpong" in Linux).
+    Answers,
+    /// The same, and a segment that was not full waits for the answer (ICSK_ACK_PUSHED).
+    AnswersShort,
+}
+
 /// What one end knows of the stream it receives. The application reads at once, so the window never shrinks.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
@@ -111,8 +183,7 @@ pub(super) struct Receiver {
     growing: u16,
     /// How many more segments are acknowledged at once.
     quick_acks: u8,
-    /// The program answers what arrives, which carries the acknowledgement ("pingpong" in Linux).
-    interactive: bool,
+    program: Program,
     ack_now: bool,
     fin_received: bool,
     /// What was acknowledged last is to be told apart from what follows, with the opposite echo (RFC 8257 section 3.2).
@@ -142,7 +213,7 @@ impl Receiver {
             shift: 0,
             growing: 0,
             quick_acks: 0,
-            interactive: false,
+            program: Program::Reads,
             ack_now: false,
             fin_received: false,
             apart: false,
@@ -288,15 +359,19 @@ impl Receiver {
     }
 
     pub(super) fn deadline(&self) -> Deadline {
-        self.delayed
+        match &self.out_of_order {
+            Some(ahead) => self.delayed.min(ahead.compressed.until),
+            None => self.delayed,
+        }
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
         if self.delayed.is_due(now) {
             self.delayed = Deadline::NONE;
             self.ack_now = true;
-            self.interactive = false;
+            self.program = Program::Reads;
         }
+        self.ack_now |= self.out_of_order.as_ref().is_some_and(|ahead| ahead.compressed.until.is_due(now));
     }
 
     /// A segment carrying RCV.NXT goes out: whatever acknowledgement was owed is paid.
@@ -307,13 +382,32 @@ impl Receiver {
         self.ack_now = false;
         self.delayed = Deadline::NONE;
         self.owed = 0;
+        if self.program == Program::AnswersShort {
+            self.program = Program::Answers;
+        }
+        if let Some(ahead) = &mut self.out_of_order {
+            ahead.compressed.sent();
+        }
         self.next
+    }
+
+    /// Something arrived and left a hole: it is acknowledged at once, or with others where Linux does so.
+    fn acknowledge_hole(&mut self, now: Time, rtt: Option<Duration>, config: &Config) {
+        let quick = self.quick_acks > 0 && self.program == Program::Reads;
+        let whole = self.owed > u32::from(self.mss);
+        match self.out_of_order.as_mut().filter(|_| config.sack_compression && self.sack && !quick && !whole) {
+            Some(ahead) => self.ack_now |= ahead.compressed.arrived(now, self.next, rtt),
+            None => self.ack_now = true,
+        }
     }
 
     /// Payload goes out: the program answers if it does so before a delayed acknowledgement would have gone.
     pub(super) fn payload_sent(&mut self, now: Time, config: &Config) {
         if config.quick_acks > 0 && self.next > 1 {
-            self.interactive |= config.delayed_ack.is_some_and(|delay| now.since(self.last_arrival) < delay);
+            let in_time = config.delayed_ack.is_some_and(|delay| now.since(self.last_arrival) < delay);
+            if in_time && self.program == Program::Reads {
+                self.program = Program::Answers;
+            }
         }
     }
 
@@ -353,7 +447,7 @@ impl Receiver {
     /// What was seen before, a FIN counted: something the sender or a queue did needs an answer at once.
     fn seen_before(&mut self, start: u64, end: u64, config: &Config) {
         self.ack_now = true;
-        self.interactive = false;
+        self.program = Program::Reads;
         self.acknowledge_quickly(config);
         if self.sack && config.sack == Sack::WithDuplicates {
             let ahead = self.out_of_order.get_or_insert_default();
@@ -364,13 +458,14 @@ impl Receiver {
         }
     }
 
-    /// Takes payload `[start, end)` and a FIN at `end` if `fin`. Nothing to do for a segment without either. `pause` is
-    /// the silence after which a sender is taken to start again.
-    pub(super) fn receive(&mut self, now: Time, start: u64, end: u64, fin: bool, pause: Duration, config: &Config) {
+    /// Takes the payload and the FIN of a segment. Nothing to do for a segment without either.
+    pub(super) fn receive(&mut self, now: Time, segment: &Segment, path: Path, config: &Config) {
+        let (start, fin) = (segment.sequence, segment.flags.fin());
+        let end = start + u64::from(segment.payload_bytes);
         if start == end && !fin {
             return;
         }
-        if config.quick_acks > 0 && now.since(self.last_arrival) > pause {
+        if config.quick_acks > 0 && now.since(self.last_arrival) > path.pause {
             self.acknowledge_quickly(config);
         }
         self.last_arrival = now;
@@ -398,15 +493,14 @@ impl Receiver {
             if fin {
                 ahead.fin = Some(end);
             }
-            self.ack_now = true;
+            self.acknowledge_hole(now, path.rtt, config);
             return;
         }
         let before = self.next;
         self.next = self.next.max(end);
         let mut fin = fin;
+        let mut holes = false;
         if let Some(ahead) = &mut self.out_of_order {
-            // RFC 5681 section 4.2: a segment that fills (part of) a hole is acknowledged at once.
-            self.ack_now = true;
             let filled = ahead.ranges.partition_point(|range| range.0 <= self.next);
             if let Some(&(_, end)) = ahead.ranges[..filled].last() {
                 self.next = self.next.max(end);
@@ -416,6 +510,9 @@ impl Receiver {
             if let Some(offset) = ahead.fin.take_if(|offset| *offset < self.next) {
                 (self.next, fin) = (offset, true);
             }
+            holes = !ahead.ranges.is_empty();
+            // RFC 5681 section 4.2: a segment that fills (part of) a hole is acknowledged at once.
+            self.ack_now |= !holes || !config.sack_compression;
             if ahead.is_empty() {
                 self.out_of_order = None;
             }
@@ -426,7 +523,7 @@ impl Receiver {
             match config.quick_acks {
                 0 => self.ack_now = true,
                 // Linux (`tcp_fin`): the program is about to close, too, and that carries the acknowledgement.
-                _ => self.interactive = true,
+                _ => self.program = Program::Answers,
             }
         }
         if self.growing > 0 && end - start >= GROWS_WINDOW {
@@ -437,12 +534,23 @@ impl Receiver {
         // RFC 5681 section 4.2: at least every second full-sized segment; and never so late that a sender whose
         // whole window is less than two segments waits for the timer.
         self.owed = self.owed.saturating_add((self.next - before) as u32);
+        if holes {
+            return self.acknowledge_hole(now, path.rtt, config);
+        }
+        if config.quick_acks > 0 && end - start < u64::from(self.mss) && end > start {
+            // Linux acknowledges what ends with a segment that is not full once it is read, unless the program is taken to answer; and
+            // a second such segment anyway (`tcp_cleanup_rbuf`).
+            match self.program {
+                Program::Answers => self.program = Program::AnswersShort,
+                Program::Reads | Program::AnswersShort => self.ack_now = true,
+            }
+        }
         let owed = u64::from(self.owed);
         match config.delayed_ack {
             Some(delay)
                 if owed <= u64::from(self.mss)
                     && 2 * owed < u64::from(self.window(self.shift))
-                    && (self.quick_acks == 0 || self.interactive) =>
+                    && (self.quick_acks == 0 || self.program != Program::Reads) =>
             {
                 if self.delayed.get().is_none() {
                     self.delayed = Deadline::at(now + delay);

@@ -1,7 +1,25 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
-use super::config::RtoConfig;
+use super::config::{RtoConfig, RtoVariation};
 use crate::time::Duration;
+
+/// How far samples of this round trip are from the smoothed time, as Linux keeps it (`tcp_rtt_estimator`): the variation follows
+/// the largest deviation of a round trip at once, and falls by a quarter of the difference with each round trip.
+#[derive(Clone, Debug)]
+pub(super) struct Spread {
+    /// Four times the mean deviation ("mdev"), and the largest it was in this round trip ("mdev_max").
+    deviation: Duration,
+    largest: Duration,
+    /// When this is acknowledged, the round trip is over ("rtt_seq").
+    round_end: u64,
+}
+
+/// Where a sample stands in the stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) unacknowledged: u64,
+    pub(super) next: u64,
+}
 
 /// The estimator. One sample at a time, never from a retransmitted segment (Karn's algorithm): that is the
 /// caller's duty.
@@ -29,6 +47,37 @@ impl Rto {
 
     fn timeout_is_initial(&self) -> bool {
         self.smoothed.is_zero() && self.variation.is_zero()
+    }
+
+    /// What Linux has after the first sample.
+    pub(super) fn spread(&self, next: u64) -> Spread {
+        Spread { deviation: self.smoothed * 2, largest: self.variation * 4, round_end: next }
+    }
+
+    /// Takes a sample as [`RtoVariation::Linux`] says, or as [`Self::sample`] the first of all.
+    pub(super) fn sample_with(&mut self, sample: Duration, spread: &mut Spread, place: Place, config: &RtoConfig) {
+        if config.variation == RtoVariation::Rfc || self.timeout_is_initial() {
+            self.sample(sample, config);
+            *spread = self.spread(place.next);
+            return;
+        }
+        let (above, below) = (sample.saturating_sub(self.smoothed), self.smoothed.saturating_sub(sample));
+        self.smoothed = (self.smoothed * 7 + sample) / 8;
+        let mean = spread.deviation / 4;
+        let error = above + below;
+        // A sample below the smoothed time widens the deviation by an eighth of what it would.
+        let wider = if above > Duration::ZERO { error.saturating_sub(mean) } else { error.saturating_sub(mean) / 8 };
+        spread.deviation = (spread.deviation + wider).saturating_sub(mean.saturating_sub(error));
+        spread.largest = spread.largest.max(spread.deviation);
+        let mut variation = (self.variation * 4).max(config.granularity).max(spread.largest);
+        if place.unacknowledged > spread.round_end {
+            if spread.largest < variation {
+                variation = variation.saturating_sub((variation.saturating_sub(spread.largest)) / 4);
+            }
+            (spread.round_end, spread.largest) = (place.next, config.granularity);
+        }
+        self.variation = variation / 4;
+        self.set_timeout(config);
     }
 
     /// Takes a round-trip sample (2.2, 2.3), which also ends any back-off.
@@ -94,6 +143,41 @@ mod tests {
         assert_eq!((rto.timeout(), rto.smoothed().unwrap()), (MS(250) + MS(225) / 2, MS(225) / 2));
         rto.sample(MS(225) / 2, &config);
         assert_eq!(rto.timeout(), MS(225) / 2 + MS(375) / 2, "a deviation of 0 leaves 3/4 of 62.5 ms");
+    }
+
+    /// `tcp_rtt_estimator` by hand: the variation follows a rise at once and falls by a quarter of the difference a round trip;
+    /// a sample below the smoothed time counts an eighth.
+    #[test]
+    fn linux_follows_a_rise_at_once_and_a_fall_slowly() {
+        let config = RtoConfig { variation: RtoVariation::Linux, ..RtoConfig::with_margin(MS(200)) };
+        let mut rto = Rto::new(&config);
+        rto.sample(MS(400), &config);
+        assert_eq!(rto.timeout(), MS(400 + 800), "as RFC 6298 has it");
+        let mut spread = rto.spread(10);
+        let mut after = |sample, unacknowledged| {
+            rto.sample_with(MS(sample), &mut spread, Place { unacknowledged, next: 10 * unacknowledged }, &config);
+            (rto.smoothed().unwrap(), rto.variation * 4)
+        };
+        // Deviation 800 + (800 - 800 / 4), smoothed 400 + 800 / 8.
+        assert_eq!(after(1200, 5), (MS(500), MS(1400)));
+        // 100 below: 100 - 1400 / 4 takes 250 away; the round trip is over with a largest deviation of 1,400.
+        assert_eq!(after(400, 11), (MS(500) - MS(100) / 8, MS(1400)));
+        // The next round trip ends with 1,150 - 287.5 + 12.5: a quarter of the difference goes.
+        let (smoothed, variation) = after(500, 111);
+        assert_eq!(smoothed, MS(500) - MS(100) / 8 + MS(100) / 64);
+        assert_eq!(variation, MS(1400) - (MS(1400) - MS(875)) / 4);
+    }
+
+    #[test]
+    fn linux_never_has_less_than_its_margin() {
+        let config = RtoConfig { variation: RtoVariation::Linux, ..RtoConfig::with_margin(MS(200)) };
+        let mut rto = Rto::new(&config);
+        rto.sample(MS(300), &config);
+        let mut spread = rto.spread(1);
+        for round in 1..100 {
+            rto.sample_with(MS(300), &mut spread, Place { unacknowledged: round + 1, next: round + 1 }, &config);
+        }
+        assert_eq!(rto.timeout(), MS(500));
     }
 
     #[test]

@@ -87,6 +87,17 @@ impl Delivery {
     }
 }
 
+/// What [`Scoreboard::mark_lost_by_time`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LostByTime {
+    /// Bytes newly lost.
+    pub(super) bytes: u64,
+    /// A retransmission is among them.
+    pub(super) resent: bool,
+    /// The latest of the transmissions that may still arrive.
+    pub(super) waiting: Option<Time>,
+}
+
 /// The scoreboard of one sender.
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
@@ -163,6 +174,11 @@ impl Scoreboard {
         if self.runs.capacity() > 64 {
             (self.runs, self.stamps) = Default::default();
         }
+    }
+
+    /// When the first segment outstanding was sent last, on a board with times.
+    pub(super) fn first_sent(&self) -> Option<Time> {
+        self.runs.front().filter(|_| self.timed).map(|run| run.sent)
     }
 
     pub(super) fn is_timed(&self) -> bool {
@@ -325,15 +341,17 @@ impl Scoreboard {
         }
     }
 
-    /// The copy sent last is lost as well.
-    fn mark_lost_again(&mut self, index: usize) {
+    /// The copy sent last is lost as well. Returns whether it was a retransmission.
+    fn mark_lost_again(&mut self, index: usize) -> bool {
         let bytes = self.runs[index].end - self.start_of(index);
         let run = &mut self.runs[index];
-        if run.fate & RESENT != 0 {
+        let resent = run.fate & RESENT != 0;
+        if resent {
             run.fate &= !RESENT;
             self.resent -= bytes;
         }
         self.mark_lost(index);
+        resent
     }
 
     /// Marks what is lost by RFC 6675 section 4, `IsLost`: what has three SACKED stretches above it, or more than twice
@@ -380,9 +398,9 @@ impl Scoreboard {
     }
 
     /// Marks what is lost by RFC 8985 section 6.2, step 5: sent before `newest`, and so long ago that `lost_before` lies
-    /// after it. Returns the bytes newly lost, and the latest of the transmissions that may still arrive.
-    pub(super) fn mark_lost_by_time(&mut self, newest: Transmission, lost_before: Time) -> (u64, Option<Time>) {
-        let (mut waiting, mut bytes) = (None, 0);
+    /// after it.
+    pub(super) fn mark_lost_by_time(&mut self, newest: Transmission, lost_before: Time) -> LostByTime {
+        let (mut waiting, mut bytes, mut resent) = (None, 0, false);
         for index in 0..self.runs.len() {
             let run = self.runs[index];
             if run.fate & SACKED != 0 || run.fate & (LOST | RESENT) == LOST {
@@ -395,13 +413,13 @@ impl Scoreboard {
             if (Transmission { sent: run.sent, end: run.end }) < newest {
                 if run.sent <= lost_before {
                     bytes += run.end - self.start_of(index);
-                    self.mark_lost_again(index);
+                    resent |= self.mark_lost_again(index);
                 } else {
                     waiting = waiting.max(Some(run.sent));
                 }
             }
         }
-        (bytes, waiting)
+        LostByTime { bytes, resent, waiting }
     }
 
     /// After a timeout everything that was not SACKED is lost; on a board with times, the first and what was sent by
@@ -609,14 +627,14 @@ mod tests {
         board.sack(50, 60, &mut delivery);
         let newest = delivery.newest.unwrap().0;
         assert_eq!(newest, Transmission { sent: Time::from_nanos(6), end: 60 });
-        let (bytes, waiting) = board.mark_lost_by_time(newest, Time::from_nanos(3));
+        let LostByTime { bytes, waiting, .. } = board.mark_lost_by_time(newest, Time::from_nanos(3));
         assert_eq!((bytes, waiting), (30, Some(Time::from_nanos(5))));
         assert_eq!(board.next_lost(), Some((0, 10)), "a run for each transmission");
         board.resend(0, 10, Time::from_nanos(20), Stamp::default());
         assert_eq!(board.next_lost(), Some((10, 20)));
         // The copy is lost in its turn, once something sent after it arrives.
         let later = Transmission { sent: Time::from_nanos(30), end: 110 };
-        let (bytes, waiting) = board.mark_lost_by_time(later, Time::from_nanos(20));
+        let LostByTime { bytes, waiting, .. } = board.mark_lost_by_time(later, Time::from_nanos(20));
         assert_eq!((bytes, waiting), (70, None), "it, and the six that were waiting or sent after 60");
         assert_eq!(board.next_lost(), Some((0, 10)));
     }

@@ -14,7 +14,7 @@ use super::config::{Config, Limits};
 use super::congestion::{Ack, Cause, Congestion, Recovery, Setup, Window, WindowCause, WindowRules};
 use super::rack::Rack;
 use super::rate::RateSampler;
-use super::rto::Rto;
+use super::rto::{Place, Rto};
 use super::scoreboard::{Delivery, Scoreboard, Stamp};
 use super::segment::{Segment, Timestamps};
 use super::snapshot::{Phase, Snapshot};
@@ -195,13 +195,15 @@ impl Sender {
         self.congestion.negotiated(initial_window(self.mss, config));
     }
 
-    /// Our SYN is acknowledged for the first time. RFC 5681 section 3.1: after a lost SYN or SYN/ACK data starts
-    /// with one segment.
+    /// Our SYN is acknowledged for the first time. RFC 5681 section 3.1: after a lost SYN or SYN/ACK data starts with one segment;
+    /// in Linux only after two (`tcp_init_transfer`). RFC 6298 (5.7): and with a timeout of 3 s, in Linux unless the handshake was
+    /// timed all the same, by timestamps.
     pub(super) fn established(&mut self, config: &Config) {
-        if self.retransmissions > 0 {
+        let linux = config.window_rules == WindowRules::Linux;
+        if self.retransmissions > u32::from(linux) {
             self.congestion.negotiated(window_of(u32::from(self.mss), self.mss, config));
         }
-        if self.timeouts > 0 {
+        if self.timeouts > 0 && !(linux && self.rto.smoothed().is_some()) {
             self.rto.restart_after_lost_syn();
         }
     }
@@ -419,15 +421,18 @@ impl Sender {
         let mut duplicated = false;
         if blocks && self.repair.is_none() {
             let board = Scoreboard::new(self.unacknowledged, self.highest, false, false);
-            self.repair = Some(Box::new(Repair::new(board)));
+            self.repair = Some(Box::new(Repair::new(board, &self.rto)));
         }
         if let Some(repair) = &mut self.repair {
             delivery.bytes = 0;
             delivery.since = repair.rack.as_ref().map_or(now, |rack| rack.since(now));
-            if agreed.timestamps && !repair.board.is_clean() {
-                delivery.since = delivery.since.min(segment.echoes_until(now));
+            let since = delivery.since;
+            if agreed.timestamps && !repair.board.is_clean() && config.window_rules == WindowRules::Rfc {
+                // What arrives ahead of a hole moves no timestamp to echo (RFC 7323 section 4.3): the blocks are not bound by it.
+                delivery.since = since.min(segment.echoes_until(now));
             }
             repair.board.acknowledge(ack, &mut delivery);
+            delivery.since = since;
             if blocks {
                 duplicated = take_blocks(&mut repair.board, segment, &mut delivery);
             }
@@ -491,11 +496,19 @@ impl Sender {
         if self.flight() == 0 {
             self.deadline = Deadline::NONE;
             self.forced = Forced::Nothing;
-        } else if advanced && restart_timer {
+        } else if (advanced && restart_timer) || self.is_before_head(&delivery) {
             self.deadline = Deadline::at(now + self.rto.timeout());
         }
         self.arm_probe(now);
         self.tidy(agreed, config);
+    }
+
+    /// Whether what was delivered was sent before the first segment outstanding was sent last: that one may still arrive in its
+    /// time, and the timer starts over (Linux, `tcp_clean_rtx_queue`).
+    fn is_before_head(&self, delivery: &Delivery) -> bool {
+        let board = self.repair.as_ref().filter(|repair| repair.rack.is_some()).map(|repair| &repair.board);
+        let head = board.and_then(Scoreboard::first_sent);
+        delivery.unambiguous.zip(head).is_some_and(|((first, _), head)| first < head)
     }
 
     /// Gives up the scoreboard when nothing is left to keep on it.
@@ -527,18 +540,20 @@ impl Sender {
     ) -> Option<Duration> {
         let noted = self.repair.as_ref().is_some_and(|repair| repair.board.is_timed());
         if let (true, Some((first, last)), false) = (noted, delivery.unambiguous, delivery.resent) {
-            self.rto.sample(now.since(first), &config.rto);
+            self.take_sample(now.since(first), config);
             self.timed_end = 0;
             return Some(now.since(last));
         }
         if !advanced {
             return None;
         }
-        if let (true, Some(timestamps)) = (agreed.timestamps, segment.timestamps) {
+        // The handshake is timed exactly; timestamps have ticks.
+        let syn = self.unacknowledged == 1 && self.timed_end == 1;
+        if let (true, Some(timestamps), false) = (agreed.timestamps, segment.timestamps, syn) {
             self.timed_end = 0;
             let ticks = Timestamps::clock(now).get().wrapping_sub(timestamps.echo);
             let sample = Duration::from_millis(u64::from(ticks));
-            self.rto.sample(sample, &config.rto);
+            self.take_sample(sample, config);
             return (!delivery.resent).then_some(sample);
         }
         if self.timed_end == 0 || self.unacknowledged < self.timed_end {
@@ -546,8 +561,16 @@ impl Sender {
         }
         self.timed_end = 0;
         let sample = now.since(self.timed_at);
-        self.rto.sample(sample, &config.rto);
+        self.take_sample(sample, config);
         Some(sample)
+    }
+
+    fn take_sample(&mut self, sample: Duration, config: &Config) {
+        let place = Place { unacknowledged: self.unacknowledged, next: self.highest };
+        match &mut self.repair {
+            Some(repair) => self.rto.sample_with(sample, &mut repair.spread, place, &config.rto),
+            None => self.rto.sample(sample, &config.rto),
+        }
     }
 
     /// An acknowledgement of `acked` bytes, without SACK. Returns whether it restarts the retransmission timer.
@@ -865,10 +888,11 @@ impl Sender {
     /// From here on more is kept than a scoreboard needs.
     fn take_notes(&mut self, agreed: Agreed, config: &Config) {
         let (rate, notes) = (self.congestion.wants_rate(), self.notes(agreed, config));
-        let mut repair = Repair::new(Scoreboard::new(self.highest, self.highest, notes, rate));
+        let board = Scoreboard::new(self.highest, self.highest, notes, rate);
+        let mut repair = Repair::new(board, &self.rto);
         repair.rate = rate.then(RateSampler::default);
         repair.usage = (config.window_rules == WindowRules::Linux).then(|| Usage::new(self.last_sent));
-        repair.rack = (agreed.sack && config.rack).then(Rack::new);
+        repair.rack = (agreed.sack && config.rack).then(|| Rack::new(self.rto.smoothed()));
         self.repair = Some(Box::new(repair));
     }
 

@@ -8,6 +8,7 @@ use crate::tcp::congestion::{Cause, Recovery, Window, WindowRules};
 use crate::tcp::prr::{Progress, Prr};
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
+use crate::tcp::rto::{Rto, Spread};
 use crate::tcp::scoreboard::{Delivery, Scoreboard};
 use crate::tcp::segment::Segment;
 use crate::time::{Duration, Time};
@@ -20,6 +21,7 @@ pub(super) struct Repair {
     pub(super) prr: Prr,
     pub(super) rack: Option<Rack>,
     pub(super) rate: Option<RateSampler>,
+    pub(super) spread: Spread,
     /// How much of the window is used, where Linux's rules ask.
     pub(super) usage: Option<Usage>,
     pub(super) early: Deadline,
@@ -37,6 +39,8 @@ pub(super) struct Repair {
     /// When the next segment may leave, where sending is paced, and whether one waits for it.
     pub(super) release: Time,
     pub(super) held: bool,
+    /// A retransmission was lost since this was last looked at.
+    pub(super) lost_again: bool,
     /// The rescue retransmission of this recovery was made (RFC 6675 section 4, `NextSeg` rule 4).
     pub(super) rescued: bool,
     /// One past the highest retransmission of this recovery ("HighRxt").
@@ -44,9 +48,11 @@ pub(super) struct Repair {
 }
 
 impl Repair {
-    pub(super) fn new(board: Scoreboard) -> Repair {
+    pub(super) fn new(board: Scoreboard, rto: &Rto) -> Repair {
+        let end = board.end();
         Repair {
             board,
+            spread: rto.spread(end),
             prr: Prr::default(),
             rack: None,
             rate: None,
@@ -60,6 +66,7 @@ impl Repair {
             reduction_due: false,
             release: Time::ZERO,
             held: false,
+            lost_again: false,
             rescued: false,
             highest_resent: 0,
         }
@@ -97,10 +104,11 @@ impl Sender {
         let certain = recovering || enough || self.duplicate_acks >= DUPLICATE_THRESHOLD;
         let horizon = repair.rack.as_ref().and_then(|rack| rack.horizon(certain, self.rto.smoothed()));
         let Some((newest, patience)) = horizon else { return 0 };
-        let (bytes, waiting) = repair.board.mark_lost_by_time(newest, now.before(patience));
+        let lost = repair.board.mark_lost_by_time(newest, now.before(patience));
+        repair.lost_again |= lost.resent;
         repair.early_is_probe = false;
-        repair.early = waiting.map_or(Deadline::NONE, |sent| Deadline::at(sent + patience));
-        bytes
+        repair.early = lost.waiting.map_or(Deadline::NONE, |sent| Deadline::at(sent + patience));
+        lost.bytes
     }
 
     /// Sets the timer of the tail loss probe (RFC 8985 section 7.2), where nothing is known to be missing.
@@ -153,10 +161,13 @@ impl Sender {
 
     /// Begins recovery over SACK if something is lost, after an acknowledgement that delivered so many bytes.
     pub(super) fn begin_recovery(&mut self, now: Time, delivered: u64, config: &Config) {
-        if self.unacknowledged < self.recover {
+        let after_timeout = self.unacknowledged < self.recover;
+        let Some(repair) = &mut self.repair else { return };
+        // In Linux a retransmission that is lost after a timeout begins a recovery (`FLAG_LOST_RETRANS`).
+        let lost_again = std::mem::take(&mut repair.lost_again) && config.window_rules == WindowRules::Linux;
+        if after_timeout && !lost_again {
             return;
         }
-        let Some(repair) = &mut self.repair else { return };
         if repair.board.lost() == 0 && (self.duplicate_acks < DUPLICATE_THRESHOLD || repair.rack.is_some()) {
             return;
         }
@@ -238,6 +249,10 @@ impl Sender {
                 repair.probe_due = true;
                 self.deadline = Deadline::at(due + self.rto.timeout());
             } else if self.mark_lost_by_time(due) > 0 && !self.in_recovery {
+                if let Some(repair) = &mut self.repair {
+                    // In Linux the timer begins a recovery after a timeout, too (`tcp_rack_reo_timeout`).
+                    repair.lost_again = true;
+                }
                 self.begin_recovery(due, 0, config);
                 began = self.in_recovery;
             }
@@ -252,8 +267,9 @@ impl Sender {
     /// The retransmission timer has expired: what is outstanding is lost.
     pub(super) fn lose_all(&mut self, due: Time) {
         let (start, end) = (self.unacknowledged, self.highest);
-        let repair =
-            self.repair.get_or_insert_with(|| Box::new(Repair::new(Scoreboard::new(start, end, false, false))));
+        let repair = self
+            .repair
+            .get_or_insert_with(|| Box::new(Repair::new(Scoreboard::new(start, end, false, false), &self.rto)));
         repair.early = Deadline::NONE;
         repair.probe_due = false;
         repair.reducing = false;

@@ -175,6 +175,7 @@ fn the_echoed_timestamp_covers_the_wait() {
 
 #[test]
 fn the_first_segments_are_acknowledged_at_once() {
+    // Full ones; one that is not full is acknowledged once it is read, as in Linux.
     let config = Config { quick_acks: 3, delayed_ack: Some(Duration::from_millis(40)), ..Config::default() };
     let open = "0.000 < S  0:1 mss 1460 ws 7
          0.000 > S. 0:1 ack 1 mss 1460 ws 0
@@ -184,12 +185,14 @@ fn the_first_segments_are_acknowledged_at_once() {
          0.210 < P. 101:201 ack 1
          0.210 > .  1:1 ack 201";
     Transcript::listen(config.clone(), Limits::default()).play(open).play(
-        "0.220 < P. 201:301 ack 1
-         0.220 > .  1:1 ack 301
-         0.230 < P. 301:401 ack 1
-         0.270 > .  1:1 ack 401
-         2.000 < P. 401:501 ack 1
-         2.000 > .  1:1 ack 501",
+        "0.220 < .  201:1661 ack 1
+         0.220 > .  1:1 ack 1661
+         0.230 < .  1661:3121 ack 1
+         0.270 > .  1:1 ack 3121
+         0.300 < P. 3121:3221 ack 1
+         0.300 > .  1:1 ack 3221
+         2.000 < .  3221:4681 ack 1
+         2.000 > .  1:1 ack 4681",
     );
     // A program that answers carries the acknowledgement, until it does not in time.
     Transcript::listen(Config { quick_acks: 4, ..config }, Limits::default()).play(open).play(
@@ -199,7 +202,25 @@ fn the_first_segments_are_acknowledged_at_once() {
          0.260 > .  11:11 ack 301
          0.270 < P. 301:401 ack 11
          0.270 > .  11:11 ack 401
-         0.280 < P. 401:501 ack 11
-         0.320 > .  11:11 ack 501",
+         0.280 < .  401:1861 ack 11
+         0.320 > .  11:11 ack 1861",
+    );
+}
+
+/// A program that answers is not waited for when a second segment that is not full arrives (`ICSK_ACK_PUSHED2`).
+#[test]
+fn a_second_short_segment_does_not_wait_for_the_answer() {
+    let config = Config { quick_acks: 1, delayed_ack: Some(Duration::from_millis(40)), ..Config::default() };
+    let open = "0.000 < S  0:1 mss 1460 ws 7
+         0.000 > S. 0:1 ack 1 mss 1460 ws 0
+         0.100 < .  1:1 ack 1
+         0.200 < P. 1:101 ack 1
+         0.200 > .  1:1 ack 101
+         0.210 ! write 10
+         0.210 > P. 1:11 ack 101";
+    Transcript::listen(config, Limits::default()).play(open).play(
+        "0.220 < P. 101:201 ack 11
+         0.225 < P. 201:301 ack 11
+         0.225 > .  11:11 ack 301",
     );
 }
