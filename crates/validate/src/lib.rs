@@ -13,6 +13,7 @@
 //! | `slow_start`, `buffers`, `loss_response`, `cubic` | laws of flows |
 //! | `spurious` | timeouts without a loss |
 //! | `aqm`, `control`, `sharing` | laws of queue disciplines |
+//! | `long_flows` | flows of half a minute and more over every queue |
 //! | `marks`, `delay` | laws of flows that heed marks, or delay and rate: ECN, DCTCP; Vegas, BBR |
 //! | `metamorphic` | what must not change |
 //! | `dependence` | estimates of the Hurst parameter |
@@ -34,6 +35,7 @@ mod dependence;
 mod efficiency;
 mod figure;
 mod lab;
+mod long_flows;
 mod loss_response;
 mod marks;
 mod metamorphic;
@@ -58,7 +60,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 17] = [
+pub const GROUPS: [&str; 18] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -69,6 +71,7 @@ pub const GROUPS: [&str; 17] = [
     "marks",
     "delay",
     "aqm",
+    "long-flows",
     "metamorphic",
     "dependence",
     "efficiency",
@@ -91,6 +94,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "marks" => marks::rows(effort),
         "delay" => delay::rows(effort),
         "aqm" => [aqm::rows(effort), control::rows(effort), sharing::rows()].concat(),
+        "long-flows" => long_flows::rows(effort),
         "metamorphic" => metamorphic::rows(effort),
         "dependence" => dependence::rows(effort),
         "efficiency" => efficiency::rows(),

@@ -20,11 +20,12 @@ fn checked(returned: c_int) -> io::Result<c_int> {
     if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
 }
 
-/// sched_setattr(2) for the calling thread, and not for threads that it starts; `nice` counts for ordinary threads. The `slice` is how long an ordinary thread's turn is at most, from 0.1 to 100 ms; zero is the kernel's.
+/// sched_setattr(2) for `thread`, or for the calling one if that is 0, and not for threads that it starts; `nice` counts for ordinary
+/// threads. The `slice` is how long an ordinary thread's turn is at most, from 0.1 to 100 ms; zero is the kernel's.
 ///
 /// # Errors
 /// The kernel's; EPERM where this user may not.
-pub fn set_scheduling(policy: c_int, nice: i32, priority: u32, slice: Duration) -> io::Result<()> {
+pub fn set_scheduling(thread: i32, policy: c_int, nice: i32, priority: u32, slice: Duration) -> io::Result<()> {
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
         sched_policy: policy.cast_unsigned(),
@@ -36,7 +37,7 @@ pub fn set_scheduling(policy: c_int, nice: i32, priority: u32, slice: Duration) 
         sched_period: 0,
     };
     // SAFETY: the kernel reads as many bytes of `attributes` as its first field says, which are all of it, and it outlives the call.
-    let returned = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    let returned = unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) };
     checked(returned as c_int).map(drop)
 }
 

@@ -29,6 +29,7 @@ use super::packet::{NOBODY, PacketSocket};
 use super::settings::{Provenance, Refused, Settings};
 use super::sys::{self, Offload};
 use super::tun::{self, Tun};
+use super::turns;
 use crate::addresses::{self, Addressing};
 use crate::device::Device;
 
@@ -321,9 +322,11 @@ fn by_tun(side: LinkSide, choice: &Choice, said: &mut Vec<Warning>) -> Result<Pa
     };
     let mut netlink = Netlink::open().map_err(during("opening rtnetlink"))?;
     prepare(&mut netlink, side, choice, said)?;
+    let others = turns::receiving_threads(DEVICE);
     if let Some(Err(cause)) = napi.then(|| tun::thread_napi(DEVICE)) {
         said.push(Warning::NotThreaded(cause));
     }
+    turns::receiving_threads(DEVICE).difference(&others).copied().for_each(turns::receive_first);
     route(&mut netlink, side, choice, None)?;
     Ok(PathDevice::Tun(device))
 }

@@ -3,8 +3,13 @@
 //! What the emulator is late by, every packet is; it takes little at a time, and all else waits for it. So it comes before everything, in
 //! the lowest real-time class, as far as this user may. Workers have short turns: what wakes up with a short turn before it goes before what has
 //! a long one (sched(7), since Linux 6.12 for ordinary threads), and nothing is taken from anybody. What takes what they say has time.
+//!
+//! The kernel's own threads that receive packets come first, too. As ordinary threads they wait for a turn of up to 4 ms on a busy
+//! host, and acknowledgements then leave in bunches: senders see a path that is not there (HyStart, for one, looks for gaps of 2 ms).
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::fs;
 
 use flowloom_core::time::Duration;
 use nix::libc;
@@ -43,7 +48,7 @@ impl fmt::Display for Turns {
 
 /// Has the calling thread come first, as far as this user may; how far that is. Threads that it starts take their turns as all do.
 pub fn come_first() -> Turns {
-    if sys::set_scheduling(libc::SCHED_FIFO, 0, REAL_TIME, Duration::ZERO).is_ok() {
+    if sys::set_scheduling(0, libc::SCHED_FIFO, 0, REAL_TIME, Duration::ZERO).is_ok() {
         return Turns::RealTime;
     }
     take_short_turns();
@@ -53,10 +58,25 @@ pub fn come_first() -> Turns {
     }
 }
 
+/// The kernel's threads that receive for devices called `device`, of all namespaces; none where they cannot be seen.
+pub fn receiving_threads(device: &str) -> BTreeSet<i32> {
+    let prefix = format!("napi/{device}-");
+    let receives =
+        |id: &i32| fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.starts_with(&prefix));
+    let ids = fs::read_dir("/proc").into_iter().flatten().flatten();
+    ids.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(receives).collect()
+}
+
+/// Has one of [`receiving_threads`] come before all ordinary threads, as far as this user may.
+pub fn receive_first(thread: i32) {
+    // Who may not is told by the lateness of the run.
+    let _ = sys::set_scheduling(thread, libc::SCHED_FIFO, 0, REAL_TIME, Duration::ZERO);
+}
+
 /// Has the calling thread take short turns, where the kernel knows that. It keeps its nice value.
 pub fn take_short_turns() {
     // An older kernel ignores it, and one that refuses it has turns of its own.
     if let Ok(nice) = getpriority_process(None) {
-        let _ = sys::set_scheduling(libc::SCHED_OTHER, nice, 0, SHORT);
+        let _ = sys::set_scheduling(0, libc::SCHED_OTHER, nice, 0, SHORT);
     }
 }
