@@ -45,6 +45,11 @@ impl Prr {
         pipe + if self.out == 0 { room.max(mss) } else { room }
     }
 
+    /// What the reduction is in proportion to.
+    pub(super) fn before(&self) -> u64 {
+        self.before
+    }
+
     /// `bytes` were sent.
     pub(super) fn on_sent(&mut self, bytes: u64) {
         self.out += bytes;

@@ -373,6 +373,13 @@ impl Sender {
         agreed.ecn || config.pacing || watches || self.notes(agreed, config)
     }
 
+    /// A loss takes the place of the mark.
+    fn stop_reducing(&mut self) {
+        if let Some(repair) = &mut self.repair {
+            repair.reducing = false;
+        }
+    }
+
     /// The window is on its way down to the threshold after a mark (CWR in Linux).
     fn is_reducing(&self) -> bool {
         self.repair.as_ref().is_some_and(|repair| repair.reducing)
@@ -450,6 +457,9 @@ impl Sender {
         let (lost, probe_repaired) = self.note_arrivals(now, &delivery, duplicated, duplicate && !blocks, agreed);
         // What was in flight at a reduction says nothing new, to its last byte (RFC 3168 section 6.1.2).
         let reducing = ack <= self.reduced_until();
+        // Linux enters CWR from no state in which the window is reduced already.
+        let after_timeout = config.window_rules == WindowRules::Linux && ack < self.recover;
+        let heeded = marked && !self.in_recovery && !reducing && !after_timeout && used > 0;
         // The SYN's acknowledgement says nothing about the window.
         if ack > 1 && delivery.bytes > 0 {
             let rate = self.repair.as_mut().and_then(|repair| repair.rate.as_mut()?.on_delivery(now, &delivery));
@@ -466,7 +476,7 @@ impl Sender {
                 smoothed: self.rto.smoothed(),
                 window_limited,
                 marked,
-                in_recovery: self.in_recovery || reducing,
+                in_recovery: self.in_recovery || reducing || heeded,
                 rate,
             });
         }
@@ -489,7 +499,7 @@ impl Sender {
             self.undo = None;
             self.congestion.on_repaired_loss(now, used);
         }
-        if marked && !self.in_recovery && !reducing && used > 0 {
+        if heeded && !self.in_recovery {
             self.reduce_for_mark(now, used, config);
         }
         self.go_on_reducing(now, (delivery.bytes, advanced && lost == 0));
@@ -616,6 +626,7 @@ impl Sender {
                 self.note_reduction(config);
                 self.congestion.on_congestion(now, flight, Cause::Loss);
             }
+            self.stop_reducing();
             if self.congestion.recovery() == Recovery::Restart {
                 self.duplicate_acks = 0;
                 self.timed_end = 0;
@@ -658,6 +669,7 @@ impl Sender {
             // RFC 6582 section 4: no fast retransmit for what is outstanding now.
             self.recover = self.highest;
             self.in_recovery = false;
+            self.stop_reducing();
             self.forced = Forced::Nothing;
             self.duplicate_acks = 0;
             self.timed_end = 0;

@@ -110,7 +110,7 @@ pub struct Ack {
     pub window_limited: bool,
     /// It echoes a congestion mark (ECE; RFC 3168, RFC 8257).
     pub marked: bool,
-    /// It found the sender in fast recovery, or in the reduction after a mark.
+    /// It found the sender in fast recovery, or in the reduction after a mark, or it is the mark that is answered.
     pub in_recovery: bool,
     /// The delivery rate, for an algorithm that [`CongestionControl::wants_rate`].
     pub rate: Option<RateSample>,
@@ -683,8 +683,10 @@ mod tests {
             calls in prop::collection::vec((duration(), call()), 1..60),
         ) {
             let own = Algorithm::Custom(Custom::new("absurd", |_| Absurd));
-            for algorithm in Algorithm::all().into_iter().chain([own]) {
-                let window = Window::new(mss * initial, mss, limit);
+            let algorithms = Algorithm::all().into_iter().chain([own]);
+            let rules = [WindowRules::Rfc, WindowRules::Linux];
+            for (algorithm, rules) in algorithms.flat_map(|algorithm| rules.map(|rules| (algorithm.clone(), rules))) {
+                let window = Window::new(mss * initial, mss, limit).under(rules);
                 let mut congestion = Congestion::new(&algorithm, window, &Setup { seed: 1, stream: 2 });
                 let mut copy = congestion.clone();
                 let mut now = Time::ZERO;

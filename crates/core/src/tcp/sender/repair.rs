@@ -213,7 +213,9 @@ impl Sender {
         let before = u64::from(self.congestion.window());
         self.congestion.on_congestion(now, used, Cause::Mark);
         let spread = config.window_rules == WindowRules::Linux && config.prr;
-        let spread = spread && self.congestion.recovery() != Recovery::Own;
+        let smaller = before > u64::from(self.congestion.threshold());
+        let spread = spread && smaller && self.congestion.recovery() != Recovery::Own;
+        self.recovery_window = saturate(before);
         if let Some(repair) = &mut self.repair {
             (repair.reduced_until, repair.reduction_due) = (self.highest, true);
             repair.reducing = spread;
@@ -230,7 +232,8 @@ impl Sender {
             repair.reducing = false;
             self.note_new_window(now);
         } else if delivered > 0 {
-            self.recovery_window = saturate(repair.prr.on_ack(Progress { delivered, pipe, safe }, threshold, mss));
+            let window = repair.prr.on_ack(Progress { delivered, pipe, safe }, threshold, mss);
+            self.recovery_window = saturate(window.min(repair.prr.before()));
         }
     }
 
@@ -272,7 +275,6 @@ impl Sender {
             .get_or_insert_with(|| Box::new(Repair::new(Scoreboard::new(start, end, false, false), &self.rto)));
         repair.early = Deadline::NONE;
         repair.probe_due = false;
-        repair.reducing = false;
         let mut lost_before = Time::MAX;
         if let Some(rack) = &mut repair.rack {
             rack.forget_probe();

@@ -52,7 +52,8 @@ fn explains(before: Seen, after: Seen, arrived: Option<&Segment>) -> bool {
         WindowCause::Loss => {
             after.phase == Phase::Recovery || after.window < before.window || after.threshold != before.threshold
         }
-        WindowCause::Mark => arrived.is_some_and(|segment| segment.flags.ece()),
+        // Linux spreads the reduction over the round trip that follows.
+        WindowCause::Mark => arrived.is_some_and(|segment| segment.flags.ece()) || before.phase == Phase::Reduced,
         WindowCause::Timeout => after.timeouts > before.timeouts,
         WindowCause::Recovery => after.phase == Phase::Recovery,
         WindowCause::Recovered => before.phase == Phase::Recovery,

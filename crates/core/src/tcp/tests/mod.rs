@@ -11,6 +11,7 @@ mod marks;
 mod options;
 pub(crate) mod pair;
 mod properties;
+mod reductions;
 mod rounds;
 mod sack;
 mod sending;

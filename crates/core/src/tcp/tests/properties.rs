@@ -5,8 +5,8 @@ use proptest::test_runner::RngSeed;
 
 use super::pair::Pair;
 use crate::rng::{Purpose, Stream};
-use crate::tcp::congestion::Algorithm;
-use crate::tcp::{Config, EcnEcho, InitialWindow, Limits, RtoConfig, Sack};
+use crate::tcp::congestion::{Algorithm, WindowRules};
+use crate::tcp::{Config, EcnEcho, InitialWindow, Limits, RtoConfig, RtoVariation, Sack};
 use crate::time::{Duration, Time};
 use crate::wire::Ecn;
 
@@ -39,15 +39,23 @@ struct Mode {
     pacing: bool,
     undo: bool,
     f_rto: bool,
+    linux: bool,
 }
 
 fn mode() -> impl Strategy<Value = Mode> {
     let sack = prop_oneof![Just(Sack::Off), Just(Sack::On), Just(Sack::WithDuplicates)];
     let ecn = prop_oneof![Just(EcnEcho::Off), Just(EcnEcho::UntilAnswered), Just(EcnEcho::EachMark)];
     let algorithms = Algorithm::all().to_vec();
-    let switches = any::<[bool; 7]>();
+    let switches = any::<[bool; 8]>();
     (prop::sample::select(algorithms), sack, ecn, 0u8..20, 0u64..300, switches).prop_map(
-        |(algorithm, sack, ecn, quick_acks, marks, [timestamps, rack, prr, limited_transmit, pacing, undo, f_rto])| {
+        |(
+            algorithm,
+            sack,
+            ecn,
+            quick_acks,
+            marks,
+            [timestamps, rack, prr, limited_transmit, pacing, undo, f_rto, linux],
+        )| {
             Mode {
                 algorithm,
                 sack,
@@ -61,6 +69,7 @@ fn mode() -> impl Strategy<Value = Mode> {
                 pacing,
                 undo,
                 f_rto,
+                linux,
             }
         },
     )
@@ -105,10 +114,17 @@ pub(super) fn build(scenario: &Scenario) -> Pair {
         pacing: mode.pacing,
         undo: mode.undo,
         f_rto: mode.f_rto,
+        window_rules: if mode.linux { WindowRules::Linux } else { WindowRules::Rfc },
+        sack_compression: mode.linux,
         delayed_ack: scenario.delayed_ack,
         initial_window: InitialWindow::Segments(scenario.initial_window),
         window_scaling: scenario.scaling,
-        rto: RtoConfig { min: Duration::from_millis(200), max: Duration::from_secs(4), ..RtoConfig::default() },
+        rto: RtoConfig {
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(4),
+            variation: if mode.linux { RtoVariation::Linux } else { RtoVariation::Rfc },
+            ..RtoConfig::default()
+        },
         // Nobody gives up: a lossy path is no dead path.
         syn_retries: 255,
         data_retries: 255,
