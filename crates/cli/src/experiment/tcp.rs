@@ -51,6 +51,8 @@ pub struct Tcp {
     pub delayed_ack: Quantity<Optional<Duration>>,
     /// Segments acknowledged at once at the start (Linux: 16).
     pub quick_acks: u8,
+    /// Whether acknowledgements over a hole wait for others (Linux).
+    pub sack_compression: bool,
     /// Windows of more than 65,535 bytes grow from there, and what makes them grow is acknowledged at once (Linux).
     pub window_growth: bool,
     /// Smallest retransmission timeout; with the profiles plain and linux also the smallest margin of it over the smoothed
@@ -138,6 +140,8 @@ pub struct TcpKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     quick_acks: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    sack_compression: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     window_growth: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rto_min: Option<Quantity<Duration>>,
@@ -202,6 +206,7 @@ impl From<TcpKeys> for Tcp {
             byte_counting: keys.byte_counting.unwrap_or(profile.byte_counting),
             delayed_ack: keys.delayed_ack.unwrap_or_else(|| Quantity::of(delayed_ack)),
             quick_acks: keys.quick_acks.unwrap_or(profile.quick_acks),
+            sack_compression: keys.sack_compression.unwrap_or(profile.sack_compression),
             window_growth: keys.window_growth.unwrap_or(profile.window_growth),
             rto_min: keys.rto_min.unwrap_or_else(|| Quantity::of(rto_min)),
             rto_initial: keys.rto_initial.unwrap_or_else(|| Quantity::of(rto_initial)),
@@ -305,6 +310,7 @@ impl Tcp {
             byte_counting: keys.byte_counting.unwrap_or(self.byte_counting),
             delayed_ack: keys.delayed_ack.unwrap_or_else(|| self.delayed_ack.clone()),
             quick_acks: keys.quick_acks.unwrap_or(self.quick_acks),
+            sack_compression: keys.sack_compression.unwrap_or(self.sack_compression),
             window_growth: keys.window_growth.unwrap_or(self.window_growth),
             rto_min: keys.rto_min.unwrap_or_else(|| self.rto_min.clone()),
             rto_initial: keys.rto_initial.unwrap_or_else(|| self.rto_initial.clone()),
@@ -359,6 +365,7 @@ impl Tcp {
             byte_counting: self.byte_counting,
             delayed_ack: self.delayed_ack.value.0,
             quick_acks: self.quick_acks,
+            sack_compression: self.sack_compression,
             window_growth: self.window_growth,
             rto: tcp::RtoConfig {
                 min,

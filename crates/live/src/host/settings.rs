@@ -419,6 +419,15 @@ fn notes(tcp: &Config) -> Vec<Note> {
     note(quick, "quick-acks", tcp.quick_acks.to_string(), "it acknowledges up to 16 segments at once at the start");
     let growth = tcp.window_growth != linux.window_growth;
     note(growth, "window-growth", tcp.window_growth.to_string(), "its windows grow from 65,535 bytes");
+    let rules = tcp.window_rules != linux.window_rules;
+    note(rules, "window-rules", format!("{:?}", tcp.window_rules).to_lowercase(), "its window obeys Linux's rules");
+    let compression = tcp.sack_compression != linux.sack_compression;
+    note(
+        compression,
+        "sack-compression",
+        tcp.sack_compression.to_string(),
+        "it compresses acknowledgements over a hole",
+    );
     let counting = tcp.byte_counting != linux.byte_counting;
     note(counting, "byte-counting", tcp.byte_counting.to_string(), "it counts what is acknowledged");
     let limit = tcp.slow_start_limit.map_or("none".to_owned(), |segments| format!("{segments} segments"));
