@@ -171,8 +171,9 @@ impl LinuxCubic {
             step = step.min(FIRST_STEP);
         }
         let bytes_each = (wide * FRIENDLY.0 / FRIENDLY.1).max(1) * mss;
-        epoch.friendly += epoch.friendly_counted / bytes_each;
-        epoch.friendly_counted %= bytes_each;
+        let grown = epoch.friendly_counted.saturating_sub(1) / bytes_each;
+        epoch.friendly += grown;
+        epoch.friendly_counted -= grown * bytes_each;
         let mut why = WindowCause::Avoidance;
         if epoch.friendly > wide {
             let most = wide / (epoch.friendly - wide);
@@ -182,5 +183,123 @@ impl LinuxCubic {
         }
         self.step = step.max(LEAST_STEP);
         why
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MSS, ack, full};
+    use super::super::{Algorithm, Cause, Congestion, CongestionControl, Cubic, Setup, WindowRules};
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + MS(ms)
+    }
+
+    fn window(segments: u32) -> Window {
+        let mut window = Window::new(segments * MSS, MSS, None).under(WindowRules::Linux);
+        window.set_threshold(segments * MSS);
+        window
+    }
+
+    fn segments_of(window: &Window) -> u32 {
+        assert_eq!(window.bytes() % MSS, 0, "whole segments");
+        window.bytes() / MSS
+    }
+
+    /// 717/1024 of 1,000 are 700.2; a second loss at 900, below the maximum, remembers 900 (1024 + 717) / 2048 = 765.
+    #[test]
+    fn a_loss_leaves_717_of_1024() {
+        let (mut cubic, mut wide) = (Cubic::new(CubicParameters::default()), window(1000));
+        cubic.on_congestion(&mut wide, at(0), 0, Cause::Loss);
+        assert_eq!((segments_of(&wide), wide.threshold()), (700, 700_000));
+        let (mut state, mut wide) = (LinuxCubic { last_max: 1000, ..LinuxCubic::default() }, window(900));
+        state.reduce(&mut wide, 0, CubicParameters::default());
+        assert_eq!((state.last_max, wide.threshold()), (765, 630_000));
+        let keeps = CubicParameters { fast_convergence: false, ..CubicParameters::default() };
+        let (mut state, mut wide) = (LinuxCubic { last_max: 1000, ..LinuxCubic::default() }, window(900));
+        state.reduce(&mut wide, 0, keeps);
+        assert_eq!(state.last_max, 900);
+    }
+
+    /// K = cbrt(300 x 1024 / 410) = 9.083 s; 5 s in, 0.4004 x 4.083^3 = 27.2 are missing, 12 s in 9.9 are more.
+    #[test]
+    fn the_curve_is_read_in_whole_segments() {
+        let epoch = Epoch::new(at(0), 700, 1000);
+        assert!((epoch.k - 9.083).abs() < 0.001, "{}", epoch.k);
+        assert_eq!([5.0, 12.0].map(|t| epoch.target(t)), [973, 1009]);
+        assert_eq!([8.0, 9.5].map(|t| epoch.target(t)), [1000, 1000], "within a segment of the plateau");
+        let plateau = Epoch::new(at(0), 1100, 1000);
+        assert_eq!((plateau.k, plateau.origin), (0.0, 1100));
+    }
+
+    /// One shortest round trip ahead: with 100 ms the curve of 5 s is read at 4.9 s. 900 of the window for 73 more is one for 12.
+    #[test]
+    fn the_step_is_what_is_missing_a_round_trip_ahead() {
+        let mut state = LinuxCubic { last_max: 1000, shortest_rtt: Some(MS(100)), ..LinuxCubic::default() };
+        state.epoch = Some(Epoch::new(at(0), 700, 1000));
+        state.read(900, at(4_900), 0, 1000);
+        assert_eq!(state.step, 12);
+        state.read(900, at(4_931), 0, 1000);
+        assert_eq!(state.step, 12, "not within 1/32 s while the window stands");
+        state.read(999, at(4_932), 0, 1000);
+        assert_eq!(state.step, 99_900, "the curve is below it");
+        state.read(400, at(5_000), 0, 1000);
+        assert_eq!(state.step, 2, "half as much again a round trip at most");
+    }
+
+    /// Without a maximum 20 acknowledged segments make one, whatever the curve says.
+    #[test]
+    fn before_a_loss_it_grows_by_a_twentieth() {
+        let (mut cubic, mut wide) = (Cubic::new(CubicParameters::default()), window(100));
+        for n in 0..100u64 {
+            cubic.on_ack(&mut wide, &Ack { now: at(n), rtt: Some(MS(100)), ..full(MSS, 100 * MSS) });
+        }
+        assert_eq!(segments_of(&wide), 105);
+    }
+
+    /// On the plateau at 7 segments the curve stands for 1.36 s. More than 13 acknowledged (7 x 15 / 8) make one of the Reno-friendly
+    /// window; then 7 make one of the real.
+    #[test]
+    fn small_windows_grow_at_the_pace_of_reno() {
+        let mut state = LinuxCubic { last_max: 7, ..LinuxCubic::default() };
+        for n in 0..13u64 {
+            state.read(7, at(40 * n), 1000, 1000);
+            assert_eq!(state.step, 700, "{n}");
+        }
+        let why = state.read(7, at(520), 1000, 1000);
+        assert_eq!((state.step, why), (7, WindowCause::RenoFriendly));
+    }
+
+    /// HyStart ends one slow start; a timeout lets it end the next.
+    #[test]
+    fn hystart_looks_again_after_a_timeout() {
+        let setup = Setup { seed: 0, stream: 0 };
+        let wide = Window::new(20 * MSS, MSS, None).under(WindowRules::Linux);
+        let mut cubic = Congestion::new(&Algorithm::Cubic(CubicParameters::default()), wide, &setup);
+        let mut now = 0;
+        let mut rounds = |cubic: &mut Congestion, rtts: [u64; 2]| {
+            for rtt in rtts {
+                for n in 1..=12u64 {
+                    now += 5;
+                    let position = now * 1000;
+                    let next = if n == 1 { position + 56_000 } else { position };
+                    let ack = Ack { now: at(now), rtt: Some(MS(rtt)), unacknowledged: position, next, ..ack(MSS) };
+                    cubic.on_ack(&ack);
+                }
+            }
+            cubic.why()
+        };
+        assert_eq!(rounds(&mut cubic, [40, 60]), WindowCause::HyStartExit);
+        assert_eq!(cubic.threshold(), 20 * MSS);
+        cubic.on_timeout(at(1_000), 20_000, false);
+        assert_eq!(cubic.threshold(), 14 * MSS);
+        cubic.keep_in_flight(u64::from(16 * MSS) - 1000);
+        assert_eq!(cubic.window(), 16 * MSS, "above the threshold there is no slow start to end");
+        cubic.on_timeout(at(2_000), 20_000, false);
+        cubic.on_spurious(at(2_000), 18 * MSS, Window::MAX);
+        assert_eq!(rounds(&mut cubic, [40, 60]), WindowCause::HyStartExit);
     }
 }
