@@ -502,11 +502,13 @@ impl Sender {
         if heeded && !self.in_recovery {
             self.reduce_for_mark(now, used, config);
         }
-        self.go_on_reducing(now, (delivery.bytes, advanced && lost == 0));
+        if self.is_reducing() {
+            self.go_on_reducing(now, (delivery.bytes, advanced && lost == 0));
+        }
         if self.flight() == 0 {
             self.deadline = Deadline::NONE;
             self.forced = Forced::Nothing;
-        } else if (advanced && restart_timer) || self.is_before_head(&delivery) {
+        } else if (advanced && restart_timer) || (blocks && self.is_before_head(&delivery)) {
             self.deadline = Deadline::at(now + self.rto.timeout());
         }
         self.arm_probe(now);

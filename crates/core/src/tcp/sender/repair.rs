@@ -223,7 +223,7 @@ impl Sender {
         }
     }
 
-    /// Goes on with a reduction that is spread, and ends it with the first acknowledgement beyond what was in flight.
+    /// Goes on with a reduction that is spread, where there is one, and ends it with the first acknowledgement beyond what was in flight.
     pub(super) fn go_on_reducing(&mut self, now: Time, (delivered, safe): (u64, bool)) {
         let (threshold, mss) = (u64::from(self.congestion.threshold()), u64::from(self.mss));
         let (over, pipe) = (self.unacknowledged > self.reduced_until(), self.in_flight());
