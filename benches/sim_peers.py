@@ -13,6 +13,8 @@ import subprocess
 import sys
 import typing
 
+import loss_response
+
 HERE = pathlib.Path(__file__).resolve().parent / "peers"
 
 # Floors on the web load: CPU time of a peer over ours, and our memory in MB.
@@ -279,11 +281,26 @@ def main():
     parser.add_argument("--folder", required=True, type=pathlib.Path, help="for what is written on the way")
     parser.add_argument("--seconds", type=float, default=20.0, help="simulated time of the longest load (20), 10 to 30")
     parser.add_argument("--ns3-python", help="an interpreter that has ns3 already")
+    parser.add_argument("--only-loss-response", action="store_true", help="leave out the three standard loads")
     parser.add_argument("--without-sack", action="store_true", help="the 100 bulk flows also without SACK, for the record")
     arguments = parser.parse_args()
     if not 10 <= arguments.seconds <= 30:
         parser.error("--seconds: from 10 (slow start is over by then) to 30 (ns-2 counts the bytes of a flow in 32 bits)")
     folder = arguments.folder.resolve()
+    good = arguments.only_loss_response or standard_loads(arguments, folder)
+    sys.exit(0 if answers_losses(arguments.flowloom, folder) and good else 1)
+
+
+def answers_losses(flowloom, folder):
+    """Whether the profile `classic` answers losses as ns-2 does."""
+    if program := shutil.which("ns"):
+        return loss_response.compare(run, flowloom, program, folder)
+    print("skipped: loss response, ns-2 is not installed")
+    return False
+
+
+def standard_loads(arguments, folder):
+    """Runs the standard loads in all simulators; whether all that was asked for holds."""
     simulators = {"flowloom": (flowloom, arguments.flowloom)}
     if python := arguments.ns3_python or install_ns3(folder):
         simulators["ns-3"] = (ns3, python)
@@ -305,7 +322,7 @@ def main():
         for simulator, (simulate, program) in simulators.items():
             results[load.name][simulator] = simulate(program, load, vectors, folder)
             print(shown(results[load.name][simulator], simulator, load), flush=True)
-    sys.exit(0 if judge(results) else 1)
+    return judge(results)
 
 
 if __name__ == "__main__":

@@ -598,7 +598,7 @@ mod tests {
             ("[tcp]\nrto-initial = \"0ms\"\n", "tcp.rto-initial must be above zero"),
             ("[tcp]\nrecovery = \"rack\"\n", "tcp.recovery = \"rack\" needs SACK"),
             ("[tcp]\nprofile = \"linux\"\ncongestion = \"cubik\"\n", "did you mean \"cubic\"?"),
-            ("[tcp]\nprofile = \"freebsd\"\n", "known: plain, rfc, bsd-2008, linux"),
+            ("[tcp]\nprofile = \"freebsd\"\n", "known: plain, rfc, bsd-2008, linux, classic"),
             ("[tcp]\nsak = \"on\"\n", "did you mean \"sack\"?"),
             ("[measure]\nduration = \"0s\"\n", "measure.duration must be above zero"),
             ("[measure]\nwindow = [\"50min\", \"10min\"]\n", "measure.window ends at 10min, before"),

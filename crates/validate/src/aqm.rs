@@ -12,6 +12,7 @@ use flowloom_sim::open_loop::{self, Gaps, Sizes, Source};
 
 use crate::check::{Effort, Expected, Row};
 use crate::lab::{Flow, Lab};
+use crate::profiles::Stack;
 
 pub(crate) const GROUP: &str = "Active queue management";
 
@@ -22,6 +23,10 @@ pub(crate) fn stream() -> Stream {
 pub(crate) fn link(queue: Queue, bits: u64) -> Link {
     let rate = Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED);
     Link::new(queue, rate, Duration::ZERO, Duration::from_secs(1_000_000))
+}
+
+fn pie() -> Option<Queue> {
+    Pie::new(PieParams::default(), stream()).ok().map(|pie| Queue::Arrival(Admission::Pie(Box::new(pie))))
 }
 
 fn codel() -> Option<Queue> {
@@ -46,15 +51,18 @@ fn codel_drops() -> Vec<f64> {
 }
 
 /// Waits in milliseconds of ten long flows over `queue` at 10 Mbit/s, with their times, without the first third.
-fn waits(queue: Queue, seconds: f64) -> Vec<(Time, f64)> {
-    let flows: Vec<Flow> = (0..10)
-        .map(|n| Flow {
-            start: Time::ZERO + Duration::from_millis(211 * n),
-            ..Flow::endless(Duration::from_millis(80 + 4 * n), Config::default())
-        })
-        .collect();
-    let lab = Lab { trace: true, ..Lab::new(Some(link(queue, 10_000_000)), LossModel::None, seconds) };
-    let outcome = lab.run(&flows);
+fn waits(queue: Queue, tcp: &Config, seconds: f64) -> Vec<(Time, f64)> {
+    let flow = |n: u64| Flow {
+        start: Time::ZERO + Duration::from_millis(211 * n),
+        ..Flow::endless(Duration::from_millis(80 + 4 * n), tcp.clone())
+    };
+    waits_of(&(0..10).map(flow).collect::<Vec<_>>(), queue, 10_000_000, seconds)
+}
+
+/// The same of `flows` over a link of so many bits a second.
+fn waits_of(flows: &[Flow], queue: Queue, bits: u64, seconds: f64) -> Vec<(Time, f64)> {
+    let lab = Lab { trace: true, ..Lab::new(Some(link(queue, bits)), LossModel::None, seconds) };
+    let outcome = lab.run(flows);
     let settled = Time::ZERO + Duration::from_secs_f64(seconds / 3.0);
     let settled = outcome.waits.iter().filter(|(time, _)| *time > settled);
     settled.map(|(time, wait)| (*time, wait.as_secs_f64() * 1e3)).collect()
@@ -119,15 +127,28 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     }
 
     let seconds = if full { 300.0 } else { 40.0 };
-    let pie = Pie::new(PieParams::default(), stream());
-    let ours = pie.map_or(f64::NAN, |pie| {
-        mean(waits(Queue::Arrival(Admission::Pie(Box::new(pie))), seconds).into_iter().map(|(_, wait)| wait))
-    });
-    let expected = Expected::Near { value: 15.0, share: 0.25 };
-    push("PIE, ten long flows at 10 Mbit/s: mean wait, ms".to_owned(), "RFC 8033 4.2: QDELAY_REF", expected, ours);
-    let ours = codel().map_or(f64::NAN, |queue| mean(least(&waits(queue, seconds))));
-    let name = "CoDel, ten long flows at 10 Mbit/s: mean of the least wait of each 100 ms, ms".to_owned();
-    push(name, "RFC 8289 4.4: TARGET", Expected::Near { value: 5.0, share: 0.25 }, ours);
+    for stack in Stack::all() {
+        let source = "RFC 8033 4.2: QDELAY_REF";
+        let ours =
+            pie().map_or(f64::NAN, |pie| mean(waits(pie, &stack.tcp, seconds).into_iter().map(|(_, wait)| wait)));
+        let name = stack.row("PIE, ten long flows at 10 Mbit/s: mean wait, ms");
+        push(name, source, Expected::Near { value: 15.0, share: 0.25 }, ours);
+        for flows in [5, 20, 50].into_iter().filter(|_| full) {
+            let flow = |n: u64| Flow {
+                start: Time::ZERO + Duration::from_millis(37 * n),
+                ..Flow::endless(Duration::from_millis(40), stack.tcp.clone())
+            };
+            let all: Vec<Flow> = (0..flows).map(flow).collect();
+            let ours = pie().map_or(f64::NAN, |pie| {
+                mean(waits_of(&all, pie, 20_000_000, seconds).into_iter().map(|(_, wait)| wait))
+            });
+            let name = stack.row(&format!("PIE, {flows} long flows of 40 ms at 20 Mbit/s: mean wait, ms"));
+            push(name, source, Expected::Near { value: 15.0, share: 0.2 }, ours);
+        }
+        let ours = codel().map_or(f64::NAN, |queue| mean(least(&waits(queue, &stack.tcp, seconds))));
+        let name = stack.row("CoDel, ten long flows at 10 Mbit/s: mean of the least wait of each 100 ms, ms");
+        push(name, "RFC 8289 4.4: TARGET", Expected::Near { value: 5.0, share: 0.25 }, ours);
+    }
     // Two sources that send more than their half, one of them five times as much; and one that stays below its share.
     let fq = FqCodel::new(FqCodelParams::default(), stream());
     let seconds = if full { 60 } else { 10 };

@@ -13,6 +13,7 @@ use flowloom_core::units::{Limit, Rate};
 use crate::aqm::{GROUP, link, mean, stream};
 use crate::check::{Effort, Expected, Row};
 use crate::lab::{Flow, Lab};
+use crate::profiles::Stack;
 
 /// BLUE's probability after `losses` losses and then `idle` falls idle, each 101 ms after the one before.
 fn blue_after(losses: u32, idle: u32) -> f64 {
@@ -62,8 +63,8 @@ struct Load {
 }
 
 /// The mean queue in packets, and the share of segments that were lost, without the first third of the time.
-fn held(load: Load, seconds: f64) -> [f64; 2] {
-    let tcp = Config { ecn: EcnEcho::UntilAnswered, ..Config::default() };
+fn held(load: Load, tcp: &Config, seconds: f64) -> [f64; 2] {
+    let tcp = Config { ecn: EcnEcho::UntilAnswered, ..tcp.clone() };
     let flows: Vec<Flow> = (0..load.flows)
         .map(|n| Flow {
             start: Time::ZERO + Duration::from_millis(37 * n),
@@ -98,24 +99,33 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     push(name, "Feng et al. 2002: near zero", Expected::AtMost(0.005), full_queue);
 
     let seconds = if full { 300.0 } else { 90.0 };
+    for stack in Stack::all().into_iter().take(if full { 3 } else { 1 }) {
+        lengths(&mut push, &stack, full, seconds);
+    }
+    rows
+}
+
+/// Where PI, REM and Adaptive RED hold the queue of flows of `stack`.
+fn lengths(push: &mut impl FnMut(String, &str, Expected, f64), stack: &Stack, full: bool, seconds: f64) {
+    let tcp = &stack.tcp;
     // 15 Mbit/s in packets of 500 bytes are 3,750 a second.
     let pi = Pi::new(PiParams { ecn: true, limit: Limit::Packets(800), ..PiParams::default() }, stream());
     let [queue, lost] = pi.map_or([f64::NAN; 2], |pi| {
         let link = link(Queue::Arrival(Admission::Pi(Box::new(pi))), 15_000_000);
-        held(Load { link, flows: 60, rtt: Duration::from_millis(180), mss: 446, rate: 3_750.0 }, seconds)
+        held(Load { link, flows: 60, rtt: Duration::from_millis(180), mss: 446, rate: 3_750.0 }, tcp, seconds)
     });
-    let name = "PI, 60 flows, 3,750 packets per second: mean queue, packets".to_owned();
+    let name = stack.row("PI, 60 flows, 3,750 packets per second: mean queue, packets");
     push(name, "Hollot et al. 2001: q_ref", Expected::Near { value: 200.0, share: 0.1 }, queue);
-    push("PI with marks, the same: share lost".to_owned(), "Hollot et al. 2001", Expected::AtMost(0.0), lost);
+    push(stack.row("PI with marks, the same: share lost"), "Hollot et al. 2001", Expected::AtMost(0.0), lost);
     // REM's claim is that the queue does not depend on the number of flows.
     for flows in [20, 40, 80].into_iter().take(if full { 3 } else { 2 }) {
         let rem = Rem::new(RemParams { ecn: true, ..RemParams::default() }, stream());
         let [queue, _] = rem.map_or([f64::NAN; 2], |rem| {
             // 40 Mbit/s in packets of 1,000 bytes.
             let link = link(Queue::Arrival(Admission::Rem(Box::new(rem))), 40_000_000);
-            held(Load { link, flows, rtt: Duration::from_millis(40), mss: 946, rate: 5_000.0 }, seconds)
+            held(Load { link, flows, rtt: Duration::from_millis(40), mss: 946, rate: 5_000.0 }, tcp, seconds)
         });
-        let name = format!("REM, {flows} flows: mean queue, packets");
+        let name = stack.row(&format!("REM, {flows} flows: mean queue, packets"));
         let expected = Expected::Near { value: 20.0, share: 0.25 };
         push(name, "Athuraliya et al. 2001: b*, whatever the number of flows", expected, queue);
     }
@@ -124,12 +134,11 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         let red = Rate::from_bits_per_second(40_000_000).and_then(|rate| AdaptiveRed::new(params, rate, stream()).ok());
         let [queue, _] = red.map_or([f64::NAN; 2], |red| {
             let link = link(Queue::Arrival(Admission::AdaptiveRed(Box::new(red))), 40_000_000);
-            held(Load { link, flows, rtt: Duration::from_millis(100), mss: 946, rate: 5_000.0 }, seconds)
+            held(Load { link, flows, rtt: Duration::from_millis(100), mss: 946, rate: 5_000.0 }, tcp, seconds)
         });
-        let name = format!("Adaptive RED, thresholds 20 and 60, {flows} flows: mean queue, packets");
+        let name = stack.row(&format!("Adaptive RED, thresholds 20 and 60, {flows} flows: mean queue, packets"));
         let expected = Expected::Near { value: 40.0, share: 0.15 };
         let source = "Floyd, Gummadi and Shenker 2001: min + 0.4 to 0.6 of (max - min)";
         push(name, source, expected, queue);
     }
-    rows
 }

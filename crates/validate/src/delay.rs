@@ -2,23 +2,23 @@
 
 use flowloom_core::path::LossModel;
 use flowloom_core::queue::{Admission, DropTail, Queue};
-use flowloom_core::tcp::Config;
 use flowloom_core::tcp::congestion::{Algorithm, BbrState, VegasParameters, WindowCause};
+use flowloom_core::tcp::{Config, InitialWindow};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Limit;
 
 use crate::aqm::{link, mean};
 use crate::check::{Effort, Expected, Row};
 use crate::lab::{Flow, Lab, Outcome};
+use crate::profiles::{Stack, payload};
 
 const GROUP: &str = "Delay and rate";
 const MSS: u32 = 1_460;
 /// Bytes of a full segment on the link.
 const FRAME: f64 = 1_514.0;
 
-fn run(algorithm: Algorithm, bits: u64, rtt: Duration, flows: u64, seconds: f64) -> Outcome {
+fn run(tcp: &Config, bits: u64, rtt: Duration, flows: u64, seconds: f64) -> Outcome {
     let queue = DropTail::new(Limit::Packets(100_000));
-    let tcp = Config { congestion: algorithm, delayed_ack: None, ..Config::default() };
     // All at once, so that each sees the path empty.
     let flows: Vec<Flow> = (0..flows).map(|_| Flow::endless(rtt, tcp.clone())).collect();
     let marks =
@@ -54,28 +54,33 @@ fn gaps(times: &[f64]) -> Vec<f64> {
     times.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-fn vegas(push: &mut impl FnMut(&str, &str, Expected, f64), seconds: f64) {
+fn vegas(push: &mut impl FnMut(&str, &str, Expected, f64), tcp: &Config, seconds: f64) {
+    // Where flows begin at once, ten segments of the others in front of its first would hide from a flow how long the path is.
+    let initial_window = InitialWindow::Segments(3);
+    let tcp = &Config { congestion: Algorithm::Vegas(VegasParameters::default()), initial_window, ..tcp.clone() };
     let rate = 10_000_000;
     let source = "Brakmo and Peterson 1995: alpha = 2, beta = 4";
     for (flows, name) in [(1, "Vegas, one flow: mean queue, packets"), (3, "Vegas, three flows: mean queue, packets")] {
-        let outcome =
-            run(Algorithm::Vegas(VegasParameters::default()), rate, Duration::from_millis(50), flows, seconds);
+        let outcome = run(tcp, rate, Duration::from_millis(50), flows, seconds);
         let queue = mean(after(&outcome.waits, seconds / 3.0)) * rate as f64 / 8.0 / FRAME;
         let flows = flows as f64;
         push(name, source, Expected::Within { value: 3.0 * flows, by: 1.5 * flows }, queue);
         if flows == 1.0 {
-            let used = outcome.between(0, 0) * FRAME / f64::from(MSS) * 8.0 / (seconds * 2.0 / 3.0) / rate as f64;
+            let segment = f64::from(payload(tcp, MSS));
+            let used = outcome.between(0, 0) * FRAME / segment * 8.0 / (seconds * 2.0 / 3.0) / rate as f64;
             push("Vegas, one flow: share of the link used", source, Expected::AtLeast(0.99), used);
             push("Vegas, one flow: segments lost", source, Expected::Exactly(0.0), outcome.lost as f64);
         }
     }
 }
 
-fn bbr(push: &mut impl FnMut(&str, &str, Expected, f64), seconds: f64) {
+fn bbr(push: &mut impl FnMut(&str, &str, Expected, f64), tcp: &Config, seconds: f64) {
+    let tcp = &Config { congestion: Algorithm::Bbr, ..tcp.clone() };
+    let segment = payload(tcp, MSS);
     let (rate, rtt) = (50_000_000, Duration::from_millis(100));
     let round = rtt.as_secs_f64();
-    let outcome = run(Algorithm::Bbr, rate, rtt, 1, seconds);
-    let used = outcome.between(0, 0) * FRAME / f64::from(MSS) * 8.0 / (seconds * 2.0 / 3.0) / rate as f64;
+    let outcome = run(tcp, rate, rtt, 1, seconds);
+    let used = outcome.between(0, 0) * FRAME / f64::from(segment) * 8.0 / (seconds * 2.0 / 3.0) / rate as f64;
     let source = "draft-cardwell-iccrg-bbr-congestion-control-00 4.3.4";
     push("BBR, deep buffer: share of the link used", source, Expected::AtLeast(0.95), used);
     // A probe queues a quarter of the path's volume in a round trip and drains it in the next, which is 1/32 over eight; the
@@ -93,8 +98,8 @@ fn bbr(push: &mut impl FnMut(&str, &str, Expected, f64), seconds: f64) {
     let windows = || outcome.windows.iter().zip(&outcome.causes);
     let probing = |cause: &WindowCause| *cause == WindowCause::Bbr(BbrState::ProbeRtt);
     let least = windows().filter(|(_, cause)| probing(cause)).map(|((_, window), _)| *window).min().unwrap_or(0);
-    push("BBR: window in PROBE_RTT, segments", source, Expected::Exactly(4.0), f64::from(least) / f64::from(MSS));
-    let small = |window: u32| window <= 4 * MSS;
+    push("BBR: window in PROBE_RTT, segments", source, Expected::Exactly(4.0), f64::from(least) / f64::from(segment));
+    let small = |window: u32| window <= 4 * segment;
     let starts: Vec<f64> = outcome
         .windows
         .windows(2)
@@ -118,7 +123,7 @@ fn bbr(push: &mut impl FnMut(&str, &str, Expected, f64), seconds: f64) {
     push("BBR: time in PROBE_RTT, s", source, Expected::Within { value: 0.3, by: 0.1 }, lasted);
 
     // A path of 826 segments, so that startup has several rounds.
-    let startup = run(Algorithm::Bbr, 100_000_000, rtt, 1, 3.0);
+    let startup = run(tcp, 100_000_000, rtt, 1, 3.0);
     let in_round = |round: u64| {
         let from = Time::ZERO + rtt * round;
         let sent = startup.departures.iter().filter(|(time, _)| *time >= from && *time < from + rtt);
@@ -156,8 +161,13 @@ fn bbr(push: &mut impl FnMut(&str, &str, Expected, f64), seconds: f64) {
 pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     let full = effort == Effort::Full;
     let mut rows = Vec::new();
-    let mut push = |name: &str, source: &str, expected, ours| rows.push(Row::new(GROUP, name, source, expected, ours));
-    vegas(&mut push, if full { 120.0 } else { 30.0 });
-    bbr(&mut push, if full { 120.0 } else { 60.0 });
+    let stacks = [Stack::plain().with(|tcp| tcp.delayed_ack = None), Stack::rfc(), Stack::linux()];
+    for stack in stacks.into_iter().take(if full { 3 } else { 1 }) {
+        let mut push = |name: &str, source: &str, expected, ours| {
+            rows.push(Row::new(GROUP, stack.row(name), source, expected, ours));
+        };
+        vegas(&mut push, &stack.tcp, if full { 120.0 } else { 30.0 });
+        bbr(&mut push, &stack.tcp, if full { 120.0 } else { 60.0 });
+    }
     rows
 }

@@ -77,6 +77,8 @@ pub(crate) struct Outcome {
     pub windows: Vec<(Time, u32)>,
     /// Why that window changed last, after each of the same acknowledgements.
     pub causes: Vec<WindowCause>,
+    /// The slow start threshold of the first flow in bytes, after each of the same acknowledgements.
+    pub thresholds: Vec<u32>,
     /// Segments that the link marked.
     pub marked: u64,
     /// When the first flow sent a segment that tells of a reduction (CWR).
@@ -225,6 +227,7 @@ impl Running {
             let endpoint = &self.pairs[flow].ends[which].endpoint;
             self.outcome.windows.push((now, endpoint.congestion_window()));
             self.outcome.causes.push(endpoint.window_cause());
+            self.outcome.thresholds.push(endpoint.snapshot().threshold);
         }
     }
 

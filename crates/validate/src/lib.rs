@@ -10,6 +10,7 @@
 //! | `cell_queue` | phase-modulated cells: formulas beside the queue |
 //! | `satellite` | TCP on long fat pipes beside arithmetic |
 //! | `lab` | flows over one link, without the rest of the simulator |
+//! | `profiles` | the TCPs that laws of flows are checked with |
 //! | `slow_start`, `buffers`, `loss_response`, `cubic` | laws of flows |
 //! | `spurious` | timeouts without a loss |
 //! | `aqm`, `control`, `sharing` | laws of queue disciplines |
@@ -40,6 +41,7 @@ mod loss_response;
 mod marks;
 mod metamorphic;
 pub mod multiplexing;
+mod profiles;
 mod queueing;
 mod references;
 mod sharing;

@@ -9,6 +9,7 @@ use flowloom_core::units::{Limit, Probability, Rate};
 use crate::check::{Effort, Expected, Row};
 use crate::figure::{Figure, Line};
 use crate::lab::{Flow, Lab, Outcome};
+use crate::profiles::Stack;
 
 const GROUP: &str = "Satellite";
 /// OC-12c for cells, and the segments of its AAL5 frames.
@@ -90,6 +91,15 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
             push(name, "min(8 window / round trip, line), Frost et al. 1998", expected, ours);
         }
     }
+    for stack in [Stack::rfc(), Stack::linux()] {
+        for window in [64, WINDOW, 3_930].into_iter().filter(|window| full || *window == 64) {
+            let bytes = f64::from(window * u32::from(MSS));
+            let limit = arithmetic::window_limit(bytes, SATELLITE.as_secs_f64()).min(usable()) / 1e6;
+            let name = stack.row(&format!("satellite, window {window} segments: Mbit/s"));
+            let ours = throughput(flow(SATELLITE, window, stack.tcp.clone()), LossModel::None, 90.0);
+            push(name, "min(8 window / round trip, line), Frost et al. 1998", near(limit), ours);
+        }
+    }
     if !full {
         return rows;
     }
@@ -107,19 +117,26 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     );
     for algorithm in ["reno", "newreno", "sack"] {
         let name = format!("satellite, {algorithm}: from half the window after a loss to 10 MB again, s");
-        push(name, "Frost et al. 1998: 305.18", near(305.18), recovery(tcp(algorithm)));
+        push(name, "Frost et al. 1998: 305.18", near(305.18), recovery(tcp(algorithm), 0.5));
     }
+    let rfc = Stack::rfc();
+    let name = rfc.row("satellite: from half the window after a loss to 10 MB again, s");
+    push(name, "Frost et al. 1998: 305.18", near(305.18), recovery(rfc.tcp, 0.5));
+    // The last segment before the plateau takes 1.4 s.
+    let (linux, value) = (Stack::linux(), libm::cbrt(0.3 * f64::from(WINDOW) / 0.4));
+    let name = linux.row("satellite: from 0.7 of the window after a loss to 10 MB again, s");
+    let expected = Expected::Within { value, by: 2.0 };
+    push(name, "RFC 9438 4.2: K = cbrt(W (1 - 0.7) / 0.4)", expected, recovery(linux.tcp, 0.7));
     for (errors, seconds) in [(1e-9, 3_000.0), (1e-8, 1_500.0)] {
         let loss = arithmetic::packet_loss(errors, PACKET);
         let model = || Probability::new(loss).map_or(LossModel::None, LossModel::Bernoulli);
         let found = ALGORITHMS.map(|algorithm| throughput(flow(SATELLITE, WINDOW, tcp(algorithm)), model(), seconds));
+        let value =
+            1.3098 / libm::sqrt(1.5) * arithmetic::loss_limit(loss, u64::from(MSS), SATELLITE.as_secs_f64()) / 1e6;
         let mut least = 0.0;
         for (algorithm, found) in ALGORITHMS.into_iter().zip(found) {
             let name = format!("satellite, {algorithm}, bit errors {errors:e}: Mbit/s");
             if algorithm == "sack" {
-                let value = 1.3098 / libm::sqrt(1.5)
-                    * arithmetic::loss_limit(loss, u64::from(MSS), SATELLITE.as_secs_f64())
-                    / 1e6;
                 let source = "1.3098 / sqrt(loss) segments, Ott, Kemperman and Mathis 1996";
                 push(name, source, Expected::Near { value, share: 0.15 }, found);
                 least = found;
@@ -128,6 +145,17 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
             } else {
                 push(name, "no more than the window allows", Expected::AtMost(157.2), found);
             }
+        }
+        for (stack, source, expected) in [
+            (
+                Stack::rfc(),
+                "1.3098 / sqrt(loss) segments, Ott, Kemperman and Mathis 1996",
+                Expected::Near { value, share: 0.15 },
+            ),
+            (Stack::linux(), "no less than SACK", Expected::AtLeast(least)),
+        ] {
+            let name = stack.row(&format!("satellite, bit errors {errors:e}: Mbit/s"));
+            push(name, source, expected, throughput(flow(SATELLITE, WINDOW, stack.tcp), model(), seconds));
         }
     }
     rows
@@ -207,16 +235,25 @@ fn published() -> Vec<Row> {
     all.into_iter().map(row).collect()
 }
 
-/// Seconds from half the window after one lost segment until the window is all of the receiver's again.
-fn recovery(tcp: Config) -> f64 {
-    let outcome: Outcome = Lab { trace: true, ..lab(one_loss(), 350.0, &[]) }.run(&[flow(SATELLITE, WINDOW, tcp)]);
+/// Seconds from the share `kept` of the window after one lost segment until the window is all of the receiver's again.
+fn recovery(tcp: Config, kept: f64) -> f64 {
+    let outcome: Outcome = Lab { trace: true, ..lab(one_loss(), 360.0, &[]) }.run(&[flow(SATELLITE, WINDOW, tcp)]);
     // Duplicate acknowledgements inflate the window, and without SACK recovery ends with nothing in flight, because the receive window was full:
-    // what counts is when it is half and no more for the last time, and when it is not yet full.
+    // what counts is when it is so much and no more for the last time, and when it is not yet full.
     let last = |segments: u32| {
         let below = outcome.windows.iter().rev().find(|(_, window)| *window < segments * u32::from(MSS));
         below.map(|(at, _)| *at)
     };
-    match (last(WINDOW / 2 + 1), last(WINDOW)) {
+    if std::env::var("TRACE_RECOVERY").is_ok() {
+        let mut seen = 0;
+        for ((at, window), cause) in outcome.windows.iter().zip(&outcome.causes) {
+            if *window / u32::from(MSS) != seen {
+                seen = *window / u32::from(MSS);
+                println!("{at:?} {seen} {cause}");
+            }
+        }
+    }
+    match (last((kept * f64::from(WINDOW)) as u32 + 1), last(WINDOW)) {
         (Some(from), Some(to)) => to.since(from).as_secs_f64(),
         _ => f64::NAN,
     }

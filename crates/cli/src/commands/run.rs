@@ -107,6 +107,11 @@ pub fn with_guests(args: &args::Run, guests: Vec<Guest>, manner: Manner) -> Resu
         args::Driver::Lab(file) => Some(LabHosts::read(file, &args.lab)?),
         args::Driver::Sim | args::Driver::Live => None,
     };
+    if args.on != args::Driver::Sim {
+        let checked = plan.experiment.check_live_sources().map_err(Failure::usage);
+        let hint = "make the segments smaller, or simulate it (--on sim)";
+        checked.map_err(|failure| located(failure.hint(hint), plan.file.as_deref()))?;
+    }
     let parts = sources.into_iter().map(|source| {
         if !plan.experiment.sources.is_empty() && source.facts.connections > experiment::FIRST_FLOW {
             return Err(Failure::new("a workload of more than 2^31 connections cannot have sources beside it"));

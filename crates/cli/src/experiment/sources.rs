@@ -1,6 +1,7 @@
 //! `[[sources]]`: what sends beside the workload, or without one (`docs/sources.md`), and `measure.tcp-trace`.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -40,6 +41,12 @@ const MOST_SENDERS: usize = 1_000;
 /// What results call the connections of the workload that are in no class of their own.
 pub const WORKLOAD: &str = "workload";
 
+/// Segment sizes of bulk transfers: what an end of the simulator sends at least, and what fits an IPv4 datagram.
+const SEGMENT_SIZES: RangeInclusive<u32> = 48..=65_495;
+
+/// The largest segments that the devices of a live run carry.
+const MOST_LIVE_SEGMENT: u32 = 1_460;
+
 /// The receive window of bulk transfers.
 const WINDOW: &str = "4m";
 
@@ -75,6 +82,9 @@ pub struct Source {
     /// Of bulk transfers: the receive window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     window: Option<Quantity<Size>>,
+    /// Of bulk transfers: the maximum segment size that both ends announce, in bytes; left out: 1,460.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mss: Option<u32>,
     /// Of bulk transfers: what differs from `[tcp]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tcp: Option<TcpKeys>,
@@ -261,6 +271,7 @@ impl Source {
         let window = self.window.as_ref().map_or_else(|| Quantity::<Size>::of(WINDOW).value, |window| window.value);
         for side in Side::BOTH {
             ends[side].max_window = Some(window.0);
+            ends[side].mss = self.mss.map(|mss| mss as u16);
         }
         let adu = |bytes| Adu {
             side: Side::Initiator,
@@ -356,7 +367,12 @@ impl Source {
     /// What no type can refuse: a message that begins with the key.
     fn check(&self) -> Result<(), String> {
         let name = &self.name;
-        let bulk = [("bytes", self.bytes.is_some()), ("window", self.window.is_some()), ("tcp", self.tcp.is_some())];
+        let bulk = [
+            ("bytes", self.bytes.is_some()),
+            ("window", self.window.is_some()),
+            ("mss", self.mss.is_some()),
+            ("tcp", self.tcp.is_some()),
+        ];
         let datagrams =
             [("rate", self.rate.is_some()), ("gap", self.gap.is_some()), ("payload", self.payload.is_some())];
         let onoff = [("on", self.on.is_some()), ("off", self.off.is_some())];
@@ -386,6 +402,10 @@ impl Source {
         }
         if self.window.as_ref().is_some_and(|window| !(1..=1 << 30).contains(&window.value.0)) {
             return Err(format!("sources.{name}.window must be between 1b and 1g, the largest that TCP can say"));
+        }
+        if let Some(mss) = self.mss.filter(|mss| !SEGMENT_SIZES.contains(mss)) {
+            let (least, most) = (SEGMENT_SIZES.start(), SEGMENT_SIZES.end());
+            return Err(format!("sources.{name}.mss of {mss} must be between {least} and {most} bytes"));
         }
         if let Some(stop) = &self.stop
             && let Drawn::Constant(start) = &self.start
@@ -478,6 +498,18 @@ impl Experiment {
             return Err(format!("sources have {flows} flows together (at most {MOST_FLOWS})"));
         }
         Ok(())
+    }
+
+    /// What a live run can not send although a simulation can.
+    pub fn check_live_sources(&self) -> Result<(), String> {
+        let large =
+            self.sources.iter().find_map(|source| Some((source, source.mss.filter(|mss| *mss > MOST_LIVE_SEGMENT)?)));
+        large.map_or(Ok(()), |(source, mss)| {
+            Err(format!(
+                "sources.{}.mss of {mss} does not fit the devices of a live run (at most {MOST_LIVE_SEGMENT} bytes)",
+                source.name
+            ))
+        })
     }
 
     /// Whether the sources depend on the seed.
@@ -580,6 +612,7 @@ from = "right"
 to = "left"
 rtt = "80ms"
 bytes = { kind = "pareto", min = "10k", shape = 1.2 }
+mss = 536
 [[sources]]
 name = "voice"
 kind = "cbr"
@@ -627,6 +660,8 @@ tcp-trace = [1, 5]
         assert!(
             file.vector.bytes(Side::Initiator) >= 10_240 && file.vector.min_rtt() == Some(Duration::from_millis(80))
         );
+        assert_eq!(Side::BOTH.map(|side| file.vector.ends[side].mss), [Some(536); 2]);
+        assert_eq!(ftp.vector.ends.initiator.mss, None);
         let starts: Vec<Time> = flows.connections[..20].iter().map(|flow| flow.vector.start).collect();
         assert!(starts.iter().all(|start| *start <= Time::ZERO + Duration::from_secs(5)) && starts[0] != starts[1]);
         let gaps: Vec<Duration> = flows.datagrams.iter().map(|flow| flow.datagrams.gap).collect();
@@ -669,6 +704,10 @@ tcp-trace = [1, 5]
             (source("kind = \"bulk\"\nto = \"left\""), "x.toml:4: sources.a.to is left, where it comes from"),
             (source("kind = \"bulk\"\nstart = \"5s\"\nstop = \"4s\""), "x.toml:5: sources.a.stop of 4s is not after"),
             (source("kind = \"bulk\"\nwindow = \"0b\""), "x.toml:4: sources.a.window must be between"),
+            (source("kind = \"bulk\"\nmss = 47"), "x.toml:4: sources.a.mss of 47 must be between 48 and 65495 bytes"),
+            (source("kind = \"bulk\"\nmss = 65496"), "x.toml:4: sources.a.mss of 65496 must be between"),
+            (source("kind = \"bulk\"\nmss = -1"), "x.toml:4: sources.a.mss"),
+            (source("kind = \"cbr\"\nrate = \"1mbit\"\nmss = 536"), "x.toml:5: sources.a.mss is of sources of kind"),
             (source("kind = \"bulk\"\ntcp = { congestion = \"cubik\" }"), "did you mean \"cubic\"?"),
             (
                 source("kind = \"bulk\"\ntcp = { recovery = \"rack\" }"),

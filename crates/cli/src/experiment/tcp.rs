@@ -169,10 +169,11 @@ impl From<TcpKeys> for Tcp {
             Profile::Plain | Profile::Linux => ("40ms", "200ms", "1s"),
             Profile::Rfc => ("200ms", "1s", "1s"),
             Profile::Bsd2008 => ("100ms", "30ms", "3s"),
+            Profile::Classic => ("100ms", "200ms", "3s"),
         };
         let congestion = keys.congestion.unwrap_or(match chosen {
             Profile::Linux => Congestion::Cubic,
-            Profile::Plain | Profile::Rfc | Profile::Bsd2008 => Congestion::Newreno,
+            Profile::Plain | Profile::Rfc | Profile::Bsd2008 | Profile::Classic => Congestion::Newreno,
         });
         let sack = keys.sack.unwrap_or(match profile.sack {
             tcp::Sack::Off => Sack::Off,
@@ -336,7 +337,13 @@ impl Tcp {
         let min = self.rto_min.value;
         let margin = matches!(self.profile, Profile::Plain | Profile::Linux);
         tcp::Config {
-            congestion: self.congestion.algorithm(),
+            congestion: match self.congestion.algorithm() {
+                // ns-2 knows no way to leave slow start but a loss.
+                Algorithm::Cubic(parameters) if self.profile == Profile::Classic => {
+                    Algorithm::Cubic(CubicParameters { hystart: false, ..parameters })
+                }
+                algorithm => algorithm,
+            },
             window_rules: match self.window_rules {
                 WindowRules::Rfc => tcp::congestion::WindowRules::Rfc,
                 WindowRules::Linux => tcp::congestion::WindowRules::Linux,
@@ -393,6 +400,8 @@ pub enum Profile {
     Bsd2008,
     /// Linux as it comes.
     Linux,
+    /// The TCP that ns-2 and the Mathis formula assume.
+    Classic,
 }
 
 impl From<Profile> for tcp::Profile {
@@ -402,6 +411,7 @@ impl From<Profile> for tcp::Profile {
             Profile::Rfc => tcp::Profile::Rfc,
             Profile::Bsd2008 => tcp::Profile::Bsd2008,
             Profile::Linux => tcp::Profile::Linux,
+            Profile::Classic => tcp::Profile::Classic,
         }
     }
 }
@@ -497,7 +507,7 @@ mod tests {
     #[test]
     fn profiles_fill_in_what_is_not_written() {
         let tcp = |text: &str| Experiment::parse(&format!("[tcp]\n{text}"), "x.toml").unwrap().tcp;
-        for profile in ["plain", "rfc", "bsd-2008", "linux"] {
+        for profile in ["plain", "rfc", "bsd-2008", "linux", "classic"] {
             let resolved = tcp(&format!("profile = \"{profile}\"\n"));
             assert_eq!(resolved.config(), tcp::Config::of(resolved.profile.into()), "{profile}");
             assert_eq!(tcp(&toml::to_string(&resolved).unwrap()), resolved);
@@ -507,6 +517,14 @@ mod tests {
         assert_eq!((mixed.congestion, mixed.rack, mixed.quick_acks), (Algorithm::Bbr, false, 16));
         assert_eq!(mixed.initial_window, tcp::InitialWindow::Segments(3));
         assert_eq!(tcp("congestion = \"dctcp\"\n").config().ecn, tcp::EcnEcho::EachMark);
+        let slow_start = |profile: &str| match tcp(&format!("profile = \"{profile}\"\ncongestion = \"cubic\"\n"))
+            .config()
+            .congestion
+        {
+            Algorithm::Cubic(parameters) => parameters.hystart,
+            other => panic!("{other}"),
+        };
+        assert_eq!(["rfc", "classic"].map(slow_start), [true, false]);
         let words =
             Algorithm::all().map(|algorithm| tcp(&format!("congestion = \"{algorithm}\"\n")).config().congestion);
         assert_eq!(words, Algorithm::all());

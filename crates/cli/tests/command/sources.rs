@@ -66,6 +66,25 @@ fn sources_run_without_a_workload() {
     }
 }
 
+/// 100 segments of 536 bytes are 50 of 1,072; nothing else changes.
+#[test]
+fn mss_of_a_source_sizes_its_segments() {
+    let bench = Bench::new();
+    let packets = |mss: u32| {
+        let text = format!(
+            "[[sources]]\nname = \"ftp\"\nkind = \"bulk\"\nbytes = \"53600b\"\nrtt = \"20ms\"\nmss = {mss}\n\
+             tcp = {{ profile = \"classic\", initial-window = 100 }}\n[measure]\nduration = \"5s\"\n"
+        );
+        bench.file("e.toml", text.as_bytes());
+        bench.flowloom(&["run", "e.toml", "-o", "r", "--force"]).succeeded();
+        let run = run_json(&bench, "r");
+        assert_eq!(class(&run, "ftp")["to_acceptors_bytes"], 53_600);
+        run["summary"]["left_to_right"]["offered_packets"].as_u64().expect("a number")
+    };
+    let [small, large] = [536, 1_072].map(packets);
+    assert_eq!(small - large, 50, "{small} and {large}");
+}
+
 #[test]
 fn sources_cross_the_links_between_their_nodes() {
     let bench = Bench::new();

@@ -123,6 +123,24 @@ fn sources_run_beside_nothing() {
     assert!(longest.is_some_and(|packets| (10..=50).contains(&packets)), "{longest:?}");
 }
 
+/// 100 KiB in segments of 536 bytes, 12 of which are timestamps, are 196 packets; in full ones they would be 71.
+#[test]
+fn mss_of_a_source_sizes_its_segments() {
+    if !can_run() {
+        return;
+    }
+    let _alone = alone();
+    let bench = Bench::new();
+    let experiment = "[[sources]]\nkind = \"bulk\"\nname = \"ftp\"\nrtt = \"20ms\"\nbytes = \"100k\"\nmss = 536\n[network.bottleneck]\n\
+                      rate = \"10mbit\"\n[tcp]\nprofile = \"linux\"\n[measure]\nduration = \"2s\"\n";
+    bench.file("x.toml", experiment.as_bytes());
+    let said = bench.flowloom(&["run", "x.toml", "--on", "live", "-o", "run"]);
+    assert!([0, 3].contains(&said.code), "{}\n{}", said.out, said.err);
+    let run = RunFolder::open(&bench.path("run")).unwrap();
+    let packets = run.run()["summary"]["left_to_right"]["offered_packets"].as_u64().unwrap();
+    assert!((196..260).contains(&packets), "{packets}");
+}
+
 #[test]
 fn what_the_kernel_lacks_is_refused_before_anything_is_made() {
     if !can_run() {
@@ -143,5 +161,7 @@ fn what_the_kernel_lacks_is_refused_before_anything_is_made() {
     run("[live]\nhosts = 65").failed(2, &["live.hosts of 65", "between 1 and 64"]);
     run("[live]\nhosts = \"all\"").failed(2, &["hosts"]);
     run("[live]\nworkers = 0").failed(2, &["workers"]);
+    run("[[sources]]\nname = \"ftp\"\nkind = \"bulk\"\nmss = 9000")
+        .failed(2, &["x.toml:6: sources.ftp.mss of 9000", "at most 1460", "--on sim"]);
     assert_eq!(bench.names(), ["x.toml"]);
 }

@@ -33,6 +33,9 @@ pub struct Config {
     pub window_growth: bool,
     /// Retransmission timeout.
     pub rto: RtoConfig,
+    /// Fast retransmit starts the retransmission timer anew (as in BSD and ns-2), so that what it sends again has a whole
+    /// timeout to be acknowledged. Default off: the timer is about the last new acknowledgement (RFC 6298 section 5).
+    pub recovery_restarts_timer: bool,
     /// After an idle time of more than one retransmission timeout, start again from the initial window
     /// (RFC 5681 section 4.1); in Linux ([`WindowRules::Linux`]) with half the window for each timeout that passed, and no less
     /// than that. Default on.
@@ -80,6 +83,7 @@ impl Default for Config {
             sack_compression: false,
             window_growth: false,
             rto: RtoConfig::default(),
+            recovery_restarts_timer: false,
             restart_after_idle: true,
             window_scaling: true,
             timestamps: false,
@@ -119,6 +123,12 @@ pub enum Profile {
     /// least 200 ms above the round-trip time (TCP_RTO_MIN), 120 s at most (TCP_RTO_MAX). ECN is granted but not asked for,
     /// so it is off where both ends are alike. No pacing without the fq discipline; BBR paces itself.
     Linux,
+    /// The TCP that ns-2 and the Mathis formula assume: NewReno without options but window scaling, acknowledgements counted
+    /// and not what they acknowledge, limited transmit, no PRR, F-RTO, HyStart++ or undoing. The values are the defaults of
+    /// ns-2.35: initial window 2 (`windowInit_`), acknowledgements delayed by 100 ms (`interval_` of `TCPSink/DelAck`),
+    /// timeouts of at least 200 ms (`minrto_`) and at most 60 s (`maxrto_`) with a granularity of 10 ms (`tcpTick_`), 3 s
+    /// before the first sample (`rtxcur_init_`), limited transmit (`singledup_`).
+    Classic,
 }
 
 impl Config {
@@ -171,6 +181,21 @@ impl Config {
                 limited_transmit: true,
                 rto: RtoConfig { max: Duration::from_secs(120), variation: RtoVariation::Linux, ..plain.rto },
                 ..plain
+            },
+            Profile::Classic => Config {
+                initial_window: InitialWindow::Segments(2),
+                byte_counting: false,
+                delayed_ack: Some(Duration::from_millis(100)),
+                rto: RtoConfig {
+                    initial: Duration::from_secs(3),
+                    min: Duration::from_millis(200),
+                    granularity: Duration::from_millis(10),
+                    ..RtoConfig::default()
+                },
+                recovery_restarts_timer: true,
+                prr: false,
+                limited_transmit: true,
+                ..Config::default()
             },
         }
     }

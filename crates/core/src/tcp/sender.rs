@@ -421,6 +421,7 @@ impl Sender {
             return;
         }
         let mss = u32::from(self.mss);
+        let was_in_recovery = self.in_recovery;
         let used = self.used(agreed);
         let window_limited = self.may_grow(used);
         let acked = ack - self.unacknowledged;
@@ -508,7 +509,10 @@ impl Sender {
         if self.flight() == 0 {
             self.deadline = Deadline::NONE;
             self.forced = Forced::Nothing;
-        } else if (advanced && restart_timer) || (blocks && self.is_before_head(&delivery)) {
+        } else if (advanced && restart_timer)
+            || (blocks && self.is_before_head(&delivery))
+            || (config.recovery_restarts_timer && self.in_recovery && !was_in_recovery)
+        {
             self.deadline = Deadline::at(now + self.rto.timeout());
         }
         self.arm_probe(now);

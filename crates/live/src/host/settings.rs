@@ -486,7 +486,12 @@ mod tests {
 
     #[test]
     fn what_is_the_kernels_own_is_said() {
-        for (profile, some) in [(Profile::Plain, "undo"), (Profile::Rfc, "recovery"), (Profile::Bsd2008, "rto-slop")] {
+        for (profile, some) in [
+            (Profile::Plain, "undo"),
+            (Profile::Rfc, "recovery"),
+            (Profile::Bsd2008, "rto-slop"),
+            (Profile::Classic, "byte-counting"),
+        ] {
             let (settings, _) = Settings::with_algorithms(&[class(Config::of(profile))], |_| true).unwrap();
             assert!(settings.notes().iter().any(|note| note.key == some), "{profile:?}: {:?}", settings.notes());
             assert!(!settings.notes().iter().any(|note| note.key == "window-scaling"));

@@ -156,7 +156,8 @@ fn profile(name: &str) -> Result<Profile, String> {
         "rfc" => Ok(Profile::Rfc),
         "bsd-2008" => Ok(Profile::Bsd2008),
         "linux" => Ok(Profile::Linux),
-        _ => Err(format!("\"{name}\" is no profile; they are plain, rfc, bsd-2008, linux")),
+        "classic" => Ok(Profile::Classic),
+        _ => Err(format!("\"{name}\" is no profile; they are plain, rfc, bsd-2008, linux, classic")),
     }
 }
 

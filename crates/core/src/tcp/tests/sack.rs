@@ -309,7 +309,8 @@ fn paced_segments_leave_one_by_one() {
 /// 2 % of all packets lost, both ways: every profile delivers, and those with SACK hardly ever wait for a timeout.
 #[test]
 fn profiles_deliver_over_a_lossy_path() {
-    let timeouts = [Profile::Plain, Profile::Rfc, Profile::Bsd2008, Profile::Linux].map(|profile| {
+    let profiles = [Profile::Plain, Profile::Rfc, Profile::Bsd2008, Profile::Linux, Profile::Classic];
+    let timeouts = profiles.map(|profile| {
         let mut pair =
             Pair::new(Config::of(profile), [Limits { mss: 1460, max_window: 1 << 20 }; 2], Duration::from_millis(20));
         let mut count = 0_u64;

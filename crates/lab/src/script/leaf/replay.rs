@@ -97,8 +97,13 @@ impl Replay {
 }
 
 /// The profiles of TCP by their names in experiments.
-const PROFILES: [(&str, Profile); 4] =
-    [("linux", Profile::Linux), ("bsd-2008", Profile::Bsd2008), ("rfc", Profile::Rfc), ("plain", Profile::Plain)];
+const PROFILES: [(&str, Profile); 5] = [
+    ("linux", Profile::Linux),
+    ("bsd-2008", Profile::Bsd2008),
+    ("rfc", Profile::Rfc),
+    ("plain", Profile::Plain),
+    ("classic", Profile::Classic),
+];
 
 impl Arguments<'_> {
     /// `profile = linux; congestion = bbr;`
