@@ -166,7 +166,7 @@ fn what_cannot_be_is_said() {
         (path("rate = 1M; queue = codel(ce-threshold = \"1ms\");"), "codel takes no ce-threshold"),
         (path("rate = 1M; queue = red(above-max = drop);"), "red takes no above-max"),
         (path("rate = 1M; queue = codel(min = 5);"), "codel takes no min"),
-        (path("rate = 1M; queue = red(min = 150, max = 50);"), "min of 150p must be below max"),
+        (path("rate = 1M; queue = red(min = 150, max = 50);"), "min of 150p must not be above max of 50p"),
         (path("rate = 1M; queue = drop-tail(limit = 0);"), "limit is a number of packets"),
         (path("rate = 1M; reorder = 0.5;"), "reorder says how many packets are late"),
         ("path r { left = a; right = a; rate = 1M; duration = 1; }".into(), "left and right are two interfaces"),
