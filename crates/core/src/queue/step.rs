@@ -18,8 +18,8 @@ pub enum StepPoint {
     /// When a packet arrives; the packet itself counts.
     #[default]
     Enqueue,
-    /// When a packet's transmission starts; the packets that it leaves behind count. The sender learns of the queue as it is
-    /// one queueing delay later.
+    /// When a packet's transmission starts; the packets that it leaves behind count. The mark tells of a queue that is newer
+    /// by the time that the packet waited.
     Dequeue,
 }
 
