@@ -51,7 +51,9 @@ fn dctcp_keeps_a_step_queue_near_its_threshold() {
             let (mean, most, dropped) = queue(&found);
             // Two flows take the queue to 22 packets and back by about 8; the first marks come in slow start.
             assert!((10.0..22.0).contains(&mean), "{mean} packets with {kind}, {profile}");
-            assert!(most < 150.0 && dropped == 0, "{most} packets, {dropped} dropped with {kind}, {profile}");
+            // RED drops what cannot carry a mark, such as the second flow's SYN.
+            let bare = if kind.contains("red") { 5 } else { 0 };
+            assert!(most < 150.0 && dropped <= bare, "{most} packets, {dropped} dropped with {kind}, {profile}");
             assert!(found["utilisation"].as_f64().expect("a share") > 0.95, "{found}");
         }
     }
