@@ -21,6 +21,8 @@ fn disciplines() -> Vec<(&'static str, Discipline)> {
     let adaptive = AdaptiveRedParams { limit, target_delay: millisecond, ..AdaptiveRedParams::default() };
     vec![
         ("drop-tail", Discipline::DropTail(limit)),
+        ("step", Discipline::Step(StepParams { limit, threshold: min, at: StepPoint::Enqueue })),
+        ("step-dequeue", Discipline::Step(StepParams { limit, threshold: min, at: StepPoint::Dequeue })),
         ("red", Discipline::Red(red)),
         ("adaptive-red", Discipline::AdaptiveRed(adaptive)),
         ("blue", Discipline::Blue(BlueParams { limit, ..BlueParams::default() })),

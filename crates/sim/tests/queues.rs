@@ -29,6 +29,8 @@ fn kinds(limit: Limit) -> Vec<Discipline> {
     vec![
         Discipline::DropTail(limit),
         Discipline::HeadDrop(limit),
+        Discipline::Step(StepParams { limit, threshold: Limit::Packets(8), at: StepPoint::Enqueue }),
+        Discipline::Step(StepParams { limit, threshold: Limit::Packets(8), at: StepPoint::Dequeue }),
         Discipline::Red(red),
         Discipline::Red(RedParams { gentle: true, weight: 0.02, ..red }),
         Discipline::AdaptiveRed(AdaptiveRedParams { limit, ..AdaptiveRedParams::default() }),

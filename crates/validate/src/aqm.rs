@@ -111,6 +111,7 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
             mean_packet: 1_000,
             gentle: false,
             ecn: false,
+            ..RedParams::default()
         };
         let rate = 80_000_000;
         let red = Rate::from_bits_per_second(rate).and_then(|rate| Red::new(params, rate, stream()).ok());

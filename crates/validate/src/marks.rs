@@ -72,6 +72,7 @@ fn ecn(push: &mut impl FnMut(&str, &str, Expected, f64), stack: &Stack, kept: f6
         mean_packet: 1_500,
         gentle: false,
         ecn: true,
+        ..RedParams::default()
     };
     let Some(red) = Rate::from_bits_per_second(rate).and_then(|rate| Red::new(params, rate, stream()).ok()) else {
         return push("ECN over RED", "RFC 3168", Expected::AtLeast(0.0), f64::NAN);

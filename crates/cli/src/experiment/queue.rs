@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use flowloom_core::queue;
 use flowloom_core::queue::{
     AdaptiveRedParams, BlueParams, CodelParams, Discipline, FqCodelParams, ParameterError, PiParams, PieParams,
-    RedParams, RemParams, discipline::FULL_PACKET_BYTES,
+    RedParams, RemParams, StepParams, discipline::FULL_PACKET_BYTES,
 };
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
@@ -88,6 +89,68 @@ pub struct Queue {
     ecn: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ecn_threshold: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    above_max: Option<AboveMax>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ce_threshold: Option<Quantity<Duration>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<StepPoint>,
+}
+
+/// What RED with `ecn` does with ECN-capable packets above its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AboveMax {
+    /// Goes on marking.
+    Mark,
+    /// Drops.
+    Drop,
+}
+
+/// When step marking compares the queue with its threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepPoint {
+    /// When a packet arrives.
+    Enqueue,
+    /// When a packet leaves.
+    Dequeue,
+}
+
+impl From<AboveMax> for queue::AboveMax {
+    fn from(above_max: AboveMax) -> queue::AboveMax {
+        match above_max {
+            AboveMax::Mark => queue::AboveMax::Mark,
+            AboveMax::Drop => queue::AboveMax::Drop,
+        }
+    }
+}
+
+impl From<queue::AboveMax> for AboveMax {
+    fn from(above_max: queue::AboveMax) -> AboveMax {
+        match above_max {
+            queue::AboveMax::Mark => AboveMax::Mark,
+            queue::AboveMax::Drop => AboveMax::Drop,
+        }
+    }
+}
+
+impl From<StepPoint> for queue::StepPoint {
+    fn from(point: StepPoint) -> queue::StepPoint {
+        match point {
+            StepPoint::Enqueue => queue::StepPoint::Enqueue,
+            StepPoint::Dequeue => queue::StepPoint::Dequeue,
+        }
+    }
+}
+
+impl From<queue::StepPoint> for StepPoint {
+    fn from(point: queue::StepPoint) -> StepPoint {
+        match point {
+            queue::StepPoint::Enqueue => StepPoint::Enqueue,
+            queue::StepPoint::Dequeue => StepPoint::Dequeue,
+        }
+    }
 }
 
 /// What has a queue of its own.
@@ -110,6 +173,8 @@ pub enum QueueKind {
     DropTail,
     /// First in, first out; arrivals at a full queue push out its head.
     HeadDrop,
+    /// Drop-tail that marks beyond a threshold.
+    Step,
     /// Random early detection.
     Red,
     /// RED whose probability adapts.
@@ -182,6 +247,7 @@ impl QueueKind {
             | QueueKind::FqCodel => true,
             QueueKind::DropTail
             | QueueKind::HeadDrop
+            | QueueKind::Step
             | QueueKind::Codel
             | QueueKind::Drr
             | QueueKind::RoundRobin
@@ -194,6 +260,7 @@ impl QueueKind {
         match self {
             QueueKind::DropTail => "drop-tail",
             QueueKind::HeadDrop => "head-drop",
+            QueueKind::Step => "step",
             QueueKind::Red => "red",
             QueueKind::AdaptiveRed => "adaptive-red",
             QueueKind::Blue => "blue",
@@ -213,10 +280,20 @@ impl QueueKind {
         match self {
             QueueKind::DropTail | QueueKind::HeadDrop => &[],
             QueueKind::RoundRobin => &["per"],
-            QueueKind::Red => &["min", "max", "max-p", "weight", "gentle", "mean-packet", "ecn"],
-            QueueKind::AdaptiveRed => {
-                &["target", "min", "weight", "max-p", "interval", "increment", "decrease", "mean-packet", "ecn"]
-            }
+            QueueKind::Step => &["threshold", "at"],
+            QueueKind::Red => &["min", "max", "max-p", "weight", "gentle", "mean-packet", "ecn", "above-max"],
+            QueueKind::AdaptiveRed => &[
+                "target",
+                "min",
+                "weight",
+                "max-p",
+                "interval",
+                "increment",
+                "decrease",
+                "mean-packet",
+                "ecn",
+                "above-max",
+            ],
             QueueKind::Blue => &["threshold", "freeze-time", "increment", "decrement", "ecn"],
             QueueKind::Pi => &["target", "a", "b", "frequency", "ecn"],
             QueueKind::Rem => &["target", "gamma", "alpha", "phi", "interval", "ecn"],
@@ -232,8 +309,10 @@ impl QueueKind {
                 "ecn",
                 "ecn-threshold",
             ],
-            QueueKind::Codel => &["target", "interval", "mtu", "ecn"],
-            QueueKind::FqCodel => &["memory", "flows", "quantum", "target", "interval", "mtu", "ecn", "per"],
+            QueueKind::Codel => &["target", "interval", "mtu", "ecn", "ce-threshold"],
+            QueueKind::FqCodel => {
+                &["memory", "flows", "quantum", "target", "interval", "mtu", "ecn", "ce-threshold", "per"]
+            }
             QueueKind::Drr => &["quantum", "per"],
             QueueKind::Priority => &["bands"],
         }
@@ -277,6 +356,14 @@ impl Queue {
         Ok(match self.kind {
             QueueKind::DropTail => Discipline::DropTail(limit),
             QueueKind::HeadDrop => Discipline::HeadDrop(limit),
+            QueueKind::Step => {
+                let default = StepParams::default();
+                Discipline::Step(StepParams {
+                    limit,
+                    threshold: given(&self.threshold, default.threshold),
+                    at: self.at.map_or(default.at, Into::into),
+                })
+            }
             QueueKind::Red => {
                 let default = RedParams::default();
                 Discipline::Red(RedParams {
@@ -288,6 +375,7 @@ impl Queue {
                     gentle: self.gentle.unwrap_or(default.gentle),
                     mean_packet: self.mean_packet.unwrap_or(default.mean_packet),
                     ecn: self.ecn.unwrap_or(default.ecn),
+                    above_max: self.above_max.map_or(default.above_max, Into::into),
                 })
             }
             QueueKind::AdaptiveRed => {
@@ -310,6 +398,7 @@ impl Queue {
                     decrease: self.decrease.unwrap_or(default.decrease),
                     mean_packet: self.mean_packet.unwrap_or(default.mean_packet),
                     ecn: self.ecn.unwrap_or(default.ecn),
+                    above_max: self.above_max.map_or(default.above_max, Into::into),
                 })
             }
             QueueKind::Blue => {
@@ -357,8 +446,8 @@ impl Queue {
                     max_burst: given(&self.max_burst, default.max_burst),
                     estimator: match self.estimator {
                         None => default.estimator,
-                        Some(Estimator::Timestamp) => flowloom_core::queue::Estimator::Timestamp,
-                        Some(Estimator::DepartureRate) => flowloom_core::queue::Estimator::DepartureRate,
+                        Some(Estimator::Timestamp) => queue::Estimator::Timestamp,
+                        Some(Estimator::DepartureRate) => queue::Estimator::DepartureRate,
                     },
                     derandomise: self.derandomise.unwrap_or(default.derandomise),
                     rest: self.rest.unwrap_or(default.rest),
@@ -374,6 +463,7 @@ impl Queue {
                     interval: given(&self.interval, default.interval),
                     mtu: self.mtu.unwrap_or(default.mtu),
                     ecn: self.ecn.unwrap_or(default.ecn),
+                    ce_threshold: self.ce_threshold.as_ref().map(|threshold| threshold.value),
                 })
             }
             QueueKind::FqCodel => {
@@ -391,6 +481,7 @@ impl Queue {
                     interval: given(&self.interval, default.interval),
                     mtu: self.mtu.unwrap_or(default.mtu),
                     ecn: self.ecn.unwrap_or(default.ecn),
+                    ce_threshold: self.ce_threshold.as_ref().map(|threshold| threshold.value),
                 })
             }
             QueueKind::Drr => {
@@ -459,6 +550,10 @@ impl Queue {
         let mut queue = Queue { limit: Some(self.limit()), ..self.clone() };
         let Ok(discipline) = self.stated() else { return queue };
         match discipline {
+            Discipline::Step(step) => {
+                limit_or(&mut queue.threshold, step.threshold);
+                queue.at = Some(step.at.into());
+            }
             Discipline::Red(red) => {
                 limit_or(&mut queue.min, red.min);
                 limit_or(&mut queue.max, red.max);
@@ -467,6 +562,7 @@ impl Queue {
                 queue.gentle = Some(red.gentle);
                 queue.mean_packet = Some(red.mean_packet);
                 queue.ecn = Some(red.ecn);
+                queue.above_max = Some(red.above_max.into());
             }
             Discipline::AdaptiveRed(red) => {
                 delay_or(&mut queue.target, red.target_delay);
@@ -476,6 +572,7 @@ impl Queue {
                 queue.decrease = Some(red.decrease);
                 queue.mean_packet = Some(red.mean_packet);
                 queue.ecn = Some(red.ecn);
+                queue.above_max = Some(red.above_max.into());
             }
             Discipline::Blue(blue) => {
                 time_or(&mut queue.freeze_time, blue.freeze_time);
@@ -583,6 +680,16 @@ mod tests {
                 "kind = \"red\"\nmin = \"50p\"\nmax = \"150p\"\nmax-p = 0.1\nweight = 0.002\ngentle = true\necn = true",
                 "red 65000p",
             ),
+            (
+                "kind = \"red\"\nmin = \"20p\"\nmax = \"20p\"\nweight = 1\necn = true\nabove-max = \"drop\"",
+                "red 65000p, above-max drop",
+            ),
+            ("kind = \"step\"", "step 65000p"),
+            ("kind = \"step\"\nthreshold = \"40p\"\nlimit = \"200p\"", "step 200p, threshold 40p"),
+            ("kind = \"step\"\nthreshold = \"64k\"\nat = \"dequeue\"", "step 65000p, at dequeue, threshold 64k"),
+            ("kind = \"codel\"\nce-threshold = \"1ms\"", "codel 65000p, ce-threshold 1ms"),
+            ("kind = \"fq-codel\"\nce-threshold = \"80us\"\necn = false", "fq-codel 10240p, ce-threshold 80us"),
+            ("kind = \"adaptive-red\"\nabove-max = \"mark\"", "adaptive-red 65000p, above-max mark"),
             ("kind = \"adaptive-red\"\ntarget = \"5ms\"\ninterval = \"0.5s\"\nmin = \"9p\"", "adaptive-red 65000p"),
             ("kind = \"blue\"\nfreeze-time = \"10ms\"\nthreshold = \"90p\"", "blue 65000p"),
             ("kind = \"pi\"\ntarget = \"50p\"", "pi 65000p, target 50p"),
@@ -614,7 +721,7 @@ mod tests {
             ("kind = \"red\"\nmin = \"5\"", "x.toml:6: network.bottleneck.queue.min: \"5\" is not a queue limit"),
             (
                 "kind = \"red\"\nmax = \"50p\"\nmin = \"150p\"",
-                "x.toml:7: network.bottleneck.queue.min of 150p must be below max of 50p",
+                "x.toml:7: network.bottleneck.queue.min of 150p must not be above max of 50p",
             ),
             (
                 "kind = \"red\"\nmax = \"9k\"",
@@ -656,6 +763,48 @@ mod tests {
             ),
             ("kind = \"fq-codel\"\nmemory = \"9p\"", "x.toml:6: network.bottleneck.queue.memory is a number of bytes"),
             ("kind = \"fq-codel\"\nflows = 0", "x.toml:6: network.bottleneck.queue.flows of 0"),
+            (
+                "kind = \"step\"\nthreshold = \"40p\"\nlimit = \"40p\"",
+                "x.toml:7: network.bottleneck.queue.limit of 40p is too short for threshold, which is 40p: the queue never",
+            ),
+            (
+                "kind = \"step\"\nthreshold = \"40p\"\nlimit = \"41p\"\nat = \"dequeue\"",
+                "x.toml:7: network.bottleneck.queue.limit of 41p is too short for threshold, which is 40p: no packet",
+            ),
+            ("kind = \"step\"\nthreshold = \"0p\"", "x.toml:6: network.bottleneck.queue.threshold must be above zero"),
+            (
+                "kind = \"step\"\nthreshold = \"1ms\"",
+                "x.toml:6: network.bottleneck.queue.threshold: \"1ms\" is not a queue limit",
+            ),
+            ("kind = \"step\"\nat = \"arrival\"", "x.toml:6: network.bottleneck.queue.at: unknown word \"arrival\""),
+            (
+                "kind = \"step\"\necn = true",
+                "x.toml:6: network.bottleneck.queue.ecn is not a key of step, which has limit and threshold, at",
+            ),
+            (
+                "kind = \"drop-tail\"\nthreshold = \"9p\"",
+                "x.toml:6: network.bottleneck.queue.threshold is not a key of drop-tail",
+            ),
+            (
+                "kind = \"codel\"\nce-threshold = \"0ms\"",
+                "x.toml:6: network.bottleneck.queue.ce-threshold must be above zero",
+            ),
+            (
+                "kind = \"fq-codel\"\nce-threshold = \"5p\"",
+                "x.toml:6: network.bottleneck.queue.ce-threshold: \"5p\" is not a",
+            ),
+            (
+                "kind = \"pie\"\nce-threshold = \"1ms\"",
+                "x.toml:6: network.bottleneck.queue.ce-threshold is not a key of pie",
+            ),
+            (
+                "kind = \"red\"\nabove-max = \"keep\"",
+                "x.toml:6: network.bottleneck.queue.above-max: unknown word \"keep\"",
+            ),
+            (
+                "kind = \"blue\"\nabove-max = \"drop\"",
+                "x.toml:6: network.bottleneck.queue.above-max is not a key of blue",
+            ),
             ("kind = \"drr\"\nquantum = -1", "x.toml:6"),
             ("kind = \"priority\"\nbands = 0", "x.toml:6: network.bottleneck.queue.bands must be above zero"),
             (

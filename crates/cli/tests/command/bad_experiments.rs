@@ -48,7 +48,15 @@ fn links_that_cannot_be() {
         ("queue = { limit = \"1513b\" }", "queue.limit must hold at least one packet of 1514 bytes"),
         ("queue = { limit = \"-5p\" }", "queue.limit: \"-5p\" is not a queue limit"),
         ("queue = { kind = \"fqcodel\" }", "queue.kind: unknown word \"fqcodel\""),
-        ("queue = { kind = \"red\", min = \"15p\", max = \"5p\" }", "queue.min of 15p must be below max of 5p"),
+        ("queue = { kind = \"red\", min = \"15p\", max = \"5p\" }", "queue.min of 15p must not be above max of 5p"),
+        (
+            "queue = { kind = \"step\", threshold = \"20p\", limit = \"20p\" }",
+            "queue.limit of 20p is too short for threshold",
+        ),
+        ("queue = { kind = \"step\", threshold = \"0b\" }", "queue.threshold must be above zero"),
+        ("queue = { kind = \"step\", at = \"both\" }", "queue.at: unknown word \"both\""),
+        ("queue = { kind = \"codel\", ce-threshold = \"0s\" }", "queue.ce-threshold must be above zero"),
+        ("queue = { kind = \"codel\", threshold = \"9p\" }", "queue.threshold is not a key of codel"),
         ("queue = { kind = \"red\", max = \"50p\", limit = \"40p\" }", "queue.limit of 40p is below max, which is 50p"),
         ("queue = { kind = \"red\", min = \"9k\", max = \"2m\", limit = \"20p\" }", "queue.limit of 20p is below max"),
         (

@@ -88,6 +88,7 @@ fn several_seeds_are_advised_against_where_nothing_is_drawn() {
     let kinds = [
         "drop-tail",
         "head-drop",
+        "step",
         "red",
         "adaptive-red",
         "blue",

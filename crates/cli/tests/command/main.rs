@@ -19,6 +19,7 @@ mod hosts;
 mod internetworks;
 mod lab;
 mod literature;
+mod marks;
 mod memory;
 mod models;
 mod overhead;

@@ -2,7 +2,7 @@
 //! queue stays in the middle between the thresholds.
 
 use super::periodic::Periodic;
-use super::red::{Red, RedParams};
+use super::red::{AboveMax, Red, RedParams};
 use super::{Admit, Arrival, Backlog, Packet, ParameterError, Verdict};
 use crate::rng::Stream;
 use crate::time::{Duration, Time};
@@ -32,6 +32,8 @@ pub struct AdaptiveRedParams {
     pub mean_packet: u32,
     /// Marks instead of early drops.
     pub ecn: bool,
+    /// See [`RedParams::above_max`]: above twice the upper threshold.
+    pub above_max: AboveMax,
 }
 
 impl Default for AdaptiveRedParams {
@@ -47,6 +49,7 @@ impl Default for AdaptiveRedParams {
             decrease: 0.9,
             mean_packet: 500,
             ecn: false,
+            above_max: AboveMax::default(),
         }
     }
 }
@@ -100,6 +103,7 @@ impl AdaptiveRed {
             gentle: true,
             mean_packet: params.mean_packet,
             ecn: params.ecn,
+            above_max: params.above_max,
         };
         let red = Red::of_any_limit(red, rate, stream)?;
         let (min, max) = red.thresholds();

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{AdaptiveRed, Backlog, Blue, DropTail, Packet, Pi, Pie, Red, Rem};
+use super::{AdaptiveRed, Backlog, Blue, DropTail, Packet, Pi, Pie, Red, Rem, StepEnqueue};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};
@@ -95,7 +95,10 @@ macro_rules! admissions {
         impl Admission {
             /// Whether [`Admit::advance`] and [`Admit::start`] do anything: they need not be called otherwise.
             pub(crate) const fn keeps_time(&self) -> bool {
-                !matches!(self, Admission::DropTail(_) | Admission::Red(_) | Admission::Blue(_))
+                !matches!(
+                    self,
+                    Admission::DropTail(_) | Admission::Step(_) | Admission::Red(_) | Admission::Blue(_)
+                )
             }
         }
 
@@ -127,6 +130,8 @@ macro_rules! admissions {
 admissions! {
     /// First in, first out; what does not fit is dropped.
     DropTail(DropTail),
+    /// Drop-tail that marks arrivals beyond a threshold.
+    Step(Box<StepEnqueue>),
     /// The average queue says how likely a packet is signalled.
     Red(Box<Red>),
     /// RED whose probability adapts to the load.

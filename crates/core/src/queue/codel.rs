@@ -20,6 +20,9 @@ pub struct CodelParams {
     pub mtu: u32,
     /// Marks instead of drops.
     pub ecn: bool,
+    /// ECN-capable packets that waited longer than this are marked as they leave, whatever the control law says and whatever
+    /// `ecn` is: step marking by delay, as DCTCP wants it (`ce_threshold` of Linux).
+    pub ce_threshold: Option<Duration>,
 }
 
 impl Default for CodelParams {
@@ -30,6 +33,7 @@ impl Default for CodelParams {
             interval: Duration::from_millis(100),
             mtu: FULL_PACKET_BYTES,
             ecn: false,
+            ce_threshold: None,
         }
     }
 }
@@ -44,7 +48,7 @@ impl CodelParams {
             let problem = format!("of {} must be below interval of {}", self.target, self.interval);
             return Err(ParameterError::new("target", problem));
         }
-        Ok(())
+        ParameterError::check_above_zero("ce-threshold", self.ce_threshold.map_or(1, Duration::as_nanos))
     }
 }
 
@@ -107,8 +111,25 @@ struct Head {
 }
 
 impl Controller {
-    /// Takes the next packet to be sent out of `fifo`, and drops or marks what the control law asks for.
+    /// Takes the next packet to be sent out of `fifo`, drops or marks what the control law asks for, and marks a packet that
+    /// waited longer than `ce_threshold`. The control law takes no notice of that mark.
     pub fn dequeue(
+        &mut self,
+        now: Time,
+        params: &CodelParams,
+        store: &mut Store,
+        fifo: &mut Fifo,
+        lost: &mut Lost,
+    ) -> Option<Queued> {
+        let mut queued = self.obey_law(now, params, store, fifo, lost)?;
+        if params.ce_threshold.is_some_and(|threshold| now.since(queued.arrived) > threshold) {
+            queued.mark();
+        }
+        Some(queued)
+    }
+
+    /// Takes the next packet to be sent out of `fifo`, and drops or marks what the control law asks for.
+    fn obey_law(
         &mut self,
         now: Time,
         params: &CodelParams,
@@ -256,6 +277,46 @@ mod tests {
             assert!(queue.dequeue(at(1_000 * second), &mut lost).is_some());
         }
         assert_eq!((lost.drain().count(), queue.backlog().packets), (0, 1));
+    }
+
+    /// Which of packets that leave after so many milliseconds are marked. They arrive at the origin, the first not ECN-capable.
+    fn marked_after(params: CodelParams, leave: &[u64]) -> Vec<(u64, bool)> {
+        let (mut queue, mut lost) = (Codel::new(params).unwrap(), Lost::default());
+        for tag in 0..leave.len() as u64 {
+            let packet = if tag == 0 { Packet::new(1_000) } else { capable(1_000) };
+            assert!(queue.enqueue(at(0), Packet { tag, ..packet }, &mut lost).is_ok());
+        }
+        let left = leave.iter().filter_map(|&millis| queue.dequeue(at(millis), &mut lost));
+        let left = left.map(|queued| (queued.packet.tag, queued.packet.ecn.is_marked())).collect();
+        assert_eq!(lost.drain().count(), 0);
+        left
+    }
+
+    #[test]
+    fn a_wait_beyond_the_ce_threshold_is_marked() {
+        let threshold =
+            |millis| CodelParams { ce_threshold: Some(Duration::from_millis(millis)), ..CodelParams::default() };
+        // Within the first interval the control law does nothing; `ecn` is off, and does not matter.
+        let expected = [(0, false), (1, false), (2, false), (3, true), (4, true)];
+        assert_eq!(marked_after(threshold(3), &[9, 2, 3, 4, 5]), expected);
+        assert_eq!(marked_after(CodelParams { ecn: true, ..threshold(3) }, &[9, 2, 3, 4, 5]), expected);
+        // Neither the target of 5 ms nor the guard of one packet holds it back.
+        assert_eq!(marked_after(threshold(1), &[2, 2]), [(0, false), (1, true)]);
+        assert!(marked_after(CodelParams::default(), &[9, 2, 30, 90]).iter().all(|(_, marked)| !marked));
+    }
+
+    #[test]
+    fn the_ce_threshold_leaves_the_law_alone() {
+        let drops = |ce_threshold| {
+            let params = CodelParams { ce_threshold, ..CodelParams::default() };
+            let (mut queue, mut lost) = standing(params, capable(1_000));
+            let marked = (1..=300).filter_map(|millis| queue.dequeue(at(millis), &mut lost));
+            let marked = marked.filter(|queued| queued.packet.ecn.is_marked()).count();
+            (marked, lost.drain().map(|(packet, _)| packet.tag).collect::<Vec<_>>())
+        };
+        // Dropped at 105, 205 and 276 ms; what left within 3 ms is not marked.
+        assert_eq!(drops(None), (0, vec![104, 205, 277]));
+        assert_eq!(drops(Some(Duration::from_millis(3))), (297, vec![104, 205, 277]));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{
     AdaptiveRed, AdaptiveRedParams, Admission, Blue, BlueParams, Codel, CodelParams, DeficitRoundRobin, DropTail,
     FqCodel, FqCodelParams, HeadDrop, Pi, PiParams, Pie, PieParams, Priority, Queue, Red, RedParams, Rem, RemParams,
-    RoundRobin, Scheduler,
+    RoundRobin, Scheduler, StepDequeue, StepEnqueue, StepParams, StepPoint,
 };
 use crate::rng::Stream;
 use crate::time::Duration;
@@ -14,6 +14,12 @@ use crate::units::{LINK_HEADER_BYTES, Limit, Rate};
 
 /// The largest packet of an Ethernet without jumbo frames, as methods C.6 counts it: 1,500 bytes of IP and 14.
 pub const FULL_PACKET_BYTES: u32 = 1_514;
+
+/// A packet of nothing but the headers of the link and of IP.
+const LEAST_PACKET_BYTES: u64 = LINK_HEADER_BYTES as u64 + 20;
+
+/// A packet as long as IP's length field can say.
+const MOST_PACKET_BYTES: u64 = LINK_HEADER_BYTES as u64 + u16::MAX as u64;
 
 /// Between the updates of a discipline that has them.
 pub(super) const LEAST_INTERVAL: Duration = Duration::from_micros(1);
@@ -25,6 +31,8 @@ pub enum Discipline {
     DropTail(Limit),
     /// [`HeadDrop`] with room for so much.
     HeadDrop(Limit),
+    /// [`StepEnqueue`] or [`StepDequeue`].
+    Step(StepParams),
     /// [`Red`].
     Red(RedParams),
     /// [`AdaptiveRed`].
@@ -70,6 +78,10 @@ impl Discipline {
         let serve = |scheduler| Ok(Queue::Departure(scheduler));
         let admission = match *self {
             Discipline::DropTail(limit) => Admission::DropTail(DropTail::new(limit)),
+            Discipline::Step(params) => match params.at {
+                StepPoint::Enqueue => Admission::Step(StepEnqueue::new(params)?.into()),
+                StepPoint::Dequeue => return serve(Scheduler::Step(StepDequeue::new(params)?.into())),
+            },
             Discipline::Red(params) => Admission::Red(Red::new(params, rate, stream)?.into()),
             Discipline::AdaptiveRed(params) => Admission::AdaptiveRed(AdaptiveRed::new(params, rate, stream)?.into()),
             Discipline::Blue(params) => Admission::Blue(Blue::new(params, stream)?.into()),
@@ -162,18 +174,28 @@ impl ParameterError {
         if value >= LEAST_INTERVAL { Ok(()) } else { Err(ParameterError::new(key, "must be at least 1 us")) }
     }
 
-    /// Whether a queue of `limit` can ever hold `threshold`, which is what `name` says. Where one is in packets and the other in
-    /// bytes: packets have what IP's length field allows at most, and the headers of the link and of IP at least.
-    pub(super) fn check_threshold(name: &str, threshold: Limit, limit: Limit) -> Result<(), ParameterError> {
-        const LEAST_PACKET_BYTES: u64 = LINK_HEADER_BYTES as u64 + 20;
-        const MOST_PACKET_BYTES: u64 = LINK_HEADER_BYTES as u64 + u16::MAX as u64;
-        let most = match (threshold, limit) {
+    /// The most that can wait within `limit`, in the unit of `threshold`. Where one is in packets and the other in bytes: packets
+    /// have what IP's length field allows at most, and the headers of the link and of IP at least.
+    pub(super) fn most_waiting(limit: Limit, threshold: Limit) -> u64 {
+        match (threshold, limit) {
             (Limit::Packets(_), Limit::Packets(most)) | (Limit::Bytes(_), Limit::Bytes(most)) => most,
             (Limit::Bytes(_), Limit::Packets(packets)) => packets.saturating_mul(MOST_PACKET_BYTES),
             (Limit::Packets(_), Limit::Bytes(bytes)) => bytes / LEAST_PACKET_BYTES,
-        };
+        }
+    }
+
+    /// The smallest packet, in the unit of `threshold`.
+    pub(super) const fn least_packet(threshold: Limit) -> u64 {
+        match threshold {
+            Limit::Packets(_) => 1,
+            Limit::Bytes(_) => LEAST_PACKET_BYTES,
+        }
+    }
+
+    /// Whether a queue of `limit` can ever hold `threshold`, which is what `name` says.
+    pub(super) fn check_threshold(name: &str, threshold: Limit, limit: Limit) -> Result<(), ParameterError> {
         let (Limit::Packets(needed) | Limit::Bytes(needed)) = threshold;
-        if needed <= most {
+        if needed <= ParameterError::most_waiting(limit, threshold) {
             return Ok(());
         }
         let problem = format!("of {limit} is below {name}, which is {threshold}: the queue is full before that");

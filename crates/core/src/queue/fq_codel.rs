@@ -30,6 +30,8 @@ pub struct FqCodelParams {
     pub mtu: u32,
     /// Marks instead of drops.
     pub ecn: bool,
+    /// See [`CodelParams::ce_threshold`]; the wait in the flow's own queue counts.
+    pub ce_threshold: Option<Duration>,
 }
 
 impl Default for FqCodelParams {
@@ -44,6 +46,7 @@ impl Default for FqCodelParams {
             interval,
             mtu,
             ecn: true,
+            ce_threshold: None,
         }
     }
 }
@@ -81,8 +84,8 @@ impl FqCodel {
     /// # Errors
     /// The first parameter that is wrong.
     pub fn new(params: FqCodelParams, mut stream: Stream) -> Result<FqCodel, ParameterError> {
-        let FqCodelParams { limit, target, interval, mtu, ecn, .. } = params;
-        let codel = CodelParams { limit, target, interval, mtu, ecn };
+        let FqCodelParams { limit, target, interval, mtu, ecn, ce_threshold, .. } = params;
+        let codel = CodelParams { limit, target, interval, mtu, ecn, ce_threshold };
         codel.validate()?;
         if params.memory < u64::from(FULL_PACKET_BYTES) {
             return Err(ParameterError::new("memory", "must hold at least one packet of 1514 bytes"));
@@ -183,7 +186,7 @@ impl Serve for FqCodel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::tests::{at, served, stream};
+    use crate::queue::tests::{at, capable, served, stream};
 
     fn fq(params: FqCodelParams) -> FqCodel {
         FqCodel::new(params, stream()).unwrap()
@@ -267,6 +270,25 @@ mod tests {
         }
         let dropped: Vec<_> = lost.drain().map(|(packet, _)| packet.flow).collect();
         assert_eq!(dropped, [1, 1, 1], "at 105, 205 and 276 ms");
+    }
+
+    #[test]
+    fn the_ce_threshold_is_about_the_wait_in_the_flow() {
+        let ce_threshold = Some(Duration::from_millis(2));
+        let mut queue = fq(FqCodelParams { ecn: false, ce_threshold, ..FqCodelParams::default() });
+        let mut lost = Lost::default();
+        let packet = |flow, tag| Packet { flow, tag, ..capable(1_500) };
+        // Flow 1 has three packets from the origin on, flow 2 sends one at 2 ms and is served before the last of flow 1.
+        (0..3).for_each(|tag| assert!(queue.enqueue(at(0), packet(1, tag), &mut lost).is_ok()));
+        let mut next = |queue: &mut FqCodel, millis| {
+            let Queued { packet, .. } = queue.dequeue(at(millis), &mut lost).unwrap();
+            (packet.flow, packet.tag, packet.ecn.is_marked())
+        };
+        assert_eq!(next(&mut queue, 1), (1, 0, false));
+        assert_eq!(next(&mut queue, 2), (1, 1, false), "2 ms are not more than 2 ms");
+        assert!(queue.enqueue(at(2), packet(2, 3), &mut Lost::default()).is_ok());
+        assert_eq!(next(&mut queue, 3), (2, 3, false), "it waited for 1 ms");
+        assert_eq!(next(&mut queue, 4), (1, 2, true));
     }
 
     #[test]

@@ -50,6 +50,7 @@ pub mod red;
 pub mod rem;
 pub mod round_robin;
 pub mod scheduler;
+pub mod step;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -66,10 +67,11 @@ pub use head_drop::HeadDrop;
 pub use pi::{Pi, PiParams};
 pub use pie::{Estimator, Pie, PieParams};
 pub use priority::Priority;
-pub use red::{Red, RedParams};
+pub use red::{AboveMax, Red, RedParams};
 pub use rem::{Rem, RemParams};
 pub use round_robin::RoundRobin;
 pub use scheduler::{Lost, Queued, Scheduler, Serve};
+pub use step::{StepDequeue, StepEnqueue, StepParams, StepPoint};
 
 use crate::units::Limit;
 use crate::wire::Ecn;

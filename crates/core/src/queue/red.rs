@@ -13,8 +13,9 @@ pub struct RedParams {
     pub limit: Limit,
     /// No signal while the average is below this.
     pub min: Limit,
-    /// Above this every packet is dropped; with `gentle` above twice this. In the unit of `min`. In bytes, the probability
-    /// of a packet is in proportion to its size.
+    /// From this on every packet is signalled; with `gentle` from twice this on. In the unit of `min`, and not below it. In
+    /// bytes, the probability of a packet is in proportion to its size. With `min` equal to `max` and a `weight` of 1 it is the
+    /// step marking of Alizadeh et al. 2010, section 3.1.
     pub max: Limit,
     /// Probability at `max`.
     pub max_p: f64,
@@ -24,8 +25,20 @@ pub struct RedParams {
     pub gentle: bool,
     /// Size of the packets that the average ages by while the line is idle, in bytes.
     pub mean_packet: u32,
-    /// Marks instead of early drops, where the average is not above the range (RFC 3168, section 7).
+    /// Marks instead of early drops.
     pub ecn: bool,
+    /// With `ecn`, what becomes of ECN-capable packets while the average is above the range.
+    pub above_max: AboveMax,
+}
+
+/// What becomes of ECN-capable packets while RED's average is above its range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AboveMax {
+    /// They are marked, as Linux does unless `harddrop` is set. DCTCP needs it.
+    #[default]
+    Mark,
+    /// They are dropped, as RFC 3168 recommends (section 7) so that marks are no shelter from heavy congestion.
+    Drop,
 }
 
 impl Default for RedParams {
@@ -39,6 +52,7 @@ impl Default for RedParams {
             gentle: false,
             mean_packet: 500,
             ecn: false,
+            above_max: AboveMax::default(),
         }
     }
 }
@@ -54,11 +68,9 @@ impl RedParams {
         match (self.min, self.max) {
             (Limit::Packets(min), Limit::Packets(max)) | (Limit::Bytes(min), Limit::Bytes(max)) => {
                 ParameterError::check_above_zero("min", min)?;
-                if min >= max {
-                    return Err(ParameterError::new(
-                        "min",
-                        format!("of {} must be below max of {}", self.min, self.max),
-                    ));
+                if min > max {
+                    let problem = format!("of {} must not be above max of {}", self.min, self.max);
+                    return Err(ParameterError::new("min", problem));
                 }
             }
             _ => {
@@ -191,7 +203,7 @@ impl Admit for Red {
             Region::Within(_) => Verdict::Take,
             Region::Above => {
                 self.count = 0;
-                Verdict::Drop(DropReason::Early)
+                Verdict::signal(packet, self.params.ecn && self.params.above_max == AboveMax::Mark)
             }
         };
         if !matches!(verdict, Verdict::Drop(_)) && !arrival.has_room(self.params.limit, packet) {
@@ -289,20 +301,58 @@ mod tests {
         assert!((110..155).contains(&signals(40)), "{}", signals(40));
     }
 
+    /// The verdict on `packet` that finds `length` packets at this average, which stays.
+    fn verdict_at(params: RedParams, average: f64, length: u64, packet: Packet) -> Verdict {
+        let mut red = red(RedParams { weight: 1e-9, ..params });
+        red.average = average;
+        red.arrive(&packet, &arrival(at(0), length))
+    }
+
     #[test]
-    fn marks_within_the_range_drops_above_it_and_without_room() {
+    fn marks_and_drops_by_region_and_ecn() {
+        use AboveMax::{Drop, Mark};
+        const EARLY: Verdict = Verdict::Drop(DropReason::Early);
+        const FULL: Verdict = Verdict::Drop(DropReason::QueueFull);
         let params = RedParams { ecn: true, max_p: 1.0, limit: Limit::Packets(20), ..RedParams::default() };
-        let verdict = |average, length, packet: Packet| {
-            let mut red = red(params);
-            red.average = average;
-            red.params.weight = 1e-9;
-            red.arrive(&packet, &arrival(at(0), length))
-        };
-        assert_eq!(verdict(14.999_999, 10, capable(1_000)), Verdict::Mark);
-        assert_eq!(verdict(14.999_999, 10, Packet::new(1_000)), Verdict::Drop(DropReason::Early));
-        assert_eq!(verdict(15.1, 10, capable(1_000)), Verdict::Drop(DropReason::Early));
-        assert_eq!(verdict(14.999_999, 20, capable(1_000)), Verdict::Drop(DropReason::QueueFull));
-        assert_eq!(verdict(4.9, 10, Packet::new(1_000)), Verdict::Take);
+        let gentle = RedParams { gentle: true, ..params };
+        for (stated, above_max, average, length, ect, not_ect) in [
+            (params, Mark, 4.9, 10, Verdict::Take, Verdict::Take),
+            (params, Mark, 14.999_999, 10, Verdict::Mark, EARLY),
+            (params, Drop, 14.999_999, 10, Verdict::Mark, EARLY),
+            (params, Mark, 15.1, 10, Verdict::Mark, EARLY),
+            (params, Drop, 15.1, 10, EARLY, EARLY),
+            (gentle, Mark, 29.999_999, 10, Verdict::Mark, EARLY),
+            (gentle, Drop, 29.999_999, 10, Verdict::Mark, EARLY),
+            (gentle, Mark, 30.1, 10, Verdict::Mark, EARLY),
+            (gentle, Drop, 30.1, 10, EARLY, EARLY),
+            (params, Mark, 14.999_999, 20, FULL, EARLY),
+            (params, Mark, 15.1, 20, FULL, EARLY),
+            (params, Drop, 15.1, 20, EARLY, EARLY),
+            (params, Mark, 4.9, 20, FULL, FULL),
+        ] {
+            let stated = RedParams { above_max, ..stated };
+            let seen = [capable(1_000), Packet::new(1_000)].map(|packet| verdict_at(stated, average, length, packet));
+            assert_eq!(seen, [ect, not_ect], "{above_max:?}, average {average}, {length} wait");
+            let deaf = verdict_at(RedParams { ecn: false, ..stated }, average, length, capable(1_000));
+            assert_eq!(deaf, not_ect, "without ecn: average {average}, {length} wait");
+        }
+    }
+
+    /// Alizadeh et al. 2010, section 3.1: both thresholds at K, and the queue in place of its average.
+    #[test]
+    fn equal_thresholds_and_no_average_are_a_step() {
+        let k = Limit::Packets(7);
+        let params = RedParams { min: k, max: k, weight: 1.0, ecn: true, ..RedParams::default() };
+        let mut red = red(params);
+        let step = crate::queue::StepParams { threshold: k, ..Default::default() };
+        let mut step = crate::queue::StepEnqueue::new(step).unwrap();
+        for length in [0, 6, 7, 8, 3, 7, 6, 100, 1] {
+            let seen = red.arrive(&capable(1_000), &arrival(at(0), length));
+            assert_eq!(seen, if length < 7 { Verdict::Take } else { Verdict::Mark }, "{length}");
+            assert_eq!(seen, step.arrive(&capable(1_000), &arrival(at(0), length)), "{length}");
+        }
+        let idle = Arrival { now: at(9), start: at(9), waiting: Default::default(), idle_since: Some(at(8)) };
+        assert_eq!((red.arrive(&capable(1_000), &idle), red.average), (Verdict::Take, 0.0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{Backlog, Codel, DeficitRoundRobin, FqCodel, HeadDrop, Packet, Priority, RoundRobin};
+use super::{Backlog, Codel, DeficitRoundRobin, FqCodel, HeadDrop, Packet, Priority, RoundRobin, StepDequeue};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::wire::Ecn;
@@ -93,6 +93,8 @@ macro_rules! schedulers {
 schedulers! {
     /// First in, first out; room is made at the head.
     HeadDrop(Box<HeadDrop>),
+    /// Drop-tail that marks departures that leave more than a threshold behind.
+    Step(Box<StepDequeue>),
     /// Controlled delay.
     Codel(Box<Codel>),
     /// Controlled delay of each flow, flows in turn.

@@ -55,8 +55,14 @@ fn all() -> Vec<Discipline> {
         Discipline::DropTail(bytes),
         Discipline::HeadDrop(limit),
         Discipline::HeadDrop(bytes),
+        Discipline::Step(StepParams { limit, threshold: Limit::Packets(4), at: StepPoint::Enqueue }),
+        Discipline::Step(StepParams { limit: bytes, threshold: Limit::Bytes(3_000), at: StepPoint::Enqueue }),
+        Discipline::Step(StepParams { limit, threshold: Limit::Packets(4), at: StepPoint::Dequeue }),
+        Discipline::Step(StepParams { limit: bytes, threshold: Limit::Bytes(3_000), at: StepPoint::Dequeue }),
         Discipline::Red(red),
         Discipline::Red(RedParams { gentle: true, ecn: true, min, max, ..red }),
+        Discipline::Red(RedParams { ecn: true, max: red.min, weight: 1.0, ..red }),
+        Discipline::Red(RedParams { ecn: true, above_max: AboveMax::Drop, ..red }),
         Discipline::AdaptiveRed(AdaptiveRedParams {
             limit,
             min: Some(2),
@@ -84,11 +90,13 @@ fn all() -> Vec<Discipline> {
         }),
         Discipline::Codel(codel),
         Discipline::Codel(CodelParams { ecn: true, ..codel }),
+        Discipline::Codel(CodelParams { ce_threshold: Some(short / 2), ..codel }),
         Discipline::FqCodel(FqCodelParams {
             limit,
             flows: 4,
             target: codel.target,
             interval: codel.interval,
+            ce_threshold: Some(short / 2),
             ..FqCodelParams::default()
         }),
         Discipline::DeficitRoundRobin { limit, quantum: 500 },
@@ -235,16 +243,73 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(9), failure_persistence: None, cases: 128, ..ProptestConfig::default() })]
+
+    /// Step marking marks exactly the ECN-capable packets that exceed the threshold, and drops as drop-tail does. What waits is
+    /// counted here from the passages alone: a packet waits from its arrival until its transmission starts.
+    #[test]
+    fn step_never_marks_at_or_below_its_threshold(
+        offers in prop::collection::vec((0u64..1_500, 40u32..1_514, any::<bool>()), 1..200),
+        threshold in 1u64..11,
+        in_bytes in any::<bool>(),
+        at_dequeue in any::<bool>(),
+    ) {
+        let limit = Limit::Packets(12);
+        let (threshold, at) = if in_bytes {
+            (Limit::Bytes(700 * threshold), StepPoint::Enqueue)
+        } else {
+            (Limit::Packets(threshold.min(10)), StepPoint::Enqueue)
+        };
+        let at = if at_dequeue { StepPoint::Dequeue } else { at };
+        let mut step = link(&Discipline::Step(StepParams { limit, threshold, at }));
+        let mut tail = link(&Discipline::DropTail(limit));
+        // Of every packet taken: when it came, when it started, its bytes, whether it can be marked and whether it is.
+        let mut taken: Vec<(Time, Time, u32, bool, bool)> = Vec::new();
+        let mut came = Vec::new();
+        let mut now = Time::ZERO;
+        for (tag, &(gap, bytes, ect)) in (0..).zip(&offers) {
+            now += Duration::from_micros(gap);
+            came.push(now);
+            let packet = Packet { tag, ecn: if ect { Ecn::Ect0 } else { Ecn::NotEct }, ..Packet::new(bytes) };
+            let offered = step.offer(now, packet);
+            prop_assert_eq!(offered.is_ok(), tail.offer(now, packet).is_ok());
+            if let Ok(Offered::Passes(passage)) = offered {
+                taken.push((now, passage.started, bytes, ect, passage.marked));
+            }
+        }
+        step.handle_timeout(Time::MAX);
+        while let Some(event) = step.poll() {
+            let LinkEvent::Started { packet, passage } = event else { panic!("step drops nothing that waits") };
+            let ect = offers[packet.tag as usize].2;
+            taken.push((came[packet.tag as usize], passage.started, packet.bytes, ect, passage.marked));
+        }
+        for (place, &(arrived, started, _, ect, marked)) in taken.iter().enumerate() {
+            let mut queue = Backlog::default();
+            match at {
+                // What came before or is itself, and waits beyond the arrival.
+                StepPoint::Enqueue => taken[..=place].iter().filter(|other| other.1 > arrived)
+                    .for_each(|other| queue.add(other.2)),
+                // What came by the start, and starts later.
+                StepPoint::Dequeue => taken[place + 1..].iter().filter(|other| other.0 < started)
+                    .for_each(|other| queue.add(other.2)),
+            }
+            prop_assert_eq!(marked, ect && queue.exceeds(threshold), "{:?} {:?}", at, queue);
+        }
+    }
+}
+
 #[test]
 fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
     let red = RedParams::default();
     let adaptive = AdaptiveRedParams::default();
     let fq = FqCodelParams::default();
+    let step = StepParams::default();
     let (packets, bytes) = (Limit::Packets, Limit::Bytes);
     let cases: Vec<(Discipline, &str)> = vec![
         (Discipline::HeadDrop(packets(0)), "limit must hold at least one packet of 1514 bytes"),
         (Discipline::RoundRobin(bytes(1_513)), "limit must hold at least one packet"),
-        (Discipline::Red(RedParams { min: packets(15), ..red }), "min of 15p must be below max of 15p"),
+        (Discipline::Red(RedParams { min: packets(16), ..red }), "min of 16p must not be above max of 15p"),
         (Discipline::Red(RedParams { min: packets(0), ..red }), "min must be above zero"),
         (Discipline::Red(RedParams { max: bytes(9_000), ..red }), "max of 9000b has not the unit of min, 5p"),
         (Discipline::Red(RedParams { max_p: 0.0, ..red }), "max-p of 0 must be above 0 and at most 1"),
@@ -280,6 +345,23 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
         (
             Discipline::Codel(CodelParams { target: Duration::from_secs(1), ..CodelParams::default() }),
             "target of 1.00 s must be below interval of 100 ms",
+        ),
+        (
+            Discipline::Codel(CodelParams { ce_threshold: Some(Duration::ZERO), ..CodelParams::default() }),
+            "ce-threshold must be above zero",
+        ),
+        (
+            Discipline::FqCodel(FqCodelParams { ce_threshold: Some(Duration::ZERO), ..fq }),
+            "ce-threshold must be above zero",
+        ),
+        (Discipline::Step(StepParams { threshold: bytes(0), ..step }), "threshold must be above zero"),
+        (
+            Discipline::Step(StepParams { limit: packets(20), ..step }),
+            "limit of 20p is too short for threshold, which is 20p: the queue never exceeds it",
+        ),
+        (
+            Discipline::Step(StepParams { limit: packets(21), at: StepPoint::Dequeue, ..step }),
+            "limit of 21p is too short for threshold, which is 20p: no packet leaves more than that behind",
         ),
         (Discipline::FqCodel(FqCodelParams { flows: 0, ..fq }), "flows of 0 must be from 1 to 1048576"),
         (Discipline::FqCodel(FqCodelParams { quantum: 0, ..fq }), "quantum must be above zero"),
@@ -327,6 +409,9 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
     }
     for possible in [
         Discipline::Red(RedParams { limit: packets(15), ..red }),
+        Discipline::Red(RedParams { min: packets(15), ..red }),
+        Discipline::Red(RedParams { min: packets(15), gentle: true, ..red }),
+        Discipline::Step(StepParams { limit: packets(21), ..step }),
         Discipline::Red(RedParams { limit: bytes(1_514), max: packets(44), ..red }),
         Discipline::Red(RedParams { limit: packets(20), min: bytes(9_000), max: bytes(1_310_980), ..red }),
         Discipline::AdaptiveRed(AdaptiveRedParams { limit: packets(6), ..adaptive }),

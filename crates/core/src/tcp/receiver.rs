@@ -424,6 +424,8 @@ impl Receiver {
                         self.apart = true;
                     }
                     self.echo = marked;
+                    // RFC 8257 section 3.2: the change itself is told at once, too.
+                    self.ack_now = true;
                 }
             }
             EcnEcho::Off | EcnEcho::UntilAnswered => {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use flowloom_core::model::{Distribution, Law};
 use flowloom_core::path::{self, Impairments, Jitter, LossModel, LossRate, Matching, Reorder, Reordering, Rule, Rules};
 use flowloom_core::play::{Datagrams, Pacing};
-use flowloom_core::queue::{CodelParams, Discipline, FqCodelParams, RedParams};
+use flowloom_core::queue::{CodelParams, Discipline, FqCodelParams, RedParams, StepParams, StepPoint};
 use flowloom_core::record::*;
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
@@ -256,6 +256,11 @@ fn a_driver_that_comes_late_meets_the_same_network_as_the_simulator() {
         Discipline::Red(red),
         Discipline::Codel(CodelParams { limit: Limit::Packets(200), ..CodelParams::default() }),
         Discipline::FqCodel(FqCodelParams::default()),
+        Discipline::Step(StepParams {
+            limit: Limit::Packets(60),
+            threshold: Limit::Packets(15),
+            at: StepPoint::Dequeue,
+        }),
     ];
     for queue in queues {
         for drain in [ms(60_000), ms(200)] {

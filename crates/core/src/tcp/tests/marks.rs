@@ -50,19 +50,27 @@ fn a_mark_is_echoed_until_it_is_answered() {
     );
 }
 
+/// RFC 8257 section 3.2: where marks begin or end, what came before is acknowledged as it was, and the segment that brought the
+/// change at once; between changes every second segment is.
 #[test]
 fn each_acknowledgement_tells_of_one_kind_of_segment() {
     listen(EcnEcho::EachMark).play(
         "0.200 < .   1:1461 ack 1 ect0
          0.210 < .   1461:2921 ack 1 ce
          0.210 > .   1:1 ack 1461
+         0.210 > .E  1:1 ack 2921
          0.220 < .   2921:4381 ack 1 ce
-         0.220 > .E  1:1 ack 4381
          0.230 < .   4381:5841 ack 1 ce
+         0.230 > .E  1:1 ack 5841
          0.240 < .   5841:7301 ack 1 ect0
-         0.240 > .E  1:1 ack 5841
-         0.340 > .   1:1 ack 7301
-         0.350 < .   7301:8761 ack 1 ce
-         0.450 > .E  1:1 ack 8761",
+         0.240 > .   1:1 ack 7301
+         0.250 < .   7301:8761 ack 1 ect0
+         0.350 > .   1:1 ack 8761
+         0.360 < .   8761:10221 ack 1 ce
+         0.360 > .E  1:1 ack 10221
+         0.370 < .   10221:11681 ack 1 ce
+         0.380 < .   11681:13141 ack 1 ect0
+         0.380 > .E  1:1 ack 11681
+         0.380 > .   1:1 ack 13141",
     );
 }

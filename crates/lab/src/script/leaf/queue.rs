@@ -11,7 +11,8 @@ use super::super::diagnostic::{Diagnostic, nearest};
 use super::super::tree::Argument;
 use super::arguments::{Arguments, as_function, same_name};
 
-/// Disciplines. Those that tell packets of different classes apart are not among them: packets of strangers have none.
+/// Disciplines. Those that tell packets of different classes apart are not among them: packets of strangers have none. Nor is
+/// step marking, which experiment files have.
 const KINDS: [&str; 12] = [
     "drop-tail",
     "head-drop",
@@ -128,7 +129,8 @@ impl Arguments<'_> {
                 self.set_limit("limit", limit);
                 self.set_count("quantum", quantum);
             }
-            Discipline::Priority { .. } | Discipline::Custom(_) => {}
+            // No name above leads to these.
+            Discipline::Step(_) | Discipline::Priority { .. } | Discipline::Custom(_) => {}
         }
         self.found().len() == before
     }

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use flowloom_core::model::{Distribution, Law};
 use flowloom_core::path::{Jitter, LossRate, Matching, Reorder, Reordering, Rule, Rules};
 use flowloom_core::play::{Action, Player, Script};
-use flowloom_core::queue::{FqCodelParams, RedParams};
+use flowloom_core::queue::{FqCodelParams, RedParams, StepParams, StepPoint};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::congestion::Setup;
@@ -427,7 +427,10 @@ fn driven(config: &Config, end: Time) -> (Log, EmulatorReport) {
 #[test]
 fn the_same_machines_give_the_same_records_in_the_simulator() {
     let red = RedParams { limit: Limit::Packets(60), ecn: true, ..RedParams::default() };
-    for queue in [Discipline::Red(red), Discipline::FqCodel(FqCodelParams::default())] {
+    let steps = [StepPoint::Enqueue, StepPoint::Dequeue];
+    let steps = steps.map(|at| StepParams { limit: Limit::Packets(40), threshold: Limit::Packets(15), at });
+    let queues = [Discipline::Red(red), Discipline::FqCodel(FqCodelParams::default())];
+    for queue in queues.into_iter().chain(steps.map(Discipline::Step)) {
         let config = experiment(queue.clone());
         let mut log = Log::default();
         let vectors = classed().into_iter().map(Ok::<_, Infallible>);
