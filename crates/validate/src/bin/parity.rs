@@ -1,0 +1,55 @@
+//! `parity`: runs cells in both worlds and compares them (`docs/parity.md`).
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use flowloom_validate::parity::Problem;
+use flowloom_validate::parity::cells::{Cell, all};
+use flowloom_validate::parity::world::{Run, World, program, run};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["list"] => {
+            all().iter().for_each(|cell| println!("{:<24} {}", cell.name, cell.title));
+            Ok(())
+        }
+        ["show", name] => show(name, 1, World::Simulator).and_then(|()| show(name, 1, World::Kernel)),
+        ["show", name, world] => show(name, 1, if world == "sim" { World::Simulator } else { World::Kernel }),
+        _ => Err(Problem::new("usage: parity list | show CELL [sim|live]")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("error: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn show(name: &str, seed: u64, world: World) -> Result<(), Problem> {
+    let cells = all();
+    let cell: &Cell = cells
+        .iter()
+        .find(|cell| cell.name == name)
+        .ok_or_else(|| Problem::new(format_args!("no cell is called {name}")))?;
+    let folder = PathBuf::from("runs/parity").join(name).join(format!("{world:?}-{seed}"));
+    let Run { measured: m, verdict, reservations, late_p99_us, .. } = run(&program()?, cell, seed, world, &folder)?;
+    println!(
+        "{name} {world:?} seed {seed}: goodput {:.2}, sent {}, dropped {}, queue {:.1} / {} packets {:.1} / {:.1} ms, timeouts {}, retransmitted {:.3} %, peak {:?}; {verdict} {reservations:?} {late_p99_us} us late; {} durations, {} responses",
+        m.goodput_mbit,
+        m.offered_packets,
+        m.dropped_packets,
+        m.queue_mean_packets,
+        m.queue_p90_packets,
+        m.queue_mean_ms,
+        m.queue_p90_ms,
+        m.timeouts,
+        100.0 * m.retransmitted_share,
+        m.peak_flight_segments,
+        m.durations_us.len(),
+        m.responses_us.len()
+    );
+    Ok(())
+}
