@@ -37,7 +37,7 @@ pub struct Cell {
     pub captures: bool,
     /// Length of a run in seconds, without what it drains.
     pub seconds: u32,
-    /// The experiment file without its seed.
+    /// The experiment file without its title and seed.
     experiment: String,
     /// The vectors beside it, in the form of Tmix.
     pub vectors: Option<String>,
@@ -49,7 +49,7 @@ pub const VECTORS_FILE: &str = "vectors.cvec";
 impl Cell {
     /// The experiment file under a seed.
     pub fn experiment(&self, seed: u64) -> String {
-        format!("{}\n[run]\nseeds = [{seed}]\n", self.experiment)
+        format!("title = \"{}\"\n\n{}\n[run]\nseeds = [{seed}]\n", self.title, self.experiment)
     }
 
     /// A fingerprint of what is run (FNV-1a, 64 bits): repetitions of another experiment do not count.
@@ -179,7 +179,7 @@ impl Bulk<'_> {
             links.to_owned()
         };
         let experiment = format!(
-            "title = \"{title}\"\n\n[network]\ntopology = \"graph\"\nends = {{ left = \"sender\", right = \"receiver\" }}\n\n\
+            "[network]\ntopology = \"graph\"\nends = {{ left = \"sender\", right = \"receiver\" }}\n\n\
              [network.bottleneck]\nfrom = \"router\"\nto = \"receiver\"\nrate = \"{}mbit\"\ndelay = \"{}us\"\nqueue = {}\n\
              {access}{impairment}\n[tcp]\nprofile = \"linux\"\n{tcp}\n{sources}\n[measure]\nduration = \"{}s\"\ndrain = \"0s\"\n\
              queue-every = \"10ms\"\nthroughput-every = \"10ms\"\n",
@@ -292,8 +292,6 @@ fn corners() -> Vec<Cell> {
     let marking = |kind: &str| format!("{{ kind = \"{kind}\", limit = \"1000p\", ecn = true }}");
     let reordered = tail(bdp).impaired("reorder = { share = \"1%\", late = \"5ms\" }");
     let bursty = tail(bdp).impaired("loss = { kind = \"gilbert-elliott\", p = \"0.1%\", r = \"25%\" }");
-    let mixed_path = Path { rate: 20, rtt: 10 };
-    let mixed = "rtt = { kind = \"uniform\", min = \"20ms\", max = \"120ms\" }\n";
     vec![
         corner("tail-20p", "drop-tail of 20 packets", &tail(20), one()),
         corner("tail-4bdp", "drop-tail of 4 BDP", &tail(4 * bdp), one()),
@@ -310,16 +308,18 @@ fn corners() -> Vec<Cell> {
             flows(1, "window = \"64k\"\n"),
             "",
         ),
-        on_path(
-            "mixed-rtt-pie",
-            "20 flows of 20 to 120 ms, PIE 1000p",
-            mixed_path,
-            &Bottleneck::new("", "", PIE),
-            flows(20, mixed),
-            "",
-        ),
+        mixed_round_trips(),
         slow_acknowledgements(path),
     ]
+}
+
+/// Flows of different round-trip times share a queue.
+fn mixed_round_trips() -> Cell {
+    let keys = "rtt = { kind = \"uniform\", min = \"20ms\", max = \"120ms\" }\n";
+    // What the link takes is part of each.
+    let path = Path { rate: 20, rtt: 10 };
+    let cell = on_path("mixed-rtt-pie", "", path, &Bottleneck::new("", "", PIE), flows(20, keys), "");
+    Cell { title: "20 CUBIC flows with round trips of 20 to 120 ms, PIE 1000p, 20 Mbit/s".to_owned(), ..cell }
 }
 
 /// A flow each way: acknowledgements wait behind data.
@@ -373,7 +373,7 @@ impl Exchanges<'_> {
     fn cell(self) -> Cell {
         let Exchanges { name, title, workload, network, way, seconds, measure, vectors, loses_at_random, draws } = self;
         let experiment = format!(
-            "title = \"{title}\"\n\n[workload]\n{workload}\n\n[network]\n{network}\n\n[tcp]\nprofile = \"linux\"\n\n[measure]\n{measure}\n\
+            "[workload]\n{workload}\n\n[network]\n{network}\n\n[tcp]\nprofile = \"linux\"\n\n[measure]\n{measure}\n\
              queue-every = \"10ms\"\nthroughput-every = \"10ms\"\n"
         );
         Cell {

@@ -1,6 +1,7 @@
 //! How much was in flight, from the packets at the sender's link.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::Path;
 
 use flowloom_core::wire::{Address, Decoder, Parsed, Segment};
@@ -38,7 +39,7 @@ struct Flight {
 
 impl Flight {
     fn take(&mut self, segment: &Segment) {
-        if segment.destination.port == ACCEPTOR_PORT {
+        if is_from_left(segment) {
             self.take_sent(segment);
         } else if segment.flags.ack() {
             self.take_acknowledged(segment);
@@ -67,7 +68,13 @@ impl Flight {
     }
 }
 
-/// The most bytes that flows of initiators had sent and not had acknowledged at once.
+/// Whether an initiator on the left sent it, whose hosts are in 10.0.0.0/8 in captures of runs.
+fn is_from_left(segment: &Segment) -> bool {
+    let is_left = matches!(segment.source.host(), IpAddr::V4(address) if address.octets()[0] == 10);
+    is_left && segment.destination.port == ACCEPTOR_PORT
+}
+
+/// The most bytes that flows of initiators on the left had sent and not had acknowledged at once.
 ///
 /// # Errors
 /// The capture cannot be read.
@@ -87,7 +94,7 @@ pub fn peak(capture: &Path) -> Result<u64, Problem> {
 mod tests {
     use super::*;
     use flowloom_core::wire::Flags;
-    use std::net::{IpAddr, Ipv4Addr};
+    use std::net::Ipv4Addr;
 
     fn segment(is_data: bool, sequence: u32, payload_bytes: u32, acknowledgement: u32) -> Segment {
         let ends = [

@@ -1,8 +1,10 @@
 //! Parity: the same experiment in the simulator and through the kernel's TCP, compared cell by cell.
 
 pub mod cells;
+pub mod collect;
 pub mod flight;
 pub mod measure;
+pub mod repetitions;
 pub mod vectors;
 pub mod world;
 

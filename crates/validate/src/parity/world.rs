@@ -31,6 +31,8 @@ pub struct Run {
     pub reservations: Vec<String>,
     /// Whether one of those gates is about the host's having been late.
     pub was_late: bool,
+    /// The day of the run: `2026-11-24`.
+    pub date: String,
     /// Of a live run: the kernel.
     pub kernel: String,
     /// Of a live run: what carried the packets.
@@ -49,11 +51,19 @@ const LATENESS: [&str; 6] = [
     "listeners kept up",
 ];
 
-/// Runs `cell` under `seed` with the program `flowloom`, in `folder`, which holds the experiment file and the run afterwards.
+/// Runs `cell` under `seed` with the program `flowloom`, in `folder`, which holds the experiment file and the run afterwards. Without packets the
+/// peak of the flight is not known.
 ///
 /// # Errors
 /// The program cannot be run or fails, or what it left cannot be read.
-pub fn run(flowloom: &Path, cell: &Cell, seed: u64, world: World, folder: &Path) -> Result<Run, Problem> {
+pub fn run(
+    flowloom: &Path,
+    cell: &Cell,
+    seed: u64,
+    world: World,
+    folder: &Path,
+    with_packets: bool,
+) -> Result<Run, Problem> {
     fs::create_dir_all(folder).map_err(Problem::new)?;
     let experiment = folder.join("cell.toml");
     fs::write(&experiment, cell.experiment(seed)).map_err(Problem::new)?;
@@ -66,7 +76,7 @@ pub fn run(flowloom: &Path, cell: &Cell, seed: u64, world: World, folder: &Path)
     if world == World::Kernel {
         command.args(["--on", "live"]);
     }
-    if cell.captures {
+    if cell.captures && with_packets {
         command.arg(format!("--pcap={ACCESS}"));
     }
     let said = command.stdin(Stdio::null()).output().map_err(Problem::new)?;
@@ -77,7 +87,8 @@ pub fn run(flowloom: &Path, cell: &Cell, seed: u64, world: World, folder: &Path)
     }
     let measured = measure(cell, &output)?;
     let run = RunFolder::open(&output).map_err(Problem::new)?;
-    Ok(described(measured, run.run()))
+    let date = run.host().get("date").and_then(Value::as_str).and_then(|date| date.get(..10)).unwrap_or_default();
+    Ok(Run { date: date.to_owned(), ..described(measured, run.run()) })
 }
 
 /// `measured` with what `run.json` says of the run.
@@ -97,6 +108,7 @@ fn described(measured: Measured, run: &serde_json::Map<String, Value>) -> Run {
         verdict: text(run.get("verdict")),
         was_late: missed.iter().any(|(name, _)| LATENESS.contains(&name.as_str())),
         reservations: missed.into_iter().map(|(name, found)| format!("{name}: {found}")).collect(),
+        date: String::new(),
         kernel: text(live.and_then(|live| live.get("kernel"))),
         devices: text(live.and_then(|live| live.get("devices"))),
         late_p99_us: late.unwrap_or(0) / 1000,
