@@ -35,6 +35,8 @@ pub struct Cell {
     pub draws: bool,
     /// Whether the packets at [`ACCESS`] are captured.
     pub captures: bool,
+    /// Whether `cargo test` simulates it.
+    pub is_tested: bool,
     /// Length of a run in seconds, without what it drains.
     pub seconds: u32,
     /// The experiment file without its title and seed.
@@ -197,6 +199,7 @@ impl Bulk<'_> {
             is_core: bottleneck.is_core,
             draws: draws || bottleneck.draws,
             captures: true,
+            is_tested: path.rate <= 20,
             seconds: path.seconds(),
             experiment,
             vectors: None,
@@ -235,7 +238,8 @@ fn plain(congestion: &str, count: u32, path: Path, bottleneck: &Bottleneck) -> C
         draws: count > 1 || congestion == "bbr",
     };
     let cell = cell.cell();
-    Cell { is_core: cell.is_core && congestion == "cubic", ..cell }
+    let is_long = path.rtt >= 100 && count > 1;
+    Cell { is_core: cell.is_core && congestion == "cubic", is_tested: cell.is_tested && !is_long, ..cell }
 }
 
 /// One or several CUBIC flows over 20 Mbit/s and 40 ms, called by what is particular about them.
@@ -385,6 +389,7 @@ impl Exchanges<'_> {
             is_core: false,
             draws,
             captures: false,
+            is_tested: true,
             seconds,
             experiment,
             vectors,
@@ -460,4 +465,29 @@ fn exchanges() -> Vec<Cell> {
 /// All cells, in the order of the page.
 pub fn all() -> Vec<Cell> {
     [grid(), others(), corners(), exchanges()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn cells_have_names_and_fingerprints_of_their_own() {
+        let cells = all();
+        let names: BTreeSet<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
+        let fingerprints: BTreeSet<String> = cells.iter().map(Cell::fingerprint).collect();
+        assert_eq!((names.len(), fingerprints.len()), (cells.len(), cells.len()));
+    }
+
+    #[test]
+    fn grid_has_every_queue_over_every_path() {
+        let core: Vec<Cell> = all().into_iter().filter(|cell| cell.is_core).collect();
+        // One and twenty flows, three queues, four paths.
+        assert_eq!(core.len(), 24);
+        assert_eq!(grid().len(), 48);
+        // 20 Mbit/s x 40 ms are 100 kB: 66 packets of 1,514 bytes.
+        assert!(grid()[0].experiment(1).contains("limit = \"66p\""));
+    }
 }

@@ -1,11 +1,23 @@
 //! Parity: the same experiment in the simulator and through the kernel's TCP, compared cell by cell.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `cells`, `vectors` | the experiments, and the workloads of those that no capture has |
+//! | `world` | one run of a cell, by the program itself |
+//! | `measure`, `flight` | what is measured of a run folder; the flight, from packets |
+//! | `repetitions`, `collect` | the kernel's repetitions: the file, and how it is filled |
+//! | `bands` | whether the simulator is within what the repetitions allow |
+//! | `outcome`, `page` | a cell in both worlds; `docs/parity.md` |
 
+pub mod bands;
 pub mod cells;
 pub mod collect;
-pub mod flight;
+mod flight;
 pub mod measure;
+pub mod outcome;
+pub mod page;
 pub mod repetitions;
-pub mod vectors;
+mod vectors;
 pub mod world;
 
 use std::fmt::Display;
@@ -16,7 +28,7 @@ use std::fmt::Display;
 pub struct Problem(String);
 
 impl Problem {
-    /// Called by what is wrong.
+    /// A problem in words.
     pub fn new(what: impl Display) -> Problem {
         Problem(what.to_string())
     }

@@ -85,8 +85,11 @@ pub fn run(
         let words = String::from_utf8_lossy(&said.stderr);
         return Err(Problem::new(format_args!("{}: {}: {}", cell.name, said.status, words.trim())));
     }
-    let measured = measure(cell, &output)?;
     let run = RunFolder::open(&output).map_err(Problem::new)?;
+    if !run.complete() {
+        return Err(Problem::new(format_args!("{}: the run was interrupted", cell.name)));
+    }
+    let measured = measure(cell, &output)?;
     let date = run.host().get("date").and_then(Value::as_str).and_then(|date| date.get(..10)).unwrap_or_default();
     Ok(Run { date: date.to_owned(), ..described(measured, run.run()) })
 }
