@@ -208,3 +208,61 @@ fn reservations(page: &mut String, outcomes: &[Outcome]) {
         let _ = write!(page, "\n## Reservations of live runs\n\n{}", lines.concat());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::bands::judge;
+    use super::super::cells;
+    use super::super::repetitions::Repetition;
+    use super::*;
+
+    /// A cell whose kernel has 18, 18.5 and 19 Mbit/s and no drops, and whose simulator has so many Mbit/s.
+    fn outcome(name: &str, goodput_mbit: f64, repetitions: usize) -> Outcome {
+        let cell = cells::all().into_iter().find(|cell| cell.name == name).unwrap();
+        let measured = |goodput_mbit| Measured {
+            goodput_mbit,
+            offered_packets: 30_000,
+            queue_packets: vec![1; 100],
+            ..Measured::default()
+        };
+        let kernel: Vec<Repetition> = [18.0, 18.5, 19.0][..repetitions]
+            .iter()
+            .zip(1..)
+            .map(|(goodput, seed)| Repetition {
+                cell: name.to_owned(),
+                seed,
+                fingerprint: cell.fingerprint(),
+                date: format!("2026-11-2{seed}"),
+                kernel: "6.18".to_owned(),
+                devices: "TUN devices".to_owned(),
+                verdict: "DEGRADED".to_owned(),
+                reservations: vec!["connections finished: 3 unfinished".to_owned()],
+                late_p99_us: 100,
+                measured: measured(*goodput),
+            })
+            .collect();
+        let simulator = vec![measured(goodput_mbit)];
+        let of_kernel: Vec<&Measured> = kernel.iter().map(|one| &one.measured).collect();
+        let judged = judge(&cell, &of_kernel, &[&simulator[0]]);
+        Outcome { cell, kernel, simulator, judged }
+    }
+
+    #[test]
+    fn cells_outside_stand_first_with_why() {
+        let outcomes =
+            [outcome("cubic-1-pie-20m40", 18.2, 3), outcome("tail-20p", 12.0, 3), outcome("pauses", 18.0, 2)];
+        let why = BTreeMap::from([
+            ("tail-20p".to_owned(), "It slept.".to_owned()),
+            ("pauses".to_owned(), "Never read.".to_owned()),
+        ]);
+        let page = page(&outcomes, &why);
+        assert!(page.contains("**1 of 2 cells are inside (50 %"), "{page}");
+        assert!(page.contains("Too few repetitions of the kernel to judge: `pauses`."));
+        assert!(page.contains("- `tail-20p`: goodput 12.00, not 17.14 to 19.95. It slept.\n"));
+        assert!(page.contains("| 18.00 – 19.00 / 18.20 | 0 / 0 |"));
+        assert!(page.contains("| 18.00 – 19.00 / **12.00** |"));
+        assert!(page.contains("8 repetitions: Linux 6.18, TUN devices; 2026-11-21 to 2026-11-23."));
+        assert!(page.contains("- `pauses`, seed 2: DEGRADED; connections finished: 3 unfinished\n"));
+        assert!(!page.contains("Never read."));
+    }
+}
