@@ -2,6 +2,7 @@
 # make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser
 # make bench  speed and memory of extraction, simulation and 200 agents, instructions (benches/instructions.sh), the long validation runs
 # make validate  every check against published results; writes docs/validation.md and docs/references.md
+# make parity  the simulator beside the kernel's TCP, cell by cell; writes docs/parity.md; as root on a quiet machine, at most 90 minutes
 # make references  those of the reference workloads alone; writes docs/references.md
 # make bench-peers  extraction beside tcptrace, nfpcapd, argus and tshark; the simulator beside ns-3 and ns-2
 # make bench-live-peers  the emulator beside mahimahi, live schedules beside tcpreplay; as root, takes a quarter of an hour
@@ -21,7 +22,7 @@ build = $(CARGO) build --release --locked $(1)
 endif
 FLOWLOOM := $(BUILT)/flowloom
 
-.PHONY: all demo test check rust-test browser-test validate references bench bench-peers bench-live bench-live-peers deny fuzz clean
+.PHONY: all demo test check rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -49,6 +50,10 @@ browser-test: $(FLOWLOOM)
 
 validate:
 	$(CARGO) run --release --locked -p flowloom-validate
+
+parity:
+	$(CARGO) build --release --locked -p flowloom-cli -p flowloom-validate
+	target/release/parity
 
 references:
 	$(CARGO) run --release --locked -p flowloom-validate -- references

@@ -21,6 +21,7 @@
 //! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
 //! | `verdicts` | what verdicts of `compare` are worth: false ones, and differences found |
 //! | `multiplexing`, `reproduction` | the study of virtual circuits of 1992; as `docs/reproductions/caceres-1992.md` |
+//! | `parity` | the simulator beside the kernel, cell by cell |
 //! | `references` | the workloads `campus-2008` and `enterprise-2006` |
 
 #![forbid(unsafe_code)]
@@ -51,6 +52,7 @@ mod verdicts;
 
 pub mod check;
 pub mod lengths;
+pub mod parity;
 pub mod reproduction;
 pub mod satellite;
 pub mod table;
