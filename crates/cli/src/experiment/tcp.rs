@@ -1,7 +1,7 @@
 //! `[tcp]`: a profile, and what differs from it.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use flowloom_core::tcp::congestion::{Algorithm, CubicParameters, DctcpParameters
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, LinkSide};
 
-use super::drawn::Share;
+use super::drawn::{Share, Size};
 use super::path::LinkEnd;
 use super::topology::named;
 use super::{Optional, Quantity};
@@ -55,6 +55,10 @@ pub struct Tcp {
     pub sack_compression: bool,
     /// Windows of more than 65,535 bytes grow from there, and what makes them grow is acknowledged at once (Linux).
     pub window_growth: bool,
+    /// Receive buffer at the start, sized by what arrives (Linux), or "off" for one that limits nothing.
+    pub receive_buffer: Quantity<Optional<Size>>,
+    /// Payload per byte of receive buffer.
+    pub payload_ratio: f64,
     /// Smallest retransmission timeout; with the profiles plain and linux also the smallest margin of it over the smoothed
     /// round-trip time.
     pub rto_min: Quantity<Duration>,
@@ -144,6 +148,10 @@ pub struct TcpKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     window_growth: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    receive_buffer: Option<Quantity<Optional<Size>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     rto_min: Option<Quantity<Duration>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rto_initial: Option<Quantity<Duration>>,
@@ -209,6 +217,8 @@ impl From<TcpKeys> for Tcp {
             quick_acks: keys.quick_acks.unwrap_or(profile.quick_acks),
             sack_compression: keys.sack_compression.unwrap_or(profile.sack_compression),
             window_growth: keys.window_growth.unwrap_or(profile.window_growth),
+            receive_buffer: keys.receive_buffer.unwrap_or_else(|| Quantity::of("off")),
+            payload_ratio: keys.payload_ratio.unwrap_or(PAYLOAD_RATIO),
             rto_min: keys.rto_min.unwrap_or_else(|| Quantity::of(rto_min)),
             rto_initial: keys.rto_initial.unwrap_or_else(|| Quantity::of(rto_initial)),
             pacing: keys.pacing.unwrap_or(profile.pacing),
@@ -220,6 +230,13 @@ impl From<TcpKeys> for Tcp {
 
 /// An acknowledgement must not be held back for longer (RFC 9293, 3.8.6.3).
 const MOST_DELAYED_ACK: Duration = Duration::from_millis(500);
+
+/// Linux before the first segment.
+const PAYLOAD_RATIO: f64 = 0.5;
+/// Ratios that 256ths can express.
+const PAYLOAD_RATIOS: RangeInclusive<f64> = 0.01..=0.99;
+/// The least receive buffer: a page, as in `tcp_rmem`.
+const LEAST_RECEIVE_BUFFER: u64 = 4_096;
 
 impl Default for Tcp {
     fn default() -> Tcp {
@@ -246,6 +263,19 @@ impl Tcp {
             if value.value > most {
                 return Err(format!("{key}.{part} of {value} is above the longest timeout, {most}"));
             }
+        }
+        if let Some(size) = self.receive_buffer.value.0
+            && !(LEAST_RECEIVE_BUFFER..=tcp::ReceiveBuffer::LARGEST.into()).contains(&size.0)
+        {
+            return Err(format!("{key}.receive-buffer of {} is not between 4k and 32m", self.receive_buffer));
+        }
+        if !PAYLOAD_RATIOS.contains(&self.payload_ratio) {
+            return Err(format!(
+                "{key}.payload-ratio of {} is not between {} and {}",
+                self.payload_ratio,
+                PAYLOAD_RATIOS.start(),
+                PAYLOAD_RATIOS.end()
+            ));
         }
         if let Some(delay) = self.delayed_ack.value.0
             && delay > MOST_DELAYED_ACK
@@ -313,6 +343,8 @@ impl Tcp {
             quick_acks: keys.quick_acks.unwrap_or(self.quick_acks),
             sack_compression: keys.sack_compression.unwrap_or(self.sack_compression),
             window_growth: keys.window_growth.unwrap_or(self.window_growth),
+            receive_buffer: keys.receive_buffer.unwrap_or_else(|| self.receive_buffer.clone()),
+            payload_ratio: keys.payload_ratio.unwrap_or(self.payload_ratio),
             rto_min: keys.rto_min.unwrap_or_else(|| self.rto_min.clone()),
             rto_initial: keys.rto_initial.unwrap_or_else(|| self.rto_initial.clone()),
             pacing: keys.pacing.unwrap_or(self.pacing),
@@ -374,6 +406,10 @@ impl Tcp {
             quick_acks: self.quick_acks,
             sack_compression: self.sack_compression,
             window_growth: self.window_growth,
+            receive_buffer: self.receive_buffer.value.0.map(|size| tcp::ReceiveBuffer {
+                bytes: u32::try_from(size.0).unwrap_or(u32::MAX),
+                payload_ratio: (256.0 * self.payload_ratio).round() as u8,
+            }),
             rto: tcp::RtoConfig {
                 min,
                 granularity: if margin { min } else { profile.rto.granularity },
@@ -525,8 +561,36 @@ mod tests {
             other => panic!("{other}"),
         };
         assert_eq!(["rfc", "classic"].map(slow_start), [true, false]);
+        let sized = tcp("receive-buffer = \"128k\"\npayload-ratio = 0.63\n");
+        let expected = tcp::ReceiveBuffer { bytes: 131_072, payload_ratio: 161 };
+        assert_eq!(sized.config().receive_buffer, Some(expected));
+        assert_eq!(tcp(&toml::to_string(&sized).unwrap()), sized);
         let words =
             Algorithm::all().map(|algorithm| tcp(&format!("congestion = \"{algorithm}\"\n")).config().congestion);
         assert_eq!(words, Algorithm::all());
+    }
+
+    #[test]
+    fn impossible_receive_buffers_are_rejected() {
+        let check = |text: &str| Experiment::parse(&format!("[tcp]\n{text}\n"), "x.toml").map(|_| ());
+        for possible in ["receive-buffer = \"4k\"", "receive-buffer = \"32m\"", "payload-ratio = 0.01"] {
+            check(possible).unwrap();
+        }
+        for (wrong, part) in [
+            ("receive-buffer = \"4095b\"", "between 4k and 32m"),
+            ("receive-buffer = \"33m\"", "between 4k and 32m"),
+            ("receive-buffer = \"100p\"", "a number of bytes"),
+            ("receive-buffer = \"on\"", "a number of bytes"),
+            ("payload-ratio = 0.0", "between 0.01 and 0.99"),
+            ("payload-ratio = 1.0", "between 0.01 and 0.99"),
+            ("payload-ratio = nan", "between 0.01 and 0.99"),
+            (
+                "[[tcp.classes]]\nname = \"a\"\nport = 1\ntcp = { payload-ratio = 2.0 }",
+                "tcp.classes.a.tcp.payload-ratio",
+            ),
+        ] {
+            let error = check(wrong).unwrap_err().to_string();
+            assert!(error.contains(part), "{wrong}: {error}");
+        }
     }
 }

@@ -31,6 +31,9 @@ pub struct Config {
     /// A receive window of more than 65,535 bytes begins there and grows by two segments with each that arrives, every one of
     /// which is acknowledged meanwhile, as long as the program does not answer (Linux). Default off: it is there at once.
     pub window_growth: bool,
+    /// A receive buffer that grows with what arrives and limits the window meanwhile (Linux). Default `None`: it is large from
+    /// the start and limits nothing.
+    pub receive_buffer: Option<ReceiveBuffer>,
     /// Retransmission timeout.
     pub rto: RtoConfig,
     /// Fast retransmit starts the retransmission timer anew (as in BSD and ns-2), so that what it sends again has a whole
@@ -82,6 +85,7 @@ impl Default for Config {
             quick_acks: 0,
             sack_compression: false,
             window_growth: false,
+            receive_buffer: None,
             rto: RtoConfig::default(),
             recovery_restarts_timer: false,
             restart_after_idle: true,
@@ -199,6 +203,21 @@ impl Config {
             },
         }
     }
+}
+
+/// A receive buffer that Linux sizes once per round trip by what the application reads (dynamic right-sizing).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveBuffer {
+    /// Memory at the start of a connection in bytes (`tcp_rmem[1]`; Linux: 131,072).
+    pub bytes: u32,
+    /// How many bytes of payload 256 bytes of memory hold (`scaling_ratio`; Linux: 128 before the first segment, and then
+    /// what the driver's packets have). At least 1.
+    pub payload_ratio: u8,
+}
+
+impl ReceiveBuffer {
+    /// The most memory that a connection gets, in bytes (`tcp_rmem[2]` of Linux 6.18 on a host with memory for it).
+    pub const LARGEST: u32 = 32 << 20;
 }
 
 /// Selective acknowledgements.

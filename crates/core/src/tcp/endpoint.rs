@@ -67,7 +67,7 @@ impl Endpoint {
         let limits = Limits { mss: own_mss.get(), max_window: limits.max_window.max(1) };
         Endpoint {
             sender: Sender::new(limits, config),
-            receiver: Receiver::new(limits),
+            receiver: Receiver::new(limits, config),
             reset: None,
             state,
             agreed: Agreed::offer(config),

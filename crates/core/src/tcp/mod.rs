@@ -21,6 +21,8 @@
 //! | `rack` | reordering window and probes |
 //! | `rate` | delivery rate samples |
 //! | `receiver` | reassembly, acknowledgements and what they carry, the advertised window |
+//! | `receiver/buffer` | a receive buffer that is sized by what arrives, as in Linux |
+//! | `receiver/rare` | receiver state that few connections need at any time |
 //! | `rto` | round-trip time and retransmission timeout of RFC 6298 |
 //! | `congestion` | one file per congestion control |
 //! | `arithmetic` | what windows, slow start and recovery come to, without packets |
@@ -41,7 +43,7 @@ mod segment;
 mod sender;
 mod snapshot;
 
-pub use config::{Config, EcnEcho, InitialWindow, Limits, Profile, RtoConfig, RtoVariation, Sack};
+pub use config::{Config, EcnEcho, InitialWindow, Limits, Profile, ReceiveBuffer, RtoConfig, RtoVariation, Sack};
 pub use endpoint::Endpoint;
 pub use receiver::shift_for;
 pub use segment::{SackBlocks, Segment, Timestamps};

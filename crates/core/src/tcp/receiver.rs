@@ -1,5 +1,10 @@
 //! The receiving half: reassembly, acknowledgements, the advertised window.
 
+mod buffer;
+mod rare;
+
+use self::buffer::Buffer;
+use self::rare::Rare;
 use super::config::{Config, EcnEcho, Limits, Sack};
 use super::segment::{SackBlocks, Segment};
 use super::sender::Deadline;
@@ -113,6 +118,11 @@ impl OutOfOrder {
         self.ranges.get(at).copied().filter(|range| range.0 <= offset)
     }
 
+    /// The end of what has arrived, given that everything before `next` has.
+    fn highest(&self, next: u64) -> u64 {
+        self.ranges.last().map_or(next, |range| range.1)
+    }
+
     /// Whether all of `[start, end)` has arrived, given that everything before `next` has.
     fn has(&self, start: u64, end: u64, next: u64) -> bool {
         end <= next || self.holding(start.max(next)).is_some_and(|range| end <= range.1)
@@ -165,7 +175,8 @@ enum Program {
 pub(super) struct Receiver {
     /// RCV.NXT: the next offset expected.
     next: u64,
-    out_of_order: Option<Box<OutOfOrder>>,
+    /// What arrived ahead of a hole, and a receive buffer that may limit the window.
+    rare: Rare,
     delayed: Deadline,
     /// When payload last arrived.
     last_arrival: Time,
@@ -179,7 +190,7 @@ pub(super) struct Receiver {
     mss: u16,
     /// The shift of the window field once scaling is agreed.
     shift: u8,
-    /// How many more segments let the window grow.
+    /// How many more segments let the window grow; above 0 as long as a receive buffer limits it.
     growing: u16,
     /// How many more segments are acknowledged at once.
     quick_acks: u8,
@@ -200,10 +211,10 @@ pub fn shift_for(window: u32) -> u8 {
 }
 
 impl Receiver {
-    pub(super) fn new(limits: Limits) -> Receiver {
-        Receiver {
+    pub(super) fn new(limits: Limits, config: &Config) -> Receiver {
+        let mut receiver = Receiver {
             next: 0,
-            out_of_order: None,
+            rare: Rare::default(),
             delayed: Deadline::NONE,
             last_arrival: Time::ZERO,
             recent_timestamp: 0,
@@ -219,6 +230,17 @@ impl Receiver {
             apart: false,
             echo: false,
             sack: false,
+        };
+        receiver.set_buffer(limits.max_window, config);
+        receiver
+    }
+
+    /// Begins with the receive buffer of `config`, if it may keep the window below `most`.
+    fn set_buffer(&mut self, most: u32, config: &Config) {
+        if let Some(receive_buffer) = config.receive_buffer {
+            let buffer = Buffer::new(receive_buffer, self.mss, most);
+            self.growing = u16::from(buffer.is_some());
+            self.rare.set_buffer(buffer);
         }
     }
 
@@ -236,6 +258,7 @@ impl Receiver {
             let missing = self.max_window.saturating_sub(FIRST_WINDOW);
             self.growing = missing.div_ceil(self.growth()).try_into().unwrap_or(u16::MAX);
         }
+        self.set_buffer(if scaled { self.max_window } else { self.max_window.min(FIRST_WINDOW) }, config);
         self.acknowledge_quickly(config);
     }
 
@@ -265,9 +288,36 @@ impl Receiver {
     pub(super) fn window(&self, shift: u8) -> u32 {
         let open = match self.growing {
             0 => self.max_window,
-            left => self.max_window.saturating_sub(self.growth().saturating_mul(left.into())).max(FIRST_WINDOW),
+            left => self.growing_window(left),
         };
         (open >> shift).min(u32::from(u16::MAX)) << shift
+    }
+
+    /// The window while it grows, with this many segments to go unless a receive buffer limits it.
+    fn growing_window(&self, left: u16) -> u32 {
+        match self.rare.buffer() {
+            Some(buffer) => buffer.window().min(self.max_window),
+            None => self.max_window.saturating_sub(self.growth().saturating_mul(left.into())).max(FIRST_WINDOW),
+        }
+    }
+
+    /// A segment arrived in order, of which `payload` bytes are new, while the window may grow.
+    fn grow_window(&mut self, now: Time, segment: &Segment, payload: u64, config: &Config) {
+        let step = if config.window_growth { self.growth() } else { u32::MAX };
+        let mut grows = payload >= GROWS_WINDOW;
+        let highest = self.rare.ahead().map_or(self.next, |ahead| ahead.highest(self.next));
+        if let Some(buffer) = self.rare.buffer_mut() {
+            grows = grows && buffer.widen(step);
+            buffer.arrived(now, segment, self.next, highest);
+            if buffer.window() >= self.max_window {
+                self.growing = 0;
+                self.rare.set_buffer(None);
+            }
+        } else if grows {
+            self.growing -= 1;
+        }
+        // So that the sender knows.
+        self.quick_acks |= u8::from(grows);
     }
 
     pub(super) fn next(&self) -> u64 {
@@ -335,11 +385,11 @@ impl Receiver {
 
     /// SACK blocks for the segment about to be sent; a duplicate is reported once.
     pub(super) fn sack_blocks(&mut self) -> SackBlocks {
-        match &mut self.out_of_order {
+        match self.rare.ahead_mut() {
             Some(ahead) if self.sack => {
                 let blocks = ahead.blocks();
                 if ahead.is_empty() {
-                    self.out_of_order = None;
+                    self.rare.clear_ahead();
                 }
                 blocks
             }
@@ -349,7 +399,7 @@ impl Receiver {
 
     /// What the SACK option of the next segment takes.
     pub(super) fn sack_bytes(&self) -> u32 {
-        match &self.out_of_order {
+        match self.rare.ahead() {
             Some(ahead) if self.sack => {
                 let blocks = ahead.ranges.len() + usize::from(ahead.duplicate.is_some());
                 if blocks == 0 { 0 } else { 4 + 8 * blocks.min(SackBlocks::MOST) as u32 }
@@ -359,7 +409,7 @@ impl Receiver {
     }
 
     pub(super) fn deadline(&self) -> Deadline {
-        match &self.out_of_order {
+        match self.rare.ahead() {
             Some(ahead) => self.delayed.min(ahead.compressed.until),
             None => self.delayed,
         }
@@ -371,7 +421,7 @@ impl Receiver {
             self.ack_now = true;
             self.program = Program::Reads;
         }
-        self.ack_now |= self.out_of_order.as_ref().is_some_and(|ahead| ahead.compressed.until.is_due(now));
+        self.ack_now |= self.rare.ahead().is_some_and(|ahead| ahead.compressed.until.is_due(now));
     }
 
     /// A segment carrying RCV.NXT goes out: whatever acknowledgement was owed is paid.
@@ -385,7 +435,7 @@ impl Receiver {
         if self.program == Program::AnswersShort {
             self.program = Program::Answers;
         }
-        if let Some(ahead) = &mut self.out_of_order {
+        if let Some(ahead) = self.rare.ahead_mut() {
             ahead.compressed.sent();
         }
         self.next
@@ -395,7 +445,7 @@ impl Receiver {
     fn acknowledge_hole(&mut self, now: Time, rtt: Option<Duration>, config: &Config) {
         let quick = self.quick_acks > 0 && self.program == Program::Reads;
         let whole = self.owed > u32::from(self.mss);
-        match self.out_of_order.as_mut().filter(|_| config.sack_compression && self.sack && !quick && !whole) {
+        match self.rare.ahead_mut().filter(|_| config.sack_compression && self.sack && !quick && !whole) {
             Some(ahead) => self.ack_now |= ahead.compressed.arrived(now, self.next, rtt),
             None => self.ack_now = true,
         }
@@ -452,7 +502,7 @@ impl Receiver {
         self.program = Program::Reads;
         self.acknowledge_quickly(config);
         if self.sack && config.sack == Sack::WithDuplicates {
-            let ahead = self.out_of_order.get_or_insert_default();
+            let ahead = self.rare.ahead_or_new();
             ahead.duplicate = Some((start, end));
             if let Some((start, end)) = ahead.holding(start) {
                 ahead.touch(start, end);
@@ -482,18 +532,21 @@ impl Receiver {
         }
         // A FIN that is new may come with data that is not.
         let next = self.next;
-        let seen =
-            |to: &u64| self.out_of_order.as_ref().is_some_and(|ahead| start < *to && ahead.has(start, *to, next));
+        let seen = |to: &u64| self.rare.ahead().is_some_and(|ahead| start < *to && ahead.has(start, *to, next));
         if let Some(to) = [past, end].into_iter().find(seen) {
             self.seen_before(start, to, config);
         }
         let fin = fin && end <= right_edge;
         let end = end.min(right_edge);
         if start > self.next {
-            let ahead = self.out_of_order.get_or_insert_default();
+            let ahead = self.rare.ahead_or_new();
             ahead.insert(start, end + u64::from(fin));
             if fin {
                 ahead.fin = Some(end);
+            }
+            let highest = ahead.highest(self.next);
+            if let Some(buffer) = self.rare.buffer_mut() {
+                buffer.held(self.next, highest);
             }
             self.acknowledge_hole(now, path.rtt, config);
             return;
@@ -502,7 +555,7 @@ impl Receiver {
         self.next = self.next.max(end);
         let mut fin = fin;
         let mut holes = false;
-        if let Some(ahead) = &mut self.out_of_order {
+        if let Some(ahead) = self.rare.ahead_mut() {
             let filled = ahead.ranges.partition_point(|range| range.0 <= self.next);
             if let Some(&(_, end)) = ahead.ranges[..filled].last() {
                 self.next = self.next.max(end);
@@ -516,7 +569,7 @@ impl Receiver {
             // RFC 5681 section 4.2: a segment that fills (part of) a hole is acknowledged at once.
             self.ack_now |= !holes || !config.sack_compression;
             if ahead.is_empty() {
-                self.out_of_order = None;
+                self.rare.clear_ahead();
             }
         }
         if fin && !self.fin_received {
@@ -528,10 +581,8 @@ impl Receiver {
                 _ => self.program = Program::Answers,
             }
         }
-        if self.growing > 0 && end - start >= GROWS_WINDOW {
-            self.growing -= 1;
-            // So that the sender knows.
-            self.quick_acks |= 1;
+        if self.growing > 0 {
+            self.grow_window(now, segment, end - start, config);
         }
         // RFC 5681 section 4.2: at least every second full-sized segment; and never so late that a sender whose
         // whole window is less than two segments waits for the timer.

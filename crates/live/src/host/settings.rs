@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 
 use flowloom_core::tcp::congestion::{Algorithm, CubicParameters, DctcpParameters, VegasParameters};
-use flowloom_core::tcp::{Config, EcnEcho, InitialWindow, Profile, Sack};
+use flowloom_core::tcp::{Config, EcnEcho, InitialWindow, Profile, ReceiveBuffer, Sack};
 use flowloom_core::time::Duration;
 use flowloom_sim::Class;
 use nix::sys::socket::sockopt::TcpCongestion;
@@ -218,7 +218,10 @@ impl Settings {
     fn set(&mut self, key: &'static str, value: impl ToString, required: bool) {
         let value = value.to_string();
         match self.settings.iter_mut().find(|setting| setting.key == key) {
-            Some(setting) => setting.value = value,
+            Some(setting) => {
+                setting.value = value;
+                setting.required |= required;
+            }
             None => self.settings.push(Setting { key, value, required }),
         }
     }
@@ -256,6 +259,10 @@ impl Settings {
         self.set("net/ipv4/tcp_timestamps", flag(tcp.timestamps), true);
         self.set("net/ipv4/tcp_window_scaling", flag(tcp.window_scaling), true);
         self.set("net/ipv4/tcp_ecn", flag(tcp.ecn != EcnEcho::Off), true);
+        if let Some(buffer) = tcp.receive_buffer {
+            self.set("net/ipv4/tcp_rmem", format!("4096 {} {}", buffer.bytes, ReceiveBuffer::LARGEST), true);
+            self.set("net/ipv4/tcp_moderate_rcvbuf", 1, true);
+        }
         self.set("net/ipv4/tcp_slow_start_after_idle", flag(tcp.restart_after_idle), true);
         self.set("net/ipv4/tcp_recovery", flag(tcp.rack), false);
         self.set("net/ipv4/tcp_early_retrans", if tcp.rack { 3 } else { 0 }, false);
@@ -374,6 +381,7 @@ fn difference(first: &Config, other: &Config) -> Option<(&'static str, String, S
             ("window-scaling", tcp.window_scaling.to_string()),
             ("initial-window", initial_segments(tcp.initial_window).to_string()),
             ("delayed-ack", if tcp.delayed_ack.is_none() { "off" } else { "on" }.to_owned()),
+            ("receive-buffer", tcp.receive_buffer.map_or("off".to_owned(), |buffer| format!("{} bytes", buffer.bytes))),
             ("rto-min", format!("{}ms", millis(tcp.rto.min))),
             ("rto-max", format!("{}ms", millis(tcp.rto.max))),
             ("restart-after-idle", tcp.restart_after_idle.to_string()),
@@ -428,6 +436,10 @@ fn notes(tcp: &Config) -> Vec<Note> {
         tcp.sack_compression.to_string(),
         "it compresses acknowledgements over a hole",
     );
+    if let Some(buffer) = tcp.receive_buffer {
+        let ratio = format!("{:.3}", f64::from(buffer.payload_ratio) / 256.0);
+        note(true, "payload-ratio", ratio, "it has the ratio of the packets that its driver delivers");
+    }
     let counting = tcp.byte_counting != linux.byte_counting;
     note(counting, "byte-counting", tcp.byte_counting.to_string(), "it counts what is acknowledged");
     let limit = tcp.slow_start_limit.map_or("none".to_owned(), |segments| format!("{segments} segments"));
@@ -496,6 +508,29 @@ mod tests {
             assert!(settings.notes().iter().any(|note| note.key == some), "{profile:?}: {:?}", settings.notes());
             assert!(!settings.notes().iter().any(|note| note.key == "window-scaling"));
         }
+    }
+
+    #[test]
+    fn the_kernel_sizes_receive_buffers() {
+        let value = |settings: &Settings, key| {
+            let found = settings.settings.iter().find(|setting| setting.key == key).unwrap();
+            (found.value.clone(), found.required)
+        };
+        let (rmem, moderate) = ("net/ipv4/tcp_rmem", "net/ipv4/tcp_moderate_rcvbuf");
+        let fixed = Settings::default();
+        assert_eq!(value(&fixed, rmem), ("4096 8388608 8388608".to_owned(), true));
+        assert_eq!(value(&fixed, moderate).0, "0");
+        let sized = |bytes| {
+            let receive_buffer = Some(ReceiveBuffer { bytes, payload_ratio: 161 });
+            class(Config { receive_buffer, ..Config::of(Profile::Linux) })
+        };
+        let (settings, _) = Settings::with_algorithms(&[sized(131_072)], |_| true).unwrap();
+        assert_eq!(value(&settings, rmem), ("4096 131072 33554432".to_owned(), true));
+        assert_eq!(value(&settings, moderate), ("1".to_owned(), true));
+        assert_eq!(settings.notes().len(), 1);
+        assert_eq!((settings.notes()[0].key, settings.notes()[0].asked.as_str()), ("payload-ratio", "0.629"));
+        let refused = Settings::with_algorithms(&[sized(131_072), sized(65_536)], |_| true).unwrap_err();
+        assert!(matches!(refused, Unsupported::Differs { key: "receive-buffer", class: 1, .. }), "{refused}");
     }
 
     #[test]

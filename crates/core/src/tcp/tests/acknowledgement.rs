@@ -1,8 +1,9 @@
 //! When acknowledgements are sent (RFC 5681 section 4.2), and reassembly behind them.
 
+use super::pair::Pair;
 use super::transcript::Transcript;
-use crate::tcp::{Config, Limits, Sack};
-use crate::time::Duration;
+use crate::tcp::{Config, Limits, ReceiveBuffer, Sack};
+use crate::time::{Duration, Time};
 
 fn open() -> Transcript {
     Transcript::established(Config::default(), Limits::default())
@@ -198,6 +199,70 @@ fn a_window_grows_with_what_arrives_which_is_acknowledged_meanwhile() {
         "0.200 < .  1:1461 ack 1
          0.240 > .  1:1 ack 1461 win 8192",
     );
+}
+
+/// A buffer of 8,192 bytes, half of it payload, holds 4,096 less the segment that just came: 2,636, raised to two segments. The
+/// window is 2,920 until a round trip brings more than that.
+#[test]
+fn a_receive_buffer_limits_the_window() {
+    let limits = Limits { mss: 1460, max_window: 8_192 };
+    let buffer = ReceiveBuffer { bytes: 8_192, payload_ratio: 128 };
+    let config = Config { receive_buffer: Some(buffer), ..linux(2) };
+    Transcript::established(config.clone(), limits).play(
+        "0.200 < .  1:1461 ack 1
+         0.200 > .  1:1 ack 1461 win 2920
+         0.300 < .  1461:2921 ack 1
+         0.300 > .  1:1 ack 2921 win 2920",
+    );
+    // Nothing beyond it is accepted.
+    Transcript::established(config.clone(), limits).play(
+        "0.200 < .  2921:4381 ack 1
+         0.200 > .  1:1 ack 1",
+    );
+    // Where it is large it changes nothing.
+    let ample = ReceiveBuffer { bytes: 65_536, payload_ratio: 128 };
+    Transcript::established(Config { receive_buffer: Some(ample), ..config }, limits).play(
+        "0.200 < P. 1:101 ack 1
+         0.200 > .  1:1 ack 101 win 8192",
+    );
+}
+
+/// 2 MB to a receiver with this buffer and a window of a multiple of two segments above 65,535 bytes; one in `loses` is lost.
+fn bulk(receive_buffer: Option<ReceiveBuffer>, loses: usize) -> Pair {
+    let config = Config { receive_buffer, sack: Sack::On, timestamps: true, ..linux(16) };
+    let limits = Limits { mss: 1460, max_window: 65_535 + 2 * 1448 * 100 };
+    let mut pair = Pair::new(config, [limits; 2], Duration::from_millis(20));
+    let mut count = 0;
+    pair.pipe = Some(Box::new(move |end, _| {
+        count += usize::from(end == 0);
+        if end == 0 && count % loses == 0 { Vec::new() } else { vec![Duration::ZERO] }
+    }));
+    pair.ends[0].write(2_000_000);
+    pair.kick();
+    pair.run_until(Time::ZERO + Duration::from_secs(60));
+    assert_eq!(pair.ends[1].bytes_received(), 2_000_000);
+    pair
+}
+
+#[test]
+fn an_ample_receive_buffer_changes_no_segment() {
+    let ample = ReceiveBuffer { bytes: ReceiveBuffer::LARGEST, payload_ratio: 128 };
+    for loses in [usize::MAX, 50] {
+        assert_eq!(bulk(Some(ample), loses).sent, bulk(None, loses).sent);
+    }
+}
+
+#[test]
+fn a_window_never_shrinks_while_the_buffer_grows() {
+    for (bytes, payload_ratio) in [(65_536, 100), (65_536, 200), (131_072, 60), (131_072, 128)] {
+        for loses in [usize::MAX, 20, 100] {
+            let pair = bulk(Some(ReceiveBuffer { bytes, payload_ratio }), loses);
+            let windows = pair.sent.iter().filter(|sent| sent.1 == 1).map(|sent| sent.2.window);
+            let windows: Vec<_> = windows.collect();
+            assert!(windows.is_sorted(), "{bytes} {payload_ratio} {loses}: {windows:?}");
+            assert!(loses == 20 || windows.last() > windows.first(), "{bytes} {payload_ratio} {loses}");
+        }
+    }
 }
 
 #[test]
