@@ -15,7 +15,7 @@
 //! | `spurious` | timeouts without a loss |
 //! | `aqm`, `control`, `sharing` | laws of queue disciplines |
 //! | `long_flows` | flows of half a minute and more over every queue |
-//! | `marks`, `delay` | laws of flows that heed marks, or delay and rate: ECN, DCTCP; Vegas, BBR |
+//! | `marks`, `dctcp`, `delay` | laws of flows that heed marks, or delay and rate: ECN; DCTCP; Vegas, BBR |
 //! | `metamorphic` | what must not change |
 //! | `dependence` | estimates of the Hurst parameter |
 //! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
@@ -32,6 +32,7 @@ mod cell_queue;
 mod conformance;
 mod control;
 mod cubic;
+mod dctcp;
 mod delay;
 mod dependence;
 mod efficiency;

@@ -1,34 +1,22 @@
-//! Marks end to end: ECN over RED, and DCTCP over a queue that marks beyond a length.
+//! Marks end to end: ECN over RED. DCTCP is in [`crate::dctcp`].
 
 use flowloom_core::path::{Link, LossModel};
-use flowloom_core::queue::{Admission, Admit, Arrival, Packet, Queue, Red, RedParams, Verdict};
-use flowloom_core::tcp::congestion::{Algorithm, DctcpParameters, WindowCause};
+use flowloom_core::queue::{Admission, Queue, Red, RedParams};
+use flowloom_core::tcp::congestion::WindowCause;
 use flowloom_core::tcp::{Config, EcnEcho};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
 
 use crate::aqm::{link, mean, stream};
 use crate::check::{Effort, Expected, Row};
+use crate::dctcp;
 use crate::lab::{Flow, Lab, Outcome};
 use crate::profiles::Stack;
 
-const GROUP: &str = "Marks";
-/// Bytes of a full segment on the link.
-const FRAME: f64 = 1_514.0;
+pub(crate) const GROUP: &str = "Marks";
 
-/// Marks what finds `threshold` packets waiting or more (RFC 8257 section 3.1, with the queue as it is and no average).
-#[derive(Debug)]
-struct Step {
-    threshold: u64,
-}
-
-impl Admit for Step {
-    fn arrive(&mut self, packet: &Packet, arrival: &Arrival) -> Verdict {
-        if arrival.waiting.packets >= self.threshold { Verdict::signal(packet, true) } else { Verdict::Take }
-    }
-}
-
-fn run(link: Link, tcp: &Config, rtt: Duration, flows: u64, seconds: f64) -> Outcome {
+/// Bulk transfers from all but the same time on, whose deliveries are noted at a third of the run and at its end.
+pub(crate) fn run(link: Link, tcp: &Config, rtt: Duration, flows: u64, seconds: f64) -> Outcome {
     let flows: Vec<Flow> =
         (0..flows).map(|n| Flow { start: Time::ZERO + rtt * n / 7, ..Flow::endless(rtt, tcp.clone()) }).collect();
     let until = Time::ZERO + Duration::from_secs_f64(seconds);
@@ -37,7 +25,7 @@ fn run(link: Link, tcp: &Config, rtt: Duration, flows: u64, seconds: f64) -> Out
 }
 
 /// When the window of the first flow was reduced for a mark, and what was left of it.
-fn reductions(outcome: &Outcome) -> Vec<(Time, f64)> {
+pub(crate) fn reductions(outcome: &Outcome) -> Vec<(Time, f64)> {
     let steps = outcome.windows.windows(2).zip(outcome.causes.iter().skip(1));
     let falls = steps.filter(|(pair, cause)| **cause == WindowCause::Mark && pair[1].1 < pair[0].1);
     falls.map(|(pair, _)| (pair[1].0, f64::from(pair[1].1) / f64::from(pair[0].1))).collect()
@@ -100,58 +88,6 @@ fn ecn(push: &mut impl FnMut(&str, &str, Expected, f64), stack: &Stack, kept: f6
     push(name, source, Expected::Within { value: kept, by: 0.03 }, left);
 }
 
-/// A path of 83 packets and marks from 40 on, as in the paper's figure 12.
-fn dctcp(push: &mut impl FnMut(&str, &str, Expected, f64), flows: u64, seconds: f64) {
-    const THRESHOLD: f64 = 40.0;
-    let tcp = Config {
-        congestion: Algorithm::Dctcp(DctcpParameters::default()),
-        ecn: EcnEcho::EachMark,
-        delayed_ack: None,
-        ..Config::default()
-    };
-    // 83 packets, to the nanosecond: with a fraction more only a part of a window would find the queue at its threshold.
-    let rtt = Duration::from_nanos(83 * 12_112);
-    let packet = FRAME * 8.0 / 1e9;
-    let step = link(Queue::Arrival(Admission::Custom(Box::new(Step { threshold: THRESHOLD as u64 }))), 1_000_000_000);
-    let outcome = run(step, &tcp, rtt, flows, seconds);
-    let settled = Time::ZERO + Duration::from_secs_f64(seconds / 3.0);
-    let waits = outcome.waits.iter().filter(|(time, _)| *time > settled);
-    let queue: Vec<f64> = waits.map(|(_, wait)| wait.as_secs_f64() / packet).collect();
-    // W*, the window of one flow when marking begins; the share of its bytes that is marked; the queue's swing.
-    let count = flows as f64;
-    let window = (rtt.as_secs_f64() / packet + THRESHOLD) / count;
-    let alpha = libm::sqrt(2.0 / window);
-    let swing = count * (window + 1.0) * alpha / 2.0;
-    let mut push = |name: &str, source: &str, expected, ours| {
-        push(&format!("DCTCP, K = 40, flows: {flows}: {name}"), source, expected, ours);
-    };
-    let source = "Alizadeh et al. 2010, section 3.3";
-    let most = queue.iter().copied().fold(0.0, f64::max);
-    push("longest queue, packets: K + N", source, Expected::Within { value: THRESHOLD + count, by: 3.0 }, most);
-    let expected = Expected::Within { value: THRESHOLD + count - swing / 2.0, by: 3.0 };
-    push("mean queue, packets: K + N less half of the swing", source, expected, mean(queue.iter().copied()));
-    push("segments lost", source, Expected::Exactly(0.0), outcome.lost as f64);
-    let payload: f64 = (0..flows as usize).map(|flow| outcome.between(flow, 0)).sum();
-    let used = payload * FRAME / 1_460.0 * 8.0 / (seconds * 2.0 / 3.0) / 1e9;
-    push("share of the link used", source, Expected::AtLeast(0.99), used);
-    let falls = reductions(&outcome);
-    let first = falls.first().map_or(f64::NAN, |(_, left)| *left);
-    push("what the first mark leaves of the window", "RFC 8257 3.3: alpha begins at 1", Expected::AtMost(0.75), first);
-    let estimate = mean(falls.iter().filter(|(time, _)| *time > settled).map(|(_, left)| 2.0 * (1.0 - left)));
-    if flows == 1 {
-        // Of several flows not all are marked in each cycle.
-        let marked = outcome.marked as f64 / outcome.sent as f64;
-        let expected = Expected::Near { value: alpha, share: 0.1 };
-        push("share of segments marked: sqrt(2 / W*)", "Alizadeh et al. 2010, equation 6", expected, marked);
-        // A cycle is 1 / alpha round trips, one of which is marked; its first mark finds the estimate where it is lowest.
-        let (gain, cycle) = (1.0 / 16.0, 1.0 / alpha);
-        let lowest = gain * libm::pow(1.0 - gain, cycle - 1.0) / (1.0 - libm::pow(1.0 - gain, cycle));
-        let name = "alpha, by what marks leave of the window: g (1 - g)^(T - 1) / (1 - (1 - g)^T)";
-        let source = "RFC 8257 3.3, g = 1/16, one window of T = sqrt(W* / 2) marked";
-        push(name, source, Expected::Near { value: lowest, share: 0.1 }, estimate);
-    }
-}
-
 pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     let full = effort == Effort::Full;
     let mut rows = Vec::new();
@@ -159,8 +95,6 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     for (stack, kept) in [(Stack::plain(), 0.5), (Stack::rfc(), 0.5), (Stack::linux(), 0.7)] {
         ecn(&mut push, &stack, kept, if full { 300.0 } else { 60.0 });
     }
-    for flows in [1, 2] {
-        dctcp(&mut push, flows, if full { 10.0 } else { 2.0 });
-    }
+    rows.extend(dctcp::rows(effort));
     rows
 }
