@@ -2,15 +2,13 @@
 
 use crate::time::{Duration, Time};
 
-/// The packets of one direction so far, datagrams and acknowledgements counted like data.
+/// The packets of one direction that have arrived so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Packets that the end sent.
-    pub sent: u64,
-    /// Of them, packets with payload.
-    pub data: u64,
     /// Packets that arrived at the other end.
     pub arrived: u64,
+    /// Of them, packets with payload.
+    pub data: u64,
     /// Nanoseconds that the packets that arrived were on the way, added up.
     transit: u64,
     /// Nanoseconds that the last of them was.
@@ -18,17 +16,11 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The end sent a packet.
-    #[inline]
-    pub fn count_sent(&mut self, carries_data: bool) {
-        self.sent += 1;
-        self.data += u64::from(carries_data);
-    }
-
     /// A packet arrived after `transit` on the way.
     #[inline]
-    pub fn count_arrived(&mut self, transit: Duration) {
+    pub fn count(&mut self, carries_data: bool, transit: Duration) {
         self.arrived += 1;
+        self.data += u64::from(carries_data);
         self.last = transit.as_nanos();
         self.transit = self.transit.wrapping_add(self.last);
     }
@@ -90,7 +82,7 @@ pub struct Stretch {
     pub loss_events: u64,
     /// Loss events within the stretch, its end counted and its beginning not.
     pub intervals: u64,
-    /// Data packets sent meanwhile, retransmissions included.
+    /// Data packets that arrived or were dropped meanwhile, retransmissions included.
     pub data: u64,
     /// Data packets dropped meanwhile.
     pub dropped: u64,
@@ -138,11 +130,12 @@ impl LossEvents {
         let (from, to) = (&self.second, &self.latest);
         let [there, back] =
             [(&to.there, &from.there), (&to.back, &from.back)].map(|(to, from)| to.mean_transit_since(from));
+        let dropped = to.dropped - from.dropped;
         Some(Stretch {
             loss_events: self.events,
             intervals: self.events - 2,
-            data: to.there.data - from.there.data,
-            dropped: to.dropped - from.dropped,
+            data: to.there.data - from.there.data + dropped,
+            dropped,
             marked: to.marked - from.marked,
             time: to.time.since(from.time),
             rtt: Duration::from_nanos(there + back),
@@ -162,13 +155,11 @@ mod tests {
         let (mut there, mut back, mut events) = (Tally::default(), Tally::default(), LossEvents::default());
         for millisecond in 0..milliseconds {
             let now = Time::ZERO + MS(millisecond);
-            there.count_sent(true);
             if dropped.contains(&millisecond) {
                 events.note(Signal::Dropped, now, now, [&there, &back]);
             } else {
-                there.count_arrived(MS(30));
-                back.count_sent(false);
-                back.count_arrived(MS(10));
+                there.count(true, MS(30));
+                back.count(false, MS(10));
             }
         }
         events
