@@ -323,7 +323,7 @@ impl Config {
     }
 
     /// The parameters of TCP in a class.
-    pub(crate) fn tcp(&self, class: u16) -> &tcp::Config {
+    pub fn tcp(&self, class: u16) -> &tcp::Config {
         &self.classes[usize::from(class)].tcp
     }
 

@@ -64,18 +64,38 @@ pub struct ClassPackets {
     /// Of them, packets with payload.
     pub data: [u64; 2],
     /// Packets that were dropped on the way, by the side they come from and the link; without a link where a loss model took them.
-    pub dropped: BTreeMap<(LinkSide, Option<u16>), u64>,
+    pub dropped: BTreeMap<(LinkSide, Option<u16>), Dropped>,
+}
+
+/// Packets that were dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// All of them.
+    pub packets: u64,
+    /// Those with payload.
+    pub data: u64,
 }
 
 impl ClassPackets {
     /// Packets from a side that were dropped.
     pub fn dropped_from(&self, side: LinkSide) -> u64 {
-        self.dropped.iter().filter(|((from, _), _)| *from == side).map(|(_, count)| count).sum()
+        self.dropped.iter().filter(|((from, _), _)| *from == side).map(|(_, dropped)| dropped.packets).sum()
+    }
+
+    /// The link where most packets from a side were dropped. `None`: a loss model dropped most, or none was dropped.
+    pub fn most_dropped_at(&self, side: LinkSide) -> Option<u16> {
+        let places = self.dropped.iter().filter(|((from, _), _)| *from == side);
+        places.max_by_key(|(_, dropped)| dropped.packets).and_then(|((_, link), _)| *link)
+    }
+
+    /// Packets with payload of both directions that arrived or were dropped.
+    pub fn data_packets(&self) -> u64 {
+        self.data.iter().sum::<u64>() + self.dropped.values().map(|dropped| dropped.data).sum::<u64>()
     }
 }
 
 /// TCP packets that were dropped, by class, the side they come from, and link.
-pub type TcpDrops = BTreeMap<(u16, LinkSide, Option<u16>), u64>;
+pub type TcpDrops = BTreeMap<(u16, LinkSide, Option<u16>), Dropped>;
 
 /// What the packets of a connection met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -153,8 +173,8 @@ impl Plausibility {
 
     /// Packets were dropped, over the whole run.
     pub fn add_drops(&mut self, drops: &TcpDrops) {
-        for (&(class, from, link), count) in drops {
-            *self.classes[usize::from(class)].dropped.entry((from, link)).or_default() += count;
+        for (&(class, from, link), dropped) in drops {
+            self.classes[usize::from(class)].dropped.insert((from, link), *dropped);
         }
     }
 }

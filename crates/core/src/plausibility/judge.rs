@@ -86,7 +86,7 @@ impl Response {
 /// What a flow met and what else its window depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
-    /// Between its second loss event and its last.
+    /// Its later part.
     pub stretch: Stretch,
     /// Segments of the whole flow that were sent again although none was dropped.
     pub needless_retransmissions: u64,

@@ -44,8 +44,9 @@ pub struct LossEvents {
     until: Time,
     dropped: u64,
     marked: u64,
-    /// At the beginning of the second event and of the latest.
-    second: Moment,
+    /// At the beginnings of the two last events whose numbers are powers of two.
+    powers: [Moment; 2],
+    /// At the beginning of the latest event.
     latest: Moment,
 }
 
@@ -75,7 +76,10 @@ const SPAN_QUARTERS: u64 = 5;
 /// Loss events that a stretch needs.
 pub const LEAST_LOSS_EVENTS: u64 = 10;
 
-/// A flow between its second loss event and its last. Slow start, and recovery from what slow start lost, come before that.
+/// The later part of a flow, which begins and ends with a loss event.
+///
+/// It begins with the event whose number is half the largest power of two among the events so far, that is after a quarter to a half of them. Before that comes what slow
+/// start left behind: a window that is far too large takes several loss events to come down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// Loss events of the whole flow.
@@ -102,8 +106,8 @@ impl LossEvents {
             self.until = sent + Duration::from_nanos((there.last + back.last) * SPAN_QUARTERS / 4);
             let Self { dropped, marked, .. } = *self;
             self.latest = Moment { time: now, dropped, marked, there: *there, back: *back };
-            if self.events == 2 {
-                self.second = self.latest;
+            if self.events.is_power_of_two() {
+                self.powers = [self.powers[1], self.latest];
             }
         }
         match signal {
@@ -122,18 +126,19 @@ impl LossEvents {
         self.dropped
     }
 
-    /// The flow between its second loss event and its last; `None` with fewer than [`LEAST_LOSS_EVENTS`].
+    /// The later part of the flow; `None` with fewer than [`LEAST_LOSS_EVENTS`].
     pub fn stretch(&self) -> Option<Stretch> {
         if self.events < LEAST_LOSS_EVENTS {
             return None;
         }
-        let (from, to) = (&self.second, &self.latest);
+        let (from, to) = (&self.powers[0], &self.latest);
+        let begins = 1 << (self.events.ilog2() - 1);
         let [there, back] =
             [(&to.there, &from.there), (&to.back, &from.back)].map(|(to, from)| to.mean_transit_since(from));
         let dropped = to.dropped - from.dropped;
         Some(Stretch {
             loss_events: self.events,
-            intervals: self.events - 2,
+            intervals: self.events - begins,
             data: to.there.data - from.there.data + dropped,
             dropped,
             marked: to.marked - from.marked,
@@ -182,16 +187,24 @@ mod tests {
         let every_100_ms = |events: u64| (1..=events).map(|n| 100 * n).collect::<Vec<_>>();
         assert_eq!(flow(2_000, &every_100_ms(9)).stretch(), None);
         let stretch = flow(2_000, &every_100_ms(10)).stretch().unwrap();
-        // From 200 ms to 1,000 ms.
-        assert_eq!((stretch.loss_events, stretch.intervals, stretch.data, stretch.dropped), (10, 8, 800, 8));
-        assert_eq!((stretch.time, stretch.rtt, stretch.marked), (MS(800), MS(40), 0));
+        // From the fourth event at 400 ms to 1,000 ms.
+        assert_eq!((stretch.loss_events, stretch.intervals, stretch.data, stretch.dropped), (10, 6, 600, 6));
+        assert_eq!((stretch.time, stretch.rtt, stretch.marked), (MS(600), MS(40), 0));
+    }
+
+    #[test]
+    fn the_stretch_begins_after_a_quarter_to_a_half() {
+        for (events, begins) in [(10, 4), (15, 4), (16, 8), (31, 8), (32, 16), (40, 16)] {
+            let stretch = flow(5_000, &(1..=events).map(|n| 100 * n).collect::<Vec<_>>()).stretch().unwrap();
+            assert_eq!((stretch.intervals, stretch.time), (events - begins, MS(100 * (events - begins))), "{events}");
+        }
     }
 
     #[test]
     fn packets_of_an_event_are_counted_but_open_no_other() {
         let dropped: Vec<u64> = (1..=12).flat_map(|n| [100 * n, 100 * n + 5, 100 * n + 9]).collect();
         let stretch = flow(2_000, &dropped).stretch().unwrap();
-        assert_eq!((stretch.loss_events, stretch.dropped, stretch.data), (12, 30, 1_000));
+        assert_eq!((stretch.loss_events, stretch.dropped, stretch.data), (12, 24, 800));
     }
 
     #[test]
@@ -203,6 +216,6 @@ mod tests {
             events.note(signal, now, now, [&tally, &tally]);
         }
         let stretch = events.stretch().unwrap();
-        assert_eq!((stretch.dropped, stretch.marked), (4, 4));
+        assert_eq!((stretch.dropped, stretch.marked), (3, 3));
     }
 }
