@@ -21,6 +21,7 @@ mod making;
 mod memory;
 mod output;
 mod pipeline;
+mod plausibility;
 mod progress;
 mod rates;
 mod recording;

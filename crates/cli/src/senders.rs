@@ -36,13 +36,17 @@ impl<'a> Senders<'a> {
     pub fn new(experiment: &'a Experiment, shape: &Shape) -> Result<Senders<'a>, Failure> {
         let way = shape.workload_way().map_err(|error| Failure::usage(format_args!("network.ends: {error}")))?;
         let (tcp, shape_way) = (&experiment.tcp, way.clone());
-        let mut classes = vec![Class { way: way.clone(), tcp: tcp.config() }];
-        classes.extend(tcp.classes.iter().map(|class| Class { way: way.clone(), tcp: tcp.with(&class.tcp).config() }));
+        let mut classes = vec![Class { way: way.clone(), tcp: tcp.config(), response: None }];
+        classes.extend(tcp.classes.iter().map(|class| Class {
+            way: way.clone(),
+            tcp: tcp.with(&class.tcp).config(),
+            response: None,
+        }));
         let (mut sources, mut first) = (Vec::new(), FIRST_FLOW);
         for source in &experiment.sources {
             let (way, from) = source.way(shape).map_err(Failure::usage)?;
             sources.push(Placed { source, class: classes.len() as u16, from, first });
-            classes.push(Class { way, tcp: source.tcp(tcp).config() });
+            classes.push(Class { way, tcp: source.tcp(tcp).config(), response: None });
             first += source.flows();
         }
         let sends_datagrams = experiment.workload.datagrams == DatagramModel::AsSeen;
@@ -55,7 +59,7 @@ impl<'a> Senders<'a> {
             .hint("give it another name, or leave workload.datagrams out"));
         }
         let datagrams = sends_datagrams.then_some(classes.len() as u16);
-        classes.extend(sends_datagrams.then(|| Class { way: shape_way, tcp: tcp.config() }));
+        classes.extend(sends_datagrams.then(|| Class { way: shape_way, tcp: tcp.config(), response: None }));
         Ok(Senders { experiment, classes, lots: tcp.lots(), sources, datagrams })
     }
 

@@ -13,6 +13,7 @@ mod fft;
 pub mod lrd;
 pub mod model;
 pub mod path;
+pub mod plausibility;
 pub mod play;
 pub mod queue;
 pub mod record;

@@ -7,7 +7,7 @@ use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, SourceRecord
 use flowloom_core::time::Time;
 use flowloom_core::workload::{Close, ConnectionVector, LinkSide, PerSide, Protocol, Side};
 use flowloom_sim::emulation::Closed;
-use flowloom_sim::{Classed, Config, Origin};
+use flowloom_sim::{Classed, Config, Judged, Origin, PacketsMet, Plausibility, Sending};
 
 use crate::addresses::Serial;
 use crate::control::{EndReport, Ended, settle_intended};
@@ -74,6 +74,10 @@ pub struct Over {
     pub started: bool,
     /// Payload bytes that the initiator sent.
     pub sent_bytes: u64,
+    /// What its packets met.
+    pub met: PacketsMet,
+    /// What its ends tell of their sending.
+    pub sending: PerSide<Sending>,
     /// Of a flow of datagrams: those that the initiator sent, and what came to the acceptor.
     datagrams: Option<(u64, DatagramSink)>,
 }
@@ -189,7 +193,7 @@ impl Collector {
     }
 
     /// All that is known of a connection. Ends that said nothing were cut.
-    fn over(&mut self, serial: Serial, Closed { rtt, monitor, .. }: Closed) -> Option<Over> {
+    fn over(&mut self, serial: Serial, Closed { rtt, monitor, met, .. }: Closed) -> Option<Over> {
         let Open { classed, at, ends, .. } = self.open.remove(&serial)?;
         let cut = |side| EndReport::without(serial, side, Ended::Cut);
         let PerSide { initiator, acceptor } = ends;
@@ -223,11 +227,12 @@ impl Collector {
             delivered_bytes: [acceptor.received_bytes, initiator.received_bytes],
         };
         let (started, sent_bytes) = (initiator.started.is_some(), initiator.sent_bytes);
+        let sending = PerSide { initiator: initiator.sending(), acceptor: acceptor.sending() };
         let datagrams = (classed.vector.protocol != Protocol::Tcp).then(|| {
             let sent = initiator.datagrams.map_or(0, |(sent, _)| sent);
             (sent, acceptor.datagrams.map(|(_, sink)| sink).unwrap_or_default())
         });
-        Some(Over { classed, record, epochs, monitor, started, sent_bytes, datagrams })
+        Some(Over { classed, record, epochs, monitor, started, sent_bytes, met, sending, datagrams })
     }
 }
 
@@ -255,6 +260,19 @@ fn outcome(Classed { vector, origin, .. }: &Classed, initiator: &EndReport, acce
 }
 
 impl Over {
+    /// Adds what its packets met to what is known of the run, if it is a connection.
+    pub fn judge(&self, plausibility: &mut Plausibility, config: &Config) {
+        let Classed { vector, class, .. } = &self.classed;
+        if vector.protocol != Protocol::Tcp {
+            return;
+        }
+        plausibility.add_arrived(*class, vector.initiator_side, &self.met.tallies);
+        for (side, losses) in Side::BOTH.into_iter().filter_map(|side| Some((side, self.met.losses[side].as_deref()?)))
+        {
+            plausibility.add_losses(&Judged::new(vector, *class), side, losses, self.sending[side], config);
+        }
+    }
+
     /// What it was as a flow of a source.
     pub fn source(&self) -> SourceRecord {
         let ConnectionRecord { class, rtt, outcome, .. } = self.record;

@@ -9,9 +9,10 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 
 use flowloom_core::model::ReplayModel;
-use flowloom_core::play::{DatagramSink, Datagrams};
+use flowloom_core::play::{DatagramSink, Datagrams, Pauses};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
+use flowloom_sim::Sending;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -138,6 +139,8 @@ pub struct EndReport {
     pub received_bytes: u64,
     /// Payload bytes the kernel took from it.
     pub sent_bytes: u64,
+    /// When its program had nothing to send.
+    pub pauses: Pauses,
     /// How it ended.
     pub ended: Ended,
     /// Epochs with request and response; of initiators only.
@@ -152,6 +155,19 @@ pub struct EndReport {
 }
 
 impl EndReport {
+    /// What it tells of its sending.
+    pub fn sending(&self) -> Sending {
+        let kernel = self.kernel.unwrap_or_default();
+        let micros = |micros: u64| Duration::from_nanos(micros.saturating_mul(1_000));
+        Sending {
+            retransmissions: kernel.retransmissions.into(),
+            timeout: micros(kernel.timeout_micros.into()),
+            active: self.pauses.active(),
+            paused: self.pauses.paused() + micros(kernel.send_buffer_limited_micros),
+            receiver_limited: micros(kernel.receiver_limited_micros),
+        }
+    }
+
     /// Of an end that nothing came of.
     pub fn without(serial: Serial, side: Side, ended: Ended) -> EndReport {
         EndReport {
@@ -164,6 +180,7 @@ impl EndReport {
             closed: None,
             received_bytes: 0,
             sent_bytes: 0,
+            pauses: Pauses::default(),
             ended,
             epochs: Vec::new(),
             late: Vec::new(),
@@ -230,6 +247,12 @@ pub struct KernelFacts {
     pub min_rtt_micros: Option<u32>,
     /// tcpi_rtt, in microseconds.
     pub smoothed_rtt_micros: u32,
+    /// tcpi_rto without its back-off, in microseconds.
+    pub timeout_micros: u32,
+    /// tcpi_rwnd_limited, in microseconds.
+    pub receiver_limited_micros: u64,
+    /// tcpi_sndbuf_limited, in microseconds.
+    pub send_buffer_limited_micros: u64,
 }
 
 /// What a worker came to.

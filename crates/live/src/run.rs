@@ -14,9 +14,7 @@ use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Host, LinkSide, PerSide, Side};
 
-use flowloom_sim::{
-    ClassCounts, Classed, Config, ConfigError, DatagramFlow, Origin, Progress, RunError, Starts, Summary,
-};
+use flowloom_sim::{Classed, Config, ConfigError, DatagramFlow, Origin, Progress, RunError, Starts, Summary};
 
 use crate::addresses::{self, Addressing, Serial};
 use crate::calibrate::with_less_propagation;
@@ -227,7 +225,7 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
         all_assigned: false,
         collector: Collector::default(),
         serial: 0,
-        summary: Summary { classes: vec![ClassCounts::default(); config.classes.len()], ..Summary::default() },
+        summary: Summary::new(config),
         reports: Vec::new(),
         problems: Vec::new(),
         guests: Guests::default(),
@@ -283,6 +281,7 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
     summary.datagram_flows = starts.datagram_flows();
     summary.directions = report.network.directions;
     summary.links = report.network.links;
+    summary.plausibility.add_drops(&report.network.tcp_drops);
     Ok((summary, observed))
 }
 
@@ -575,6 +574,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             self.summary.connections.started -= u64::from(matches!(over.classed.origin, Origin::Workload { .. }));
             return Ok(());
         }
+        over.judge(&mut self.summary.plausibility, self.config);
         let counts = &mut self.summary.classes[usize::from(over.record.class)];
         match over.classed.origin {
             Origin::Workload { .. } => {

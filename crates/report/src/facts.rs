@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use flowloom_core::units::three_digits;
 
+use crate::plausibility::Plausibility;
 use crate::text::thousands;
 
 /// The fields of `run.json`. A driver fills it and passes [`Facts::to_json`] to
@@ -48,6 +49,8 @@ pub struct Facts {
     pub classes: Vec<ClassFacts>,
     /// The nodes and links of the simulated network, and what became of packets there; null where there is no simulator.
     pub topology: Option<Topology>,
+    /// Whether flows reacted to losses as their congestion controls do, and how much was lost; null where that is not known.
+    pub plausibility: Option<Plausibility>,
     /// How far the host kept up; null where there is a simulator.
     pub live: Option<LiveFacts>,
 }

@@ -16,6 +16,7 @@ mod load;
 pub mod marginals;
 pub mod metric;
 pub mod overhead;
+pub mod plausibility;
 mod responses;
 pub mod run;
 pub mod statistics;

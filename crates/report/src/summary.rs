@@ -6,6 +6,7 @@ use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::Point;
 
 use crate::metric::Metric;
+use crate::plausibility::Plausibility;
 use crate::run::{Measurements, Outcomes, Run};
 use crate::statistics::Sample;
 use crate::verdict::{Gate, Verdict, Warning, gates, warnings};
@@ -117,6 +118,8 @@ pub struct Summary {
     pub gates: Vec<Gate>,
     /// What the user should know.
     pub warnings: Vec<Warning>,
+    /// What bears on its plausibility; null where that is not known.
+    pub plausibility: Option<Plausibility>,
     /// How connections ended.
     pub connections: Connections,
     /// Connection duration (methods C.2) of those that ended.
@@ -165,6 +168,7 @@ impl Run {
             verdict: Verdict::of(&gates),
             warnings: warnings(self, &gates),
             gates,
+            plausibility: self.facts.plausibility.clone(),
             connections: measured.outcomes.into(),
             duration_ns: Quantities::of(&sample(Metric::Duration)),
             response_time_ns: Quantities::of(&sample(Metric::ResponseTime)),

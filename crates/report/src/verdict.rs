@@ -10,6 +10,7 @@ use flowloom_store::run_folder::Point;
 
 use crate::facts::{ClassFacts, Late, LiveFacts};
 use crate::metric::{Metric, Unit};
+use crate::plausibility::Plausibility;
 use crate::run::Run;
 use crate::text::{counted, thousands};
 
@@ -258,6 +259,33 @@ pub enum Warning {
         /// Of all.
         share: f64,
     },
+    /// Mean windows are far from what losses allow (`docs/plausibility.md`).
+    ImplausibleWindows {
+        /// How many.
+        flows: u64,
+        /// Of so many that were judged.
+        judged_flows: u64,
+        /// The farthest of them, in words.
+        farthest: String,
+    },
+    /// More TCP packets were dropped than closed loops let happen.
+    ImplausibleLoss {
+        /// Whose.
+        class: String,
+        /// The side that they come from.
+        from_side: &'static str,
+        /// Of all of them.
+        share: f64,
+        /// Where most of them were dropped; `None`: by a loss model.
+        link: Option<String>,
+    },
+    /// More was sent again than closed loops let happen.
+    ImplausibleRetransmissions {
+        /// By whom.
+        class: String,
+        /// Of all data packets.
+        share: f64,
+    },
     /// Something is as the kernel of a live run has it.
     Kernel {
         /// In words.
@@ -304,6 +332,7 @@ pub fn warnings(run: &Run, gates: &[Gate]) -> Vec<Warning> {
     if let Some(thirds) = uneven_thirds(run) {
         warnings.push(Warning::NotStationary { thirds });
     }
+    warnings.extend(run.facts.plausibility.iter().flat_map(Plausibility::warnings));
     let notes = run.facts.live.iter().flat_map(|live| &live.notes);
     warnings.extend(notes.map(|text| Warning::Kernel { text: text.clone() }));
     warnings.extend(run.facts.warnings.iter().map(|text| Warning::Other { text: text.clone() }));
@@ -369,6 +398,24 @@ impl Warning {
                 "{connections} connections ({}) were not closed in both worlds; their durations are not compared",
                 percent(share)
             ),
+            Warning::ImplausibleWindows { flows, judged_flows, farthest } => format!(
+                "implausible: {} of {} {} not keep the window that {} losses allow; {farthest}",
+                thousands(*flows),
+                counted(*judged_flows, "judged flow"),
+                if *flows == 1 { "does" } else { "do" },
+                if *flows == 1 { "its" } else { "their" }
+            ),
+            Warning::ImplausibleLoss { class, from_side, share, link } => format!(
+                "implausible: {} of the TCP packets of {class} from the {from_side} were dropped, {}",
+                percent(share),
+                match link {
+                    Some(link) => format!("most of them at the link {link}"),
+                    None => "most of them by a loss model".to_owned(),
+                }
+            ),
+            Warning::ImplausibleRetransmissions { class, share } => {
+                format!("implausible: {} of the data packets of {class} were retransmissions", percent(share))
+            }
             Warning::Kernel { text } | Warning::Other { text } => text.clone(),
         }
     }
@@ -391,6 +438,12 @@ impl Warning {
             Warning::Interrupted { .. } => Some("run it again to its end"),
             Warning::NotStationary { .. } => {
                 Some("compare windows of steady load (measure.window) before quoting a load")
+            }
+            Warning::ImplausibleWindows { .. } => {
+                Some("run the experiment both in the simulator and live (--on sim, --on live), and report a difference")
+            }
+            Warning::ImplausibleLoss { .. } | Warning::ImplausibleRetransmissions { .. } => {
+                Some("check loss models, queue limits and the number of flows")
             }
             Warning::CloseNotSeen { .. } => Some("use a longer capture"),
             Warning::LossInOriginal { .. } | Warning::Kernel { .. } | Warning::Other { .. } => None,

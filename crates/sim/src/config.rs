@@ -7,6 +7,7 @@ use flowloom_core::model::{ReplayModel, Waits};
 use flowloom_core::path::{
     BucketConfig, Impairments, Leg, Line, Placement, Propagation, Rules, Schedule, TokenBucket, Trace, Transmitter,
 };
+use flowloom_core::plausibility::Response;
 use flowloom_core::queue::{Discipline, ParameterError};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp;
@@ -218,12 +219,21 @@ pub struct Class {
     pub way: Way,
     /// The parameters of both ends.
     pub tcp: tcp::Config,
+    /// The response function that mean windows are set beside; `None` takes that of the congestion control, if it has one.
+    pub response: Option<Response>,
 }
 
 impl Default for Class {
     /// Across the bottleneck alone, with TCP as it comes.
     fn default() -> Class {
-        Class { way: Way::across_bottleneck(), tcp: tcp::Config::default() }
+        Class { way: Way::across_bottleneck(), tcp: tcp::Config::default(), response: None }
+    }
+}
+
+impl Class {
+    /// The response function of its connections, if there is one.
+    pub fn response(&self) -> Option<Response> {
+        self.response.or_else(|| Response::of(&self.tcp))
     }
 }
 
@@ -313,7 +323,7 @@ impl Config {
     }
 
     /// The parameters of TCP in a class.
-    pub(crate) fn tcp(&self, class: u16) -> &tcp::Config {
+    pub fn tcp(&self, class: u16) -> &tcp::Config {
         &self.classes[usize::from(class)].tcp
     }
 

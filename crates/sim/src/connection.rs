@@ -1,10 +1,10 @@
 //! One connection of a run: its two ends, and what it leaves behind.
 
 use flowloom_core::path::FlowValues;
-use flowloom_core::play::{Action, EpochTimes, Player, PutAway, Script};
+use flowloom_core::play::{Action, EpochTimes, Pauses, Player, PutAway, Script};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder, SourceRecord, WindowRecord};
 use flowloom_core::tcp::congestion::{Setup, Window};
-use flowloom_core::tcp::{Endpoint, Limits, Phase, Snapshot};
+use flowloom_core::tcp::{self, Endpoint, Limits, Phase, Snapshot};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, PerSide, Side};
 
@@ -12,6 +12,7 @@ use crate::config::{Config, Traced};
 use crate::flight::Packets;
 use crate::flow::Flow;
 use crate::network::{Event, Network};
+use crate::plausibility::{Judged, Plausibility, Sending};
 use crate::prefetch::prefetch;
 use crate::run::{Classed, Origin};
 use crate::summary::ClassCounts;
@@ -41,6 +42,7 @@ pub struct Connection {
 struct End {
     player: Player,
     endpoint: Endpoint,
+    pauses: Pauses,
 }
 
 /// What is needed at the start and at the end.
@@ -88,7 +90,7 @@ impl Connection {
                 Side::Acceptor => (Endpoint::listen(tcp, limits), 1),
             };
             let setup = Setup { seed: config.seed, stream: vector.id.wrapping_mul(2) + parity };
-            End { endpoint: endpoint.with_stream(setup, tcp), player: Player::new(side) }
+            End { endpoint: endpoint.with_stream(setup, tcp), player: Player::new(side), pauses: Pauses::default() }
         };
         let script = origin.script(&vector, &config.replay);
         Connection {
@@ -257,9 +259,12 @@ impl Connection {
     /// Does what the program at `side` wants, until it wants nothing.
     fn act<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
         loop {
-            let End { endpoint, player, .. } = &mut self.ends[side];
+            let End { endpoint, player, pauses } = &mut self.ends[side];
             match player.poll_action(&self.script) {
-                Some(Action::Write(bytes)) => endpoint.write(bytes),
+                Some(Action::Write(bytes)) => {
+                    pauses.wrote(now, endpoint.bytes_unsent() == 0);
+                    endpoint.write(bytes);
+                }
                 Some(Action::Close) => endpoint.close(),
                 Some(Action::Abort) => endpoint.abort(),
                 None => return,
@@ -283,6 +288,7 @@ impl Connection {
         }
         let transmitted = end.endpoint.bytes_transmitted();
         if transmitted != before {
+            end.pauses.transmitted(now);
             end.player.handle_transmitted(now, transmitted, &self.script);
         }
     }
@@ -294,6 +300,7 @@ impl Connection {
     pub fn finish<R: Recorder>(
         mut self,
         counts: &mut ClassCounts,
+        (plausibility, config): (&mut Plausibility, &Config),
         recorder: &mut R,
     ) -> Result<(Origin, Outcome), R::Error> {
         let sum =
@@ -312,6 +319,13 @@ impl Connection {
             timeouts: sum(Endpoint::timeouts),
             delivered_bytes: [self.received(Side::Acceptor), self.received(Side::Initiator)],
         };
+        plausibility.add_arrived(record.class, self.flow.link_side(Side::Initiator), &self.flow.tallies());
+        let losses = self.flow.take_losses();
+        for (side, losses) in Side::BOTH.into_iter().filter_map(|side| Some((side, losses[side].as_deref()?))) {
+            let judged = Judged::new(&self.cold.vector, record.class);
+            let sending = self.ends[side].sending(config.tcp(record.class));
+            plausibility.add_losses(&judged, side, losses, sending, config);
+        }
         match self.cold.origin {
             Origin::Workload { .. } => {
                 counts.add_connection(&record);
@@ -351,6 +365,17 @@ impl Connection {
 }
 
 impl End {
+    /// What it tells of its sending.
+    fn sending(&self, config: &tcp::Config) -> Sending {
+        Sending {
+            retransmissions: self.endpoint.retransmissions().into(),
+            timeout: self.endpoint.timeout_without_back_off(config),
+            active: self.pauses.active(),
+            paused: self.pauses.paused(),
+            receiver_limited: Duration::ZERO,
+        }
+    }
+
     /// When the endpoint or the program has to be woken. A program whose connection is gone waits for nothing.
     fn deadline(&self) -> Option<Time> {
         let player = self.player.next_timeout().filter(|_| !self.endpoint.is_reset());

@@ -13,6 +13,7 @@ use crate::config::{Config, ConfigError};
 use crate::flight::Handle;
 use crate::flow::{Flow, Identifiers};
 use crate::network::{Event, Network};
+use crate::plausibility::{PacketsMet, TcpDrops};
 use crate::run::Classed;
 use crate::summary::{Direction, LinkCounts, RunError};
 
@@ -91,6 +92,8 @@ pub struct Closed {
     pub rtt: Duration,
     /// What the monitor made of it; `None` if nothing passed, or nothing was to be made of it.
     pub monitor: Option<ConnectionVector>,
+    /// What its packets met.
+    pub met: PacketsMet,
 }
 
 /// What links and paths did.
@@ -100,6 +103,8 @@ pub struct Emulated {
     pub directions: [Direction; 2],
     /// The other links, in the order of [`Config::links`].
     pub links: Vec<LinkCounts>,
+    /// TCP packets of connections that were dropped.
+    pub tcp_drops: TcpDrops,
 }
 
 impl Closed {
@@ -107,7 +112,7 @@ impl Closed {
     pub fn without_packets(classed: &Classed, config: &Config) -> Closed {
         let values = config.rules.values(config.seed, &classed.vector);
         let (flow, rtt) = Flow::of_connection(classed, config, &values);
-        Closed { id: flow.id(), rtt, monitor: None }
+        Closed { id: flow.id(), rtt, monitor: None, met: PacketsMet::default() }
     }
 }
 
@@ -261,7 +266,8 @@ impl<'a, R: Recorder> Emulation<'a, R> {
             flows.remove(flow.id());
         }
         self.vacant.push(slot.0);
-        Some(Closed { id: flow.id(), rtt, monitor: flow.at_monitor(initiator_rule) })
+        let met = PacketsMet { tallies: flow.tallies(), losses: flow.take_losses() };
+        Some(Closed { id: flow.id(), rtt, monitor: flow.at_monitor(initiator_rule), met })
     }
 
     /// Cuts what is still open as of the time that was told last, reports the rest and adds up. The statistics of the queues cover no
@@ -276,7 +282,7 @@ impl<'a, R: Recorder> Emulation<'a, R> {
         self.network.finish(self.now, covered).map_err(RunError::Recorder)?;
         let links = self.network.other_links();
         Direction::balance(&self.network.directions)?;
-        Ok(Emulated { directions: self.network.directions, links })
+        Ok(Emulated { directions: self.network.directions, links, tcp_drops: self.network.tcp_drops })
     }
 
     /// Serves all events up to `now`; the latest time.
@@ -298,7 +304,11 @@ impl<'a, R: Recorder> Emulation<'a, R> {
                 flow_of(flows, slot).map_or(Ok(()), |flow| flow.arrive_early(slot, sender, now, network))?;
             }
             Event::Delivery { connection: slot, sender } => {
-                let packet = flow_of(flows, slot).and_then(|flow| flow.take(slot, sender, now, network));
+                let packet = flow_of(flows, slot).and_then(|flow| {
+                    let handle = flow.take(slot, sender, now, network)?;
+                    flow.count_arrival(sender, network.packets.get(handle), now);
+                    Some(handle)
+                });
                 self.delivered.extend(packet.map(|handle| (handle, Slot(slot), sender)));
                 // It may have been lost behind the link.
                 network.report()?;

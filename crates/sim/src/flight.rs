@@ -21,6 +21,8 @@ pub struct Handle(u32);
 pub struct Packet {
     /// What it carries.
     pub segment: Segment,
+    /// When its end sent it.
+    pub sent: Time,
     /// When it reaches the end of the part of the path it is on.
     pub due: Time,
     /// When its last bit passes the monitor, once the link has accepted it.
@@ -100,13 +102,14 @@ impl Packets {
         Packets { slots: Vec::new(), free: NONE }
     }
 
-    /// Holds a segment that comes from a side, takes `link_bytes` on a link and will reach its first one at `due`.
+    /// Holds a segment that comes from a side, takes `link_bytes` on a link, was sent at `sent` and will reach its first link at `due`.
     ///
     /// # Panics
     /// With 2^32 - 1 packets in flight, which need 512 GiB.
-    pub fn insert(&mut self, segment: Segment, link_bytes: u32, due: Time, from: LinkSide) -> Handle {
+    pub fn insert(&mut self, segment: Segment, link_bytes: u32, [sent, due]: [Time; 2], from: LinkSide) -> Handle {
         let packet = Packet {
             segment,
+            sent,
             due,
             passed: Time::ZERO,
             order: 0,
@@ -195,7 +198,7 @@ mod tests {
         let (mut packets, mut one, mut two) = (Packets::new(), Fifo::default(), Fifo::default());
         for round in 0..100 {
             for n in 0..10 {
-                let handle = packets.insert(segment(10 * round + n), 0, Time::ZERO, LinkSide::Left);
+                let handle = packets.insert(segment(10 * round + n), 0, [Time::ZERO; 2], LinkSide::Left);
                 let fifo = if n % 2 == 0 { &mut one } else { &mut two };
                 assert_eq!(packets.push(fifo, handle), n < 2, "queues are empty between rounds");
             }

@@ -5,6 +5,7 @@ use std::num::NonZeroU16;
 
 use flowloom_core::extract::{Identity, Observer, Seen};
 use flowloom_core::path::{self, DelayBox, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays};
+use flowloom_core::plausibility::{LossEvents, Signal, Tally};
 use flowloom_core::record::Recorder;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
@@ -15,7 +16,7 @@ use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, PerSide
 use crate::config::{Config, LinkNumber};
 use crate::coverage::Coverage;
 use crate::datagrams::is_datagram;
-use crate::flight::{Fifo, Handle, Packets, sized};
+use crate::flight::{Fifo, Handle, Packet, Packets, sized};
 use crate::network::{Event, Fate, Leaving, Network};
 use crate::prefetch::prefetch;
 use crate::run::{Classed, Origin};
@@ -39,6 +40,8 @@ pub struct Flow {
     paths: PerSide<Path>,
     /// What the monitor saw, once it saw something.
     seen: Option<Box<Monitored>>,
+    /// The loss events of the packets of each end, once there are any.
+    losses: PerSide<Option<Box<LossEvents>>>,
 }
 
 /// The packets that one end sent, and its wake-up.
@@ -61,6 +64,7 @@ struct Path {
     /// The other end's part of the path.
     from_link: DelayBox,
     coverage: Coverage,
+    tally: Tally,
     /// Apart, since few paths are.
     rough: Option<Box<Rough>>,
 }
@@ -111,6 +115,7 @@ impl Flow {
             to_link: DelayBox::new(delays.leg(side).to_link, values[side].rate),
             from_link: DelayBox::new(delays.leg(side.other()).from_link, Rate::UNLIMITED),
             coverage: Coverage::default(),
+            tally: Tally::default(),
             rough: {
                 let from = if side == Side::Initiator { initiator_side } else { initiator_side.other() };
                 let impairments = &config.path[from as usize];
@@ -138,6 +143,7 @@ impl Flow {
             observed: config.monitor,
             paths: PerSide { initiator: path(Side::Initiator), acceptor: path(Side::Acceptor) },
             seen: None,
+            losses: PerSide::default(),
         }
     }
 
@@ -198,6 +204,11 @@ impl Flow {
             Side::Initiator => self.initiator_side,
             Side::Acceptor => self.initiator_side.other(),
         }
+    }
+
+    /// The end that is on `side` of the link.
+    pub fn end_on(&self, side: LinkSide) -> Side {
+        if side == self.initiator_side { Side::Initiator } else { Side::Acceptor }
     }
 
     /// A packet of `sender` reached the bottleneck, which took it or not: payload bytes that never reached it before, and that
@@ -301,7 +312,8 @@ impl Flow {
             Some(impaired) => match impaired.pass(&network.config.path[from as usize], to_link, now, bytes) {
                 path::Fate::Passed { due, copy } => (due, copy),
                 path::Fate::Lost => {
-                    network.lose(now, self.id, from, &segment, bytes);
+                    network.lose(now, self, from, &segment, bytes);
+                    self.note_signal(Signal::Dropped, side, &segment, now, now);
                     return [None, None];
                 }
             },
@@ -310,7 +322,7 @@ impl Flow {
         let mut handles = [None, None];
         for (place, due) in handles.iter_mut().zip([Some(due), copy]) {
             let Some(due) = due else { break };
-            let handle = network.packets.insert(segment, bytes, due, from);
+            let handle = network.packets.insert(segment, bytes, [now, due], from);
             *place = Some(handle);
             self.in_flight += 1;
             let line = &mut self.routes[side].to_link;
@@ -337,12 +349,14 @@ impl Flow {
         network: &mut Network<'_, R>,
     ) -> Option<Segment> {
         let handle = self.take(slot, sender, now, network)?;
-        let segment = network.packets.get(handle).segment;
+        let packet = network.packets.get(handle);
+        let segment = packet.segment;
+        self.count_arrival(sender, packet, now);
         network.packets.remove(handle);
         Some(segment)
     }
 
-    /// The same: the packet itself, which is the caller's to remove.
+    /// The same: the packet itself, which is the caller's to [count](Self::count_arrival) and to remove.
     #[inline]
     pub fn take<R: Recorder>(
         &mut self,
@@ -365,8 +379,9 @@ impl Flow {
         {
             // It was on its way until here, and the monitor has seen it.
             let packet = network.packets.get(handle);
-            let (segment, bytes) = (packet.segment, packet.link_bytes());
-            network.lose(now, self.id, from, &segment, bytes);
+            let (segment, sent, bytes) = (packet.segment, packet.sent, packet.link_bytes());
+            network.lose(now, self, from, &segment, bytes);
+            self.note_signal(Signal::Dropped, sender, &segment, sent, now);
             network.packets.remove(handle);
             return None;
         }
@@ -374,6 +389,12 @@ impl Flow {
         #[cfg(test)]
         crate::emulation::tests::note_received(now, self.id, sender, &network.packets.get(handle).segment);
         Some(handle)
+    }
+
+    /// A packet of `sender` has reached the other end at `now`.
+    #[inline]
+    pub fn count_arrival(&mut self, sender: Side, packet: &Packet, now: Time) {
+        self.paths[sender].tally.count(packet.segment.payload_bytes > 0, now.since(packet.sent));
     }
 
     /// Makes sure that `side` is woken at `deadline`, and not only then.
@@ -543,7 +564,7 @@ impl Flow {
         let from = network.packets.get(handle).from;
         match event {
             LinkEvent::Started { passage, .. } => {
-                let sender = if from == self.initiator_side { Side::Initiator } else { Side::Acceptor };
+                let sender = self.end_on(from);
                 network.start(link, handle, sender, self, passage);
                 self.cross(link, Leaving { handle, connection: slot, sender }, passage.arrived, network);
                 Ok(())
@@ -621,6 +642,25 @@ impl Flow {
                 self.seen.get_or_insert_with(|| Box::new(Monitored { observer: Observer::new(since, quiet), since }));
             seen_so_far.observer.handle_segment(packet.passed, side, &seen);
         }
+    }
+
+    /// A packet of `sender` that was sent at `sent` is dropped or marked at `now`.
+    #[cold]
+    pub fn note_signal(&mut self, signal: Signal, sender: Side, segment: &Segment, sent: Time, now: Time) {
+        if segment.payload_bytes > 0 && !is_datagram(segment) {
+            let tallies = [sender, sender.other()].map(|side| &self.paths[side].tally);
+            self.losses[sender].get_or_insert_default().note(signal, sent, now, tallies);
+        }
+    }
+
+    /// Packets of each end that arrived.
+    pub fn tallies(&self) -> PerSide<Tally> {
+        PerSide { initiator: self.paths.initiator.tally, acceptor: self.paths.acceptor.tally }
+    }
+
+    /// The loss events of the packets of each end. They are not known any more afterwards.
+    pub fn take_losses(&mut self) -> PerSide<Option<Box<LossEvents>>> {
+        std::mem::take(&mut self.losses)
     }
 
     /// Whether none of its packets is on its way.

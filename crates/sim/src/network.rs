@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroU16;
 
 use flowloom_core::path::{FlowTable, FlowValues, Link, LinkEvent, Offered, Passage, Policer};
+use flowloom_core::plausibility::Signal;
 use flowloom_core::queue;
 use flowloom_core::record::{DropReason, DropRecord, PacketKind, PacketRecord, Recorder, Traffic, WindowRecord};
 use flowloom_core::rng::{Purpose, Stream};
@@ -15,10 +16,12 @@ use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
 use crate::config::{Config, ConfigError, Flows, LinkNumber, Monitored};
 use crate::datagrams::is_datagram;
+use crate::emulation::FIRST_GUEST;
 use crate::events::EventQueue;
-use crate::flight::{Handle, Packets};
+use crate::flight::{Handle, Packet, Packets};
 use crate::flow::Flow;
 use crate::meters::{Monitor, QueueSampler, Tap, ThroughputMeter};
+use crate::plausibility::TcpDrops;
 use crate::summary::{Direction, LinkCounts, PacketCounts};
 
 /// Something that happens to a connection, or before there is one.
@@ -92,6 +95,8 @@ pub struct Network<'a, R> {
     pub packets: Packets,
     /// Counts by the side packets come from.
     pub directions: [Direction; 2],
+    /// TCP packets that were dropped, of connections.
+    pub tcp_drops: TcpDrops,
     /// Present if there are rules.
     pub flows: Option<FlowTable>,
     /// Packets that a loss model took since [`Network::report`].
@@ -246,6 +251,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             events: EventQueue::made_of(config.events),
             packets: Packets::new(),
             directions: Default::default(),
+            tcp_drops: TcpDrops::new(),
             hops: (0..2 + config.links.len() as u16).map(hop).collect::<Result<_, _>>()?,
             flows: (!config.rules.is_empty()).then(FlowTable::default),
             lost: Vec::new(),
@@ -314,6 +320,9 @@ impl<'a, R: Recorder> Network<'a, R> {
         }
         match outcome {
             Ok(Offered::Passes(passage)) => {
+                if passage.marked {
+                    self.mark(now, handle, sender, flow);
+                }
                 self.pass(link, handle, sender, flow, &passage, carried);
                 Ok(Fate::Passes { arrived: passage.arrived })
             }
@@ -331,7 +340,17 @@ impl<'a, R: Recorder> Network<'a, R> {
     pub fn start(&mut self, link: LinkNumber, handle: Handle, sender: Side, flow: &mut Flow, passage: &Passage) {
         let segment = self.packets.get(handle).segment;
         let carried = if link.is_bottleneck() { flow.fresh_behind_queue(sender, &segment) } else { 0 };
+        if passage.marked {
+            self.mark(passage.started, handle, sender, flow);
+        }
         self.pass(link, handle, sender, flow, passage, carried);
+    }
+
+    /// A queue marks a packet at `now`.
+    fn mark(&mut self, now: Time, handle: Handle, sender: Side, flow: &mut Flow) {
+        let packet = self.packets.get_mut(handle);
+        packet.segment.ecn = Ecn::Ce;
+        flow.note_signal(Signal::Marked, sender, &packet.segment, packet.sent, now);
     }
 
     /// A link lets a packet through, which carries `carried` payload bytes that none carried before it.
@@ -344,9 +363,6 @@ impl<'a, R: Recorder> Network<'a, R> {
         passage: &Passage,
         carried: u32,
     ) {
-        if passage.marked {
-            self.packets.get_mut(handle).segment.ecn = Ecn::Ce;
-        }
         if link.is_bottleneck() {
             self.accept(handle, sender, flow, passage, carried);
         } else if let Some((at, side)) = self.hops[link.index()].monitor {
@@ -396,8 +412,10 @@ impl<'a, R: Recorder> Network<'a, R> {
             // It may have passed the monitor before.
             flow.observe(time, self);
         }
-        let packet = self.packets.get(handle);
-        let (bytes, kind) = (packet.link_bytes(), kind(&packet.segment));
+        let &Packet { segment, sent, .. } = self.packets.get(handle);
+        let (bytes, kind) = (self.packets.get(handle).link_bytes(), kind(&segment));
+        flow.note_signal(Signal::Dropped, flow.end_on(from), &segment, sent, time);
+        self.count_drop(flow, from, &segment, Some(link));
         if link.is_bottleneck() {
             self.directions[from as usize].dropped.add(kind, bytes);
         } else {
@@ -408,11 +426,29 @@ impl<'a, R: Recorder> Network<'a, R> {
         self.recorder.dropped(DropRecord { time, connection: flow.id(), from, kind, bytes, reason, link: Some(link.0) })
     }
 
-    /// A loss model took `segment` of so many bytes, which was sent by `connection`, at `time`: as it was sent, or as it reached the other end.
-    pub fn lose(&mut self, time: Time, connection: u64, from: LinkSide, segment: &Segment, bytes: u32) {
+    /// A loss model took `segment` of so many bytes, which is one of `flow`, at `time`: as it was sent, or as it reached the other end.
+    pub fn lose(&mut self, time: Time, flow: &Flow, from: LinkSide, segment: &Segment, bytes: u32) {
         let kind = kind(segment);
         self.directions[from as usize].lost.add(kind, bytes);
-        self.lost.push(DropRecord { time, connection, from, kind, bytes, reason: DropReason::Loss, link: None });
+        self.count_drop(flow, from, segment, None);
+        self.lost.push(DropRecord {
+            time,
+            connection: flow.id(),
+            from,
+            kind,
+            bytes,
+            reason: DropReason::Loss,
+            link: None,
+        });
+    }
+
+    /// Counts a dropped packet of `flow` if it is one of TCP, and of a connection of the run.
+    fn count_drop(&mut self, flow: &Flow, from: LinkSide, segment: &Segment, link: Option<LinkNumber>) {
+        if !is_datagram(segment) && flow.id() < FIRST_GUEST {
+            let dropped = self.tcp_drops.entry((flow.class(), from, link.map(|link| link.0))).or_default();
+            dropped.packets += 1;
+            dropped.data += u64::from(segment.payload_bytes > 0);
+        }
     }
 
     /// Records what loss models took, and windows that changed. To be called after every event.

@@ -15,7 +15,7 @@ use crate::flow::Flow;
 use crate::network::{Event, Network};
 use crate::prefetch::prefetch_bytes;
 use crate::starts::Starts;
-use crate::summary::{ClassCounts, Direction, Progress, RunError, Summary};
+use crate::summary::{Direction, Progress, RunError, Summary};
 
 /// Events between two reports of progress: some tens of milliseconds.
 const PROGRESS_EVERY: u64 = 1 << 16;
@@ -114,7 +114,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
         connections: Vec::new(),
         vacant: Vec::new(),
         active: 0,
-        summary: Summary { classes: vec![ClassCounts::default(); config.classes.len()], ..Summary::default() },
+        summary: Summary::new(config),
         now: Time::ZERO,
         slot: 0,
     };
@@ -339,7 +339,8 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
             let recorder = &mut *self.network.recorder;
             match occupant {
                 Occupant::Connection(connection) => {
-                    let (origin, outcome) = connection.finish(counts, recorder).map_err(RunError::Recorder)?;
+                    let judged = (&mut self.summary.plausibility, self.network.config);
+                    let (origin, outcome) = connection.finish(counts, judged, recorder).map_err(RunError::Recorder)?;
                     if origin.is_workload() {
                         self.summary.connections.add(outcome);
                     }
@@ -381,6 +382,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         self.summary.datagram_flows = self.starts.datagram_flows();
         self.summary.links = self.network.other_links();
         self.summary.directions = std::mem::take(&mut self.network.directions);
+        self.summary.plausibility.add_drops(&self.network.tcp_drops);
         Direction::balance(&self.summary.directions)?;
         Ok(self.summary)
     }

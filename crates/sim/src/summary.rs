@@ -4,10 +4,11 @@ use flowloom_core::path::LinkStatistics;
 use flowloom_core::record::{ConnectionRecord, Outcome, PacketKind, SourceRecord};
 use flowloom_core::time::Time;
 
-use crate::config::ConfigError;
+use crate::config::{Config, ConfigError};
+use crate::plausibility::Plausibility;
 
 /// What a run came to.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct Summary {
     /// Connections by how they ended.
     pub connections: ConnectionCounts,
@@ -21,6 +22,8 @@ pub struct Summary {
     pub links: Vec<LinkCounts>,
     /// Events taken from the event queue.
     pub events: u64,
+    /// Whether flows reacted to losses as their congestion controls do, and how many packets were lost.
+    pub plausibility: Plausibility,
     /// When the last event happened, or the run was cut.
     pub end: Time,
     /// Flows of datagrams among its vectors, which are no connections; where they are replayed they are [`Config::datagrams`](crate::Config::datagrams).
@@ -30,6 +33,15 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// That of a run of which nothing has happened yet.
+    pub fn new(config: &Config) -> Summary {
+        Summary {
+            classes: vec![ClassCounts::default(); config.classes.len()],
+            plausibility: Plausibility::new(config),
+            ..Summary::default()
+        }
+    }
+
     /// Packets offered to the link, both directions ("bottleneck packets", methods M.10).
     pub fn bottleneck_packets(&self) -> u64 {
         self.directions.iter().map(|direction| direction.offered.total()).sum()

@@ -38,6 +38,7 @@ use crate::load;
 use crate::making::Making;
 use crate::output::Manner;
 use crate::pipeline::{self, Read};
+use crate::plausibility;
 use crate::progress::Progress;
 use crate::recording::{LinkCapture, Recording, Unrecorded};
 use crate::results::{REPORT_FILE, answer, load, write_own_report};
@@ -594,6 +595,8 @@ impl Job<'_> {
                 provenance.insert(key.replace('_', " "), load.to_string());
             }
         }
+        let classes = self.senders.facts(summary);
+        let topology = simulation::topology(&experiment.network, self.shape, config, summary);
         Facts {
             title: experiment.title.clone().unwrap_or_default(),
             source: source.name.clone(),
@@ -628,8 +631,9 @@ impl Job<'_> {
                 set_aside: set_aside(plan, &source.facts),
             }),
             events: observed.is_none().then_some(summary.events),
-            classes: self.senders.facts(summary),
-            topology: Some(simulation::topology(&experiment.network, self.shape, config, summary)),
+            plausibility: Some(plausibility::facts(config, summary, &classes, &topology)),
+            classes,
+            topology: Some(topology),
             live: observed.zip(options.as_ref()).map(|(observed, options)| live::facts(observed, options)),
         }
     }

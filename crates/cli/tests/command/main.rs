@@ -24,6 +24,7 @@ mod memory;
 mod models;
 mod overhead;
 mod path;
+mod plausibility;
 mod rootless;
 mod round_trip;
 mod run_folders;

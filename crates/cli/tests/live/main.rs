@@ -14,6 +14,7 @@ mod lab;
 mod lab_faults;
 mod lab_processes;
 mod network;
+mod plausibility;
 mod preflight;
 mod shell;
 

@@ -2,12 +2,14 @@
 
 mod blocks;
 mod datagrams;
+mod pauses;
 mod player;
 mod put_away;
 mod script;
 
 pub use blocks::{BlockWriter, Late, Written};
 pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing, Run};
+pub use pauses::Pauses;
 pub use player::{AHEAD, Action, EpochTimes, Player};
 pub use put_away::PutAway;
 pub use script::{Script, Step};

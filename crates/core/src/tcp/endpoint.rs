@@ -463,6 +463,11 @@ impl Endpoint {
         self.sender.timeouts
     }
 
+    /// The retransmission timeout that the round-trip times so far give, without back-off.
+    pub fn timeout_without_back_off(&self, config: &Config) -> Duration {
+        self.sender.timeout_without_back_off(config)
+    }
+
     /// Congestion window in bytes.
     pub fn congestion_window(&self) -> u32 {
         self.sender.congestion_window()

@@ -40,6 +40,13 @@ impl Rto {
         self.timeout
     }
 
+    /// The current timeout without back-off.
+    pub(super) fn without_back_off(&self, config: &RtoConfig) -> Duration {
+        let mut forgetful = self.clone();
+        forgetful.forget_back_off(config);
+        forgetful.timeout
+    }
+
     /// The smoothed round-trip time; `None` before the first sample.
     pub(super) fn smoothed(&self) -> Option<Duration> {
         (!self.timeout_is_initial()).then_some(self.smoothed)
@@ -200,6 +207,7 @@ mod tests {
         let backed_off: Vec<_> = (0..9)
             .map(|_| {
                 rto.back_off(&config);
+                assert_eq!(rto.without_back_off(&config), MS(300));
                 rto.timeout()
             })
             .collect();

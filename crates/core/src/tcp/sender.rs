@@ -212,6 +212,10 @@ impl Sender {
         self.rto.timeout()
     }
 
+    pub(super) fn timeout_without_back_off(&self, config: &Config) -> Duration {
+        self.rto.without_back_off(&config.rto)
+    }
+
     pub(super) fn mss(&self) -> u16 {
         self.mss
     }

@@ -192,11 +192,17 @@ pub fn discard(socket: impl AsFd, bytes: usize) -> io::Result<usize> {
 
 /// Places of the fields of `struct tcp_info` (linux/tcp.h), which only ever grows at its end.
 mod tcp_info_field {
+    /// One byte.
+    pub(super) const BACK_OFF: usize = 4;
+    pub(super) const TIMEOUT: usize = 8;
     pub(super) const LAST_DATA_RECV: usize = 52;
     pub(super) const RCV_SSTHRESH: usize = 64;
     pub(super) const RTT: usize = 68;
     pub(super) const TOTAL_RETRANS: usize = 100;
     pub(super) const MIN_RTT: usize = 148;
+    /// Eight bytes, as the next.
+    pub(super) const RECEIVER_LIMITED: usize = 176;
+    pub(super) const SEND_BUFFER_LIMITED: usize = 184;
     /// Two bytes, since Linux 6.7.
     pub(super) const TOTAL_RTO: usize = 240;
     pub(super) const END: usize = 248;
@@ -252,12 +258,17 @@ fn word(info: &[u8], at: usize) -> Option<u32> {
 
 /// The facts in as much of a `tcp_info` as a kernel has.
 fn facts(info: &[u8]) -> KernelFacts {
+    let back_off = info.get(tcp_info_field::BACK_OFF).copied().unwrap_or(0).into();
+    let double = |at: usize| Some(u64::from_ne_bytes(info.get(at..at + 8)?.try_into().ok()?));
     let half = |at: usize| info.get(at..at + 2).map(|bytes| u16::from_ne_bytes([bytes[0], bytes[1]]));
     KernelFacts {
         retransmissions: word(info, tcp_info_field::TOTAL_RETRANS).unwrap_or(0),
         timeouts: half(tcp_info_field::TOTAL_RTO).map(u32::from),
         min_rtt_micros: word(info, tcp_info_field::MIN_RTT).filter(|micros| *micros != u32::MAX && *micros != 0),
         smoothed_rtt_micros: word(info, tcp_info_field::RTT).unwrap_or(0),
+        timeout_micros: word(info, tcp_info_field::TIMEOUT).unwrap_or(0).checked_shr(back_off).unwrap_or(0),
+        receiver_limited_micros: double(tcp_info_field::RECEIVER_LIMITED).unwrap_or(0),
+        send_buffer_limited_micros: double(tcp_info_field::SEND_BUFFER_LIMITED).unwrap_or(0),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use flowloom_core::play::{AHEAD, Action, Player, Script};
+use flowloom_core::play::{AHEAD, Action, Pauses, Player, Script};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, Pattern, PerSide, Side};
 use flowloom_sim::{Origin, limits};
@@ -42,6 +42,7 @@ pub struct End {
     sent: u64,
     transmitted: u64,
     received: u64,
+    pauses: Pauses,
     /// What is set as the mark of unsent bytes.
     mark: u32,
     /// The window that the kernel is to advertise, and when it is to be told so next: when so many bytes were received.
@@ -133,6 +134,7 @@ impl End {
             sent: 0,
             transmitted: 0,
             received: 0,
+            pauses: Pauses::default(),
             mark: 0,
             window: limits(vector, side).max_window.max(u16::MAX.into()),
             hold_window_at: HOLD_WINDOW_FROM,
@@ -289,6 +291,7 @@ impl End {
             let (due, step) = (self.player.due(), self.player.step());
             match self.player.poll_action(&self.script) {
                 Some(Action::Write(bytes)) => {
+                    self.pauses.wrote(turn.now, self.unwritten == 0 && self.transmitted == self.sent);
                     self.unwritten += bytes;
                     self.wrote(turn.now, due, step);
                 }
@@ -366,6 +369,7 @@ impl End {
         let is_news = transmitted > self.transmitted;
         if is_news {
             self.transmitted = transmitted;
+            self.pauses.transmitted(turn.now);
             let step = self.player.step();
             self.player.handle_transmitted(turn.now, transmitted, &self.script);
             if self.player.step() != step {
@@ -424,6 +428,7 @@ impl End {
             closed: self.closed,
             received_bytes: self.received,
             sent_bytes: self.sent,
+            pauses: self.pauses,
             ended: match outcome {
                 Some(Outcome::Closed | Outcome::LeftOpen) if has_exchanged_all => Ended::Completed,
                 None | Some(Outcome::LeftOpen) => Ended::Cut,

@@ -101,6 +101,7 @@ mod tests {
             last_received: None,
             closed: None,
             received_bytes: 0,
+            pauses: Default::default(),
             sent_bytes: 0,
             ended: Ended::Cut,
             epochs: Vec::new(),

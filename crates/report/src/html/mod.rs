@@ -19,6 +19,7 @@ mod page;
 #[cfg(test)]
 mod palette;
 mod pictures;
+mod plausibility;
 mod provenance;
 mod scaling;
 mod senders;

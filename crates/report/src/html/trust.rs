@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::escaped;
+use super::{escaped, plausibility};
 use crate::answer::Answer;
 use crate::run::Run;
 use crate::summary::Summary;
@@ -41,6 +41,9 @@ pub(super) fn section(html: &mut String, runs: &[(String, &Run)], answer: &Answe
                 html.push_str("</li>\n");
             }
             html.push_str("</ul>\n");
+        }
+        if let Some(found) = &summary.plausibility {
+            plausibility::part(html, found);
         }
     }
     let mut notes = vec![

@@ -310,7 +310,7 @@ fn experiment(queue: Discipline) -> Config {
     let mut longer = Way::across_bottleneck();
     longer.there = [LinkNumber::bottleneck(LinkSide::Left), LinkNumber::other(0)].into();
     let linux = tcp::Config { ecn: EcnEcho::UntilAnswered, ..tcp::Config::of(Profile::Linux) };
-    config.classes = vec![Class::default(), Class { way: longer, tcp: linux }];
+    config.classes = vec![Class::default(), Class { way: longer, tcp: linux, response: None }];
     let of = |law| Distribution::new(law).unwrap();
     let probability = |p| Probability::new(p).unwrap();
     config.path[0].loss = LossModel::Bernoulli(probability(0.01));

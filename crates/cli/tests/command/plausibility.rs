@@ -1,0 +1,107 @@
+//! Plausibility of runs, through the command: what `--json`, `run.json`, the terminal and the report say.
+
+use serde_json::Value;
+
+use crate::documented::check;
+use crate::support::Bench;
+
+/// A bulk transfer with this congestion control over 20 Mbit/s and round trips of 40 ms, for 30 s.
+pub fn bulk(congestion: &str, path: &str) -> String {
+    format!(
+        "[network]\nbottleneck = {{ rate = \"20mbit\", delay = \"10ms\", queue = {{ limit = \"500p\" }} }}\n{path}\n\
+         [tcp]\nprofile = \"plain\"\nsack = \"on\"\n\
+         [[sources]]\nname = \"ftp\"\nkind = \"bulk\"\nrtt = \"40ms\"\ntcp = {{ congestion = \"{congestion}\" }}\n\
+         [measure]\nduration = \"30s\"\ndrain = \"0s\"\n"
+    )
+}
+
+/// Packets from the left are lost with this probability.
+pub fn losing(share: &str) -> String {
+    format!("[network.path]\nfrom-left = {{ loss = \"{share}\" }}")
+}
+
+fn plausibility(congestion: &str, path: &str) -> Value {
+    let bench = Bench::new();
+    bench.file("e.toml", bulk(congestion, path).as_bytes());
+    let mut answer = bench.json(&["run", "e.toml", "-o", "r", "--json"]);
+    check("run", &answer);
+    let stored = std::fs::read(bench.path("r/run.json")).unwrap();
+    let stored: Value = serde_json::from_slice(&stored).unwrap();
+    assert_eq!(stored["plausibility"], answer["plausibility"]);
+    let warned = answer["warnings"].as_array().unwrap().iter().filter_map(|warning| warning["kind"].as_str());
+    let warned: Vec<&str> = warned.filter(|kind| kind.starts_with("implausible")).collect();
+    let warned = warned.join(" ");
+    answer["plausibility"]["warned"] = warned.into();
+    answer["plausibility"].take()
+}
+
+#[test]
+fn a_plausible_flow_is_judged_without_a_warning() {
+    for congestion in ["reno", "newreno", "cubic"] {
+        let found = plausibility(congestion, &losing("1%"));
+        assert_eq!(
+            (&found["judged_flows"], &found["outside_flows"], &found["warned"]),
+            (&1.into(), &0.into(), &"".into())
+        );
+        let flow = &found["flows"][0];
+        assert_eq!(
+            (&flow["class"], &flow["congestion"], &flow["from_side"]),
+            (&"ftp".into(), &congestion.into(), &"left".into())
+        );
+        // Losses come one by one: one event for each, but for those within a round trip.
+        let rate = flow["loss_event_rate"].as_f64().unwrap();
+        assert!((0.005..0.013).contains(&rate), "{flow}");
+        // The queue is empty: round trips are the path's and what 1,500 bytes take.
+        assert!((40_000_000..45_000_000).contains(&flow["rtt_ns"].as_u64().unwrap()), "{flow}");
+        let class = &found["classes"][0];
+        assert!((0.005..0.02).contains(&class["from_left"]["dropped_share"].as_f64().unwrap()), "{class}");
+        assert!(class["from_left"]["most_dropped_at"].is_null(), "{class}");
+    }
+}
+
+#[test]
+fn bbr_has_no_response_function() {
+    let found = plausibility("bbr", &losing("1%"));
+    assert_eq!((&found["judged_flows"], &found["not_judged"]["no_response_function"]), (&0.into(), &1.into()));
+    assert_eq!(found["flows"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_quarter_of_the_packets_lost_is_warned_of() {
+    let found = plausibility("newreno", &losing("25%"));
+    assert_eq!(found["warned"], "implausible_loss implausible_retransmissions", "{found}");
+    let class = &found["classes"][0];
+    assert!((0.2..0.32).contains(&class["from_left"]["dropped_share"].as_f64().unwrap()), "{class}");
+    assert_eq!(class["from_right"]["dropped_packets"], 0);
+
+    let bench = Bench::new();
+    bench.file("e.toml", bulk("newreno", &losing("25%")).as_bytes());
+    let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);
+    let text = said.succeeded().out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("% of the TCP packets of ftp from the left were dropped, most of them by a loss model"),
+        "{text}"
+    );
+    assert!(text.contains("of the data packets of ftp were retransmissions"), "{text}");
+    let page = std::fs::read_to_string(bench.path("r/report.html")).unwrap();
+    assert!(page.contains("TCP packets of ftp from the left were dropped"));
+    assert!(page.contains("Mean windows beside the response functions"));
+}
+
+/// A queue that overflows all the time: the link is named.
+#[test]
+fn a_link_that_drops_a_fifth_is_named() {
+    let bench = Bench::new();
+    let many = bulk("newreno", "").replace("limit = \"500p\"", "limit = \"3p\"").replace("20mbit", "1mbit");
+    bench.file("e.toml", many.replace("kind = \"bulk\"", "kind = \"bulk\"\ncount = 60").as_bytes());
+    let answer = bench.json(&["run", "e.toml", "-o", "r", "--json"]);
+    check("run", &answer);
+    let warnings = answer["warnings"].as_array().unwrap();
+    let loss =
+        warnings.iter().find(|warning| warning["kind"] == "implausible_loss").unwrap_or_else(|| panic!("{warnings:?}"));
+    assert_eq!(
+        (&loss["class"], &loss["from_side"], &loss["link"]),
+        (&"ftp".into(), &"left".into(), &"bottleneck".into())
+    );
+    assert!(loss["share"].as_f64().unwrap() > 0.2, "{loss}");
+}

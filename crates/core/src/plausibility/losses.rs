@@ -1,0 +1,221 @@
+//! What the packets of one direction of a flow met: how many there were, how long they took, and their loss events.
+
+use crate::time::{Duration, Time};
+
+/// The packets of one direction that have arrived so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets that arrived at the other end.
+    pub arrived: u64,
+    /// Of them, packets with payload.
+    pub data: u64,
+    /// Nanoseconds that the packets that arrived were on the way, added up.
+    transit: u64,
+    /// Nanoseconds that the last of them was.
+    last: u64,
+}
+
+impl Tally {
+    /// A packet arrived after `transit` on the way.
+    #[inline]
+    pub fn count(&mut self, carries_data: bool, transit: Duration) {
+        self.arrived += 1;
+        self.data += u64::from(carries_data);
+        self.last = transit.as_nanos();
+        self.transit = self.transit.wrapping_add(self.last);
+    }
+
+    /// The mean time on the way since `earlier`, in nanoseconds; 0 if nothing arrived since.
+    fn mean_transit_since(&self, earlier: &Tally) -> u64 {
+        self.transit.wrapping_sub(earlier.transit) / (self.arrived - earlier.arrived).max(1)
+    }
+}
+
+/// The loss events of one direction of a flow.
+///
+/// A loss event begins with a data packet that is dropped, or marked by ECN. Every such packet that was sent within [`SPAN`] round trips after it belongs to
+/// the same event: a sender learns of the first one only then, and reduces its window once for all of them (RFC 5348 section 5.2 counts in the same way).
+///
+/// Call [`Self::note`] for each such packet when it is dropped or marked, in order of time, with the tallies of both directions at that moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LossEvents {
+    events: u64,
+    /// Packets sent until then belong to the latest event.
+    until: Time,
+    dropped: u64,
+    marked: u64,
+    /// At the beginnings of the two last events whose numbers are powers of two.
+    powers: [Moment; 2],
+    /// At the beginning of the latest event.
+    latest: Moment,
+}
+
+/// What had been counted at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Moment {
+    time: Time,
+    dropped: u64,
+    marked: u64,
+    there: Tally,
+    back: Tally,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// It was dropped.
+    Dropped,
+    /// A queue marked it.
+    Marked,
+}
+
+/// Round trips, in quarters, that a loss event covers. Exactly one is too short: a queue that is full drops a packet in each round trip until the sender reacts, and
+/// the sender reacts one round trip and three duplicate acknowledgements after the first.
+const SPAN_QUARTERS: u64 = 5;
+
+/// Loss events that a stretch needs.
+pub const LEAST_LOSS_EVENTS: u64 = 10;
+
+/// The later part of a flow, which begins and ends with a loss event.
+///
+/// It begins with the event whose number is half the largest power of two among the events so far, that is after a quarter to a half of them. Before that comes what slow
+/// start left behind: a window that is far too large takes several loss events to come down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Loss events of the whole flow.
+    pub loss_events: u64,
+    /// Loss events within the stretch, its end counted and its beginning not.
+    pub intervals: u64,
+    /// Data packets that arrived or were dropped meanwhile, retransmissions included.
+    pub data: u64,
+    /// Data packets dropped meanwhile.
+    pub dropped: u64,
+    /// Data packets marked meanwhile.
+    pub marked: u64,
+    /// How long it lasted.
+    pub time: Duration,
+    /// Mean round-trip time of packets: the mean times on the way there and back, added.
+    pub rtt: Duration,
+}
+
+impl LossEvents {
+    /// A data packet that was sent at `sent` is dropped or marked at `now`. `there` counts the packets of its direction, `back` those of the other.
+    pub fn note(&mut self, signal: Signal, sent: Time, now: Time, [there, back]: [&Tally; 2]) {
+        if self.events == 0 || sent > self.until {
+            self.events += 1;
+            self.until = sent + Duration::from_nanos((there.last + back.last) * SPAN_QUARTERS / 4);
+            let Self { dropped, marked, .. } = *self;
+            self.latest = Moment { time: now, dropped, marked, there: *there, back: *back };
+            if self.events.is_power_of_two() {
+                self.powers = [self.powers[1], self.latest];
+            }
+        }
+        match signal {
+            Signal::Dropped => self.dropped += 1,
+            Signal::Marked => self.marked += 1,
+        }
+    }
+
+    /// Loss events so far.
+    pub fn count(&self) -> u64 {
+        self.events
+    }
+
+    /// Data packets dropped so far.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The later part of the flow; `None` with fewer than [`LEAST_LOSS_EVENTS`].
+    pub fn stretch(&self) -> Option<Stretch> {
+        if self.events < LEAST_LOSS_EVENTS {
+            return None;
+        }
+        let (from, to) = (&self.powers[0], &self.latest);
+        let begins = 1 << (self.events.ilog2() - 1);
+        let [there, back] =
+            [(&to.there, &from.there), (&to.back, &from.back)].map(|(to, from)| to.mean_transit_since(from));
+        let dropped = to.dropped - from.dropped;
+        Some(Stretch {
+            loss_events: self.events,
+            intervals: self.events - begins,
+            data: to.there.data - from.there.data + dropped,
+            dropped,
+            marked: to.marked - from.marked,
+            time: to.time.since(from.time),
+            rtt: Duration::from_nanos(there + back),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    /// A flow whose packets take 30 ms there and 10 ms back, one data packet a millisecond and one acknowledgement for it, of which
+    /// those sent at the given milliseconds are dropped on leaving.
+    fn flow(milliseconds: u64, dropped: &[u64]) -> LossEvents {
+        let (mut there, mut back, mut events) = (Tally::default(), Tally::default(), LossEvents::default());
+        for millisecond in 0..milliseconds {
+            let now = Time::ZERO + MS(millisecond);
+            if dropped.contains(&millisecond) {
+                events.note(Signal::Dropped, now, now, [&there, &back]);
+            } else {
+                there.count(true, MS(30));
+                back.count(false, MS(10));
+            }
+        }
+        events
+    }
+
+    #[test]
+    fn losses_of_one_round_trip_count_once() {
+        let count = |dropped: &[u64]| flow(1_000, dropped).count();
+        assert_eq!(count(&[]), 0);
+        assert_eq!(count(&[100]), 1);
+        // 1.25 round trips of 40 ms: the packet sent after 50 ms is the last of the event.
+        assert_eq!(count(&[100, 101, 139, 150]), 1);
+        assert_eq!(count(&[100, 151]), 2);
+        // The span counts from the first loss and is not extended by later ones.
+        assert_eq!(count(&[100, 130, 160]), 2);
+    }
+
+    #[test]
+    fn nine_loss_events_make_no_stretch() {
+        let every_100_ms = |events: u64| (1..=events).map(|n| 100 * n).collect::<Vec<_>>();
+        assert_eq!(flow(2_000, &every_100_ms(9)).stretch(), None);
+        let stretch = flow(2_000, &every_100_ms(10)).stretch().unwrap();
+        // From the fourth event at 400 ms to 1,000 ms.
+        assert_eq!((stretch.loss_events, stretch.intervals, stretch.data, stretch.dropped), (10, 6, 600, 6));
+        assert_eq!((stretch.time, stretch.rtt, stretch.marked), (MS(600), MS(40), 0));
+    }
+
+    #[test]
+    fn the_stretch_begins_after_a_quarter_to_a_half() {
+        for (events, begins) in [(10, 4), (15, 4), (16, 8), (31, 8), (32, 16), (40, 16)] {
+            let stretch = flow(5_000, &(1..=events).map(|n| 100 * n).collect::<Vec<_>>()).stretch().unwrap();
+            assert_eq!((stretch.intervals, stretch.time), (events - begins, MS(100 * (events - begins))), "{events}");
+        }
+    }
+
+    #[test]
+    fn packets_of_an_event_are_counted_but_open_no_other() {
+        let dropped: Vec<u64> = (1..=12).flat_map(|n| [100 * n, 100 * n + 5, 100 * n + 9]).collect();
+        let stretch = flow(2_000, &dropped).stretch().unwrap();
+        assert_eq!((stretch.loss_events, stretch.dropped, stretch.data), (12, 24, 800));
+    }
+
+    #[test]
+    fn marks_begin_loss_events_too() {
+        let (mut events, tally) = (LossEvents::default(), Tally::default());
+        for n in 0..10 {
+            let now = Time::ZERO + MS(1 + n);
+            let signal = if n % 2 == 0 { Signal::Dropped } else { Signal::Marked };
+            events.note(signal, now, now, [&tally, &tally]);
+        }
+        let stretch = events.stretch().unwrap();
+        assert_eq!((stretch.dropped, stretch.marked), (3, 3));
+    }
+}

@@ -1,0 +1,311 @@
+//! Whether flows reacted to losses as their congestion controls do, and whether too much was lost: `plausibility` of `run.json`.
+
+use serde::{Deserialize, Serialize};
+
+use flowloom_core::plausibility::MOST_FACTOR;
+use flowloom_core::units::three_digits;
+
+use crate::metric::Unit;
+use crate::text::{counted, thousands};
+use crate::verdict::Warning;
+
+/// A run whose judged flows are outside in more than this share is implausible. One of thousands may be outside by chance.
+const MOST_OUTSIDE: f64 = 0.05;
+
+/// More than this share of dropped TCP packets is implausible: closed loops slow down long before.
+const MOST_DROPPED: f64 = 0.2;
+
+/// More than this share of retransmissions among data packets is implausible.
+const MOST_RETRANSMITTED: f64 = 0.25;
+
+/// Shares of fewer packets mean nothing.
+const LEAST_PACKETS: u64 = 100;
+
+/// What of a run bears on its plausibility (`docs/plausibility.md`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Plausibility {
+    /// Flows whose mean window was set beside the response function of their congestion control. A flow is one direction of a connection.
+    pub judged_flows: u64,
+    /// Of them, flows whose mean window is more than 2.5 times too large or too small.
+    pub outside_flows: u64,
+    /// Flows that lost packets and were not judged.
+    pub not_judged: NotJudged,
+    /// The judged flows farthest from their response function, the farthest first; 20 at most.
+    pub flows: Vec<FlowPlausibility>,
+    /// TCP packets by class of connections or source; classes without any are left out.
+    pub classes: Vec<ClassPlausibility>,
+}
+
+/// Why flows were not judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NotJudged {
+    /// Fewer than ten loss events.
+    pub few_loss_events: u64,
+    /// Their congestion control has no response function: BBR, and algorithms of users.
+    pub no_response_function: u64,
+    /// The application had nothing to send for more than a tenth of the time.
+    pub application_limited: u64,
+    /// The receive window is smaller than what losses allow.
+    pub receiver_limited: u64,
+}
+
+/// A flow beside its response function.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FlowPlausibility {
+    /// The number of its connection.
+    pub connection_id: u64,
+    /// Its class or source.
+    pub class: String,
+    /// The side that it comes from.
+    pub from_side: String,
+    /// Its congestion control.
+    pub congestion: String,
+    /// Its loss events.
+    pub loss_events: u64,
+    /// Loss events per data packet.
+    pub loss_event_rate: f64,
+    /// Mean round-trip time.
+    pub rtt_ns: u64,
+    /// Retransmission timeout, not backed off.
+    pub timeout_ns: u64,
+    /// Its mean window, in segments.
+    pub window_segments: f64,
+    /// The smallest mean window that the response function gives; 0 where it gives only a largest one.
+    pub expected_low_segments: f64,
+    /// The largest one.
+    pub expected_high_segments: f64,
+    /// Its mean window over the nearest expected one; 1 between the two.
+    pub ratio: f64,
+    /// Whether that is more than 2.5 or less than 1 / 2.5.
+    pub outside: bool,
+}
+
+/// TCP packets of a class of connections or of a source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClassPlausibility {
+    /// Its name.
+    pub class: String,
+    /// Packets from the left.
+    pub from_left: DirectionPlausibility,
+    /// Packets from the right.
+    pub from_right: DirectionPlausibility,
+    /// Packets with payload, both directions, retransmissions included.
+    pub data_packets: u64,
+    /// Retransmissions, both directions.
+    pub retransmissions: u64,
+    /// Retransmissions over data packets; null without any.
+    pub retransmitted_share: Option<f64>,
+}
+
+/// TCP packets of one direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DirectionPlausibility {
+    /// Packets that arrived or were dropped.
+    pub packets: u64,
+    /// Of them, packets that were dropped, by queues, policers and loss models.
+    pub dropped_packets: u64,
+    /// The share; null without packets.
+    pub dropped_share: Option<f64>,
+    /// The link where most of them were dropped; null where that was a loss model, or none was dropped.
+    pub most_dropped_at: Option<String>,
+}
+
+impl Plausibility {
+    /// What the user should know of it.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let flows = self.is_outside().then(|| {
+            let farthest = self.flows.first().map(FlowPlausibility::text).unwrap_or_default();
+            Warning::ImplausibleWindows { flows: self.outside_flows, judged_flows: self.judged_flows, farthest }
+        });
+        let drops = self.classes.iter().flat_map(|class| {
+            let directions = [("left", &class.from_left), ("right", &class.from_right)];
+            directions.into_iter().filter(|(_, direction)| direction.is_lossy()).map(|(side, direction)| {
+                Warning::ImplausibleLoss {
+                    class: class.class.clone(),
+                    from_side: side,
+                    share: direction.dropped_share.unwrap_or_default(),
+                    link: direction.most_dropped_at.clone(),
+                }
+            })
+        });
+        let retransmissions = self.classes.iter().filter(|class| class.is_repetitive()).map(|class| {
+            let share = class.retransmitted_share.unwrap_or_default();
+            Warning::ImplausibleRetransmissions { class: class.class.clone(), share }
+        });
+        flows.into_iter().chain(drops).chain(retransmissions).collect()
+    }
+
+    fn is_outside(&self) -> bool {
+        self.outside_flows as f64 > MOST_OUTSIDE * self.judged_flows as f64
+    }
+
+    /// Flows that were judged and those that were not, in words.
+    pub fn text(&self) -> String {
+        let NotJudged { few_loss_events, no_response_function, application_limited, receiver_limited } =
+            self.not_judged;
+        let mut text = format!(
+            "{} judged, {} more than a factor of {MOST_FACTOR} off",
+            counted(self.judged_flows, "flow"),
+            thousands(self.outside_flows)
+        );
+        for (count, why) in [
+            (few_loss_events, "with fewer than ten loss events"),
+            (application_limited, "limited by the application"),
+            (receiver_limited, "limited by the receiver"),
+            (no_response_function, "without a response function"),
+        ] {
+            if count > 0 {
+                text += &format!("; {} {why}", thousands(count));
+            }
+        }
+        text
+    }
+}
+
+impl DirectionPlausibility {
+    fn is_lossy(&self) -> bool {
+        self.packets >= LEAST_PACKETS && self.dropped_share.is_some_and(|share| share > MOST_DROPPED)
+    }
+}
+
+impl ClassPlausibility {
+    fn is_repetitive(&self) -> bool {
+        self.data_packets >= LEAST_PACKETS && self.retransmitted_share.is_some_and(|share| share > MOST_RETRANSMITTED)
+    }
+}
+
+impl FlowPlausibility {
+    /// The windows that are expected, in words.
+    pub fn expected(&self) -> String {
+        let [low, high] = [self.expected_low_segments, self.expected_high_segments].map(three_digits);
+        match self.expected_low_segments {
+            0.0 => format!("at most {high}"),
+            _ if low == high => high,
+            _ => format!("{low} to {high}"),
+        }
+    }
+
+    /// In a sentence.
+    fn text(&self) -> String {
+        format!(
+            "connection {} ({}, {}) has a mean window of {} segments, while {} follow from a loss event in every {} packets \
+             and round trips of {}",
+            self.connection_id,
+            self.class,
+            self.congestion,
+            three_digits(self.window_segments),
+            self.expected(),
+            three_digits(1.0 / self.loss_event_rate.max(1e-12)),
+            Unit::Time.show(self.rtt_ns as f64)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flows(judged_flows: u64, outside_flows: u64) -> Plausibility {
+        Plausibility { judged_flows, outside_flows, flows: vec![flow(320.4)], ..Plausibility::default() }
+    }
+
+    fn flow(window_segments: f64) -> FlowPlausibility {
+        FlowPlausibility {
+            connection_id: 7,
+            class: "bulk".into(),
+            congestion: "cubic".into(),
+            loss_event_rate: 0.0026,
+            rtt_ns: 154_000_000,
+            window_segments,
+            expected_low_segments: 22.98,
+            expected_high_segments: 23.53,
+            ..FlowPlausibility::default()
+        }
+    }
+
+    fn class(packets: u64, dropped_packets: u64, data_packets: u64, retransmissions: u64) -> Plausibility {
+        let share = |count: u64, of: u64| (of > 0).then(|| count as f64 / of as f64);
+        let from_left = DirectionPlausibility {
+            packets,
+            dropped_packets,
+            dropped_share: share(dropped_packets, packets),
+            most_dropped_at: Some("uplink".into()),
+        };
+        let retransmitted_share = share(retransmissions, data_packets);
+        let class = ClassPlausibility {
+            class: "web".into(),
+            from_left,
+            data_packets,
+            retransmissions,
+            retransmitted_share,
+            ..ClassPlausibility::default()
+        };
+        Plausibility { classes: vec![class], ..Plausibility::default() }
+    }
+
+    #[test]
+    fn one_of_twenty_flows_may_be_outside() {
+        for (judged, outside, warned) in [(0, 0, 0), (1, 0, 0), (1, 1, 1), (19, 1, 1), (20, 1, 0), (40, 3, 1)] {
+            assert_eq!(flows(judged, outside).warnings().len(), warned, "{outside} of {judged}");
+        }
+    }
+
+    #[test]
+    fn the_farthest_flow_is_named() {
+        let [warning] = &flows(3, 1).warnings()[..] else { panic!() };
+        assert_eq!(
+            warning.cause(),
+            "implausible: 1 of 3 judged flows does not keep the window that its losses allow; connection 7 (bulk, cubic) has a mean \
+             window of 320 segments, while 23.0 to 23.5 follow from a loss event in every 385 packets and round trips of 154 ms"
+        );
+    }
+
+    #[test]
+    fn losses_are_warned_of_from_a_fifth_on() {
+        assert!(class(1_000, 200, 0, 0).warnings().is_empty());
+        let [warning] = &class(1_000, 201, 0, 0).warnings()[..] else { panic!() };
+        assert_eq!(
+            warning.cause(),
+            "implausible: 20.1 % of the TCP packets of web from the left were dropped, most of them at the link uplink"
+        );
+        assert!(class(99, 99, 0, 0).warnings().is_empty(), "too few packets");
+    }
+
+    #[test]
+    fn retransmissions_are_warned_of_from_a_quarter_on() {
+        assert!(class(0, 0, 1_000, 250).warnings().is_empty());
+        let [warning] = &class(0, 0, 1_000, 251).warnings()[..] else { panic!() };
+        assert_eq!(warning.cause(), "implausible: 25.1 % of the data packets of web were retransmissions");
+        assert!(class(0, 0, 99, 99).warnings().is_empty(), "too few packets");
+    }
+
+    #[test]
+    fn nothing_happened_is_no_warning() {
+        assert!(Plausibility::default().warnings().is_empty());
+        assert!(class(0, 0, 0, 0).warnings().is_empty());
+    }
+
+    #[test]
+    fn run_json_keeps_it() {
+        let found = Plausibility { flows: vec![flow(5.0)], ..class(1_000, 201, 500, 3) };
+        let stored = serde_json::to_value(&found).unwrap();
+        assert_eq!(serde_json::from_value::<Plausibility>(stored).unwrap(), found);
+    }
+
+    #[test]
+    fn expected_windows_are_a_range_or_a_bound() {
+        let flow = |low, high| FlowPlausibility {
+            expected_low_segments: low,
+            expected_high_segments: high,
+            ..FlowPlausibility::default()
+        };
+        assert_eq!(flow(10.0, 12.25).expected(), "10.0 to 12.2");
+        assert_eq!(flow(12.24, 12.21).expected(), "12.2");
+        assert_eq!(flow(0.0, 12.25).expected(), "at most 12.2");
+    }
+}

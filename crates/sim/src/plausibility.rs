@@ -1,0 +1,224 @@
+//! What of a run is plausible: flows beside their response functions, and the shares of packets that were lost.
+//!
+//! Both drivers use it: what packets met is counted by the [`Flow`](crate::flow::Flow) that carries them, in virtual and in real time.
+
+use std::collections::BTreeMap;
+
+use flowloom_core::plausibility::{Conditions, Excuse, Finding, LossEvents, Response, Tally};
+use flowloom_core::tcp::Limits;
+use flowloom_core::time::Duration;
+use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
+
+use crate::config::Config;
+use crate::connection::limits;
+
+/// Flows listed at most.
+const MOST_LISTED: usize = 20;
+
+/// What a run came to, as far as its plausibility goes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plausibility {
+    /// Flows beside their response functions.
+    pub flows: FlowFindings,
+    /// TCP packets of each class, in the order of [`Config::classes`].
+    pub classes: Vec<ClassPackets>,
+}
+
+/// Flows beside their response functions. A flow is one direction of a connection.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowFindings {
+    /// Flows that were judged.
+    pub judged: u64,
+    /// Of them, flows whose mean window is outside.
+    pub outside: u64,
+    /// Flows that lost packets in too few loss events to be judged.
+    pub few_loss_events: u64,
+    /// Flows with enough loss events whose congestion control has no response function.
+    pub no_response_function: u64,
+    /// Flows with enough loss events that their application limits.
+    pub application_limited: u64,
+    /// Flows with enough loss events that their receiver limits.
+    pub receiver_limited: u64,
+    /// The judged flows farthest from their response function, the farthest first; 20 at most.
+    pub farthest: Vec<JudgedFlow>,
+}
+
+/// A flow that was judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JudgedFlow {
+    /// Its connection.
+    pub id: u64,
+    /// Its class.
+    pub class: u16,
+    /// The side that it comes from.
+    pub from: LinkSide,
+    /// Its mean window and what was expected.
+    pub finding: Finding,
+}
+
+/// TCP packets of the connections of a class.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClassPackets {
+    /// Packets that arrived, by the side they come from.
+    pub arrived: [u64; 2],
+    /// Of them, packets with payload.
+    pub data: [u64; 2],
+    /// Packets that were dropped on the way, by the side they come from and the link; without a link where a loss model took them.
+    pub dropped: BTreeMap<(LinkSide, Option<u16>), Dropped>,
+}
+
+/// Packets that were dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// All of them.
+    pub packets: u64,
+    /// Those with payload.
+    pub data: u64,
+}
+
+impl ClassPackets {
+    /// Packets from a side that were dropped.
+    pub fn dropped_from(&self, side: LinkSide) -> u64 {
+        self.dropped.iter().filter(|((from, _), _)| *from == side).map(|(_, dropped)| dropped.packets).sum()
+    }
+
+    /// The link where most packets from a side were dropped. `None`: a loss model dropped most, or none was dropped.
+    pub fn most_dropped_at(&self, side: LinkSide) -> Option<u16> {
+        let places = self.dropped.iter().filter(|((from, _), _)| *from == side);
+        places.max_by_key(|(_, dropped)| dropped.packets).and_then(|((_, link), _)| *link)
+    }
+
+    /// Packets with payload of both directions that arrived or were dropped.
+    pub fn data_packets(&self) -> u64 {
+        self.data.iter().sum::<u64>() + self.dropped.values().map(|dropped| dropped.data).sum::<u64>()
+    }
+}
+
+/// TCP packets that were dropped, by class, the side they come from, and link.
+pub type TcpDrops = BTreeMap<(u16, LinkSide, Option<u16>), Dropped>;
+
+/// What the packets of a connection met.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PacketsMet {
+    /// The packets of each end.
+    pub tallies: PerSide<Tally>,
+    /// The loss events of the packets of each end, where there are any.
+    pub losses: PerSide<Option<Box<LossEvents>>>,
+}
+
+/// What an end of a connection tells of its sending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sending {
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// The retransmission timeout, not backed off.
+    pub timeout: Duration,
+    /// The time between its first and its last byte.
+    pub active: Duration,
+    /// Of it, the time in which the application had nothing to send, or its host kept it from sending.
+    pub paused: Duration,
+    /// Of it, the time in which the receive window kept it from sending, where it is known.
+    pub receiver_limited: Duration,
+}
+
+/// Which connection, and what limits its ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged {
+    /// The number of the connection.
+    pub id: u64,
+    /// Its class.
+    pub class: u16,
+    /// The side that its initiator is on.
+    pub initiator_side: LinkSide,
+    /// The segments and windows of its ends.
+    pub limits: PerSide<Limits>,
+}
+
+impl Judged {
+    /// A connection of a class.
+    pub fn new(vector: &ConnectionVector, class: u16) -> Judged {
+        let limits = |side| limits(vector, side);
+        Judged {
+            id: vector.id,
+            class,
+            initiator_side: vector.initiator_side,
+            limits: PerSide { initiator: limits(Side::Initiator), acceptor: limits(Side::Acceptor) },
+        }
+    }
+}
+
+impl Plausibility {
+    /// Nothing known yet of a run.
+    pub fn new(config: &Config) -> Plausibility {
+        Plausibility { flows: FlowFindings::default(), classes: vec![ClassPackets::default(); config.classes.len()] }
+    }
+
+    /// A connection of a class whose initiator is on `side` ended, or the run did: its packets that arrived.
+    #[inline]
+    pub fn add_arrived(&mut self, class: u16, side: LinkSide, tallies: &PerSide<Tally>) {
+        let class = &mut self.classes[usize::from(class)];
+        for (from, tally) in [(side, &tallies.initiator), (side.other(), &tallies.acceptor)] {
+            class.arrived[from as usize] += tally.arrived;
+            class.data[from as usize] += tally.data;
+        }
+    }
+
+    /// The same: its packets that were dropped or marked on the way from the end `side`, and what that end tells.
+    #[cold]
+    pub fn add_losses(&mut self, of: &Judged, side: Side, losses: &LossEvents, sending: Sending, config: &Config) {
+        let from = if side == Side::Initiator { of.initiator_side } else { of.initiator_side.other() };
+        let response = config.classes[usize::from(of.class)].response();
+        self.flows.add(of, from, response, conditions(losses, sending, side, &of.limits));
+    }
+
+    /// Packets were dropped, over the whole run.
+    pub fn add_drops(&mut self, drops: &TcpDrops) {
+        for (&(class, from, link), dropped) in drops {
+            self.classes[usize::from(class)].dropped.insert((from, link), *dropped);
+        }
+    }
+}
+
+/// What the flow of an end depends on; `None` if it has too few loss events.
+fn conditions(losses: &LossEvents, sending: Sending, side: Side, limits: &PerSide<Limits>) -> Option<Conditions> {
+    let Sending { retransmissions, timeout, active, paused, receiver_limited } = sending;
+    let share = |of: Duration| of.as_secs_f64() / active.as_secs_f64().max(1e-9);
+    let segment = limits.initiator.mss.min(limits.acceptor.mss).max(1);
+    Some(Conditions {
+        stretch: losses.stretch()?,
+        needless_retransmissions: retransmissions.saturating_sub(losses.dropped()),
+        timeout,
+        receive_window: f64::from(limits[side.other()].max_window) / f64::from(segment),
+        receiver_limited: share(receiver_limited),
+        idle: share(paused),
+    })
+}
+
+impl FlowFindings {
+    fn add(&mut self, of: &Judged, from: LinkSide, response: Option<Response>, conditions: Option<Conditions>) {
+        let Some(conditions) = conditions else {
+            self.few_loss_events += 1;
+            return;
+        };
+        match Finding::of(response, &conditions) {
+            Err(Excuse::NoResponseFunction) => self.no_response_function += 1,
+            Err(Excuse::Application) => self.application_limited += 1,
+            Err(Excuse::Receiver) => self.receiver_limited += 1,
+            Ok(finding) => {
+                self.judged += 1;
+                self.outside += u64::from(finding.is_outside());
+                self.list(JudgedFlow { id: of.id, class: of.class, from, finding });
+            }
+        }
+    }
+
+    /// Lists a flow if it is among the farthest; of equally far ones those that ended first stay.
+    fn list(&mut self, flow: JudgedFlow) {
+        let distance = flow.finding.distance();
+        let place = self.farthest.partition_point(|listed| listed.finding.distance() >= distance);
+        if place < MOST_LISTED {
+            self.farthest.insert(place, flow);
+            self.farthest.truncate(MOST_LISTED);
+        }
+    }
+}
