@@ -58,7 +58,8 @@ pub struct Judgement {
 impl Judgement {
     /// Whether the simulator is within the band.
     pub fn is_inside(&self) -> bool {
-        (self.band[0]..=self.band[1]).contains(&self.simulator)
+        // Shares of a hundred values are no exact numbers.
+        (self.band[0] - 1e-9..=self.band[1] + 1e-9).contains(&self.simulator)
     }
 
     /// By how much of itself the simulator's value would have to change to cross an edge of the band: 0 on the edge.

@@ -33,7 +33,9 @@ A cell is *inside* if each of its metrics is. The band of a metric spans the ker
 
 The kernel's repetitions have the seeds 1, 2 and so on, which decide what the path draws: losses, starts, round-trip times. The simulator's number is the median over
 the seeds 1 to 3, or that of one run where the seed makes no difference; a distance is the median over all pairs of a simulation and a repetition. The tolerance of the distances is that
-of [comparison.md](comparison.md). Runs for which the host was late are repeated and do not count; other reservations of a run are given below.
+of [comparison.md](comparison.md). Runs for which the host was late are repeated and do not count; other reservations of a run are given below. The kernel's threads that
+receive for the devices (NAPI) are in the real-time class during these runs: where they wait for a core, acknowledgements go in lumps, and slow start ends with
+hundreds of losses instead of ten.
 
 A queue is what waits at the bottleneck, the packet in transmission not counted. Drops are of all packets, wherever they were. The peak of the flight is the most that all flows from the left had sent and not had
 acknowledged, seen at the sender, in segments of 1,448 bytes.
