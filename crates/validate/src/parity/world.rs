@@ -17,8 +17,10 @@ use super::receivers;
 pub enum World {
     /// In the simulator.
     Simulator,
-    /// Through the kernel's TCP.
+    /// Through the kernel's TCP, over TUN devices where the host has them.
     Kernel,
+    /// Through the kernel's TCP, over pairs of virtual Ethernet devices: shows what is of a device and not of TCP.
+    KernelOverVeth,
 }
 
 /// A run and what it says of itself.
@@ -67,14 +69,15 @@ pub fn run(
 ) -> Result<Run, Problem> {
     fs::create_dir_all(folder).map_err(Problem::new)?;
     let experiment = folder.join("cell.toml");
-    fs::write(&experiment, cell.experiment(seed)).map_err(Problem::new)?;
+    let devices = if world == World::KernelOverVeth { "\n[live]\ndevices = \"packet-sockets\"\n" } else { "" };
+    fs::write(&experiment, cell.experiment(seed) + devices).map_err(Problem::new)?;
     if let Some(vectors) = &cell.vectors {
         fs::write(folder.join(VECTORS_FILE), vectors).map_err(Problem::new)?;
     }
     let output = folder.join("run");
     let mut command = Command::new(flowloom);
     command.arg("run").arg(&experiment).arg("-o").arg(&output).args(["--force", "--json", "--quiet"]);
-    if world == World::Kernel {
+    if world != World::Simulator {
         command.args(["--on", "live"]);
     }
     if cell.captures && with_packets {
@@ -83,7 +86,7 @@ pub fn run(
     command.stdin(Stdio::null());
     let said = match world {
         World::Simulator => command.output(),
-        World::Kernel => receivers::in_time(|| command.output()),
+        World::Kernel | World::KernelOverVeth => receivers::in_time(|| command.output()),
     };
     let said = said.map_err(Problem::new)?;
     // 3: it ran, and cannot be believed.
