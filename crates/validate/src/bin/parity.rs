@@ -34,8 +34,9 @@ parity show CELL [sim|live|veth] [SEED...]   run one in both worlds, or in this 
                               veth: through the kernel, over virtual Ethernet devices
 parity list                   print the names of the cells
 
-Exit code 1 if a cell is outside without an explanation in crates/validate/parity/explanations.txt, more than 5 % are outside, or one of CUBIC over
-drop-tail, PIE or FQ-CoDel is. FLOWLOOM names the program to run; by default it is the one beside this. Runs are left in runs/parity.";
+Exit code 1 if a cell is outside without an explanation in crates/validate/parity/explanations.txt, if
+more than 5 % are outside, or if one of CUBIC over drop-tail, PIE or FQ-CoDel is. FLOWLOOM names the
+program to run; by default it is the one beside this. Runs are left in runs/parity.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

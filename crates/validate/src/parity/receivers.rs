@@ -1,7 +1,8 @@
 //! The kernel's threads that receive for the devices of live runs, and their turns.
 //!
-//! On a busy host these threads wait for a core like all others, for some milliseconds at a time. Acknowledgements then go in lumps, HyStart does not see
-//! their spacing, and slow start ends with hundreds of losses instead of ten: no gate of a run tells. In the real-time class they do not wait.
+//! On a busy host these threads wait for a core like all others, for some milliseconds at a time. Acknowledgements
+//! then go in lumps, HyStart does not see their spacing, and slow start ends with hundreds of losses instead of
+//! ten: no gate of a run tells. In the real-time class they do not wait.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +16,8 @@ const NAME: &str = "napi/path-";
 /// How often new ones are looked for. A live run calibrates for longer before its first packet.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Does `work`; such threads that begin meanwhile are in the real-time class, as far as this user may and chrt(1) is there.
+/// Does `work`; such threads that begin meanwhile are in the real-time class, as far as this user may and chrt(1)
+/// is there.
 pub fn in_time<T>(work: impl FnOnce() -> T) -> T {
     let (is_done, told) = (Mutex::new(false), Condvar::new());
     thread::scope(|scope| {

@@ -54,8 +54,8 @@ const LATENESS: [&str; 6] = [
     "listeners kept up",
 ];
 
-/// Runs `cell` under `seed` with the program `flowloom`, in `folder`, which holds the experiment file and the run afterwards. Without packets the
-/// peak of the flight is not known.
+/// Runs `cell` under `seed` with the program `flowloom`, in `folder`, which holds the experiment file and the run
+/// afterwards. Without packets the peak of the flight is not known.
 ///
 /// # Errors
 /// The program cannot be run or fails, or what it left cannot be read.
