@@ -1,4 +1,5 @@
-//! The simulator beside what the kernel's TCP did in the same experiments (`docs/parity.md`): no live run, no root, the same numbers everywhere.
+//! The simulator beside what the kernel's TCP did in the same experiments (`docs/parity.md`): no live run, no root,
+//! the same numbers everywhere.
 
 use std::path::Path;
 use std::sync::Mutex;

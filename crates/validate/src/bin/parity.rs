@@ -30,11 +30,13 @@ Run cells in the simulator and through the kernel's TCP, and compare them
 parity [CELL...]              run what the kernel lacks, simulate, compare, write docs/parity.md (of all cells); needs root
 parity check [CELL...]        simulate, and compare with the kernel's repetitions
 parity page                   the same of all cells, and write docs/parity.md
-parity show CELL [sim|live] [SEED...]   run one in both worlds, and print all that is measured
+parity show CELL [sim|live|veth] [SEED...]   run one in both worlds, or in this one, and print all that is measured;
+                              veth: through the kernel, over virtual Ethernet devices
 parity list                   print the names of the cells
 
-Exit code 1 if a cell is outside without an explanation in crates/validate/parity/explanations.txt, more than 5 % are outside, or one of CUBIC over
-drop-tail, PIE or FQ-CoDel is. FLOWLOOM names the program to run; by default it is the one beside this. Runs are left in runs/parity.";
+Exit code 1 if a cell is outside without an explanation in crates/validate/parity/explanations.txt, if
+more than 5 % are outside, or if one of CUBIC over drop-tail, PIE or FQ-CoDel is. FLOWLOOM names the
+program to run; by default it is the one beside this. Runs are left in runs/parity.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -96,7 +98,9 @@ fn simulate(cells: &[Cell]) -> Result<Vec<Outcome>, Problem> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<Outcome, Problem>)>> = Mutex::default();
     let work = || {
-        while let (place, Some(cell)) = (|place| (place, cells.get(place)))(next.fetch_add(1, Ordering::Relaxed)) {
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(cell) = cells.get(place) else { return };
             let outcome = compare(&flowloom, cell, &kernel, &runs, true);
             done.lock().unwrap_or_else(PoisonError::into_inner).push((place, outcome));
         }
@@ -151,6 +155,7 @@ fn show(name: &str, rest: &[&str]) -> Result<(), Problem> {
     let (worlds, seeds) = match rest {
         ["sim", seeds @ ..] => (&[World::Simulator][..], seeds),
         ["live", seeds @ ..] => (&[World::Kernel][..], seeds),
+        ["veth", seeds @ ..] => (&[World::KernelOverVeth][..], seeds),
         seeds => (&[World::Simulator, World::Kernel][..], seeds),
     };
     let seed = |text: &&str| text.parse().map_err(|_| Problem::new(format_args!("{text:?} is no seed")));
@@ -162,7 +167,11 @@ fn show(name: &str, rest: &[&str]) -> Result<(), Problem> {
     let mut columns: Vec<(String, Measured)> = Vec::new();
     for world in worlds {
         for seed in &seeds {
-            let word = if *world == World::Simulator { "sim" } else { "live" };
+            let word = match world {
+                World::Simulator => "sim",
+                World::Kernel => "live",
+                World::KernelOverVeth => "veth",
+            };
             let folder = PathBuf::from(RUNS).join("show").join(&cell.name).join(format!("{word}-{seed}"));
             let found = run(&program()?, &cell, *seed, *world, &folder, true)?;
             println!(

@@ -58,7 +58,8 @@ pub struct Judgement {
 impl Judgement {
     /// Whether the simulator is within the band.
     pub fn is_inside(&self) -> bool {
-        (self.band[0]..=self.band[1]).contains(&self.simulator)
+        // Shares of a hundred values are no exact numbers.
+        (self.band[0] - 1e-9..=self.band[1] + 1e-9).contains(&self.simulator)
     }
 
     /// By how much of itself the simulator's value would have to change to cross an edge of the band: 0 on the edge.
@@ -138,7 +139,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// The distance of the simulator's distributions from the kernel's, beside those of the kernel's from each other; `None` where there is nothing in them.
+/// The distance of the simulator's distributions from the kernel's, beside those of the kernel's from each other;
+/// `None` where there is nothing in them.
 fn distance(
     metric: Metric,
     tolerance: Tolerance,
@@ -184,7 +186,8 @@ mod tests {
         }
     }
 
-    /// The judgement of one run beside three of the kernel's: 10, 11 and 12 Mbit/s, 20, 30 and 40 drops, 8, 16 and 20 packets waiting.
+    /// The judgement of one run beside three of the kernel's: 10, 11 and 12 Mbit/s, 20, 30 and 40 drops, 8, 16 and
+    /// 20 packets waiting.
     fn judged(name: &str, simulator: &Measured, metric: Metric) -> Judgement {
         let kernel = [measured(10.0, 20, 8.0), measured(11.0, 30, 16.0), measured(12.0, 40, 20.0)];
         let all = judge(&cell(name), &kernel.each_ref(), &[simulator]).unwrap();
@@ -234,7 +237,8 @@ mod tests {
     fn distance_may_be_half_more_than_among_repetitions() {
         let queue =
             |shift: u64| Measured { queue_packets: (0..100).map(|at| at + shift).collect(), ..measured(10.0, 0, 8.0) };
-        // Values up to 25 have to agree, so that a shift of 10 packets of 100 is a distance of 0.1, less the tolerance of 2 % above.
+        // Values up to 25 have to agree, so that a shift of 10 packets of 100 is a distance of 0.1, less the
+        // tolerance of 2 % above.
         let kernel = [queue(0), queue(0), queue(20)];
         let judged = |shift| {
             let simulator = queue(shift);

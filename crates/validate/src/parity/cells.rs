@@ -101,7 +101,7 @@ impl Path {
     }
 }
 
-/// What stands at the bottleneck, and what the path does before it.
+/// The queue of the bottleneck, and the impairments before it.
 #[derive(Clone)]
 struct Bottleneck {
     name: &'static str,
@@ -286,7 +286,7 @@ fn others() -> Vec<Cell> {
     cells
 }
 
-/// What is particular about bulk transfers.
+/// Bulk transfers with something particular about the queue, the path or the flows.
 fn corners() -> Vec<Cell> {
     let path = PATHS[0];
     let bdp = path.bdp();

@@ -30,9 +30,10 @@ pub struct Places<'a> {
     pub budget: Duration,
 }
 
-/// Runs each of `cells` through the kernel until it has so many repetitions, with the seeds 1, 2 and so on; a cell has its second when all have their
-/// first. What is in the file already is kept, and each repetition is written as soon as it is there, so that stopping loses only the runs under way.
-/// A run that was late is repeated with no other beside it.
+/// Runs each of `cells` through the kernel until it has so many repetitions, with the seeds 1, 2 and so on; a cell
+/// has its second when all have their first. What is in the file already is kept, and each repetition is written as
+/// soon as it is there, so that stopping loses only the runs under way. A run that was late is repeated with no
+/// other beside it.
 ///
 /// # Errors
 /// Runs fail for another reason than lateness, or the file cannot be read or written.

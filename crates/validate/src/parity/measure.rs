@@ -39,7 +39,8 @@ pub struct Measured {
     pub timeouts: u64,
     /// Retransmissions of all ends, in parts of `offered_packets`.
     pub retransmitted_share: f64,
-    /// Most segments of 1,448 bytes that were sent and not acknowledged, over all flows from the left, as seen at the sender.
+    /// Most segments of 1,448 bytes that were sent and not acknowledged, over all flows from the left, as seen at
+    /// the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_flight_segments: Option<f64>,
     /// Packets waiting: the values in the middle of each 1 % of the samples.

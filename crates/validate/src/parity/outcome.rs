@@ -40,7 +40,8 @@ impl Outcome {
     }
 }
 
-/// Runs `cell` in the simulator under each of its seeds, in folders below `runs`, and judges it by `repetitions` of the kernel.
+/// Runs `cell` in the simulator under each of its seeds, in folders below `runs`, and judges it by `repetitions` of
+/// the kernel.
 ///
 /// # Errors
 /// A run fails.
@@ -62,8 +63,8 @@ pub fn compare(
     Ok(Outcome { cell: cell.clone(), kernel, simulator, judged })
 }
 
-/// The hand-written explanations of cells that are outside, by cell: in the file at `path` each is headed by `[CELL]`; lines that begin with `#` are
-/// comments.
+/// The hand-written explanations of cells that are outside, by cell: in the file at `path` each is headed by
+/// `[CELL]`; lines that begin with `#` are comments.
 ///
 /// # Errors
 /// The file cannot be read, or explains a cell that there is not, or one twice.

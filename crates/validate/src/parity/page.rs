@@ -10,19 +10,23 @@ use super::outcome::Outcome;
 
 const HEAD: &str = "# Parity: the simulator beside the kernel
 
-Written by `make parity`; do not edit. This page is for those who want to know how far results of the simulator with `profile = \"linux\"` can be taken for
-the kernel's. Each cell is one experiment, run several times through the kernel's TCP (`flowloom run --on live`) and in the simulator, and measured alike.
+Written by `make parity`; do not edit. This page is for those who want to know how far they can take
+results of the simulator with `profile = \"linux\"` for the kernel's. Each cell is one experiment. It
+runs several times through the kernel's TCP (`flowloom run --on live`) and in the simulator, and both
+are measured alike.
 
 ```
-make parity                                       # run what is missing, write this page; as root, at most 90 minutes
+make parity                                       # run what is missing, write this page; root, 90 minutes
 target/release/parity list                        # names of the cells
 target/release/parity show cubic-1-pie-20m40      # run one in both worlds, side by side
 ```
 
-The kernel's repetitions are in `crates/validate/parity/kernel.jsonl`, a line each; they are kept until the cell changes. `cargo test` runs the
-simulator alone on some of the cells and judges it by that file.
+The kernel's repetitions are in `crates/validate/parity/kernel.jsonl`, a line each. They stay valid
+until the cell changes. `cargo test` runs the simulator alone on some of the cells and judges it by
+that file.
 
-A cell is *inside* if each of its metrics is. The band of a metric spans the kernel's repetitions and a margin:
+A cell is *inside* if each of its metrics is. The band of a metric spans the kernel's repetitions and
+a margin:
 
 | metric | margin |
 |---|---|
@@ -31,12 +35,19 @@ A cell is *inside* if each of its metrics is. The band of a metric spans the ker
 | mean queue | a factor of 1.25, or 3 packets more or less |
 | tolerant KS of the queue (bulk), of durations and response times (exchanges) | at most 0.1, or 1.5 times the largest between two repetitions of the kernel |
 
-The kernel's repetitions have the seeds 1, 2 and so on, which decide what the path draws: losses, starts, round-trip times. The simulator's number is the median over
-the seeds 1 to 3, or that of one run where the seed makes no difference; a distance is the median over all pairs of a simulation and a repetition. The tolerance of the distances is that
-of [comparison.md](comparison.md). Runs for which the host was late are repeated and do not count; other reservations of a run are given below.
+The kernel's repetitions have the seeds 1, 2 and so on. A seed decides what the path draws: losses,
+starts, round-trip times. The simulator's number is the median over the seeds 1 to 3, or that of one
+run where the seed makes no difference. Its distance is the median over all pairs of a simulation and
+a repetition. The tolerance of the distances is that of [comparison.md](comparison.md).
 
-A queue is what waits at the bottleneck, the packet in transmission not counted. Drops are of all packets, wherever they were. The peak of the flight is the most that all flows from the left had sent and not had
-acknowledged, seen at the sender, in segments of 1,448 bytes.
+Runs for which the host was late are repeated and do not count; other reservations of a run are given
+below. The kernel's threads that receive for the devices (NAPI) are in the real-time class during
+these runs. Where they wait for a core, acknowledgements go in lumps, and slow start ends with
+hundreds of losses instead of ten.
+
+A queue is what waits at the bottleneck; the packet in transmission does not count. Drops are of all
+packets, at all links. The peak of the flight is the most that all flows from the left had sent and
+not had acknowledged, seen at the sender, in segments of 1,448 bytes.
 ";
 
 /// The page.

@@ -79,7 +79,8 @@ pub fn read(path: &Path) -> Result<Vec<Repetition>, Problem> {
     text.lines().enumerate().map(line).collect()
 }
 
-/// Replaces the file at `path` by one of `repetitions`, in the order of `cells` and of seeds. It is whole at every instant.
+/// Replaces the file at `path` by one of `repetitions`, in the order of `cells` and of seeds. It is whole at every
+/// instant.
 ///
 /// # Errors
 /// The file cannot be written.

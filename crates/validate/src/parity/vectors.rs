@@ -12,8 +12,8 @@ fn log_uniform(stream: &mut Stream, least: f64, most: f64) -> u64 {
     (least * libm::pow(most / least, stream.uniform())).round() as u64
 }
 
-/// Forty connections of five large writes, each answered with 100 bytes; 0.3 to 5 s pass from an answer to the next write, so that the window
-/// is validated after an idle time.
+/// Forty connections of five large writes, each answered with 100 bytes; 0.3 to 5 s pass from an answer to the next
+/// write, so that the window is validated after an idle time.
 pub fn pauses() -> String {
     let mut text = String::new();
     for id in 1..=40_u64 {

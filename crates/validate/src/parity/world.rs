@@ -10,14 +10,17 @@ use serde_json::Value;
 use super::Problem;
 use super::cells::{ACCESS, Cell, VECTORS_FILE};
 use super::measure::{Measured, measure};
+use super::receivers;
 
 /// Where a cell is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum World {
     /// In the simulator.
     Simulator,
-    /// Through the kernel's TCP.
+    /// Through the kernel's TCP, over TUN devices where the host has them.
     Kernel,
+    /// Through the kernel's TCP, over pairs of virtual Ethernet devices: shows what is of a device and not of TCP.
+    KernelOverVeth,
 }
 
 /// A run and what it says of itself.
@@ -51,8 +54,8 @@ const LATENESS: [&str; 6] = [
     "listeners kept up",
 ];
 
-/// Runs `cell` under `seed` with the program `flowloom`, in `folder`, which holds the experiment file and the run afterwards. Without packets the
-/// peak of the flight is not known.
+/// Runs `cell` under `seed` with the program `flowloom`, in `folder`, which holds the experiment file and the run
+/// afterwards. Without packets the peak of the flight is not known.
 ///
 /// # Errors
 /// The program cannot be run or fails, or what it left cannot be read.
@@ -66,20 +69,26 @@ pub fn run(
 ) -> Result<Run, Problem> {
     fs::create_dir_all(folder).map_err(Problem::new)?;
     let experiment = folder.join("cell.toml");
-    fs::write(&experiment, cell.experiment(seed)).map_err(Problem::new)?;
+    let devices = if world == World::KernelOverVeth { "\n[live]\ndevices = \"packet-sockets\"\n" } else { "" };
+    fs::write(&experiment, cell.experiment(seed) + devices).map_err(Problem::new)?;
     if let Some(vectors) = &cell.vectors {
         fs::write(folder.join(VECTORS_FILE), vectors).map_err(Problem::new)?;
     }
     let output = folder.join("run");
     let mut command = Command::new(flowloom);
     command.arg("run").arg(&experiment).arg("-o").arg(&output).args(["--force", "--json", "--quiet"]);
-    if world == World::Kernel {
+    if world != World::Simulator {
         command.args(["--on", "live"]);
     }
     if cell.captures && with_packets {
         command.arg(format!("--pcap={ACCESS}"));
     }
-    let said = command.stdin(Stdio::null()).output().map_err(Problem::new)?;
+    command.stdin(Stdio::null());
+    let said = match world {
+        World::Simulator => command.output(),
+        World::Kernel | World::KernelOverVeth => receivers::in_time(|| command.output()),
+    };
+    let said = said.map_err(Problem::new)?;
     // 3: it ran, and cannot be believed.
     if !matches!(said.status.code(), Some(0 | 3)) {
         let words = String::from_utf8_lossy(&said.stderr);
