@@ -2,7 +2,7 @@
 
 use flowloom_core::path::{Link, LossModel};
 use flowloom_core::queue::{Admission, Queue, Red, RedParams};
-use flowloom_core::tcp::congestion::WindowCause;
+use flowloom_core::tcp::congestion::{Algorithm, WindowCause};
 use flowloom_core::tcp::{Config, EcnEcho};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
