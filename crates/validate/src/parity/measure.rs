@@ -54,6 +54,13 @@ pub struct Measured {
     pub responses_us: Vec<u64>,
 }
 
+impl Measured {
+    /// How many packets a queue of one millisecond holds; 0 where nothing waited.
+    pub fn packets_in_a_millisecond(&self) -> f64 {
+        if self.queue_mean_ms > 0.0 { self.queue_mean_packets / self.queue_mean_ms } else { 0.0 }
+    }
+}
+
 /// A number of `run.json`.
 fn number(value: &Value, keys: &[&str]) -> Option<f64> {
     keys.iter().try_fold(value, |value, key| value.get(key)).and_then(Value::as_f64)
