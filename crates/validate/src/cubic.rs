@@ -22,7 +22,7 @@ fn tcp(fast_convergence: bool) -> Config {
 fn return_time(segments: u64, tcp: &Config) -> (f64, f64) {
     // Slow start has sent w segments when the window is w / 2; the loss is noticed a round later.
     let loss = PacketList::new([(segments, segments)]).map_or(LossModel::None, LossModel::List);
-    let lab = Lab { trace: true, ..Lab::new(None, loss, 60.0) };
+    let lab = Lab { trace: true, ..Lab::new(None, loss, 25.0) };
     let outcome = lab.run(&[Flow::endless(Duration::from_millis(100), tcp.clone())]);
     let windows = outcome.windows;
     let fall = windows.windows(2).position(|pair| pair[1].1 < pair[0].1);
