@@ -46,10 +46,10 @@ fn utilisation(packets: u64, seconds: f64, tcp: &Config) -> f64 {
     bytes as f64 * 8.0 / possible
 }
 
-/// What one flow of CUBIC uses of the link with a buffer of so many bandwidth-delay products. Its window falls to 0.7 of the largest, W =
-/// (1 + b) products, and is back after K = cbrt(0.3 W / 0.4) seconds (RFC 9438 section 4.2); the next segment, which is
-/// dropped, takes cbrt(1 / 0.4) seconds, and that is noticed a round trip later. The link idles while the window is below
-/// the product.
+/// What one flow of Linux's CUBIC uses of the link with a buffer of so many bandwidth-delay products. Its window falls to 0.7 of the
+/// largest, W = (1 + b) products, and is back after K = cbrt(0.3 W / 0.4) seconds (RFC 9438 section 4.2). Linux computes the
+/// curve in whole segments and is back as soon as less than one is missing, cbrt(1 / 0.4) seconds earlier. The drop is noticed a
+/// round trip later. The link idles while the window is below the product.
 fn cubic_share(buffer: f64) -> f64 {
     let (product, round, c) = (PRODUCT as f64, 0.1, 0.4);
     let largest = (1.0 + buffer) * product;
@@ -57,7 +57,7 @@ fn cubic_share(buffer: f64) -> f64 {
     let idle_until = libm::cbrt(buffer * product / c).min(whole);
     let fourth = |time: f64| c * time * time * time * time / 4.0;
     let unused = fourth(whole) - fourth(idle_until) - buffer * product * (whole - idle_until);
-    1.0 - unused / (product * (whole + libm::cbrt(1.0 / c) + round))
+    1.0 - unused / (product * (whole - libm::cbrt(1.0 / c) + round))
 }
 
 pub(crate) fn rows(effort: Effort) -> Vec<Row> {
@@ -84,7 +84,7 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         let name =
             format!("CUBIC, no fast convergence, buffer of {share} bandwidth-delay products: share of the link used");
         let ours = utilisation(share_of_product(share), seconds, &linux.tcp);
-        push(linux.row(&name), "W_cubic of RFC 9438 4.2, integrated", cubic_share(share), 0.02, ours);
+        push(linux.row(&name), "W_cubic of RFC 9438 4.2 in whole segments, integrated", cubic_share(share), 0.02, ours);
     }
     let pairs = ["newreno", "cubic"].map(|algorithm| (Stack::plain().with(|stack| *stack = tcp(algorithm)), algorithm));
     let profiles = [(Stack::rfc(), "newreno"), (Stack::linux(), "cubic")];
