@@ -88,10 +88,13 @@ fn cubic() -> Algorithm {
 #[test]
 fn standard_algorithms_are_inside() {
     for congestion in [Algorithm::Tahoe, Algorithm::Reno, Algorithm::NewReno, cubic()] {
-        for config in [config(congestion.clone()), lossy(congestion.clone(), 0.001), lossy(congestion.clone(), 0.02)] {
-            let flows = one(&config).flows;
+        for loss in [0.001, 0.02] {
+            let flows = one(&lossy(congestion.clone(), loss)).flows;
             assert_eq!((flows.judged, flows.outside), (1, 0), "{congestion}: {:?}", flows.farthest);
         }
+        // Ten share a queue that overflows.
+        let flows = found((0..10).map(|id| bulk(id, 0, 4 << 20)).collect(), &config(congestion.clone())).flows;
+        assert_eq!((flows.judged, flows.outside), (10, 0), "{congestion}: {:?}", flows.farthest);
     }
 }
 
@@ -109,10 +112,10 @@ fn a_sender_that_ignores_losses_is_outside() {
     }
 }
 
-/// Two segments at a loss rate of one in two thousand, where Reno has fifty.
+/// Two segments at a loss rate of one in a thousand, where Reno has 38.
 #[test]
 fn a_sender_that_never_grows_is_outside() {
-    let mut config = lossy(stubborn(2 * 1_460), 0.000_5);
+    let mut config = lossy(stubborn(2 * 1_460), 0.001);
     config.classes[0].response = Some(Response::Cubic);
     config.window = ms(600_000);
     let mut classed = bulk(1, 0, 4 << 20);
@@ -233,7 +236,7 @@ fn lost_packets_are_counted_by_class_and_place() {
         let dropped = class.dropped_from(LinkSide::Left);
         let all = (class.arrived[0] + dropped) as f64;
         let share = dropped as f64 / all;
-        assert!(all > 500.0 && (share - 0.25).abs() < 3.0 * (0.25 * 0.75 / all).sqrt(), "{share} of {all}");
+        assert!(all > 300.0 && (share - 0.25).abs() < 3.0 * (0.25 * 0.75 / all).sqrt(), "{share} of {all}");
         assert_eq!((class.dropped_from(LinkSide::Right), class.most_dropped_at(LinkSide::Left)), (0, None));
         assert!(class.data_packets() > class.arrived[1]);
     }
