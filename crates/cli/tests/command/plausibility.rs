@@ -20,9 +20,9 @@ pub fn losing(share: &str) -> String {
     format!("[network.path]\nfrom-left = {{ loss = \"{share}\" }}")
 }
 
-fn plausibility(congestion: &str, path: &str) -> Value {
+fn plausibility(experiment: &str) -> Value {
     let bench = Bench::new();
-    bench.file("e.toml", bulk(congestion, path).as_bytes());
+    bench.file("e.toml", experiment.as_bytes());
     let mut answer = bench.json(&["run", "e.toml", "-o", "r", "--json"]);
     check("run", &answer);
     let stored = std::fs::read(bench.path("r/run.json")).unwrap();
@@ -38,7 +38,7 @@ fn plausibility(congestion: &str, path: &str) -> Value {
 #[test]
 fn a_plausible_flow_is_judged_without_a_warning() {
     for congestion in ["reno", "newreno", "cubic"] {
-        let found = plausibility(congestion, &losing("1%"));
+        let found = plausibility(&bulk(congestion, &losing("1%")));
         assert_eq!(
             (&found["judged_flows"], &found["outside_flows"], &found["warned"]),
             (&1.into(), &0.into(), &"".into())
@@ -61,21 +61,23 @@ fn a_plausible_flow_is_judged_without_a_warning() {
 
 #[test]
 fn bbr_has_no_response_function() {
-    let found = plausibility("bbr", &losing("1%"));
+    let found = plausibility(&bulk("bbr", &losing("1%")));
     assert_eq!((&found["judged_flows"], &found["not_judged"]["no_response_function"]), (&0.into(), &1.into()));
     assert_eq!(found["flows"].as_array().unwrap().len(), 0);
 }
 
+/// Ten flows, so that there are more than a hundred packets.
 #[test]
-fn a_quarter_of_the_packets_lost_is_warned_of() {
-    let found = plausibility("newreno", &losing("25%"));
+fn a_third_of_the_packets_lost_is_warned_of() {
+    let experiment = bulk("newreno", &losing("35%")).replace("kind = \"bulk\"", "kind = \"bulk\"\ncount = 10");
+    let found = plausibility(&experiment);
     assert_eq!(found["warned"], "implausible_loss implausible_retransmissions", "{found}");
     let class = &found["classes"][0];
-    assert!((0.2..0.32).contains(&class["from_left"]["dropped_share"].as_f64().unwrap()), "{class}");
+    assert!((0.3..0.42).contains(&class["from_left"]["dropped_share"].as_f64().unwrap()), "{class}");
     assert_eq!(class["from_right"]["dropped_packets"], 0);
 
     let bench = Bench::new();
-    bench.file("e.toml", bulk("newreno", &losing("25%")).as_bytes());
+    bench.file("e.toml", experiment.as_bytes());
     let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);
     let text = said.succeeded().out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
