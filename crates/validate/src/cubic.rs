@@ -52,6 +52,7 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         let ours = mean_window(stack.tcp.clone(), Pattern::Periodic, p, cycles);
         let name = format!("100 ms, one packet lost in {:.0}{how}: mean window, segments", 1.0 / p);
         rows.push(Row::new(GROUP, stack.row(&name), source, Expected::Near { value, share }, ours));
+        rows.len()
     };
     let source = "RFC 9438 5.1 and 5.2, tables 1 and 2";
     let [converging, repeating] = [true, false].map(|fast| Stack::plain().with(|stack| *stack = tcp(fast)));
@@ -65,10 +66,11 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         push(&converging, "", 1e-6, 10.0, source, (5_926.0, 0.12));
     }
     let [rfc, linux] = profiles();
+    let mut small = Vec::new();
     for stack in [&rfc, &linux] {
         // The last segment of a window of twelve would wait for its delayed acknowledgement.
         let each = stack.clone().with(|tcp| tcp.delayed_ack = None);
-        push(&each, ", every segment acknowledged", 1e-2, 400.0, source, (12.0, 0.12));
+        small.push(push(&each, ", every segment acknowledged", 1e-2, 400.0, source, (12.0, 0.12)));
     }
     if full {
         let in_segments = "W_cubic of RFC 9438 4.2 in whole segments, integrated";
@@ -76,6 +78,10 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
             push(&rfc, "", p, cycles, source, (value, 0.12));
             push(&linux, "", p, cycles, in_segments, (window_in_segments(p), 0.12));
         }
+    }
+    for place in small {
+        let why = "an eighth below, with limited transmit and recovery by SACK alike; the cause is not found yet";
+        rows[place - 1].departs = Some(why.to_owned());
     }
     for stack in [converging, rfc, linux] {
         let sizes = [100, 833, 1_000].into_iter().take(if stack.is_profile() && !full { 1 } else { 3 });

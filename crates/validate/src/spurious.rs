@@ -40,12 +40,23 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         let without = Config { undo: false, f_rto: false, ..with.clone() };
         let ([repeated, delivered], [needless, plain]) =
             (pausing(&with, 1_500, pauses), pausing(&without, 1_500, pauses));
+        // A probe or the first segment for each time that a timer expires in the pause.
+        let source = "RFC 5682 1: nothing is sent again but the first segment, with each timeout";
+        let mut once = Row::new(
+            GROUP,
+            format!("{name}, pauses of 1.5 s: segments that arrive twice, per pause"),
+            source,
+            Expected::AtMost(copies),
+            repeated,
+        );
+        if profile == Profile::Linux {
+            let why = "RACK takes segments for lost after the pause; not compared with the kernel yet";
+            once.departs = Some(why.to_owned());
+        }
+        rows.push(once);
         let mut push = |what: &str, source: &str, expected, ours| {
             rows.push(Row::new(GROUP, format!("{name}, {what}"), source, expected, ours));
         };
-        // A probe or the first segment for each time that a timer expires in the pause.
-        let source = "RFC 5682 1: nothing is sent again but the first segment, with each timeout";
-        push("pauses of 1.5 s: segments that arrive twice, per pause", source, Expected::AtMost(copies), repeated);
         push("pauses of 1.5 s: the same without F-RTO and undoing", source, Expected::AtLeast(2.0 * copies), needless);
         let source = "RFC 4015 1: the window is what it was";
         push("pauses of 1.5 s: bytes delivered, over those without", source, Expected::AtLeast(1.0), delivered / plain);

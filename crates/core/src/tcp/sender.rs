@@ -439,7 +439,7 @@ impl Sender {
             delivery.bytes = 0;
             delivery.since = repair.rack.as_ref().map_or(now, |rack| rack.since(now));
             let since = delivery.since;
-            if agreed.timestamps && !repair.board.is_clean() && config.window_rules == WindowRules::Rfc {
+            if agreed.timestamps && !repair.board.is_clean() {
                 // What arrives ahead of a hole moves no timestamp to echo (RFC 7323 section 4.3): the blocks are not bound by it.
                 delivery.since = since.min(segment.echoes_until(now));
             }
