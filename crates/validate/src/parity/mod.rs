@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `cells`, `vectors` | the experiments, and the workloads of those that no capture has |
-//! | `world`, `receivers` | one run of a cell, by the program itself; the kernel's threads in it |
+//! | `world` | one run of a cell, by the program itself |
 //! | `measure`, `flight` | what is measured of a run folder; the flight, from packets |
 //! | `repetitions`, `collect` | the kernel's repetitions: the file, and how it is filled |
 //! | `bands` | whether the simulator is within what the repetitions allow |
@@ -16,7 +16,6 @@ mod flight;
 pub mod measure;
 pub mod outcome;
 pub mod page;
-mod receivers;
 pub mod repetitions;
 mod vectors;
 pub mod world;

@@ -38,7 +38,7 @@ a margin:
 The kernel's repetitions have the seeds 1, 2 and so on. A seed decides what the path draws: losses,
 starts, round-trip times. The simulator's number is the median over the seeds 1 to 3, or that of one
 run where the seed makes no difference. Its distance is the median over all pairs of a simulation and
-a repetition. The tolerance of the distances is that of [comparison.md](comparison.md).
+a repetition. The distances have the tolerance of [comparison.md](comparison.md); queues may move by 0.5 ms at the rate of the line.
 
 Runs for which the host was late are repeated and do not count; other reservations of a run are given
 below. The kernel's threads that receive for the devices (NAPI) are in the real-time class during
