@@ -326,9 +326,11 @@ fn mixed_round_trips() -> Cell {
     Cell { title: "20 CUBIC flows with round trips of 20 to 120 ms, PIE 1000p, 20 Mbit/s".to_owned(), ..cell }
 }
 
-/// A flow each way: acknowledgements wait behind data.
+/// A flow each way: acknowledgements wait behind data. They do not begin at once, for then they would stay in step
+/// where nothing is random.
 fn two_way(path: Path) -> Cell {
-    let other = "[[sources]]\nname = \"other\"\nkind = \"bulk\"\nfrom = \"receiver\"\nto = \"sender\"\n";
+    let other = "[[sources]]\nname = \"other\"\nkind = \"bulk\"\nfrom = \"receiver\"\nto = \"sender\"\n\
+                 start = { kind = \"uniform\", min = \"0s\", max = \"1s\" }\n";
     let sources = format!("{}\n{other}", flows(1, ""));
     let bottleneck = Bottleneck::new("droptail", "drop-tail 1 BDP", drop_tail(path.bdp()));
     let cell = corner("two-way", "a flow each way, drop-tail 1 BDP", &bottleneck, sources);
