@@ -13,6 +13,9 @@ const DELAYED_ACK: Duration = Duration::from_millis(200);
 /// Probe timeout before the first round-trip sample (section 7.2).
 const FIRST_PROBE: Duration = Duration::from_secs(1);
 
+/// What Linux adds to the reordering timer and to probes of several segments (`TCP_TIMEOUT_MIN_US`).
+pub(super) const LINUX_SLACK: Duration = Duration::from_millis(2);
+
 /// State of one sender. Names of the RFC in parentheses.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
@@ -33,12 +36,16 @@ pub(super) struct Rack {
     probe_end: u64,
     /// It was a retransmission ("TLP.is_retrans").
     probe_resent: bool,
+    /// By how much timers are late.
+    slack: Duration,
 }
 
 impl Rack {
-    /// RACK of a connection whose handshake took `handshake`.
-    pub(super) fn new(handshake: Option<Duration>) -> Rack {
+    /// RACK of a connection whose handshake took `handshake`. Its reordering timer fires `slack` after a segment is due, and a
+    /// probe of several segments waits so much longer.
+    pub(super) fn new(handshake: Option<Duration>, slack: Duration) -> Rack {
         Rack {
+            slack,
             newest: None,
             rtt: Duration::ZERO,
             min_rtt: handshake.unwrap_or(Duration::MAX),
@@ -67,6 +74,11 @@ impl Rack {
             self.rtt = now.since(newest.sent);
         }
         self.reordering_seen |= delivery.reordered;
+    }
+
+    /// Reordering is seen in another way than by [`Rack::take`].
+    pub(super) fn on_reordering(&mut self) {
+        self.reordering_seen = true;
     }
 
     /// Step 4, a D-SACK: a retransmission was for nothing, so the window was too short.
@@ -103,7 +115,12 @@ impl Rack {
     /// How long after something was sent, or acknowledged, the probe follows (section 7.2).
     pub(super) fn probe_after(&self, smoothed: Option<Duration>, single_segment: bool) -> Duration {
         let Some(smoothed) = smoothed else { return FIRST_PROBE };
-        smoothed * 2 + if single_segment { DELAYED_ACK } else { Duration::ZERO }
+        smoothed * 2 + if single_segment { DELAYED_ACK } else { self.slack }
+    }
+
+    /// When the reordering timer fires for a segment that is lost at `due`.
+    pub(super) fn timer(&self, due: Time) -> Time {
+        due + self.slack
     }
 
     pub(super) fn probe_is_out(&self) -> bool {
@@ -140,7 +157,7 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     fn rack_with_min(rtt: Duration) -> Rack {
-        let mut rack = Rack::new(None);
+        let mut rack = Rack::new(None, Duration::ZERO);
         let (sent, now) = (Time::ZERO + MS(1), Time::ZERO + MS(1) + rtt);
         let newest = Some((Transmission { sent, end: 10 }, Default::default()));
         rack.take(now, &Delivery { unambiguous: Some((sent, sent)), newest, ..Delivery::default() });
@@ -186,5 +203,9 @@ mod tests {
         assert_eq!(rack.probe_after(Some(MS(80)), false), MS(160));
         assert_eq!(rack.probe_after(Some(MS(80)), true), MS(360));
         assert_eq!(rack.probe_after(None, true), MS(1000));
+        let slow = Rack { slack: LINUX_SLACK, ..rack };
+        assert_eq!(slow.probe_after(Some(MS(80)), false), MS(162));
+        assert_eq!(slow.probe_after(Some(MS(80)), true), MS(360));
+        assert_eq!(slow.timer(Time::ZERO + MS(5)), Time::ZERO + MS(7));
     }
 }

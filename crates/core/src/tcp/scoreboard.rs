@@ -454,6 +454,17 @@ impl Scoreboard {
         })
     }
 
+    /// Whether something above `offset` is under way that was sent again.
+    pub(super) fn is_resent_from(&self, offset: u64) -> bool {
+        self.resent > 0
+            && self
+                .runs
+                .iter()
+                .rev()
+                .take_while(|run| run.end > offset)
+                .any(|run| run.fate & (SACKED | RESENT) == RESENT)
+    }
+
     /// The first stretch that is lost and was not sent again.
     pub(super) fn next_lost(&mut self) -> Option<(u64, u64)> {
         if self.lost == 0 {

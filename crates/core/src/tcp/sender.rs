@@ -12,7 +12,7 @@ use usage::Usage;
 use super::agreed::Agreed;
 use super::config::{Config, Limits};
 use super::congestion::{Ack, Cause, Congestion, Recovery, Setup, Window, WindowCause, WindowRules};
-use super::rack::Rack;
+use super::rack::{LINUX_SLACK, Rack};
 use super::rate::RateSampler;
 use super::rto::{Place, Rto};
 use super::scoreboard::{Delivery, Scoreboard, Stamp};
@@ -913,8 +913,10 @@ impl Sender {
         let board = Scoreboard::new(self.highest, self.highest, notes, rate);
         let mut repair = Repair::new(board, &self.rto);
         repair.rate = rate.then(RateSampler::default);
-        repair.usage = (config.window_rules == WindowRules::Linux).then(|| Usage::new(self.last_sent));
-        repair.rack = (agreed.sack && config.rack).then(|| Rack::new(self.rto.smoothed()));
+        let is_linux = config.window_rules == WindowRules::Linux;
+        repair.usage = is_linux.then(|| Usage::new(self.last_sent));
+        let slack = if is_linux { LINUX_SLACK } else { Duration::ZERO };
+        repair.rack = (agreed.sack && config.rack).then(|| Rack::new(self.rto.smoothed(), slack));
         self.repair = Some(Box::new(repair));
     }
 

@@ -102,12 +102,12 @@ impl Sender {
         let Some(repair) = &mut self.repair else { return 0 };
         let enough = repair.board.sacked() >= u64::from(DUPLICATE_THRESHOLD) * u64::from(self.mss);
         let certain = recovering || enough || self.duplicate_acks >= DUPLICATE_THRESHOLD;
-        let horizon = repair.rack.as_ref().and_then(|rack| rack.horizon(certain, self.rto.smoothed()));
-        let Some((newest, patience)) = horizon else { return 0 };
+        let Some(rack) = &repair.rack else { return 0 };
+        let Some((newest, patience)) = rack.horizon(certain, self.rto.smoothed()) else { return 0 };
         let lost = repair.board.mark_lost_by_time(newest, now.before(patience));
         repair.lost_again |= lost.resent;
         repair.early_is_probe = false;
-        repair.early = lost.waiting.map_or(Deadline::NONE, |sent| Deadline::at(sent + patience));
+        repair.early = lost.waiting.map_or(Deadline::NONE, |sent| Deadline::at(rack.timer(sent + patience)));
         lost.bytes
     }
 

@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use super::{Forced, Sender};
 use crate::tcp::agreed::Agreed;
 use crate::tcp::config::{Config, Sack};
+use crate::tcp::congestion::WindowRules;
 use crate::tcp::segment::{Segment, Timestamps};
 use crate::time::Time;
 
@@ -101,8 +102,9 @@ impl Sender {
             self.undo = Some(undo);
             return;
         }
-        let spurious = config.undo
-            && (self.is_all_duplicate(&mut undo, segment, agreed) || self.is_of_the_first_copy(&undo, segment, agreed));
+        let first_copy = config.undo && self.is_of_the_first_copy(&undo, segment, agreed);
+        let waits = first_copy && self.learns_of_reordering(ack, config);
+        let spurious = config.undo && (self.is_all_duplicate(&mut undo, segment, agreed) || first_copy && !waits);
         if spurious || self.step_of_f_rto(&mut undo, segment, duplicate, agreed) {
             return self.take_back(now, &undo);
         }
@@ -142,6 +144,20 @@ impl Sender {
             && self.unacknowledged < undo.until
             && (timestamps.echo.wrapping_sub(resent_at.get()) as i32) < 0
             && !others
+    }
+
+    /// In Linux a first copy that arrives in recovery after its retransmission shows reordering, which RFC 8985 section 6.2 sees
+    /// only in what was sent once. Returns whether other retransmissions are under way: the reduction then stands for now
+    /// (`tcp_try_undo_partial`).
+    fn learns_of_reordering(&mut self, ack: u64, config: &Config) -> bool {
+        if config.window_rules != WindowRules::Linux || !self.in_recovery || ack >= self.recover {
+            return false;
+        }
+        let Some(repair) = &mut self.repair else { return false };
+        if let Some(rack) = &mut repair.rack {
+            rack.on_reordering();
+        }
+        repair.board.is_resent_from(ack)
     }
 
     /// Whether what arrives after a timeout was sent before it. If that is not clear yet, new data goes out instead of old: the

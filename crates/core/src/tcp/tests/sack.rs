@@ -2,6 +2,7 @@
 
 use super::pair::Pair;
 use super::transcript::Transcript;
+use crate::tcp::congestion::WindowRules;
 use crate::tcp::{Config, EcnEcho, InitialWindow, Limits, Profile, Sack};
 use crate::time::{Duration, Time};
 
@@ -172,6 +173,60 @@ fn reordering_within_a_quarter_of_the_round_trip_is_no_loss() {
          0.320 > .  16001:17001 ack 1
          0.345 > .  2001:3001 ack 1
          0.345 = retransmissions 1",
+    );
+}
+
+/// A late segment is sent again before it arrives. RFC 8985 sees no reordering in what was sent twice, so the next late one is
+/// sent again, too. Linux learns from the timestamp that the first copy came, and waits from then on.
+#[test]
+fn linux_learns_of_reordering_from_a_retransmission_without_cause() {
+    let open = |window_rules, then: &str| {
+        let config = Config { timestamps: true, undo: true, window_rules, ..rack() };
+        let late = "0.300 < .  1:1 ack 1 sack 1001:4001 ts 300,1
+             0.300 > .  1:1001 ack 1
+             0.300 > .  10001:11001 ack 1
+             0.301 < .  1:1 ack 4001 ts 301,201
+             0.301 = retransmissions 1
+             0.301 > .  11001:12001 ack 1
+             0.301 > .  12001:13001 ack 1
+             0.301 > P. 13001:14001 ack 1";
+        let ten = TEN.replace("30000", "14000");
+        Transcript::established(config, Limits { mss: 1012, ..KILO }).play(&ten).play(&[late, then].join("\n"));
+    };
+    open(
+        WindowRules::Rfc,
+        "0.302 < .  1:1 ack 4001 sack 5001:8001 ts 302,201
+         0.302 > .  4001:5001 ack 1
+         0.302 = retransmissions 2",
+    );
+    open(
+        WindowRules::Linux,
+        "0.302 < .  1:1 ack 4001 sack 5001:8001 ts 302,201
+         0.302 = retransmissions 1",
+    );
+}
+
+/// Linux's timers of RACK and of probes fire 2 ms later (`TCP_TIMEOUT_MIN_US`), so that the next acknowledgement often comes first.
+#[test]
+fn linux_adds_two_milliseconds_to_reordering_timers_and_probes() {
+    let reordered = "0.300 < .  1:1 ack 1 sack 1001:2001
+         0.300 > .  10001:11001 ack 1
+         0.310 < .  1:1 ack 2001
+         0.310 > .  11001:12001 ack 1
+         0.310 > .  12001:13001 ack 1
+         0.320 < .  1:1 ack 2001 sack 3001:7001
+         0.320 > .  13001:14001 ack 1
+         0.320 > .  14001:15001 ack 1
+         0.320 > .  15001:16001 ack 1
+         0.320 > .  16001:17001 ack 1
+         0.347 > .  2001:3001 ack 1";
+    let linux = || Config { window_rules: WindowRules::Linux, ..rack() };
+    Transcript::established(linux(), KILO).play(TEN).play(reordered);
+    Transcript::established(linux(), KILO).play(
+        "0.200 ! write 2000
+         0.200 > .  1:1001 ack 1
+         0.200 > P. 1001:2001 ack 1
+         0.402 > P. 1001:2001 ack 1",
     );
 }
 
