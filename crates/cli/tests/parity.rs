@@ -49,6 +49,14 @@ fn simulator_is_within_bands_of_the_kernel() {
         cells.len(),
         unexplained.join("\n")
     );
+    let outside: Vec<String> = outside.iter().map(|one| words(&one)).collect();
+    assert!(
+        20 * outside.len() <= cells.len(),
+        "{} of {} cells are outside, more than 5 %:\n{}",
+        outside.len(),
+        cells.len(),
+        outside.join("\n")
+    );
 }
 
 #[test]

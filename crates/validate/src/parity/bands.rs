@@ -62,11 +62,12 @@ impl Judgement {
         (self.band[0] - 1e-9..=self.band[1] + 1e-9).contains(&self.simulator)
     }
 
-    /// By how much of itself the simulator's value would have to change to cross an edge of the band: 0 on the edge.
-    pub fn margin(&self) -> f64 {
-        let edges = self.band.into_iter().filter(|edge| *edge > 0.0 && edge.is_finite());
-        let apart = edges.map(|edge| (self.simulator / edge - 1.0).abs());
-        apart.fold(f64::INFINITY, f64::min)
+    /// How much of the way from the kernel's range to the edge of the band the simulator has gone: 0 within the range, 1 on the
+    /// edge, more outside.
+    pub fn used(&self) -> f64 {
+        let beyond = |by: f64, margin: f64| if by > 0.0 { by / margin.max(f64::MIN_POSITIVE) } else { 0.0 };
+        let below = beyond(self.kernel[0] - self.simulator, self.kernel[0] - self.band[0]);
+        below.max(beyond(self.simulator - self.kernel[1], self.band[1] - self.kernel[1]))
     }
 }
 
@@ -257,6 +258,17 @@ mod tests {
         let simulator = queue(9);
         let judged = judge(&cell("cubic-1-pie-20m40"), &near.each_ref(), &[&simulator]).unwrap().pop().unwrap();
         assert!(judged.is_inside() && judged.band[1] == 0.1);
+    }
+
+    #[test]
+    fn margin_is_used_up_at_the_edge() {
+        let used = |simulator| {
+            Judgement { metric: Metric::Goodput, kernel: [10.0, 12.0], band: [9.0, 14.0], simulator }.used()
+        };
+        assert_eq!([8.0, 9.0, 9.5, 10.0, 11.0, 12.0, 13.0, 16.0].map(used), [2.0, 1.0, 0.5, 0.0, 0.0, 0.0, 0.5, 2.0]);
+        // Where the band is no wider than the range, what is beyond is far outside.
+        let exact = Judgement { metric: Metric::Goodput, kernel: [0.0, 1.0], band: [0.0, 1.0], simulator: 1.5 };
+        assert!(exact.used() > 1e300);
     }
 
     #[test]

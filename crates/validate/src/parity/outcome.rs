@@ -34,9 +34,9 @@ impl Outcome {
         self.judged.as_ref().map(|judged| judged.iter().all(Judgement::is_inside))
     }
 
-    /// Whether a metric is so near an edge that more repetitions of the kernel could decide.
+    /// Whether a metric has used up half of its margin, or is outside: more repetitions of the kernel could decide.
     pub fn is_near_a_bar(&self) -> bool {
-        self.judged.iter().flatten().any(|one| one.margin() < 0.15)
+        self.judged.iter().flatten().any(|one| one.used() >= 0.5)
     }
 }
 
