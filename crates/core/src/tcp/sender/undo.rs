@@ -29,6 +29,9 @@ pub(super) struct Undo {
     /// When this is acknowledged, no report of a duplicate can come any more; 0 before `until` is.
     over: u64,
     step: Step,
+    /// One past the highest offset sent when the timer expired last: what F-RTO asks about lies below. A timeout within a
+    /// recovery comes later than `until`.
+    asked: u64,
 }
 
 /// Where F-RTO stands (RFC 5682 sections 2.1 and 3.1).
@@ -64,7 +67,7 @@ impl Sender {
         let repairing = self.in_recovery || (self.unacknowledged < self.recover && self.expiries == 0);
         let step = if config.f_rto && !repairing { Step::Resent } else { Step::Off };
         match &mut self.undo {
-            Some(undo) if again => undo.step = step,
+            Some(undo) if again => (undo.step, undo.asked) = (step, self.highest),
             _ if again || self.unacknowledged == 0 => {}
             _ if config.undo || config.f_rto => self.undo = Some(Box::new(self.new_undo(step))),
             _ => {}
@@ -82,6 +85,7 @@ impl Sender {
             resent_end: 0,
             over: 0,
             step,
+            asked: self.highest,
         }
     }
 
@@ -169,7 +173,7 @@ impl Sender {
         let (ack, advanced) = (segment.acknowledgement, segment.acknowledgement > self.unacknowledged);
         let answers = advanced || duplicate || (agreed.sack && !segment.sack.is_empty());
         let spurious = match &self.repair {
-            Some(repair) if agreed.sack => repair.board.tells_of_first_copy(segment, undo.until),
+            Some(repair) if agreed.sack => repair.board.tells_of_first_copy(segment, undo.asked),
             _ => undo.step == Step::Probing && advanced,
         };
         if spurious || !answers {
@@ -177,7 +181,7 @@ impl Sender {
         }
         let unsent = self.end.saturating_sub(self.highest).min(u64::from(self.mss));
         let allowed = ack + u64::from(self.peer_window) >= self.highest + unsent;
-        if undo.step == Step::Resent && advanced && ack < undo.until && unsent > 0 && allowed {
+        if undo.step == Step::Resent && advanced && ack < undo.asked && unsent > 0 && allowed {
             undo.step = Step::Probing;
             self.forced = Forced::TwoNew;
             self.next = self.highest;
