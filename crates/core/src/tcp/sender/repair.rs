@@ -10,7 +10,7 @@ use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
 use crate::tcp::rto::{Rto, Spread};
 use crate::tcp::scoreboard::{Delivery, Scoreboard};
-use crate::tcp::segment::Segment;
+use crate::tcp::segment::{SackBlocks, Segment};
 use crate::time::{Duration, Time};
 
 /// The scoreboard, and what few connections need beside. Made with the first loss; or with the first data, where the
@@ -345,8 +345,14 @@ impl Sender {
 /// Takes the SACK blocks of `segment`. Returns whether the first of them tells of a duplicate (RFC 2883 section 4).
 pub(super) fn take_blocks(board: &mut Scoreboard, segment: &Segment, delivery: &mut Delivery) -> bool {
     let duplicate = segment.duplicate_block().is_some();
-    let blocks = segment.sack_blocks().skip(usize::from(duplicate));
-    blocks.for_each(|(start, end)| board.sack(start, end, delivery));
+    // RFC 8985 section 6.2, step 3: in the order of the stream, so that only what arrived late counts as reordered. The option
+    // begins with the block that changed last.
+    let mut blocks = [(0, 0); SackBlocks::MOST];
+    for (place, block) in blocks.iter_mut().zip(segment.sack_blocks().skip(usize::from(duplicate))) {
+        *place = block;
+    }
+    blocks.sort_unstable();
+    blocks.iter().for_each(|&(start, end)| board.sack(start, end, delivery));
     duplicate
 }
 

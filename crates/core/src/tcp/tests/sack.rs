@@ -240,6 +240,18 @@ fn three_duplicates_are_a_loss_where_nothing_was_reordered() {
     );
 }
 
+/// The first and the fourth of ten are lost. The block with the highest data stands first in the option; the one below it grew within
+/// the same acknowledgement, in order.
+#[test]
+fn two_blocks_of_one_ack_are_not_reordering() {
+    Transcript::established(rack(), KILO).play(TEN).play(
+        "0.300 < .  1:1 ack 1 sack 1001:2001
+         0.300 > .  10001:11001 ack 1
+         0.300 < .  1:1 ack 1 sack 4001:5001,1001:3001
+         0.300 > .  1:1001 ack 1",
+    );
+}
+
 #[test]
 fn a_lost_retransmission_is_noticed_by_time() {
     Transcript::established(rack(), KILO).play(TEN).play(
