@@ -3,8 +3,8 @@
 use std::num::NonZeroU16;
 
 use super::agreed::Agreed;
-use super::config::{Config, Limits};
-use super::congestion::WindowCause;
+use super::config::{Config, EcnEcho, Limits};
+use super::congestion::{WindowCause, WindowRules};
 use super::receiver::{Path, Receiver};
 use super::segment::{SackBlocks, Segment, Timestamps};
 use super::sender::Sender;
@@ -346,15 +346,15 @@ impl Endpoint {
         }
         if let Some((up_to, echo)) = self.receiver.take_apart() {
             let flags = if echo { Flags::ECE } else { 0 };
-            return Some(self.segment(now, self.sender.highest(), 0, flags, up_to));
+            return Some(self.acknowledgement(now, flags, up_to, config));
         }
         let may_send_data = self.state == State::Synchronised;
         let piece = self.sender.poll(now, may_send_data, self.receiver.sack_bytes(), self.agreed, config);
         let Some(piece) = piece else {
             return self.receiver.ack_is_due().then(|| {
                 let echo = if self.receiver.echoes() { Flags::ECE } else { 0 };
-                let acknowledgement = self.receiver.acknowledge();
-                self.segment(now, self.sender.highest(), 0, echo, acknowledgement)
+                let up_to = self.receiver.acknowledge();
+                self.acknowledgement(now, echo, up_to, config)
             });
         };
         let mut flags = 0;
@@ -370,10 +370,10 @@ impl Endpoint {
         } else if self.receiver.echoes() {
             flags |= Flags::ECE;
         }
-        let mut ecn = Ecn::NotEct;
+        let mut ecn = self.ecn_of_control(config);
         if piece.payload_bytes > 0 {
             self.receiver.payload_sent(now, config);
-            // RFC 3168 sections 6.1.2 and 6.1.5: only data that is new is ECN-capable, and tells of a reduction.
+            // RFC 3168 sections 6.1.2 and 6.1.5: new data is ECN-capable, and only new data tells of a reduction.
             if piece.new && self.agreed.ecn {
                 ecn = Ecn::Ect0;
                 flags |= if self.sender.take_reduction() { Flags::CWR } else { 0 };
@@ -382,6 +382,19 @@ impl Endpoint {
         let acknowledgement = if self.state == State::SynSent { 0 } else { self.receiver.acknowledge() };
         let segment = self.segment(now, piece.start, piece.payload_bytes, flags, acknowledgement);
         Some(Segment { ecn, ..segment })
+    }
+
+    /// An acknowledgement without payload.
+    fn acknowledgement(&mut self, now: Time, flags: u8, up_to: u64, config: &Config) -> Segment {
+        let ecn = self.ecn_of_control(config);
+        Segment { ecn, ..self.segment(now, self.sender.highest(), 0, flags, up_to) }
+    }
+
+    /// The ECN field of what is not new data. RFC 3168 section 6.1 has it not capable; in Linux all segments of a DCTCP connection
+    /// are, its SYNs, acknowledgements and retransmissions among them (`tcp_ca_needs_ecn`).
+    fn ecn_of_control(&self, config: &Config) -> Ecn {
+        let every = config.ecn == EcnEcho::EachMark && config.window_rules == WindowRules::Linux;
+        if every && self.agreed.ecn { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
     fn segment(&mut self, now: Time, sequence: u64, payload_bytes: u32, flags: u8, acknowledgement: u64) -> Segment {

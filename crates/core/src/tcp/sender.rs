@@ -482,6 +482,7 @@ impl Sender {
                 window_limited,
                 marked,
                 in_recovery: self.in_recovery || reducing || heeded,
+                paced: config.pacing,
                 rate,
             });
         }

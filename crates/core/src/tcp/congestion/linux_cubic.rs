@@ -131,7 +131,7 @@ impl LinuxCubic {
         if hystart
             && !self.found
             && window.in_slow_start()
-            && self.hystart.is_over(ack, rtt, shortest, segments(window) as u32, false)
+            && self.hystart.is_over(ack, rtt, shortest, segments(window) as u32, ack.paced)
         {
             self.found = true;
             window.set_threshold(window.bytes());
@@ -271,6 +271,23 @@ mod tests {
         }
         let why = state.read(7, at(520), 1000, 1000);
         assert_eq!((state.step, why), (7, WindowCause::RenoFriendly));
+    }
+
+    /// Acknowledgements 1 ms apart, with round-trip times of 40 ms: a train of (40 + 1) / 2 ms ends the slow start of a sender
+    /// that is not paced, one of 41 ms that of a paced one (`hystart_update`). The number of the acknowledgement after which the threshold is set.
+    #[test]
+    fn pacing_doubles_the_train_that_ends_slow_start() {
+        for (paced, expected) in [(false, 22), (true, 43)] {
+            let (mut cubic, mut wide) =
+                (LinuxCubic::default(), Window::new(20 * MSS, MSS, None).under(WindowRules::Linux));
+            let ended = (1..=60u64).find(|n| {
+                let (now, rtt) = (at(100 + n), Some(MS(40)));
+                let ack = Ack { now, rtt, paced, unacknowledged: *n, next: 1_000_000, ..ack(MSS) };
+                cubic.on_ack(&mut wide, &ack, CubicParameters::default());
+                !wide.in_slow_start()
+            });
+            assert_eq!(ended, Some(expected), "paced: {paced}");
+        }
     }
 
     /// HyStart ends one slow start; a timeout lets it end the next.

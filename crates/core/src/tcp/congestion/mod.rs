@@ -112,6 +112,8 @@ pub struct Ack {
     pub marked: bool,
     /// It found the sender in fast recovery, or in the reduction after a mark, or it is the mark that is answered.
     pub in_recovery: bool,
+    /// The sender spaces its segments by pacing.
+    pub paced: bool,
     /// The delivery rate, for an algorithm that [`CongestionControl::wants_rate`].
     pub rate: Option<RateSample>,
 }
@@ -646,6 +648,7 @@ mod tests {
                 window_limited: flags.0,
                 marked: flags.1,
                 in_recovery: flags.2,
+                paced: flags.3,
                 rate: rate.map(|(delivered, interval, prior_delivered, more)| RateSample {
                     delivered,
                     interval,

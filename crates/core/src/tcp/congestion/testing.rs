@@ -21,6 +21,7 @@ pub(super) fn ack(acked: u32) -> Ack {
         window_limited: false,
         marked: false,
         in_recovery: false,
+        paced: false,
         rate: None,
     }
 }

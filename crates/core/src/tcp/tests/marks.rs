@@ -1,6 +1,7 @@
 //! ECN at the receiver: what is agreed, and how marks are echoed (RFC 3168 section 6.1, RFC 8257 section 3.2).
 
 use super::transcript::Transcript;
+use crate::tcp::congestion::{Algorithm, DctcpParameters, WindowRules};
 use crate::tcp::{Config, EcnEcho, Limits};
 
 fn listen(ecn: EcnEcho) -> Transcript {
@@ -72,5 +73,47 @@ fn each_acknowledgement_tells_of_one_kind_of_segment() {
          0.380 < .   11681:13141 ack 1 ect0
          0.380 > .E  1:1 ack 11681
          0.380 > .   1:1 ack 13141",
+    );
+}
+
+/// RFC 3168 sections 6.1.1, 6.1.4 and 6.1.5: SYNs, acknowledgements and retransmissions are not ECN-capable. In Linux they are if the
+/// congestion control is DCTCP, on both sides (`tcp_ca_needs_ecn`), and only then.
+#[test]
+fn every_segment_of_dctcp_in_linux_is_capable() {
+    let dctcp = Algorithm::Dctcp(DctcpParameters::default());
+    for (window_rules, ecn, ect) in [
+        (WindowRules::Linux, EcnEcho::EachMark, "ect0"),
+        (WindowRules::Linux, EcnEcho::UntilAnswered, ""),
+        (WindowRules::Rfc, EcnEcho::EachMark, ""),
+    ] {
+        let config = Config { congestion: dctcp.clone(), window_rules, ecn, ..Config::default() };
+        Transcript::connect(config.clone(), Limits::default()).play(&format!(
+            "0.000 > SEW 0:1 mss 1460 ws 0 {ect}
+             0.100 < SE. 0:1 ack 1 mss 1460 ws 7
+             0.100 > .   1:1 ack 1 {ect}
+             0.200 ! write 1000
+             0.200 > P.  1:1001 ack 1 ect0
+             1.200 > P.  1:1001 ack 1 {ect}
+             1.300 < .   1:1461 ack 1001 ect0
+             1.310 < .   1461:2921 ack 1001 ect0
+             1.310 > .   1001:1001 ack 2921 {ect}
+             1.320 ! close
+             1.320 > F.  1001:1002 ack 2921 {ect}"
+        ));
+        Transcript::listen(config, Limits::default()).play(&format!(
+            "0.000 < SEW 0:1 mss 1460 ws 7
+             0.000 > SE. 0:1 ack 1 mss 1460 ws 0 {ect}
+             0.100 < .   1:1 ack 1"
+        ));
+    }
+    // A peer without ECN ends it for all that follows the SYN.
+    let config =
+        Config { congestion: dctcp, window_rules: WindowRules::Linux, ecn: EcnEcho::EachMark, ..Config::default() };
+    Transcript::connect(config, Limits::default()).play(
+        "0.000 > SEW 0:1 mss 1460 ws 0 ect0
+         0.100 < S.  0:1 ack 1 mss 1460 ws 7
+         0.100 > .   1:1 ack 1
+         0.200 ! write 1000
+         0.200 > P.  1:1001 ack 1",
     );
 }
