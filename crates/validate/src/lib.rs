@@ -46,6 +46,7 @@ pub mod multiplexing;
 mod profiles;
 mod queueing;
 mod references;
+mod sawtooth;
 mod sharing;
 mod slow_start;
 mod spurious;

@@ -33,7 +33,7 @@ pub(crate) fn reductions(outcome: &Outcome) -> Vec<(Time, f64)> {
 
 /// When a mark began a reduction of the window of the first flow, and what the threshold then was of the window. Linux spreads a
 /// reduction over a round trip.
-fn begun(outcome: &Outcome) -> Vec<(Time, f64)> {
+pub(crate) fn begun(outcome: &Outcome) -> Vec<(Time, f64)> {
     let mut reduced_to = None;
     let steps = outcome.windows.windows(2).zip(outcome.causes.iter().zip(&outcome.thresholds).skip(1));
     let found = steps.filter_map(|(pair, (cause, threshold))| {
