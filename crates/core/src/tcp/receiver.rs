@@ -303,12 +303,22 @@ impl Receiver {
 
     /// A segment arrived in order, of which `payload` bytes are new, while the window may grow.
     fn grow_window(&mut self, now: Time, segment: &Segment, payload: u64, config: &Config) {
-        let step = if config.window_growth { self.growth() } else { u32::MAX };
-        let mut grows = payload >= GROWS_WINDOW;
+        let grows = self.widen(payload, config);
         let highest = self.rare.ahead().map_or(self.next, |ahead| ahead.highest(self.next));
         if let Some(buffer) = self.rare.buffer_mut() {
-            grows = grows && buffer.widen(step);
             buffer.arrived(now, segment, self.next, highest);
+        }
+        // So that the sender knows.
+        self.quick_acks |= u8::from(grows);
+    }
+
+    /// Widens the window for a segment with `payload` new bytes (`tcp_grow_window`). Returns whether it was long enough and there was
+    /// room.
+    fn widen(&mut self, payload: u64, config: &Config) -> bool {
+        let step = if config.window_growth { self.growth() } else { u32::MAX };
+        let mut grows = payload >= GROWS_WINDOW;
+        if let Some(buffer) = self.rare.buffer_mut() {
+            grows = grows && buffer.widen(step);
             if buffer.window() >= self.max_window {
                 self.growing = 0;
                 self.rare.set_buffer(None);
@@ -316,8 +326,7 @@ impl Receiver {
         } else if grows {
             self.growing -= 1;
         }
-        // So that the sender knows.
-        self.quick_acks |= u8::from(grows);
+        grows
     }
 
     pub(super) fn next(&self) -> u64 {
@@ -547,6 +556,10 @@ impl Receiver {
             let highest = ahead.highest(self.next);
             if let Some(buffer) = self.rare.buffer_mut() {
                 buffer.held(self.next, highest);
+            }
+            // Without SACK Linux leaves the window as it is, so that duplicate acknowledgements can be told (`tcp_data_queue_ofo`).
+            if self.growing > 0 && self.sack {
+                self.widen(end - start, config);
             }
             self.acknowledge_hole(now, path.rtt, config);
             return;

@@ -201,6 +201,24 @@ fn a_window_grows_with_what_arrives_which_is_acknowledged_meanwhile() {
     );
 }
 
+/// Segments beyond a hole widen the window, too, where the peer has SACK (`tcp_data_queue_ofo`).
+#[test]
+fn a_window_grows_with_what_arrives_beyond_a_hole() {
+    let limits = Limits { mss: 1460, max_window: 70_000 };
+    Transcript::established(Config { sack: Sack::On, ..linux(2) }, limits).play(
+        "0.200 < .  1461:2921 ack 1
+         0.200 > .  1:1 ack 1 win 67080 sack 1461:2921
+         0.210 < .  2921:4381 ack 1
+         0.210 > .  1:1 ack 1 win 70000 sack 1461:4381",
+    );
+    Transcript::established(linux(2), limits).play(
+        "0.200 < .  1461:2921 ack 1
+         0.200 > .  1:1 ack 1 win 65534
+         0.210 < .  2921:4381 ack 1
+         0.210 > .  1:1 ack 1 win 65534",
+    );
+}
+
 /// A buffer of 8,192 bytes, half of it payload, holds 4,096 less the segment that just came: 2,636, raised to two segments. The
 /// window is 2,920 until a round trip brings more than that.
 #[test]
