@@ -125,19 +125,35 @@ impl ThroughputMeter {
     }
 
     fn bin(&mut self, from: LinkSide, time: Time) -> &mut Bin {
+        let (bins, width) = (&self.open[from as usize], self.width);
+        let holds = |bin: &Bin| bin.start <= time && time < bin.start + width;
+        // Packets arrive in the first open bin, and leave a queue that fills in the last one. There are many between them
+        // while a long queue waits.
+        let at = if bins.back().is_some_and(holds) {
+            bins.len() - 1
+        } else if bins.front().is_some_and(holds) {
+            0
+        } else {
+            self.find_bin(from, time)
+        };
+        &mut self.open[from as usize][at]
+    }
+
+    /// Looks for the open bin of `time`, and opens it if there is none; its index.
+    #[cold]
+    fn find_bin(&mut self, from: LinkSide, time: Time) -> usize {
         let bins = &mut self.open[from as usize];
-        // Nearly always the last one, or a new one behind it.
-        let mut at = bins.len();
-        while at > 0 && bins[at - 1].start > time {
-            at -= 1;
+        let is_last = bins.back().is_none_or(|last| last.start <= time);
+        let behind = if is_last { bins.len() } else { bins.partition_point(|bin| bin.start <= time) };
+        if let Some(before) = behind.checked_sub(1)
+            && time < bins[before].start + self.width
+        {
+            return before;
         }
-        if at == 0 || bins[at - 1].start + self.width <= time {
-            let start = Time::from_nanos(time.as_nanos() / self.width.as_nanos() * self.width.as_nanos());
-            bins.insert(at, Bin { start, offered: Traffic::default(), carried: Traffic::default() });
-            self.over = self.over.min(start + self.width);
-            at += 1;
-        }
-        &mut self.open[from as usize][at - 1]
+        let start = Time::from_nanos(time.as_nanos() / self.width.as_nanos() * self.width.as_nanos());
+        bins.insert(behind, Bin { start, offered: Traffic::default(), carried: Traffic::default() });
+        self.over = self.over.min(start + self.width);
+        behind
     }
 
     /// Reports the bins that are over at `now`, by time, left before right.
