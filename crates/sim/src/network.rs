@@ -455,10 +455,16 @@ impl<'a, R: Recorder> Network<'a, R> {
     ///
     /// # Errors
     /// The recorder's.
+    #[inline]
     pub fn report(&mut self) -> Result<(), R::Error> {
         if self.windows.is_empty() && self.lost.is_empty() {
             return Ok(());
         }
+        self.report_all()
+    }
+
+    #[cold]
+    fn report_all(&mut self) -> Result<(), R::Error> {
         self.windows.drain(..).try_for_each(|record| self.recorder.window(&record))?;
         self.lost.drain(..).try_for_each(|record| self.recorder.dropped(record))
     }
