@@ -284,7 +284,7 @@ impl Connection {
             if (segment.flags.fin() || segment.flags.rst()) && self.closed.is_none() {
                 self.closed = Some(now);
             }
-            self.flow.send(slot, side, segment, now, network);
+            self.flow.send(slot, side, &segment, now, network);
         }
         let transmitted = end.endpoint.bytes_transmitted();
         if transmitted != before {

@@ -148,7 +148,7 @@ impl Stream {
         }
         self.source.handle_timeout(now);
         while let Some(datagram) = self.source.poll() {
-            self.flow.send(slot, side, packed(datagram), now, network);
+            self.flow.send(slot, side, &packed(datagram), now, network);
         }
         self.flow.set_timer(slot, side, self.source.next_timeout(), now, network);
     }

@@ -205,7 +205,7 @@ impl<'a, R: Recorder> Emulation<'a, R> {
     ) -> Result<Sent, EmulationError<R::Error>> {
         let now = self.happen_by(now).map_err(RunError::Recorder)?;
         let Some(open) = &mut self.flows[slot.0 as usize] else { return Ok(Sent { packet: None, copy: None }) };
-        let [packet, copy] = open.flow.send_sized(slot.0, sender, segment, extra, now, &mut self.network);
+        let [packet, copy] = open.flow.send_sized(slot.0, sender, &segment, extra, now, &mut self.network);
         self.network.report().map_err(RunError::Recorder)?;
         Ok(Sent { packet, copy })
     }

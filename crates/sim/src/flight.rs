@@ -106,9 +106,10 @@ impl Packets {
     ///
     /// # Panics
     /// With 2^32 - 1 packets in flight, which need 512 GiB.
-    pub fn insert(&mut self, segment: Segment, link_bytes: u32, [sent, due]: [Time; 2], from: LinkSide) -> Handle {
+    #[inline]
+    pub fn insert(&mut self, segment: &Segment, link_bytes: u32, [sent, due]: [Time; 2], from: LinkSide) -> Handle {
         let packet = Packet {
-            segment,
+            segment: *segment,
             sent,
             due,
             passed: Time::ZERO,
@@ -198,7 +199,7 @@ mod tests {
         let (mut packets, mut one, mut two) = (Packets::new(), Fifo::default(), Fifo::default());
         for round in 0..100 {
             for n in 0..10 {
-                let handle = packets.insert(segment(10 * round + n), 0, [Time::ZERO; 2], LinkSide::Left);
+                let handle = packets.insert(&segment(10 * round + n), 0, [Time::ZERO; 2], LinkSide::Left);
                 let fifo = if n % 2 == 0 { &mut one } else { &mut two };
                 assert_eq!(packets.push(fifo, handle), n < 2, "queues are empty between rounds");
             }

@@ -277,7 +277,7 @@ impl Flow {
         &mut self,
         slot: u32,
         side: Side,
-        segment: Segment,
+        segment: &Segment,
         now: Time,
         network: &mut Network<'_, R>,
     ) {
@@ -291,13 +291,13 @@ impl Flow {
         &mut self,
         slot: u32,
         side: Side,
-        segment: Segment,
+        segment: &Segment,
         extra: i16,
         now: Time,
         network: &mut Network<'_, R>,
     ) -> [Option<Handle>; 2] {
         #[cfg(test)]
-        crate::emulation::tests::note_sent(now, self.id, side, &segment);
+        crate::emulation::tests::note_sent(now, self.id, side, segment);
         let from = self.link_side(side);
         network.directions[from as usize].sent += 1;
         if let Some(flows) = &mut network.flows
@@ -306,14 +306,14 @@ impl Flow {
             flows.finish(self.id, side);
         }
         let Path { to_link, rough, .. } = &mut self.paths[side];
-        let bytes = sized(&segment, extra);
+        let bytes = sized(segment, extra);
         let (due, copy) = match rough.as_mut().and_then(|rough| rough.impaired.as_mut()) {
             None => (to_link.pass(now, bytes), None),
             Some(impaired) => match impaired.pass(&network.config.path[from as usize], to_link, now, bytes) {
                 path::Fate::Passed { due, copy } => (due, copy),
                 path::Fate::Lost => {
-                    network.lose(now, self, from, &segment, bytes);
-                    self.note_signal(Signal::Dropped, side, &segment, now, now);
+                    network.lose(now, self, from, segment, bytes);
+                    self.note_signal(Signal::Dropped, side, segment, now, now);
                     return [None, None];
                 }
             },

@@ -380,14 +380,13 @@ impl Endpoint {
             }
         }
         let acknowledgement = if self.state == State::SynSent { 0 } else { self.receiver.acknowledge() };
-        let segment = self.segment(now, piece.start, piece.payload_bytes, flags, acknowledgement);
-        Some(Segment { ecn, ..segment })
+        Some(self.segment(now, (piece.start, piece.payload_bytes), flags, acknowledgement, ecn))
     }
 
     /// An acknowledgement without payload.
     fn acknowledgement(&mut self, now: Time, flags: u8, up_to: u64, config: &Config) -> Segment {
         let ecn = self.ecn_of_control(config);
-        Segment { ecn, ..self.segment(now, self.sender.highest(), 0, flags, up_to) }
+        self.segment(now, (self.sender.highest(), 0), flags, up_to, ecn)
     }
 
     /// The ECN field of what is not new data. RFC 3168 section 6.1 has it not capable; in Linux all segments of a DCTCP connection
@@ -397,7 +396,14 @@ impl Endpoint {
         if every && self.agreed.ecn { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
-    fn segment(&mut self, now: Time, sequence: u64, payload_bytes: u32, flags: u8, acknowledgement: u64) -> Segment {
+    fn segment(
+        &mut self,
+        now: Time,
+        (sequence, payload_bytes): (u64, u32),
+        flags: u8,
+        acknowledgement: u64,
+        ecn: Ecn,
+    ) -> Segment {
         let syn = flags & Flags::SYN != 0;
         let with_ack = self.state != State::SynSent;
         let shift = if syn { 0 } else { self.receiver.shift() };
@@ -416,7 +422,7 @@ impl Endpoint {
             }),
             sack: if syn { SackBlocks::default() } else { self.receiver.sack_blocks() },
             sack_permitted: syn && self.agreed.sack,
-            ecn: Ecn::NotEct,
+            ecn,
         }
     }
 
