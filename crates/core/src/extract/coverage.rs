@@ -101,6 +101,7 @@ impl Coverage {
 
     /// Takes the lowest new piece of `[start, end)`, covering it; `None` if nothing (more) is new. Call again with
     /// the piece's end until then.
+    #[inline]
     pub fn take(&mut self, start: u64, end: u64, now: u64) -> Option<Piece> {
         if start >= end {
             return None;
@@ -109,6 +110,11 @@ impl Coverage {
             self.high = end;
             return Some(Piece { start, end, place: Place::Above });
         }
+        self.take_out_of_order(start, end, now)
+    }
+
+    /// [`Self::take`] of a segment that does not continue what was seen.
+    fn take_out_of_order(&mut self, start: u64, end: u64, now: u64) -> Option<Piece> {
         if start > self.high {
             self.open(Hole { start: self.high, end: start, opened: now });
             self.high = end;

@@ -285,6 +285,7 @@ impl Receiver {
     }
 
     /// The window in bytes as the header can express it, rounded down, with `shift` in effect.
+    #[inline]
     pub(super) fn window(&self, shift: u8) -> u32 {
         let open = match self.growing {
             0 => self.max_window,

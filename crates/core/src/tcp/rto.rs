@@ -88,6 +88,7 @@ impl Rto {
     }
 
     /// Takes a round-trip sample (2.2, 2.3), which also ends any back-off.
+    #[inline]
     pub(super) fn sample(&mut self, sample: Duration, config: &RtoConfig) {
         // A sample of zero is real where paths have no delay; 1 ns keeps it apart from "no sample yet".
         let sample = sample.max(Duration::from_nanos(1));
