@@ -406,17 +406,16 @@ impl Scoreboard {
             if run.fate & SACKED != 0 || run.fate & (LOST | RESENT) == LOST {
                 continue;
             }
-            if run.fate & AMBIGUOUS == 0 && run.sent > newest.sent {
-                // What was sent once comes in the order of sending, and what was sent again only later.
-                break;
-            }
-            if (Transmission { sent: run.sent, end: run.end }) < newest {
-                if run.sent <= lost_before {
-                    bytes += run.end - self.start_of(index);
-                    resent |= self.mark_lost_again(index);
-                } else {
-                    waiting = waiting.max(Some(run.sent));
+            if (Transmission { sent: run.sent, end: run.end }) >= newest {
+                if run.fate & AMBIGUOUS == 0 {
+                    // Data sent once follows in the order of sending, and data sent again was sent later still.
+                    break;
                 }
+            } else if run.sent <= lost_before {
+                bytes += run.end - self.start_of(index);
+                resent |= self.mark_lost_again(index);
+            } else {
+                waiting = waiting.max(Some(run.sent));
             }
         }
         LostByTime { bytes, resent, waiting }
@@ -509,6 +508,7 @@ mod tests {
     use proptest::test_runner::RngSeed;
 
     use super::*;
+    use crate::time::Duration;
 
     const MSS: u64 = 10;
 
@@ -621,6 +621,58 @@ mod tests {
                 prop_assert!(ends.is_sorted_by(|a, b| a < b), "{ends:?}");
                 prop_assert_eq!(board.stamps.len(), if timed { board.runs.len() } else { 0 });
                 prop_assert!(board.runs.iter().zip(board.runs.iter().skip(1)).all(|(a, b)| a.fate & b.fate & SACKED == 0));
+            }
+        }
+    }
+
+    /// RFC 8985 section 6.2, step 5, asked of every run.
+    fn lost_by_time(board: &Scoreboard, newest: Transmission, lost_before: Time) -> LostByTime {
+        let mut found = LostByTime { bytes: 0, resent: false, waiting: None };
+        for (index, run) in board.runs.iter().enumerate() {
+            let arrived_or_lost = run.fate & SACKED != 0 || run.fate & (LOST | RESENT) == LOST;
+            if arrived_or_lost || (run.sent, run.end) >= (newest.sent, newest.end) {
+                continue;
+            }
+            if run.sent > lost_before {
+                found.waiting = found.waiting.max(Some(run.sent));
+            } else {
+                found.bytes += run.end - board.start_of(index);
+                found.resent |= run.fate & RESENT != 0;
+            }
+        }
+        found
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1_000, rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Several segments are sent at the same time.
+        #[test]
+        fn loss_by_time_is_what_a_full_scan_finds(steps in prop::collection::vec((0u64..3, 0u64..4, step()), 1..80)) {
+            let (mut board, mut newest, mut now) = (Scoreboard::new(0, 0, true, false), None, Time::ZERO);
+            for (pause, window, step) in steps {
+                now += Duration::from_nanos(pause / 2);
+                let (una, end) = (board.start, board.end());
+                let mut delivery = Delivery { since: now, ..Delivery::default() };
+                match step {
+                    Step::Send(segments) => {
+                        (1..=segments / 8).for_each(|n| board.push(end + n * MSS, now, Stamp::default()));
+                    }
+                    Step::Acknowledge(bytes) => board.acknowledge((una + bytes).min(end), &mut delivery),
+                    Step::Sack(start, length) => board.sack(una + start, una + start + length, &mut delivery),
+                    Step::Resend => {
+                        if let Some((start, end)) = board.next_lost() {
+                            board.resend(start, end.min(start + MSS), now, Stamp::default());
+                        }
+                    }
+                    Step::Timeout => board.mark_lost_by_timeout(now),
+                }
+                newest = newest.max(delivery.newest.map(|(transmission, _)| transmission));
+                if let Some(newest) = newest {
+                    let lost_before = now.before(Duration::from_nanos(window));
+                    let expected = lost_by_time(&board, newest, lost_before);
+                    prop_assert_eq!(board.mark_lost_by_time(newest, lost_before), expected);
+                }
             }
         }
     }
