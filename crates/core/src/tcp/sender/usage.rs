@@ -28,6 +28,12 @@ impl Usage {
     pub(super) fn new(now: Time) -> Usage {
         Usage { until: 0, limited: false, most: 0, used: 0, since: now, fresh: false }
     }
+
+    /// Whether a congestion window of `window` bytes limits the sender (`tcp_is_cwnd_limited`): it was full, or in slow start
+    /// more than half of it was used.
+    fn is_limited_by(&self, window: u32, threshold: u32) -> bool {
+        self.limited || (window < threshold && u64::from(window) < 2 * self.most)
+    }
 }
 
 impl Sender {
@@ -51,11 +57,8 @@ impl Sender {
 
     /// Whether an acknowledgement that found `used` bytes in flight may widen the window.
     pub(super) fn may_grow(&self, used: u64) -> bool {
-        let usage = self.repair.as_ref().and_then(|repair| repair.usage.as_ref());
-        let window = u64::from(self.congestion.window());
-        match usage {
-            Some(usage) if window < u64::from(self.congestion.threshold()) => usage.limited || window < 2 * usage.most,
-            Some(usage) => usage.limited,
+        match self.repair.as_ref().and_then(|repair| repair.usage.as_ref()) {
+            Some(usage) => usage.is_limited_by(self.congestion.window(), self.congestion.threshold()),
             None => self.congestion.was_used(used),
         }
     }
@@ -78,16 +81,13 @@ impl Sender {
         let (out, pipe, next) = (self.flight(), self.in_flight(), self.next);
         let full = pipe + u64::from(self.mss) > u64::from(self.congestion_window());
         let (unacknowledged, timeout) = (self.unacknowledged, self.rto.timeout());
+        let (window, threshold) = (self.congestion.window(), self.congestion.threshold());
         let Some(usage) = self.usage() else { return };
         usage.fresh = false;
         if unacknowledged >= usage.until || full || (!usage.limited && out > usage.most) {
             (usage.limited, usage.most, usage.until) = (full, out, next);
         }
-        let (limited, most) = (usage.limited, usage.most);
-        let window = u64::from(self.congestion.window());
-        let in_slow_start = window < u64::from(self.congestion.threshold());
-        let Some(usage) = self.usage() else { return };
-        if limited || (in_slow_start && window < 2 * most) {
+        if usage.is_limited_by(window, threshold) {
             (usage.used, usage.since) = (0, now);
             return;
         }
