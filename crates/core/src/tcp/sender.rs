@@ -11,7 +11,7 @@ use usage::Usage;
 
 use super::agreed::Agreed;
 use super::config::{Config, Limits};
-use super::congestion::{Ack, Cause, Congestion, Recovery, Setup, Window, WindowCause, WindowRules};
+use super::congestion::{Ack, Cause, Congestion, Recovery, Setup, Window, WindowCause, WindowRules, saturate};
 use super::rack::{LINUX_SLACK, Rack};
 use super::rate::RateSampler;
 use super::rto::{Place, Rto};
@@ -602,7 +602,7 @@ impl Sender {
         if self.unacknowledged >= self.recover || self.congestion.recovery() == Recovery::First {
             self.in_recovery = false;
             // RFC 6582 section 3.2 step 3, full acknowledgements, option 1: no burst of what the window would allow.
-            let room = self.flight().min(u64::from(Window::MAX)) as u32;
+            let room = saturate(self.flight());
             self.congestion.on_recovered(now, self.congestion.threshold().min(room.max(mss) + mss));
             return true;
         }

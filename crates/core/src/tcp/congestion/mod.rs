@@ -76,6 +76,7 @@ pub use dctcp::{Dctcp, DctcpParameters};
 pub use reno::Reno;
 pub use tahoe::Tahoe;
 pub use vegas::{Vegas, VegasParameters};
+pub(super) use window::saturate;
 pub use window::{Window, WindowCause, WindowRules};
 
 use crate::time::{Duration, Time};
@@ -544,7 +545,7 @@ impl Congestion {
     /// The timer expired and left `flight` bytes in the network: Linux goes on with one segment more (`tcp_enter_loss`).
     pub fn keep_in_flight(&mut self, flight: u64) {
         if self.recovery() != Recovery::Own {
-            let bytes = window::saturate(flight).saturating_add(self.window.mss());
+            let bytes = saturate(flight).saturating_add(self.window.mss());
             self.window.set(bytes, WindowCause::Timeout);
         }
     }

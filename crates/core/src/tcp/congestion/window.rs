@@ -261,7 +261,7 @@ impl From<Cause> for WindowCause {
     }
 }
 
-/// `bytes` as far as a window can be wide.
-pub(super) fn saturate(bytes: u64) -> u32 {
+/// `bytes`, but at most [`Window::MAX`].
+pub(in crate::tcp) fn saturate(bytes: u64) -> u32 {
     bytes.min(u64::from(Window::MAX)) as u32
 }

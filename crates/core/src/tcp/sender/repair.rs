@@ -4,7 +4,7 @@ use super::usage::Usage;
 use super::{DUPLICATE_THRESHOLD, Deadline, Forced, Piece, Sender};
 use crate::tcp::agreed::Agreed;
 use crate::tcp::config::Config;
-use crate::tcp::congestion::{Cause, Recovery, Window, WindowRules};
+use crate::tcp::congestion::{Cause, Recovery, WindowRules, saturate};
 use crate::tcp::prr::{Progress, Prr};
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;
@@ -354,9 +354,4 @@ pub(super) fn take_blocks(board: &mut Scoreboard, segment: &Segment, delivery: &
     blocks.sort_unstable();
     blocks.iter().for_each(|&(start, end)| board.sack(start, end, delivery));
     duplicate
-}
-
-/// `bytes` as far as a window can be wide.
-fn saturate(bytes: u64) -> u32 {
-    bytes.min(u64::from(Window::MAX)) as u32
 }
