@@ -65,6 +65,9 @@ pub struct Config {
     /// Pace algorithms that have no rate of their own as Linux does, at 200 % of the window a round trip in slow start and
     /// 120 % after. Default off.
     pub pacing: bool,
+    /// Segments leave in bursts of about a millisecond of the sending rate, of two segments at least, and a smaller burst waits
+    /// where the next acknowledgement is near (Linux, `tcp_tso_autosize` and `tcp_tso_should_defer`). Default off: each leaves by itself.
+    pub bursts: bool,
     /// Offer ECN (RFC 3168), and how marks are echoed. Default off.
     pub ecn: EcnEcho,
     /// Timeouts in a row after which a connection that never was established gives up. Default 6.
@@ -98,6 +101,7 @@ impl Default for Config {
             f_rto: false,
             limited_transmit: false,
             pacing: false,
+            bursts: false,
             ecn: EcnEcho::Off,
             syn_retries: 6,
             data_retries: 15,
@@ -183,6 +187,7 @@ impl Config {
                 undo: true,
                 f_rto: true,
                 limited_transmit: true,
+                bursts: true,
                 rto: RtoConfig { max: Duration::from_secs(120), variation: RtoVariation::Linux, ..plain.rto },
                 ..plain
             },

@@ -196,7 +196,7 @@ impl Endpoint {
         self.take_syn(segment, config);
         if acceptable {
             self.sender.handle_ack(now, segment, false, self.agreed, config);
-            self.establish(config);
+            self.establish(now, config);
             self.receiver.ack_at_once();
         } else {
             // Simultaneous open (RFC 9293 section 3.5): answer the SYN with SYN/ACK.
@@ -205,9 +205,9 @@ impl Endpoint {
         }
     }
 
-    fn establish(&mut self, config: &Config) {
+    fn establish(&mut self, now: Time, config: &Config) {
         self.state = State::Synchronised;
-        self.sender.established(config);
+        self.sender.established(now, config);
     }
 
     fn handle_synchronised(&mut self, now: Time, segment: &Segment, config: &Config) {
@@ -231,7 +231,7 @@ impl Endpoint {
         }
         self.sender.handle_ack(now, segment, duplicate, self.agreed, config);
         if self.state == State::SynReceived && self.sender.syn_acknowledged() {
-            self.establish(config);
+            self.establish(now, config);
         }
         if !flags.syn() {
             if self.agreed.timestamps {

@@ -58,6 +58,11 @@ impl Rack {
         }
     }
 
+    /// The shortest round-trip time, if there is one.
+    pub(super) fn min_rtt(&self) -> Option<Duration> {
+        (self.min_rtt != Duration::MAX).then_some(self.min_rtt)
+    }
+
     /// What arrives at `now` was sent by this time, or it cannot be the copy sent last.
     pub(super) fn since(&self, now: Time) -> Time {
         if self.min_rtt == Duration::MAX { now } else { now.before(self.min_rtt) }

@@ -19,6 +19,11 @@ pub(super) struct RateSampler {
 }
 
 impl RateSampler {
+    /// The sampler of a connection whose handshake took `handshake`.
+    pub(super) fn new(handshake: Option<Duration>) -> RateSampler {
+        RateSampler { min_rtt: handshake, ..RateSampler::default() }
+    }
+
     /// Something is sent with `pipe` bytes in flight before it (section 3.2).
     pub(super) fn on_sent(&mut self, now: Time, pipe: u64) -> Stamp {
         if pipe == 0 {
@@ -38,8 +43,8 @@ impl RateSampler {
         self.application_limited = (self.delivered + pipe).max(1);
     }
 
-    /// Something was delivered (section 3.3).
-    pub(super) fn on_delivery(&mut self, now: Time, delivery: &Delivery) -> Option<RateSample> {
+    /// Something was delivered (section 3.3); full segments have `mss` bytes.
+    pub(super) fn on_delivery(&mut self, now: Time, delivery: &Delivery, mss: u16) -> Option<RateSample> {
         self.delivered += delivery.bytes;
         self.delivered_at = now;
         if self.application_limited != 0 && self.delivered > self.application_limited {
@@ -53,13 +58,15 @@ impl RateSampler {
         self.first_sent = newest.sent;
         let interval = newest.sent.since(stamp.first_sent).max(now.since(stamp.delivered_at));
         let valid = self.min_rtt.is_none_or(|min| interval >= min);
+        let delivered = self.delivered - stamp.delivered;
         Some(RateSample {
-            delivered: self.delivered - stamp.delivered,
+            delivered,
             interval: if valid { interval } else { Duration::ZERO },
             prior_delivered: stamp.delivered,
             total_delivered: self.delivered,
             application_limited: stamp.application_limited,
-            ack_delayed: delivery.segments <= 1,
+            // As Linux tells it (FLAG_ACK_MAYBE_DELAYED).
+            ack_delayed: delivered == delivery.bytes && delivery.segments == 1 && delivered < u64::from(mss),
         })
     }
 }
@@ -77,7 +84,7 @@ mod tests {
         let newest = Some((Transmission { sent, end: 1 }, stamp));
         let unambiguous = Some((sent, sent));
         let delivery = Delivery { bytes: 1000, segments: 1, newest, unambiguous, ..Delivery::default() };
-        sampler.on_delivery(now, &delivery).unwrap()
+        sampler.on_delivery(now, &delivery, 1000).unwrap()
     }
 
     /// Four segments of 1,000 bytes sent at once, over a link that takes 10 ms for each, and 100 ms back and forth.

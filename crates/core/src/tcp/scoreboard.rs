@@ -256,6 +256,16 @@ impl Scoreboard {
         }
     }
 
+    /// Bytes from `start` on that are lost, were sent last at the same time as the first of them, and leave together again; at most
+    /// `most`, in whole runs.
+    pub(super) fn lost_together(&self, start: u64, most: u64) -> u64 {
+        let first = self.index_of(start);
+        let sent = self.runs.get(first).map(|run| run.sent);
+        let lost = |run: &&Run| run.fate & (SACKED | LOST | RESENT) == LOST && Some(run.sent) == sent;
+        let ends = self.runs.iter().skip(first).take_while(lost).map(|run| run.end - start);
+        ends.take_while(|bytes| *bytes <= most).last().unwrap_or(0)
+    }
+
     /// The counts lose a run that is acknowledged.
     fn discount(&mut self, fate: u8, bytes: u64) {
         if fate & SACKED != 0 {

@@ -1,5 +1,6 @@
 //! The sending half: what goes out when, loss recovery, and the retransmission timer.
 
+mod bursts;
 mod persist;
 mod repair;
 mod undo;
@@ -198,11 +199,12 @@ impl Sender {
     /// Our SYN is acknowledged for the first time. RFC 5681 section 3.1: after a lost SYN or SYN/ACK data starts with one segment;
     /// in Linux only after two (`tcp_init_transfer`). RFC 6298 (5.7): and with a timeout of 3 s, in Linux unless the handshake was
     /// timed all the same, by timestamps.
-    pub(super) fn established(&mut self, config: &Config) {
+    pub(super) fn established(&mut self, now: Time, config: &Config) {
         let linux = config.window_rules == WindowRules::Linux;
         if self.retransmissions > u32::from(linux) {
             self.congestion.negotiated(window_of(u32::from(self.mss), self.mss, config));
         }
+        self.congestion.on_established(now, self.rto.smoothed());
         if self.timeouts > 0 && !(linux && self.rto.smoothed().is_some()) {
             self.rto.restart_after_lost_syn();
         }
@@ -467,7 +469,8 @@ impl Sender {
         let heeded = marked && !self.in_recovery && !reducing && !after_timeout && used > 0;
         // The SYN's acknowledgement says nothing about the window.
         if ack > 1 && delivery.bytes > 0 {
-            let rate = self.repair.as_mut().and_then(|repair| repair.rate.as_mut()?.on_delivery(now, &delivery));
+            let rate =
+                self.repair.as_mut().and_then(|repair| repair.rate.as_mut()?.on_delivery(now, &delivery, self.mss));
             self.congestion.on_ack(&Ack {
                 now,
                 acked: self.counted(acked, &delivery, config),
@@ -484,6 +487,7 @@ impl Sender {
                 in_recovery: self.in_recovery || reducing || heeded,
                 paced: config.pacing,
                 rate,
+                departure: self.departure(now, config),
             });
         }
         let restart_timer = match &self.repair {
@@ -720,28 +724,22 @@ impl Sender {
             return None;
         }
         let most = u64::from(u32::from(self.mss).saturating_sub(sack_bytes).max(1));
-        let interval = self.pace(config);
-        let release = self.repair.as_ref().map_or(Time::ZERO, |repair| repair.release);
-        let waits = interval.is_some() && release > woken;
+        let rate = self.pace(config);
+        let waits = rate.is_some() && self.repair.as_ref().is_some_and(|repair| repair.waits(woken));
         if waits && self.flight() == 0 {
             self.hold(self.next < self.end);
             return None;
         }
         let Some(piece) = self.choose(now, most, agreed, config) else {
-            self.hold(false);
-            self.validate_window(now, config);
-            return None;
+            return self.nothing_to_send(now, config);
         };
         if waits {
             self.hold(true);
             return None;
         }
-        let mut at = now;
-        if let (Some(interval), Some(repair)) = (interval, &mut self.repair) {
-            // Whoever comes late finds segments that were due before, one after the other.
-            at = if repair.held { release } else { now.max(release) };
-            repair.release = at + interval * u64::from(piece.payload_bytes) / u64::from(self.mss);
-        }
+        let Some(at) = self.leave(now, piece, rate, config) else {
+            return self.nothing_to_send(now, config);
+        };
         if self.forced != Forced::Nothing {
             self.forced = self.forced.after(piece);
         }
@@ -762,20 +760,14 @@ impl Sender {
         }
     }
 
-    /// How long a full segment keeps others waiting, where sending is paced: by the rate of the algorithm, or as Linux does
-    /// it for those that have none, by twice the window a round trip in slow start and 1.2 times the window after.
-    fn pace(&self, config: &Config) -> Option<Duration> {
-        if self.highest <= UNPACED * u64::from(self.mss) {
-            return None;
+    /// Nothing may leave at `now`.
+    fn nothing_to_send(&mut self, now: Time, config: &Config) -> Option<Piece> {
+        self.hold(false);
+        if let Some(repair) = &mut self.repair {
+            repair.burst = 0;
         }
-        if let Some(rate) = self.congestion.pacing_rate() {
-            let bits = rate.bits_per_second()?;
-            return Some(Duration::from_nanos(u64::from(self.mss) * 8 * 1_000_000_000 / bits.max(1)));
-        }
-        let smoothed = self.rto.smoothed().filter(|_| config.pacing)?;
-        let window = u64::from(self.congestion.window());
-        let percent = if window < u64::from(self.congestion.threshold() / 2) { 200 } else { 120 };
-        Some(Duration::from_nanos(smoothed.as_nanos() * u64::from(self.mss) / window.max(1) * 100 / percent))
+        self.validate_window(now, config);
+        None
     }
 
     /// What the windows allow to be sent next.
@@ -913,7 +905,7 @@ impl Sender {
         let (rate, notes) = (self.congestion.wants_rate(), self.notes(agreed, config));
         let board = Scoreboard::new(self.highest, self.highest, notes, rate);
         let mut repair = Repair::new(board, &self.rto);
-        repair.rate = rate.then(RateSampler::default);
+        repair.rate = rate.then(|| RateSampler::new(self.rto.smoothed()));
         let is_linux = config.window_rules == WindowRules::Linux;
         repair.usage = is_linux.then(|| Usage::new(self.last_sent));
         let slack = if is_linux { LINUX_SLACK } else { Duration::ZERO };

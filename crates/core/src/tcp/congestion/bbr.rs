@@ -5,8 +5,8 @@
 //! at that rate with at most twice their product in flight. Losses change the window for one round trip only.
 //!
 //! It wants a delivery rate with each acknowledgement and a sender that paces; without pacing the window alone bounds
-//! what is sent. Departure from Linux: what leaves the network until a paced segment goes out is not foreseen where a phase
-//! asks how much is in flight; there is no segmentation offload here whose bursts would make up for it.
+//! what is sent. Where segments leave in bursts ([`Ack::departure`]) a phase asks how much will be in flight when the next burst
+//! leaves, as in Linux; elsewhere how much is in flight now, as in the draft.
 
 use super::max_filter::MaxFilter;
 use super::window::saturate;
@@ -40,8 +40,9 @@ const FULL_RATE_ROUNDS: u8 = 3;
 const PACING_MARGIN: u64 = 1;
 /// Below this rate in byte/s one segment is sent at a time, above it at least two (1.2 Mbit/s; section 4.2.2).
 const SLOW_PATH: u64 = 150_000;
-/// The largest burst that Linux hands to a network card.
-const MAX_BURST: u64 = 65_536;
+/// The largest burst that Linux hands to a network card, in bytes and in segments.
+const MAX_BURST: u64 = 65_536 - 321;
+const MAX_BURST_SEGMENTS: u64 = 127;
 /// Long-term sampling (Linux): an interval lasts 4 to 16 round trips and begins and ends with a loss; ...
 const POLICER_ROUNDS: u32 = 4;
 /// ... so many of 256 bytes must be lost in it (a fifth); ...
@@ -106,7 +107,10 @@ pub struct Bbr {
     policer: Policer,
     aggregation: Aggregation,
     last_flight: u64,
+    last_delivered: u64,
     last_unacknowledged: u64,
+    /// The window before the last acknowledgement, which a loss that it tells of saves.
+    last_window: (Time, u32),
 }
 
 /// Round trips, counted by what was delivered when a segment was sent (section 4.1.1.3).
@@ -163,6 +167,17 @@ fn volume(rate: u64, gain: u64, time: Duration) -> u64 {
     u64::try_from(volume.div_ceil(PER_SECOND)).unwrap_or(u64::MAX)
 }
 
+/// `rate` over `time`, in bytes of whole segments.
+fn whole(rate: u64, time: Duration, mss: u64) -> u64 {
+    let volume = u128::from(rate) * u128::from(time.as_nanos()) / 1_000_000_000;
+    u64::try_from(volume).unwrap_or(u64::MAX) / mss * mss
+}
+
+/// `rate` less the margin by which pacing stays below it.
+fn below_margin(rate: u64) -> u64 {
+    rate - rate / 100 * PACING_MARGIN
+}
+
 fn scaled(value: u64, gain: u64) -> u64 {
     u64::try_from(u128::from(value) * u128::from(gain) / u128::from(ONE)).unwrap_or(u64::MAX)
 }
@@ -196,7 +211,9 @@ impl Bbr {
             policer: Policer::default(),
             aggregation: Aggregation::default(),
             last_flight: 0,
+            last_delivered: 0,
             last_unacknowledged: 0,
+            last_window: (Time::ZERO, 0),
         }
     }
 
@@ -222,15 +239,28 @@ impl Bbr {
     /// Three bursts, in whole pairs of segments; two segments more in the phase that probes.
     fn with_bursts(&self, window: &Window, bytes: u64) -> u64 {
         let mss = u64::from(window.mss());
-        let least = if self.pacing_rate < SLOW_PATH { 1 } else { 2 };
-        // About a millisecond of the pacing rate.
-        let burst = ((self.pacing_rate >> 10).min(MAX_BURST) / mss).max(least);
-        let mut segments = bytes.div_ceil(mss).saturating_add(3 * burst);
+        let mut segments = bytes.div_ceil(mss).saturating_add(3 * self.burst(mss));
         segments = segments.saturating_add(segments % 2);
         if self.state == BbrState::ProbeBandwidth && self.phase == 0 {
             segments = segments.saturating_add(2);
         }
         segments.saturating_mul(mss)
+    }
+
+    /// Segments of a burst: about a millisecond of the pacing rate.
+    fn burst(&self, mss: u64) -> u64 {
+        let burst = (self.pacing_rate >> 10).min(MAX_BURST) / mss;
+        burst.max(u64::from(self.least_burst())).min(MAX_BURST_SEGMENTS)
+    }
+
+    /// Of `flight` bytes what will be in flight when the next burst leaves, with that burst if this is to raise it
+    /// (`bbr_packets_in_net_at_edt`).
+    fn at_departure(&self, window: &Window, ack: &Ack, flight: u64) -> u64 {
+        let Some(departure) = ack.departure else { return flight };
+        let mss = u64::from(window.mss());
+        let leaving = if self.pacing_gain > ONE { self.burst(mss) * mss } else { 0 };
+        let delivered = whole(self.rate(), departure.since(ack.now), mss);
+        (flight + leaving).saturating_sub(delivered)
     }
 
     /// Section 4.1.1: the round trip and the largest delivery rate.
@@ -338,8 +368,9 @@ impl Bbr {
                 it.extra[usize::from(it.current)] = 0;
             }
         }
-        let mut expected = volume(bandwidth, ONE, ack.now.since(it.epoch_began));
-        let most = AGGREGATION_SEGMENTS * u64::from(window.mss());
+        let mss = u64::from(window.mss());
+        let mut expected = whole(bandwidth, ack.now.since(it.epoch_began), mss);
+        let most = AGGREGATION_SEGMENTS * mss;
         if it.epoch_acked <= expected || it.epoch_acked + ack.delivered >= most {
             (it.epoch_began, it.epoch_acked, expected) = (ack.now, 0, 0);
         }
@@ -365,7 +396,8 @@ impl Bbr {
             return;
         }
         let over = ack.now.since(self.phase_began) > self.min_rtt.unwrap_or(Duration::MAX);
-        let (rate, flight) = (self.rates.max(), ack.flight_before);
+        let rate = self.rates.max();
+        let flight = self.at_departure(window, ack, ack.flight_before);
         let next = match self.pacing_gain {
             ONE => over,
             gain if gain > ONE => over && (ack.lost > 0 || flight >= self.inflight(window, rate, gain)),
@@ -407,7 +439,8 @@ impl Bbr {
             self.state = BbrState::Drain;
             window.set_threshold(saturate(self.inflight(window, rate, ONE)));
         }
-        if self.state == BbrState::Drain && ack.flight <= self.inflight(window, rate, ONE) {
+        let flight = self.at_departure(window, ack, ack.flight);
+        if self.state == BbrState::Drain && flight <= self.inflight(window, rate, ONE) {
             self.enter_probe_bandwidth(ack.now);
         }
     }
@@ -422,7 +455,7 @@ impl Bbr {
             }
         }
         if expired && !self.idle_restart && self.state != BbrState::ProbeRtt {
-            self.save_window(window);
+            self.save_window(window.bytes());
             self.state = BbrState::ProbeRtt;
             self.probe_rtt_end = None;
         }
@@ -466,14 +499,18 @@ impl Bbr {
         };
     }
 
+    /// Section 4.2.1.2: the initial window in a round trip.
+    fn init_pacing(&mut self, window: &Window, rtt: Duration) {
+        self.pacing_rate = below_margin(scaled(rate(u64::from(window.bytes()), rtt), STARTUP_GAIN)).max(1);
+    }
+
     /// Section 4.2.1. In startup the rate never falls.
     fn update_pacing(&mut self, window: &Window, smoothed: Option<Duration>, gain: u64) {
         if self.pacing_rate == 0 {
             let Some(smoothed) = smoothed else { return };
-            self.pacing_rate = scaled(rate(u64::from(window.bytes()), smoothed), STARTUP_GAIN).max(1);
+            self.init_pacing(window, smoothed);
         }
-        let next = scaled(self.rate(), gain);
-        let next = next - next / 100 * PACING_MARGIN;
+        let next = below_margin(scaled(self.rate(), gain));
         if self.full.reached || next > self.pacing_rate {
             self.pacing_rate = next.max(1);
         }
@@ -520,9 +557,9 @@ impl Bbr {
         bdp.saturating_add(self.aggregated())
     }
 
-    fn save_window(&mut self, window: &Window) {
+    fn save_window(&mut self, bytes: u32) {
         let undisturbed = self.recovery.is_none() && self.state != BbrState::ProbeRtt;
-        self.prior_window = if undisturbed { window.bytes() } else { window.bytes().max(self.prior_window) };
+        self.prior_window = if undisturbed { bytes } else { bytes.max(self.prior_window) };
     }
 }
 
@@ -530,6 +567,14 @@ impl Bbr {
 const IN_RECOVERY: u64 = u64::MAX;
 
 impl CongestionControl for Bbr {
+    /// The handshake gives the first shortest round-trip time and the first rate (`BBRInit`).
+    fn on_established(&mut self, window: &mut Window, now: Time, rtt: Option<Duration>) {
+        (self.min_rtt, self.min_rtt_at) = (rtt, now);
+        if let Some(rtt) = rtt {
+            self.init_pacing(window, rtt);
+        }
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.delivered = match &ack.rate {
             Some(sample) => sample.total_delivered.max(self.delivered),
@@ -537,6 +582,8 @@ impl CongestionControl for Bbr {
         };
         self.lost += ack.lost;
         self.last_flight = ack.flight;
+        self.last_delivered = ack.delivered;
+        self.last_window = (ack.now, window.bytes());
         self.last_unacknowledged = ack.unacknowledged;
         self.rounds.start = false;
         if let Some(sample) = ack.rate.as_ref().filter(|sample| !sample.interval.is_zero()) {
@@ -554,15 +601,18 @@ impl CongestionControl for Bbr {
     }
 
     /// A loss conserves packets for a round trip (section 4.2.3.4); marks are not heeded.
-    fn on_congestion(&mut self, window: &mut Window, _now: Time, _flight: u64, cause: Cause) {
+    fn on_congestion(&mut self, window: &mut Window, now: Time, _flight: u64, cause: Cause) {
         if cause == Cause::Mark {
             return;
         }
-        self.save_window(window);
+        // The acknowledgement that told of the loss has changed the window already.
+        let of_ack = self.last_window.0 == now;
+        self.save_window(if of_ack { self.last_window.1 } else { window.bytes() });
         self.recovery = Some(IN_RECOVERY);
         self.conserving = true;
         self.begin_round();
-        window.set(saturate(self.last_flight).saturating_add(window.mss()), WindowCause::Loss);
+        let delivered = if of_ack { saturate(self.last_delivered) } else { 0 };
+        window.set(saturate(self.last_flight).saturating_add(delivered.max(window.mss())), WindowCause::Loss);
     }
 
     fn on_recovered(&mut self, window: &mut Window, _now: Time, _target: u32) {
@@ -574,7 +624,7 @@ impl CongestionControl for Bbr {
     /// One segment, and the old window again when all that was outstanding is acknowledged. The path may have changed:
     /// whether the pipe is full is asked anew.
     fn on_timeout(&mut self, window: &mut Window, now: Time, flight: u64, _again: bool) {
-        self.save_window(window);
+        self.save_window(window.bytes());
         self.recovery = Some(self.last_unacknowledged.saturating_add(flight).min(IN_RECOVERY - 1));
         self.conserving = false;
         self.full.rate = 0;
@@ -604,6 +654,10 @@ impl CongestionControl for Bbr {
 
     fn pacing_rate(&self) -> Option<Rate> {
         if self.pacing_rate == 0 { None } else { Rate::from_bits_per_second(self.pacing_rate.saturating_mul(8)) }
+    }
+
+    fn least_burst(&self) -> u32 {
+        if self.pacing_rate < SLOW_PATH { 1 } else { 2 }
     }
 
     fn recovery(&self) -> Recovery {

@@ -23,6 +23,7 @@
 //! sent and is not acknowledged cumulatively; [`Window::base`] says what a reduction makes of it. After each, [`Congestion::window`] and
 //! [`Congestion::pacing_rate`] may have changed in either direction.
 //!
+//! 0. [`Congestion::on_established`], once, when the handshake is done and before data is sent.
 //! 1. [`Congestion::on_ack`], for every acknowledgement of data that says that something arrived (cumulatively or by
 //!    SACK), in recovery and outside. It comes *before* what else the same acknowledgement brings about, and
 //!    [`Ack::in_recovery`] tells the state in which the acknowledgement found the sender. So an acknowledgement that ends
@@ -117,6 +118,9 @@ pub struct Ack {
     pub paced: bool,
     /// The delivery rate, for an algorithm that [`CongestionControl::wants_rate`].
     pub rate: Option<RateSample>,
+    /// When the next segment may leave, now or later, where paced segments leave in bursts
+    /// ([`Config::bursts`](crate::tcp::Config::bursts)); else `None`.
+    pub departure: Option<Time>,
 }
 
 /// How fast the path delivered what an acknowledgement was for (draft-cheng-iccrg-delivery-rate-estimation-00).
@@ -132,7 +136,7 @@ pub struct RateSample {
     pub total_delivered: u64,
     /// The sender had nothing more to send at some time meanwhile: the path may be faster than this.
     pub application_limited: bool,
-    /// The acknowledgement was for one segment at most, so the receiver may have delayed it.
+    /// The acknowledgement was for a single short segment, alone in its round trip, so the receiver may have delayed it.
     pub ack_delayed: bool,
 }
 
@@ -226,6 +230,9 @@ pub struct Setup {
 /// assert_eq!(ends[0].window_cause(), WindowCause::SlowStart);
 /// ```
 pub trait CongestionControl: fmt::Debug + Send + Sync + CloneBoxed {
+    /// The handshake is done; `rtt` is its round-trip time, if it gave one.
+    fn on_established(&mut self, _window: &mut Window, _now: Time, _rtt: Option<Duration>) {}
+
     /// An acknowledgement arrived.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
@@ -263,6 +270,11 @@ pub trait CongestionControl: fmt::Debug + Send + Sync + CloneBoxed {
     /// At which rate to send; `None` leaves it to the sender.
     fn pacing_rate(&self) -> Option<Rate> {
         None
+    }
+
+    /// The fewest segments that make a burst ([`Config::bursts`](crate::tcp::Config::bursts)).
+    fn least_burst(&self) -> u32 {
+        2
     }
 
     /// What the sender does about a loss.
@@ -488,6 +500,11 @@ impl Congestion {
         law!(&self.law, law => law.pacing_rate())
     }
 
+    /// The fewest segments that make a burst.
+    pub fn least_burst(&self) -> u32 {
+        law!(&self.law, law => law.least_burst())
+    }
+
     /// What the sender does about a loss.
     pub fn recovery(&self) -> Recovery {
         law!(&self.law, law => law.recovery())
@@ -501,6 +518,11 @@ impl Congestion {
     /// Every acknowledgement is to bring [`Ack::rtt`] if it can. May change with each acknowledgement.
     pub fn wants_rtt(&self) -> bool {
         law!(&self.law, law => law.wants_rtt())
+    }
+
+    /// The handshake is done, with this round-trip time.
+    pub fn on_established(&mut self, now: Time, rtt: Option<Duration>) {
+        law!(&mut self.law, law => law.on_established(&mut self.window, now, rtt));
     }
 
     /// An acknowledgement arrived.
@@ -650,6 +672,7 @@ mod tests {
                 marked: flags.1,
                 in_recovery: flags.2,
                 paced: flags.3,
+                departure: flags.4.then(|| Time::ZERO + Duration::from_millis(7)),
                 rate: rate.map(|(delivered, interval, prior_delivered, more)| RateSample {
                     delivered,
                     interval,

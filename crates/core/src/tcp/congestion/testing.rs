@@ -23,6 +23,7 @@ pub(super) fn ack(acked: u32) -> Ack {
         in_recovery: false,
         paced: false,
         rate: None,
+        departure: None,
     }
 }
 

@@ -39,6 +39,11 @@ pub(super) struct Repair {
     /// When the next segment may leave, where sending is paced, and whether one waits for it.
     pub(super) release: Time,
     pub(super) held: bool,
+    /// What is left of the burst that leaves at present, in bytes, and when it leaves.
+    pub(super) burst: u64,
+    pub(super) burst_at: Time,
+    /// A burst waits for more of the window.
+    pub(super) deferred: bool,
     /// A retransmission was lost since this was last looked at.
     pub(super) lost_again: bool,
     /// The rescue retransmission of this recovery was made (RFC 6675 section 4, `NextSeg` rule 4).
@@ -66,6 +71,9 @@ impl Repair {
             reduction_due: false,
             release: Time::ZERO,
             held: false,
+            burst: 0,
+            burst_at: Time::ZERO,
+            deferred: false,
             lost_again: false,
             rescued: false,
             highest_resent: 0,

@@ -75,11 +75,12 @@ impl Sender {
 
     /// After what could be sent was sent: notes whether the window was the limit.
     pub(super) fn validate_window(&mut self, now: Time, config: &Config) {
-        if !self.usage().is_some_and(|usage| usage.fresh) {
+        let deferred = self.repair.as_mut().is_some_and(|repair| std::mem::take(&mut repair.deferred));
+        if !deferred && !self.usage().is_some_and(|usage| usage.fresh) {
             return;
         }
         let (out, pipe, next) = (self.flight(), self.in_flight(), self.next);
-        let full = pipe + u64::from(self.mss) > u64::from(self.congestion_window());
+        let full = deferred || pipe + u64::from(self.mss) > u64::from(self.congestion_window());
         let (unacknowledged, timeout) = (self.unacknowledged, self.rto.timeout());
         let (window, threshold) = (self.congestion.window(), self.congestion.threshold());
         let Some(usage) = self.usage() else { return };

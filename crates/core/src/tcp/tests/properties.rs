@@ -116,6 +116,7 @@ pub(super) fn build(scenario: &Scenario) -> Pair {
         f_rto: mode.f_rto,
         window_rules: if mode.linux { WindowRules::Linux } else { WindowRules::Rfc },
         sack_compression: mode.linux,
+        bursts: mode.linux,
         delayed_ack: scenario.delayed_ack,
         initial_window: InitialWindow::Segments(scenario.initial_window),
         window_scaling: scenario.scaling,

@@ -1,0 +1,146 @@
+//! What leaves at once, and when. Linux hands its device as many segments in one piece as it sends in about a millisecond
+//! (`tcp_tso_autosize`), also where the device cannot segment, and holds a smaller piece back while the next
+//! acknowledgement is near (`tcp_tso_should_defer`). Paced senders wait after each piece for as long as it takes at their
+//! rate.
+
+use super::repair::Repair;
+use super::{Forced, Piece, Sender, UNPACED};
+use crate::tcp::config::Config;
+use crate::tcp::congestion::WindowRules;
+use crate::time::{Duration, Time};
+
+/// The largest piece: what IP allows, less the room for headers (`sk_gso_max_size`).
+const LARGEST: u64 = 65_536 - 321;
+/// Near peers get larger pieces: half of the largest less for each 512 microseconds of the shortest round-trip time
+/// (`tcp_tso_rtt_log`).
+const RTT_SHIFT: u32 = 9;
+/// A piece waits for an acknowledgement that is at most so far away, or half a round trip, ...
+const NEAR: Duration = Duration::from_millis(1);
+/// ... if the last one left within this, ...
+const RECENT: Duration = Duration::from_millis(1);
+/// ... and the room is less than this part of the window (`tcp_tso_win_divisor`).
+const WINDOW_PART: u64 = 3;
+
+impl Repair {
+    /// Whether a paced sender waits at `now`. What has begun to leave leaves together.
+    pub(super) fn waits(&self, now: Time) -> bool {
+        self.release > now && self.burst == 0
+    }
+}
+
+impl Sender {
+    /// The rate in bytes/s, where sending is paced.
+    pub(super) fn pace(&self, config: &Config) -> Option<u64> {
+        if self.highest <= UNPACED * u64::from(self.mss) {
+            return None;
+        }
+        match self.congestion.pacing_rate() {
+            Some(rate) => rate.bits_per_second().map(|bits| (bits / 8).max(1)),
+            None if config.pacing => self.usual_rate(config),
+            None => None,
+        }
+    }
+
+    /// The rate that Linux sets for algorithms that have none: twice the window a round trip in slow start, 1.2 times the
+    /// window after (`tcp_update_pacing_rate`).
+    fn usual_rate(&self, config: &Config) -> Option<u64> {
+        let smoothed = self.rto.smoothed()?;
+        let window = match config.window_rules {
+            WindowRules::Rfc => u64::from(self.congestion.window()),
+            WindowRules::Linux => u64::from(self.congestion_window()),
+        };
+        let percent = if window < u64::from(self.congestion.threshold() / 2) { 200 } else { 120 };
+        let bytes = if config.window_rules == WindowRules::Linux { window.max(self.flight()) } else { window };
+        Some((bytes * percent * 10_000_000 / smoothed.as_nanos().max(1)).max(1))
+    }
+
+    /// When the next segment may leave, now or later, where segments leave in bursts.
+    pub(super) fn departure(&self, now: Time, config: &Config) -> Option<Time> {
+        let release = self.repair.as_ref().map_or(now, |repair| repair.release);
+        config.bursts.then(|| now.max(release))
+    }
+
+    /// When `piece` leaves, which may leave at `now` or was due before, at `rate` bytes/s if it is paced; `None` if it waits for
+    /// more to leave with it.
+    pub(super) fn leave(&mut self, now: Time, piece: Piece, rate: Option<u64>, config: &Config) -> Option<Time> {
+        let Some(repair) = self.repair.as_mut().filter(|_| rate.is_some() || config.bursts) else { return Some(now) };
+        let bytes = u64::from(piece.payload_bytes);
+        if repair.burst > 0 {
+            repair.burst = repair.burst.saturating_sub(bytes);
+            return Some(repair.burst_at);
+        }
+        let size = if config.bursts { self.size_burst(now, piece, rate, config)? } else { bytes };
+        let repair = self.repair.as_mut()?;
+        let mut at = now;
+        if let Some(rate) = rate {
+            // Whoever comes late finds segments that were due before, one after the other.
+            at = if repair.held { repair.release } else { now.max(repair.release) };
+            let wait = Duration::from_nanos(size * 1_000_000_000 / rate);
+            // As in Linux: who leaves late catches up, by half of the wait at most.
+            let late = if config.bursts { at.since(repair.release) } else { Duration::ZERO };
+            repair.release = at + (wait - late.min(wait / 2));
+        }
+        (repair.burst, repair.burst_at) = (size - bytes, at);
+        Some(at)
+    }
+
+    /// How many bytes leave together, of which `piece` is the first; `None` if they wait for more of the window.
+    fn size_burst(&mut self, now: Time, piece: Piece, rate: Option<u64>, config: &Config) -> Option<u64> {
+        let (bytes, mss) = (u64::from(piece.payload_bytes), u64::from(self.mss));
+        let unsent = self.end.saturating_sub(piece.start);
+        let probe = self.repair.as_ref().is_some_and(|repair| repair.probe_due);
+        if self.forced != Forced::Nothing || probe || unsent <= mss {
+            return Some(bytes);
+        }
+        let most = self.most_at_once(rate, config);
+        let window = u64::from(self.congestion_window());
+        let room = window.saturating_sub(self.in_flight()) / mss * mss;
+        if !piece.new {
+            let repair = self.repair.as_ref()?;
+            return Some(repair.board.lost_together(piece.start, most.min(room)).max(bytes));
+        }
+        let peer = (self.unacknowledged + u64::from(self.peer_window)).saturating_sub(piece.start) / mss * mss;
+        if self.defers(now, [room, peer, unsent], most, rate.is_some()) {
+            return None;
+        }
+        // Two pieces at least make a window (`tcp_cwnd_test`).
+        let half = (window / 2 / mss).max(1) * mss;
+        Some(most.min(room).min(half).min(peer).min(unsent).max(bytes))
+    }
+
+    /// What leaves together at most, in bytes: whole segments of about a millisecond of the rate.
+    fn most_at_once(&self, rate: Option<u64>, config: &Config) -> u64 {
+        let mss = u64::from(self.mss);
+        let rate = rate.or_else(|| self.congestion.pacing_rate()?.bits_per_second().map(|bits| bits / 8));
+        let rate = rate.or_else(|| self.usual_rate(config)).unwrap_or(u64::MAX);
+        let min_rtt = self.repair.as_ref().and_then(|repair| repair.rack.as_ref()?.min_rtt());
+        let near =
+            min_rtt.map_or(0, |rtt| LARGEST.checked_shr((rtt.as_nanos() / 1000 >> RTT_SHIFT) as u32).unwrap_or(0));
+        let bytes = ((rate >> 10) + near).min(LARGEST);
+        (bytes / mss).max(u64::from(self.congestion.least_burst())) * mss
+    }
+
+    /// Whether what might leave waits for an acknowledgement that lets more of it leave: `room` in the window and `peer` in the
+    /// receiver's, with `unsent` bytes written.
+    fn defers(&mut self, now: Time, [room, peer, unsent]: [u64; 3], most: u64, paced: bool) -> bool {
+        let recovering = self.in_recovery || self.unacknowledged < self.recover;
+        let whole = u64::from(self.congestion_window().min(self.peer_window));
+        let limit = room.min(peer);
+        if recovering || limit >= most || limit >= whole / WINDOW_PART {
+            return false;
+        }
+        let smoothed = self.rto.smoothed();
+        let Some(repair) = &mut self.repair else { return false };
+        let last = if paced { repair.release } else { self.last_sent };
+        let (Some(head), Some(smoothed)) = (repair.board.first_sent(), smoothed) else { return false };
+        if now > last + RECENT || head + smoothed > now + NEAR.min(smoothed / 2) {
+            return false;
+        }
+        if room.min(peer) > unsent {
+            // All that is left fits: it waits unless it ends the stream.
+            return !self.fin_wanted;
+        }
+        repair.deferred = room < peer;
+        true
+    }
+}
