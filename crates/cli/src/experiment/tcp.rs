@@ -66,6 +66,8 @@ pub struct Tcp {
     pub rto_initial: Quantity<Duration>,
     /// Whether algorithms without a rate of their own are paced as Linux does it.
     pub pacing: bool,
+    /// Whether segments leave in bursts of about a millisecond (Linux).
+    pub bursts: bool,
     /// Connections of the workload that differ from this.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<TcpClass>,
@@ -157,6 +159,8 @@ pub struct TcpKeys {
     rto_initial: Option<Quantity<Duration>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pacing: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bursts: Option<bool>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     classes: Vec<TcpClass>,
 }
@@ -222,6 +226,7 @@ impl From<TcpKeys> for Tcp {
             rto_min: keys.rto_min.unwrap_or_else(|| Quantity::of(rto_min)),
             rto_initial: keys.rto_initial.unwrap_or_else(|| Quantity::of(rto_initial)),
             pacing: keys.pacing.unwrap_or(profile.pacing),
+            bursts: keys.bursts.unwrap_or(profile.bursts),
             congestion,
             classes: keys.classes,
         }
@@ -348,6 +353,7 @@ impl Tcp {
             rto_min: keys.rto_min.unwrap_or_else(|| self.rto_min.clone()),
             rto_initial: keys.rto_initial.unwrap_or_else(|| self.rto_initial.clone()),
             pacing: keys.pacing.unwrap_or(self.pacing),
+            bursts: keys.bursts.unwrap_or(self.bursts),
             classes: Vec::new(),
         }
     }
@@ -417,6 +423,7 @@ impl Tcp {
                 ..profile.rto
             },
             pacing: self.pacing,
+            bursts: self.bursts,
             ..profile
         }
     }

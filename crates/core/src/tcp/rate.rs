@@ -105,6 +105,31 @@ mod tests {
         assert_eq!((last.prior_delivered, last.total_delivered), (1000, 5000));
     }
 
+    /// The receiver may have waited with the acknowledgement of a short segment that was alone; not with others.
+    #[test]
+    fn only_a_lone_short_segment_may_have_waited() {
+        for (bytes, alone, delayed) in [(400, true, true), (1000, true, false), (400, false, false)] {
+            let mut sampler = RateSampler::new(Some(Duration::from_millis(100)));
+            let stamp = sampler.on_sent(at(0), 0);
+            if !alone {
+                deliver(&mut sampler, at(100), at(0), stamp);
+            }
+            let (newest, unambiguous) = (Some((Transmission { sent: at(0), end: 1 }, stamp)), Some((at(0), at(0))));
+            let delivery = Delivery { bytes, segments: 1, newest, unambiguous, ..Delivery::default() };
+            let sample = sampler.on_delivery(at(140), &delivery, 1000).unwrap();
+            assert_eq!(sample.ack_delayed, delayed, "{bytes} bytes");
+        }
+    }
+
+    #[test]
+    fn intervals_shorter_than_the_handshake_are_no_samples() {
+        let mut sampler = RateSampler::new(Some(Duration::from_millis(100)));
+        let stamp = sampler.on_sent(at(0), 0);
+        let newest = Some((Transmission { sent: at(0), end: 1 }, stamp));
+        let delivery = Delivery { bytes: 1000, segments: 1, newest, ..Delivery::default() };
+        assert_eq!(sampler.on_delivery(at(99), &delivery, 1000).unwrap().interval, Duration::ZERO);
+    }
+
     #[test]
     fn idling_marks_samples_until_what_was_in_flight_is_delivered() {
         let mut sampler = RateSampler::default();

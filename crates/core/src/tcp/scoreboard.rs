@@ -713,6 +713,24 @@ mod tests {
     }
 
     #[test]
+    fn what_was_sent_at_once_and_lost_leaves_together() {
+        let mut board = Scoreboard::new(0, 0, true, false);
+        // Bursts of four and two, and two more.
+        for (n, burst) in [1, 1, 1, 1, 2, 2, 3, 3].into_iter().enumerate() {
+            board.push((n as u64 + 1) * MSS, Time::from_nanos(burst), Stamp::default());
+        }
+        board.sack(30, 40, &mut Delivery::default());
+        board.sack(60, 80, &mut Delivery::default());
+        let newest = Transmission { sent: Time::from_nanos(3), end: 80 };
+        assert_eq!(board.mark_lost_by_time(newest, Time::from_nanos(2)).bytes, 50);
+        assert_eq!(board.lost_together(0, 100), 30, "up to what arrived");
+        assert_eq!(board.lost_together(0, 25), 20, "whole segments");
+        assert_eq!(board.lost_together(40, 100), 20);
+        board.resend(0, 10, Time::from_nanos(9), Stamp::default());
+        assert_eq!(board.lost_together(10, 100), 20);
+    }
+
+    #[test]
     fn arrivals_tell_order_and_times() {
         let (mut board, mut delivery) = (ten(), Delivery::default());
         board.sack(20, 40, &mut delivery);

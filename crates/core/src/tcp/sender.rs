@@ -236,6 +236,13 @@ impl Sender {
         later
     }
 
+    /// Something came from outside: what is sent now is not late, and what waits for more of the window is looked at again.
+    fn roused(&mut self) {
+        if let Some(repair) = &mut self.repair {
+            (repair.as_of, repair.waiting) = (Time::MAX, false);
+        }
+    }
+
     /// What is sent until the next call was due at `time`; [`Time::MAX`] if it is not late. Only notes need to know.
     fn date_by(&mut self, time: Time) {
         if let Some(repair) = &mut self.repair {
@@ -244,12 +251,12 @@ impl Sender {
     }
 
     pub(super) fn write(&mut self, bytes: u64) {
-        self.date_by(Time::MAX);
+        self.roused();
         self.end += bytes;
     }
 
     pub(super) fn close(&mut self) {
-        self.date_by(Time::MAX);
+        self.roused();
         self.fin_wanted = true;
     }
 
@@ -414,7 +421,7 @@ impl Sender {
         agreed: Agreed,
         config: &Config,
     ) {
-        self.date_by(Time::MAX);
+        self.roused();
         if self.undo.is_some() {
             self.reconsider(now, segment, duplicate, agreed, config);
         }

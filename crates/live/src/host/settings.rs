@@ -451,6 +451,7 @@ fn notes(tcp: &Config) -> Vec<Note> {
     note(!tcp.undo, "undo", "false".to_owned(), "it takes reductions back where timestamps or D-SACK tell it may");
     note(!tcp.limited_transmit, "limited-transmit", "false".to_owned(), "it has limited transmit always");
     note(tcp.pacing, "pacing", "true".to_owned(), "nothing is paced but by algorithms that pace themselves");
+    note(!tcp.bursts, "bursts", "false".to_owned(), "it sends in bursts of about a millisecond");
     let initial = format!("{}ms", millis(tcp.rto.initial));
     note(tcp.rto.initial != linux.rto.initial, "rto-initial", initial, "it waits 1 s before the first sample");
     let slop = format!("{}ms", millis(tcp.rto.slop));

@@ -42,7 +42,8 @@ pub(super) struct Repair {
     /// What is left of the burst that leaves at present, in bytes, and when it leaves.
     pub(super) burst: u64,
     pub(super) burst_at: Time,
-    /// A burst waits for more of the window.
+    /// A burst waits for more of the window until something comes from outside; and this was not noted yet.
+    pub(super) waiting: bool,
     pub(super) deferred: bool,
     /// A retransmission was lost since this was last looked at.
     pub(super) lost_again: bool,
@@ -73,6 +74,7 @@ impl Repair {
             held: false,
             burst: 0,
             burst_at: Time::ZERO,
+            waiting: false,
             deferred: false,
             lost_again: false,
             rescued: false,

@@ -3,7 +3,7 @@
 use super::pair::Pair;
 use crate::contract::{Machine, check};
 use crate::rng::{Purpose, Stream};
-use crate::tcp::congestion::Algorithm;
+use crate::tcp::congestion::{Algorithm, WindowRules};
 use crate::tcp::{Config, Endpoint, Limits, Sack, Segment};
 use crate::time::{Duration, Time};
 
@@ -83,12 +83,17 @@ fn endpoint_keeps_the_contract() {
     let sack = Config { sack: Sack::WithDuplicates, limited_transmit: true, ..plain.clone() };
     let rack = Config { rack: true, timestamps: true, quick_acks: 16, ..sack.clone() };
     let paced = Config { pacing: true, ..rack.clone() };
+    let bursts = Config { bursts: true, window_rules: WindowRules::Linux, ..rack.clone() };
+    let paced_bursts = Config { bursts: true, ..paced.clone() };
+    let rated_bursts = Config { congestion: Algorithm::Bbr, ..bursts.clone() };
     let rated = Config { congestion: Algorithm::Bbr, ..rack.clone() };
     // Less than the shortest time from a timeout to the next, 1 s, and from there to a delayed acknowledgement or a probe.
     let long = Duration::from_millis(50);
     // Less than from a paced segment to the delayed acknowledgement that it would carry if it left late.
     let short = Duration::from_micros(20);
-    for (config, patience) in [(plain, long), (sack, long), (rack, long), (paced, short), (rated, short)] {
+    let patient = [plain, sack, rack, bursts].map(|config| (config, long));
+    let impatient = [paced, paced_bursts, rated, rated_bursts].map(|config| (config, short));
+    for (config, patience) in patient.into_iter().chain(impatient) {
         for seed in 0..10 {
             for end in 0..2 {
                 drive(end, Input::Close, Time::ZERO + Duration::from_millis(1), seed, &config, patience);

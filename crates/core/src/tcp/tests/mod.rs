@@ -2,6 +2,7 @@
 
 mod acknowledgement;
 mod algorithms;
+mod bursts;
 mod causes;
 mod close;
 mod contract;
