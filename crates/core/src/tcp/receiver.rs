@@ -166,8 +166,8 @@ enum Program {
     Reads,
     /// It answers, and the answer carries the acknowledgement ("pingpong" in Linux).
     Answers,
-    /// The same, and a segment that was not full waits for the answer (ICSK_ACK_PUSHED).
-    AnswersShort,
+    /// The same, and a segment that was not full or had PSH waits for the answer (ICSK_ACK_PUSHED).
+    AnswersPushed,
 }
 
 /// What one end knows of the stream it receives. The application reads at once, so the window never shrinks.
@@ -442,7 +442,7 @@ impl Receiver {
         self.ack_now = false;
         self.delayed = Deadline::NONE;
         self.owed = 0;
-        if self.program == Program::AnswersShort {
+        if self.program == Program::AnswersPushed {
             self.program = Program::Answers;
         }
         if let Some(ahead) = self.rare.ahead_mut() {
@@ -604,12 +604,14 @@ impl Receiver {
         if holes {
             return self.acknowledge_hole(now, path.rtt, config);
         }
-        if config.quick_acks > 0 && end - start < u64::from(self.mss) && end > start {
-            // Linux acknowledges what ends with a segment that is not full once it is read, unless the program is taken to answer; and
-            // a second such segment anyway (`tcp_cleanup_rbuf`).
+        let short = end - start < u64::from(self.mss);
+        if config.quick_acks > 0 && end > start && (short || segment.flags.psh()) {
+            // Linux acknowledges what ends with a segment that is not full, or has PSH, once it is read, unless the program is taken to
+            // answer; and a second one that is not full anyway (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
             match self.program {
-                Program::Answers => self.program = Program::AnswersShort,
-                Program::Reads | Program::AnswersShort => self.ack_now = true,
+                Program::Reads => self.ack_now = true,
+                Program::Answers => self.program = Program::AnswersPushed,
+                Program::AnswersPushed => self.ack_now |= short,
             }
         }
         let owed = u64::from(self.owed);

@@ -723,7 +723,7 @@ impl Sender {
         if self.next == 0 {
             let syn =
                 Piece { start: 0, payload_bytes: 0, syn: true, fin: false, push: false, new: false, rescue: false };
-            return Some(self.sent(now, syn, agreed, config));
+            return Some(self.sent(now, syn));
         }
         // The end that only receives, asked after every segment.
         let has_nothing = self.next == self.end && !self.fin_wanted && self.forced == Forced::Nothing;
@@ -737,14 +737,17 @@ impl Sender {
             self.hold(self.next < self.end);
             return None;
         }
-        let Some(piece) = self.choose(now, most, agreed, config) else {
+        let Some(mut piece) = self.choose(now, most, agreed, config) else {
             return self.nothing_to_send(now, config);
         };
         if waits {
             self.hold(true);
             return None;
         }
-        let Some(at) = self.leave(now, piece, rate, config) else {
+        if self.repair.is_none() && piece.new && self.flight() == 0 && self.keeps(agreed, config) {
+            self.take_notes(agreed, config);
+        }
+        let Some(at) = self.leave(now, &mut piece, rate, config) else {
             return self.nothing_to_send(now, config);
         };
         if self.forced != Forced::Nothing {
@@ -757,7 +760,7 @@ impl Sender {
                 rack.on_probe(end, !piece.new);
             }
         }
-        Some(self.sent(at, piece, agreed, config))
+        Some(self.sent(at, piece))
     }
 
     /// Whether something waits for its time to leave.
@@ -853,11 +856,8 @@ impl Sender {
         }
     }
 
-    fn sent(&mut self, now: Time, piece: Piece, agreed: Agreed, config: &Config) -> Piece {
+    fn sent(&mut self, now: Time, piece: Piece) -> Piece {
         let end = piece.start + piece.sequence_length();
-        if self.repair.is_none() && piece.new && self.flight() == 0 && self.keeps(agreed, config) {
-            self.take_notes(agreed, config);
-        }
         if let Some(repair) = &mut self.repair {
             let pipe = repair.board.pipe();
             let stamp = repair.rate.as_mut().map_or(Stamp::default(), |rate| rate.on_sent(now, pipe));

@@ -61,15 +61,16 @@ impl Sender {
     }
 
     /// When `piece` leaves, which may leave at `now` or was due before, at `rate` bytes/s if it is paced; `None` if it waits for
-    /// more to leave with it.
-    pub(super) fn leave(&mut self, now: Time, piece: Piece, rate: Option<u64>, config: &Config) -> Option<Time> {
+    /// more to leave with it. The last of several that leave together carries PSH (`__tcp_transmit_skb`).
+    pub(super) fn leave(&mut self, now: Time, piece: &mut Piece, rate: Option<u64>, config: &Config) -> Option<Time> {
         let Some(repair) = self.repair.as_mut().filter(|_| rate.is_some() || config.bursts) else { return Some(now) };
         let bytes = u64::from(piece.payload_bytes);
         if repair.burst > 0 {
             repair.burst = repair.burst.saturating_sub(bytes);
+            piece.push |= repair.burst == 0;
             return Some(repair.burst_at);
         }
-        let size = if config.bursts { self.size_burst(now, piece, rate, config)? } else { bytes };
+        let size = if config.bursts { self.size_burst(now, *piece, rate, config)? } else { bytes };
         let repair = self.repair.as_mut()?;
         let mut at = now;
         if let Some(rate) = rate {
@@ -161,7 +162,7 @@ mod tests {
         let config = Config::of(Profile::Linux);
         let mut sender = Sender::new(Limits { mss: 1448, max_window: 65_535 }, &config);
         let mut repair = Repair::new(Scoreboard::new(1, 1, true, false), &sender.rto);
-        repair.rack = Some(Rack::new(Some(rtt)));
+        repair.rack = Some(Rack::new(Some(rtt), Duration::ZERO));
         sender.repair = Some(Box::new(repair));
         sender.most_at_once(Some(rate), &config) / 1448
     }

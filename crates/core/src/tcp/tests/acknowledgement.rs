@@ -201,6 +201,30 @@ fn a_window_grows_with_what_arrives_which_is_acknowledged_meanwhile() {
     );
 }
 
+/// A full segment with PSH is acknowledged as soon as it is read (`tcp_measure_rcv_mss`), but not while the program answers. Linux
+/// marks the last of several segments that leave together.
+#[test]
+fn a_full_segment_with_psh_is_acknowledged_at_once() {
+    let limits = Limits { mss: 1460, max_window: 8_192 };
+    let quick_ones = "0.110 < .  1:1461 ack 1
+         0.110 > .  1:1 ack 1461
+         0.120 < .  1461:2921 ack 1
+         0.120 > .  1:1 ack 2921
+         0.130 < .  2921:4381 ack 1
+         0.170 > .  1:1 ack 4381";
+    Transcript::established(linux(2), limits).play(quick_ones).play(
+        "0.180 < P. 4381:5841 ack 1
+         0.180 > .  1:1 ack 5841",
+    );
+    Transcript::established(linux(2), limits).play(quick_ones).play(
+        "0.172 < .  4381:5841 ack 1
+         0.175 ! write 50
+         0.175 > P. 1:51 ack 5841
+         0.180 < P. 5841:7301 ack 51
+         0.220 > .  51:51 ack 7301",
+    );
+}
+
 /// Segments beyond a hole widen the window, too, where the peer has SACK (`tcp_data_queue_ofo`).
 #[test]
 fn a_window_grows_with_what_arrives_beyond_a_hole() {

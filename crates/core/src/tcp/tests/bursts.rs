@@ -21,10 +21,16 @@ fn config(initial_window: u16) -> Config {
 /// The peer opens its window wide.
 const WIDE: &str = "0.150 < . 1:1 ack 1 win 2000000\n";
 
-/// Lines that send `count` full segments from the one of number `first` on.
-fn sends(time: &str, first: u32, count: u32) -> String {
-    let line = |n: u32| format!("{time} > . {}:{} ack 1\n", 1000 * n + 1, 1000 * n + 1001);
-    (first..first + count).map(line).collect()
+/// Lines that send `count` full segments from the one of number `first` on, so many of them together: the last of several that leave
+/// together has PSH.
+fn sends(time: &str, first: u32, count: u32, together: u32) -> String {
+    let line = |n: u32| {
+        let place = n % together;
+        let pushed = n > 0 && (place == together - 1 || n + 1 == count && place > 0);
+        let flags = if pushed { "P." } else { "." };
+        format!("{time} > {flags} {}:{} ack 1\n", 1000 * (first + n) + 1, 1000 * (first + n) + 1001)
+    };
+    (0..count).map(line).collect()
 }
 
 /// Twice a window of 20 segments in 100 ms is 400,000 byte/s: two segments each 5 ms. The first pause is halved, because nothing left for
@@ -32,8 +38,8 @@ fn sends(time: &str, first: u32, count: u32) -> String {
 #[test]
 fn paced_segments_leave_in_pairs() {
     let times = ["0.300", "0.3025", "0.3075", "0.3125", "0.3175"];
-    let pairs: String = (0..).zip(times).map(|(n, time)| sends(time, 10 + 2 * n, 2)).collect();
-    let text = ["0.200 ! write 40000\n", &sends("0.200", 0, 10), "0.300 < . 1:1 ack 10001\n", &pairs].concat();
+    let pairs: String = (0..).zip(times).map(|(n, time)| sends(time, 10 + 2 * n, 2, 2)).collect();
+    let text = ["0.200 ! write 40000\n", &sends("0.200", 0, 10, 2), "0.300 < . 1:1 ack 10001\n", &pairs].concat();
     Transcript::established(Config { pacing: true, ..config(10) }, KILO).play(&text);
 }
 
@@ -41,7 +47,8 @@ fn paced_segments_leave_in_pairs() {
 #[test]
 fn the_pause_is_for_what_has_left() {
     let text =
-        ["0.200 ! write 13000\n", &sends("0.200", 0, 10), "0.300 < . 1:1 ack 10001\n", &sends("0.300", 10, 2)].concat();
+        ["0.200 ! write 13000\n", &sends("0.200", 0, 10, 2), "0.300 < . 1:1 ack 10001\n", &sends("0.300", 10, 2, 2)]
+            .concat();
     // 1,000 bytes take 2.5 ms; what comes 1 ms late in its turn has as much credit.
     let late = "0.3025 > P. 12001:13001 ack 1
                 0.306 ! write 2000
@@ -59,16 +66,16 @@ fn a_burst_waits_for_the_next_acknowledgement() {
     let text = [
         WIDE,
         "0.200 ! write 900000\n",
-        &sends("0.200", 0, 300),
+        &sends("0.200", 0, 300, 5),
         "0.300 < . 1:1 ack 1001 win 2000000\n",
-        &sends("0.300", 300, 2),
+        &sends("0.300", 300, 2, 2),
     ]
     .concat();
     let waits = "0.3002 < . 1:1 ack 2001 win 2000000
                  0.3004 < . 1:1 ack 3001 win 2000000
                  0.3004 = cwnd 303000
                  0.3006 < . 1:1 ack 4001 win 2000000\n";
-    let text = [&text, waits, &sends("0.3006", 302, 5), "0.3006 = cwnd 304000"].concat();
+    let text = [&text, waits, &sends("0.3006", 302, 5, 5), "0.3006 = cwnd 304000"].concat();
     Transcript::established(config(300), KILO).play(&text);
 }
 
@@ -76,13 +83,12 @@ fn a_burst_waits_for_the_next_acknowledgement() {
 /// together; 596 are 54 bursts and two segments.
 #[test]
 fn a_burst_does_not_wait_for_a_distant_acknowledgement() {
-    let text = [WIDE, "0.200 ! write 298000\n", &sends("0.200", 0, 297)].concat();
-    let pause = "0.200 > P. 297001:298001 ack 1
-                 0.202 ! write 900000
+    let text = [WIDE, "0.200 ! write 298000\n", &sends("0.200", 0, 298, 5)].concat();
+    let pause = "0.202 ! write 900000
                  0.202 > . 298001:299001 ack 1
-                 0.202 > . 299001:300001 ack 1
+                 0.202 > P. 299001:300001 ack 1
                  0.3001 < . 1:1 ack 298001 win 2000000
                  0.3001 = cwnd 598000\n";
-    let text = [&text, pause, &sends("0.3001", 300, 596)].concat();
+    let text = [&text, pause, &sends("0.3001", 300, 596, 11)].concat();
     Transcript::established(config(300), KILO).play(&text);
 }
