@@ -12,6 +12,9 @@ use crate::profiles::{Stack, payload};
 
 const GROUP: &str = "CUBIC";
 const MSS: u32 = 1_460;
+/// One flow over 100 Mbit/s and 100 ms with a loss list of every hundredth packet, 120 s: what was acknowledged after 10 s. The simulator has
+/// 10.67 there. On the link of these rows, which takes no time, a flow stays in the shorter of two cycles.
+const KERNEL: &str = "measured: Linux 6.18 over the same path; cycles to 12 and to 13 segments both repeat themselves";
 
 fn tcp(fast_convergence: bool) -> Config {
     let congestion = Algorithm::Cubic(CubicParameters { fast_convergence, ..CubicParameters::default() });
@@ -52,12 +55,13 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         let ours = mean_window(stack.tcp.clone(), Pattern::Periodic, p, cycles);
         let name = format!("100 ms, one packet lost in {:.0}{how}: mean window, segments", 1.0 / p);
         rows.push(Row::new(GROUP, stack.row(&name), source, Expected::Near { value, share }, ours));
-        rows.len()
     };
     let source = "RFC 9438 5.1 and 5.2, tables 1 and 2";
     let [converging, repeating] = [true, false].map(|fast| Stack::plain().with(|stack| *stack = tcp(fast)));
     let without = ", no fast convergence";
-    push(&repeating, without, 1e-2, 400.0, source, (12.0, 0.1));
+    let in_whole = "RFC 9438 4.3 and 5.1 in whole segments, with a round trip of recovery";
+    let friendly = (reno_friendly(1e-2), 0.06);
+    push(&repeating, without, 1e-2, 400.0, in_whole, friendly);
     push(&repeating, without, 1e-3, 400.0, source, (38.0, 0.1));
     if full {
         push(&repeating, without, 1e-4, 400.0, source, (187.0, 0.1));
@@ -66,22 +70,19 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         push(&converging, "", 1e-6, 10.0, source, (5_926.0, 0.12));
     }
     let [rfc, linux] = profiles();
-    let mut small = Vec::new();
-    for stack in [&rfc, &linux] {
-        // The last segment of a window of twelve would wait for its delayed acknowledgement.
-        let each = stack.clone().with(|tcp| tcp.delayed_ack = None);
-        small.push(push(&each, ", every segment acknowledged", 1e-2, 400.0, source, (12.0, 0.12)));
-    }
+    // The last segment of a window of twelve would wait for its delayed acknowledgement.
+    let each = |stack: &Stack| stack.clone().with(|tcp| tcp.delayed_ack = None);
+    let every = ", every segment acknowledged";
+    push(&each(&rfc), every, 1e-2, 400.0, in_whole, friendly);
+    let steps = "RFC 9438 4.3 and 5.1 with windows of whole segments";
+    push(&each(&linux), every, 1e-2, 400.0, steps, (reno_friendly_in_steps(1e-2), 0.06));
+    push(&linux, "", 1e-2, 400.0, KERNEL, (10.857, 0.1));
     if full {
         let in_segments = "W_cubic of RFC 9438 4.2 in whole segments, integrated";
         for (p, cycles, value) in [(1e-3, 400.0, 38.0), (1e-4, 50.0, 187.0)] {
             push(&rfc, "", p, cycles, source, (value, 0.12));
             push(&linux, "", p, cycles, in_segments, (window_in_segments(p), 0.12));
         }
-    }
-    for place in small {
-        let why = "an eighth below, with limited transmit and recovery by SACK alike; the cause is not found yet";
-        rows[place - 1].departs = Some(why.to_owned());
     }
     for stack in [converging, rfc, linux] {
         let sizes = [100, 833, 1_000].into_iter().take(if stack.is_profile() && !full { 1 } else { 3 });
@@ -93,6 +94,39 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
 /// Linux's own, and the standards track with RFC 9438.
 fn profiles() -> [Stack; 2] {
     [Stack::rfc().with(|stack| stack.congestion = tcp(true).congestion), Stack::linux()]
+}
+
+/// The mean window of Reno-friendly CUBIC, in segments, where one packet in 1 / `p` is lost. RFC 9438 has 12 for 1 %, from a window that is
+/// not in whole segments and grows again at once. Here a cycle begins with the round trip of recovery, which sends 0.7 F, where F
+/// is the flight that met the loss, and grows from there by alpha = 0.9/1.7 a round trip to F + 1/2, of which each round trip
+/// sends half a segment less on average:
+///
+/// 1/p = 0.7 F + T (0.85 F - 1/4),  T = (0.3 F + 1/2) / alpha,  and 1/p - 1 segments are delivered in 1 + T round trips.
+fn reno_friendly(p: f64) -> f64 {
+    let round_trips = |flight: f64| (0.3 * flight + 0.5) / (0.9 / 1.7);
+    let packets = |flight: f64| 0.7 * flight + round_trips(flight) * (0.85 * flight - 0.25);
+    let (mut low, mut high) = (1.0, 1e6);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if packets(middle) < 1.0 / p { low = middle } else { high = middle }
+    }
+    (1.0 / p - 1.0) / (1.0 + round_trips(low))
+}
+
+/// The same where the window itself is in whole segments, as in Linux: a cycle from 717/1024 W, rounded down, to W, with 15/8 round trips
+/// for each segment. Every W at which the loss comes before the next step repeats itself; the mean of those. The curve, left out here, adds
+/// the first segment of a cycle sooner.
+fn reno_friendly_in_steps(p: f64) -> f64 {
+    const STEP: f64 = 15.0 / 8.0;
+    let means = (3..200_u32).filter_map(|largest| {
+        let least = largest * 717 / 1024;
+        let rising: u32 = (least..largest).sum();
+        let on_top = (1.0 / p - f64::from(least) - STEP * f64::from(rising)) / f64::from(largest);
+        let round_trips = 1.0 + STEP * f64::from(largest - least) + on_top;
+        (0.0..STEP).contains(&on_top).then_some((1.0 / p - 1.0) / round_trips)
+    });
+    let means: Vec<f64> = means.collect();
+    means.iter().sum::<f64>() / means.len() as f64
 }
 
 /// By how much Linux is back sooner than K, in seconds: it computes the curve in whole segments, rounded down, and has arrived when
@@ -136,4 +170,20 @@ fn return_row(segments: u64, stack: &Stack) -> Row {
     };
     let name = stack.row(&format!("time to return to a window of {before:.0} segments after one loss, s"));
     Row::new(GROUP, name, source, Expected::Near { value, share: 0.05 }, ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand for a loss of 1 %. F = 13.07: T = 8.35, 9.1 + 8.35 x 10.86 = 100, and 99 in 9.35 round trips are 10.58 each. In steps: from 8
+    /// to 12, 8 + 15/8 x 38 = 79.25 and 20.75 at the top, 99 in 10.23; from 9 to 13, 87.75 and 12.25, 99 in 9.44.
+    #[test]
+    fn reno_friendly_windows_by_hand() {
+        assert!((reno_friendly(1e-2) - 10.58).abs() < 0.02, "{}", reno_friendly(1e-2));
+        let in_steps = reno_friendly_in_steps(1e-2);
+        assert!((in_steps - (99.0 / 10.229 + 99.0 / 9.442) / 2.0).abs() < 0.005, "{in_steps}");
+        // Small losses have the square root of RFC 9438.
+        assert!((reno_friendly(1e-6) / libm::sqrt(1.5e6) - 1.0).abs() < 0.01);
+    }
 }

@@ -13,6 +13,8 @@ use crate::lab::{Flow, Lab};
 
 const GROUP: &str = "Timeouts without a loss";
 const MSS: u16 = 1_388;
+/// How often a retransmission timer of 0.4 to 0.6 s that doubles expires in 1.5 s.
+const TIMEOUTS: f64 = 2.0;
 
 /// A link of a packet each millisecond that stands for the last part of each 12 s, with room for 100 packets, over `pauses` of them: segments
 /// that arrived although they had before, per pause, and bytes delivered.
@@ -35,29 +37,27 @@ fn pausing(tcp: &Config, pause: u64, pauses: u64) -> [f64; 2] {
 pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     let pauses = if effort == Effort::Full { 100 } else { 20 };
     let mut rows = Vec::new();
-    for (profile, name, copies) in [(Profile::Rfc, "rfc", 2.0), (Profile::Linux, "linux", 5.0)] {
+    for (profile, name) in [(Profile::Rfc, "rfc"), (Profile::Linux, "linux")] {
         let with = Config::of(profile);
         let without = Config { undo: false, f_rto: false, ..with.clone() };
         let ([repeated, delivered], [needless, plain]) =
             (pausing(&with, 1_500, pauses), pausing(&without, 1_500, pauses));
-        // A probe or the first segment for each time that a timer expires in the pause.
-        let source = "RFC 5682 1: nothing is sent again but the first segment, with each timeout";
-        let mut once = Row::new(
+        let rule = "RFC 5682 1: nothing is sent again but the first segment, with each of two timeouts";
+        // A live run with a drop-tail queue of 100 packets, 10 pauses: the receiver reported 2 duplicates. Most copies of the first
+        // segment met a full queue.
+        let kernel = "; Linux 6.18 over the same trace: 0.2";
+        let source = format!("{rule}{}", if profile == Profile::Linux { kernel } else { "" });
+        rows.push(Row::new(
             GROUP,
             format!("{name}, pauses of 1.5 s: segments that arrive twice, per pause"),
             source,
-            Expected::AtMost(copies),
+            Expected::AtMost(TIMEOUTS),
             repeated,
-        );
-        if profile == Profile::Linux {
-            let why = "RACK takes segments for lost after the pause; not compared with the kernel yet";
-            once.departs = Some(why.to_owned());
-        }
-        rows.push(once);
+        ));
         let mut push = |what: &str, source: &str, expected, ours| {
             rows.push(Row::new(GROUP, format!("{name}, {what}"), source, expected, ours));
         };
-        push("pauses of 1.5 s: the same without F-RTO and undoing", source, Expected::AtLeast(2.0 * copies), needless);
+        push("pauses of 1.5 s: the same without F-RTO and undoing", rule, Expected::AtLeast(10.0 * TIMEOUTS), needless);
         let source = "RFC 4015 1: the window is what it was";
         push("pauses of 1.5 s: bytes delivered, over those without", source, Expected::AtLeast(1.0), delivered / plain);
         let [real, plainly] = [&with, &without].map(|tcp| pausing(tcp, 0, pauses)[1]);
