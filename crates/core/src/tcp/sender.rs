@@ -12,7 +12,7 @@ use usage::Usage;
 
 use super::agreed::Agreed;
 use super::config::{Config, Limits};
-use super::congestion::{Ack, Cause, Congestion, Recovery, Setup, Window, WindowCause, WindowRules, saturate};
+use super::congestion::{Ack, Congestion, Recovery, Setup, Window, WindowCause, WindowRules, saturate};
 use super::rack::{LINUX_SLACK, Rack};
 use super::rate::RateSampler;
 use super::rto::{Place, Rto};
@@ -644,10 +644,7 @@ impl Sender {
         if self.duplicate_acks == DUPLICATE_THRESHOLD && self.unacknowledged > self.recover {
             self.recover = self.highest;
             let flight = self.flight().saturating_sub(u64::from(self.limited));
-            if self.unacknowledged >= self.reduced_until() {
-                self.note_reduction(config);
-                self.congestion.on_congestion(now, flight, Cause::Loss);
-            }
+            self.reduce_for_loss(now, flight, self.is_reducing(), config);
             self.stop_reducing();
             if self.congestion.recovery() == Recovery::Restart {
                 self.duplicate_acks = 0;

@@ -125,6 +125,15 @@ impl CongestionControl for Dctcp {
         window.set(window.threshold(), WindowCause::Mark);
     }
 
+    /// Linux halves what the mark has left so far (`dctcp_react_to_loss`, on the way from CWR to Recovery). RFC 8257 section 3.5 refers
+    /// to other congestion control, which reduces once a window of data.
+    fn on_loss_after_mark(&mut self, window: &mut Window, wide: u32) {
+        if window.rules() == WindowRules::Linux {
+            window.set_threshold(wide / 2);
+            window.set(window.threshold(), WindowCause::Loss);
+        }
+    }
+
     fn on_timeout(&mut self, window: &mut Window, now: Time, flight: u64, again: bool) {
         self.reno.on_timeout(window, now, flight, again);
     }

@@ -239,6 +239,10 @@ pub trait CongestionControl: fmt::Debug + Send + Sync + CloneBoxed {
     /// The window must be reduced, with `flight` bytes in flight: set threshold and window, to a share of [`Window::base`].
     fn on_congestion(&mut self, window: &mut Window, now: Time, flight: u64, cause: Cause);
 
+    /// A loss is noticed while the reduction for a mark is under way and has brought the window to `wide` bytes. The window was
+    /// reduced for this round trip already; this is for algorithms of Linux that reduce it again.
+    fn on_loss_after_mark(&mut self, _window: &mut Window, _wide: u32) {}
+
     /// Recovery is over and arrived at `target` bytes.
     fn on_recovered(&mut self, window: &mut Window, _now: Time, target: u32) {
         window.set(target, WindowCause::Recovered);
@@ -534,6 +538,11 @@ impl Congestion {
     /// Fast recovery begins, or a mark asks for a reduction.
     pub fn on_congestion(&mut self, now: Time, flight: u64, cause: Cause) {
         law!(&mut self.law, law => law.on_congestion(&mut self.window, now, flight, cause));
+    }
+
+    /// Fast recovery begins while the reduction for a mark is under way and has brought the window to `wide` bytes.
+    pub fn on_loss_after_mark(&mut self, wide: u32) {
+        law!(&mut self.law, law => law.on_loss_after_mark(&mut self.window, wide));
     }
 
     /// Recovery is over and arrived at `target` bytes.

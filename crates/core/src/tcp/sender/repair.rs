@@ -193,7 +193,8 @@ impl Sender {
         self.recover = self.highest;
         let outstanding = self.highest - self.unacknowledged;
         let flight = outstanding.saturating_sub(u64::from(self.limited));
-        if !std::mem::take(&mut repair.reducing) {
+        let reducing = std::mem::take(&mut repair.reducing);
+        if !reducing {
             let before = match config.window_rules {
                 // RFC 9937 section 6: what was reported before recovery is not delivered in it.
                 WindowRules::Rfc => (outstanding + delivered).saturating_sub(repair.board.sacked()),
@@ -201,10 +202,7 @@ impl Sender {
             };
             repair.prr = Prr::begin(before);
         }
-        if self.unacknowledged >= self.reduced_until() {
-            self.note_reduction(config);
-            self.congestion.on_congestion(now, flight, Cause::Loss);
-        }
+        self.reduce_for_loss(now, flight, reducing, config);
         self.forced = Forced::Hole;
         if self.congestion.recovery() == Recovery::Restart {
             if let Some(repair) = &mut self.repair {
@@ -214,6 +212,19 @@ impl Sender {
         }
         self.in_recovery = true;
         self.recovery_window = self.congestion.threshold();
+    }
+
+    /// Recovery is about to begin, with `flight` bytes in flight: reduces the window, unless it was reduced for a mark in this
+    /// flight. In Linux that holds as long as the reduction is under way (`reducing`), for a hole that begins where it ends, too
+    /// (`tcp_enter_recovery` from CWR).
+    pub(super) fn reduce_for_loss(&mut self, now: Time, flight: u64, reducing: bool, config: &Config) {
+        if !reducing && self.unacknowledged >= self.reduced_until() {
+            self.note_reduction(config);
+            self.congestion.on_congestion(now, flight, Cause::Loss);
+        } else {
+            let wide = if reducing { self.recovery_window } else { self.congestion.window() };
+            self.congestion.on_loss_after_mark(wide);
+        }
     }
 
     /// A mark asks for a reduction (RFC 3168 section 6.1.2), with `used` bytes in flight. Linux spreads it over a round trip, as

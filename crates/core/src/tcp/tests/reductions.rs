@@ -341,6 +341,45 @@ fn linux_spreads_the_reduction_for_a_mark() {
     assert_eq!(sent(WindowRules::Linux), ([5, 10], 10, 10));
 }
 
+/// The first of 20 segments is marked; a loss is noticed in the same flight, at its very end, or behind it. Both sets of rules reduce
+/// once a window of data: to 14 with CUBIC, to 10 with NewReno. In Linux DCTCP is the exception. The mark takes it from 20 to
+/// 10 (alpha is 1) over a round trip; a loss halves what the window is by then, 17 after six arrivals. A loss behind the flight is a
+/// new one. A hole at the very end is new by the RFCs, and still one of the old flight in Linux.
+#[test]
+fn a_loss_after_a_mark_reduces_once_but_for_dctcp_of_linux() {
+    let threshold = |algorithm: &Algorithm, rules, una: u64| {
+        let dctcp = matches!(algorithm, Algorithm::Dctcp(_));
+        let ecn = if dctcp { EcnEcho::EachMark } else { EcnEcho::UntilAnswered };
+        let mut sender = Sender::new(Config { ecn, prr: true, ..config(algorithm.clone(), rules, 20) });
+        sender.write(1000);
+        sender.now += MS(100);
+        sender.ack_with(1, 0, Flags::ECE);
+        for n in 2..=una {
+            sender.ack(n);
+        }
+        sender.ack_with(una, 1, 0);
+        sender.ack_with(una, 2, 0);
+        let window = sender.window();
+        sender.ack_with(una, 3, 0);
+        assert_eq!(sender.end.snapshot().phase, Phase::Recovery);
+        (window, sender.threshold())
+    };
+    let dctcp = Algorithm::Dctcp(DctcpParameters::default());
+    let cases = [
+        (Algorithm::NewReno, WindowRules::Rfc, [10, 5, 5]),
+        (Algorithm::NewReno, WindowRules::Linux, [10, 10, 5]),
+        (cubic(), WindowRules::Rfc, [14, 9, 9]),
+        (cubic(), WindowRules::Linux, [14, 14, 9]),
+        (dctcp.clone(), WindowRules::Rfc, [10, 5, 5]),
+        (dctcp, WindowRules::Linux, [8, 5, 5]),
+    ];
+    for (algorithm, rules, expected) in cases {
+        // The flight of the mark ends with segment 20.
+        let seen = [4, 20, 21].map(|una| threshold(&algorithm, rules, una));
+        assert_eq!(seen.map(|(_, threshold)| threshold), expected, "{algorithm}, {rules:?}: {seen:?}");
+    }
+}
+
 /// A transfer over a path that loses and marks.
 #[derive(Clone, Debug)]
 struct Course {
