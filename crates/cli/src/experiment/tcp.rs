@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::tcp;
 use flowloom_core::tcp::congestion::{Algorithm, CubicParameters, DctcpParameters, VegasParameters};
 use flowloom_core::time::Duration;
+use flowloom_core::units::ParseQuantityError;
 use flowloom_core::workload::{ConnectionVector, LinkSide};
 
 use super::drawn::{Share, Size};
@@ -23,6 +25,8 @@ pub struct Tcp {
     pub profile: Profile,
     /// Congestion control.
     pub congestion: Congestion,
+    /// The weight g of a new window in DCTCP's estimate of the share of marked bytes (RFC 8257 section 4.2).
+    pub dctcp_gain: Quantity<Gain>,
     /// Which rules govern the congestion window.
     pub window_rules: WindowRules,
     /// Selective acknowledgements.
@@ -118,6 +122,8 @@ pub struct TcpKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     congestion: Option<Congestion>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    dctcp_gain: Option<Quantity<Gain>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     window_rules: Option<WindowRules>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sack: Option<Sack>,
@@ -194,6 +200,7 @@ impl From<TcpKeys> for Tcp {
         });
         Tcp {
             profile: chosen,
+            dctcp_gain: keys.dctcp_gain.unwrap_or_else(|| Quantity::of("1/16")),
             window_rules: keys.window_rules.unwrap_or(match profile.window_rules {
                 tcp::congestion::WindowRules::Rfc => WindowRules::Rfc,
                 tcp::congestion::WindowRules::Linux => WindowRules::Linux,
@@ -334,6 +341,7 @@ impl Tcp {
                 self.recovery
             }),
             congestion: keys.congestion.unwrap_or(self.congestion),
+            dctcp_gain: keys.dctcp_gain.unwrap_or_else(|| self.dctcp_gain.clone()),
             window_rules: keys.window_rules.unwrap_or(self.window_rules),
             sack: keys.sack.unwrap_or(self.sack),
             prr: keys.prr.unwrap_or(self.prr),
@@ -380,6 +388,7 @@ impl Tcp {
                 Algorithm::Cubic(parameters) if self.profile == Profile::Classic => {
                     Algorithm::Cubic(CubicParameters { hystart: false, ..parameters })
                 }
+                Algorithm::Dctcp(_) => Algorithm::Dctcp(DctcpParameters { gain_shift: self.dctcp_gain.value.shift() }),
                 algorithm => algorithm,
             },
             window_rules: match self.window_rules {
@@ -426,6 +435,36 @@ impl Tcp {
             bursts: self.bursts,
             ..profile
         }
+    }
+}
+
+/// The weight g of DCTCP's estimate: `1/16`, or as a decimal fraction `0.0625`. It is a power of two from 1/1024 to 1/2, as in Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gain {
+    shift: u8,
+}
+
+impl Gain {
+    /// The gain is 2 to the minus this, from 1 to 10.
+    pub fn shift(self) -> u8 {
+        self.shift
+    }
+}
+
+impl FromStr for Gain {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Gain, ParseQuantityError> {
+        let gain = match text.strip_prefix("1/") {
+            Some(divisor) => divisor.parse::<u32>().ok().map(|divisor| 1.0 / f64::from(divisor)),
+            None => text.parse().ok(),
+        };
+        let shift = gain.and_then(|gain| (1..=10u8).find(|&shift| gain == 1.0 / f64::from(1u32 << shift)));
+        shift.map(|shift| Gain { shift }).ok_or_else(|| ParseQuantityError {
+            text: text.to_owned(),
+            expected: "a power of two from 1/1024 to 1/2",
+            example: "1/16 or 0.0625",
+        })
     }
 }
 
@@ -575,6 +614,47 @@ mod tests {
         let words =
             Algorithm::all().map(|algorithm| tcp(&format!("congestion = \"{algorithm}\"\n")).config().congestion);
         assert_eq!(words, Algorithm::all());
+    }
+
+    #[test]
+    fn dctcp_gain_sets_the_shift() {
+        let shift = |text: &str| {
+            let tcp = Experiment::parse(&format!("[tcp]\ncongestion = \"dctcp\"\n{text}\n"), "x.toml").unwrap().tcp;
+            assert_eq!(toml::from_str::<Tcp>(&toml::to_string(&tcp).unwrap()).unwrap(), tcp, "{text}");
+            match tcp.config().congestion {
+                Algorithm::Dctcp(parameters) => parameters.gain_shift,
+                other => panic!("{other}"),
+            }
+        };
+        assert_eq!(shift(""), 4, "RFC 8257 section 4.2");
+        for (text, expected) in
+            [("1/2", 1), ("1/16", 4), ("0.0625", 4), ("1/64", 6), ("1/1024", 10), ("0.0009765625", 10)]
+        {
+            assert_eq!(shift(&format!("dctcp-gain = \"{text}\"")), expected, "{text}");
+        }
+        let class = "[[tcp.classes]]\nname = \"a\"\nport = 1\n";
+        let classes = |keys: &str| {
+            let text = format!("[tcp]\ncongestion = \"dctcp\"\ndctcp-gain = \"1/32\"\n{class}tcp = {{ {keys} }}\n");
+            let tcp = Experiment::parse(&text, "x.toml").unwrap().tcp;
+            tcp.with(&tcp.classes[0].tcp).dctcp_gain.value.shift()
+        };
+        assert_eq!((classes("sack = \"on\""), classes("dctcp-gain = \"1/8\"")), (5, 3));
+    }
+
+    #[test]
+    fn impossible_dctcp_gains_are_rejected() {
+        let texts = [
+            "0", "1", "1/1", "2", "-0.5", "0.1", "1/3", "1/0", "1/2048", "1/-16", "1/16.0", "2/32", "nan", "inf", "",
+            "16",
+        ];
+        for text in texts {
+            let error =
+                Experiment::parse(&format!("[tcp]\ndctcp-gain = \"{text}\"\n"), "x.toml").unwrap_err().to_string();
+            let expected = "a power of two from 1/1024 to 1/2";
+            assert!(error.contains(expected) && error.contains("x.toml:2"), "{text}: {error}");
+        }
+        let number = Experiment::parse("[tcp]\ndctcp-gain = 0.0625\n", "x.toml").unwrap_err().to_string();
+        assert!(number.contains("x.toml:2"), "{number}");
     }
 
     #[test]

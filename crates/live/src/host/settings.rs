@@ -402,7 +402,8 @@ fn algorithm_notes(algorithm: &Algorithm) -> Vec<Note> {
             note(format!("{parameters:?}"), "the parameters of its cubic are those of the module")
         }
         Algorithm::Dctcp(parameters) if *parameters != DctcpParameters::default() => {
-            note(format!("{parameters:?}"), "the parameters of its dctcp are those of the module")
+            let asked = format!("1/{}", 1u32 << parameters.gain_shift);
+            vec![Note { key: "dctcp-gain", asked, kernel: "it has the gain of its module (dctcp_shift_g)" }]
         }
         Algorithm::Vegas(parameters) if *parameters != VegasParameters::default() => {
             note(format!("{parameters:?}"), "the parameters of its vegas are those of the module")
@@ -509,6 +510,17 @@ mod tests {
             assert!(settings.notes().iter().any(|note| note.key == some), "{profile:?}: {:?}", settings.notes());
             assert!(!settings.notes().iter().any(|note| note.key == "window-scaling"));
         }
+    }
+
+    #[test]
+    fn another_dctcp_gain_is_named() {
+        let notes = |gain_shift| {
+            let dctcp = linux_with(Algorithm::Dctcp(DctcpParameters { gain_shift }));
+            Settings::with_algorithms(&[dctcp], |_| true).unwrap().0.notes().to_vec()
+        };
+        assert_eq!(notes(4), []);
+        let [note] = &notes(6)[..] else { panic!("one note") };
+        assert_eq!((note.key, note.asked.as_str()), ("dctcp-gain", "1/64"));
     }
 
     #[test]
