@@ -7,36 +7,36 @@ use std::fmt;
 pub enum Effort {
     /// Seconds in all, in a build that is not optimised: what `cargo test` runs.
     Quick,
-    /// What `make validate` runs.
+    /// The full checks that `make validate` runs.
     Full,
 }
 
-/// What the value has to be.
+/// The condition that a measured value has to meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expected {
-    /// This, to the last bit.
+    /// Our value equals this to the last bit.
     Exactly(f64),
     /// This, off by so large a share of it at most.
     Near {
         /// The published value.
         value: f64,
-        /// The share of it.
+        /// The largest difference, as a share of the value.
         share: f64,
     },
     /// This, off by so much at most.
     Within {
         /// The published value.
         value: f64,
-        /// How much.
+        /// The largest difference, in the unit of the value.
         by: f64,
     },
-    /// No less.
+    /// Our value is at least this.
     AtLeast(f64),
-    /// No more.
+    /// Our value is at most this.
     AtMost(f64),
 }
 
-/// One check.
+/// One check: a published value beside ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// What it belongs to; a heading of the table.
@@ -45,18 +45,18 @@ pub struct Row {
     pub name: String,
     /// Where the expected value is published, or the formula it comes from.
     pub source: String,
-    /// What it has to be.
+    /// The condition that our value has to meet.
     pub expected: Expected,
-    /// What it is.
+    /// Our value.
     pub ours: f64,
     /// Why it is not what it should be, where that is known and meant.
     pub departs: Option<String>,
 }
 
-/// How a check came out.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As expected.
+    /// Our value is as expected.
     Holds,
     /// Not as expected, and said to be so.
     Departs,
@@ -92,7 +92,7 @@ impl Row {
         }
     }
 
-    /// How it came out.
+    /// The outcome of the check.
     pub fn verdict(&self) -> Verdict {
         match (self.passes(), &self.departs) {
             (true, None) => Verdict::Holds,
@@ -158,7 +158,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// One line for a terminal.
+/// Writes the check as one line for a terminal.
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (expected, tolerance) = (self.expected.value(), self.expected.tolerance());

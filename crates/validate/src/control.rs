@@ -58,7 +58,7 @@ struct Load {
     /// Round-trip time of the first, without the queue; each of the others has a five-hundredth more than the one before.
     rtt: Duration,
     mss: u16,
-    /// Packets per second.
+    /// The rate, in packets per second.
     rate: f64,
 }
 

@@ -140,9 +140,9 @@ const PROFILES: [(&str, Profile); 3] = [("plain", Profile::Plain), ("rfc", Profi
 
 /// A path and the weight of a window in the estimate.
 struct Place {
-    /// C RTT, in packets.
+    /// The round-trip time times the capacity (C RTT), in packets.
     path: u64,
-    /// K, in packets; above the paper's bound of C RTT / 7.
+    /// The threshold K, in packets; above the paper's bound of C RTT / 7.
     threshold: u64,
     gain_shift: u8,
 }

@@ -21,7 +21,7 @@ pub(crate) struct Total {
     pub data_bytes: u64,
 }
 
-/// A trace.
+/// The packets and bytes of a published trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site {
     pub name: &'static str,
@@ -30,7 +30,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Of `transport`.
+    /// The totals of `transport`.
     pub(crate) fn of(&self, transport: Transport) -> Total {
         match transport {
             Transport::Tcp => self.tcp,
@@ -38,7 +38,7 @@ impl Site {
         }
     }
 
-    /// Of both transports.
+    /// The payload bytes of both transports.
     pub(crate) fn data_bytes(&self) -> u64 {
         self.tcp.data_bytes + self.udp.data_bytes
     }
@@ -58,7 +58,7 @@ const fn site(name: &'static str, [tcp, tcp_bytes, udp, udp_bytes]: [u64; 4]) ->
     }
 }
 
-/// UC Berkeley.
+/// The trace of UC Berkeley.
 pub(crate) const UCB: Site = site("UCB", [5_891_621, 504_969_623, 1_046_027, 63_033_070]);
 
 /// All traces, each with the published standard efficiencies of SMDS, XFRS and SAR: application, datagram; and the frame efficiency of SMDS.
@@ -109,7 +109,7 @@ pub(crate) const UCB_EFFICIENCIES: [(&str, [Efficiencies; 6]); 3] = [
     ("none-sar", [two(52.3, 76.6), two(57.0, 83.5), two(58.1, 85.1), two(57.3, 62.6), [None; 3], two(84.0, 91.8)]),
 ];
 
-/// The rows.
+/// The rows of the efficiency of cells.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     let mut row = |name: String, source: &str, expected, ours| rows.push(Row::new(GROUP, name, source, expected, ours));

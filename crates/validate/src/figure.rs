@@ -4,25 +4,25 @@ use std::fmt::Write as _;
 
 use crate::check::number;
 
-/// A line chart.
+/// A line chart that is written as an SVG file.
 pub(crate) struct Figure {
-    /// What its file is called.
+    /// The name of its file.
     pub file: &'static str,
-    /// What it shows.
+    /// The title above the chart.
     pub title: &'static str,
-    /// Of the axes.
+    /// The label of the horizontal axis.
     pub x: &'static str,
-    /// Of the axes.
+    /// The label of the vertical axis.
     pub y: &'static str,
     /// One over the other, told apart by their colours.
     pub lines: Vec<Line>,
 }
 
-/// A line.
+/// One line of a chart.
 pub(crate) struct Line {
-    /// In the legend.
+    /// The name in the legend.
     pub name: String,
-    /// From left to right.
+    /// The points from left to right.
     pub points: Vec<Point>,
 }
 
@@ -31,13 +31,13 @@ pub(crate) type Point = (f64, f64, Option<(f64, f64)>);
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 320.0;
-/// Left, right, top, bottom.
+/// The margins at the left, right, top and bottom, in pixels.
 const MARGINS: [f64; 4] = [64.0, 230.0, 16.0, 44.0];
 /// Of Okabe and Ito: told apart by everybody.
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 
 impl Figure {
-    /// As SVG.
+    /// Draws the chart as an SVG document.
     pub(crate) fn drawn(&self) -> String {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let least_x = points().map(|point| point.0).fold(f64::INFINITY, f64::min);

@@ -14,20 +14,20 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::Ecn;
 use flowloom_sim::events::EventQueue;
 
-/// A bulk transfer.
+/// A bulk transfer over the link.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    /// When its SYN is sent.
+    /// The time at which its SYN is sent.
     pub start: Time,
     /// Its round-trip time without the link.
     pub rtt: Duration,
-    /// What it sends.
+    /// The number of bytes that it sends.
     pub bytes: u64,
-    /// Both ends.
+    /// The TCP of both ends.
     pub tcp: Config,
-    /// Payload of a full segment.
+    /// The payload of a full segment, in bytes.
     pub mss: u16,
-    /// Receive windows, in bytes.
+    /// The largest receive window of both ends, in bytes.
     pub window: u32,
 }
 
@@ -38,7 +38,7 @@ impl Flow {
     }
 }
 
-/// What is run.
+/// A link, its losses, and what is noted of a run.
 #[derive(Debug)]
 pub(crate) struct Lab {
     /// What data crosses; acknowledgements do not. `None` takes no time and drops nothing.
@@ -47,9 +47,9 @@ pub(crate) struct Lab {
     pub loss: LossModel,
     /// Bytes of headers in front of a payload.
     pub header_bytes: u32,
-    /// Seed of the losses.
+    /// The seed of the random losses.
     pub seed: u64,
-    /// When it ends.
+    /// The time at which the run ends.
     pub until: Time,
     /// When the delivered bytes are noted; ascending.
     pub marks: Vec<Time>,
@@ -57,7 +57,7 @@ pub(crate) struct Lab {
     pub trace: bool,
 }
 
-/// What happened.
+/// What was noted of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Outcome {
     /// Bytes delivered in order, per flow, at each mark.
@@ -67,7 +67,7 @@ pub(crate) struct Outcome {
     pub lost: u64,
     pub arrived: u64,
     pub under_way: u64,
-    /// Retransmission timeouts.
+    /// The number of retransmission timeouts of all flows.
     pub timeouts: u64,
     /// When the link dropped something.
     pub drops: Vec<Time>,
@@ -137,7 +137,7 @@ impl Lab {
         Lab { link, loss, header_bytes: 54, seed: 1, until, marks: Vec::new(), trace: false }
     }
 
-    /// Runs it.
+    /// Runs `flows` over the link and returns what was noted.
     pub(crate) fn run(self, flows: &[Flow]) -> Outcome {
         let seed = self.seed;
         let pairs = (0..).zip(flows).map(|(id, flow)| {

@@ -23,10 +23,10 @@ fn tcp(recovery: &str) -> Config {
     tcp
 }
 
-/// Which packets are lost.
+/// The pattern by which packets are lost.
 #[derive(Clone, Copy)]
 pub(crate) enum Pattern {
-    /// Every so many-th.
+    /// One packet is lost in each period of fixed length.
     Periodic,
     /// Each with the same probability.
     Independent,

@@ -36,7 +36,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// All.
+    /// All policies.
     pub const ALL: [Policy; 3] = [Policy::PerConversation, Policy::PerType, Policy::PerDestination];
 
     /// What it is called in figures.
@@ -114,7 +114,7 @@ struct Look {
 #[derive(Debug, Default)]
 struct Watched {
     queue: Vec<f64>,
-    /// By route.
+    /// What was seen of the sources of each route.
     sources: Vec<Vec<Look>>,
 }
 
@@ -154,11 +154,11 @@ impl Watched {
 /// Mean over seeds with its 95 % interval (methods G.7).
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {
-    /// The mean.
+    /// The mean of the replications.
     pub mean: f64,
-    /// Ends of the interval.
+    /// The lower end of the interval.
     pub low: f64,
-    /// Ends of the interval.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
@@ -179,7 +179,7 @@ pub type Lines = Vec<(String, Vec<(f64, f64)>)>;
 /// The curves of the figures.
 #[derive(Debug)]
 pub struct Study {
-    /// Seeds of each point.
+    /// The number of seeds behind each point.
     pub seeds: u64,
     /// Utilisation by conversations of a type (figure 4.2).
     pub load: Vec<(&'static str, Curve)>,
@@ -191,7 +191,7 @@ pub struct Study {
     pub ftp: Vec<Curve>,
     /// By policy: the queue in round-trip windows, windows of 128 (figure 4.7) and 16 packets.
     pub queue: [Vec<Curve>; 2],
-    /// By policy: utilisation.
+    /// The utilisation by policy.
     pub utilisation: Vec<Curve>,
     /// One run of each of the first two policies, five FTP conversations: shares (figures 4.5, 4.6).
     pub shares: [Lines; 2],

@@ -6,7 +6,7 @@ use flowloom_core::tcp::{Config, Profile};
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
     name: &'static str,
-    /// Of both ends.
+    /// The TCP of both ends.
     pub tcp: Config,
 }
 
@@ -16,12 +16,12 @@ impl Stack {
         Stack { name: "", tcp: Config::default() }
     }
 
-    /// The standards track.
+    /// The TCP of the standards track.
     pub(crate) fn rfc() -> Stack {
         Stack { name: "rfc: ", tcp: Config::of(Profile::Rfc) }
     }
 
-    /// Linux as it comes.
+    /// The TCP of Linux with its default settings.
     pub(crate) fn linux() -> Stack {
         Stack { name: "linux: ", tcp: Config::of(Profile::Linux) }
     }
@@ -47,7 +47,7 @@ impl Stack {
         format!("{}{what}", self.name)
     }
 
-    /// Whether it is a profile.
+    /// Whether this is a profile other than `plain`, which the names of its rows begin with.
     pub(crate) fn is_profile(&self) -> bool {
         !self.name.is_empty()
     }

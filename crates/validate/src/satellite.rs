@@ -22,7 +22,7 @@ const PACKET: u64 = 9_180;
 const PATHS: [(&str, Duration); 3] =
     [("LAN", Duration::from_nanos(100_300)), ("WAN", Duration::from_micros(39_010)), ("satellite", SATELLITE)];
 const SATELLITE: Duration = Duration::from_millis(534);
-/// 10 MB of segments.
+/// A window of 10 MB, in segments.
 const WINDOW: u32 = 1_148;
 const ALGORITHMS: [&str; 6] = ["reno", "newreno", "sack", "vegas", "cubic", "bbr"];
 

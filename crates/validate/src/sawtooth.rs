@@ -19,14 +19,14 @@ pub(crate) enum Rules {
     Linux,
 }
 
-/// What the flows share.
+/// The path, the threshold and the rules that all flows share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
-    /// C RTT, in packets.
+    /// The round-trip time times the capacity (C RTT), in packets.
     pub path: usize,
-    /// K, in packets.
+    /// The threshold K of the queue, in packets.
     pub threshold: usize,
-    /// N.
+    /// The number N of flows.
     pub flows: usize,
     /// The weight g of a window in the estimate is 2 to the minus this.
     pub gain_shift: u32,

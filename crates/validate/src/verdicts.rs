@@ -42,7 +42,7 @@ struct Pairs {
     factor: f64,
 }
 
-/// Draws of one run.
+/// The random numbers of one run.
 struct Draws(Stream);
 
 impl Draws {

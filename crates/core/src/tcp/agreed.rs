@@ -15,7 +15,7 @@ pub(super) struct Agreed {
 }
 
 impl Agreed {
-    /// What `config` offers.
+    /// The options that `config` offers in a SYN.
     pub(super) fn offer(config: &Config) -> Agreed {
         Agreed {
             window_scaling: config.window_scaling,

@@ -34,7 +34,7 @@ pub struct Config {
     /// A receive buffer that grows with what arrives and limits the window meanwhile (Linux). Default `None`: it is large from
     /// the start and limits nothing.
     pub receive_buffer: Option<ReceiveBuffer>,
-    /// Retransmission timeout.
+    /// The bounds and margins of the retransmission timeout.
     pub rto: RtoConfig,
     /// Fast retransmit starts the retransmission timer anew (as in BSD and ns-2), so that what it sends again has a whole
     /// timeout to be acknowledged. Default off: the timer is about the last new acknowledgement (RFC 6298 section 5).
@@ -140,7 +140,7 @@ pub enum Profile {
 }
 
 impl Config {
-    /// The values of `profile`.
+    /// The configuration that `profile` stands for.
     pub fn of(profile: Profile) -> Config {
         let plain = Config {
             initial_window: InitialWindow::Segments(10),
@@ -228,9 +228,9 @@ impl ReceiveBuffer {
 /// Selective acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sack {
-    /// Not offered.
+    /// SACK is not offered.
     Off,
-    /// RFC 2018.
+    /// SACK is offered (RFC 2018).
     On,
     /// RFC 2018, and what arrives twice is reported as well (D-SACK, RFC 2883).
     WithDuplicates,
@@ -239,7 +239,7 @@ pub enum Sack {
 /// Explicit congestion notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
-    /// Not offered.
+    /// ECN is not offered.
     Off,
     /// A mark is echoed with every acknowledgement until the sender answers with CWR (RFC 3168 section 6.1.3).
     UntilAnswered,
@@ -332,7 +332,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// MSS 1,460, window 65,535.
+    /// Segments of 1,460 bytes and a window of 65,535 bytes.
     fn default() -> Limits {
         Limits { mss: 1460, max_window: 65_535 }
     }

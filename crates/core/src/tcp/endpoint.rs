@@ -53,7 +53,7 @@ const DEFAULT_MSS: u16 = 536;
 pub struct Endpoint {
     sender: Sender,
     receiver: Receiver,
-    /// A RST that is due.
+    /// A RST that is to be sent next.
     reset: Option<Box<Segment>>,
     state: State,
     agreed: Agreed,
@@ -467,17 +467,17 @@ impl Endpoint {
         self.sender.bytes_unsent()
     }
 
-    /// The FIN was transmitted.
+    /// Whether the FIN was sent at least once.
     pub fn is_fin_sent(&self) -> bool {
         self.sender.fin_sent()
     }
 
-    /// Segments sent again.
+    /// The number of segments that were retransmitted.
     pub fn retransmissions(&self) -> u32 {
         self.sender.retransmissions
     }
 
-    /// Retransmission timeouts.
+    /// The number of times the retransmission timer expired.
     pub fn timeouts(&self) -> u32 {
         self.sender.timeouts
     }

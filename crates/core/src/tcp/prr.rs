@@ -1,7 +1,7 @@
 //! Proportional rate reduction with the slow start reduction bound (RFC 9937): how much fast recovery over SACK sends, so
 //! that the window arrives at the threshold by the end of a round trip without a pause or a burst.
 
-/// One recovery.
+/// The counts of one fast recovery.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prr {
     /// Bytes delivered since it began ("prr_delivered").
@@ -15,9 +15,9 @@ pub(super) struct Prr {
 /// What an acknowledgement says in recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
-    /// Bytes that it delivered.
+    /// Bytes that the acknowledgement delivered.
     pub(super) delivered: u64,
-    /// Bytes in flight after it.
+    /// Bytes in flight after the acknowledgement.
     pub(super) pipe: u64,
     /// It acknowledges new data and tells of no further loss ("SafeACK").
     pub(super) safe: bool,
@@ -50,7 +50,7 @@ impl Prr {
         self.before
     }
 
-    /// `bytes` were sent.
+    /// Counts `bytes` that were sent.
     pub(super) fn on_sent(&mut self, bytes: u64) {
         self.out += bytes;
     }

@@ -162,7 +162,7 @@ pub(super) struct Path {
 /// What the program is taken to do with what arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Program {
-    /// It reads.
+    /// The program reads and does not answer.
     Reads,
     /// It answers, and the answer carries the acknowledgement ("pingpong" in Linux).
     Answers,
@@ -178,9 +178,9 @@ pub(super) struct Receiver {
     /// What arrived ahead of a hole, and a receive buffer that may limit the window.
     rare: Rare,
     delayed: Deadline,
-    /// When payload last arrived.
+    /// The time at which payload last arrived.
     last_arrival: Time,
-    /// TS.Recent of RFC 7323.
+    /// TS.Recent: the timestamp to echo (RFC 7323 section 4.3).
     pub(super) recent_timestamp: u32,
     /// Bytes of the stream, SYN and FIN counted, not acknowledged yet; never more than a window.
     owed: u32,
@@ -199,9 +199,9 @@ pub(super) struct Receiver {
     fin_received: bool,
     /// What was acknowledged last is to be told apart from what follows, with the opposite echo (RFC 8257 section 3.2).
     apart: bool,
-    /// Marks are to be told.
+    /// Acknowledgements carry the ECN echo.
     echo: bool,
-    /// SACK is agreed.
+    /// Both ends have agreed to SACK.
     sack: bool,
 }
 
@@ -273,13 +273,13 @@ impl Receiver {
         2 * u32::from(self.mss.max(1))
     }
 
-    /// The peer's SYN arrived.
+    /// Takes the peer's SYN.
     pub(super) fn take_syn(&mut self) {
         self.next = 1;
         self.owed = 1;
     }
 
-    /// The shift in effect.
+    /// The shift that applies to the window field.
     pub(super) fn shift(&self) -> u8 {
         self.shift
     }

@@ -116,7 +116,7 @@ impl Rto {
         }
     }
 
-    /// Doubles the timeout (5.5).
+    /// Doubles the timeout after it expired (RFC 6298 section 5, rule 5.5).
     pub(super) fn back_off(&mut self, config: &RtoConfig) {
         self.timeout = (self.timeout * 2).min(config.max);
     }

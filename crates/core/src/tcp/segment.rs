@@ -12,7 +12,7 @@ pub struct Segment {
     pub sequence: u64,
     /// Offset the sender expects next from the receiver; meaningful with the ACK flag.
     pub acknowledgement: u64,
-    /// Payload bytes.
+    /// The length of the payload, in bytes.
     pub payload_bytes: u32,
     /// Advertised window in bytes: always a value that 16 bits shifted by [`Self::window_shift`] can express.
     pub window: u32,
@@ -20,11 +20,11 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// What arrived ahead of a hole (RFC 2018).
     pub sack: SackBlocks,
-    /// MSS option, on SYNs.
+    /// The MSS option of a SYN, in bytes.
     pub mss: Option<NonZeroU16>,
     /// Window scale option, on SYNs.
     pub window_scale: Option<u8>,
-    /// Flags.
+    /// The control flags of the header.
     pub flags: Flags,
     /// Shift that applies to the window field: 0 on SYNs and where scaling was not negotiated.
     pub window_shift: u8,
@@ -112,7 +112,7 @@ fn widen(low: u32, near: u64) -> u64 {
 /// Timestamps option (RFC 7323 section 3): TSval and TSecr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
-    /// The sender's clock.
+    /// TSval: the clock of the sender of this segment, in ms.
     pub value: NonZeroU32,
     /// The value of the peer that is echoed; meaningful with the ACK flag.
     pub echo: u32,
@@ -122,7 +122,7 @@ impl Timestamps {
     /// What the option takes in a header, with its two NOPs.
     pub const OPTION_BYTES: u32 = 12;
 
-    /// Nanoseconds of a tick.
+    /// The length of a tick of the timestamp clock, in nanoseconds.
     const TICK_NANOS: u64 = 1_000_000;
 
     /// The clock of every endpoint: 1 ms a tick, as Linux and FreeBSD have it, and never 0.
@@ -140,7 +140,7 @@ impl Timestamps {
 pub struct SackBlocks([(u32, u32); SackBlocks::MOST]);
 
 impl SackBlocks {
-    /// How many there can be.
+    /// The largest number of blocks in a segment.
     pub const MOST: usize = 3;
 
     /// Of no more than [`Self::MOST`] of `blocks` `[start, end)`.
@@ -152,12 +152,12 @@ impl SackBlocks {
         packed
     }
 
-    /// Whether there are none.
+    /// Whether the segment carries no blocks.
     pub fn is_empty(self) -> bool {
         self.0[0].0 == self.0[0].1
     }
 
-    /// How many there are.
+    /// The number of blocks in the segment.
     pub fn len(self) -> usize {
         self.0.iter().take_while(|block| block.0 != block.1).count()
     }

@@ -46,7 +46,7 @@ impl Deadline {
         self != Deadline::NONE && self.0 <= now
     }
 
-    /// The earlier of the two.
+    /// Returns the earlier of two deadlines.
     pub(super) fn min(self, other: Deadline) -> Deadline {
         Deadline(self.0.min(other.0))
     }
@@ -103,7 +103,7 @@ pub(super) struct Sender {
 #[repr(u8)]
 enum Forced {
     Nothing,
-    /// The first hole.
+    /// The first hole is sent again.
     Hole,
     /// What fits in the peer's window, a byte at least.
     Probe,

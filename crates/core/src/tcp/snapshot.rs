@@ -25,13 +25,13 @@ pub struct Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
-    /// Nothing.
+    /// Nothing is known to be lost, and no reduction is under way.
     Open = 0,
     /// Duplicate acknowledgements came, too few to act upon.
     Disorder = 1,
     /// The window was reduced for a mark (RFC 3168) of this round trip.
     Reduced = 2,
-    /// Fast recovery.
+    /// Fast recovery repairs a loss.
     Recovery = 3,
     /// Sending again after a timeout.
     Loss = 4,

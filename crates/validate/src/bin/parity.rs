@@ -21,7 +21,7 @@ use flowloom_validate::parity::{Problem, bands, page};
 const REPETITIONS: [u64; 2] = [bands::LEAST_REPETITIONS as u64, 5];
 /// All live runs together take no longer.
 const BUDGET: Duration = Duration::from_secs(90 * 60);
-/// Where runs are left.
+/// The folder for the run folders of cells.
 const RUNS: &str = "runs/parity";
 
 const USAGE: &str = "\

@@ -8,14 +8,14 @@ use super::measure::Measured;
 /// Fewest repetitions of the kernel that a cell is judged by.
 pub const LEAST_REPETITIONS: usize = 3;
 
-/// What is compared.
+/// The quantities that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
     /// Payload that crossed the bottleneck, in Mbit/s.
     Goodput,
-    /// Packets dropped.
+    /// The packets that were dropped.
     Drops,
-    /// Retransmission timeouts.
+    /// The number of retransmission timeouts.
     Timeouts,
     /// Packets waiting, mean over time.
     Queue,
@@ -28,7 +28,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// Its name in words.
+    /// The name of the quantity in words.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Goodput => "goodput",
@@ -45,7 +45,7 @@ impl Metric {
 /// A metric of a cell: the kernel's repetitions, and the simulator beside them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
-    /// What is compared.
+    /// The quantity that is compared.
     pub metric: Metric,
     /// The least and the most of the kernel's repetitions; of a distance, those between two of them.
     pub kernel: [f64; 2],

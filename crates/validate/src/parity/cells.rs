@@ -21,7 +21,7 @@ pub enum Load {
 pub struct Cell {
     /// Its name: `cubic-1-pie-20m40`.
     pub name: String,
-    /// Its name in words.
+    /// The title of the cell in words.
     pub title: String,
     /// What it loads the path with.
     pub load: Load,
@@ -158,9 +158,9 @@ struct Bulk<'a> {
     title: String,
     path: Path,
     bottleneck: &'a Bottleneck,
-    /// Keys of `[tcp]`.
+    /// The keys of `[tcp]`, as lines of TOML.
     tcp: &'a str,
-    /// Entries of `[[sources]]`.
+    /// The entries of `[[sources]]`, as TOML.
     sources: String,
     /// Links behind those that every cell has.
     links: &'a str,
@@ -368,7 +368,7 @@ struct Exchanges<'a> {
     network: String,
     way: LinkSide,
     seconds: u32,
-    /// Keys of `[measure]`.
+    /// The keys of `[measure]`, as lines of TOML.
     measure: &'a str,
     vectors: Option<String>,
     loses_at_random: bool,

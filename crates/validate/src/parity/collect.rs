@@ -15,7 +15,7 @@ use super::world::{World, run};
 
 /// A run that was late is repeated, and there are so many of it at most.
 const MOST_ATTEMPTS: u32 = 5;
-/// Live runs at a time.
+/// The number of live runs side by side.
 const AT_ONCE: usize = 2;
 
 /// Where everything is, and how long it may take.
@@ -24,7 +24,7 @@ pub struct Places<'a> {
     pub flowloom: &'a Path,
     /// Where run folders are left.
     pub runs: &'a Path,
-    /// The file of repetitions.
+    /// The file that holds the repetitions.
     pub file: &'a Path,
     /// No run begins that would end later than this.
     pub budget: Duration,

@@ -33,7 +33,7 @@ pub struct Measured {
     pub queue_p90_packets: f64,
     /// Time to send what waits, mean over the samples.
     pub queue_mean_ms: f64,
-    /// Its 90 % quantile.
+    /// The 90 % quantile of the queue, in milliseconds.
     pub queue_p90_ms: f64,
     /// Retransmission timeouts of all ends.
     pub timeouts: u64,
@@ -61,7 +61,7 @@ impl Measured {
     }
 }
 
-/// A number of `run.json`.
+/// Returns the number at `keys` in `run.json`.
 fn number(value: &Value, keys: &[&str]) -> Option<f64> {
     keys.iter().try_fold(value, |value, key| value.get(key)).and_then(Value::as_f64)
 }

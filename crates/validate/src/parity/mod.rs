@@ -28,7 +28,7 @@ use std::fmt::Display;
 pub struct Problem(String);
 
 impl Problem {
-    /// A problem in words.
+    /// A problem that is described by `what`.
     pub fn new(what: impl Display) -> Problem {
         Problem(what.to_string())
     }

@@ -10,12 +10,12 @@ use super::measure::Measured;
 use super::repetitions::{self, Repetition};
 use super::world::{World, run};
 
-/// A cell in both worlds.
+/// The runs of a cell in the simulator and through the kernel.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The cell.
+    /// The cell that was run.
     pub cell: Cell,
-    /// The kernel's repetitions.
+    /// The repetitions through the kernel's TCP.
     pub kernel: Vec<Repetition>,
     /// The simulator's runs, by seed.
     pub simulator: Vec<Measured>,

@@ -50,7 +50,7 @@ packets, at all links. The peak of the flight is the most that all flows from th
 not had acknowledged, seen at the sender, in segments of 1,448 bytes.
 ";
 
-/// The page.
+/// Writes `docs/parity.md` as text.
 pub fn page(outcomes: &[Outcome], explanations: &BTreeMap<String, String>) -> String {
     let mut page = HEAD.to_owned();
     summary(&mut page, outcomes);
@@ -90,7 +90,7 @@ fn summary(page: &mut String, outcomes: &[Outcome]) {
     }
 }
 
-/// Cells outside, with why.
+/// Writes the cells that are outside a band, with explanations.
 fn outside(page: &mut String, outcomes: &[Outcome], explanations: &BTreeMap<String, String>) {
     let outside: Vec<&Outcome> = outcomes.iter().filter(|one| one.is_inside() == Some(false)).collect();
     if outside.is_empty() {
@@ -112,7 +112,7 @@ fn in_words(one: &Judgement, outcome: &Outcome) -> String {
     format!("{} {simulator}{over}, not {least} to {most}", one.metric.name())
 }
 
-/// Digits behind the point.
+/// The number of digits after the decimal point.
 fn digits(metric: Metric) -> usize {
     match metric {
         Metric::Goodput | Metric::QueueDistance | Metric::DurationDistance | Metric::ResponseDistance => 2,

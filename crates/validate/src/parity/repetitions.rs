@@ -21,11 +21,11 @@ pub struct Repetition {
     pub seed: u64,
     /// The fingerprint of the cell as it was then.
     pub fingerprint: String,
-    /// The day.
+    /// The day of the run, as YYYY-MM-DD.
     pub date: String,
-    /// The kernel.
+    /// The release of the kernel.
     pub kernel: String,
-    /// What carried the packets.
+    /// The kind of device that carried the packets.
     pub devices: String,
     /// `VALID`, `DEGRADED` or `INVALID`.
     pub verdict: String,
@@ -40,7 +40,7 @@ pub struct Repetition {
 }
 
 impl Repetition {
-    /// A live run of `cell`.
+    /// The repetition that a live run of `cell` gave.
     pub fn new(cell: &Cell, seed: u64, run: Run) -> Repetition {
         Repetition {
             cell: cell.name.clone(),

@@ -11,10 +11,10 @@ use super::Problem;
 use super::cells::{ACCESS, Cell, VECTORS_FILE};
 use super::measure::{Measured, measure};
 
-/// Where a cell is run.
+/// The places in which a cell can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum World {
-    /// In the simulator.
+    /// The cell runs in the simulator.
     Simulator,
     /// Through the kernel's TCP, over TUN devices where the host has them.
     Kernel,
@@ -25,7 +25,7 @@ pub enum World {
 /// A run and what it says of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What was measured.
+    /// The quantities that were measured.
     pub measured: Measured,
     /// Whether it can be believed: `VALID`, `DEGRADED` or `INVALID`.
     pub verdict: String,
@@ -35,7 +35,7 @@ pub struct Run {
     pub was_late: bool,
     /// The day of the run: `2026-11-24`.
     pub date: String,
-    /// Of a live run: the kernel.
+    /// The release of the kernel of a live run.
     pub kernel: String,
     /// Of a live run: what carried the packets.
     pub devices: String,

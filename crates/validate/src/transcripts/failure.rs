@@ -7,13 +7,13 @@ use super::lexer::Position;
 /// What was expected, what happened instead, and all packets up to there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The file.
+    /// The file of the script.
     pub file: String,
     /// The line of the script that does not hold.
     pub at: Position,
-    /// What it wants.
+    /// What the script expects.
     pub expected: String,
-    /// What there was.
+    /// What the endpoint did.
     pub found: String,
     /// The packets so far, each with its time, as a script writes them.
     pub log: Vec<String>,

@@ -39,7 +39,7 @@ pub(super) fn constant(name: &str) -> Option<i64> {
 }
 
 impl Field {
-    /// All.
+    /// All fields that scripts can read.
     pub const ALL: [Field; 11] = [
         Field::CongestionWindow,
         Field::Threshold,
@@ -54,7 +54,7 @@ impl Field {
         Field::BytesReceived,
     ];
 
-    /// Its name in scripts.
+    /// The name of the field in scripts.
     pub fn name(self) -> &'static str {
         match self {
             Field::CongestionWindow => "tcpi_snd_cwnd",
@@ -71,12 +71,12 @@ impl Field {
         }
     }
 
-    /// The field of this name.
+    /// Finds the field of this name.
     pub fn named(name: &str) -> Option<Field> {
         Field::ALL.into_iter().find(|field| field.name() == name)
     }
 
-    /// Its value.
+    /// The value of the field at `endpoint`.
     pub fn of(self, endpoint: &Endpoint) -> i64 {
         let sender = endpoint.snapshot();
         let mss = i64::from(sender.mss);

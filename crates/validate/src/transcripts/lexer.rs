@@ -5,9 +5,9 @@ use std::fmt;
 /// A place in a script; both numbers count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// Line.
+    /// The line, from 1.
     pub line: u32,
-    /// Column.
+    /// The column, from 1.
     pub column: u32,
 }
 
@@ -23,22 +23,22 @@ impl fmt::Display for Position {
 pub struct ParseError {
     /// The file it was said to be in.
     pub file: String,
-    /// Where in it.
+    /// The position in the script.
     pub at: Position,
-    /// What is wrong.
+    /// A description of the error.
     pub message: String,
 }
 
-/// One token.
+/// One token of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     /// A whole number, `-` included.
     Integer(i64),
     /// A number with a point, as written.
     Decimal(String),
-    /// Letters, digits and `_`.
+    /// A word of letters, digits and `_`.
     Word(String),
-    /// `--name`.
+    /// An option such as `--name`.
     Option(String),
     /// `"..."`, without the quotes.
     Text(String),
@@ -46,9 +46,9 @@ pub(super) enum Token {
     Code(String),
     /// `` `...` ``, without the marks.
     Command(String),
-    /// `...`
+    /// An ellipsis, `...`.
     Ellipsis,
-    /// Any other character.
+    /// Any other single character.
     Sign(char),
 }
 

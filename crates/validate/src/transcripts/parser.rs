@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
         Ok((options, events))
     }
 
-    /// `VALUE` or `NAME=VALUE`.
+    /// Reads the value of an option: `VALUE` or `NAME=VALUE`.
     fn option_value(&mut self) -> Result<String, Wrong> {
         let mut value = self.option_word()?;
         if self.accept('=') {
@@ -316,7 +316,7 @@ impl<'a> Parser<'a> {
         Ok(flags)
     }
 
-    /// `START:END(LENGTH)`.
+    /// Reads `START:END(LENGTH)` as the start and the length.
     fn sequence(&mut self) -> Result<(u32, u32), Wrong> {
         let at = self.at();
         let start = self.u32("a sequence number")?;

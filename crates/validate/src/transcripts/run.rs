@@ -40,7 +40,7 @@ struct Broken {
 /// What a system call gives, as far as it can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// It would block.
+    /// The call would block.
     Blocks,
     /// It succeeds with what the script says (a descriptor).
     AsSaid,
@@ -48,7 +48,7 @@ enum Outcome {
     Fails(&'static str),
 }
 
-/// A call under way.
+/// A blocking call that has not returned yet.
 struct Blocked<'s> {
     at: Position,
     until: Time,
@@ -493,7 +493,7 @@ fn check(at: Position, call: &Call, outcome: Outcome) -> Result<(), Broken> {
     Err(broken(at, &expected, found))
 }
 
-/// The first argument.
+/// The first argument of a call, a file descriptor.
 fn descriptor(call: &Call) -> Option<i64> {
     match call.arguments.first() {
         Some(Argument::Number(number)) => Some(*number),

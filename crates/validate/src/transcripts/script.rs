@@ -5,7 +5,7 @@ use flowloom_core::wire::Ecn;
 
 use super::lexer::Position;
 
-/// A script.
+/// A script as parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     /// The file it was read from, for messages.
@@ -19,29 +19,29 @@ pub struct Script {
 /// A name with a value, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Where.
+    /// The position of the name.
     pub at: Position,
-    /// The name.
+    /// The name of the setting.
     pub name: String,
     /// The value; empty if none was given.
     pub value: String,
 }
 
-/// One line of a script.
+/// One event of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Where it begins.
+    /// The position at which the event begins.
     pub at: Position,
-    /// When it happens.
+    /// The time at which the event happens.
     pub time: When,
-    /// What happens.
+    /// The action at that time.
     pub action: Action,
 }
 
 /// When an event happens. All but the first two are for packets that are expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// So long after the start.
+    /// At this time after the start.
     At(Duration),
     /// So long after the event before.
     After(Duration),
@@ -49,11 +49,11 @@ pub enum When {
     Between(Duration, Duration),
     /// Between two times after the event before.
     BetweenAfter(Duration, Duration),
-    /// At any time.
+    /// The event may happen at any time.
     Any,
 }
 
-/// What happens.
+/// The kinds of actions in a script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// `<`: the remote end's packet arrives.
@@ -64,7 +64,7 @@ pub enum Action {
     Call(Call),
     /// `` `sysctl ...` ``: settings.
     Configure(Vec<Setting>),
-    /// `%{ assert ... }%`.
+    /// Checks of the state, written `%{ assert ... }%`.
     Assert(Vec<Assertion>),
 }
 
@@ -73,11 +73,11 @@ pub enum Action {
 pub struct Packet {
     /// The ECN field; `None` leaves it unchecked, and is Not-ECT in packets that arrive.
     pub ecn: Option<EcnField>,
-    /// Flags, as in the header.
+    /// The flags, as bits of the header.
     pub flags: u8,
     /// Sequence number, 0 for the SYN.
     pub sequence: u32,
-    /// Payload bytes.
+    /// The length of the payload, in bytes.
     pub payload_bytes: u32,
     /// Acknowledgement number; given if and only if the ACK flag is.
     pub acknowledgement: Option<u32>,
@@ -90,54 +90,54 @@ pub struct Packet {
 /// What the ECN field has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnField {
-    /// This.
+    /// The ECN field has this value.
     Exactly(Ecn),
-    /// ECT(0) or ECT(1).
+    /// The ECN field is ECT(0) or ECT(1).
     Capable,
 }
 
 /// TCP options. Their order and the padding between them are not kept.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Options {
-    /// `mss N`.
+    /// The maximum segment size, written `mss N`.
     pub mss: Option<u16>,
-    /// `wscale N`.
+    /// The window scale, written `wscale N`.
     pub window_scale: Option<u8>,
-    /// `sackOK`.
+    /// SACK is permitted, written `sackOK`.
     pub sack_permitted: bool,
-    /// `sack A:B C:D`.
+    /// The SACK blocks, written `sack A:B C:D`.
     pub sack: Vec<(u32, u32)>,
-    /// `TS val N ecr N`.
+    /// The timestamp and its echo, written `TS val N ecr N`.
     pub timestamps: Option<(u32, u32)>,
 }
 
-/// A system call.
+/// A system call that the script makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// `...TIME`: it blocks until then, in the script's kind of time.
     pub until: Option<Duration>,
-    /// Its name.
+    /// The name of the system call.
     pub name: String,
-    /// Its arguments.
+    /// The arguments of the system call.
     pub arguments: Vec<Argument>,
-    /// What it has to return.
+    /// The value that the call has to return.
     pub result: i64,
-    /// With -1: the errno.
+    /// The errno that the call has to set if it returns -1.
     pub error: Option<String>,
 }
 
 /// An argument of a system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// `...`: anything.
+    /// An argument that may be anything, written `...`.
     Anything,
-    /// A number.
+    /// An argument that is a number.
     Number(i64),
     /// A constant's name, or several joined with `|`.
     Name(String),
-    /// `"..."`.
+    /// An argument in quotes.
     Text(String),
-    /// `[...]` or `{...}`.
+    /// An argument in brackets or braces.
     List(Vec<Argument>),
     /// `{onoff=N, linger=N}`, or any list of named fields.
     Field(String, Box<Argument>),
@@ -146,17 +146,17 @@ pub enum Argument {
 /// A comparison of two values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assertion {
-    /// Where it stands.
+    /// The position of the assertion.
     pub at: Position,
-    /// The left side.
+    /// The left side of the comparison.
     pub left: Operand,
-    /// How they are compared.
+    /// The sign of the comparison.
     pub comparison: Comparison,
-    /// The right side.
+    /// The right side of the comparison.
     pub right: Operand,
 }
 
-/// A side of a comparison.
+/// One side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// A number or a named constant.
@@ -168,22 +168,22 @@ pub enum Operand {
 /// `==`, `!=`, `<`, `<=`, `>`, `>=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// `==`
+    /// The sides are equal, `==`.
     Equal,
-    /// `!=`
+    /// The sides differ, `!=`.
     Unequal,
-    /// `<`
+    /// The left side is less, `<`.
     Less,
-    /// `<=`
+    /// The left side is less or equal, `<=`.
     AtMost,
-    /// `>`
+    /// The left side is greater, `>`.
     Greater,
-    /// `>=`
+    /// The left side is greater or equal, `>=`.
     AtLeast,
 }
 
 impl Comparison {
-    /// All, longer signs first.
+    /// All comparisons, those with longer signs first.
     pub(super) const ALL: [(&'static str, Comparison); 6] = [
         ("==", Comparison::Equal),
         ("!=", Comparison::Unequal),
@@ -193,7 +193,7 @@ impl Comparison {
         (">", Comparison::Greater),
     ];
 
-    /// Whether it holds.
+    /// Whether the comparison holds for two values.
     pub fn holds(self, left: i64, right: i64) -> bool {
         match self {
             Comparison::Equal => left == right,
@@ -205,7 +205,7 @@ impl Comparison {
         }
     }
 
-    /// As written.
+    /// The sign as it is written.
     pub fn sign(self) -> &'static str {
         Comparison::ALL.iter().find(|(_, comparison)| *comparison == self).map_or("", |(sign, _)| sign)
     }

@@ -90,7 +90,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What sysctls do not cover.
+    /// Sets what sysctls do not cover.
     fn define(&mut self, name: &str, value: &str) -> Result<(), String> {
         let time = || value.parse::<Duration>().map_err(|error| error.to_string());
         match name {
@@ -135,7 +135,7 @@ impl Settings {
         }
     }
 
-    /// `TCP_MAXSEG`.
+    /// Sets the maximum segment size, as `TCP_MAXSEG` does.
     pub(super) fn maximum_segment_size(&mut self, bytes: u64) -> Result<(), String> {
         self.limits.mss = u16::try_from(bytes).ok().filter(|mss| *mss > 0).ok_or("a segment size is 1 to 65535")?;
         Ok(())

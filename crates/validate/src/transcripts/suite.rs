@@ -14,7 +14,7 @@ use super::script::Script;
 pub struct Transcript {
     /// Folder and name without extension: `close/simultaneous`.
     pub name: String,
-    /// What it shows.
+    /// The title: what the script shows.
     pub title: String,
     /// The passage of the RFC or paper it was written from.
     pub source: String,
@@ -24,7 +24,7 @@ pub struct Transcript {
     text: Vec<u8>,
 }
 
-/// Where the scripts are.
+/// The folder that holds the scripts.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts")
 }

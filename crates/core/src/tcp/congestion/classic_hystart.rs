@@ -16,7 +16,7 @@ const SAMPLES: u8 = 8;
 const MIN_RISE: Duration = Duration::from_millis(4);
 const MAX_RISE: Duration = Duration::from_millis(16);
 
-/// One slow start.
+/// The state of HyStart in one slow start.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicHyStart {
     /// When this is passed, the round is over.

@@ -15,7 +15,7 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// The window grows by half per round trip at most (section 4.2).
 const MAX_GROWTH: f64 = 1.5;
 
-/// What can be switched.
+/// The parts of CUBIC that can be switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CubicParameters {
     /// A flow that loses before it is back at its old maximum gives way (section 4.7). Default on.
@@ -43,7 +43,7 @@ enum Variant {
     Linux(LinuxCubic),
 }
 
-/// CUBIC of RFC 9438.
+/// The state of CUBIC as RFC 9438 defines it.
 #[derive(Clone, Debug, Default)]
 struct State {
     curve: Curve,
@@ -93,7 +93,7 @@ impl Stage {
 }
 
 impl Cubic {
-    /// CUBIC with `parameters`.
+    /// A new CUBIC state with `parameters`.
     pub fn new(parameters: CubicParameters) -> Cubic {
         Cubic { state: None, parameters }
     }
@@ -116,7 +116,7 @@ impl Cubic {
 }
 
 impl State {
-    /// Section 4.6.
+    /// Reduces the threshold to beta times the window (section 4.6).
     fn reduce(&mut self, window: &mut Window, flight: u64, parameters: CubicParameters) {
         self.hystart = None;
         let prior = f64::from(window.bytes()) / f64::from(window.mss());

@@ -40,7 +40,7 @@ pub struct Dctcp {
     /// DCTCP.BytesAcked and DCTCP.BytesMarked of the current observation window.
     acked: u64,
     marked: u64,
-    /// DCTCP.WindowEnd.
+    /// DCTCP.WindowEnd: the stream offset at which the observation window ends.
     window_end: u64,
 }
 
@@ -62,7 +62,7 @@ impl Dctcp {
         f64::from(self.alpha) / ONE as f64
     }
 
-    /// Section 3.3, items 1 to 8.
+    /// Counts what is acknowledged and marked, and updates Alpha once per observation window (section 3.3, items 1 to 8).
     fn observe(&mut self, ack: &Ack, rules: WindowRules) {
         self.acked += ack.delivered;
         if ack.marked {

@@ -18,7 +18,7 @@ const CONSERVATIVE_ROUNDS: u8 = 5;
 /// What an acknowledgement in slow start is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Grow as slow start does.
+    /// The window grows as in slow start.
     SlowStart,
     /// Grow by [`GROWTH_DIVISOR`] less.
     Conservative,

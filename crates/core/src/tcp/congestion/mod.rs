@@ -86,7 +86,7 @@ use crate::units::Rate;
 /// What an acknowledgement told. Sizes are in payload bytes, positions are offsets into the stream.
 #[derive(Clone, Debug)]
 pub struct Ack {
-    /// When it arrived.
+    /// The time at which the acknowledgement arrived.
     pub now: Time,
     /// Bytes newly acknowledged cumulatively.
     pub acked: u64,
@@ -97,9 +97,9 @@ pub struct Ack {
     /// Bytes in flight before it arrived: sent, not acknowledged, and, where SACK tells, neither arrived nor taken for lost
     /// (pipe of RFC 6675).
     pub flight_before: u64,
-    /// The same, after it.
+    /// Bytes in flight after it arrived, counted as in `flight_before`.
     pub flight: u64,
-    /// SND.UNA after it.
+    /// SND.UNA after it: the first offset that is not acknowledged.
     pub unacknowledged: u64,
     /// SND.NXT: what is sent from now on begins here. Counts round trips.
     pub next: u64,
@@ -132,7 +132,7 @@ pub struct RateSample {
     pub interval: Duration,
     /// All bytes that the connection had delivered when the newest of them was sent...
     pub prior_delivered: u64,
-    /// ... and has delivered now.
+    /// All bytes that the connection has delivered by now.
     pub total_delivered: u64,
     /// The sender had nothing more to send at some time meanwhile: the path may be faster than this.
     pub application_limited: bool,
@@ -145,7 +145,7 @@ pub struct RateSample {
 pub enum Cause {
     /// A loss that was noticed without a timeout.
     Loss,
-    /// A congestion mark.
+    /// A congestion mark that the peer echoed (ECE).
     Mark,
 }
 
@@ -166,7 +166,7 @@ pub enum Recovery {
 /// What names the random numbers of one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// The seed of the run ...
+    /// The seed of the run, the first half of the name.
     pub seed: u64,
     /// ... and the number of the connection end in it, which together name its random stream
     /// ([`crate::rng::Purpose::CongestionControl`]).
@@ -300,7 +300,7 @@ pub trait CongestionControl: fmt::Debug + Send + Sync + CloneBoxed {
 
 /// Lets a boxed [`CongestionControl`] be cloned; every type that is `Clone` has it.
 pub trait CloneBoxed {
-    /// A boxed copy.
+    /// Returns a copy in a box of its own.
     fn clone_boxed(&self) -> Box<dyn CongestionControl>;
 }
 
@@ -316,7 +316,7 @@ impl Clone for Box<dyn CongestionControl> {
     }
 }
 
-/// Which congestion control.
+/// The choice of a congestion control algorithm, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// Fast retransmit, no fast recovery.
@@ -325,15 +325,15 @@ pub enum Algorithm {
     Reno,
     /// RFC 5681 with the recovery of RFC 6582.
     NewReno,
-    /// CUBIC.
+    /// CUBIC (RFC 9438), or the CUBIC of Linux under [`WindowRules::Linux`].
     Cubic(CubicParameters),
-    /// DCTCP.
+    /// DCTCP (RFC 8257), which needs ECN and a queue that marks.
     Dctcp(DctcpParameters),
-    /// Vegas.
+    /// Vegas, which keeps a few packets in the queue (Brakmo and Peterson 1995).
     Vegas(VegasParameters),
-    /// BBR, version 1.
+    /// BBR version 1, which paces by a model of the path.
     Bbr,
-    /// A user's own.
+    /// An algorithm of the user's own.
     Custom(Custom),
 }
 
@@ -410,7 +410,7 @@ impl fmt::Display for Algorithm {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{name}\" is not a congestion control; known are {}", Algorithm::all().map(|known| known.to_string()).join(", "))]
 pub struct UnknownAlgorithm {
-    /// What was given.
+    /// The name that no algorithm has.
     pub name: String,
 }
 

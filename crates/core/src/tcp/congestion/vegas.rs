@@ -51,7 +51,7 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// Vegas with `parameters`.
+    /// A new Vegas state with `parameters`.
     pub fn new(parameters: VegasParameters) -> Vegas {
         Vegas {
             reno: Reno::new(Recovery::Full),

@@ -21,9 +21,9 @@ pub enum WindowRules {
 /// byte and [`Self::MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// cwnd.
+    /// The congestion window cwnd, in bytes.
     bytes: u32,
-    /// ssthresh.
+    /// The slow start threshold ssthresh, in bytes.
     threshold: u32,
     mss: u32,
     cause: WindowCause,
@@ -37,9 +37,9 @@ pub struct Window {
 pub enum WindowCause {
     /// Nothing yet: the initial window.
     Initial,
-    /// Slow start.
+    /// Slow start widened the window.
     SlowStart,
-    /// Congestion avoidance.
+    /// Congestion avoidance widened the window.
     Avoidance,
     /// Conservative slow start (HyStart++).
     HyStart,
@@ -51,20 +51,20 @@ pub enum WindowCause {
     Delay,
     /// A loss noticed without a timeout.
     Loss,
-    /// A congestion mark (ECN).
+    /// A congestion mark (ECN) reduced the window.
     Mark,
-    /// The retransmission timer.
+    /// The retransmission timer expired.
     Timeout,
     /// Fast recovery, which the sender conducts: it begins on top of a reduction that was made already, or moves what may be
     /// outstanding (RFC 5681 section 3.2, RFC 6582).
     Recovery,
-    /// The end of recovery.
+    /// Fast recovery ended, and the window became the threshold.
     Recovered,
     /// A time in which the window was not used, or not in full.
     Restart,
-    /// A reduction taken back.
+    /// A reduction without cause was taken back.
     Undone,
-    /// BBR in this state.
+    /// BBR set the window in this state.
     Bbr(BbrState),
     /// A reason of a user's own algorithm, by a number that has its meaning there.
     Custom(u8),
@@ -120,12 +120,12 @@ impl Window {
         self
     }
 
-    /// The rules that govern it.
+    /// The rules that govern the window.
     pub fn rules(&self) -> WindowRules {
         self.rules
     }
 
-    /// cwnd.
+    /// The congestion window cwnd, in bytes.
     pub fn bytes(&self) -> u32 {
         self.bytes
     }
@@ -135,7 +135,7 @@ impl Window {
         self.threshold
     }
 
-    /// Size of a full segment.
+    /// The payload of a full segment, in bytes.
     pub fn mss(&self) -> u32 {
         self.mss
     }

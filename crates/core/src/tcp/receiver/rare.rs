@@ -9,7 +9,7 @@ pub(super) struct Rare(Option<Box<Parts>>);
 
 #[derive(Clone, Debug, Default)]
 struct Parts {
-    /// Data above a hole.
+    /// Data that arrived above a hole, and what was received twice.
     ahead: Option<OutOfOrder>,
     /// A receive buffer that may limit the window.
     buffer: Option<Buffer>,
@@ -21,7 +21,7 @@ impl Rare {
         self.0.as_ref()?.ahead.as_ref()
     }
 
-    /// The same, to be changed.
+    /// Data above a hole, mutably.
     pub(super) fn ahead_mut(&mut self) -> Option<&mut OutOfOrder> {
         self.0.as_mut()?.ahead.as_mut()
     }
@@ -44,7 +44,7 @@ impl Rare {
         self.0.as_ref()?.buffer.as_ref()
     }
 
-    /// The same, to be changed.
+    /// The receive buffer, mutably.
     pub(super) fn buffer_mut(&mut self) -> Option<&mut Buffer> {
         self.0.as_mut()?.buffer.as_mut()
     }

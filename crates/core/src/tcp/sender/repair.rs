@@ -26,7 +26,7 @@ pub(super) struct Repair {
     pub(super) usage: Option<Usage>,
     pub(super) early: Deadline,
     pub(super) early_is_probe: bool,
-    /// A probe is to be sent.
+    /// A tail loss probe is to be sent next.
     pub(super) probe_due: bool,
     /// What is sent now was due at this time, if a timer was served late; else the end of time.
     pub(super) as_of: Time,

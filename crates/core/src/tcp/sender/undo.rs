@@ -37,7 +37,7 @@ pub(super) struct Undo {
 /// Where F-RTO stands (RFC 5682 sections 2.1 and 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// Not begun, or decided.
+    /// The detection has not begun, or is decided.
     Off,
     /// The first segment was sent again after a timeout.
     Resent,

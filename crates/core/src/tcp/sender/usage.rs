@@ -41,7 +41,7 @@ impl Sender {
         self.repair.as_mut()?.usage.as_mut()
     }
 
-    /// New data was sent.
+    /// Notes that new data was sent.
     pub(super) fn note_use(&mut self) {
         if let Some(usage) = self.usage() {
             usage.fresh = true;
