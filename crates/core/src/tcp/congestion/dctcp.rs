@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(parts(&[0, 0, 5, 10, 0], 4), [960.0, 900.0, 876.0, 886.0, 831.0]);
         assert_eq!(parts(&[1; 1_000], 7).last(), Some(&0.0), "a tenth of 8 is none, so small gains lose small shares");
         let quiet = parts(&[0; 100], 4);
-        let least = quiet.iter().copied().filter(|alpha| *alpha > 0.0).last();
+        let least = quiet.iter().copied().rfind(|alpha| *alpha > 0.0);
         assert_eq!((least, quiet.last()), (Some(15.0), Some(&0.0)), "a sixteenth of 15 is none, so all of it goes");
         assert!(alphas(&[0; 100], 4)[99] > 0.0, "RFC 8257 has no such end");
     }
