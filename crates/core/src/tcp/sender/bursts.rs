@@ -116,7 +116,7 @@ impl Sender {
         let rate = rate.or_else(|| self.usual_rate(config)).unwrap_or(u64::MAX);
         let min_rtt = self.repair.as_ref().and_then(|repair| repair.rack.as_ref()?.min_rtt());
         let near =
-            min_rtt.map_or(0, |rtt| LARGEST.checked_shr((rtt.as_nanos() / 1000 >> RTT_SHIFT) as u32).unwrap_or(0));
+            min_rtt.map_or(0, |rtt| LARGEST.checked_shr(((rtt.as_nanos() / 1000) >> RTT_SHIFT) as u32).unwrap_or(0));
         let bytes = ((rate >> 10) + near).min(LARGEST);
         (bytes / mss).max(u64::from(self.congestion.least_burst())) * mss
     }

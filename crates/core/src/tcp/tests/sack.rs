@@ -405,7 +405,7 @@ fn a_late_original_makes_rack_wait() {
     let mut count = 0_u64;
     pair.pipe = Some(Box::new(move |_, segment| {
         count += u64::from(segment.payload_bytes > 0);
-        let late = segment.payload_bytes > 0 && count % 100 == 0;
+        let late = segment.payload_bytes > 0 && count.is_multiple_of(100);
         vec![Duration::from_millis(if late { 5 } else { 0 })]
     }));
     pair.ends[0].write(2_000_000);
