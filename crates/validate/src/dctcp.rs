@@ -52,10 +52,11 @@ fn rtt(packets: u64) -> Duration {
 }
 
 /// DCTCP whose estimate has the weight 2^-`gain_shift`. Every segment is acknowledged: with delayed acknowledgements
-/// segments come in pairs, of which only the second finds the queue above its threshold.
+/// segments come in pairs, of which only the second finds the queue above its threshold. Segments leave one by one: the paper knows
+/// no bursts, and those of Linux are up to half a window.
 fn dctcp(base: Config, gain_shift: u8) -> Config {
     let congestion = Algorithm::Dctcp(DctcpParameters { gain_shift });
-    Config { congestion, ecn: EcnEcho::EachMark, delayed_ack: None, ..base }
+    Config { congestion, ecn: EcnEcho::EachMark, delayed_ack: None, bursts: false, ..base }
 }
 
 /// The queue in packets that each segment waited for from `settled` on, and when it left.
@@ -136,7 +137,8 @@ fn cycles(outcome: &Outcome, queue: &[(Time, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// The same TCP otherwise, as a profile has it.
-const PROFILES: [(&str, Profile); 3] = [("plain", Profile::Plain), ("rfc", Profile::Rfc), ("linux", Profile::Linux)];
+const PROFILES: [(&str, Profile); 3] =
+    [("plain", Profile::Plain), ("rfc", Profile::Rfc), ("linux without bursts", Profile::Linux)];
 
 /// A path and the weight of a window in the estimate.
 struct Place {
