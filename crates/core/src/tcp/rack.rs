@@ -26,6 +26,8 @@ pub(super) struct Rack {
     /// Shortest round-trip time of the connection ("RACK.min_RTT").
     min_rtt: Duration,
     reordering_seen: bool,
+    /// The most by which segments were overtaken, in bytes (`tp->reordering` in Linux).
+    overtaken_by: u64,
     /// By how many quarters of the shortest round-trip time deliveries may be reordered ("RACK.reo_wnd_mult").
     quarters: u8,
     /// Recoveries left before that is 1 again ("RACK.reo_wnd_persist").
@@ -50,6 +52,7 @@ impl Rack {
             rtt: Duration::ZERO,
             min_rtt: handshake.unwrap_or(Duration::MAX),
             reordering_seen: false,
+            overtaken_by: 0,
             quarters: 1,
             persistence: PERSISTENCE,
             round: 0,
@@ -78,12 +81,20 @@ impl Rack {
             self.newest = Some(newest);
             self.rtt = now.since(newest.sent);
         }
-        self.reordering_seen |= delivery.reordered;
+        if delivery.reordered {
+            self.on_reordering(delivery.overtaken_by);
+        }
     }
 
-    /// Reordering is seen in another way than by [`Rack::take`].
-    pub(super) fn on_reordering(&mut self) {
+    /// Something was overtaken by so many bytes.
+    pub(super) fn on_reordering(&mut self, bytes: u64) {
         self.reordering_seen = true;
+        self.overtaken_by = self.overtaken_by.max(bytes);
+    }
+
+    /// The most by which segments were overtaken, in bytes.
+    pub(super) fn overtaken_by(&self) -> u64 {
+        self.overtaken_by
     }
 
     /// Step 4, a D-SACK: a retransmission was for nothing, so the window was too short.

@@ -60,6 +60,8 @@ pub(super) struct Delivery {
     pub(super) resent: bool,
     /// Something sent once arrived after something that was sent later.
     pub(super) reordered: bool,
+    /// How far ahead the acknowledgements were of the first of it, in bytes.
+    pub(super) overtaken_by: u64,
     /// What was sent again counts as delivered only if its last copy was sent by this time: it cannot be acknowledged
     /// sooner (RFC 8985 section 6.2, step 2).
     pub(super) since: Time,
@@ -75,7 +77,10 @@ impl Delivery {
                 return;
             }
         } else {
-            self.reordered |= run.end < highest_sacked;
+            if run.end < highest_sacked {
+                self.reordered = true;
+                self.overtaken_by = self.overtaken_by.max(highest_sacked - (run.end - bytes));
+            }
             let (first, last) = self.unambiguous.unwrap_or((run.sent, run.sent));
             self.unambiguous = Some((first.min(run.sent), last.max(run.sent)));
         }
@@ -461,6 +466,11 @@ impl Scoreboard {
             let end = run.end.min(until);
             run.fate & (SACKED | AMBIGUOUS) == 0 && blocks().any(|block| block.0.max(start) < block.1.min(end))
         })
+    }
+
+    /// One past the highest offset that was ever acknowledged in any way (FACK).
+    pub(super) fn highest_sacked(&self) -> u64 {
+        self.highest_sacked
     }
 
     /// Whether something above `offset` is under way that was sent again.

@@ -422,8 +422,9 @@ impl Sender {
         config: &Config,
     ) {
         self.roused();
+        let reported = if segment.sack.is_empty() { None } else { self.reported_duplicate(segment, agreed) };
         if self.undo.is_some() {
-            self.reconsider(now, segment, duplicate, agreed, config);
+            self.reconsider(now, segment, duplicate, reported, agreed, config);
         }
         let ack = segment.acknowledgement;
         let advanced = ack > self.unacknowledged;
@@ -439,7 +440,6 @@ impl Sender {
         let window_limited = self.may_grow(used);
         let acked = ack - self.unacknowledged;
         let mut delivery = Delivery { bytes: acked, ..Delivery::default() };
-        let mut duplicated = false;
         if blocks && self.repair.is_none() {
             let board = Scoreboard::new(self.unacknowledged, self.highest, false, false);
             self.repair = Some(Box::new(Repair::new(board, &self.rto)));
@@ -455,7 +455,7 @@ impl Sender {
             repair.board.acknowledge(ack, &mut delivery);
             delivery.since = since;
             if blocks {
-                duplicated = take_blocks(&mut repair.board, segment, &mut delivery);
+                take_blocks(&mut repair.board, segment, &mut delivery);
             }
         }
         self.unacknowledged = ack;
@@ -468,6 +468,7 @@ impl Sender {
             self.duplicate_acks = self.duplicate_acks.saturating_add(1);
         }
         let rtt = self.sample(now, advanced, segment, &delivery, agreed, config);
+        let duplicated = blocks && reported.is_some();
         let (lost, probe_repaired) = self.note_arrivals(now, &delivery, duplicated, duplicate && !blocks, agreed);
         // What was in flight at a reduction says nothing new, to its last byte (RFC 3168 section 6.1.2).
         let reducing = ack <= self.reduced_until();

@@ -45,6 +45,8 @@ pub(super) struct Repair {
     /// A burst waits for more of the window until something comes from outside; and this was not noted yet.
     pub(super) waiting: bool,
     pub(super) deferred: bool,
+    /// Segments that the peer reported as having come twice.
+    pub(super) duplicates: u32,
     /// A retransmission was lost since this was last looked at.
     pub(super) lost_again: bool,
     /// The rescue retransmission of this recovery was made (RFC 6675 section 4, `NextSeg` rule 4).
@@ -76,6 +78,7 @@ impl Repair {
             burst_at: Time::ZERO,
             waiting: false,
             deferred: false,
+            duplicates: 0,
             lost_again: false,
             rescued: false,
             highest_resent: 0,
@@ -363,8 +366,8 @@ impl Sender {
     }
 }
 
-/// Takes the SACK blocks of `segment`. Returns whether the first of them tells of a duplicate (RFC 2883 section 4).
-pub(super) fn take_blocks(board: &mut Scoreboard, segment: &Segment, delivery: &mut Delivery) -> bool {
+/// Takes the SACK blocks of `segment`, but for one that tells of a duplicate (RFC 2883 section 4).
+pub(super) fn take_blocks(board: &mut Scoreboard, segment: &Segment, delivery: &mut Delivery) {
     let duplicate = segment.duplicate_block().is_some();
     // RFC 8985 section 6.2, step 3: in the order of the stream, so that only what arrived late counts as reordered. The option
     // begins with the block that changed last.
@@ -374,5 +377,4 @@ pub(super) fn take_blocks(board: &mut Scoreboard, segment: &Segment, delivery: &
     }
     blocks.sort_unstable();
     blocks.iter().for_each(|&(start, end)| board.sack(start, end, delivery));
-    duplicate
 }

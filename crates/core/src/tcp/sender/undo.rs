@@ -89,14 +89,25 @@ impl Sender {
         }
     }
 
+    /// The duplicate that `segment` reports (RFC 2883 section 4), if a retransmission can be what arrived twice: a network that
+    /// duplicates packets has more reported than were sent again (RFC 3708 section 3; `tcp_dsack_seen` in Linux).
+    pub(super) fn reported_duplicate(&mut self, segment: &Segment, agreed: Agreed) -> Option<(u64, u64)> {
+        let (start, end) = segment.duplicate_block().filter(|_| agreed.sack)?;
+        let segments = (end - start).div_ceil(u64::from(self.mss)).min(u32::MAX.into()) as u32;
+        let repair = self.repair.as_mut()?;
+        repair.duplicates = repair.duplicates.saturating_add(segments);
+        (repair.duplicates <= self.retransmissions).then_some((start, end))
+    }
+
     /// Asks whether the acknowledgement that is about to be taken shows that the last reduction had no cause, and takes it
-    /// back if so. `duplicate` as in [`Sender::handle_ack`].
+    /// back if so. `duplicate` as in [`Sender::handle_ack`], `reported` by [`Sender::reported_duplicate`].
     #[cold]
     pub(super) fn reconsider(
         &mut self,
         now: Time,
         segment: &Segment,
         duplicate: bool,
+        reported: Option<(u64, u64)>,
         agreed: Agreed,
         config: &Config,
     ) {
@@ -108,7 +119,7 @@ impl Sender {
         }
         let first_copy = config.undo && self.is_of_the_first_copy(&undo, segment, agreed);
         let waits = first_copy && self.learns_of_reordering(ack, config);
-        let spurious = config.undo && (self.is_all_duplicate(&mut undo, segment, agreed) || first_copy && !waits);
+        let spurious = config.undo && (self.is_all_duplicate(&mut undo, reported) || first_copy && !waits);
         if spurious || self.step_of_f_rto(&mut undo, segment, duplicate, agreed) {
             return self.take_back(now, &undo);
         }
@@ -123,8 +134,8 @@ impl Sender {
     }
 
     /// All that was sent again has arrived twice (RFC 3708 section 3; `tcp_try_undo_dsack` in Linux).
-    fn is_all_duplicate(&self, undo: &mut Undo, segment: &Segment, agreed: Agreed) -> bool {
-        let duplicate = segment.duplicate_block().filter(|_| agreed.sack && undo.resent > 0);
+    fn is_all_duplicate(&self, undo: &mut Undo, reported: Option<(u64, u64)>) -> bool {
+        let duplicate = reported.filter(|_| undo.resent > 0);
         let Some((start, end)) = duplicate.filter(|(start, end)| *start >= undo.from && *end <= undo.until) else {
             return false;
         };
@@ -157,9 +168,10 @@ impl Sender {
         if config.window_rules != WindowRules::Linux || !self.in_recovery || ack >= self.recover {
             return false;
         }
+        let first = self.unacknowledged;
         let Some(repair) = &mut self.repair else { return false };
         if let Some(rack) = &mut repair.rack {
-            rack.on_reordering();
+            rack.on_reordering(repair.board.highest_sacked().max(ack) - first);
         }
         repair.board.is_resent_from(ack)
     }

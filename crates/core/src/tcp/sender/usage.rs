@@ -1,7 +1,7 @@
 //! How much of the congestion window is used, as Linux watches it (`tcp_cwnd_validate`): a window grows only while it limits the
 //! sender, and decays where for a timeout it did not (RFC 2861).
 
-use super::Sender;
+use super::{DUPLICATE_THRESHOLD, Sender};
 use crate::tcp::config::Config;
 use crate::tcp::congestion::WindowRules;
 use crate::tcp::scoreboard::Delivery;
@@ -64,13 +64,19 @@ impl Sender {
     }
 
     /// The bytes for which an acknowledgement of `acked` counts: where they are counted, in Linux without what was reported by
-    /// SACK before; else a segment at most.
+    /// SACK before; else a segment at most. Where packets overtake each other by more than three segments, in Linux what SACK reports
+    /// counts as it comes (`tcp_may_raise_cwnd`).
     pub(super) fn counted(&self, acked: u64, delivery: &Delivery, config: &Config) -> u64 {
         match config.window_rules {
             _ if !config.byte_counting => acked.min(u64::from(self.mss)),
-            WindowRules::Linux if acked > 0 => delivery.bytes,
+            WindowRules::Linux if acked > 0 || self.is_reordered_far() => delivery.bytes,
             _ => acked,
         }
+    }
+
+    fn is_reordered_far(&self) -> bool {
+        let rack = self.repair.as_ref().and_then(|repair| repair.rack.as_ref());
+        rack.is_some_and(|rack| rack.overtaken_by() > u64::from(DUPLICATE_THRESHOLD) * u64::from(self.mss))
     }
 
     /// After what could be sent was sent: notes whether the window was the limit.

@@ -36,8 +36,9 @@ fn look(end: &Endpoint) -> Seen {
 
 /// Whether `after` can have its cause, given what happened: `arrived`, or a timer.
 fn explains(before: Seen, after: Seen, arrived: Option<&Segment>) -> bool {
-    let progress = arrived.is_some() && after.unacknowledged > before.unacknowledged;
     let sacked = arrived.is_some_and(|segment| !segment.sack.is_empty());
+    // What SACK reports widens windows where packets overtake each other (Linux).
+    let progress = arrived.is_some() && after.unacknowledged > before.unacknowledged || sacked;
     match after.why {
         // The handshake tells the segment size.
         WindowCause::Initial => !before.established,
@@ -65,7 +66,7 @@ fn explains(before: Seen, after: Seen, arrived: Option<&Segment>) -> bool {
         }
         // It also ends when sending begins again after idling.
         WindowCause::Bbr(BbrState::ProbeRtt) => true,
-        WindowCause::Bbr(_) => progress || sacked,
+        WindowCause::Bbr(_) => progress,
         WindowCause::Custom(_) => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pair::Pair;
 use super::transcript::Transcript;
-use crate::tcp::congestion::WindowRules;
+use crate::tcp::congestion::{Algorithm, WindowRules};
 use crate::tcp::{Config, EcnEcho, InitialWindow, Limits, Profile, Sack};
 use crate::time::{Duration, Time};
 
@@ -393,6 +393,45 @@ fn profiles_deliver_over_a_lossy_path() {
         pair.ends[0].timeouts()
     });
     assert!(timeouts[3] <= timeouts[1] && timeouts[1] <= 3, "{timeouts:?}");
+}
+
+/// Bytes that arrive within `millis` milliseconds, one way of 20 ms, where `pipe` says for the number of a data packet when copies of it arrive.
+fn delivered(config: Config, millis: u64, pipe: impl Fn(u64) -> Vec<Duration> + 'static) -> u64 {
+    let limits = Limits { mss: 1460, max_window: 4 << 20 };
+    let mut pair = Pair::new(config, [limits; 2], Duration::from_millis(20));
+    let mut count = 0_u64;
+    pair.pipe = Some(Box::new(move |_, segment| {
+        count += u64::from(segment.payload_bytes > 0);
+        if segment.payload_bytes > 0 { pipe(count) } else { vec![Duration::ZERO] }
+    }));
+    pair.ends[0].write(100_000_000);
+    pair.kick();
+    pair.run_until(Time::ZERO + Duration::from_millis(millis));
+    pair.ends[1].bytes_received()
+}
+
+/// Every fifth packet is overtaken by more than three. Once it knows, Linux counts for its window what SACK reports as it comes
+/// (`tcp_may_raise_cwnd`), and its window grows nearly as without.
+#[test]
+fn far_reordering_does_not_hold_the_window_down() {
+    let late = |count: u64| vec![Duration::from_millis(if count.is_multiple_of(5) { 5 } else { 0 })];
+    let config = || Config { congestion: Algorithm::Reno, ..Config::of(Profile::Linux) };
+    let [reordered, in_order] = [delivered(config(), 600, late), delivered(config(), 600, |_| vec![Duration::ZERO])];
+    assert!(2 * reordered > in_order, "{reordered}, {in_order}");
+}
+
+/// The network duplicates every fifth packet and loses every fiftieth. More duplicates are reported than were sent again, so that
+/// they say nothing of retransmissions, and no reduction is taken back for them (`tcp_dsack_seen`).
+#[test]
+fn duplicates_of_the_network_take_nothing_back() {
+    let faulty = |count: u64| match count {
+        _ if count.is_multiple_of(50) => vec![],
+        _ if count.is_multiple_of(5) => vec![Duration::ZERO; 2],
+        _ => vec![Duration::ZERO],
+    };
+    let config = |undo| Config { undo, ..Config::of(Profile::Linux) };
+    let [with, without] = [true, false].map(|undo| delivered(config(undo), 20_000, faulty));
+    assert!(10 * with <= 13 * without, "{with}, {without}");
 }
 
 /// Each hundredth packet comes 5 ms late, behind more than three others. The first one is sent again, and its original shows that
