@@ -728,7 +728,8 @@ impl Sender {
         if !may_send_data || (has_nothing && self.repair.is_none()) {
             return None;
         }
-        let most = u64::from(u32::from(self.mss).saturating_sub(sack_bytes).max(1));
+        let full = self.full_segment(agreed, config);
+        let most = full.saturating_sub(sack_bytes.into()).max(1);
         let rate = self.pace(config);
         let waits = rate.is_some() && self.repair.as_ref().is_some_and(|repair| repair.waits(woken));
         if waits && self.flight() == 0 {
@@ -745,7 +746,7 @@ impl Sender {
         if self.repair.is_none() && piece.new && self.flight() == 0 && self.keeps(agreed, config) {
             self.take_notes(agreed, config);
         }
-        let Some(at) = self.leave(now, &mut piece, rate, config) else {
+        let Some(at) = self.leave(now, &mut piece, rate, full, config) else {
             return self.nothing_to_send(now, config);
         };
         if self.forced != Forced::Nothing {
@@ -821,7 +822,7 @@ impl Sender {
         let advertised = (self.unacknowledged + u64::from(self.peer_window)).saturating_sub(self.next);
         let mut bytes = unsent.min(most);
         if advertised < bytes {
-            bytes = self.cut_to_window(now, advertised, agreed)?;
+            bytes = self.cut_to_window(now, advertised, agreed, config)?;
         }
         let mut room = room;
         if self.flight() == 0 {

@@ -5,8 +5,10 @@
 
 use super::repair::Repair;
 use super::{Forced, Piece, Sender, UNPACED};
+use crate::tcp::agreed::Agreed;
 use crate::tcp::config::Config;
 use crate::tcp::congestion::WindowRules;
+use crate::tcp::segment::Timestamps;
 use crate::time::{Duration, Time};
 
 /// The largest piece: what IP allows, less the room for headers (`sk_gso_max_size`).
@@ -20,6 +22,12 @@ const NEAR: Duration = Duration::from_millis(1);
 const RECENT: Duration = Duration::from_millis(1);
 /// ... and the room is less than this part of the window (`tcp_tso_win_divisor`).
 const WINDOW_PART: u64 = 3;
+/// A larger window holds at least two segments (`TCP_MSS_DEFAULT`).
+const TINY_WINDOW: u64 = 536;
+/// The least length that a small window can impose on segments, with the TCP header.
+const SHORTEST: u64 = 68;
+/// The length of the TCP header without options.
+const HEADER: u64 = 20;
 
 impl Repair {
     /// Whether a paced sender waits at `now`. What has begun to leave leaves together.
@@ -29,6 +37,24 @@ impl Repair {
 }
 
 impl Sender {
+    /// The payload bytes of a full segment. Where segments leave in bursts, it is at most half of the largest window that the peer has
+    /// offered (`tcp_bound_to_half_wnd`).
+    pub(super) fn full_segment(&self, agreed: Agreed, config: &Config) -> u64 {
+        let (mss, largest) = (u64::from(self.mss), u64::from(agreed.largest_window));
+        if !config.bursts || largest == 0 || largest >= 2 * mss {
+            return mss;
+        }
+        let part = if largest > TINY_WINDOW { largest / 2 } else { largest };
+        let options = if agreed.timestamps { u64::from(Timestamps::OPTION_BYTES) } else { 0 };
+        mss.min(part.max(SHORTEST - HEADER - options))
+    }
+
+    /// Whether the burst that is leaving ends with the peer's window, `advertised` bytes ahead: its last segment fills the window
+    /// (`tcp_mss_split_point`).
+    pub(super) fn burst_fills(&self, advertised: u64) -> bool {
+        advertised > 0 && self.repair.as_ref().is_some_and(|repair| repair.burst == advertised)
+    }
+
     /// The rate in bytes/s, where sending is paced.
     pub(super) fn pace(&self, config: &Config) -> Option<u64> {
         if self.highest <= UNPACED * u64::from(self.mss) {
@@ -61,8 +87,15 @@ impl Sender {
     }
 
     /// When `piece` leaves, which may leave at `now` or was due before, at `rate` bytes/s if it is paced; `None` if it waits for
-    /// more to leave with it. The last of several that leave together carries PSH (`__tcp_transmit_skb`).
-    pub(super) fn leave(&mut self, now: Time, piece: &mut Piece, rate: Option<u64>, config: &Config) -> Option<Time> {
+    /// more to leave with it. A full segment has `full` bytes. The last of several that leave together carries PSH (`__tcp_transmit_skb`).
+    pub(super) fn leave(
+        &mut self,
+        now: Time,
+        piece: &mut Piece,
+        rate: Option<u64>,
+        full: u64,
+        config: &Config,
+    ) -> Option<Time> {
         let Some(repair) = self.repair.as_mut().filter(|_| rate.is_some() || config.bursts) else { return Some(now) };
         let bytes = u64::from(piece.payload_bytes);
         if repair.burst > 0 {
@@ -70,7 +103,7 @@ impl Sender {
             piece.push |= repair.burst == 0;
             return Some(repair.burst_at);
         }
-        let size = if config.bursts { self.size_burst(now, *piece, rate, config)? } else { bytes };
+        let size = if config.bursts { self.size_burst(now, *piece, rate, full, config)? } else { bytes };
         let repair = self.repair.as_mut()?;
         let mut at = now;
         if let Some(rate) = rate {
@@ -86,32 +119,32 @@ impl Sender {
     }
 
     /// How many bytes leave together, of which `piece` is the first; `None` if they wait for more of the window.
-    fn size_burst(&mut self, now: Time, piece: Piece, rate: Option<u64>, config: &Config) -> Option<u64> {
-        let (bytes, mss) = (u64::from(piece.payload_bytes), u64::from(self.mss));
+    fn size_burst(&mut self, now: Time, piece: Piece, rate: Option<u64>, mss: u64, config: &Config) -> Option<u64> {
+        let bytes = u64::from(piece.payload_bytes);
         let unsent = self.end.saturating_sub(piece.start);
         let probe = self.repair.as_ref().is_some_and(|repair| repair.probe_due);
         if self.forced != Forced::Nothing || probe || unsent <= mss {
             return Some(bytes);
         }
-        let most = self.most_at_once(rate, config);
+        let most = self.most_at_once(rate, mss, config);
         let window = u64::from(self.congestion_window());
         let room = window.saturating_sub(self.in_flight()) / mss * mss;
         if !piece.new {
             let repair = self.repair.as_ref()?;
             return Some(repair.board.lost_together(piece.start, most.min(room)).max(bytes));
         }
-        let peer = (self.unacknowledged + u64::from(self.peer_window)).saturating_sub(piece.start) / mss * mss;
+        let peer = (self.unacknowledged + u64::from(self.peer_window)).saturating_sub(piece.start);
         if self.defers(now, [room, peer, unsent], most, rate.is_some()) {
             return None;
         }
+        // A burst that reaches the end of the peer's window fills it, with a short segment if need be (`tcp_mss_split_point`).
         // Two pieces at least make a window (`tcp_cwnd_test`).
         let half = (window / 2 / mss).max(1) * mss;
         Some(most.min(room).min(half).min(peer).min(unsent).max(bytes))
     }
 
-    /// What leaves together at most, in bytes: whole segments of about a millisecond of the rate.
-    fn most_at_once(&self, rate: Option<u64>, config: &Config) -> u64 {
-        let mss = u64::from(self.mss);
+    /// What leaves together at most, in bytes: whole segments of `mss` bytes for about a millisecond of the rate.
+    fn most_at_once(&self, rate: Option<u64>, mss: u64, config: &Config) -> u64 {
         let rate = rate.or_else(|| self.congestion.pacing_rate()?.bits_per_second().map(|bits| bits / 8));
         let rate = rate.or_else(|| self.usual_rate(config)).unwrap_or(u64::MAX);
         let min_rtt = self.repair.as_ref().and_then(|repair| repair.rack.as_ref()?.min_rtt());
@@ -164,7 +197,7 @@ mod tests {
         let mut repair = Repair::new(Scoreboard::new(1, 1, true, false), &sender.rto);
         repair.rack = Some(Rack::new(Some(rtt), Duration::ZERO));
         sender.repair = Some(Box::new(repair));
-        sender.most_at_once(Some(rate), &config) / 1448
+        sender.most_at_once(Some(rate), 1448, &config) / 1448
     }
 
     /// 1/1,024 of the rate, in whole segments. Traces of Linux 6.18: two at 20 Mbit/s, four at 50 Mbit/s, nine or ten at 100 Mbit/s and

@@ -9,13 +9,18 @@ use crate::time::Time;
 impl Sender {
     /// The peer's window ends `advertised` bytes ahead, within the next segment: how much of that is sent. A part that is at
     /// least half of the largest window goes out (RFC 9293 section 3.8.6.2.1 with Fs = 1/2; there is no Nagle here); a
-    /// smaller one waits for the window to move, or, if nothing is in flight that could move it, for the timer.
+    /// smaller one waits for the window to move, or, if nothing is in flight that could move it, for the timer. In bursts, a part goes
+    /// out if full segments before it leave with it, as in Linux.
     #[cold]
-    pub(super) fn cut_to_window(&mut self, now: Time, advertised: u64, agreed: Agreed) -> Option<u64> {
+    pub(super) fn cut_to_window(&mut self, now: Time, advertised: u64, agreed: Agreed, config: &Config) -> Option<u64> {
         if self.forced == Forced::Probe {
             return Some(advertised.max(1));
         }
-        if advertised > 0 && 2 * advertised >= u64::from(agreed.largest_window) {
+        let fills = match config.bursts {
+            true => self.burst_fills(advertised),
+            false => advertised > 0 && 2 * advertised >= u64::from(agreed.largest_window),
+        };
+        if fills {
             return Some(advertised);
         }
         if self.flight() == 0 && self.deadline == Deadline::NONE {

@@ -92,3 +92,66 @@ fn a_burst_does_not_wait_for_a_distant_acknowledgement() {
     let text = [&text, pause, &sends("0.3001", 300, 596, 11)].concat();
     Transcript::established(config(300), KILO).play(&text);
 }
+
+/// Data segments of these lengths, one after the other from `start` on; those of `pushed` have PSH.
+fn cuts(time: &str, start: u32, lengths: &[u32], pushed: &[usize]) -> String {
+    let mut next = start;
+    let line = |(n, length): (usize, &u32)| {
+        let begin = next;
+        next += length;
+        let flags = if pushed.contains(&n) { "P." } else { "." };
+        format!("{time} > {flags} {begin}:{next} ack 1\n")
+    };
+    lengths.iter().enumerate().map(line).collect()
+}
+
+/// As on Ethernet with timestamps.
+const ETHERNET: Limits = Limits { mss: 1448, max_window: 65_535 };
+
+/// An 8,192-byte window is 5 segments of 1,448 bytes and 952 bytes, as in captures of Linux 6.18: the last burst of two begins with a full
+/// segment.
+#[test]
+fn a_burst_fills_the_receive_window() {
+    let text = [
+        "0.150 < . 1:1 ack 1 win 8192\n0.200 ! write 100000\n",
+        &cuts("0.200", 1, &[1448, 1448, 1448, 1448, 1448, 952], &[1, 3, 5]),
+        "0.300 < . 1:1 ack 2897 win 8192\n",
+        &cuts("0.300", 8193, &[1448, 1448], &[1]),
+        "0.301 < . 1:1 ack 5793 win 8192\n",
+        &cuts("0.301", 11_089, &[1448, 1448], &[1]),
+        "0.302 < . 1:1 ack 8193 win 8192\n",
+        &cuts("0.302", 13_985, &[1448, 952], &[1]),
+    ]
+    .concat();
+    Transcript::established(config(10), ETHERNET).play(&text);
+}
+
+/// Less than a full segment waits for the next acknowledgement, though it is all that the window has left.
+#[test]
+fn room_for_less_than_a_segment_waits() {
+    let text = [
+        "0.150 < . 1:1 ack 1 win 3900\n0.200 ! write 100000\n",
+        &cuts("0.200", 1, &[1448, 1448], &[1]),
+        "0.300 < . 1:1 ack 1449 win 3900\n",
+        &cuts("0.300", 2897, &[1448, 1004], &[1]),
+        "0.310 < . 1:1 ack 2897 win 3895\n0.311 -\n",
+        "0.320 < . 1:1 ack 5349 win 1447\n0.321 -\n",
+    ]
+    .concat();
+    Transcript::established(config(10), ETHERNET).play(&text);
+}
+
+/// The peer never offered more than 2,000 bytes: segments have half of that at most, also in a window that is half open.
+#[test]
+fn segments_are_half_of_the_largest_window() {
+    let text = [
+        "0.000 > S 0:1 mss 1448 ws 0 sok\n0.000 ! write 100000\n",
+        "0.100 < S. 0:1 ack 1 win 2000 mss 1460 ws 0 sok ts 5,1\n",
+        &cuts("0.100", 1, &[1000, 1000], &[1]),
+        "0.200 < . 1:1 ack 1001 win 1999 ts 6,2\n0.201 -\n",
+        "0.210 < . 1:1 ack 2001 win 1999 ts 6,2\n",
+        &cuts("0.210", 2001, &[1000, 999], &[1]),
+    ]
+    .concat();
+    Transcript::connect(Config { timestamps: true, ..config(10) }, ETHERNET).play(&text);
+}
