@@ -268,6 +268,15 @@ impl Receiver {
         self.quick_acks = config.quick_acks.min(half_window.clamp(2, 255) as u8);
     }
 
+    /// The payload bytes from which on a segment counts as full. A Linux receiver learns them from what arrives (`rcv_mss`), and a Linux
+    /// sender has no segment of more than half of the largest window.
+    fn full_segment(&self, config: &Config) -> u64 {
+        match config.quick_acks {
+            0 => self.mss.into(),
+            _ => u64::from(u32::from(self.mss).min(self.window(self.shift) / 2)),
+        }
+    }
+
     /// By how much a segment lets the window grow (Linux, `tcp_grow_window`).
     fn growth(&self) -> u32 {
         2 * u32::from(self.mss.max(1))
@@ -604,7 +613,8 @@ impl Receiver {
         if holes {
             return self.acknowledge_hole(now, path.rtt, config);
         }
-        let short = end - start < u64::from(self.mss);
+        let full = self.full_segment(config);
+        let short = end - start < full;
         if config.quick_acks > 0 && end > start && (short || segment.flags.psh()) {
             // Linux acknowledges what ends with a segment that is not full, or has PSH, once it is read, unless the program is taken to
             // answer; and a second one that is not full anyway (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
@@ -617,8 +627,8 @@ impl Receiver {
         let owed = u64::from(self.owed);
         match config.delayed_ack {
             Some(delay)
-                if owed <= u64::from(self.mss)
-                    && 2 * owed < u64::from(self.window(self.shift))
+                if owed <= full
+                    && (config.quick_acks > 0 || 2 * owed < u64::from(self.window(self.shift)))
                     && (self.quick_acks == 0 || self.program != Program::Reads) =>
             {
                 if self.delayed.get().is_none() {

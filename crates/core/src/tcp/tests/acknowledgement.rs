@@ -225,6 +225,25 @@ fn a_full_segment_with_psh_is_acknowledged_at_once() {
     );
 }
 
+/// A Linux sender cuts its segments to half of the largest window, 1,000 bytes here: these are full segments, and every second of them is
+/// acknowledged at once.
+#[test]
+fn half_of_a_small_window_is_a_full_segment() {
+    Transcript::established(linux(2), Limits { mss: 1460, max_window: 2000 }).play(
+        "0.110 < .  1:1001 ack 1
+         0.110 > .  1:1 ack 1001
+         0.120 < .  1001:2001 ack 1
+         0.120 > .  1:1 ack 2001
+         0.130 < .  2001:3001 ack 1
+         0.131 < .  3001:4001 ack 1
+         0.131 > .  1:1 ack 4001
+         0.140 < .  4001:5001 ack 1
+         0.180 > .  1:1 ack 5001
+         0.190 < .  5001:6000 ack 1
+         0.190 > .  1:1 ack 6000",
+    );
+}
+
 /// Segments beyond a hole widen the window, too, where the peer has SACK (`tcp_data_queue_ofo`).
 #[test]
 fn a_window_grows_with_what_arrives_beyond_a_hole() {
