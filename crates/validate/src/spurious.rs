@@ -24,12 +24,13 @@ fn pausing(tcp: &Config, pause: u64, pauses: u64) -> [f64; 2] {
     let transmitter = Transmitter::Trace(Schedule::new(Arc::new(trace)));
     let queue = Queue::Arrival(Admission::DropTail(DropTail::new(Limit::Packets(100))));
     let link = Link::through(queue, transmitter, Duration::ZERO, Duration::from_secs(1_000_000));
-    let seconds = 12.0 * pauses as f64;
+    // Half of the time between two pauses after the last: what waits behind a hole just after a pause would count as come twice.
+    let seconds = 12.0 * pauses as f64 + 6.0;
     let marks = vec![Time::ZERO + Duration::from_secs_f64(seconds)];
     let flow = Flow { mss: MSS, ..Flow::endless(Duration::from_millis(100), tcp.clone()) };
     let outcome = Lab { marks, ..Lab::new(Some(link), LossModel::None, seconds) }.run(&[flow]);
     let delivered = outcome.delivered[0][0] as f64;
-    // 12 bytes of a segment are timestamps. What waits behind a hole at the end is less than a window.
+    // 12 bytes of a segment are timestamps.
     let needed = delivered / f64::from(MSS - 12);
     [(outcome.arrived as f64 - needed) / pauses as f64, delivered]
 }

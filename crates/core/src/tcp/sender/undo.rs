@@ -94,9 +94,12 @@ impl Sender {
     pub(super) fn reported_duplicate(&mut self, segment: &Segment, agreed: Agreed) -> Option<(u64, u64)> {
         let (start, end) = segment.duplicate_block().filter(|_| agreed.sack)?;
         let segments = (end - start).div_ceil(u64::from(self.mss)).min(u32::MAX.into()) as u32;
-        let repair = self.repair.as_mut()?;
-        repair.duplicates = repair.duplicates.saturating_add(segments);
-        (repair.duplicates <= self.retransmissions).then_some((start, end))
+        let before = self.repair.as_mut().map_or(0, |repair| {
+            let before = repair.duplicates;
+            repair.duplicates = before.saturating_add(segments);
+            before
+        });
+        (before.saturating_add(segments) <= self.retransmissions).then_some((start, end))
     }
 
     /// Asks whether the acknowledgement that is about to be taken shows that the last reduction had no cause, and takes it
