@@ -64,8 +64,8 @@ impl Segment {
         unpadded.iter().sum()
     }
 
-    /// The SACK blocks as offsets, in the order of the option. The first may be a duplicate
-    /// ([`Self::duplicate_block`]).
+    /// The SACK blocks as offsets, in the order of the option, without those that end before they begin. The first may be a
+    /// duplicate ([`Self::duplicate_block`]).
     pub fn sack_blocks(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
         let (blocks, near) = (self.sack, self.acknowledgement);
         blocks
@@ -73,6 +73,7 @@ impl Segment {
             .into_iter()
             .take_while(|block| block.0 != block.1)
             .map(move |(start, end)| (widen(start, near), widen(end, near)))
+            .filter(|(start, end)| start < end)
     }
 
     /// The block that reports what arrived twice, if one does (RFC 2883 section 4): the first, if it ends at or before the
@@ -220,6 +221,12 @@ mod tests {
             assert!(segment.sack_blocks().eq(blocks));
             assert_eq!((segment.sack.len(), segment.sack.is_empty()), (3, false));
         }
+        let reversed = SackBlocks::new([(2000, 1000), (3000, 4000)]);
+        let segment = Segment { acknowledgement: 5000, sack: reversed, ..Segment::default() };
+        assert_eq!(
+            (segment.sack_blocks().collect(), segment.duplicate_block()),
+            (vec![(3000, 4000)], Some((3000, 4000)))
+        );
         assert_eq!(Segment::default().sack_blocks().count(), 0);
         assert!(SackBlocks::new([]).is_empty());
     }
