@@ -47,7 +47,7 @@ pub struct Row {
     pub source: String,
     /// The condition that our value has to meet.
     pub expected: Expected,
-    /// Our value.
+    /// The value that was calculated or measured here.
     pub ours: f64,
     /// Why it is not what it should be, where that is known and meant.
     pub departs: Option<String>,

@@ -36,7 +36,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// All policies.
+    /// The three policies, in the order of their declaration.
     pub const ALL: [Policy; 3] = [Policy::PerConversation, Policy::PerType, Policy::PerDestination];
 
     /// What it is called in figures.

@@ -10,7 +10,7 @@
 
 use super::max_filter::MaxFilter;
 use super::window::saturate;
-use super::{Ack, Cause, CongestionControl, RateSample, Recovery, Setup, Window, WindowCause};
+use super::{Ack, Cause, CongestionControl, LONGEST_BURST, RateSample, Recovery, Setup, Window, WindowCause};
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -40,8 +40,7 @@ const FULL_RATE_ROUNDS: u8 = 3;
 const PACING_MARGIN: u64 = 1;
 /// Below this rate in byte/s one segment is sent at a time, above it at least two (1.2 Mbit/s; section 4.2.2).
 const SLOW_PATH: u64 = 150_000;
-/// The largest burst that Linux hands to a network card, in bytes and in segments.
-const MAX_BURST: u64 = 65_536 - 321;
+/// The most segments in a burst (Linux).
 const MAX_BURST_SEGMENTS: u64 = 127;
 /// Long-term sampling (Linux): an interval lasts 4 to 16 round trips and begins and ends with a loss; ...
 const POLICER_ROUNDS: u32 = 4;
@@ -249,7 +248,7 @@ impl Bbr {
 
     /// Segments of a burst: about a millisecond of the pacing rate.
     fn burst(&self, mss: u64) -> u64 {
-        let burst = (self.pacing_rate >> 10).min(MAX_BURST) / mss;
+        let burst = (self.pacing_rate >> 10).min(LONGEST_BURST) / mss;
         burst.max(u64::from(self.least_burst())).min(MAX_BURST_SEGMENTS)
     }
 

@@ -83,6 +83,9 @@ pub use window::{Window, WindowCause, WindowRules};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 
+/// The longest burst that Linux hands to a device, in bytes: what IP allows, less the room for headers (`sk_gso_max_size`).
+pub(super) const LONGEST_BURST: u64 = 65_536 - 321;
+
 /// What an acknowledgement told. Sizes are in payload bytes, positions are offsets into the stream.
 #[derive(Clone, Debug)]
 pub struct Ack {

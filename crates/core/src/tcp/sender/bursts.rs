@@ -7,13 +7,11 @@ use super::repair::Repair;
 use super::{Forced, Piece, Sender, UNPACED};
 use crate::tcp::agreed::Agreed;
 use crate::tcp::config::Config;
-use crate::tcp::congestion::WindowRules;
+use crate::tcp::congestion::{LONGEST_BURST, WindowRules};
 use crate::tcp::segment::Timestamps;
 use crate::time::{Duration, Time};
 
-/// The largest piece: what IP allows, less the room for headers (`sk_gso_max_size`).
-const LARGEST: u64 = 65_536 - 321;
-/// Near peers get larger pieces: half of the largest less for each 512 microseconds of the shortest round-trip time
+/// Near peers get larger pieces: the longest burst, halved for each 512 microseconds of the shortest round-trip time
 /// (`tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;
 /// A piece waits for an acknowledgement that is at most so far away, or half a round trip, ...
@@ -148,9 +146,9 @@ impl Sender {
         let rate = rate.or_else(|| self.congestion.pacing_rate()?.bits_per_second().map(|bits| bits / 8));
         let rate = rate.or_else(|| self.usual_rate(config)).unwrap_or(u64::MAX);
         let min_rtt = self.repair.as_ref().and_then(|repair| repair.rack.as_ref()?.min_rtt());
-        let near =
-            min_rtt.map_or(0, |rtt| LARGEST.checked_shr(((rtt.as_nanos() / 1000) >> RTT_SHIFT) as u32).unwrap_or(0));
-        let bytes = ((rate >> 10) + near).min(LARGEST);
+        let near = min_rtt
+            .map_or(0, |rtt| LONGEST_BURST.checked_shr(((rtt.as_nanos() / 1000) >> RTT_SHIFT) as u32).unwrap_or(0));
+        let bytes = ((rate >> 10) + near).min(LONGEST_BURST);
         (bytes / mss).max(u64::from(self.congestion.least_burst())) * mss
     }
 
