@@ -733,7 +733,8 @@ impl Sender {
         let rate = self.pace(config);
         let waits = rate.is_some() && self.repair.as_ref().is_some_and(|repair| repair.waits(woken));
         if waits && self.flight() == 0 {
-            self.hold(self.next < self.end);
+            // A FIN waits for its time like data.
+            self.hold(self.next < self.end + u64::from(self.fin_wanted));
             return None;
         }
         let Some(mut piece) = self.choose(now, most, agreed, config) else {

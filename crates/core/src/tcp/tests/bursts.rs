@@ -59,6 +59,21 @@ fn the_pause_is_for_what_has_left() {
     Transcript::established(Config { pacing: true, ..config(10) }, KILO).play(&text).play(late);
 }
 
+/// All data is acknowledged before the pause is over. The FIN leaves when it is, and is not forgotten.
+#[test]
+fn a_fin_waits_for_the_pause() {
+    let text =
+        ["0.200 ! write 12000\n", &sends("0.200", 0, 10, 2), "0.300 < . 1:1 ack 10001\n", &sends("0.300", 10, 2, 2)]
+            .concat();
+    let fin = "0.301 < . 1:1 ack 12001
+               0.3015 ! close
+               0.3025 > F. 12001:12002 ack 1
+               0.3035 < F. 1:2 ack 12002
+               0.3035 > . 12002:12002 ack 2
+               0.3035 = closed true";
+    Transcript::established(Config { pacing: true, ..config(10) }, KILO).play(&text).play(fin).rests();
+}
+
 /// Twice a window of 300 segments in 100 ms is 6,000,000 byte/s, and five segments a millisecond. The first acknowledgement finds that
 /// nothing left for long; room for less than five waits then, because the next acknowledgement is due.
 #[test]
