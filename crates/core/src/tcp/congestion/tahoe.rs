@@ -30,6 +30,11 @@ impl CongestionControl for Tahoe {
         }
     }
 
+    /// The mark has halved the threshold; what was lost is sent again from one segment all the same.
+    fn on_loss_after_mark(&mut self, window: &mut Window, _wide: u32) {
+        window.set(window.mss(), WindowCause::Loss);
+    }
+
     fn on_timeout(&mut self, window: &mut Window, now: Time, flight: u64, again: bool) {
         self.reno.on_timeout(window, now, flight, again);
     }
@@ -61,6 +66,14 @@ mod tests {
             seen.push(window.bytes() / MSS);
         }
         assert_eq!(seen, [1, 2, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn a_loss_after_a_mark_restarts_without_halving_again() {
+        let (mut tahoe, mut window) = (Tahoe::default(), avoiding(8 * MSS));
+        tahoe.on_congestion(&mut window, Time::ZERO, 8000, Cause::Mark);
+        tahoe.on_loss_after_mark(&mut window, 8000);
+        assert_eq!((window.bytes(), window.threshold(), window.why()), (MSS, 4000, WindowCause::Loss));
     }
 
     #[test]
