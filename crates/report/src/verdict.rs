@@ -68,12 +68,15 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     let share = outcomes.unfinished as f64 / started.max(1) as f64;
     let unaccounted = measured.unaccounted_packets();
     let missing = measured.payload_bytes.saturating_sub(measured.delivered_bytes);
-    // Packets may wait in the queue only when the run was cut off with work left. Of sources nobody asks that they end.
+    // Packets may wait in the queue only when the run was cut off with work left.
     let sum = |count: fn(&ClassFacts) -> u64| run.facts.sources().map(count).sum::<u64>();
     let (sources, received) = (sum(|source| source.started), sum(|source| source.to_acceptors_bytes));
     // A live run without a workload is there for programs of the user's.
     let guests = if run.facts.live.is_some() { measured.carried_packets.iter().sum::<u64>() } else { 0 };
-    let may_wait = outcomes.unfinished + sum(|source| source.unfinished) > 0 || run.facts.interrupted;
+    let is_cut = outcomes.unfinished + sum(|source| source.unfinished) > 0 || run.facts.interrupted;
+    // Nobody waits for the last datagrams of a flow: those that were neither received nor dropped may be in the queue.
+    let datagrams = sum(|source| source.sent_datagrams).saturating_sub(sum(|source| source.received_datagrams));
+    let may_wait = is_cut || i64::try_from(datagrams).is_ok_and(|datagrams| unaccounted <= datagrams);
     [
         Gate {
             name: "something happened",

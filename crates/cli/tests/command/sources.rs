@@ -181,3 +181,18 @@ fn what_is_missing_is_said() {
         assert!(said.err.contains(wanted) && !bench.path("r").exists(), "{}", said.err);
     }
 }
+
+/// Datagrams that wait in the queue when the run ends are accounted for.
+#[test]
+fn datagrams_may_wait_at_the_end() {
+    let bench = Bench::new();
+    let text = r#"
+        network.bottleneck = { rate = "200kbit", queue = { limit = "1000p" } }
+        sources = [{ name = "u", kind = "poisson", rate = "300kbit", rtt = "20ms" }]
+        measure = { duration = "10s", drain = "0s" }
+    "#;
+    bench.file("e.toml", text.as_bytes());
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
+    let run = run_json(&bench, "r");
+    assert_eq!(run["verdict"], "VALID", "{}", run["summary"]["gates"]);
+}
