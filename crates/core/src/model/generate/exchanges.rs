@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::generate::Impossible;
 use crate::model::{Distribution, MOST_WINDOW};
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
@@ -54,16 +55,22 @@ impl Exchanges {
     ///
     /// # Errors
     /// The key, and what is wrong with its value.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Impossible> {
         let rate = self.connections_per_second;
         if !(rate > 0.0 && rate <= 1e9) {
-            return Err(format!("connections-per-second of {rate} must be above 0 and at most 1e9"));
+            return Err(Impossible::new(
+                "connections-per-second",
+                format!("of {rate} must be above 0 and at most 1e9"),
+            ));
         }
         if !(1..=MOST_WINDOW).contains(&self.window_bytes) {
-            return Err(format!("window-bytes of {} must be from 1 to {MOST_WINDOW}", self.window_bytes));
+            return Err(Impossible::new(
+                "window-bytes",
+                format!("of {} must be from 1 to {MOST_WINDOW}", self.window_bytes),
+            ));
         }
         if !(0.0..=1.0).contains(&self.from_left) {
-            return Err(format!("from-left of {} must be from 0 to 1", self.from_left));
+            return Err(Impossible::new("from-left", format!("of {} must be from 0 to 1", self.from_left)));
         }
         Ok(())
     }
@@ -187,7 +194,7 @@ mod tests {
             (Exchanges { window_bytes: 0, ..model() }, "window-bytes "),
             (Exchanges { from_left: 1.5, ..model() }, "from-left of 1.5 "),
         ] {
-            assert!(model.check().unwrap_err().starts_with(wanted), "{wanted}");
+            assert!(model.check().unwrap_err().to_string().starts_with(wanted), "{wanted}");
         }
         assert_eq!(model().check(), Ok(()));
     }

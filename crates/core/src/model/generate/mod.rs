@@ -99,9 +99,9 @@ impl SourceModel {
     ///
     /// # Errors
     /// The key, and what is wrong with its value.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Impossible> {
         match self {
-            SourceModel::Exchanges(model) => return model.check(),
+            SourceModel::Exchanges(model) => model.check(),
             SourceModel::Tcplib(model) => model.check(),
             SourceModel::TcplibMisc(model) => model.check(),
             SourceModel::Web(model) => model.check(),
@@ -109,12 +109,11 @@ impl SourceModel {
             SourceModel::OnOff(model) => model.check(),
             SourceModel::Cbr(model) | SourceModel::Poisson(model) => model.check(),
             SourceModel::Ditg(model) => model.check(),
-            SourceModel::PackMime(model) => return model.check(),
-            SourceModel::Campus2008(model) | SourceModel::Enterprise2006(model) => return model.check(),
-            SourceModel::Swing(model) => return model.check(),
+            SourceModel::PackMime(model) => model.check(),
+            SourceModel::Campus2008(model) | SourceModel::Enterprise2006(model) => model.check(),
+            SourceModel::Swing(model) => model.check(),
             SourceModel::Harpoon(model) => model.check(),
         }
-        .map_err(|problem| problem.to_string())
     }
 
     /// The rates that say how much it sends, by their keys, in new connections per second or in parts of a published number of these;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::generate::{MOST_BYTES, Merged};
+use crate::model::generate::{Impossible, MOST_BYTES, Merged};
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
 use crate::workload::{ConnectionVector, Host, Label, Side};
@@ -61,10 +61,10 @@ impl Swing {
     ///
     /// # Errors
     /// The key, and what is wrong with its value.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Impossible> {
         match self.sessions_per_second {
             Some(rate) if !(rate > 0.0 && rate <= 1e6) => {
-                Err(format!("sessions-per-second of {rate} must be above 0 and at most 1e6"))
+                Err(Impossible::new("sessions-per-second", format!("of {rate} must be above 0 and at most 1e6")))
             }
             _ => Ok(()),
         }

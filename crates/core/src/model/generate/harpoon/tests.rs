@@ -294,7 +294,7 @@ fn clients_ask_the_server_at_their_destination() {
 #[test]
 fn keys_say_what_they_are_of() {
     let empty = SourceModel::Harpoon(Harpoon::default());
-    assert_eq!(empty.check().unwrap_err(), "gap-ms is missing");
+    assert_eq!(empty.check().unwrap_err().to_string(), "gap-ms is missing");
     let constant = |value: f64| Some(Distribution::constant(value).unwrap());
     let tcp = Harpoon {
         gap_ms: constant(10.0),

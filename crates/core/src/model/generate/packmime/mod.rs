@@ -12,6 +12,7 @@ use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::generate::Impossible;
 use crate::time::{Duration, Time};
 use crate::workload::{ConnectionVector, LinkSide};
 
@@ -77,19 +78,20 @@ impl PackMime {
     ///
     /// # Errors
     /// The key, and what is wrong with its value.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Impossible> {
         const RATES: std::ops::RangeInclusive<f64> = PackMime::MIN_RATE..=PackMime::MAX_RATE;
         for (key, value) in [("rate", Some(self.rate)), ("reverse-rate", self.reverse_rate)] {
             if let Some(value) = value.filter(|value| !RATES.contains(value)) {
-                return Err(format!(
-                    "{key} of {value} must be from {} to {} connections per second",
-                    RATES.start(),
-                    RATES.end()
-                ));
+                let (least, most) = (RATES.start(), RATES.end());
+                let problem = format!("of {value} must be from {least} to {most} connections per second");
+                return Err(Impossible::new(key, problem));
             }
         }
         if !(1..=Self::MAX_CLOUDS).contains(&self.clouds) {
-            return Err(format!("clouds of {} must be from 1 to {}", self.clouds, Self::MAX_CLOUDS));
+            return Err(Impossible::new(
+                "clouds",
+                format!("of {} must be from 1 to {}", self.clouds, Self::MAX_CLOUDS),
+            ));
         }
         Ok(())
     }

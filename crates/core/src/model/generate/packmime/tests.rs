@@ -275,7 +275,7 @@ fn impossible_parameters_are_refused() {
         (PackMime { reverse_rate: Some(-1.0), ..good.clone() }, "reverse-rate of -1"),
         (PackMime { clouds: 0, ..good.clone() }, "clouds of 0"),
     ] {
-        let found = model.check().unwrap_err();
+        let found = model.check().unwrap_err().to_string();
         assert!(found.starts_with(message), "{found}");
     }
 }

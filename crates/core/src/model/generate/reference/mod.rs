@@ -22,6 +22,7 @@ mod trace;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::generate::Impossible;
 use crate::time::{Duration, Time};
 use crate::workload::ConnectionVector;
 
@@ -51,15 +52,14 @@ impl Reference {
     ///
     /// # Errors
     /// The key, and what is wrong with its value.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Impossible> {
         if self.scale > 0.0 && self.scale <= Self::MAX_SCALE {
             return Ok(());
         }
-        Err(format!(
-            "scale of {} must be above 0 and at most {}; 1 is the published number of connections",
-            self.scale,
-            Self::MAX_SCALE
-        ))
+        let (scale, most) = (self.scale, Self::MAX_SCALE);
+        let problem =
+            format!("of {scale} must be above 0 and at most {most}; 1 is the published number of connections");
+        Err(Impossible::new("scale", problem))
     }
 
     /// The connections of `trace` that start in the first `duration`, in the order of their starts.

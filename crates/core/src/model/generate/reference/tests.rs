@@ -225,7 +225,7 @@ fn impossible_scales_are_named() {
     for (scale, told) in
         [(0.0, "scale of 0 "), (-1.0, "scale of -1 "), (f64::NAN, "scale of NaN "), (1e4, "scale of 10000 ")]
     {
-        let said = Reference { scale }.check().unwrap_err();
+        let said = Reference { scale }.check().unwrap_err().to_string();
         assert!(said.starts_with(told) && said.contains("above 0 and at most 1000"), "{said}");
     }
     let rare = Reference { scale: 1e-15 };
