@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use flowloom_core::extract::Position;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Rate};
 use flowloom_report::export;
 use flowloom_store::formats::Format;
 
-use crate::experiment::{Correction, MOST_HOSTS, Quantity, RateChoice};
-use crate::input::Kind;
+use flowloom::experiment::{self, MOST_HOSTS, Quantity, RateChoice};
+use flowloom::input::Kind;
+use flowloom::{CaptureOptions, Driver, HostOptions, LiveCapture, Overrides};
 
 mod compare;
 mod fit;
@@ -23,7 +23,7 @@ mod model;
 mod overhead;
 
 pub use compare::Compare;
-pub use fit::{Fit, FittedModel, HarpoonFit};
+pub use fit::{Fit, FittedModel};
 pub use lab::{Lab, LabCheck, LabCommand, LabFormat, LabRun, ScriptForm};
 pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabLogs, LabMembers, LabRevoke, LabStatus};
 pub use model::{Calculation, Model, PipeModel, QueueModel};
@@ -333,26 +333,14 @@ pub enum Monitor {
     Acceptor,
 }
 
-impl Monitor {
-    /// The word for it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Monitor::Mid => "mid",
-            Monitor::Left => "left",
-            Monitor::Right => "right",
-            Monitor::Initiator => "initiator",
-            Monitor::Acceptor => "acceptor",
-        }
-    }
-
-    /// What extraction calls it.
-    pub const fn position(self) -> Position {
-        match self {
-            Monitor::Mid => Position::Mid,
-            Monitor::Left => Position::Left,
-            Monitor::Right => Position::Right,
-            Monitor::Initiator => Position::Initiator,
-            Monitor::Acceptor => Position::Acceptor,
+impl From<Monitor> for flowloom::Monitor {
+    fn from(monitor: Monitor) -> flowloom::Monitor {
+        match monitor {
+            Monitor::Mid => flowloom::Monitor::Mid,
+            Monitor::Left => flowloom::Monitor::Left,
+            Monitor::Right => flowloom::Monitor::Right,
+            Monitor::Initiator => flowloom::Monitor::Initiator,
+            Monitor::Acceptor => flowloom::Monitor::Acceptor,
         }
     }
 }
@@ -371,6 +359,17 @@ pub enum HostChoice {
     Captured,
 }
 
+impl From<HostChoice> for flowloom::HostChoice {
+    fn from(choice: HostChoice) -> flowloom::HostChoice {
+        match choice {
+            HostChoice::None => flowloom::HostChoice::None,
+            HostChoice::Number => flowloom::HostChoice::Number,
+            HostChoice::Cryptopan => flowloom::HostChoice::Cryptopan,
+            HostChoice::Captured => flowloom::HostChoice::Captured,
+        }
+    }
+}
+
 /// What becomes of the addresses of connections.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Hosts {
@@ -385,16 +384,12 @@ pub struct Hosts {
     pub keep_special: bool,
 }
 
-/// The default of [`Capture::idle_timeout`].
-pub const IDLE_TIMEOUT: Duration = Duration::from_secs(3600);
-/// The default of [`Capture::active_timeout`].
-pub const ACTIVE_TIMEOUT: Duration = Duration::from_secs(1_800);
-
-/// The default of [`Capture::udp_idle_timeout`].
-pub const UDP_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The default of [`Capture::max_memory`]: the same everywhere, because results depend on it.
-pub const MAX_MEMORY: Memory = Memory(4_000_000_000);
+impl Hosts {
+    /// As the library takes them.
+    pub fn options(&self) -> HostOptions {
+        HostOptions { keep: self.hosts.map(Into::into), key: self.key.clone(), keep_special: self.keep_special }
+    }
+}
 
 /// A size in memory: `2gb`, `500mb`; at least 100 MB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -425,32 +420,23 @@ impl std::str::FromStr for Memory {
 }
 
 impl Capture {
-    /// How many threads to use. More than four would wait for the one that reads.
-    pub fn threads(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from).min(4);
-        self.threads.map_or_else(cores, usize::from)
-    }
-
-    /// An option that was given and changes nothing about how inputs of `kind` are read, and what it is about.
-    pub fn given_in_vain(&self, kind: Kind) -> Option<(&'static str, &'static str)> {
-        let (captures, flows) = (kind == Kind::Capture, kind == Kind::Flows);
-        let logs = kind == Kind::Vectors(Format::Zeek);
-        let options = [
-            ("--inside", "captures, flow records and logs", captures || flows || logs, !self.inside.is_empty()),
-            ("--allow-truncated", "captures and flow records", captures || flows, self.allow_truncated),
-            ("--idle-timeout", "captures and flow records", captures || flows, self.idle_timeout != IDLE_TIMEOUT),
-            ("--complete-only", "captures", captures, self.complete_only),
-            ("--udp-idle-timeout", "captures", captures, self.udp_idle_timeout != UDP_IDLE_TIMEOUT),
-            ("--tcp-only", "captures", captures, self.tcp_only),
-            ("--monitor", "captures", captures, self.monitor != Monitor::Mid),
-            ("--vlan-key", "captures", captures, self.vlan_key),
-            ("--max-memory", "captures", captures, self.max_memory != MAX_MEMORY),
-            ("--threads", "captures", captures, self.threads.is_some()),
-            ("--allow-sampled", "flow records", flows, self.allow_sampled),
-            ("--active-timeout", "flow records", flows, self.active_timeout != ACTIVE_TIMEOUT),
-        ];
-        let vain = options.into_iter().find(|(_, _, useful, given)| *given && !useful);
-        vain.map(|(option, about, ..)| (option, about))
+    /// As the library takes them.
+    pub fn options(&self) -> CaptureOptions {
+        CaptureOptions {
+            inside: self.inside.clone(),
+            allow_truncated: self.allow_truncated,
+            complete_only: self.complete_only,
+            idle_timeout: self.idle_timeout,
+            udp_idle_timeout: self.udp_idle_timeout,
+            tcp_only: self.tcp_only,
+            monitor: self.monitor.into(),
+            vlan_key: self.vlan_key,
+            max_memory: self.max_memory.bytes(),
+            threads: self.threads,
+            allow_sampled: self.allow_sampled,
+            active_timeout: self.active_timeout,
+            anonymize: self.anonymize,
+        }
     }
 }
 
@@ -480,6 +466,13 @@ pub struct Live {
     /// Capture only packets from and to this host, broadcast and multicast
     #[arg(long, requires = "interface", conflicts_with = "captures")]
     pub no_promiscuous: bool,
+}
+
+impl Live {
+    /// As the library takes it.
+    pub fn options(&self) -> LiveCapture {
+        LiveCapture { duration: self.duration, packets: self.packets, no_promiscuous: self.no_promiscuous }
+    }
 }
 
 /// `flowloom extract`
@@ -643,31 +636,6 @@ impl std::str::FromStr for Load {
     }
 }
 
-/// Where a run happens.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Driver {
-    /// The packet simulator.
-    #[default]
-    Sim,
-    /// The kernel's TCP, in network namespaces on this host, in real time.
-    Live,
-    /// The kernel's TCP on the hosts that this file names.
-    Lab(PathBuf),
-}
-
-impl std::str::FromStr for Driver {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Driver, String> {
-        match (text, text.strip_prefix("lab:")) {
-            ("sim", _) => Ok(Driver::Sim),
-            ("live", _) => Ok(Driver::Live),
-            (_, Some(file)) if !file.is_empty() => Ok(Driver::Lab(file.into())),
-            _ => Err("write sim, live, or lab:HOSTS.toml".to_owned()),
-        }
-    }
-}
-
 /// What the event queue is made of: the second is there to check the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EventQueue {
@@ -712,7 +680,7 @@ pub struct Run {
     pub wait_min: Option<Quantity<Duration>>,
     /// What to take off a measured wait before replaying it
     #[arg(long, value_enum)]
-    pub wait_correct: Option<Correction>,
+    pub wait_correct: Option<CorrectionChoice>,
     /// How long connections start [default: the length of the capture]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<Quantity<Duration>>,
@@ -737,6 +705,39 @@ pub struct Run {
     /// How to answer
     #[command(flatten)]
     pub form: Form,
+}
+
+impl Run {
+    /// Values that replace those of the experiment.
+    pub fn overrides(&self) -> Overrides {
+        Overrides {
+            rate: self.rate.clone(),
+            delay: self.delay.clone(),
+            queue: self.queue.clone(),
+            wait_min: self.wait_min.clone(),
+            wait_correct: self.wait_correct.map(Into::into),
+            duration: self.duration.clone(),
+            seeds: self.seeds.clone(),
+        }
+    }
+}
+
+/// What is taken off a measured wait before it is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CorrectionChoice {
+    /// Nothing
+    None,
+    /// The minimum transit between the monitor and the side that answered
+    Ostt,
+}
+
+impl From<CorrectionChoice> for experiment::Correction {
+    fn from(choice: CorrectionChoice) -> experiment::Correction {
+        match choice {
+            CorrectionChoice::None => experiment::Correction::None,
+            CorrectionChoice::Ostt => experiment::Correction::Ostt,
+        }
+    }
 }
 
 /// `flowloom report`
@@ -809,13 +810,9 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_are_those_that_help_names() {
+    fn the_defaults_are_those_of_the_library() {
         let cli = Cli::try_parse_from(["flowloom", "describe", "c.pcap"]).unwrap();
         let Command::Describe(Describe { capture, .. }) = cli.command else { panic!("{:?}", cli.command) };
-        assert_eq!((capture.idle_timeout, capture.active_timeout), (IDLE_TIMEOUT, ACTIVE_TIMEOUT));
-        assert_eq!(capture.max_memory, MAX_MEMORY);
-        for kind in [Kind::Workload, Kind::Capture, Kind::Flows] {
-            assert_eq!(capture.given_in_vain(kind), None);
-        }
+        assert_eq!(capture.options(), CaptureOptions::default());
     }
 }

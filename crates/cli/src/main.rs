@@ -1,44 +1,22 @@
 //! The `flowloom` command: parse, run, print one error, map to a documented exit code.
 
 mod args;
-mod calibration;
-mod clock;
 mod commands;
-mod experiment;
-mod extraction;
-mod failure;
-mod hosts;
-mod ingest;
-mod ingested;
-mod input;
+mod exit;
 mod interrupt;
-mod intervals;
-mod lab_hosts;
 mod lab_view;
-mod live;
-mod load;
-mod making;
 mod memory;
 mod output;
-mod pipeline;
-mod plausibility;
 mod progress;
-mod rates;
-mod recording;
-mod results;
-mod rules;
 mod scripts;
-mod senders;
-mod simulation;
-mod specification;
-mod workloads;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::{Calculation, Cli, Command, LabCommand, LabMembers};
-use failure::{Exit, Failure};
+use exit::Exit;
+use flowloom::{Driver, Error};
 use flowloom_live::host::namespace::enter_user_namespace;
 use output::Manner;
 
@@ -87,15 +65,15 @@ fn main() -> ExitCode {
     });
     match result {
         Ok(exit) => exit.into(),
-        Err(failure) => {
-            eprintln!("{failure}");
-            failure.exit.into()
+        Err(error) => {
+            eprintln!("error: {error}");
+            Exit::from(error.kind).into()
         }
     }
 }
 
 /// The commands about a lab's members.
-fn members(command: &LabMembers, quiet: bool, manner: impl Fn(args::Form) -> Manner) -> Result<Exit, Failure> {
+fn members(command: &LabMembers, quiet: bool, manner: impl Fn(args::Form) -> Manner) -> Result<Exit, Error> {
     match command {
         LabMembers::Init(args) => commands::lab_members::init(args),
         LabMembers::Invite(args) => commands::lab_members::invite(args, quiet),
@@ -108,13 +86,13 @@ fn members(command: &LabMembers, quiet: bool, manner: impl Fn(args::Form) -> Man
 }
 
 /// What has to be done before the process has a second thread; the first is that which listens for interrupts.
-fn prepare(command: &Command) -> Result<(), Failure> {
+fn prepare(command: &Command) -> Result<(), Error> {
     match command {
         // Without root, a live run is root of a user namespace.
-        Command::Run(args) if args.on == args::Driver::Live => drop(enter_user_namespace().map_err(Failure::new)?),
-        Command::Shell(_) => drop(enter_user_namespace().map_err(Failure::new)?),
+        Command::Run(args) if args.on == Driver::Live => drop(enter_user_namespace().map_err(Error::new)?),
+        Command::Shell(_) => drop(enter_user_namespace().map_err(Error::new)?),
         // What interrupts it the run decides.
-        Command::LiveSide(_) => return enter_user_namespace().map(drop).map_err(Failure::new),
+        Command::LiveSide(_) => return enter_user_namespace().map(drop).map_err(Error::new),
         // A worker leaves interrupts to its run, a guest is a program like any other, and the doctor looks for user namespaces itself.
         Command::LiveWorker(_) | Command::LiveGuest(_) | Command::LabKeeper(_) | Command::Doctor(_) => return Ok(()),
         _ => {}

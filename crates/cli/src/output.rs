@@ -1,19 +1,24 @@
-//! Standard output: the answer. A reader that went away (`flowloom ... | head`) is no error.
+//! What a command prints: its answer on standard output, all else on standard error. A reader that went away
+//! (`flowloom ... | head`) is no error.
 
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use flowloom::json::versioned;
+use flowloom::{Context, Error, Event, Observer};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::Form;
-use crate::failure::Failure;
+use crate::interrupt;
+use crate::progress::Bar;
 
 /// Writes `text` as it is.
-pub fn text(text: &str) -> Result<(), Failure> {
+pub fn text(text: &str) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::new(format_args!("standard output: {error}")))
+            Err(Error::new(format_args!("standard output: {error}")))
         }
         _ => Ok(()),
     }
@@ -32,7 +37,7 @@ pub struct Manner {
 
 impl Manner {
     /// That of a command whose answer is `object` in JSON, `text` otherwise.
-    pub fn answer(self, object: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    pub fn answer(self, object: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Result<(), Error> {
         if self.form.json_stream {
             event(&json!({ "event": "end", "result": versioned(object()) }))
         } else if self.form.json {
@@ -45,51 +50,92 @@ impl Manner {
     }
 
     /// Says that `command` begins, where that is asked for.
-    pub fn start(self, command: &str) -> Result<(), Failure> {
+    pub fn start(self, command: &str) -> Result<(), Error> {
         if !self.form.json_stream {
             return Ok(());
         }
         event(&json!({ "event": "start", "command": command, "version": env!("CARGO_PKG_VERSION") }))
     }
 
-    /// Prints a warning with its remedy on standard error, unless quiet.
+    /// Prints a warning with its remedy, unless quiet.
     pub fn warn(self, cause: &str, remedy: &str) {
         if !self.quiet {
             eprintln!("warning: {cause}\n  remedy: {remedy}");
         }
     }
 
-    /// Explains decisions on standard error, if that is asked for.
-    pub fn explain(self, text: impl FnOnce() -> String) {
-        if self.verbose {
-            eprint!("{}", text());
+    /// Says what happens during the work of a command.
+    pub fn observer(self) -> Terminal {
+        Terminal { manner: self, bar: Mutex::new(None) }
+    }
+}
+
+/// Prints events: warnings, decisions and progress on standard error, JSON lines on standard output.
+pub struct Terminal {
+    manner: Manner,
+    bar: Mutex<Option<Bar>>,
+}
+
+impl Terminal {
+    /// What is given to the work of a command.
+    pub fn context(&self) -> Context<'_> {
+        Context::new(self, interrupt::stop())
+    }
+
+    fn bar(&self) -> MutexGuard<'_, Option<Bar>> {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Terminal {
+    fn event(&self, event: &Event<'_>) {
+        let Manner { quiet, form, .. } = self.manner;
+        match event {
+            Event::Began { step, total } => {
+                *self.bar() = Some(Bar::new(*step, *total, quiet || form.json_stream, form.json_stream));
+            }
+            Event::Advanced { done, .. } => {
+                if let Some(bar) = &*self.bar() {
+                    bar.set(*done);
+                }
+            }
+            Event::Ended(_) => *self.bar() = None,
+            Event::Interval(interval) => {
+                let mut line = json!(interval);
+                line["event"] = json!("interval");
+                // What cannot be said stops nothing; the answer will fail in the same way and say why.
+                let _ = self::event(&line);
+            }
+            Event::Decisions(text) => eprint!("{text}"),
+            Event::Warning(warning) => self.manner.warn(&warning.cause, &warning.remedy),
+            _ if quiet => {}
+            Event::About(input) => eprintln!("{}:", input.display()),
+            Event::Capturing(interface) => {
+                eprintln!("capturing from {interface}; Ctrl-C ends it and keeps what was captured");
+            }
+            Event::Checkpoint { seconds, text } => eprintln!("checkpoint at {seconds:.3} s\n{text}"),
         }
+    }
+
+    fn wants_decisions(&self) -> bool {
+        self.manner.verbose
+    }
+
+    fn wants_intervals(&self) -> bool {
+        self.manner.form.json_stream
     }
 }
 
 /// Writes `object` as one line.
-pub fn event(object: &Value) -> Result<(), Failure> {
+pub fn event(object: &Value) -> Result<(), Error> {
     text(&format!("{object}\n"))
 }
 
-/// The version of all answers (`docs/json.md`): it grows when a field is renamed, goes, or changes its meaning.
-pub const JSON_VERSION: u64 = 1;
-
 /// Writes `object` as one indented JSON object, with the version of the answers.
-pub fn json(object: &impl Serialize) -> Result<(), Failure> {
-    let cannot = |error| Failure::new(format_args!("JSON: {error}"));
+pub fn json(object: &impl Serialize) -> Result<(), Error> {
+    let cannot = |error| Error::new(format_args!("JSON: {error}"));
     let object = versioned(serde_json::to_value(object).map_err(cannot)?);
     text(&format!("{}\n", serde_json::to_string_pretty(&object).map_err(cannot)?))
-}
-
-/// An answer with its version; one that is a list of answers has it in each.
-pub fn versioned(mut answer: Value) -> Value {
-    match &mut answer {
-        Value::Object(fields) => drop(fields.insert("json_version".to_owned(), JSON_VERSION.into())),
-        Value::Array(answers) => answers.iter_mut().for_each(|one| *one = versioned(one.take())),
-        _ => {}
-    }
-    answer
 }
 
 /// Whether text for standard output may be coloured: it goes to a terminal and NO_COLOR is not set.

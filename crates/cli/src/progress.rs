@@ -1,21 +1,21 @@
-//! How far work is: one line on standard error, gone at the end, nothing when that is no terminal; or JSON lines on
+//! How far a step is: one line on standard error, gone at the end, nothing when that is no terminal; or JSON lines on
 //! standard output.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use flowloom::{Step, Stopwatch, Unit};
 use flowloom_core::units::three_digits;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::json;
 
-use crate::clock::Stopwatch;
-use crate::output::{self, Manner};
+use crate::output;
 
 /// Between two lines.
 const EVERY_NANOS: u64 = 100_000_000;
 
 /// The progress of one step.
-pub struct Progress {
+pub struct Bar {
     bar: ProgressBar,
     lines: Option<Lines>,
 }
@@ -28,24 +28,16 @@ struct Lines {
     next: AtomicU64,
 }
 
-impl Progress {
-    /// That of a step over `total` bytes, if that is known.
-    pub fn bytes(step: &'static str, total: Option<u64>, manner: Manner) -> Progress {
-        let template = match total {
-            Some(_) => "{msg}  {percent} %  {decimal_bytes_per_sec}  {eta} left",
-            None => "{msg}  {decimal_bytes}  {decimal_bytes_per_sec}",
+impl Bar {
+    /// That of a step over `total` units, if that is known; drawn unless `hidden`, or in lines.
+    pub fn new(step: Step, total: Option<u64>, hidden: bool, in_lines: bool) -> Bar {
+        let (unit, template) = match (step.unit(), total) {
+            (Unit::Bytes, Some(_)) => ("bytes", "{msg}  {percent} %  {decimal_bytes_per_sec}  {eta} left"),
+            (Unit::Bytes, None) => ("bytes", "{msg}  {decimal_bytes}  {decimal_bytes_per_sec}"),
+            (Unit::SimulatedMilliseconds, _) => {
+                ("simulated_ms", "{msg}  {percent} %  {simulated}  {simulated_per_second}  {eta} left")
+            }
         };
-        Progress::new(step, "bytes", total, template, manner)
-    }
-
-    /// That of a step over `total` milliseconds of simulated time, of all runs together.
-    pub fn simulated(step: &'static str, total: u64, manner: Manner) -> Progress {
-        let template = "{msg}  {percent} %  {simulated}  {simulated_per_second}  {eta} left";
-        Progress::new(step, "simulated_ms", Some(total), template, manner)
-    }
-
-    fn new(step: &'static str, unit: &'static str, total: Option<u64>, template: &str, manner: Manner) -> Progress {
-        let hidden = manner.quiet || manner.form.json_stream;
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
         let seconds = |millis: f64| three_digits(millis / 1e3);
@@ -58,22 +50,11 @@ impl Progress {
             .with_key("simulated_per_second", move |state: &ProgressState, line: &mut dyn Write| {
                 let _ = write!(line, "{} s/s", seconds(state.per_sec()));
             });
-        let bar = ProgressBar::with_draw_target(total, target).with_style(style).with_message(step);
-        let lines = Lines { step, unit, clock: Stopwatch::start(), next: AtomicU64::new(0) };
-        let progress = Progress { bar, lines: manner.form.json_stream.then_some(lines) };
-        progress.say();
-        progress
-    }
-
-    /// Whether it is told in lines on standard output.
-    pub fn is_in_lines(&self) -> bool {
-        self.lines.is_some()
-    }
-
-    /// So much further.
-    pub fn advance(&self, by: u64) {
-        self.bar.inc(by);
-        self.say();
+        let bar = ProgressBar::with_draw_target(total, target).with_style(style).with_message(step.name());
+        let lines = Lines { step: step.name(), unit, clock: Stopwatch::start(), next: AtomicU64::new(0) };
+        let bar = Bar { bar, lines: in_lines.then_some(lines) };
+        bar.say();
+        bar
     }
 
     /// How far it is.
@@ -101,7 +82,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -8,10 +8,10 @@ use flowloom_lab::script::diagnostic::Diagnostic;
 use flowloom_lab::script::parser::MOST_BYTES;
 use flowloom_lab::script::place::Files;
 
-use crate::failure::Failure;
+use flowloom::Error;
 
 /// The name and the text of a script; "-" is standard input.
-pub fn read(path: &Path) -> Result<(String, String), Failure> {
+pub fn read(path: &Path) -> Result<(String, String), Error> {
     let read = match path.as_os_str() == "-" {
         true => text(std::io::stdin().lock()).map(|text| ("standard input".to_owned(), text)),
         false => File::open(path)
@@ -19,7 +19,7 @@ pub fn read(path: &Path) -> Result<(String, String), Failure> {
             .and_then(text)
             .map(|text| (path.display().to_string(), text)),
     };
-    read.map_err(|problem| Failure::new(format_args!("{}: {problem}", path.display())))
+    read.map_err(|problem| Error::new(format_args!("{}: {problem}", path.display())))
 }
 
 /// A file that the script called `from` includes as `named`: beside it, unless the name begins at the root.
@@ -46,7 +46,7 @@ fn text(file: impl Read) -> Result<String, String> {
 const MOST_SHOWN: usize = 50;
 
 /// Prints what was found; the last error is what the command fails with.
-pub fn tell(files: &Files, found: &[Diagnostic], quiet: bool) -> Result<(), Failure> {
+pub fn tell(files: &Files, found: &[Diagnostic], quiet: bool) -> Result<(), Error> {
     let (errors, others): (Vec<&Diagnostic>, Vec<&Diagnostic>) = found.iter().partition(|one| one.is_error());
     if !quiet {
         others.iter().take(MOST_SHOWN).for_each(|one| eprint!("{}", one.text(files)));
@@ -57,7 +57,7 @@ pub fn tell(files: &Files, found: &[Diagnostic], quiet: bool) -> Result<(), Fail
     let shown = &errors[..errors.len().min(MOST_SHOWN)];
     let Some((last, before)) = shown.split_last() else { return Ok(()) };
     before.iter().for_each(|one| eprint!("{}", one.text(files)));
-    let failure = last.pointed(files).into_iter().fold(Failure::usage(last.summary(files)), Failure::note);
+    let failure = last.pointed(files).into_iter().fold(Error::usage(last.summary(files)), Error::note);
     let failure =
         if errors.len() > 1 { failure.note(format_args!("errors in all: {}", errors.len())) } else { failure };
     Err(failure.hint_if(last.hint.as_ref()))

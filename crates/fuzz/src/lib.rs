@@ -12,24 +12,10 @@ use std::panic;
 use std::sync::Once;
 
 mod capture;
-// The command is a program without a library; its experiment files are foreign bytes like others.
-#[allow(dead_code, unused_imports, reason = "only reading is tried here")]
-#[path = "../../cli/src/experiment.rs"]
-mod experiment;
-#[allow(dead_code, reason = "only reading is tried here")]
-#[path = "../../cli/src/failure.rs"]
-mod failure;
 mod flows;
 mod forms;
 mod links;
 mod mutate;
-#[allow(dead_code, reason = "only reading is tried here")]
-#[path = "../../cli/src/rules.rs"]
-mod rules;
-// Not as a dependency, which would bring what agents speak with; nothing of that is in the language.
-#[allow(dead_code, reason = "only reading is tried here")]
-#[path = "../../lab/src/script/mod.rs"]
-mod script;
 mod seeds;
 mod stored;
 mod tables;

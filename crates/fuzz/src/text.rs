@@ -1,14 +1,12 @@
 //! What people write.
 
+use flowloom::{Experiment, rules};
 use flowloom_core::extract::Prefix;
+use flowloom_lab::script::diagnostic::Diagnostic;
+use flowloom_lab::script::parser::{self, Mode};
+use flowloom_lab::script::place::Files;
+use flowloom_lab::script::{self, toml_form};
 use flowloom_store::vcsim;
-
-use crate::experiment::Experiment;
-use crate::rules;
-use crate::script::diagnostic::Diagnostic;
-use crate::script::parser::{self, Mode};
-use crate::script::place::Files;
-use crate::script::{self, toml_form};
 
 /// An experiment file: one that is taken means the same when it is written out and read again.
 pub fn experiment(data: &[u8]) {
@@ -18,7 +16,7 @@ pub fn experiment(data: &[u8]) {
             let written = toml::to_string(&experiment).expect("an experiment can be written");
             assert_eq!(Experiment::parse(&written, "again.toml"), Ok(experiment), "{written}");
         }
-        Err(failure) => assert!(failure.to_string().starts_with("error: fuzz.toml"), "{failure}"),
+        Err(failure) => assert!(failure.to_string().starts_with("fuzz.toml"), "{failure}"),
     }
 }
 
@@ -27,7 +25,7 @@ pub fn rules(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match rules::parse(text, "fuzz.toml") {
         Ok(rules) => assert!(rules.iter().all(|rule| rule.to_string().starts_with(rule.metric.name()))),
-        Err(failure) => assert!(failure.to_string().starts_with("error: fuzz.toml"), "{failure}"),
+        Err(failure) => assert!(failure.to_string().starts_with("fuzz.toml"), "{failure}"),
     }
 }
 

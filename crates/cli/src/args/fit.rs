@@ -10,7 +10,7 @@ use flowloom_core::time::Duration;
 use flowloom_report::fit::FitVariable;
 
 use super::{Capture, Form, whole};
-use crate::experiment::Quantity;
+use flowloom::experiment::Quantity;
 
 /// `flowloom fit`
 #[derive(Debug, Args)]

@@ -4,13 +4,14 @@ use flowloom_lab::agent::Programs;
 use flowloom_lab::blocking;
 
 use crate::args;
-use crate::commands::lab_members::failure;
-use crate::failure::{Exit, Failure};
+use crate::commands::program;
+use crate::exit::Exit;
 use crate::interrupt;
-use crate::live::program;
+use flowloom::Error;
+use flowloom::run::of_lab;
 
 /// Runs the command.
-pub fn run(args: &args::Agent, quiet: bool) -> Result<Exit, Failure> {
+pub fn run(args: &args::Agent, quiet: bool) -> Result<Exit, Error> {
     let programs =
         Programs { keeper: program("lab-keeper")?, side: program("live-side")?, share: program("live-share")? };
     blocking::agent(
@@ -25,8 +26,8 @@ pub fn run(args: &args::Agent, quiet: bool) -> Result<Exit, Failure> {
                 eprintln!("warning: {notice}");
             }
         },
-        interrupt::requested,
+        || interrupt::stop().is_requested(),
     )
-    .map_err(failure)?;
+    .map_err(of_lab)?;
     Ok(Exit::Done)
 }

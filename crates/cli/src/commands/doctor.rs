@@ -9,8 +9,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::args;
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
 use crate::output;
+use flowloom::Error;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -32,7 +33,7 @@ struct Capability {
 }
 
 /// Runs the command.
-pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Failure> {
+pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Error> {
     if args.clean {
         return clean::run(args, quiet);
     }

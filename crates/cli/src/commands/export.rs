@@ -8,38 +8,36 @@ use flowloom_report::export::Form;
 use serde_json::json;
 
 use crate::args::{self, Target};
-use crate::failure::{Exit, Failure};
-use crate::input::{self, Kind};
+use crate::exit::Exit;
 use crate::output::Manner;
-use crate::results::{load_all, write_page};
+use flowloom::Error;
+use flowloom::input::{self, Kind};
+use flowloom::results::{load_all, write_page};
 
 /// Runs the command.
-pub fn run(args: &args::Convert, output: Option<&Path>, manner: Manner) -> Result<Exit, Failure> {
+pub fn run(args: &args::Convert, output: Option<&Path>, manner: Manner) -> Result<Exit, Error> {
     let to = target(args.to, output)?;
     let [folder] = &args.inputs[..] else {
-        return Err(Failure::usage("results are written of one run at a time").hint("convert each by itself"));
+        return Err(Error::usage("results are written of one run at a time").hint("convert each by itself"));
     };
-    input::refuse_idle_options(&args.capture, Kind::RunFolder, folder)?;
+    input::refuse_idle_options(&args.capture.options(), Kind::RunFolder, folder)?;
     let idle = [("--adus", args.adus), ("--rtt", args.rtt.is_some()), ("--hosts", args.hosts.hosts.is_some())];
     if let Some((option, _)) = idle.into_iter().find(|(_, given)| *given) {
-        return Err(Failure::usage(format_args!(
-            "{option} is about vectors, and {} is a run folder",
-            folder.display()
-        ))
-        .hint("leave it out"));
+        return Err(Error::usage(format_args!("{option} is about vectors, and {} is a run folder", folder.display()))
+            .hint("leave it out"));
     }
     if let Some(path) = output
         && path.exists()
         && !args.force
     {
-        return Err(Failure::new(format_args!("{}: exists already", path.display()))
+        return Err(Error::new(format_args!("{}: exists already", path.display()))
             .hint("--force replaces it, -o writes elsewhere"));
     }
     manner.start("convert")?;
     let runs = load_all(&args.inputs)?;
     let [run] = &runs[..] else {
         let first = runs.first().map_or("", |run| &run.name);
-        return Err(Failure::usage(format_args!("{} holds {} runs", folder.display(), runs.len()))
+        return Err(Error::usage(format_args!("{} holds {} runs", folder.display(), runs.len()))
             .hint(format_args!("convert one of them, for example {first}")));
     };
     let Some(path) = output else { return to_standard_output(to, run) };
@@ -57,29 +55,29 @@ fn name(form: Form) -> &'static str {
 }
 
 /// A reader that has gone is no error.
-fn to_standard_output(to: Form, run: &Run) -> Result<Exit, Failure> {
+fn to_standard_output(to: Form, run: &Run) -> Result<Exit, Error> {
     let mut out = BufWriter::new(io::stdout().lock());
     match to.write(run, &mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(format_args!("standard output: {error}")))
+            Err(Error::new(format_args!("standard output: {error}")))
         }
         _ => Ok(Exit::Done),
     }
 }
 
 /// The form to write.
-fn target(to: Option<Target>, output: Option<&Path>) -> Result<Form, Failure> {
+fn target(to: Option<Target>, output: Option<&Path>) -> Result<Form, Error> {
     let forms = || Form::ALL.map(|(name, ending, _)| format!("{name} ({ending})")).join(", ");
     match (to, output) {
         (Some(Target::Results(form)), _) => Ok(form),
-        (Some(Target::Vectors(_)), _) => Err(Failure::usage("that form is of vectors, and the input is a run folder")
+        (Some(Target::Vectors(_)), _) => Err(Error::usage("that form is of vectors, and the input is a run folder")
             .note(format_args!("forms of results: {}", forms()))
             .hint("give the workload, or one of these forms")),
-        (None, None) => Err(Failure::usage("which form should go to standard output?")
+        (None, None) => Err(Error::usage("which form should go to standard output?")
             .note(format_args!("known: {}", forms()))
             .hint("say it with --to, as in --to iperf3")),
         (None, Some(path)) => Form::of_name(&path.to_string_lossy()).ok_or_else(|| {
-            Failure::usage(format_args!("{}: no form of results is known by this ending", path.display()))
+            Error::usage(format_args!("{}: no form of results is known by this ending", path.display()))
                 .note(format_args!("known: {}", forms()))
                 .hint("say it with --to")
         }),

@@ -2,42 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
-use flowloom_core::workload::ConnectionVector;
+use flowloom::input::{self, Kind};
+use flowloom::{Conversion, Error, ExtractOptions, Extracted, Packets, check_output, extract};
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::metric::Unit;
 use flowloom_report::text::{by_pattern, counted};
+use flowloom_store::formats::{Format, Rows};
+use flowloom_store::workload::{CaptureFacts, ConnectionCounts, DatagramFacts};
 use serde_json::json;
 
-use flowloom_store::formats::{Format, Rows};
-use flowloom_store::workload::{CaptureFacts, ConnectionCounts, DatagramFacts, WorkloadWriter};
-
 use crate::args;
-use crate::commands::convert::Job;
-use crate::failure::{Exit, Failure};
-use crate::hosts;
-use crate::ingest;
-use crate::ingested::Ingested;
-use crate::input::{self, Kind};
+use crate::commands::convert;
+use crate::exit::Exit;
 use crate::output::Manner;
 
 /// Runs the command.
-pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
-    if Format::of_name(&args.output.to_string_lossy()).is_some_and(|format| format != Format::Parquet) {
-        return Err(Failure::usage(format_args!("{}: extract writes workloads (.parquet)", args.output.display()))
-            .hint("flowloom convert writes the other forms"));
-    }
-    if args.output.exists() && !args.force {
-        return Err(Failure::new(format_args!("{}: exists already", args.output.display()))
-            .hint("--force replaces it, -o writes elsewhere"));
-    }
+pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Error> {
+    check_output(&args.output, args.force)?;
+    let options = ExtractOptions { capture: args.capture.options(), hosts: args.hosts.options(), replace: args.force };
     let kind = if args.live.interface.is_some() { Kind::Capture } else { input::common_kind(&args.captures)? };
-    input::refuse_idle_options(
-        &args.capture,
-        kind,
-        args.captures.first().map_or(Path::new("capture"), PathBuf::as_path),
-    )?;
+    let first = args.captures.first().map_or(Path::new("capture"), PathBuf::as_path);
+    input::refuse_idle_options(&options.capture, kind, first)?;
     if kind != Kind::Capture {
-        let job = Job {
+        let conversion = Conversion {
             inputs: &args.captures,
             kind,
             output: Some(&args.output),
@@ -45,32 +32,20 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Failure> {
             rows: Rows::Connections,
             rtt: None,
             force: args.force,
-            capture: &args.capture,
-            hosts: &args.hosts,
+            capture: &options.capture,
+            hosts: &options.hosts,
         };
-        return job.run(manner);
+        return convert::perform(&conversion, manner);
     }
-    let mut hosts = hosts::book(&args.hosts, false)?;
     manner.start("extract")?;
-    let mut writer = WorkloadWriter::create(&args.output).map_err(Failure::new)?;
-    let (capture, scratch) = (&args.capture, folder(&args.output));
-    let sink = |vector: ConnectionVector| writer.write_owned(vector).map_err(Failure::new);
-    let ingested = match &args.live.interface {
-        None => ingest::vectors(&args.captures, capture, &mut hosts, scratch, manner, sink)?,
-        Some(interface) => ingest::live(interface, &args.live, capture, &mut hosts, scratch, manner, sink)?,
+    let live = args.live.options();
+    let packets = match &args.live.interface {
+        None => Packets::Files(&args.captures),
+        Some(interface) => Packets::Interface(interface, &live),
     };
-    let mut provenance = ingested.provenance();
-    hosts::note(&args.hosts, &mut provenance);
-    writer.finish(provenance, ingested.facts(), &ingested.traffic()).map_err(Failure::new)?;
-    ingested.warn(manner);
-    hosts::warn(&args.hosts, manner);
-    manner.answer(|| json!(ingested.summary()), || sentence(&ingested, &args.output))?;
-    Ok(if ingested.interrupted { Exit::Invalid } else { Exit::Done })
-}
-
-/// The folder that `file` is in.
-pub fn folder(file: &Path) -> &Path {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    let extracted = extract(packets, &args.output, &options, manner.observer().context())?;
+    manner.answer(|| json!(extracted.summary()), || sentence(&extracted, &args.output))?;
+    Ok(if extracted.interrupted { Exit::Invalid } else { Exit::Done })
 }
 
 /// `connections` of TCP, of which `totals_only` are known by totals only, the flows of datagrams beside them, and the
@@ -95,8 +70,8 @@ pub fn contents(facts: &CaptureFacts, connections: u64, totals_only: u64) -> Str
 }
 
 /// What was read and what came of it, in two or three lines.
-fn sentence(ingested: &Ingested, output: &Path) -> String {
-    let facts = ingested.facts();
+fn sentence(extracted: &Extracted, output: &Path) -> String {
+    let facts = extracted.facts();
     let mut text = format!(
         "{}, {}, {}\n",
         counted(facts.packets, "packet"),

@@ -1,63 +1,76 @@
-//! `flowloom fit`: laws fitted to the variables of a workload.
+//! `flowloom fit`: distributions, or a traffic model, fitted to a workload.
 
+use flowloom::results::write_page;
+use flowloom::{Error, HarpoonFitOptions, SwingFitOptions, fit, fit_harpoon, fit_swing};
+use flowloom_report::fit::text::fitted_text;
+use flowloom_report::html;
 use serde_json::json;
 
-use flowloom_report::fit::text::fitted_text;
-use flowloom_report::fit::{FitVariable, Fitter};
-use flowloom_report::html;
-
 use crate::args::{self, FittedModel};
-use crate::commands::{fit_harpoon, fit_swing};
-use crate::failure::{Exit, Failure};
-use crate::input::{self, Kind};
-use crate::load;
+use crate::exit::Exit;
 use crate::output::Manner;
-use crate::results::write_page;
 
 /// Runs the command.
-pub fn run(args: &args::Fit, manner: Manner) -> Result<Exit, Failure> {
-    let kind = input::kind(&args.input);
-    if let Kind::Experiment | Kind::Specification | Kind::RunFolder = kind {
-        return Err(Failure::usage(format_args!("{} is {}, not a workload", args.input.display(), kind.words()))
-            .hint("fit the capture or the workload it replays"));
-    }
-    input::refuse_idle_options(&args.capture, kind, &args.input)?;
-    manner.start("fit")?;
+pub fn run(args: &args::Fit, manner: Manner) -> Result<Exit, Error> {
     refuse_options_of_others(args)?;
+    manner.start("fit")?;
     match args.model {
-        Some(FittedModel::Harpoon) => return fit_harpoon::run(args, kind, manner),
-        Some(FittedModel::Swing) => return fit_swing::run(args, kind, manner),
-        None => {}
+        Some(FittedModel::Harpoon) => harpoon(args, manner)?,
+        Some(FittedModel::Swing) => swing(args, manner)?,
+        None => variables(args, manner)?,
     }
-    let paths = [args.input.clone()];
-    let scratch = std::env::temp_dir();
-    let mut loaded = load::open(&paths, kind, &args.capture, &args::Hosts::default(), &scratch, manner)?;
-    loaded.warn(manner);
-    let mut fitter = Fitter::default();
-    for vector in &mut loaded.vectors {
-        fitter.add(&vector?);
-    }
-    let name = (!args.capture.anonymize).then(|| args.input.display().to_string());
-    let variables = if args.variables.is_empty() { &FitVariable::ALL[..] } else { &args.variables };
-    let fitted = fitter.finish(name, variables);
-    if fitted.variables.is_empty() {
-        let what = if args.variables.is_empty() { "TCP connections" } else { "values of what --variable names" };
-        return Err(Failure::new(format_args!("{}: holds no {what}: nothing to fit", args.input.display()))
-            .hint("flowloom describe says what is in it"));
-    }
-    if let Some(path) = &args.output {
-        write_page(path, |out| html::write_fits(&fitted, out))?;
-    }
-    let text = || {
-        let page = args.output.as_ref().map(|path| format!("\npictures      {}\n", path.display()));
-        fitted_text(&fitted) + &page.unwrap_or_default()
-    };
-    manner.answer(|| json!(fitted), text)?;
     Ok(Exit::Done)
 }
 
+fn variables(args: &args::Fit, manner: Manner) -> Result<(), Error> {
+    let fitted = fit(&args.input, &args.variables, &args.capture.options(), manner.observer().context())?;
+    if let Some(path) = &args.output {
+        write_page(path, |out| html::write_fits(&fitted, out))?;
+    }
+    manner.answer(|| json!(fitted), || fitted_text(&fitted) + &written(args, "pictures      "))
+}
+
+fn swing(args: &args::Fit, manner: Manner) -> Result<(), Error> {
+    let options = SwingFitOptions {
+        rre_gap: args.swing.rre_gap.clone(),
+        session_gap: args.session_gap.clone(),
+        per_class: args.swing.per_class,
+        target: args.output.clone(),
+        capture: args.capture.options(),
+    };
+    let summary = fit_swing(&args.input, &options, manner.observer().context())?;
+    manner.answer(|| json!(summary), || summary.text() + &written(args, "model         "))
+}
+
+fn harpoon(args: &args::Fit, manner: Manner) -> Result<(), Error> {
+    let options = HarpoonFitOptions {
+        interval: args.harpoon.interval.clone(),
+        session_gap: args.session_gap.clone(),
+        left_pool: args.harpoon.left_pool,
+        right_pool: args.harpoon.right_pool,
+        per_side: args.harpoon.per_side,
+        seed: args.harpoon.seed,
+        target: args.output.clone(),
+        capture: args.capture.options(),
+    };
+    let fitted = fit_harpoon(&args.input, &options, manner.observer().context())?;
+    let files: Vec<String> = fitted.files.iter().map(|path| path.display().to_string()).collect();
+    let mut object = json!(fitted.fit);
+    object["outputs"] = json!(files);
+    let text = || {
+        let written: String = files.iter().map(|path| format!("\nconfiguration {path}")).collect();
+        fitted.fit.text() + &written + if written.is_empty() { "" } else { "\n" }
+    };
+    manner.answer(|| object, text)
+}
+
+/// Where the output is, if there is one.
+fn written(args: &args::Fit, what: &str) -> String {
+    args.output.as_ref().map_or_else(String::new, |path| format!("\n{what}{}\n", path.display()))
+}
+
 /// Options of the other model: better said than ignored.
-fn refuse_options_of_others(args: &args::Fit) -> Result<(), Failure> {
+fn refuse_options_of_others(args: &args::Fit) -> Result<(), Error> {
     let (harpoon, swing) = (&args.harpoon, &args.swing);
     let options = [
         (FittedModel::Harpoon, "--interval", harpoon.interval.is_some()),
@@ -69,7 +82,7 @@ fn refuse_options_of_others(args: &args::Fit) -> Result<(), Failure> {
         (FittedModel::Swing, "--per-class", swing.per_class),
     ];
     match options.into_iter().find(|(model, _, given)| *given && Some(*model) != args.model) {
-        Some((_, option, _)) => Err(Failure::usage(format_args!("{option} is an option of another model"))
+        Some((_, option, _)) => Err(Error::usage(format_args!("{option} is an option of another model"))
             .hint(format_args!("leave {option} out; flowloom fit --help says which options go with which model"))),
         None => Ok(()),
     }

@@ -7,12 +7,13 @@ use flowloom_lab::script::explain::{explain, text};
 use flowloom_lab::script::parser::Mode;
 
 use crate::args;
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
 use crate::output::Manner;
 use crate::scripts;
+use flowloom::Error;
 
 /// Runs the command.
-pub fn run(args: &args::LabCheck, manner: Manner) -> Result<Exit, Failure> {
+pub fn run(args: &args::LabCheck, manner: Manner) -> Result<Exit, Error> {
     let mode = if args.strict { Mode::Strict } else { Mode::Lenient };
     let (name, script) = scripts::read(&args.script)?;
     manner.start("lab check")?;

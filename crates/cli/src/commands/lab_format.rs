@@ -10,22 +10,23 @@ use flowloom_lab::script::place::Files;
 use flowloom_lab::script::toml_form;
 
 use crate::args::{self, ScriptForm};
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
 use crate::output::{self, Manner};
-use crate::results::write_page;
 use crate::scripts;
+use flowloom::Error;
+use flowloom::results::write_page;
 
 /// Runs the command.
-pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Failure> {
+pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
     if args.check {
         return check(args, manner);
     }
     let [script] = args.scripts.as_slice() else {
-        return Err(Failure::usage("several scripts cannot be written to one place")
+        return Err(Error::usage("several scripts cannot be written to one place")
             .hint("--check takes several; otherwise give one at a time"));
     };
     if let Some(path) = args.output.as_ref().filter(|path| path.exists() && !args.force) {
-        return Err(Failure::new(format_args!("{}: exists already", path.display()))
+        return Err(Error::new(format_args!("{}: exists already", path.display()))
             .hint("--force replaces it, -o writes elsewhere"));
     }
     let (_, formatted) = formatted(script, args.to, manner)?;
@@ -37,7 +38,7 @@ pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Failure> {
 }
 
 /// Says which scripts are laid out otherwise.
-fn check(args: &args::LabFormat, manner: Manner) -> Result<Exit, Failure> {
+fn check(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
     let mut exit = Exit::Done;
     for script in &args.scripts {
         let (text, formatted) = formatted(script, None, Manner { quiet: true, ..manner })?;
@@ -54,7 +55,7 @@ fn check(args: &args::LabFormat, manner: Manner) -> Result<Exit, Failure> {
 }
 
 /// The text of a script, and how it is laid out in its form or in another.
-fn formatted(script: &Path, to: Option<ScriptForm>, manner: Manner) -> Result<(String, String), Failure> {
+fn formatted(script: &Path, to: Option<ScriptForm>, manner: Manner) -> Result<(String, String), Error> {
     let (name, text) = scripts::read(script)?;
     let mut files = Files::new();
     let file = files.add(&name, &text, None);

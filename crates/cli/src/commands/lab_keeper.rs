@@ -4,10 +4,11 @@
 use flowloom_live::guests::keep;
 
 use crate::args;
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
+use flowloom::Error;
 
 /// Runs the command.
-pub fn run(args: &args::LabKeeper) -> Result<Exit, Failure> {
+pub fn run(args: &args::LabKeeper) -> Result<Exit, Error> {
     let kept = keep(args.parent, false, &args.command, || Ok(()));
-    kept.map(Exit::OfProgram).map_err(Failure::new)
+    kept.map(Exit::OfProgram).map_err(Error::new)
 }

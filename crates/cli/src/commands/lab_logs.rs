@@ -6,15 +6,16 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::args::LabLogs;
-use crate::commands::lab_members::failure;
-use crate::failure::{Exit, Failure};
-use crate::lab_hosts::agents;
+use crate::exit::Exit;
 use crate::output::Manner;
+use flowloom::Error;
+use flowloom::run::agents;
+use flowloom::run::of_lab;
 
 /// Runs the command.
-pub fn run(args: &LabLogs, manner: Manner) -> Result<Exit, Failure> {
+pub fn run(args: &LabLogs, manner: Manner) -> Result<Exit, Error> {
     manner.start("lab logs")?;
-    let logs = blocking::logs(&args.dir, &agents(&args.hosts)?, &args.experiment, args.lines).map_err(failure)?;
+    let logs = blocking::logs(&args.dir, &agents(&args.hosts)?, &args.experiment, args.lines).map_err(of_lab)?;
     let mut lines: Vec<Map<String, Value>> = logs.iter().flatten().flat_map(lines).collect();
     lines.sort_by_key(|line| line["unix_ns"].as_i64());
     manner.answer(

@@ -19,33 +19,34 @@ use flowloom_store::staged::{StagedFolder, take_name};
 use serde_json::{Value, json};
 
 use crate::args;
-use crate::commands::lab_members::failure;
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
 use crate::interrupt;
-use crate::lab_hosts::hosts;
 use crate::lab_view::View;
 use crate::scripts;
+use flowloom::Error;
+use flowloom::run::hosts_of;
+use flowloom::run::of_lab;
 
 /// Runs the command.
-pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
+pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     let target = &args.output;
     let is_taken = fs::read_dir(target).map_or_else(|_| target.exists(), |mut folder| folder.next().is_some());
     if is_taken && !args.force {
-        return Err(Failure::new(format_args!("{} exists already", target.display()))
+        return Err(Error::new(format_args!("{} exists already", target.display()))
             .hint("give another folder to -o, or --force to take its place"));
     }
     if target.exists() && !target.is_dir() {
-        return Err(Failure::new(format_args!("{} is no folder", target.display())).hint("give another name to -o"));
+        return Err(Error::new(format_args!("{} is no folder", target.display())).hint("give another name to -o"));
     }
     let (file, text) = scripts::read(&args.script)?;
     let whole = whole(&file, &text, Mode::Lenient, &mut scripts::included);
     scripts::tell(&whole.files, &whole.found, quiet)?;
-    let block = whole.block.ok_or_else(|| Failure::usage(format_args!("{file}: there is no block in it")))?;
+    let block = whole.block.ok_or_else(|| Error::usage(format_args!("{file}: there is no block in it")))?;
     let mut list: BTreeMap<Name, String> = BTreeMap::new();
     if let Some(file) = &args.hosts {
-        list.extend(hosts(file)?.into_iter().filter_map(|(name, address)| Some((name?, address))));
+        list.extend(hosts_of(file)?.into_iter().filter_map(|(name, address)| Some((name?, address))));
     }
-    let name = args.take_up.clone().map_or_else(unique, Ok).map_err(failure)?;
+    let name = args.take_up.clone().map_or_else(unique, Ok).map_err(of_lab)?;
     let folder = StagedFolder::create(target).map_err(|error| cannot(target, &error))?;
     let view = Arc::new(View::new(quiet));
     let (hears, watches) = (Arc::clone(&view), Arc::clone(&view));
@@ -58,13 +59,15 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
     }
     let begun = match args.take_up {
         Some(_) => blocking::reports(&args.dir, &name, &block, &list, report),
-        None => blocking::experiment(&args.dir, &name, &block, &list, says, report, interrupt::requested),
+        None => {
+            blocking::experiment(&args.dir, &name, &block, &list, says, report, || interrupt::stop().is_requested())
+        }
     };
     view.end();
-    let outcome = begun.map_err(failure)?.map_err(|problems| {
+    let outcome = begun.map_err(of_lab)?.map_err(|problems| {
         let (first, others) =
             problems.split_first().map_or((String::new(), &[][..]), |(one, rest)| (one.clone(), rest));
-        let failure = others.iter().cloned().fold(Failure::new(first), Failure::note);
+        let failure = others.iter().cloned().fold(Error::new(first), Error::note);
         failure.hint("flowloom lab status asks agents what they say")
     })?;
     let script = format(&Body { children: vec![Child::Block(block)], ..Body::default() });
@@ -89,8 +92,8 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Failure> {
     })
 }
 
-fn cannot(target: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format_args!("{}: cannot write: {error}", target.display()))
+fn cannot(target: &Path, error: &std::io::Error) -> Error {
+    Error::new(format_args!("{}: cannot write: {error}", target.display()))
 }
 
 fn write(folder: &Path, name: &str, script: &str, outcome: &Outcome) -> std::io::Result<()> {

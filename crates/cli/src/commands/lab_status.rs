@@ -7,17 +7,18 @@ use flowloom_lab::clock::{Clock, HostClock};
 use serde_json::{Value, json};
 
 use crate::args::LabStatus;
-use crate::commands::lab_members::failure;
-use crate::failure::{Exit, Failure};
-use crate::lab_hosts::agents;
+use crate::exit::Exit;
 use crate::output::Manner;
+use flowloom::Error;
+use flowloom::run::agents;
+use flowloom::run::of_lab;
 
 /// Runs the command.
-pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Failure> {
+pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Error> {
     manner.start("lab status")?;
     let agents = agents(&args.hosts)?;
     let addresses: Vec<String> = agents.iter().map(|(_, address)| address.clone()).collect();
-    let statuses = blocking::status(&args.dir, &agents).map_err(failure)?;
+    let statuses = blocking::status(&args.dir, &agents).map_err(of_lab)?;
     let all: Vec<(&String, &Result<Status, String>)> = addresses.iter().zip(&statuses).collect();
     manner.answer(
         || json!({ "agents": all.iter().map(|(address, status)| object(address, status)).collect::<Vec<_>>() }),

@@ -4,10 +4,11 @@
 use flowloom_live::guests::keep_guest;
 
 use crate::args;
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
+use flowloom::Error;
 
 /// Runs the command.
-pub fn run(args: &args::LiveGuest) -> Result<Exit, Failure> {
+pub fn run(args: &args::LiveGuest) -> Result<Exit, Error> {
     let kept = keep_guest(args.run, args.namespace, args.host_namespace, args.stays, &args.command);
-    kept.map(Exit::OfProgram).map_err(Failure::new)
+    kept.map(Exit::OfProgram).map_err(Error::new)
 }

@@ -3,12 +3,13 @@
 use flowloom_live::elsewhere::share::process;
 use flowloom_store::workload::WorkloadReader;
 
-use crate::failure::{Exit, Failure};
-use crate::live::program;
+use crate::commands::program;
+use crate::exit::Exit;
+use flowloom::Error;
 
 /// Runs the command.
-pub fn run() -> Result<Exit, Failure> {
+pub fn run() -> Result<Exit, Error> {
     process(&program("live-worker")?, WorkloadReader::open)
-        .map_err(|error| Failure::new(format!("live share: {error}")))?;
+        .map_err(|error| Error::new(format!("live share: {error}")))?;
     Ok(Exit::Done)
 }

@@ -3,12 +3,13 @@
 use flowloom_live::elsewhere::side::{Allowed, process};
 
 use crate::args;
-use crate::failure::{Exit, Failure};
-use crate::live::program;
+use crate::commands::program;
+use crate::exit::Exit;
+use flowloom::Error;
 
 /// Runs the command.
-pub fn run(args: &args::LiveSide) -> Result<Exit, Failure> {
+pub fn run(args: &args::LiveSide) -> Result<Exit, Error> {
     let allowed = Allowed { emulator: args.emulator, most: args.rate };
-    process(&program("live-worker")?, allowed).map_err(|error| Failure::new(format!("live side: {error}")))?;
+    process(&program("live-worker")?, allowed).map_err(|error| Error::new(format!("live side: {error}")))?;
     Ok(Exit::Done)
 }

@@ -3,10 +3,11 @@
 use flowloom_live::worker;
 
 use crate::args;
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
+use flowloom::Error;
 
 /// Runs the command.
-pub fn run(args: &args::LiveWorker) -> Result<Exit, Failure> {
-    worker::process(args.namespace).map_err(|error| Failure::new(format!("live worker: {error}")))?;
+pub fn run(args: &args::LiveWorker) -> Result<Exit, Error> {
+    worker::process(args.namespace).map_err(|error| Error::new(format!("live worker: {error}")))?;
     Ok(Exit::Done)
 }

@@ -9,9 +9,6 @@ pub mod doctor;
 pub mod export;
 pub mod extract;
 pub mod fit;
-pub mod fit_harpoon;
-pub mod fit_swing;
-pub mod internetwork;
 pub mod lab_check;
 pub mod lab_format;
 pub mod lab_keeper;
@@ -31,3 +28,18 @@ pub mod report;
 pub mod run;
 pub mod schema;
 pub mod shell;
+
+use std::path::PathBuf;
+
+use flowloom::Error;
+use flowloom_live::Program;
+
+/// This program, which live runs start as their workers.
+pub fn this_program() -> Result<PathBuf, Error> {
+    std::env::current_exe().map_err(|error| Error::new(format_args!("this program cannot be found again: {error}")))
+}
+
+/// This program, as the hidden command of this name.
+pub fn program(command: &str) -> Result<Program, Error> {
+    Ok(Program { path: this_program()?, arguments: vec![command.into()] })
+}

@@ -7,8 +7,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::args::PipeModel;
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
 use crate::output::Manner;
+use flowloom::Error;
 
 /// IP and TCP headers: packets are counted with them where the source does.
 const HEADERS: u64 = 40;
@@ -39,14 +40,14 @@ struct Answer {
 }
 
 /// Runs the command.
-pub fn run(args: &PipeModel, manner: Manner) -> Result<Exit, Failure> {
+pub fn run(args: &PipeModel, manner: Manner) -> Result<Exit, Error> {
     let answer = calculate(args)?;
     manner.answer(|| json!(answer), || text(&answer))?;
     Ok(Exit::Done)
 }
 
-fn calculate(args: &PipeModel) -> Result<Answer, Failure> {
-    let usage = |option: &str, problem: &str, hint: &str| Failure::usage(format_args!("{option} {problem}")).hint(hint);
+fn calculate(args: &PipeModel) -> Result<Answer, Error> {
+    let usage = |option: &str, problem: &str, hint: &str| Error::usage(format_args!("{option} {problem}")).hint(hint);
     let Some(rate) = Rate::bits_per_second(args.rate) else {
         return Err(usage("--rate unlimited", "makes no pipe", "write it like 622mbit"));
     };

@@ -5,8 +5,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::args;
-use crate::failure::{Exit, Failure, nearest};
+use crate::exit::Exit;
 use crate::output;
+use flowloom::json::JSON_VERSION;
+use flowloom::{Error, nearest};
 
 const DOCUMENT: &str = include_str!("../../../../docs/json.md");
 
@@ -19,7 +21,7 @@ struct Section<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &args::Schema) -> Result<Exit, Failure> {
+pub fn run(args: &args::Schema) -> Result<Exit, Error> {
     let sections = sections(DOCUMENT);
     let names: Vec<&str> = sections.iter().filter(|section| section.is_whole).map(|section| section.name).collect();
     let Some(name) = &args.answer else {
@@ -27,7 +29,7 @@ pub fn run(args: &args::Schema) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     };
     let Some(section) = sections.iter().find(|section| section.is_whole && section.name == name) else {
-        let failure = Failure::usage(format_args!("there is no answer \"{name}\""))
+        let failure = Error::usage(format_args!("there is no answer \"{name}\""))
             .note(format_args!("known: {}", names.join(", ")));
         return Err(match nearest(name, &names) {
             Some(meant) => failure.hint(format_args!("did you mean \"{meant}\"?")),
@@ -74,14 +76,14 @@ fn schema(section: &Section<'_>, sections: &[Section<'_>]) -> Value {
         next += 1;
     }
     if let Some(fields) = whole.as_object_mut() {
-        let version = || json!({ "const": output::JSON_VERSION, "description": "the version of all answers" });
+        let version = || json!({ "const": JSON_VERSION, "description": "the version of all answers" });
         if !section.fields.iter().any(|(field, ..)| *field == "event") {
             fields["properties"]["json_version"] = version();
         }
         fields.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
         fields.insert(
             "$id".to_owned(),
-            format!("urn:flowloom:json:{}:{}", output::JSON_VERSION, section.name.replace(' ', "-")).into(),
+            format!("urn:flowloom:json:{}:{}", JSON_VERSION, section.name.replace(' ', "-")).into(),
         );
         fields.insert("title".to_owned(), section.name.into());
         if !definitions.is_empty() {

@@ -1,18 +1,19 @@
 //! `flowloom shell`: a program of the user's inside a side of a live run.
 
-use std::ffi::OsString;
+use std::slice;
 
-use clap::Parser;
+use flowloom::results::REPORT_FILE;
+use flowloom::{Driver, Error, RunOptions, run_files};
 use flowloom_core::workload::LinkSide;
 use flowloom_live::guests::Guest;
 
-use crate::args::{self, Cli, Command};
-use crate::commands::run;
-use crate::failure::{Exit, Failure};
+use crate::args::{self, Form};
+use crate::commands::this_program;
+use crate::exit::Exit;
 use crate::output::Manner;
 
 /// Runs the command.
-pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Failure> {
+pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Error> {
     let side = match args.side {
         args::GuestSide::Left => LinkSide::Left,
         args::GuestSide::Right => LinkSide::Right,
@@ -25,15 +26,21 @@ pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Failure> {
     });
     let places: Vec<Option<u8>> = args.hosts.map_or(vec![None], |hosts| (0..hosts).map(Some).collect());
     let programs = places.into_iter().map(|host| Guest { side, host, command: args.command.clone(), is_host: true });
-    let guests = peer.chain(programs).collect();
-    // It is a live run in everything else.
-    let mut words: Vec<OsString> = ["flowloom", "run", "--on", "live"].map(OsString::from).into();
-    words.extend(args.output.iter().flat_map(|output| ["-o".into(), output.into()]));
-    words.extend(args.force.then(|| "--force".into()));
-    words.extend(["--".into(), args.experiment.clone().into()]);
-    let Command::Run(like) = Cli::parse_from(words).command else {
-        return Err(Failure::new("the command of a run was not understood"));
+    let options = RunOptions {
+        target: args.output.clone(),
+        replace: args.force,
+        on: Driver::Live,
+        program: this_program()?,
+        guests: peer.chain(programs).collect(),
+        ..RunOptions::default()
     };
     // The terminal is the program's.
-    run::with_guests(&like, guests, Manner { quiet: true, verbose, form: like.form })
+    let manner = Manner { quiet: true, verbose, form: Form { json: false, json_stream: false } };
+    let ran = run_files(slice::from_ref(&args.experiment), &options, manner.observer().context())?;
+    let Some(code) = ran.guest_code else {
+        return Ok(if ran.is_invalid() { Exit::Invalid } else { Exit::Done });
+    };
+    let verdict = ran.runs.first().map_or_else(String::new, |run| run.summary().verdict.to_string());
+    eprintln!("flowloom: {verdict}; run {0}, report {0}/{REPORT_FILE}", ran.folder.display());
+    Ok(Exit::OfProgram(code))
 }

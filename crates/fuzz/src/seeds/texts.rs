@@ -1,6 +1,6 @@
 //! What people write.
 
-use crate::experiment::Experiment;
+use flowloom::Experiment;
 
 /// Experiment files: one with every key, some with what an experiment may say besides, and an empty one.
 pub fn experiments() -> Vec<Vec<u8>> {

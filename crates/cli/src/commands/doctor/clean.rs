@@ -8,8 +8,9 @@ use flowloom_live::host::strays::strays;
 use serde::Serialize;
 
 use crate::args;
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
 use crate::output;
+use flowloom::Error;
 
 /// The subcommand of worker processes.
 const WORKER: &str = "live-worker";
@@ -37,20 +38,20 @@ struct Cleaned {
 }
 
 /// Runs the command.
-pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Failure> {
+pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Error> {
     let mut cleaned = Cleaned::default();
-    let find = |what| strays(what).map_err(|error| Failure::new(format!("cannot look for processes: {error}")));
+    let find = |what| strays(what).map_err(|error| Error::new(format!("cannot look for processes: {error}")));
     let workers = find(WORKER)?.into_iter().map(|stray| (stray.end(), stray.process));
     let guests = find(GUEST)?.into_iter().map(|stray| (stray.ask_to_end(), stray.process));
     for (ended, process) in workers.chain(guests) {
         ended.map_err(|error| {
-            Failure::new(format!("cannot end process {process}: {error}")).hint("run this as its user, or as root")
+            Error::new(format!("cannot end process {process}: {error}")).hint("run this as its user, or as root")
         })?;
         cleaned.ended_processes.push(process);
     }
     if let Some(folder) = &args.runs {
         let name = folder.display();
-        let cannot = |error| Failure::new(format!("cannot read {name}: {error}"));
+        let cannot = |error| Error::new(format!("cannot read {name}: {error}"));
         let mut found = unfinished(folder).map_err(cannot)?;
         for path in std::mem::take(&mut found) {
             let folders = if is_of_a_run(&path).map_err(cannot)? { &mut found } else { &mut cleaned.foreign_folders };
@@ -61,7 +62,7 @@ pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Failure> {
         } else {
             for partial in &found {
                 let removed = fs::remove_dir_all(partial);
-                removed.map_err(|error| Failure::new(format!("cannot remove {}: {error}", partial.display())))?;
+                removed.map_err(|error| Error::new(format!("cannot remove {}: {error}", partial.display())))?;
             }
             cleaned.removed_folders = found;
         }

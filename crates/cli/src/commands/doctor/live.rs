@@ -8,7 +8,7 @@ use flowloom_live::host::settings::available_algorithms;
 use flowloom_live::host::testbed::{Choice, PathDevice, Testbed};
 
 use super::{Capability, State};
-use crate::clock::Stopwatch;
+use flowloom::Stopwatch;
 
 /// Sleeps of 100 us that are measured.
 const SAMPLES: usize = 300;

@@ -1,0 +1,67 @@
+//! What would FQ-CoDel do to the users of a captured link? `two_queues CAPTURE FOLDER`
+use std::path::Path;
+
+use flowloom::{Context, Error, Event, Experiment, ExtractOptions, Observer, Packets, RunOptions, Stop, extract, run};
+
+struct Progress;
+
+impl Observer for Progress {
+    fn event(&self, event: &Event<'_>) {
+        match event {
+            Event::Advanced { step, done } => eprint!("\r{} {done} {:?}  ", step.name(), step.unit()),
+            Event::Warning(warning) => eprintln!("\nwarning: {warning}"),
+            _ => {}
+        }
+    }
+}
+
+/// The median response time over each queue, in milliseconds.
+fn medians(capture: &Path, folder: &Path, context: Context<'_>) -> Result<[f64; 2], Error> {
+    let workload = folder.join("workload.parquet");
+    extract(Packets::Files(&[capture.to_owned()]), &workload, &ExtractOptions::default(), context)?;
+    let median = |queue: &str| -> Result<f64, Error> {
+        let text = format!("network.bottleneck = {{ rate = \"105%\", queue = {{ kind = \"{queue}\" }} }}");
+        let mut experiment = Experiment::parse(&text, "two_queues")?;
+        experiment.workload.source = Some(workload.clone());
+        let options = RunOptions { target: Some(folder.join(queue)), ..RunOptions::default() };
+        let ran = run(experiment, &options, context)?;
+        Ok(ran.runs[0].summary().response_time_ns.p50.unwrap_or(f64::NAN) / 1e6)
+    };
+    Ok([median("drop-tail")?, median("fq-codel")?])
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().collect();
+    let [_, capture, folder] = &words[..] else { return Err("two_queues CAPTURE FOLDER".into()) };
+    let stop = Stop::new();
+    let interrupted = stop.clone();
+    ctrlc::set_handler(move || _ = interrupted.request())?;
+    let [drop_tail, fq_codel] = medians(capture.as_ref(), folder.as_ref(), Context::new(&Progress, &stop))?;
+    println!("median response: drop-tail {drop_tail:.1} ms, fq-codel {fq_codel:.1} ms");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use flowloom::{ErrorKind, Silent};
+
+    use super::*;
+
+    const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
+
+    #[test]
+    fn fq_codel_changes_the_median() {
+        let folder = tempfile::tempdir().unwrap();
+        let [drop_tail, fq_codel] = medians(DEMO.as_ref(), folder.path(), Context::new(&Silent, &Stop::new())).unwrap();
+        assert!(drop_tail > 0.0 && fq_codel > 0.0 && drop_tail != fq_codel, "{drop_tail} {fq_codel}");
+    }
+
+    #[test]
+    fn a_stop_ends_it_cleanly() {
+        let (folder, stop) = (tempfile::tempdir().unwrap(), Stop::new());
+        stop.request();
+        let stopped = medians(DEMO.as_ref(), folder.path(), Context::new(&Silent, &stop));
+        // What was extracted until then is kept, and is too little to run.
+        assert!(matches!(&stopped, Err(error) if error.kind != ErrorKind::Usage) || stopped.is_ok(), "{stopped:?}");
+    }
+}

@@ -1,0 +1,125 @@
+//! Comparisons: a replay with its original, or variants of an experiment with the first.
+
+use std::path::{Path, PathBuf};
+
+use flowloom_report::Variant;
+use flowloom_report::compare::{
+    Comparison, Found, Group, Options, Party, Rule, comparable, compare_group_with_original, compare_groups,
+    compare_parties,
+};
+use flowloom_store::results::{Results, may_be};
+
+use crate::error::Error;
+use crate::results::{load_replications, load_variants};
+use crate::rules;
+
+/// What comparisons came to.
+pub struct Compared {
+    /// One for each pair.
+    pub comparisons: Vec<Comparison>,
+    /// What became of the rules; `None` without rules.
+    pub rules: Option<Vec<Found>>,
+    /// Options with what rules added to them.
+    pub options: Options,
+}
+
+impl Compared {
+    /// Whether a rule fails; without rules, whether a comparison says different.
+    pub fn fails(&self) -> bool {
+        match &self.rules {
+            Some(found) => found.iter().any(|found| found.fails),
+            None => self.comparisons.iter().any(|comparison| comparison.different),
+        }
+    }
+}
+
+/// Compares the run folders or results of other tools in `runs` with each other or, if there are any, with those in `against` as
+/// replications of one variant; checks the rules in the file `rules`.
+///
+/// # Errors
+/// What is wrong with a folder, a file or the rules; runs that cannot be compared.
+pub fn compare(
+    runs: &[PathBuf],
+    against: &[PathBuf],
+    rules: Option<&Path>,
+    options: &Options,
+) -> Result<Compared, Error> {
+    // A rules file that is wrong should not wait for the runs to be read.
+    let rules = rules.map(read_rules).transpose()?;
+    let statistics = rules.iter().flatten().filter_map(Rule::statistic).collect();
+    let options = Options { statistics, ..options.clone() };
+    let is_foreign = runs.iter().chain(against).any(|path| path.is_file() && may_be(path));
+    let comparisons = match against {
+        against if is_foreign => with_foreign(runs, against, &options)?,
+        [] => compare_variants(&load_variants(runs)?, &options)?,
+        reference => compare_variants(&[load_replications(reference)?, load_replications(runs)?], &options)?,
+    };
+    let rules = rules.map(|rules| {
+        comparisons.iter().flat_map(|comparison| rules.iter().map(|rule| rule.check(comparison))).collect()
+    });
+    Ok(Compared { comparisons, rules, options })
+}
+
+fn read_rules(file: &Path) -> Result<Vec<Rule>, Error> {
+    if file.is_dir() {
+        return Err(Error::usage(format_args!("--check {}: this is a folder, not a file of rules", file.display()))
+            .hint("write --check behind the run folders"));
+    }
+    rules::read(file)
+}
+
+fn compare_variants(variants: &[Variant], options: &Options) -> Result<Vec<Comparison>, Error> {
+    let groups: Vec<Group<'_>> = variants.iter().map(Group::from).collect();
+    comparable(&groups, options).map_err(|error| Error::usage(&error).hint(error.remedy()))?;
+    match groups[..] {
+        [replay] => {
+            let comparison = compare_group_with_original(replay, options);
+            let comparison = comparison.ok_or_else(|| {
+                Error::new(format_args!("{}: its workload has no measured original", replay.name))
+                    .hint("give two runs to compare")
+            })?;
+            Ok(vec![comparison])
+        }
+        _ => Ok(compare_groups(&groups, options)),
+    }
+}
+
+/// Runs, or tests of one tool, on their way to a comparison.
+enum Loaded {
+    Variant(Variant),
+    Results(String, Vec<Results>),
+}
+
+impl Loaded {
+    /// What `paths` hold as replications of one variant.
+    fn of(paths: &[PathBuf]) -> Result<Loaded, Error> {
+        if !paths.iter().any(|path| path.is_file()) {
+            return Ok(Loaded::Variant(load_replications(paths)?));
+        }
+        let files = paths.iter().map(|path| Results::open(path).map_err(Error::new));
+        let name = paths[0].display().to_string();
+        let name = if paths.len() == 1 { name } else { format!("{name} and {} more", paths.len() - 1) };
+        Ok(Loaded::Results(name, files.collect::<Result<_, _>>()?))
+    }
+
+    fn party(&self) -> Party<'_> {
+        match self {
+            Loaded::Variant(variant) => Party::Runs(Group::from(variant)),
+            Loaded::Results(name, files) => Party::Results { name, files },
+        }
+    }
+}
+
+/// Compares runs and results of other tools where metrics match.
+fn with_foreign(paths: &[PathBuf], against: &[PathBuf], options: &Options) -> Result<Vec<Comparison>, Error> {
+    let loaded = match against {
+        [] => paths.iter().map(|path| Loaded::of(std::slice::from_ref(path))).collect::<Result<Vec<_>, _>>()?,
+        reference => vec![Loaded::of(reference)?, Loaded::of(paths)?],
+    };
+    if loaded.len() < 2 {
+        return Err(Error::usage(format_args!("{}: nothing to compare it with", paths[0].display()))
+            .hint("give a second file of results, or a run folder"));
+    }
+    let parties: Vec<Party<'_>> = loaded.iter().map(Loaded::party).collect();
+    compare_parties(&parties, options).map_err(|error| Error::usage(&error).hint(error.remedy()))
+}

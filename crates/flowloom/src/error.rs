@@ -1,0 +1,194 @@
+//! How work fails: what, where, why, and what to do now, as data.
+
+use std::fmt::{self, Display};
+
+/// What a failure means for the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The work was well defined and could not be done.
+    Failed,
+    /// Options, an experiment or another specification that cannot mean anything.
+    Usage,
+    /// The work was stopped before it had a result.
+    Interrupted,
+}
+
+/// A place in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The name of the file.
+    pub file: String,
+    /// The line, from 1 on, if it is known.
+    pub line: Option<usize>,
+    /// The column in characters, from 1 on, if it is known.
+    pub column: Option<usize>,
+}
+
+impl Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+/// Why something could not be done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error {
+    /// What it means for the caller.
+    pub kind: ErrorKind,
+    /// Where in a file it is, if it is about a text.
+    pub place: Option<Box<Place>>,
+    /// The dotted path of the key it is about, if there is one: `network.bottleneck.queue.limit`.
+    pub key: Option<String>,
+    /// What is wrong: lower case, no full stop. It names the key, but not the place.
+    pub cause: String,
+    /// Further lines: what was done until then, what is known.
+    pub notes: Vec<String>,
+    /// What to do now.
+    pub hint: Option<String>,
+}
+
+impl Error {
+    /// The work could not be done.
+    pub fn new(cause: impl Display) -> Error {
+        Error {
+            kind: ErrorKind::Failed,
+            place: None,
+            key: None,
+            cause: cause.to_string(),
+            notes: Vec::new(),
+            hint: None,
+        }
+    }
+
+    /// What was asked for cannot mean anything.
+    pub fn usage(cause: impl Display) -> Error {
+        Error { kind: ErrorKind::Usage, ..Error::new(cause) }
+    }
+
+    /// The work was stopped.
+    pub fn interrupted(cause: impl Display) -> Error {
+        Error { kind: ErrorKind::Interrupted, ..Error::new(cause) }
+    }
+
+    /// Adds a line below the cause.
+    #[must_use]
+    pub fn note(mut self, note: impl Display) -> Error {
+        self.notes.push(note.to_string());
+        self
+    }
+
+    /// Says what to do now.
+    #[must_use]
+    pub fn hint(self, hint: impl Display) -> Error {
+        Error { hint: Some(hint.to_string()), ..self }
+    }
+
+    /// Says what to do now, if anything is known.
+    #[must_use]
+    pub fn hint_if(self, hint: Option<impl Display>) -> Error {
+        match hint {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
+    /// Says where it is.
+    #[must_use]
+    pub fn at(self, place: Place) -> Error {
+        Error { place: Some(Box::new(place)), ..self }
+    }
+}
+
+/// The place and the cause, the notes and the hint below them.
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&self.cause)?;
+        for note in &self.notes {
+            write!(f, "\n  {note}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A key of an experiment whose value cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyError {
+    /// Its dotted path.
+    pub key: String,
+    /// What is wrong with it, as it follows the key: a space or a colon first.
+    problem: String,
+}
+
+impl KeyError {
+    /// A value that `problem` describes, in words that follow the key: `must be above zero`.
+    pub fn new(key: impl Into<String>, problem: impl Display) -> KeyError {
+        KeyError { key: key.into(), problem: format!(" {problem}") }
+    }
+
+    /// A value with a problem that is a sentence of its own: it follows the key and a colon.
+    pub fn saying(key: impl Into<String>, problem: impl Display) -> KeyError {
+        KeyError { key: key.into(), problem: format!(": {problem}") }
+    }
+
+    /// The same key inside the table `table`.
+    #[must_use]
+    pub fn within(self, table: impl Display) -> KeyError {
+        KeyError { key: format!("{table}.{}", self.key), ..self }
+    }
+}
+
+impl Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.key, self.problem)
+    }
+}
+
+impl From<KeyError> for Error {
+    fn from(error: KeyError) -> Error {
+        Error { key: Some(error.key.clone()), ..Error::usage(error) }
+    }
+}
+
+/// The name in `known` that `typed` most likely meant, if one is near enough.
+pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+    known
+        .iter()
+        .map(|name| (strsim::levenshtein(typed, name), *name))
+        .filter(|(distance, name)| *distance <= (typed.len().max(name.len()) / 2).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_the_nearest() {
+        let known = ["drop-tail", "codel", "fq-codel", "red"];
+        assert_eq!(nearest("fqcodel", &known), Some("fq-codel"));
+        assert_eq!(nearest("droptail", &known), Some("drop-tail"));
+        assert_eq!(nearest("hierarchical-token-bucket", &known), None);
+    }
+
+    #[test]
+    fn an_error_reads_place_cause_notes_hint() {
+        let error = Error::from(KeyError::new("queue.limit", "must hold a packet").within("network.bottleneck"));
+        assert_eq!(error.key.as_deref(), Some("network.bottleneck.queue.limit"));
+        let place = Place { file: "x.toml".to_owned(), line: Some(7), column: Some(3) };
+        let text = error.at(place).note("known: a, b").hint("give a larger one").to_string();
+        assert_eq!(
+            text,
+            "x.toml:7: network.bottleneck.queue.limit must hold a packet\n  known: a, b\n  hint: give a larger one"
+        );
+    }
+}

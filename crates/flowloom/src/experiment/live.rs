@@ -1,0 +1,80 @@
+//! `[live]`: how an experiment is run with the kernel's TCP.
+
+use std::num::NonZeroU16;
+
+use flowloom_core::time::Duration;
+use serde::{Deserialize, Serialize};
+
+use super::Quantity;
+use crate::error::KeyError;
+
+/// `[live]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Live {
+    /// What carries packets between kernels and the emulator.
+    pub devices: Devices,
+    /// The emulator looks at its devices so often.
+    pub tick: Quantity<Duration>,
+    /// Worker processes on each side; without it as many as descriptors need.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<NonZeroU16>,
+    /// Hosts on each side over which the ends of connections are spread; without it a side is one host with many addresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<u8>,
+}
+
+/// `live.devices`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Devices {
+    /// TUN devices where they are to be had, else packet sockets.
+    #[default]
+    Auto,
+    /// TUN devices.
+    Tun,
+    /// Packet sockets.
+    PacketSockets,
+}
+
+impl Default for Live {
+    fn default() -> Live {
+        Live { devices: Devices::Auto, tick: Quantity::of("100us"), workers: None, hosts: None }
+    }
+}
+
+/// Workers on each side, at most: each listens on a port below those of initiators.
+pub const MOST_WORKERS: u16 = 100;
+/// Hosts on each side, at most: each has a block of addresses of its own.
+pub const MOST_HOSTS: u8 = 64;
+/// Shortest and longest tick.
+const TICKS: [Duration; 2] = [Duration::from_micros(10), Duration::from_millis(10)];
+
+impl Live {
+    /// Whether nothing was said.
+    pub fn is_default(&self) -> bool {
+        *self == Live::default()
+    }
+
+    /// Whether it can be.
+    pub fn check(&self) -> Result<(), KeyError> {
+        if let Some(workers) = self.workers.filter(|workers| workers.get() > MOST_WORKERS) {
+            return Err(KeyError::new(
+                "live.workers",
+                format_args!("of {workers} are too many (at most {MOST_WORKERS} on each side)"),
+            ));
+        }
+        if let Some(hosts) = self.hosts.filter(|hosts| !(1..=MOST_HOSTS).contains(hosts)) {
+            return Err(KeyError::new(
+                "live.hosts",
+                format_args!(
+                    "of {hosts} must be between 1 and {MOST_HOSTS} (on each side; without the key connections share one stack a side)"
+                ),
+            ));
+        }
+        if (TICKS[0]..=TICKS[1]).contains(&self.tick.value) {
+            return Ok(());
+        }
+        Err(KeyError::new("live.tick", format_args!("of {} must be between {} and {}", self.tick, TICKS[0], TICKS[1])))
+    }
+}

@@ -1,0 +1,146 @@
+//! `[workload.load]`: more or less load than the source has (methods A.11, `docs/models.md`).
+
+use serde::{Deserialize, Serialize};
+
+use flowloom_core::model::{self, Counted, Scaling};
+use flowloom_core::time::Duration;
+use flowloom_core::units::Rate;
+
+use super::Quantity;
+use crate::error::KeyError;
+
+/// How the load is made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Load {
+    /// By which method; none only shuffles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<Method>,
+    /// The new load in parts of the old.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factor: Option<f64>,
+    /// The new payload rate of the busier direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<Quantity<Rate>>,
+    /// What is counted to get there.
+    by: By,
+    /// Length of a block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block: Option<Quantity<Duration>>,
+    /// How long connections of the new workload start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration: Option<Quantity<Duration>>,
+    /// Then bins of this length change places.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shuffle: Option<Quantity<Duration>>,
+}
+
+/// The methods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Connections are left out.
+    Thinning,
+    /// Connections are drawn, and start in a Poisson process.
+    Poisson,
+    /// Blocks of time are drawn.
+    Blocks,
+    /// Starts are multiplied.
+    StartTimes,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// Payload bytes.
+    #[default]
+    Bytes,
+    /// Connections.
+    Connections,
+}
+
+/// Most that a load is scaled by.
+const MOST_FACTOR: f64 = 1e6;
+
+/// Shortest and longest blocks (methods A.11.3).
+const BLOCKS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(300)];
+
+impl Load {
+    /// Checks what no type can refuse.
+    pub fn check(&self) -> Result<(), KeyError> {
+        let Some(method) = self.method else {
+            let only =
+                self.factor.is_none() && self.target.is_none() && self.block.is_none() && self.duration.is_none();
+            return match (&self.shuffle, only) {
+                (Some(shuffle), true) if !shuffle.value.is_zero() => Ok(()),
+                (Some(_), true) => Err(KeyError::new("shuffle", "must be above zero")),
+                _ => Err(KeyError::new("method", "is missing: thinning, poisson, blocks or start-times")),
+            };
+        };
+        if self.factor.is_some() && self.target.is_some() {
+            return Err(KeyError::new("factor", "and target both say how much: leave out one"));
+        }
+        if let Some(factor) = self.factor.filter(|factor| !(*factor > 0.0 && *factor <= MOST_FACTOR)) {
+            return Err(KeyError::new(
+                "factor",
+                format_args!("of {factor} must be above 0 and at most {MOST_FACTOR:e}"),
+            ));
+        }
+        if let Some(target) = self.target.as_ref().filter(|target| target.value.bits_per_second().is_none()) {
+            return Err(KeyError::new("target", format_args!("of {target} is no load")));
+        }
+        if self.block.is_some() && method != Method::Blocks {
+            return Err(KeyError::new("block", "is a key of method = \"blocks\""));
+        }
+        if let Some(block) = &self.block
+            && !(BLOCKS[0]..=BLOCKS[1]).contains(&block.value)
+        {
+            return Err(KeyError::new("block", format_args!("of {block} must be from {} to {}", BLOCKS[0], BLOCKS[1])));
+        }
+        if self.duration.is_some() && !matches!(method, Method::Blocks | Method::Poisson) {
+            return Err(KeyError::new("duration", "is a key of the methods that draw: poisson and blocks"));
+        }
+        for (key, value) in [("duration", &self.duration), ("shuffle", &self.shuffle)] {
+            if value.as_ref().is_some_and(|value| value.value.is_zero()) {
+                return Err(KeyError::new(key, "must be above zero"));
+            }
+        }
+        if method == Method::StartTimes && self.by == By::Connections {
+            return Err(KeyError::new("by", "is about methods that choose connections, and this one keeps all"));
+        }
+        Ok(())
+    }
+
+    /// How long connections of the new workload start, if that is said.
+    pub fn duration(&self) -> Option<Duration> {
+        self.duration.as_ref().map(|duration| duration.value)
+    }
+
+    /// The core's, for a workload whose busier direction offers `rate` bit/s of payload; the new one is for `duration` where nothing else is
+    /// said.
+    pub fn scaling(&self, rate: f64, duration: Duration) -> Scaling {
+        let target = self.target.as_ref().and_then(|target| target.value.bits_per_second());
+        let factor = match (self.factor, target) {
+            (Some(factor), _) => factor,
+            (None, Some(target)) if rate > 0.0 => target as f64 / rate,
+            (None, _) => 1.0,
+        };
+        let block = self.block.as_ref().map_or(Duration::from_secs(60), |block| block.value);
+        Scaling {
+            method: match self.method {
+                None | Some(Method::Thinning) => model::Method::Thinning,
+                Some(Method::Poisson) => model::Method::Poisson,
+                Some(Method::Blocks) => model::Method::Blocks(block),
+                Some(Method::StartTimes) => model::Method::Starts,
+            },
+            factor,
+            counted: match self.by {
+                By::Bytes => Counted::Bytes,
+                By::Connections => Counted::Connections,
+            },
+            duration: self.duration().unwrap_or(duration),
+            shuffle: self.shuffle.as_ref().map(|shuffle| shuffle.value),
+        }
+    }
+}

@@ -1,0 +1,786 @@
+//! `[[sources]]`: what sends beside the workload, or without one (`docs/sources.md`), and `measure.tcp-trace`.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use flowloom_core::model::Distribution;
+use flowloom_core::play::{Datagrams, Pacing};
+use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::Rate;
+use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, LinkSide, PerSide, Protocol, Side};
+use flowloom_sim::topology::TopologyError;
+use flowloom_sim::{Classed, Config, DatagramFlow, LinkNumber, Origin, Traced, Way};
+
+use super::drawn::{Drawn, Size, Span};
+use super::tcp::{Tcp, TcpKeys};
+use super::topology::named;
+use super::{Experiment, Quantity, Shape};
+use crate::error::KeyError;
+
+/// The first number of a flow of a source; connections of a workload beside sources have smaller ones.
+pub const FIRST_FLOW: u64 = 1 << 31;
+
+/// Flows of all sources of an experiment, at most.
+const MOST_FLOWS: u64 = 1_000_000;
+
+/// What a flow may draw to send, at most: a pebibyte.
+const MOST_BYTES: u64 = 1 << 50;
+
+/// Shortest time between datagrams: 11.8 Gbit/s of the largest. Times are whole nanoseconds, of which this has enough.
+const LEAST_GAP: Duration = Duration::from_micros(1);
+
+/// Datagrams of a source that may be on their way at once.
+const MOST_ON_THE_WAY: f64 = 1e7;
+
+/// Sources and classes of an experiment, at most.
+const MOST_SENDERS: usize = 1_000;
+
+/// What results call the connections of the workload that are in no class of their own.
+pub const WORKLOAD: &str = "workload";
+
+/// Segment sizes of bulk transfers: what an end of the simulator sends at least, and what fits an IPv4 datagram.
+const SEGMENT_SIZES: RangeInclusive<u32> = 48..=65_495;
+
+/// The largest segments that the devices of a live run carry.
+const MOST_LIVE_SEGMENT: u32 = 1_460;
+
+/// The receive window of bulk transfers.
+const WINDOW: &str = "4m";
+
+/// `[[sources]]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Source {
+    /// What results call it.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The node at which its senders are.
+    #[serde(default = "left")]
+    from: String,
+    /// The node at which its receivers are.
+    #[serde(default = "right")]
+    to: String,
+    /// How many flows there are, each with its own start, round-trip time and size.
+    #[serde(default = "one")]
+    count: u32,
+    /// When a flow begins.
+    #[serde(default = "at_once")]
+    start: Drawn<Span>,
+    /// When a flow without an end of its own stops; left out: with the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stop: Option<Quantity<Duration>>,
+    /// Round-trip time of a flow; left out: what its links take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rtt: Option<Drawn<Duration>>,
+    /// Of bulk transfers: how much each sends; left out: as much as it can until it stops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bytes: Option<Drawn<Size>>,
+    /// Of bulk transfers: the receive window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    window: Option<Quantity<Size>>,
+    /// Of bulk transfers: the maximum segment size that both ends announce, in bytes; left out: 1,460.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mss: Option<u32>,
+    /// Of bulk transfers: what differs from `[tcp]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tcp: Option<TcpKeys>,
+    /// Of datagrams: payload each second, while the source is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rate: Option<Quantity<Rate>>,
+    /// Of datagrams, in place of a rate: from one to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gap: Option<Quantity<Duration>>,
+    /// Of datagrams: their payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    payload: Option<Drawn<Size>>,
+    /// Of on-off sources: how long it sends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on: Option<Drawn<Span>>,
+    /// Of on-off sources: how long it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    off: Option<Drawn<Span>>,
+}
+
+/// Kinds of sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// TCP connections that send in one direction, as FTP does.
+    Bulk,
+    /// Datagrams at a constant rate.
+    Cbr,
+    /// Datagrams with exponential gaps.
+    Poisson,
+    /// Datagrams at a constant rate in busy times, and none in silent ones.
+    OnOff,
+}
+
+fn left() -> String {
+    "left".to_owned()
+}
+
+fn right() -> String {
+    "right".to_owned()
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn at_once() -> Drawn<Span> {
+    Drawn::Constant(Quantity::of("0s"))
+}
+
+/// The flows of a source, once its place in the network and its class are known.
+pub struct Placed<'a> {
+    /// The source.
+    pub source: &'a Source,
+    /// Its class.
+    pub class: u16,
+    /// The side of the bottleneck that its senders count as.
+    pub from: LinkSide,
+    /// The number of its first flow.
+    pub first: u64,
+}
+
+/// In words: `20 x bulk transfer without end`, `datagrams at a constant rate, 64kbit`.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.count > 1 {
+            write!(f, "{} x ", self.count)?;
+        }
+        f.write_str(match self.kind {
+            Kind::Bulk if self.bytes.is_some() => "bulk transfer",
+            Kind::Bulk => "bulk transfer without end",
+            Kind::Cbr => "datagrams at a constant rate",
+            Kind::Poisson => "Poisson datagrams",
+            Kind::OnOff => "on-off datagrams",
+        })?;
+        match (&self.rate, &self.gap) {
+            (Some(rate), _) => write!(f, ", {rate}"),
+            (None, Some(gap)) => write!(f, ", every {gap}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// What the sources of an experiment send.
+#[derive(Clone, Debug, Default)]
+pub struct Flows {
+    /// TCP connections, by start.
+    pub connections: Vec<Classed>,
+    /// Flows of datagrams.
+    pub datagrams: Vec<DatagramFlow>,
+}
+
+impl Placed<'_> {
+    /// Adds its flows under a seed in a run that starts connections until `window`.
+    pub fn add_to(&self, flows: &mut Flows, seed: u64, window: Duration) {
+        let Placed { source, class, from, first } = *self;
+        let end = Time::ZERO + window;
+        let stop = source.stop.as_ref().map_or(end, |stop| (Time::ZERO + stop.value).min(end));
+        for id in first..first + u64::from(source.count) {
+            let drawn = |distribution: Distribution, purpose| {
+                let nanos = distribution.sample(&mut Stream::new(seed, purpose, id)).round();
+                Duration::from_nanos(nanos as u64)
+            };
+            let start = drawn(source.start.checked(), Purpose::Starts);
+            if start >= window {
+                // It would begin when the run is over.
+                continue;
+            }
+            let start = Time::ZERO + start;
+            // No path takes no time at all.
+            let rtt =
+                source.rtt.as_ref().map(|rtt| drawn(rtt.checked(), Purpose::Delays).max(Duration::from_micros(1)));
+            let rtt = rtt.unwrap_or_default().min(Config::MAX_DELAY);
+            match source.pacing() {
+                None => flows.connections.push(source.transfer(id, seed, start, rtt, from, class, stop)),
+                Some(pacing) => flows.datagrams.push(DatagramFlow {
+                    id,
+                    class,
+                    from,
+                    rtt,
+                    datagrams: Datagrams {
+                        pacing,
+                        gap: source.gap(),
+                        payload: source.payload().checked(),
+                        start,
+                        stop,
+                    },
+                }),
+            }
+        }
+    }
+}
+
+impl Source {
+    /// How many flows it has.
+    pub fn flows(&self) -> u64 {
+        self.count.into()
+    }
+
+    /// Its TCP beside an experiment's.
+    pub fn tcp(&self, tcp: &Tcp) -> Tcp {
+        self.tcp.as_ref().map_or_else(|| tcp.clone(), |keys| tcp.with(keys))
+    }
+
+    /// Whether it is TCP.
+    pub fn is_tcp(&self) -> bool {
+        self.kind == Kind::Bulk
+    }
+
+    /// Whether its flows have a round-trip time beside that of the links.
+    pub fn has_rtt(&self) -> bool {
+        match &self.rtt {
+            Some(Drawn::Constant(rtt)) => !rtt.value.is_zero(),
+            Some(Drawn::Law(_)) => true,
+            None => false,
+        }
+    }
+
+    /// When its flows begin, if it is the same for all.
+    pub fn starts_at(&self) -> Option<Duration> {
+        match &self.start {
+            Drawn::Constant(start) => Some(start.value.0),
+            Drawn::Law(_) => None,
+        }
+    }
+
+    /// A bulk transfer.
+    #[expect(clippy::too_many_arguments, reason = "what a flow is, once")]
+    fn transfer(
+        &self,
+        id: u64,
+        seed: u64,
+        start: Time,
+        rtt: Duration,
+        initiator_side: LinkSide,
+        class: u16,
+        stop: Time,
+    ) -> Classed {
+        let bytes = self.bytes.as_ref().map(|bytes| {
+            let drawn = bytes.checked().sample(&mut Stream::new(seed, Purpose::Sizes, id));
+            (drawn.round() as u64).clamp(1, MOST_BYTES)
+        });
+        let mut ends: PerSide<flowloom_core::workload::Endpoint> = PerSide::default();
+        let window = self.window.as_ref().map_or_else(|| Quantity::<Size>::of(WINDOW).value, |window| window.value);
+        for side in Side::BOTH {
+            ends[side].max_window = Some(window.0);
+            ends[side].mss = self.mss.map(|mss| mss as u16);
+        }
+        let adu = |bytes| Adu {
+            side: Side::Initiator,
+            bytes,
+            wait: None,
+            waiter: Side::Initiator,
+            seen: None,
+            packets: None,
+        };
+        let vector = ConnectionVector {
+            id,
+            protocol: Protocol::Tcp,
+            // Its window is stated, not a field of a header.
+            evidence: Evidence::VectorFile,
+            start,
+            initiator_side,
+            stated_rtt: Some(rtt),
+            ends,
+            adus: bytes.map(adu).into_iter().collect(),
+            close: Close::Fin(Side::Initiator),
+            ..ConnectionVector::default()
+        };
+        Classed { vector, class, origin: Origin::Source { endless_until: bytes.is_none().then_some(stop) } }
+    }
+
+    /// When datagrams are sent; `None` of bulk transfers.
+    fn pacing(&self) -> Option<Pacing> {
+        let drawn = |drawn: &Option<Drawn<Span>>| drawn.as_ref().map(Drawn::checked);
+        match self.kind {
+            Kind::Bulk => None,
+            Kind::Cbr => Some(Pacing::Constant),
+            Kind::Poisson => Some(Pacing::Poisson),
+            Kind::OnOff => Some(Pacing::OnOff { on: drawn(&self.on)?, off: drawn(&self.off)? }),
+        }
+    }
+
+    fn payload(&self) -> Drawn<Size> {
+        self.payload.clone().unwrap_or_else(|| Drawn::Constant(Quantity::of("1000b")))
+    }
+
+    /// From one datagram to the next, in the mean.
+    fn gap(&self) -> Duration {
+        if let Some(gap) = &self.gap {
+            return gap.value;
+        }
+        let Drawn::Constant(payload) = self.payload() else { return Duration::ZERO };
+        let bits = self.rate.as_ref().and_then(|rate| rate.value.bits_per_second());
+        bits.map_or(Duration::ZERO, |bits| Duration::from_secs_f64(8.0 * payload.value.0 as f64 / bits as f64))
+    }
+
+    /// Whether seeds make a difference, beside an experiment's TCP.
+    fn draws(&self, tcp: &Tcp) -> bool {
+        let times = [&self.on, &self.off].into_iter().flatten().chain([&self.start]);
+        self.kind == Kind::Poisson
+            || (self.is_tcp() && self.tcp(tcp).draws())
+            || self.rtt.as_ref().is_some_and(Drawn::is_law)
+            || times.into_iter().any(Drawn::is_law)
+            || [&self.bytes, &self.payload].into_iter().flatten().any(Drawn::is_law)
+    }
+
+    /// What its flows cross, and the side of the bottleneck that its senders count as.
+    ///
+    /// # Errors
+    /// No links lead there or back, or they cross the bottleneck in the wrong direction.
+    pub fn way(&self, shape: &Shape) -> Result<(Way, LinkSide), KeyError> {
+        let node = |name: &String| match name.as_str() {
+            "left" if shape.graph.node(name).is_err() => Ok(shape.ends[0]),
+            "right" if shape.graph.node(name).is_err() => Ok(shape.ends[1]),
+            _ => shape.graph.node(name),
+        };
+        let key = |part: &str, error: TopologyError| KeyError::saying(format!("sources.{}.{part}", self.name), error);
+        let from = node(&self.from).map_err(|error| key("from", error))?;
+        let to = node(&self.to).map_err(|error| key("to", error))?;
+        if from == to {
+            return Err(KeyError::new(
+                format!("sources.{}.to", self.name),
+                format_args!("is {}, where it comes from", self.to),
+            ));
+        }
+        let Way { there, back } = shape.way(from, to).map_err(|error| key("to", error))?;
+        let crosses = |way: &[LinkNumber], from| way.contains(&LinkNumber::bottleneck(from));
+        let turned = crosses(&there, LinkSide::Right) || crosses(&back, LinkSide::Left);
+        let (way, side) = match turned {
+            true => (Way { there: back, back: there }, LinkSide::Right),
+            false => (Way { there, back }, LinkSide::Left),
+        };
+        if crosses(&way.there, LinkSide::Right) || crosses(&way.back, LinkSide::Left) {
+            return Err(KeyError::saying(
+                format!("sources.{}.to", self.name),
+                "its packets cross the bottleneck the same way there and back",
+            ));
+        }
+        Ok((way, side))
+    }
+
+    /// Checks what no type can refuse.
+    fn check(&self) -> Result<(), KeyError> {
+        let name = &self.name;
+        let bulk = [
+            ("bytes", self.bytes.is_some()),
+            ("window", self.window.is_some()),
+            ("mss", self.mss.is_some()),
+            ("tcp", self.tcp.is_some()),
+        ];
+        let datagrams =
+            [("rate", self.rate.is_some()), ("gap", self.gap.is_some()), ("payload", self.payload.is_some())];
+        let onoff = [("on", self.on.is_some()), ("off", self.off.is_some())];
+        let (bulk, datagrams) = match self.kind {
+            Kind::Bulk => (&[][..], [&datagrams[..], &onoff].concat()),
+            Kind::Cbr | Kind::Poisson => (&bulk[..], onoff.to_vec()),
+            Kind::OnOff => (&bulk[..], Vec::new()),
+        };
+        for (kinds, keys) in [("kind \"bulk\"", bulk), ("other kinds", &datagrams[..])] {
+            if let Some((key, _)) = keys.iter().find(|(_, given)| *given) {
+                return Err(KeyError::new(format!("sources.{name}.{key}"), format_args!("is of sources of {kinds}")));
+            }
+        }
+        if self.count == 0 {
+            return Err(KeyError::new(format!("sources.{name}.count"), "of 0 sends nothing"));
+        }
+        let zero = |size: &Option<Drawn<Size>>| matches!(size, Some(Drawn::Constant(size)) if size.value.0 == 0);
+        if let Some(Drawn::Constant(bytes)) = &self.bytes
+            && bytes.value.0 > MOST_BYTES
+        {
+            return Err(KeyError::new(
+                format!("sources.{name}.bytes"),
+                format_args!("of {bytes} is too much (at most {MOST_BYTES}b)"),
+            ));
+        }
+        for (key, wrong) in [("bytes", zero(&self.bytes)), ("payload", zero(&self.payload))] {
+            if wrong {
+                return Err(KeyError::new(format!("sources.{name}.{key}"), "must be above zero"));
+            }
+        }
+        if self.window.as_ref().is_some_and(|window| !(1..=1 << 30).contains(&window.value.0)) {
+            return Err(KeyError::new(
+                format!("sources.{name}.window"),
+                "must be between 1b and 1g, the largest that TCP can say",
+            ));
+        }
+        if let Some(mss) = self.mss.filter(|mss| !SEGMENT_SIZES.contains(mss)) {
+            let (least, most) = (SEGMENT_SIZES.start(), SEGMENT_SIZES.end());
+            return Err(KeyError::new(
+                format!("sources.{name}.mss"),
+                format_args!("of {mss} must be between {least} and {most} bytes"),
+            ));
+        }
+        if let Some(stop) = &self.stop
+            && let Drawn::Constant(start) = &self.start
+            && stop.value <= start.value.0
+        {
+            return Err(KeyError::new(
+                format!("sources.{name}.stop"),
+                format_args!("of {stop} is not after its start at {start}"),
+            ));
+        }
+        if self.kind == Kind::Bulk {
+            return Ok(());
+        }
+        if let Drawn::Constant(payload) = self.payload()
+            && payload.value.0 > u64::from(Datagrams::MOST_BYTES)
+        {
+            let most = Datagrams::MOST_BYTES;
+            return Err(KeyError::new(
+                format!("sources.{name}.payload"),
+                format_args!("of {payload} does not fit into a packet (at most {most}b)"),
+            ));
+        }
+        match (&self.rate, &self.gap) {
+            (Some(_), Some(_)) => {
+                return Err(KeyError::new(format!("sources.{name}.gap"), "and rate say the same: leave out one"));
+            }
+            (None, None) => {
+                return Err(KeyError::new(
+                    format!("sources.{name}.rate"),
+                    "is missing: as in rate = \"1mbit\", or gap = \"8ms\"",
+                ));
+            }
+            (Some(_), None) if self.payload().is_law() => {
+                return Err(KeyError::new(
+                    format!("sources.{name}.rate"),
+                    "needs a payload that is always the same: say gap = \"8ms\"",
+                ));
+            }
+            _ => {}
+        }
+        if self.gap() < LEAST_GAP {
+            let key = if self.gap.is_some() { "gap" } else { "rate" };
+            return Err(KeyError::new(
+                format!("sources.{name}.{key}"),
+                format_args!(
+                    "leaves {} between datagrams (at least {LEAST_GAP}; several flows send more: count)",
+                    self.gap()
+                ),
+            ));
+        }
+        if let Some(Drawn::Constant(rtt)) = &self.rtt
+            && rtt.value.as_secs_f64() / self.gap().as_secs_f64() * f64::from(self.count) > MOST_ON_THE_WAY
+        {
+            return Err(KeyError::new(
+                format!("sources.{name}.rtt"),
+                format_args!(
+                    "of {rtt} keeps more than {MOST_ON_THE_WAY:.0} datagrams on their way, each {}",
+                    self.gap()
+                ),
+            ));
+        }
+        if self.kind == Kind::OnOff
+            && let Some(key) = [("on", &self.on), ("off", &self.off)].iter().find(|(_, time)| time.is_none())
+        {
+            return Err(KeyError::new(
+                format!("sources.{name}.{}", key.0),
+                format_args!("is missing: as in {} = \"500ms\"", key.0),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Experiment {
+    /// Checks what no type can refuse in the sources.
+    pub fn check_sources(&self, shape: &Shape) -> Result<(), KeyError> {
+        let senders = self.sources.len() + self.tcp.classes.len();
+        if senders > MOST_SENDERS {
+            return Err(KeyError::saying(
+                "sources",
+                format_args!("{senders} of them and classes (at most {MOST_SENDERS})"),
+            ));
+        }
+        let mut names: Vec<&str> = vec![WORKLOAD];
+        names.extend(self.tcp.classes.iter().map(|class| class.name.as_str()));
+        for (place, name) in names.iter().enumerate() {
+            if names[..place].contains(name) {
+                return Err(KeyError::saying(
+                    format!("tcp.classes.{name}"),
+                    format_args!("there are two classes named {name}"),
+                ));
+            }
+        }
+        for (place, source) in (1..).zip(&self.sources) {
+            named("a source", &format!("sources.{place}"), &source.name)?;
+            if names.contains(&source.name.as_str()) {
+                let name = &source.name;
+                return Err(KeyError::saying(
+                    format!("sources.{name}"),
+                    format_args!("there are two sources or classes named {name}"),
+                ));
+            }
+            names.push(&source.name);
+            source.check()?;
+            if let (Some(start), Some(duration)) = (source.starts_at(), &self.measure.duration)
+                && start >= duration.value
+            {
+                return Err(KeyError::new(
+                    format!("sources.{}.start", source.name),
+                    format_args!("of {start} is not before measure.duration of {duration}"),
+                ));
+            }
+            source.way(shape)?;
+            if let Some(tcp) = &source.tcp {
+                if !tcp.has_no_classes() {
+                    return Err(KeyError::saying(
+                        format!("sources.{}.tcp.classes", source.name),
+                        "a source has no classes",
+                    ));
+                }
+                self.tcp.with(tcp).check(&format!("sources.{}.tcp", source.name))?;
+            }
+        }
+        let flows: u64 = self.sources.iter().map(|source| u64::from(source.count)).sum();
+        if flows > MOST_FLOWS {
+            return Err(KeyError::new("sources", format_args!("have {flows} flows together (at most {MOST_FLOWS})")));
+        }
+        Ok(())
+    }
+
+    /// What a live run can not send although a simulation can.
+    pub fn check_live_sources(&self) -> Result<(), KeyError> {
+        let large =
+            self.sources.iter().find_map(|source| Some((source, source.mss.filter(|mss| *mss > MOST_LIVE_SEGMENT)?)));
+        large.map_or(Ok(()), |(source, mss)| {
+            Err(KeyError::new(
+                format!("sources.{}.mss", source.name),
+                format_args!("of {mss} does not fit the devices of a live run (at most {MOST_LIVE_SEGMENT} bytes)"),
+            ))
+        })
+    }
+
+    /// Whether the sources depend on the seed.
+    pub fn sources_draw(&self) -> bool {
+        self.sources.iter().any(|source| source.draws(&self.tcp))
+    }
+}
+
+/// `measure.tcp-trace`
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum TcpTrace {
+    /// `"off"`
+    #[default]
+    Off,
+    /// `"sources"`
+    Sources,
+    /// `"all"`
+    All,
+    /// Connections by id: `[3, 17]`.
+    Connections(Vec<u64>),
+}
+
+impl TcpTrace {
+    /// Whether nothing is traced.
+    pub fn is_off(&self) -> bool {
+        *self == TcpTrace::Off
+    }
+
+    /// As the simulator takes it.
+    pub fn traced(&self) -> Traced {
+        match self {
+            TcpTrace::Off => Traced::None,
+            TcpTrace::Sources => Traced::Sources,
+            TcpTrace::All => Traced::All,
+            TcpTrace::Connections(ids) => Traced::Connections(ids.iter().copied().collect()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TcpTrace {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WordOrIds;
+
+        impl<'de> Visitor<'de> for WordOrIds {
+            type Value = TcpTrace;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"off\", \"sources\", \"all\", or a list of connections by id")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<TcpTrace, E> {
+                match word {
+                    "off" => Ok(TcpTrace::Off),
+                    "sources" => Ok(TcpTrace::Sources),
+                    "all" => Ok(TcpTrace::All),
+                    _ => Err(E::unknown_variant(word, &["off", "sources", "all"])),
+                }
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<TcpTrace, A::Error> {
+                let mut ids = Vec::new();
+                while let Some(id) = list.next_element()? {
+                    ids.push(id);
+                }
+                Ok(TcpTrace::Connections(ids))
+            }
+        }
+
+        deserializer.deserialize_any(WordOrIds)
+    }
+}
+
+impl Serialize for TcpTrace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            TcpTrace::Off => serializer.serialize_str("off"),
+            TcpTrace::Sources => serializer.serialize_str("sources"),
+            TcpTrace::All => serializer.serialize_str("all"),
+            TcpTrace::Connections(ids) => ids.serialize(serializer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: &str = r#"
+[[sources]]
+name = "ftp"
+kind = "bulk"
+count = 20
+start = { kind = "uniform", min = "0s", max = "5s" }
+rtt = { kind = "lognormal", median = "64ms", mean = "101ms" }
+tcp = { congestion = "reno", sack = "off" }
+[[sources]]
+name = "file"
+kind = "bulk"
+from = "right"
+to = "left"
+rtt = "80ms"
+bytes = { kind = "pareto", min = "10k", shape = 1.2 }
+mss = 536
+[[sources]]
+name = "voice"
+kind = "cbr"
+rate = "64kbit"
+payload = "160b"
+[[sources]]
+name = "noise"
+kind = "poisson"
+gap = "2ms"
+payload = { kind = "exponential", mean = "700b" }
+[[sources]]
+name = "video"
+kind = "on-off"
+rate = "2mbit"
+stop = "30s"
+on = { kind = "pareto", min = "100ms", shape = 1.5 }
+off = "500ms"
+[measure]
+tcp-trace = [1, 5]
+"#;
+
+    fn parse(text: &str) -> Result<Experiment, String> {
+        Experiment::parse(text, "x.toml").map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn every_kind_reads_and_is_written_as_it_was() {
+        let experiment = parse(ALL).unwrap();
+        let again = parse(&experiment.to_toml()).unwrap();
+        assert_eq!((&again.sources, &again.measure), (&experiment.sources, &experiment.measure));
+        assert!(experiment.sources_draw());
+        let shape = experiment.network.shape().unwrap();
+        let mut flows = Flows::default();
+        let mut first = FIRST_FLOW;
+        for (class, source) in (1..).zip(&experiment.sources) {
+            let (_, from) = source.way(&shape).unwrap();
+            assert_eq!(from, if source.name == "file" { LinkSide::Right } else { LinkSide::Left });
+            Placed { source, class, from, first }.add_to(&mut flows, 7, Duration::from_secs(60));
+            first += u64::from(source.count);
+        }
+        assert_eq!((flows.connections.len(), flows.datagrams.len()), (21, 3));
+        let [ftp, file] = [0, 20].map(|at| &flows.connections[at]);
+        assert_eq!(ftp.origin, Origin::Source { endless_until: Some(Time::ZERO + Duration::from_secs(60)) });
+        assert_eq!((ftp.vector.id, ftp.vector.window(Side::Acceptor)), (FIRST_FLOW, Some(4 << 20)));
+        assert!(
+            file.vector.bytes(Side::Initiator) >= 10_240 && file.vector.min_rtt() == Some(Duration::from_millis(80))
+        );
+        assert_eq!(Side::BOTH.map(|side| file.vector.ends[side].mss), [Some(536); 2]);
+        assert_eq!(ftp.vector.ends.initiator.mss, None);
+        let starts: Vec<Time> = flows.connections[..20].iter().map(|flow| flow.vector.start).collect();
+        assert!(starts.iter().all(|start| *start <= Time::ZERO + Duration::from_secs(5)) && starts[0] != starts[1]);
+        let gaps: Vec<Duration> = flows.datagrams.iter().map(|flow| flow.datagrams.gap).collect();
+        assert_eq!(gaps, [20_000, 2_000, 4_000].map(Duration::from_micros));
+        assert_eq!(flows.datagrams[2].datagrams.stop, Time::ZERO + Duration::from_secs(30));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_key_and_line() {
+        let source = |rest: &str| format!("[[sources]]\nname = \"a\"\n{rest}\n");
+        for (text, wanted) in [
+            (source("kind = \"ftp\""), "x.toml:3: sources.a.kind: unknown word \"ftp\""),
+            (source("kind = \"cbr\""), "x.toml:1: sources.a.rate is missing"),
+            (source("kind = \"cbr\"\nrate = \"0bit\""), "x.toml:4: sources.a.rate: \"0bit\" is not a rate above zero"),
+            (source("kind = \"cbr\"\nrate = \"1mbit\"\ngap = \"1ms\""), "x.toml:5: sources.a.gap and rate"),
+            (
+                source("kind = \"cbr\"\nrate = \"1mbit\"\nbytes = \"1k\""),
+                "x.toml:5: sources.a.bytes is of sources of kind \"bulk\"",
+            ),
+            (source("kind = \"bulk\"\nrate = \"1mbit\""), "x.toml:4: sources.a.rate is of sources of other kinds"),
+            (source("kind = \"poisson\"\ngap = \"0ms\""), "x.toml:4: sources.a.gap leaves 0 s between"),
+            (source("kind = \"cbr\"\nrate = \"100gbit\""), "x.toml:4: sources.a.rate leaves 80 ns between"),
+            (
+                source("kind = \"cbr\"\ngap = \"1us\"\nrtt = \"20s\""),
+                "x.toml:5: sources.a.rtt of 20s keeps more than 10000000",
+            ),
+            (source("kind = \"bulk\"\nbytes = \"18446744073709551615b\""), "x.toml:4: sources.a.bytes of"),
+            (
+                source("kind = \"bulk\"\nstart = \"10min\"\n[measure]\nduration = \"60s\""),
+                "x.toml:4: sources.a.start of 600 s is not before measure.duration of 60s",
+            ),
+            (
+                source("kind = \"poisson\"\ngap = \"1ms\"\npayload = \"9000b\""),
+                "x.toml:5: sources.a.payload of 9000b does not fit",
+            ),
+            (source("kind = \"on-off\"\ngap = \"1ms\"\non = \"1s\""), "sources.a.off is missing"),
+            (source("kind = \"bulk\"\ncount = 0"), "x.toml:4: sources.a.count of 0"),
+            (source("kind = \"bulk\"\ncount = 2000000"), "2000000 flows together"),
+            (source("kind = \"bulk\"\nto = \"nowhere\""), "x.toml:4: sources.a.to: there is no node nowhere"),
+            (source("kind = \"bulk\"\nto = \"left\""), "x.toml:4: sources.a.to is left, where it comes from"),
+            (source("kind = \"bulk\"\nstart = \"5s\"\nstop = \"4s\""), "x.toml:5: sources.a.stop of 4s is not after"),
+            (source("kind = \"bulk\"\nwindow = \"0b\""), "x.toml:4: sources.a.window must be between"),
+            (source("kind = \"bulk\"\nmss = 47"), "x.toml:4: sources.a.mss of 47 must be between 48 and 65495 bytes"),
+            (source("kind = \"bulk\"\nmss = 65496"), "x.toml:4: sources.a.mss of 65496 must be between"),
+            (source("kind = \"bulk\"\nmss = -1"), "x.toml:4: sources.a.mss"),
+            (source("kind = \"cbr\"\nrate = \"1mbit\"\nmss = 536"), "x.toml:5: sources.a.mss is of sources of kind"),
+            (source("kind = \"bulk\"\ntcp = { congestion = \"cubik\" }"), "did you mean \"cubic\"?"),
+            (
+                source("kind = \"bulk\"\ntcp = { recovery = \"rack\" }"),
+                "x.toml:4: sources.a.tcp.recovery = \"rack\" needs SACK",
+            ),
+            (source("kind = \"bulk\"").repeat(2), "there are two sources or classes named a"),
+            (
+                "[[sources]]\nname = \"workload\"\nkind = \"bulk\"\n".to_owned(),
+                "there are two sources or classes named workload",
+            ),
+            ("[[tcp.classes]]\nname = \"a\"\ntcp = {}\n".to_owned(), "x.toml:1: tcp.classes.a chooses no connections"),
+            (
+                "[[tcp.classes]]\nname = \"a\"\nshare = \"120%\"\ntcp = {}\n".to_owned(),
+                "x.toml:3: tcp.classes.a.share: \"120%\" is not a share",
+            ),
+            ("[measure]\ntcp-trace = \"some\"\n".to_owned(), "x.toml:2: measure.tcp-trace: unknown word \"some\""),
+        ] {
+            let message = parse(&text).unwrap_err();
+            assert!(message.contains(wanted), "{text} gave {message}");
+        }
+        let share = |name: &str| {
+            format!("[[tcp.classes]]\nname = \"{name}\"\nshare = \"60%\"\ntcp = {{ congestion = \"bbr\" }}\n")
+        };
+        let message = parse(&[share("a"), share("b")].concat()).unwrap_err();
+        assert!(message.contains("tcp.classes: their shares add up to 120 %"), "{message}");
+    }
+}

@@ -1,0 +1,524 @@
+//! The keys of the network's shape: `topology`, `hops`, `[[network.links]]`, `[[network.routes]]` and `[network.ends]`
+//! (`docs/topology.md`).
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use flowloom_core::time::Duration;
+use flowloom_core::workload::LinkSide;
+use flowloom_sim::topology::{LinkId, Node, Topology as Graph, TopologyError};
+use flowloom_sim::{Config, LinkNumber, Monitored, Way};
+
+use super::{Bucket, Network, Quantity, Queue, RateChoice};
+use crate::error::KeyError;
+
+/// Shapes of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Topology {
+    /// One shared link, hosts on both sides, each connection with its own path delay.
+    #[default]
+    Dumbbell,
+    /// Links one behind the other, all like the bottleneck, which is the first.
+    ParkingLot,
+    /// Links and routes as written out.
+    Graph,
+}
+
+/// `[network.ends]`: the nodes at which the two sides of the workload are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Ends {
+    left: String,
+    right: String,
+}
+
+/// `[[network.links]]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Link {
+    /// Unique; the other direction is called this and `-back`.
+    pub name: String,
+    from: String,
+    to: String,
+    /// Its rate: Ethernet bytes (IP bytes + 14) count.
+    pub rate: Quantity<RateChoice>,
+    /// Its propagation delay.
+    #[serde(default = "no_delay")]
+    pub delay: Quantity<Duration>,
+    /// Whether there is none in the other direction.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    one_way: bool,
+    /// The queue in front of it.
+    #[serde(default)]
+    pub queue: Queue,
+    /// Bursts at the rate of the link, a rate of its own in the long run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<Bucket>,
+    /// What comes faster than this is dropped before the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Bucket>,
+}
+
+fn no_delay() -> Quantity<Duration> {
+    Quantity::of("0ms")
+}
+
+/// `[[network.routes]]`: a way that is taken instead of the one over the fewest links.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Route {
+    from: String,
+    to: String,
+    #[serde(default)]
+    via: Vec<String>,
+}
+
+/// What a link of the graph is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Like the bottleneck, for packets from this side of it.
+    Alike(LinkSide),
+    /// The one at this place in `[[network.links]]`.
+    Link(usize),
+}
+
+/// The network as a graph: its links are in the order of their [`LinkNumber`]s.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// Nodes, links, routes.
+    pub graph: Graph<Part>,
+    /// Where the two sides of the workload are.
+    pub ends: [Node; 2],
+}
+
+/// A link and the link back, by the name of the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Its name.
+    pub name: String,
+    there: LinkNumber,
+    back: Option<LinkNumber>,
+}
+
+impl Pair {
+    /// Whether it is what the results are about.
+    pub fn is_bottleneck(&self) -> bool {
+        self.there.is_bottleneck()
+    }
+
+    /// Whether the link of this number is one of the two.
+    pub fn holds(&self, link: LinkNumber) -> bool {
+        link == self.there || Some(link) == self.back
+    }
+
+    /// As the simulator measures it.
+    pub fn monitored(&self) -> Monitored {
+        Monitored { there: self.there, back: self.back }
+    }
+}
+
+/// Links of a parking lot, at most.
+const MOST_HOPS: u16 = 1_000;
+/// Links of a parking lot that says nothing: the bottlenecks of Weigle's (2003) are six.
+const USUAL_HOPS: u16 = 6;
+/// The name of the bottleneck in the direction from left to right.
+const BOTTLENECK: &str = "bottleneck";
+
+impl Shape {
+    /// What packets cross between two nodes.
+    ///
+    /// # Errors
+    /// No links lead there or back.
+    pub fn way(&self, from: Node, to: Node) -> Result<Way, TopologyError> {
+        // The bottleneck's two directions are the first links of every graph.
+        let numbers = |route: &[LinkId]| route.iter().map(|link| LinkNumber(link.index() as u16)).collect();
+        Ok(Way { there: numbers(&self.graph.route(from, to)?), back: numbers(&self.graph.route(to, from)?) })
+    }
+
+    /// What the workload crosses.
+    ///
+    /// # Errors
+    /// See [`Self::way`].
+    pub fn workload_way(&self) -> Result<Way, TopologyError> {
+        self.way(self.ends[0], self.ends[1])
+    }
+
+    /// A link that hangs together with the ends over no others, and a node of it.
+    fn apart(&self) -> Option<(&str, &str)> {
+        let links = self.graph.links();
+        let mut joined = BTreeSet::from([self.ends[0]]);
+        // Links are mostly written in the order in which they are crossed: few rounds are needed.
+        loop {
+            let before = joined.len();
+            for link in links {
+                if joined.contains(&link.from) || joined.contains(&link.to) {
+                    joined.extend([link.from, link.to]);
+                }
+            }
+            if joined.len() == before {
+                break;
+            }
+        }
+        let link = links.iter().find(|link| !joined.contains(&link.from))?;
+        Some((&link.name, self.graph.name(link.from)))
+    }
+
+    /// The link of this name, or back from the one of this name, with its other direction.
+    ///
+    /// # Errors
+    /// There is none; which there are.
+    pub fn pair(&self, name: &str) -> Result<Pair, UnknownLink> {
+        let links = self.graph.links();
+        let named = |name: &str| links.iter().zip(0..).find(|(link, _)| link.name == name);
+        // What joins the same nodes in the other direction, under the name that this has with "-back" behind.
+        let back = |name: &str| {
+            let (there, _) = named(name)?;
+            named(&format!("{name}-back")).filter(|(back, _)| (back.from, back.to) == (there.to, there.from))
+        };
+        let there = name.strip_suffix("-back").filter(|there| back(there).is_some()).unwrap_or(name);
+        let Some((_, number)) = named(there) else {
+            let known = links
+                .iter()
+                .map(|link| link.name.as_str())
+                .filter(|name| name.strip_suffix("-back").is_none_or(|there| back(there).is_none()));
+            let known = known.map(str::to_owned).collect();
+            return Err(UnknownLink { name: name.to_owned(), known });
+        };
+        let back = back(there).map(|(_, number)| LinkNumber(number));
+        Ok(Pair { name: there.to_owned(), there: LinkNumber(number), back })
+    }
+
+    /// The links beside the bottleneck that are named here, once each.
+    ///
+    /// # Errors
+    /// See [`Self::pair`].
+    pub fn monitored(&self, names: &[String]) -> Result<Vec<Monitored>, UnknownLink> {
+        let mut monitored = Vec::new();
+        for name in names {
+            let pair = self.pair(name)?;
+            if !pair.is_bottleneck() && !monitored.contains(&pair.monitored()) {
+                monitored.push(pair.monitored());
+            }
+        }
+        Ok(monitored)
+    }
+}
+
+/// There is no link of this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownLink {
+    /// The name.
+    pub name: String,
+    /// The names of the links, without those of the ways back.
+    pub known: Vec<String>,
+}
+
+impl fmt::Display for UnknownLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no link {} (known: {})", self.name, self.known.join(", "))
+    }
+}
+
+/// Blames `key`.
+fn at<T>(key: &str, result: Result<T, TopologyError>) -> Result<T, KeyError> {
+    result.map_err(|error| KeyError::saying(key, error))
+}
+
+/// Names are parts of keys, and of what is printed.
+pub fn named(what: &str, key: &str, name: &str) -> Result<(), KeyError> {
+    let good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if (1..=64).contains(&name.len()) && name.chars().all(good) {
+        return Ok(());
+    }
+    Err(KeyError::saying(key, format_args!("{what} is named {name:?}: give it 1 to 64 letters, digits, - or _")))
+}
+
+fn node(graph: &mut Graph<Part>, key: &str, name: &str) -> Result<Node, KeyError> {
+    if let Ok(node) = graph.node(name) {
+        return Ok(node);
+    }
+    named("a node", key, name)?;
+    at(key, graph.add_node(name))
+}
+
+/// Adds the link `name` for packets from the left and the one back for those from the right.
+fn both(graph: &mut Graph<Part>, name: &str, [from, to]: [Node; 2]) -> Result<(), TopologyError> {
+    graph.add_link(name, from, to, Part::Alike(LinkSide::Left))?;
+    graph.add_link(&format!("{name}-back"), to, from, Part::Alike(LinkSide::Right))?;
+    Ok(())
+}
+
+impl Network {
+    /// Links of a parking lot.
+    pub fn hops(&self) -> u16 {
+        self.hops.unwrap_or(USUAL_HOPS)
+    }
+
+    /// As a graph.
+    ///
+    /// # Errors
+    /// The first key that is wrong.
+    pub fn shape(&self) -> Result<Shape, KeyError> {
+        if self.topology != Topology::Graph {
+            let given = [
+                ("network.links", !self.links.is_empty()),
+                ("network.routes", !self.routes.is_empty()),
+                ("network.ends", self.ends.is_some()),
+                ("network.bottleneck.from", self.bottleneck.from.is_some()),
+                ("network.bottleneck.to", self.bottleneck.to.is_some()),
+            ];
+            if let Some((key, _)) = given.iter().find(|(_, given)| *given) {
+                return Err(KeyError::new(*key, "is of networks with topology = \"graph\""));
+            }
+        }
+        if self.topology != Topology::ParkingLot && self.hops.is_some() {
+            return Err(KeyError::new("network.hops", "is of networks with topology = \"parking-lot\""));
+        }
+        match self.topology {
+            Topology::Dumbbell => Network::chain(&["left".to_owned(), "right".to_owned()]),
+            Topology::ParkingLot => {
+                let hops = self.hops();
+                if !(1..=MOST_HOPS).contains(&hops) {
+                    return Err(KeyError::new(
+                        "network.hops",
+                        format_args!("of {hops} is not between 1 and {MOST_HOPS}"),
+                    ));
+                }
+                let nodes: Vec<String> = (0..=hops).map(|number| format!("n{number}")).collect();
+                Network::chain(&nodes)
+            }
+            Topology::Graph => self.drawn(),
+        }
+    }
+
+    /// Links one behind the other, the bottleneck first.
+    fn chain(names: &[String]) -> Result<Shape, KeyError> {
+        let key = "network.hops";
+        let mut graph = Graph::default();
+        let nodes: Vec<Node> = names.iter().map(|name| at(key, graph.add_node(name))).collect::<Result<_, _>>()?;
+        for (number, pair) in (1..).zip(nodes.windows(2)) {
+            let name = if number == 1 { BOTTLENECK.to_owned() } else { format!("hop-{number}") };
+            at(key, both(&mut graph, &name, [pair[0], pair[1]]))?;
+        }
+        Ok(Shape { graph, ends: [nodes[0], nodes[nodes.len() - 1]] })
+    }
+
+    /// As written out.
+    fn drawn(&self) -> Result<Shape, KeyError> {
+        const BOTTLENECK_KEY: &str = "network.bottleneck";
+        let mut graph = Graph::default();
+        let (Some(from), Some(to)) = (&self.bottleneck.from, &self.bottleneck.to) else {
+            return Err(KeyError::new(BOTTLENECK_KEY, "needs from and to, the nodes that it joins, in a graph"));
+        };
+        let joined = [node(&mut graph, BOTTLENECK_KEY, from)?, node(&mut graph, BOTTLENECK_KEY, to)?];
+        at(BOTTLENECK_KEY, both(&mut graph, BOTTLENECK, joined))?;
+        for (place, link) in self.links.iter().enumerate() {
+            named("a link", &format!("network.links.{}", place + 1), &link.name)?;
+            let key = format!("network.links.{}", link.name);
+            let joined = [node(&mut graph, &key, &link.from)?, node(&mut graph, &key, &link.to)?];
+            at(&key, graph.add_link(&link.name, joined[0], joined[1], Part::Link(place)))?;
+            if !link.one_way {
+                let back = format!("{}-back", link.name);
+                at(&key, graph.add_link(&back, joined[1], joined[0], Part::Link(place)))?;
+            }
+            link.check().map_err(|error| error.within(&key))?;
+        }
+        for (place, route) in self.routes.iter().enumerate() {
+            let key = format!("network.routes.{}", place + 1);
+            let [from, to] = [at(&key, graph.node(&route.from))?, at(&key, graph.node(&route.to))?];
+            let via: Vec<Node> =
+                route.via.iter().map(|name| at(&key, graph.node(name))).collect::<Result<_, KeyError>>()?;
+            at(&key, graph.fix_route(from, &via, to))?;
+        }
+        let Some(Ends { left, right }) = &self.ends else {
+            let problem = "is missing: name the nodes where the two sides of the workload are, as in \
+                           ends = { left = \"a\", right = \"b\" }";
+            return Err(KeyError::new("network.ends", problem));
+        };
+        let ends = [at("network.ends.left", graph.node(left))?, at("network.ends.right", graph.node(right))?];
+        if left == right {
+            return Err(KeyError::new(
+                "network.ends.right",
+                format_args!("is {left}, as the left one is: the network would not be crossed"),
+            ));
+        }
+        let shape = Shape { graph, ends };
+        let way = at("network.ends", shape.workload_way())?;
+        if let Some((link, node)) = shape.apart() {
+            return Err(KeyError::saying(
+                format!("network.links.{link}"),
+                format_args!("no link joins {node} to the rest of the network"),
+            ));
+        }
+        for (side, links, from, to) in
+            [(LinkSide::Left, &way.there, left, right), (LinkSide::Right, &way.back, right, left)]
+        {
+            let monitored = LinkNumber::bottleneck(side);
+            let crossed = links.iter().copied().filter(|link| link.is_bottleneck()).collect::<Vec<_>>();
+            if crossed != [monitored] {
+                let name = shape.graph.links()[monitored.index()].name.as_str();
+                let crossed =
+                    links.iter().map(|link| shape.graph.links()[link.index()].name.as_str()).collect::<Vec<_>>();
+                let bottleneck = &shape.graph.links()[monitored.index()];
+                let [left, right] = [bottleneck.from, bottleneck.to].map(|node| shape.graph.name(node));
+                let problem = format!(
+                    "the way from {from} to {to} is {}: it must cross {name}, which joins {left} to {right} and is what \
+                     the results are about",
+                    crossed.join(", "),
+                );
+                return Err(KeyError::saying("network.ends", problem));
+            }
+        }
+        Ok(shape)
+    }
+}
+
+impl Link {
+    /// Checks what no type can refuse.
+    fn check(&self) -> Result<(), KeyError> {
+        check_link(&self.rate, &self.delay, &self.queue)
+    }
+}
+
+/// Checks what no type can refuse of a link; the key is relative to its table.
+pub fn check_link(rate: &Quantity<RateChoice>, delay: &Quantity<Duration>, queue: &Queue) -> Result<(), KeyError> {
+    queue.discipline().map_err(|error| error.within("queue"))?;
+    if let RateChoice::Fixed(bits) = rate.value {
+        if let Some(problem) = bits.impossible() {
+            return Err(KeyError::new("rate", format_args!("of {rate} is {problem}")));
+        }
+        queue.discipline_at(bits).map_err(|error| error.within("queue"))?;
+    }
+    if delay.value > Config::MAX_DELAY {
+        return Err(KeyError::new("delay", format_args!("of {delay} is too long (at most {})", Config::MAX_DELAY)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Experiment;
+    use super::*;
+
+    /// Two ways from a to d: over b and the bottleneck, or over c.
+    const GRAPH: &str = r#"
+        [network]
+        topology = "graph"
+        ends = { left = "a", right = "d" }
+        bottleneck = { from = "b", to = "d", rate = "10mbit" }
+        [[network.links]]
+        name = "access"
+        from = "a"
+        to = "b"
+        rate = "1gbit"
+        [[network.links]]
+        name = "upper"
+        from = "a"
+        to = "c"
+        rate = "1gbit"
+        delay = "2ms"
+        one-way = true
+    "#;
+
+    fn read(more: &str) -> Result<Experiment, String> {
+        Experiment::parse(&format!("{GRAPH}{more}"), "x.toml").map_err(|failure| failure.to_string())
+    }
+
+    /// The links there, and those back, of the workload.
+    fn ways(experiment: &Experiment) -> [String; 2] {
+        let shape = experiment.network.shape().unwrap();
+        let names = |links: &[LinkNumber]| {
+            let name = |link: &LinkNumber| shape.graph.links()[link.index()].name.clone();
+            links.iter().map(name).collect::<Vec<_>>().join(" ")
+        };
+        let way = shape.workload_way().unwrap();
+        [names(&way.there), names(&way.back)]
+    }
+
+    #[test]
+    fn every_topology_is_a_graph() {
+        let parse = |text: &str| Experiment::parse(text, "x.toml").unwrap();
+        assert_eq!(ways(&parse("")), ["bottleneck", "bottleneck-back"]);
+        let lot = parse("[network]\ntopology = \"parking-lot\"\nhops = 3\n");
+        assert_eq!(ways(&lot), ["bottleneck hop-2 hop-3", "hop-3-back hop-2-back bottleneck-back"]);
+        assert_eq!(parse("[network]\ntopology = \"parking-lot\"\n").network.shape().unwrap().graph.links().len(), 12);
+        let graph = read("").unwrap();
+        assert_eq!(ways(&graph), ["access bottleneck", "bottleneck-back access-back"]);
+        assert_eq!(graph.network.shape().unwrap().graph.links().len(), 5, "upper has one direction");
+        assert_eq!(Experiment::parse(&graph.to_toml(), "again").unwrap().to_toml(), graph.to_toml());
+    }
+
+    #[test]
+    fn routes_are_taken_as_written() {
+        let tail = "[[network.links]]\nname = \"lower\"\nfrom = \"c\"\nto = \"b\"\nrate = \"1gbit\"\n";
+        let route = "[[network.routes]]\nfrom = \"a\"\nto = \"d\"\nvia = [\"c\", \"b\"]\n";
+        let experiment = read(&format!("{tail}{route}")).unwrap();
+        assert_eq!(ways(&experiment), ["upper lower bottleneck", "bottleneck-back access-back"]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_key_and_line() {
+        let link = |name: &str, from: &str, to: &str, rest: &str| {
+            format!("[[network.links]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\n{rest}\n")
+        };
+        let route = |to: &str, via: &str| format!("[[network.routes]]\nfrom = \"a\"\nto = \"{to}\"\nvia = [{via}]\n");
+        for (more, wanted) in [
+            (
+                link("access", "c", "d", "rate = \"1mbit\""),
+                "x.toml:6: network.links.access: there are two links named access",
+            ),
+            (link("x", "c", "c", "rate = \"1mbit\""), "x.toml:18: network.links.x: link x joins c with itself"),
+            (link("x", "c", "d", "rate = \"9bit\""), "x.toml:22: network.links.x.rate of 9bit is too slow"),
+            (
+                link("x", "c", "d", "rate = \"1mbit\"\ndelay = \"2h\""),
+                "x.toml:23: network.links.x.delay of 2h is too long",
+            ),
+            (
+                link("x", "c", "d", "rate = \"1mbit\"\nqueue = { limit = \"100b\" }"),
+                "x.toml:23: network.links.x.queue.limit must hold at least one packet",
+            ),
+            (link("x", "c", "d", ""), "x.toml:18: network.links.x: missing field `rate`"),
+            (link("x", "c", "d", "rate = \"1mbit\"\nqeue = 1"), "did you mean \"queue\"?"),
+            (link("a b", "c", "d", "rate = \"1mbit\""), "x.toml:18: network.links.3: a link is named \"a b\""),
+            (route("z", ""), "x.toml:18: network.routes.1: there is no node z (known: b, d, a, c)"),
+            (route("d", "\"c\", \"b\""), "the route from a to d goes from c to b, and no link joins these two"),
+            (route("d", "\"b\", \"a\""), "the route from a to d comes to a twice"),
+            (
+                format!("{}{}", link("x", "c", "d", "rate = \"1mbit\""), route("d", "\"c\"")),
+                "x.toml:4: network.ends: the way from a to d is upper, x: it must cross bottleneck, which joins b to d",
+            ),
+        ] {
+            let message = read(&more).unwrap_err();
+            assert!(message.contains(wanted), "{more} gave {message}, not {wanted}");
+        }
+        for (from, to, wanted) in [
+            ("right = \"d\"", "right = \"q\"", "x.toml:4: network.ends.right: there is no node q"),
+            ("right = \"d\"", "right = \"a\"", "network.ends.right is a, as the left one is"),
+            ("right = \"d\"", "right = \"c\"", "network.ends: no way leads from c to a"),
+            (
+                "left = \"a\", right = \"d\"",
+                "left = \"d\", right = \"a\"",
+                "it must cross bottleneck, which joins b to d",
+            ),
+            ("from = \"b\", ", "", "x.toml:5: network.bottleneck needs from and to"),
+            ("ends = { left = \"a\", right = \"d\" }", "", "network.ends is missing"),
+            ("\"graph\"", "\"dumbbell\"", "x.toml:6: network.links is of networks with topology = \"graph\""),
+            (
+                "topology = \"graph\"",
+                "topology = \"graph\"\nhops = 3",
+                "network.hops is of networks with topology = \"parking-lot\"",
+            ),
+            ("\"graph\"", "\"grap\"", "did you mean \"graph\"?"),
+        ] {
+            let text = GRAPH.replace(from, to);
+            let message = Experiment::parse(&text, "x.toml").unwrap_err().to_string();
+            assert!(message.contains(wanted), "{to} gave {message}, not {wanted}");
+        }
+        let message =
+            Experiment::parse("[network]\ntopology = \"parking-lot\"\nhops = 0\n", "x.toml").unwrap_err().to_string();
+        assert!(message.contains("x.toml:3: network.hops of 0 is not between 1 and 1000"), "{message}");
+    }
+}

@@ -1,0 +1,78 @@
+//! Captures into workload files.
+
+use std::path::{Path, PathBuf};
+
+use flowloom_core::workload::ConnectionVector;
+use flowloom_store::formats::Format;
+use flowloom_store::workload::WorkloadWriter;
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::extraction::{self, CaptureOptions, Extracted, LiveCapture};
+use crate::workload::hosts::{self, HostOptions};
+use crate::workload::source::folder;
+
+/// What packets are extracted from.
+#[derive(Clone, Copy, Debug)]
+pub enum Packets<'a> {
+    /// Captures, or folders of them; `-` is standard input.
+    Files(&'a [PathBuf]),
+    /// A network interface.
+    Interface(&'a str, &'a LiveCapture),
+}
+
+/// How a workload file is extracted.
+#[derive(Clone, Debug, Default)]
+pub struct ExtractOptions {
+    /// How captures are read.
+    pub capture: CaptureOptions,
+    /// What is kept of addresses.
+    pub hosts: HostOptions,
+    /// Replace the output if it exists.
+    pub replace: bool,
+}
+
+/// Extracts the connection vectors of `packets` into the workload file `output` (`.parquet`).
+///
+/// # Errors
+/// An output of another form, or one that exists; what is wrong with the captures; what could not be written.
+pub fn extract(
+    packets: Packets<'_>,
+    output: &Path,
+    options: &ExtractOptions,
+    context: Context<'_>,
+) -> Result<Extracted, Error> {
+    check_output(output, options.replace)?;
+    let mut book = hosts::book(&options.hosts, false)?;
+    let mut writer = WorkloadWriter::create(output).map_err(Error::new)?;
+    let (capture, scratch) = (&options.capture, folder(output));
+    let sink = |vector: ConnectionVector| writer.write_owned(vector).map_err(Error::new);
+    let extracted = match packets {
+        Packets::Files(paths) => extraction::vectors(paths, capture, &mut book, scratch, context, sink)?,
+        Packets::Interface(interface, live) => {
+            extraction::live(interface, live, capture, &mut book, scratch, context, sink)?
+        }
+    };
+    let mut provenance = extracted.provenance();
+    hosts::note(&options.hosts, &mut provenance);
+    writer.finish(provenance, extracted.facts(), &extracted.traffic()).map_err(Error::new)?;
+    extracted.warn(context);
+    hosts::warn(&options.hosts, context);
+    Ok(extracted)
+}
+
+/// Refuses an output that extraction cannot or may not write.
+///
+/// # Errors
+/// Another form than Parquet; a file that exists, unless it may be replaced.
+pub fn check_output(output: &Path, replace: bool) -> Result<(), Error> {
+    if Format::of_name(&output.to_string_lossy()).is_some_and(|format| format != Format::Parquet) {
+        return Err(Error::usage(format_args!("{}: extract writes workloads (.parquet)", output.display()))
+            .hint("flowloom convert writes the other forms"));
+    }
+    if output.exists() && !replace {
+        return Err(Error::new(format_args!("{}: exists already", output.display()))
+            .hint("--force replaces it, -o writes elsewhere"));
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! Flowloom as a library: captures into workloads, workloads through networks, and what became of them.
+//!
+//! This crate is the front door: the command line, and every other client, goes through it. Work takes a [`Context`], which
+//! says where its events go and what stops it; it prints nothing and reads no global state. What goes wrong is an [`Error`]
+//! with its parts as fields, what is doubtful a [`Warning`].
+//!
+//! | module | does |
+//! |---|---|
+//! | [`extraction`] | captures into connection vectors |
+//! | [`workload`] | any form of vectors into a workload; workloads drawn and changed |
+//! | [`experiment`] | experiment files |
+//! | [`run`] | runs: simulator, this host's kernel, a lab |
+//! | [`results`] | run folders read again, reports |
+//! | [`calibrate`], [`rates`], [`vcsim`] | rates for a load; rates over time; internetworks of cells |
+
+#![forbid(unsafe_code)]
+
+mod calibrate;
+mod clock;
+mod compare;
+mod context;
+mod convert;
+mod describe;
+mod error;
+pub mod experiment;
+mod extract;
+mod extraction;
+mod fit;
+pub mod input;
+pub mod json;
+mod make;
+mod overhead;
+mod queue_model;
+mod rates;
+pub mod results;
+pub mod rules;
+pub mod run;
+mod vcsim;
+mod warning;
+pub mod workload;
+
+pub use calibrate::{CalibrateOptions, Calibrated, calibrate};
+pub use clock::Stopwatch;
+pub use compare::{Compared, compare};
+pub use context::{Context, Event, Observer, Progress, Silent, Step, Stop, Unit};
+pub use convert::{Conversion, Converted, convert};
+pub use describe::{DescribeOptions, Description, RunDescription, describe, describe_run};
+pub use error::{Error, ErrorKind, KeyError, Place, nearest};
+pub use experiment::Experiment;
+pub use extract::{ExtractOptions, Packets, check_output, extract};
+pub use extraction::{
+    ACTIVE_TIMEOUT, CaptureOptions, Extracted, IDLE_TIMEOUT, LiveCapture, MAX_MEMORY, Monitor, Summary,
+    UDP_IDLE_TIMEOUT,
+};
+pub use fit::{FittedHarpoon, FittedSwing, HarpoonFitOptions, SwingFitOptions, fit, fit_harpoon, fit_swing};
+pub use make::{MakeOptions, make};
+pub use overhead::{Datagrams, OverheadOptions, overhead};
+pub use queue_model::{QueueAnswer, QueueModelOptions, queue_model, queue_text};
+pub use rates::RateOptions;
+pub use run::{Driver, Overrides, Ran, RunOptions, run, run_files};
+pub use vcsim::{VcsimOptions, VcsimResults, run_vcsim};
+pub use warning::{Warning, WarningKind};
+pub use workload::{HostChoice, HostOptions, Made, load_json};

@@ -1,0 +1,96 @@
+//! The workload of an experiment, made as a run would make it.
+
+use std::path::{Path, PathBuf};
+
+use flowloom_core::time::Duration;
+use flowloom_store::formats::Format;
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::experiment::Experiment;
+use crate::extraction::CaptureOptions;
+use crate::input::{self, Kind};
+use crate::warning::{Warning, WarningKind};
+use crate::workload::load;
+use crate::workload::making::{Made, Making};
+use crate::workload::source::{Inputs, Source};
+
+/// How a workload is made.
+#[derive(Clone, Debug, Default)]
+pub struct MakeOptions {
+    /// Replaces `measure.duration`.
+    pub duration: Option<Duration>,
+    /// Replaces the seeds of the experiment.
+    pub seed: Option<u64>,
+    /// Replace the output if it exists.
+    pub replace: bool,
+    /// How captures are read.
+    pub capture: CaptureOptions,
+}
+
+/// Makes the workload of the experiment in `file`, drawn from its model or changed from its source, and writes it to `output`; what was
+/// made, and with which seed.
+///
+/// # Errors
+/// An experiment that makes nothing; what is wrong with its source; what could not be written.
+pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<'_>) -> Result<(Made, u64), Error> {
+    let spec = file.display();
+    if input::kind(file) != Kind::Experiment {
+        return Err(Error::usage(format_args!("{spec}: this is no experiment, whose name ends in .toml"))
+            .hint("write a [workload] part with a model into one; `flowloom extract` makes workloads of captures"));
+    }
+    if Format::of_name(&output.to_string_lossy()).is_some_and(|format| format != Format::Parquet) {
+        return Err(Error::usage(format_args!("{}: model writes workloads (.parquet)", output.display()))
+            .hint("flowloom convert writes the other forms"));
+    }
+    if output.exists() && !options.replace {
+        return Err(Error::new(format_args!("{}: exists already", output.display()))
+            .hint("--force replaces it, -o writes elsewhere"));
+    }
+    let experiment = Experiment::read(file)?;
+    let workload = &experiment.workload;
+    if !workload.is_made() {
+        return Err(Error::usage(format_args!("{spec}: [workload] names no model and changes nothing"))
+            .hint("add model = { kind = \"exchanges\", ... }, structure, rtt, window or load (docs/models.md)"));
+    }
+    let paths: Vec<PathBuf> = workload.source.iter().cloned().collect();
+    if paths.is_empty() && workload.model.is_none() {
+        return Err(Error::usage(format_args!("{spec}: [workload] names no source and no model"))
+            .hint("add source = \"FILE\": a capture or a workload, relative to the experiment file"));
+    }
+    let kind = paths.first().map_or(Kind::Experiment, |path| input::kind(path));
+    if let Some(path) = paths.first() {
+        input::refuse_idle_options(&options.capture, kind, path)?;
+    }
+    let given = options.duration.or(experiment.measure.duration.as_ref().map(|duration| duration.value));
+    let given = given.filter(|duration| !duration.is_zero());
+    if workload.model.is_some() && given.is_none() {
+        return Err(Error::usage(format_args!("{spec}: measure.duration is missing"))
+            .hint("a model goes on for ever: say for how long with --duration 60s, or in the experiment"));
+    }
+    let seed = options.seed.unwrap_or(experiment.run.seeds[0]);
+    let inputs = Inputs { paths: &paths, kind, capture: &options.capture, target: output };
+    let base = Source::open(inputs, context)?;
+    if base.interrupted {
+        return Err(load::interrupted());
+    }
+    let base = Some(&base).filter(|base| base.path.is_some());
+    let duration = given.map(|duration| duration + workload.prefill().shift());
+    let made = Making { workload, base, seed, duration, stop: context.stop() }.write(output)?;
+    made.warnings().iter().for_each(|warning| context.warn(warning));
+    for remark in &made.remarks {
+        context.warn(&Warning::new(
+            WarningKind::Model,
+            remark,
+            "docs/models.md says what the model takes and what it means",
+        ));
+    }
+    if made.facts.connections == 0 {
+        context.warn(&Warning::new(
+            WarningKind::Empty,
+            "no connection starts: the workload is empty",
+            "raise the rate or the duration",
+        ));
+    }
+    Ok((made, seed))
+}

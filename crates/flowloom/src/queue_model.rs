@@ -1,0 +1,411 @@
+//! Cells at a queue: delay and loss of phase-modulated cells by formulas, and beside them the queue itself (methods I.1 to I.3).
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use flowloom_core::cell::delay_and_loss::Queue;
+use flowloom_core::cell::phases::Phases;
+use flowloom_core::cell::slot::MicroDynamics;
+use flowloom_core::cell::sojourns::{Sojourns, autocorrelation};
+use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::time::Duration;
+use flowloom_core::units::three_digits;
+use flowloom_report::text::thousands;
+use flowloom_sim::cell_queue::{self, Modulated};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::input;
+use crate::rates::{RateOptions, RateSeries};
+use crate::workload::load;
+
+/// Phases that a simulation without a series goes through, at most: then it begins anew.
+const SOJOURNS: usize = 1_000_000;
+/// How long a phase is on average, where neither a series nor the user says.
+const SOJOURN: Duration = Duration::from_secs(1);
+/// Shares of the highest load that are looked at unless the user says which.
+const SHARES: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99];
+
+/// What the formulas and the queue itself say.
+#[derive(Serialize)]
+pub struct QueueAnswer {
+    series: Option<SeriesFacts>,
+    lag_ns: u64,
+    seed: u64,
+    phases: Vec<PhaseModel>,
+    curves: Vec<Point>,
+    simulated: Vec<Simulated>,
+}
+
+#[derive(Serialize)]
+struct SeriesFacts {
+    kind: &'static str,
+    duration_ns: u64,
+    rates: usize,
+    mean_cells_per_second: f64,
+    least_cells_per_second: f64,
+    most_cells_per_second: f64,
+    autocorrelation: Option<Vec<f64>>,
+}
+
+#[derive(Serialize)]
+struct PhaseModel {
+    phases: usize,
+    bounds_cells_per_second: Vec<f64>,
+    shares: Vec<f64>,
+    mean_cells_per_second: f64,
+    mean_sojourn_ns: Option<f64>,
+    autocorrelation: Option<Vec<f64>>,
+    #[serde(skip)]
+    model: Phases,
+    #[serde(skip)]
+    sojourns: Option<Sojourns>,
+}
+
+#[derive(Serialize)]
+struct Point {
+    phases: usize,
+    gaps: &'static str,
+    load: f64,
+    service_cells_per_second: f64,
+    overloaded: Option<String>,
+    mean_delay_ns: Option<f64>,
+    mean_delay_as_printed_ns: Option<f64>,
+    losses: Vec<LossFound>,
+}
+
+#[derive(Serialize)]
+struct LossFound {
+    buffer_cells: usize,
+    tail: f64,
+    finite: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Simulated {
+    gaps: &'static str,
+    load: f64,
+    service_cells_per_second: f64,
+    cells: u64,
+    mean_delay_ns: f64,
+    losses: Vec<LossSeen>,
+}
+
+#[derive(Serialize)]
+struct LossSeen {
+    buffer_cells: u32,
+    tail: f64,
+    lost: f64,
+}
+
+/// What is asked of a queue of cells.
+#[derive(Clone, Debug)]
+pub struct QueueModelOptions {
+    /// Rates over time; `None`: phases by `pareto_shape`, `least` and `most` alone.
+    pub series: Option<PathBuf>,
+    /// How the series is read.
+    pub rates: RateOptions,
+    /// How many phases of equal width, one model for each number.
+    pub phases: Vec<u16>,
+    /// Lowest boundary rate, in cells per second; `None`: the lowest of the series.
+    pub least: Option<f64>,
+    /// Highest boundary rate, in cells per second; `None`: the highest of the series.
+    pub most: Option<f64>,
+    /// Shares of the phases by a Pareto distribution with this tail index; `None`: as the series has them.
+    pub pareto_shape: Option<f64>,
+    /// Mean time in a phase; `None`: as the series has it.
+    pub sojourn: Option<Duration>,
+    /// Distributions of the gaps between the cells of a phase.
+    pub gaps: Vec<MicroDynamics>,
+    /// Mean rates over service rates; empty: ten, up to where the fastest phase is all that can be served.
+    pub loads: Vec<f64>,
+    /// Cells that may wait beside the one in service.
+    pub buffers: Vec<u32>,
+    /// How many cells of the series are sent through the queue itself, if any.
+    pub simulate: Option<u64>,
+    /// Seed of the simulation.
+    pub seed: u64,
+    /// How many lags of the autocorrelation.
+    pub lags: u16,
+}
+
+/// Delay and loss of phase-modulated cells by formulas, and of the queue itself if that is asked for.
+///
+/// # Errors
+/// What is wrong with the series or the phases; the work was stopped.
+pub fn queue_model(options: &QueueModelOptions, context: Context<'_>) -> Result<QueueAnswer, Error> {
+    if options.rates.bin.is_some_and(Duration::is_zero) {
+        return Err(Error::usage("--bin 0s is not possible").hint("write it like 10ms"));
+    }
+    let series = options.series.as_ref().map(|path| RateSeries::open(path, &options.rates, context)).transpose()?;
+    if series.is_none() {
+        input::refuse_reading_options(&options.rates.capture, "there is no series to read")?;
+    }
+    let step = match &series {
+        Some(series) => series.step,
+        None => options.rates.bin.unwrap_or(SOJOURN).as_secs_f64(),
+    };
+    if options.sojourn.is_some_and(Duration::is_zero) {
+        return Err(Error::usage("--sojourn 0s is not possible").hint("say how long a phase lasts, as --sojourn 1s"));
+    }
+    let phases: Vec<PhaseModel> = options
+        .phases
+        .iter()
+        .map(|count| phase_model(*count, series.as_ref(), step, options))
+        .collect::<Result<_, _>>()?;
+    // Loads are those of the series; of phases alone their own.
+    let mean = series.as_ref().map_or_else(|| phases[0].mean_cells_per_second, RateSeries::mean);
+    let fastest = phases.iter().map(|one| one.model.peak_rate()).fold(0.0, f64::max);
+    let loads: Vec<f64> = match options.loads[..] {
+        [] => SHARES.into_iter().map(|share| share * mean / fastest).collect(),
+        ref given => given.to_vec(),
+    };
+    let mut curves = Vec::new();
+    for one in &phases {
+        for (&gaps, load) in options.gaps.iter().flat_map(|gaps| loads.iter().map(move |load| (gaps, load))) {
+            curves.push(point(&one.model, gaps, *load, mean, &options.buffers));
+            // A point with a buffer of many thousand cells takes seconds.
+            if context.is_stopped() {
+                return Err(load::interrupted());
+            }
+        }
+    }
+    let simulated = match options.simulate {
+        Some(cells) => simulate(series.as_ref(), &phases[0], &loads, mean, cells, options, context)?,
+        None => Vec::new(),
+    };
+    let facts = series.as_ref().map(|series| SeriesFacts {
+        kind: series.kind,
+        duration_ns: Duration::from_secs_f64(series.seconds()).as_nanos(),
+        rates: series.rates.len(),
+        mean_cells_per_second: mean,
+        least_cells_per_second: series.extremes().0,
+        most_cells_per_second: series.extremes().1,
+        autocorrelation: autocorrelation(&series.rates, step, usize::from(options.lags)),
+    });
+    let lag_ns = Duration::from_secs_f64(step).as_nanos();
+    Ok(QueueAnswer { series: facts, lag_ns, seed: options.seed, phases, curves, simulated })
+}
+
+/// The model with `count` phases.
+fn phase_model(
+    count: u16,
+    series: Option<&RateSeries>,
+    step: f64,
+    options: &QueueModelOptions,
+) -> Result<PhaseModel, Error> {
+    let (lowest, highest) = series.map_or((f64::NAN, f64::NAN), RateSeries::extremes);
+    let (least, most) = (options.least.unwrap_or(lowest), options.most.unwrap_or(highest));
+    let bounds = match least == most && series.is_some() && options.least.is_none() && options.most.is_none() {
+        // A constant rate is one phase, whatever the number that was asked for.
+        true => vec![0.0, most],
+        false => Phases::equal(least, most, usize::from(count)),
+    };
+    let found = match (options.pareto_shape, series) {
+        (Some(shape), _) => Phases::pareto(bounds, least, shape),
+        (None, Some(series)) => Phases::histogram(bounds, &series.rates),
+        (None, None) => {
+            return Err(Error::usage("without a series the shares of the phases are not known")
+                .hint("give --pareto-shape, with --least and --most"));
+        }
+    };
+    let model = found.map_err(|error| {
+        Error::usage(format_args!("phases from {least} to {most} cells/s: {error}"))
+            .hint("--least and --most say where phases begin and end; a Pareto law begins above zero")
+    })?;
+    let sojourns = match (options.sojourn, series) {
+        (Some(mean), _) => Some(Sojourns::new(&model, mean.as_secs_f64())),
+        (None, Some(series)) => Sojourns::of_series(&model, &series.rates),
+        (None, None) => Some(Sojourns::new(&model, SOJOURN.as_secs_f64())),
+    };
+    let lags: Vec<f64> = (0..=options.lags).map(|lag| f64::from(lag) * step).collect();
+    Ok(PhaseModel {
+        phases: model.count(),
+        bounds_cells_per_second: model.bounds().to_vec(),
+        shares: model.shares().to_vec(),
+        mean_cells_per_second: model.mean_rate(),
+        mean_sojourn_ns: sojourns.as_ref().map(|sojourns| sojourns.mean() * 1e9),
+        autocorrelation: sojourns.as_ref().and_then(|sojourns| sojourns.autocorrelation(&lags)),
+        sojourns,
+        model,
+    })
+}
+
+/// What the formulas say at one load.
+fn point(model: &Phases, gaps: MicroDynamics, load: f64, mean: f64, buffers: &[u32]) -> Point {
+    let service = mean / load;
+    let queue = Queue::new(model, gaps, service);
+    let buffers: Vec<usize> = buffers.iter().map(|buffer| *buffer as usize).collect();
+    let losses = queue.as_ref().map_or_else(|_| Vec::new(), |queue| queue.losses(&buffers));
+    Point {
+        phases: model.count(),
+        gaps: gaps.name(),
+        load,
+        service_cells_per_second: service,
+        overloaded: queue.as_ref().err().map(ToString::to_string),
+        mean_delay_ns: queue.as_ref().ok().map(|queue| queue.mean_delay() * 1e9),
+        mean_delay_as_printed_ns: queue.as_ref().ok().map(|queue| queue.mean_delay_as_printed() * 1e9),
+        losses: losses
+            .into_iter()
+            .map(|loss| LossFound { buffer_cells: loss.buffer, tail: loss.tail, finite: loss.finite })
+            .collect(),
+    }
+}
+
+/// Sends `cells` cells through the queue at each load: at the times that are known, or drawn at the rates of the series, or of the phases.
+fn simulate(
+    series: Option<&RateSeries>,
+    phases: &PhaseModel,
+    loads: &[f64],
+    mean: f64,
+    cells: u64,
+    options: &QueueModelOptions,
+    context: Context<'_>,
+) -> Result<Vec<Simulated>, Error> {
+    let drawn: Vec<(f64, f64)>;
+    let rates = match (series, &phases.sojourns) {
+        (Some(series), _) => &series.rates,
+        (None, sojourns) => {
+            let stream = Stream::new(options.seed, Purpose::Sojourns, 0);
+            let sequence = sojourns.iter().flat_map(|sojourns| sojourns.sequence(stream.clone()).take(SOJOURNS));
+            drawn = sequence.collect();
+            &drawn
+        }
+    };
+    let most: usize = usize::try_from(cells).unwrap_or(usize::MAX);
+    let mut found = Vec::new();
+    let mut push = |gaps, load: f64, results: cell_queue::Results| {
+        let service = mean / load;
+        let share = |count: u64| count as f64 / results.cells as f64;
+        let losses = options.buffers.iter().zip(results.beyond.iter().zip(&results.lost));
+        found.push(Simulated {
+            gaps,
+            load,
+            service_cells_per_second: service,
+            cells: results.cells,
+            mean_delay_ns: results.mean_delay / service * 1e9,
+            losses: losses
+                .map(|(&buffer_cells, (tail, lost))| LossSeen { buffer_cells, tail: share(*tail), lost: share(*lost) })
+                .collect(),
+        });
+    };
+    // Asked once in a while: a billion cells take half a minute.
+    let mut sent = 0_u64;
+    let mut goes_on = |_: &f64| {
+        sent += 1;
+        !(sent.is_multiple_of(1 << 20) && context.is_stopped())
+    };
+    for &load in loads {
+        let service = mean / load;
+        if let Some(times) = series.and_then(|series| series.times.as_ref()) {
+            let gaps = times.windows(2).map(|pair| (pair[1] - pair[0]) * service);
+            let results =
+                cell_queue::run(std::iter::once(0.0).chain(gaps).take(most).take_while(&mut goes_on), &options.buffers);
+            push("as-seen", load, results);
+        } else {
+            for &law in &options.gaps {
+                let gaps = Modulated::new(rates, law, service, options.seed).take(most);
+                push(law.name(), load, cell_queue::run(gaps.take_while(&mut goes_on), &options.buffers));
+            }
+        }
+        if context.is_stopped() {
+            return Err(load::interrupted());
+        }
+    }
+    Ok(found)
+}
+
+/// The answer for people.
+pub fn queue_text(answer: &QueueAnswer) -> String {
+    let mut text = String::new();
+    let rate = |cells: f64| thousands(cells.round() as u64);
+    let time = |ns: f64| Duration::from_secs_f64(ns / 1e9).to_string();
+    let at = |values: &Option<Vec<f64>>, lag: usize| {
+        values.as_ref().and_then(|values| values.get(lag)).map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
+    };
+    let lags = [1, 2, 5, 10, 20];
+    let correlations = |values: &Option<Vec<f64>>| lags.map(|lag| format!("{:>8}", at(values, lag))).concat();
+    if let Some(series) = &answer.series {
+        let _ = writeln!(
+            text,
+            "series      {}, mean {} cells/s, from {} to {}",
+            Duration::from_nanos(series.duration_ns),
+            rate(series.mean_cells_per_second),
+            rate(series.least_cells_per_second),
+            rate(series.most_cells_per_second)
+        );
+    }
+    for one in &answer.phases {
+        let sojourn =
+            one.mean_sojourn_ns.map_or_else(String::new, |mean| format!(", one lasts {} on average", time(mean)));
+        let _ = writeln!(text, "{:>3} phases  mean {} cells/s{sojourn}", one.phases, rate(one.mean_cells_per_second));
+    }
+    let heads = lags.map(|lag| {
+        let lag = Duration::from_nanos(answer.lag_ns.saturating_mul(lag as u64)).to_string();
+        format!("{lag:>8}")
+    });
+    let _ = writeln!(text, "\nautocorrelation of the rate, lag{}", heads.concat());
+    if let Some(series) = &answer.series {
+        let _ = writeln!(text, "  series                        {}", correlations(&series.autocorrelation));
+    }
+    for one in &answer.phases {
+        let name = format!("{} phases", one.phases);
+        let _ = writeln!(text, "  {name:<30}{}", correlations(&one.autocorrelation));
+    }
+    for one in &answer.phases {
+        for gaps in answer.curves.iter().map(|point| point.gaps).collect::<BTreeSet<_>>() {
+            curve(&mut text, answer, one.phases, gaps);
+        }
+    }
+    for gaps in answer.simulated.iter().map(|one| one.gaps).collect::<BTreeSet<_>>() {
+        let rows = || answer.simulated.iter().filter(|one| one.gaps == gaps);
+        let cells = rows().next().map_or(0, |one| one.cells);
+        let _ = writeln!(text, "\nthe queue itself, {gaps} gaps, {} cells at each load", thousands(cells));
+        head(
+            &mut text,
+            rows().next().map_or(&[][..], |one| &one.losses[..]).iter().map(|loss| loss.buffer_cells as usize),
+            "",
+        );
+        for one in rows() {
+            let _ = write!(text, "{} {:>11}", percent(one.load), time(one.mean_delay_ns));
+            one.losses.iter().for_each(|loss| _ = write!(text, " {:>12.2e}", loss.lost));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// A load: of bursts the highest that can be served may be far below a percent.
+fn percent(load: f64) -> String {
+    format!("{:>6} %", three_digits(100.0 * load))
+}
+
+fn head(text: &mut String, buffers: impl Iterator<Item = usize>, second: &str) {
+    let _ = write!(text, "    load  mean delay{second}");
+    buffers.for_each(|buffer| _ = write!(text, " {:>12}", format!("loss at {buffer}")));
+    text.push('\n');
+}
+
+/// One table of the formulas.
+fn curve(text: &mut String, answer: &QueueAnswer, phases: usize, gaps: &str) {
+    let rows = || answer.curves.iter().filter(|point| point.phases == phases && point.gaps == gaps);
+    let is_finite = rows().flat_map(|point| &point.losses).any(|loss| loss.finite.is_some());
+    let loss = if is_finite { "share of cells lost" } else { "tail of an infinite queue" };
+    let _ = writeln!(text, "\n{phases} phases, {gaps} gaps, loss: {loss}");
+    let buffers = rows().map(|point| &point.losses).find(|losses| !losses.is_empty());
+    head(text, buffers.into_iter().flatten().map(|loss| loss.buffer_cells), "  (as printed)");
+    for point in rows() {
+        let _ = write!(text, "{} ", percent(point.load));
+        match (&point.overloaded, point.mean_delay_ns, point.mean_delay_as_printed_ns) {
+            (None, Some(mean), Some(printed)) => {
+                let time = |ns: f64| Duration::from_secs_f64(ns / 1e9).to_string();
+                let _ = write!(text, "{:>11} {:>13}", time(mean), format!("({})", time(printed)));
+                point.losses.iter().for_each(|loss| _ = write!(text, " {:>12.2e}", loss.finite.unwrap_or(loss.tail)));
+            }
+            (reason, ..) => text.push_str(reason.as_deref().unwrap_or_default()),
+        }
+        text.push('\n');
+    }
+}

@@ -1,0 +1,159 @@
+//! Run folders read again, and reports of them.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use flowloom_report::html::{self, ReportOptions};
+use flowloom_report::{Facts, HostFacts, Run, Variant};
+use flowloom_store::run_folder::RunFolder;
+use flowloom_store::staged::StagedFile;
+
+use crate::error::Error;
+
+/// The report inside a run folder.
+pub const REPORT_FILE: &str = "report.html";
+
+/// Reads a run folder's numbers.
+pub fn load(folder: &RunFolder) -> Result<Run, Error> {
+    Run::load(folder).map_err(Error::new)
+}
+
+/// Writes the report that belongs to the folder of `runs`, which differ in their seeds only: it leaves the host out, as everything
+/// there but host.json does (methods M.11).
+pub fn write_own_report(runs: &mut Vec<Run>, folder: &Path) -> Result<(), Error> {
+    let hosts: Vec<HostFacts> = runs.iter_mut().map(|run| std::mem::take(&mut run.host)).collect();
+    let name = runs.first().map_or_else(String::new, |run| run.name.clone());
+    let variant = [Variant { name, runs: std::mem::take(runs) }];
+    let written = write_report(&variant, &folder.join(REPORT_FILE));
+    let [variant] = variant;
+    *runs = variant.runs;
+    runs.iter_mut().zip(hosts).for_each(|(run, host)| run.host = host);
+    written
+}
+
+/// Writes the report of `variants` to `path`.
+pub fn write_report(variants: &[Variant], path: &Path) -> Result<(), Error> {
+    write_page(path, |out| html::write_report(variants, out, &ReportOptions::default()))
+}
+
+/// Writes the page that `write` makes to `path`: under another name first, so that no half-written one is left.
+pub fn write_page(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&mut File>) -> std::io::Result<()>,
+) -> Result<(), Error> {
+    let cannot = |error: std::io::Error| Error::new(format_args!("{}: {error}", path.display()));
+    let (staged, mut file) = StagedFile::create(path).map_err(cannot)?;
+    let mut out = BufWriter::new(&mut file);
+    write(&mut out).and_then(|()| out.flush()).map_err(cannot)?;
+    drop(out);
+    staged.commit().map_err(cannot)?;
+    Ok(())
+}
+
+/// The runs in `folders`; a folder of several seeds gives several.
+pub fn load_all(folders: &[PathBuf]) -> Result<Vec<Run>, Error> {
+    Ok(load_variants(folders)?.into_iter().flat_map(|variant| variant.runs).collect())
+}
+
+/// The variants in `folders`, one each: a folder of several seeds is one experiment with its replications.
+pub fn load_variants(folders: &[PathBuf]) -> Result<Vec<Variant>, Error> {
+    folders.iter().map(|folder| load_variant(folder)).collect()
+}
+
+/// One variant whose replications are in `folders`: experiments that are the same but for their seeds.
+pub fn load_replications(folders: &[PathBuf]) -> Result<Variant, Error> {
+    let variants = load_variants(folders)?;
+    let name = match &variants[..] {
+        [only] => only.name.clone(),
+        [first, others @ ..] => format!("{} and {} more", first.name, others.len()),
+        [] => String::new(),
+    };
+    let runs: Vec<Run> = variants.into_iter().flat_map(|variant| variant.runs).collect();
+    for (index, run) in runs.iter().enumerate() {
+        let first = &runs[0];
+        if let Some(key) = different(&first.facts, &run.facts) {
+            return Err(Error::usage(format_args!("{} and {} are not seeds of one experiment", first.name, run.name))
+                .note(format_args!("they differ in {key}"))
+                .hint("without --against each run folder is a variant of its own"));
+        }
+        if let Some(twin) = runs[..index].iter().find(|twin| twin.facts.seed == run.facts.seed) {
+            let seed = run.facts.seed;
+            return Err(Error::usage(format_args!("{} and {} both have seed {seed}", twin.name, run.name))
+                .hint("replications have different seeds: a run given twice would count for two"));
+        }
+    }
+    Ok(Variant { name, runs })
+}
+
+/// What two runs differ in beside their seeds.
+fn different(a: &Facts, b: &Facts) -> Option<String> {
+    let inputs = |facts: &Facts| -> Vec<(String, String)> {
+        let hashed = facts.provenance.iter().filter(|(_, what)| what.starts_with("SHA-256"));
+        hashed.map(|(name, what)| (name.clone(), what.clone())).collect()
+    };
+    let of_key = different_key(&a.experiment, &b.experiment);
+    let of_driver = || (a.driver != b.driver).then(|| format!("what runs them: {} and {}", a.driver, b.driver));
+    of_key.or_else(of_driver).or_else(|| (inputs(a) != inputs(b)).then(|| "their inputs".to_owned()))
+}
+
+/// The first key in which two experiments as resolved differ, title and seeds aside; what cannot be read is compared as it is.
+fn different_key(a: &str, b: &str) -> Option<String> {
+    let table = |text: &str| {
+        let mut table: toml::Table = text.parse().ok()?;
+        table.remove("title");
+        table.remove("run");
+        Some(toml::Value::Table(table))
+    };
+    match (table(a), table(b)) {
+        (Some(a), Some(b)) => first_difference(&a, &b),
+        _ => (a != b).then(|| "their experiments".to_owned()),
+    }
+}
+
+/// The path of the first value that is not in both; `None` if all are.
+fn first_difference(a: &toml::Value, b: &toml::Value) -> Option<String> {
+    let (toml::Value::Table(a), toml::Value::Table(b)) = (a, b) else {
+        return (a != b).then(String::new);
+    };
+    let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+    keys.into_iter().find_map(|key| {
+        let below = match (a.get(key), b.get(key)) {
+            (Some(a), Some(b)) => first_difference(a, b)?,
+            _ => String::new(),
+        };
+        Some(if below.is_empty() { key.clone() } else { format!("{key}.{below}") })
+    })
+}
+
+fn load_variant(folder: &Path) -> Result<Variant, Error> {
+    let found = RunFolder::open_all(folder)
+        .map_err(|error| Error::new(error).hint("give the folder that `flowloom run -o FOLDER` wrote"))?;
+    if found.is_empty() {
+        return Err(Error::new(format_args!("{}: none of its seeds was run", folder.display()))
+            .hint("run it again: it was interrupted before its first run began"));
+    }
+    // Seeds and folders of one name are told apart by what the user typed.
+    let typed = folder.to_string_lossy();
+    let name = typed.trim_end_matches('/').to_owned();
+    let mut runs = found.iter().map(load).collect::<Result<Vec<Run>, Error>>()?;
+    for run in &mut runs {
+        run.name = if found.len() > 1 { format!("{name}/{}", run.name) } else { name.clone() };
+    }
+    Ok(Variant { name, runs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn experiments_are_compared_key_by_key() {
+        let differ = |a: &str, b: &str| different_key(a, b);
+        let base = "title = \"a\"\n[network.bottleneck]\nrate = \"1mbit\"\n[run]\nseeds = [1]\n";
+        assert_eq!(differ(base, &base.replace("[1]", "[2]").replace("\"a\"", "\"b\"")), None);
+        assert_eq!(differ(base, &base.replace("1mbit", "2mbit")).as_deref(), Some("network.bottleneck.rate"));
+        assert_eq!(differ(base, &format!("{base}[tcp]\nsack = true\n")).as_deref(), Some("tcp"));
+        assert_eq!(differ("no toml", base).as_deref(), Some("their experiments"));
+    }
+}

@@ -1,0 +1,91 @@
+//! The command that makes a run again, as the command line spells it.
+
+use crate::experiment::Correction;
+use crate::extraction::{ACTIVE_TIMEOUT, IDLE_TIMEOUT, MAX_MEMORY, Monitor, UDP_IDLE_TIMEOUT};
+use crate::run::plan::Plan;
+use crate::run::{Driver, RunOptions};
+
+/// The command; empty for an experiment that was made in memory.
+pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {
+    if plan.inputs.is_empty() {
+        return String::new();
+    }
+    let overrides = &options.overrides;
+    let mut words = vec!["flowloom".to_owned(), "run".to_owned()];
+    if options.capture.anonymize {
+        words.extend(["INPUT".to_owned(), "--anonymize".to_owned()]);
+    } else {
+        words.extend(plan.inputs.iter().map(|input| quoted(&input.to_string_lossy())));
+    }
+    let bottleneck = &plan.experiment.network.bottleneck;
+    let waits = &plan.experiment.workload.waits;
+    match &options.on {
+        Driver::Sim => {}
+        Driver::Live => words.extend(["--on".to_owned(), "live".to_owned()]),
+        Driver::Lab(file) => words.extend(["--on".to_owned(), quoted(&format!("lab:{}", file.display()))]),
+    }
+    let given: [(&str, bool, String); 5] = [
+        ("--rate", overrides.rate.is_some(), bottleneck.rate.to_string()),
+        ("--delay", overrides.delay.is_some(), bottleneck.delay.to_string()),
+        ("--queue", overrides.queue.is_some(), bottleneck.queue.limit().to_string()),
+        ("--wait-min", overrides.wait_min.is_some(), waits.min.to_string()),
+        (
+            "--duration",
+            overrides.duration.is_some(),
+            overrides.duration.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ),
+    ];
+    for (option, _, value) in given.into_iter().filter(|(_, given, _)| *given) {
+        words.extend([option.to_owned(), value]);
+    }
+    if let Some(correct) = overrides.wait_correct {
+        let word = if correct == Correction::None { "none" } else { "ostt" };
+        words.extend(["--wait-correct".to_owned(), word.to_owned()]);
+    }
+    let capture = &options.capture;
+    if !capture.anonymize {
+        words.extend(capture.inside.iter().flat_map(|prefix| ["--inside".to_owned(), prefix.clone()]));
+    }
+    for (option, value, usual) in [
+        ("--idle-timeout", capture.idle_timeout, IDLE_TIMEOUT),
+        ("--udp-idle-timeout", capture.udp_idle_timeout, UDP_IDLE_TIMEOUT),
+        ("--active-timeout", capture.active_timeout, ACTIVE_TIMEOUT),
+    ] {
+        if value != usual {
+            // Exact: the shorter way to print a duration has three digits.
+            words.extend([option.to_owned(), format!("{}ns", value.as_nanos())]);
+        }
+    }
+    if capture.monitor != Monitor::Mid {
+        words.extend(["--monitor".to_owned(), capture.monitor.word().to_owned()]);
+    }
+    if capture.max_memory != MAX_MEMORY {
+        words.extend(["--max-memory".to_owned(), format!("{}kb", capture.max_memory as f64 / 1e3)]);
+    }
+    for (option, given) in [
+        ("--complete-only", capture.complete_only),
+        ("--allow-truncated", capture.allow_truncated),
+        ("--tcp-only", capture.tcp_only),
+        ("--vlan-key", capture.vlan_key),
+        ("--allow-sampled", capture.allow_sampled),
+    ] {
+        words.extend(given.then(|| option.to_owned()));
+    }
+    match options.pcap.as_deref() {
+        None => {}
+        Some([]) => words.push("--pcap".to_owned()),
+        Some(links) => words.push(format!("--pcap={}", links.join(","))),
+    }
+    words.extend(["--seed".to_owned(), seed.to_string()]);
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}

@@ -1,0 +1,219 @@
+//! An experiment and its workload as the simulator's numbers.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use flowloom_core::extract::TrafficSeries;
+use flowloom_core::model::{ReplayModel, Waits};
+use flowloom_core::path::{Placement, Rules, Trace};
+use flowloom_core::time::Duration;
+use flowloom_core::units::Rate;
+use flowloom_core::workload::LinkSide;
+use flowloom_report::facts::{LinkFacts, Topology};
+use flowloom_sim::{Config, LinkConfig, LinkNumber, Summary};
+use flowloom_store::mahimahi;
+use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
+
+use crate::error::{Error, KeyError};
+use crate::experiment::{Bucket, DelayBox, Experiment, LossChoice, Network, Part, Quantity, Queue, RateChoice, Shape};
+use crate::run::senders::Senders;
+
+/// The traces of the bottleneck, if it has any: of the packets from the left and from the right.
+pub fn traces(experiment: &Experiment) -> Result<Option<[Arc<Trace>; 2]>, Error> {
+    let Some(traces) = &experiment.network.bottleneck.trace else { return Ok(None) };
+    let open = |file: &PathBuf| {
+        mahimahi::open(file).map(Arc::new).map_err(|error| {
+            Error::from(KeyError::saying("network.bottleneck.trace", error))
+                .hint("a trace of mahimahi has one time in whole milliseconds in each line, none before the one above")
+        })
+    };
+    let [left, right] = traces.files();
+    let of_left = open(left)?;
+    let of_right = if left == right { Arc::clone(&of_left) } else { open(right)? };
+    Ok(Some([of_left, of_right]))
+}
+
+/// The simulator's numbers of an experiment whose network has this shape.
+pub fn config(
+    experiment: &Experiment,
+    shape: &Shape,
+    senders: &Senders<'_>,
+    facts: &WorkloadFacts,
+    traces: Option<[Arc<Trace>; 2]>,
+) -> Result<Config, Error> {
+    let length = Duration::from_nanos(facts.capture.duration_ns);
+    // A capture of one instant still has connections that start in it.
+    if let Some(prefill) = &experiment.workload.prefill
+        && prefill.value > length
+    {
+        return Err(Error::from(KeyError::new(
+            "workload.prefill",
+            format_args!("of {prefill} is longer than the workload: {length}"),
+        ))
+        .hint("the run begins where the connections of so long a beginning are in progress"));
+    }
+    let rest = length.saturating_sub(experiment.workload.prefill().shift()) + Duration::from_nanos(1);
+    let window = experiment.measure.duration.as_ref().map_or(rest, |given| given.value);
+    let waits = match experiment.workload.settles_waits() {
+        // They were decided on when the workload was made.
+        true => Waits::CORRECTED,
+        false => experiment.workload.waits.model(),
+    };
+    if let Some([start, end]) = &experiment.measure.window
+        && end.value > window
+    {
+        return Err(Error::from(KeyError::new(
+            "measure.window",
+            format_args!("[{start}, {end}] ends after the run, which lasts {window}"),
+        ))
+        .hint("connections start for measure.duration; without it, for the length of the capture"));
+    }
+    let bottleneck = &experiment.network.bottleneck;
+    let discipline = |key: &str, queue: &Queue, rate: Rate| {
+        queue.discipline_at(rate).map_err(|error| Error::from(error.within(format_args!("{key}.queue"))))
+    };
+    // What is told of a link with a trace, and what its queue takes its parameters from.
+    let rate = match &traces {
+        Some([left, right]) => left.mean_rate().max(right.mean_rate()),
+        None => link_rate("network.bottleneck", &bottleneck.rate, facts, length)?,
+    };
+    let monitored = LinkConfig {
+        rate,
+        delay: bottleneck.delay.value,
+        queue: discipline("network.bottleneck", &bottleneck.queue, rate)?,
+        flows: bottleneck.queue.flows(),
+        trace: traces,
+        shaper: bottleneck.shaper.as_ref().map(Bucket::config),
+        policer: bottleneck.policer.as_ref().map(Bucket::config),
+    };
+    let other = |part: Part| {
+        Ok::<_, Error>(match part {
+            Part::Alike(LinkSide::Left) => monitored.clone(),
+            Part::Alike(LinkSide::Right) => {
+                // Every other link sends what comes from its left.
+                let trace = monitored.trace.clone().map(|[left, right]| [right, left]);
+                LinkConfig { trace, ..monitored.clone() }
+            }
+            Part::Link(place) => {
+                let link = &experiment.network.links[place];
+                let key = format!("network.links.{}", link.name);
+                let rate = link_rate(&key, &link.rate, facts, length)?;
+                LinkConfig {
+                    rate,
+                    delay: link.delay.value,
+                    queue: discipline(&key, &link.queue, rate)?,
+                    flows: link.queue.flows(),
+                    trace: None,
+                    shaper: link.shaper.as_ref().map(Bucket::config),
+                    policer: link.policer.as_ref().map(Bucket::config),
+                }
+            }
+        })
+    };
+    // The first two are the bottleneck's.
+    let others = shape.graph.links().iter().skip(LinkNumber::other(0).index());
+    let config = Config {
+        links: others.map(|joined| other(joined.link)).collect::<Result<_, _>>()?,
+        classes: senders.classes(),
+        traced: experiment.measure.tcp_trace.traced(),
+        bottleneck: monitored,
+        path: experiment.network.path.impairments(),
+        rules: Rules::new(experiment.network.delay_box.iter().map(DelayBox::rule).collect())
+            .with_measured_loss(experiment.workload.loss == LossChoice::Measured),
+        replay: ReplayModel { waits, lead_in: experiment.workload.lead_in, t_close: experiment.workload.t_close },
+        placement: Placement::Measured,
+        unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),
+        drain: experiment.measure.drain.value,
+        monitored: shape.monitored(&experiment.measure.monitor).map_err(Error::usage)?,
+        queue_every: experiment.measure.queue_every.value,
+        throughput_every: experiment.measure.throughput_every.value,
+        ..Config::new(Rate::UNLIMITED, window)
+    };
+    config.validate().map_err(Error::usage)?;
+    senders.check(&config)?;
+    Ok(config)
+}
+
+/// What a report says of the network and its links.
+pub fn topology(network: &Network, shape: &Shape, config: &Config, summary: &Summary) -> Topology {
+    let bottleneck = |side: LinkSide| {
+        let direction = &summary.directions[side as usize];
+        (&config.bottleneck, &network.bottleneck.queue, direction.offered, direction.dropped, direction.link)
+    };
+    let links = shape.graph.links().iter().enumerate().map(|(number, joined)| {
+        let (link, queue, offered, dropped, measured) = match number.checked_sub(LinkNumber::other(0).index()) {
+            None => bottleneck(if number == 0 { LinkSide::Left } else { LinkSide::Right }),
+            Some(place) => {
+                let queue = match joined.link {
+                    Part::Alike(_) => &network.bottleneck.queue,
+                    Part::Link(place) => &network.links[place].queue,
+                };
+                let counts = &summary.links[place];
+                (&config.links[place], queue, counts.offered, counts.dropped, counts.link)
+            }
+        };
+        LinkFacts {
+            name: joined.name.clone(),
+            from: shape.graph.name(joined.from).to_owned(),
+            to: shape.graph.name(joined.to).to_owned(),
+            monitored: number < LinkNumber::other(0).index(),
+            rate_bits_per_second: link.rate.bits_per_second(),
+            delay_ns: link.delay.as_nanos(),
+            queue: queue.to_string(),
+            offered_packets: offered.total(),
+            offered_bytes: offered.bytes,
+            dropped_packets: dropped.total(),
+            dropped_bytes: dropped.bytes,
+            utilisation: measured.utilisation(),
+            queue_mean_packets: measured.mean_packets(),
+            queue_max_packets: measured.max().packets,
+        }
+    });
+    Topology {
+        nodes: shape.graph.nodes().to_vec(),
+        ends: shape.ends.map(|node| shape.graph.name(node).to_owned()),
+        links: links.collect(),
+    }
+}
+
+/// Round-trip time of connections in a workload without a single sample.
+const UNKNOWN_RTT: Duration = Duration::from_millis(100);
+
+/// The rate of the link with this key (methods M.9).
+fn link_rate(key: &str, choice: &Quantity<RateChoice>, facts: &WorkloadFacts, length: Duration) -> Result<Rate, Error> {
+    const DEFAULT: f64 = 1e9;
+    // What no link can have becomes the nearest that one can.
+    let computed = |bits: f64| {
+        let bits = (bits.ceil() as u64).clamp(Rate::SLOWEST, Rate::FASTEST);
+        Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED)
+    };
+    let traffic = &facts.traffic;
+    let directions = [LinkSide::Left, LinkSide::Right];
+    let bits_per_second = |bytes: u64, time: Duration| 8.0 * bytes as f64 / time.as_secs_f64().max(1e-9);
+    let bits = match choice.value {
+        RateChoice::Fixed(rate) => return Ok(rate),
+        RateChoice::Auto => {
+            let peak = bits_per_second(facts.capture.peak_10ms_bytes, TrafficSeries::WIDTH);
+            (2.0 * peak).max(DEFAULT)
+        }
+        RateChoice::OfLoad(factor) => {
+            if let (true, Some(bytes)) = (*traffic == TrafficFacts::default(), facts.capture.offered_link_bytes) {
+                // Of a workload that was made nobody saw packets.
+                let load = bytes.map(|bytes| bits_per_second(bytes, length));
+                return Ok(computed(factor * load[0].max(load[1])));
+            }
+            if *traffic == TrafficFacts::default() {
+                return Err(Error::from(KeyError::new(
+                    format!("{key}.rate"),
+                    format_args!("of {choice} is relative to the original's load, which this workload does not know"),
+                ))
+                .hint(
+                    "give a rate, as in --rate 100mbit; captures and workloads extracted from them know their load",
+                ));
+            }
+            let load = directions.map(|from| bits_per_second(traffic.replayed.from(from).total().bytes, length));
+            factor * load[0].max(load[1])
+        }
+    };
+    Ok(computed(bits))
+}

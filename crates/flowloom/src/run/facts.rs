@@ -1,0 +1,198 @@
+//! What run.json and host.json say beside the measurements.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use flowloom_live::Observed;
+use flowloom_report::text::{counted, thousands};
+use flowloom_report::{Facts, HostFacts, Original, Run};
+use flowloom_sim::{Config, Summary};
+
+use crate::clock::{self, Stopwatch};
+use crate::experiment::{self, Experiment, LossChoice};
+use crate::input::Kind;
+use crate::run::command_line::command;
+use crate::run::config::topology;
+use crate::run::job::{Job, Part};
+use crate::run::plan::Plan;
+use crate::run::{live, plausibility};
+use crate::workload::source::{Source, file_name};
+
+impl Job<'_> {
+    /// What run.json says beside the measurements. Inputs, options and seed decide it, nothing else (methods M.11).
+    pub(super) fn facts(
+        &self,
+        seed: u64,
+        config: &Config,
+        summary: &Summary,
+        observed: Option<&Observed>,
+        totals_only: u64,
+    ) -> Facts {
+        let (plan, Part { source, live: options, .. }) = (self.plan, self.part(seed));
+        let to_its_end = observed.is_none() && !summary.interrupted && !source.interrupted;
+        let planned = self.window(config);
+        let is_cut = summary.interrupted || source.interrupted || observed.is_some_and(|observed| observed.cut_short);
+        // It is as long as that takes, which nobody planned.
+        let is_of_program = observed.is_some_and(|observed| observed.guest.is_some());
+        let end = match is_cut {
+            true => planned.end.min(summary.end.as_nanos()).max(planned.start + 1),
+            false => planned.end,
+        };
+        let capture = &source.facts.capture;
+        let experiment = Experiment { run: experiment::Run { seeds: vec![seed] }, ..plan.experiment.clone() };
+        let classes = self.senders.facts(summary);
+        let topology = topology(&experiment.network, self.shape, config, summary);
+        Facts {
+            title: experiment.title.clone().unwrap_or_default(),
+            source: source.name.clone(),
+            driver: if observed.is_some() { "live" } else { "sim" }.to_owned(),
+            model: if source.path.is_some() { model(plan) } else { String::new() },
+            network: format!(
+                "{}, {}, {} propagation, {}{}",
+                plan.experiment.network.kind(),
+                config.bottleneck.rate,
+                config.bottleneck.delay,
+                plan.experiment.network.bottleneck.queue,
+                plan.experiment.network.additions()
+            ),
+            seed,
+            window_ns: Some([planned.start, end]),
+            planned_window_ns: (is_cut && !is_of_program).then_some([planned.start, planned.end]),
+            experiment: experiment.to_toml(),
+            command: command(plan, self.options, seed),
+            provenance: provenance(source),
+            interrupted: summary.interrupted || source.interrupted,
+            warnings: (capture.warnings.iter().cloned())
+                .chain(assumed(totals_only))
+                .chain(left_out(plan, source))
+                .chain(if to_its_end { self.senders.not_met(summary) } else { Vec::new() })
+                .chain(observed.iter().flat_map(|observed| observed.warnings.iter().cloned()))
+                .collect(),
+            original: source.path.as_ref().map(|_| Original {
+                packets: capture.packets,
+                duration_ns: capture.duration_ns,
+                connections: capture.connections.total,
+                totals_only,
+                set_aside: set_aside(plan, source),
+            }),
+            events: observed.is_none().then_some(summary.events),
+            plausibility: Some(plausibility::facts(config, summary, &classes, &topology)),
+            classes,
+            topology: Some(topology),
+            live: observed.zip(options.as_ref()).map(|(observed, options)| live::facts(observed, options)),
+        }
+    }
+}
+
+/// Where the workload comes from, by the names of its inputs.
+fn provenance(source: &Source) -> BTreeMap<String, String> {
+    let mut provenance = BTreeMap::new();
+    for input in &source.facts.provenance.inputs {
+        let name = input.name.as_deref().map_or_else(|| "input".to_owned(), |name| file_name(Path::new(name)));
+        // Inputs from different folders may share a name, and without names all do.
+        let numbered = (2..).map(|number| format!("{name} ({number})"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|name| !provenance.contains_key(name));
+        let hash = if input.sha256.is_empty() { "unknown: not read to its end" } else { &input.sha256 };
+        provenance.insert(free.unwrap_or(name), format!("SHA-256 {hash}"));
+    }
+    provenance.insert("made by".to_owned(), source.facts.provenance.tool.clone());
+    for key in ["load_before", "load"] {
+        if let Some(load) = source.facts.provenance.options.get(key) {
+            provenance.insert(key.replace('_', " "), load.to_string());
+        }
+    }
+    provenance
+}
+
+/// How the workload is replayed, in words.
+fn model(plan: &Plan) -> String {
+    let workload = &plan.experiment.workload;
+    let loss = match workload.loss {
+        LossChoice::None => "",
+        LossChoice::Measured => ", measured losses",
+    };
+    let model = workload.model.as_ref().map_or_else(String::new, |model| format!("{} drawn, ", model.name()));
+    format!(
+        "{model}{}, {}, {} windows{loss}, waits from {} corrected by {}{}{}",
+        workload.structure.name(),
+        workload.rtt,
+        workload.window,
+        workload.waits.min,
+        match workload.waits.correct {
+            experiment::Correction::None => "nothing",
+            experiment::Correction::Ostt => "the transit they contain",
+        },
+        if workload.load.is_some() { ", load changed" } else { "" },
+        match &workload.prefill {
+            Some(length) => format!(", beginning after {length} with what was active then"),
+            None => String::new(),
+        }
+    )
+}
+
+/// Says that flows of datagrams are not replayed, if there are any.
+fn left_out(plan: &Plan, source: &Source) -> Option<String> {
+    let flows = plan.left_out_flows(source);
+    (flows > 0).then(|| {
+        let other = match plan.kind {
+            Kind::Capture => "; --tcp-only keeps them out of the workload",
+            _ => "",
+        };
+        let flows = counted(flows, "flow");
+        format!(
+            "{flows} of UDP or QUIC datagrams not replayed (remedy: datagrams = \"as-seen\" in [workload] sends them{other})"
+        )
+    })
+}
+
+/// Says what of a replay of connections of which only totals are known is an assumption, if there are any.
+fn assumed(totals_only: u64) -> Option<String> {
+    (totals_only > 0).then(|| {
+        format!(
+            "connections of which only totals are known: {}; each is replayed as one request and one response without \
+             waits, over an assumed round-trip time: numbers and volumes can be compared with the original, times cannot \
+             (remedy: extract from the packets, if they can be captured)",
+            thousands(totals_only)
+        )
+    })
+}
+
+/// What is not replayed, by reason: what extraction set aside, and flows of datagrams.
+pub fn set_aside(plan: &Plan, source: &Source) -> BTreeMap<String, u64> {
+    let (capture, datagram_flows) = (&source.facts.capture, plan.left_out_flows(source));
+    let quic = capture.datagrams.quic.flows.saturating_sub(capture.datagrams.quic.no_data).min(datagram_flows);
+    let flows = [("flows-udp", datagram_flows - quic), ("flows-quic", quic)];
+    let flows = flows.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count));
+    capture.set_aside.clone().into_iter().chain(flows).collect()
+}
+
+/// Run.json: the facts and, beside them, the answer; without what may vary between machines.
+pub fn described(facts: &Facts, run: &Run) -> serde_json::Value {
+    let mut object = facts.to_json();
+    let mut summary = serde_json::to_value(run.summary()).unwrap_or_default();
+    if let Some(fields) = summary.as_object_mut() {
+        fields.remove("wall_ns");
+    }
+    if facts.interrupted {
+        object["complete"] = false.into();
+        object["reason"] = "interrupted".into();
+    }
+    object["verdict"] = summary["verdict"].clone();
+    object["summary"] = summary;
+    object
+}
+
+/// What may vary between machines: wall time, date, host.
+pub fn host(stopwatch: Stopwatch) -> HostFacts {
+    let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    HostFacts {
+        wall_ns: Some(stopwatch.nanos()),
+        date: clock::iso(),
+        host: BTreeMap::from([
+            ("kernel".to_owned(), read("/proc/sys/kernel/osrelease")),
+            ("cores".to_owned(), cores.to_string()),
+            ("architecture".to_owned(), std::env::consts::ARCH.to_owned()),
+        ]),
+    }
+}

@@ -1,0 +1,202 @@
+//! Who sends in a run: the workload, in its classes, and the sources beside it.
+
+use std::iter::Peekable;
+use std::ops::Range;
+
+use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::time::Duration;
+use flowloom_core::workload::{ConnectionVector, Protocol, Side};
+use flowloom_report::facts::ClassFacts;
+use flowloom_report::text::counted;
+use flowloom_sim::{Class, Classed, Config, DatagramFlow, Summary, Traced, Way};
+
+use crate::error::{Error, KeyError};
+use crate::experiment::{DatagramModel, Experiment, FIRST_FLOW, Flows, Placed, Shape, TcpClass, WORKLOAD};
+
+/// The classes of a run, in the order of [`Config::classes`]: the workload, its classes, the sources.
+pub struct Senders<'a> {
+    experiment: &'a Experiment,
+    classes: Vec<Class>,
+    /// Of each class of the workload, the lots that are in it.
+    lots: Vec<Range<f64>>,
+    sources: Vec<Placed<'a>>,
+    /// The class of the workload's datagrams, if they are sent.
+    datagrams: Option<u16>,
+}
+
+/// What results call the datagrams of the workload.
+const DATAGRAMS: &str = "datagrams";
+
+/// Added to a vector's number, numbers the flow of the datagrams that its initiator or its acceptor sent: neither connections nor sources
+/// have such numbers.
+const DATAGRAMS_OF: [u64; 2] = [1 << 40, 1 << 41];
+
+impl<'a> Senders<'a> {
+    /// Those of an experiment whose network has this shape.
+    pub fn new(experiment: &'a Experiment, shape: &Shape) -> Result<Senders<'a>, Error> {
+        let way = shape.workload_way().map_err(|error| KeyError::saying("network.ends", error))?;
+        let (tcp, shape_way) = (&experiment.tcp, way.clone());
+        let mut classes = vec![Class { way: way.clone(), tcp: tcp.config(), response: None }];
+        classes.extend(tcp.classes.iter().map(|class| Class {
+            way: way.clone(),
+            tcp: tcp.with(&class.tcp).config(),
+            response: None,
+        }));
+        let (mut sources, mut first) = (Vec::new(), FIRST_FLOW);
+        for source in &experiment.sources {
+            let (way, from) = source.way(shape)?;
+            sources.push(Placed { source, class: classes.len() as u16, from, first });
+            classes.push(Class { way, tcp: source.tcp(tcp).config(), response: None });
+            first += source.flows();
+        }
+        let sends_datagrams = experiment.workload.datagrams == DatagramModel::AsSeen;
+        let names =
+            experiment.sources.iter().map(|source| &source.name).chain(tcp.classes.iter().map(|class| &class.name));
+        if sends_datagrams && names.into_iter().any(|name| name == DATAGRAMS) {
+            return Err(Error::usage(format_args!("a class or source is called {DATAGRAMS:?}, as the workload's are"))
+                .hint("give it another name, or leave workload.datagrams out"));
+        }
+        let datagrams = sends_datagrams.then_some(classes.len() as u16);
+        classes.extend(sends_datagrams.then(|| Class { way: shape_way, tcp: tcp.config(), response: None }));
+        Ok(Senders { experiment, classes, lots: tcp.lots(), sources, datagrams })
+    }
+
+    /// As the simulator takes them.
+    pub fn classes(&self) -> Vec<Class> {
+        self.classes.clone()
+    }
+
+    /// Whether something of them cannot be in this network.
+    pub fn check(&self, config: &Config) -> Result<(), Error> {
+        for Placed { source, class, .. } in &self.sources {
+            let Way { there, back } = &config.classes[usize::from(*class)].way;
+            if !source.has_rtt() && there.iter().chain(back).all(|link| config.link(*link).delay.is_zero()) {
+                return Err(Error::from(KeyError::new(
+                    format!("sources.{}.rtt", source.name),
+                    "is missing, and the links on its way take no time either",
+                ))
+                .hint("give it a round-trip time, as in rtt = \"100ms\", or the links a delay"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The class of a connection of the workload under a seed.
+    pub fn class(&self, seed: u64, vector: &ConnectionVector) -> u16 {
+        let classes = &self.experiment.tcp.classes;
+        if classes.is_empty() {
+            return 0;
+        }
+        let lot = Stream::new(seed, Purpose::Classes, vector.id).uniform();
+        let is_in = |(class, lots): &(&TcpClass, &Range<f64>)| class.matches(vector, lots, lot);
+        classes.iter().zip(&self.lots).position(|pair| is_in(&pair)).map_or(0, |place| 1 + place as u16)
+    }
+
+    /// What the sources send under a seed.
+    pub fn flows(&self, seed: u64, window: Duration) -> Flows {
+        let mut flows = Flows::default();
+        self.sources.iter().for_each(|source| source.add_to(&mut flows, seed, window));
+        flows.connections.sort_by_key(|flow| flow.vector.start);
+        flows
+    }
+
+    /// What the flows of datagrams of the workload send in a run, if they do, from `vectors` by their start.
+    ///
+    /// # Errors
+    /// The workload's.
+    pub fn datagrams<E>(
+        &self,
+        vectors: impl Iterator<Item = Result<ConnectionVector, E>>,
+        config: &Config,
+    ) -> Result<Vec<DatagramFlow>, E> {
+        let Some(class) = self.datagrams else { return Ok(Vec::new()) };
+        let prefill = self.experiment.workload.prefill();
+        let mut flows = Vec::new();
+        for vector in vectors {
+            let vector = vector?;
+            if vector.protocol != Protocol::Tcp {
+                let flow = |side: Side| {
+                    let identity = (DATAGRAMS_OF[side as usize] + vector.id, class);
+                    DatagramFlow::of_vector(&vector, side, identity, prefill, config)
+                };
+                flows.extend(Side::BOTH.into_iter().filter_map(flow));
+            }
+        }
+        Ok(flows)
+    }
+
+    /// What a report says of them; nothing if there is only the workload.
+    pub fn facts(&self, summary: &Summary) -> Vec<ClassFacts> {
+        if self.classes.len() == 1 {
+            return Vec::new();
+        }
+        let tcp = &self.experiment.tcp;
+        let workload = (WORKLOAD, WORKLOAD.to_owned(), Some(tcp.congestion.word()));
+        let classes = tcp
+            .classes
+            .iter()
+            .map(|class| (class.name.as_str(), WORKLOAD.to_owned(), Some(tcp.with(&class.tcp).congestion.word())));
+        let sources = self.sources.iter().map(|Placed { source, .. }| {
+            (source.name.as_str(), source.to_string(), source.is_tcp().then(|| source.tcp(tcp).congestion.word()))
+        });
+        let datagrams = self.datagrams.map(|_| (DATAGRAMS, "UDP and QUIC of the workload, as seen".to_owned(), None));
+        let named = [workload].into_iter().chain(classes).chain(sources).chain(datagrams);
+        let facts = named.zip(&summary.classes).map(|((name, kind, congestion), counts)| ClassFacts {
+            name: name.to_owned(),
+            kind,
+            congestion: congestion.unwrap_or_default(),
+            started: counts.flows.started,
+            completed: counts.flows.completed,
+            reset: counts.flows.reset,
+            unfinished: counts.flows.unfinished,
+            to_acceptors_bytes: counts.to_acceptors_bytes,
+            to_initiators_bytes: counts.to_initiators_bytes,
+            retransmissions: counts.retransmissions,
+            timeouts: counts.timeouts,
+            sent_datagrams: counts.sent_datagrams,
+            received_datagrams: counts.received_datagrams,
+        });
+        facts.collect()
+    }
+
+    /// What was asked for of connections that a run to its end did not have.
+    pub fn not_met(&self, summary: &Summary) -> Vec<String> {
+        let classes = self.experiment.tcp.classes.iter().zip(summary.classes.iter().skip(1));
+        let empty = classes.filter(|(_, counts)| counts.flows.started == 0);
+        let mut warnings: Vec<String> =
+            empty.map(|(class, _)| format!("no connection was of the class {:?} (tcp.classes)", class.name)).collect();
+        if let Traced::Connections(ids) = self.experiment.measure.tcp_trace.traced()
+            && summary.traced < ids.len() as u64
+        {
+            let wanted = counted(ids.len() as u64, "connection");
+            warnings.push(format!("of {wanted} to be traced {} began (measure.tcp-trace)", summary.traced));
+        }
+        warnings
+    }
+}
+
+/// The workload and the connections of sources, by start; of equal starts the workload's first.
+pub struct Together<W: Iterator> {
+    workload: Peekable<W>,
+    sources: Peekable<std::vec::IntoIter<Classed>>,
+}
+
+impl<E, W: Iterator<Item = Result<Classed, E>>> Together<W> {
+    /// Both, each by start.
+    pub fn new(workload: W, sources: Vec<Classed>) -> Together<W> {
+        Together { workload: workload.peekable(), sources: sources.into_iter().peekable() }
+    }
+}
+
+impl<E, W: Iterator<Item = Result<Classed, E>>> Iterator for Together<W> {
+    type Item = Result<Classed, E>;
+
+    fn next(&mut self) -> Option<Result<Classed, E>> {
+        let Some(source) = self.sources.peek() else { return self.workload.next() };
+        match self.workload.peek() {
+            Some(Ok(vector)) if source.vector.start < vector.vector.start => self.sources.next().map(Ok),
+            Some(_) => self.workload.next(),
+            None => self.sources.next().map(Ok),
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Makes workloads: draws them from a model, or changes what a source holds as an experiment asks (`docs/models.md`).
+//!
+//! A first pass, where something must be known of all connections before the first is written, learns their round-trip times and their
+//! load. The second writes vectors one by one; where new starts need sorting, what does not fit in memory waits on disk.
+
+use std::path::Path;
+
+use flowloom_core::lrd::Hurst;
+use flowloom_core::model::generate::SourceModel;
+use flowloom_core::model::{
+    Counted, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, fix_windows, settle, unsettle,
+};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::three_digits;
+use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol};
+use flowloom_store::formats::{Sorter, Tally};
+use flowloom_store::workload::{
+    CaptureFacts, InputFile, Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter,
+};
+use flowloom_store::{harpoon, histogram, swing};
+use serde_json::{Value, json};
+
+use crate::context::Stop;
+use crate::error::Error;
+use crate::experiment::{DatagramModel, Workload};
+
+use crate::warning::{Warning, WarningKind};
+use crate::workload::load;
+use crate::workload::source::{Source, file_name, folder};
+
+/// By how much thirds of a workload may differ before it cannot be said to have one load (methods A.11).
+const STATIONARY: f64 = 0.05;
+
+/// By how much a load may miss what was asked for before that is said.
+const MISSED: f64 = 0.01;
+
+/// A workload about to be made.
+pub struct Making<'a> {
+    /// What is asked for.
+    pub workload: &'a Workload,
+    /// What it is made of; not of models.
+    pub base: Option<&'a Source>,
+    /// What it is drawn with.
+    pub seed: u64,
+    /// How long connections start; `None` for as long as in the source.
+    pub duration: Option<Duration>,
+    /// Stops it.
+    pub stop: &'a Stop,
+}
+
+/// What was made.
+pub struct Made {
+    /// What the workload says about itself.
+    pub facts: WorkloadFacts,
+    /// The load it had before, if that was changed.
+    pub before: Option<Load>,
+    /// Its load.
+    pub load: Load,
+    /// Payload bit/s that were asked for, and from where.
+    asked: Option<(LinkSide, f64)>,
+    /// What a reader of results should know of its model.
+    pub remarks: Vec<String>,
+}
+
+type Vectors = Box<dyn Iterator<Item = Result<ConnectionVector, Error>>>;
+
+impl Making<'_> {
+    /// What it is called in titles.
+    pub fn name(&self) -> String {
+        match (&self.workload.model, self.base) {
+            (Some(model), _) => format!("model {}", model.name()),
+            (None, base) => base.map_or_else(String::new, |base| base.name.clone()),
+        }
+    }
+
+    /// The model, with the tables it names; `None` for what has a source.
+    fn model(&self) -> Result<Option<SourceModel>, Error> {
+        let Some(mut model) = self.workload.model.clone() else { return Ok(None) };
+        if let Some(folder) = model.tables().cloned() {
+            let mut read = |table: &str| histogram::open(Path::new(&folder), table);
+            model.read_tables(&mut read).map_err(|error| {
+                Error::usage(format_args!("workload.model.tables: {error}"))
+                    .hint("docs/models.md lists the tables of each model; without tables it draws from their summaries")
+            })?;
+        }
+        if let SourceModel::Swing(model) = &mut model {
+            let cannot = |problem: &dyn std::fmt::Display| {
+                Error::usage(format_args!("workload.model.config: {problem}"))
+                    .hint("flowloom fit FILE --model swing -o swing.json writes such a file")
+            };
+            let read = swing::open(Path::new(&model.config)).map_err(|error| cannot(&error))?;
+            model.set(read).map_err(|problem| cannot(&problem))?;
+        }
+        if let SourceModel::Harpoon(model) = &mut model {
+            let cannot = |problem: &dyn std::fmt::Display| {
+                Error::usage(format_args!("workload.model.config: {problem}"))
+                    .hint("docs/models.md says what is read of Harpoon's XML")
+            };
+            let mut config = harpoon::Config::default();
+            for file in model.configs() {
+                let read = harpoon::open(Path::new(file)).map_err(|error| cannot(&error))?;
+                config.plugins.extend(read.plugins);
+                config.remarks.extend(read.remarks);
+            }
+            if !config.plugins.is_empty() {
+                model.configure(&config.plugins, config.remarks).map_err(|problem| cannot(&problem))?;
+            }
+        }
+        Ok(Some(model))
+    }
+
+    /// Whether it is a part of the load: flows of datagrams are if they are sent.
+    fn counts(&self, vector: &ConnectionVector) -> bool {
+        vector.protocol == Protocol::Tcp || self.workload.datagrams == DatagramModel::AsSeen
+    }
+
+    /// How long connections start before anything is changed.
+    fn length(&self) -> Result<Duration, Error> {
+        let base = self.base.map(|base| {
+            // What starts with the last packet starts within.
+            Duration::from_nanos(base.facts.capture.duration_ns) + Duration::from_nanos(1)
+        });
+        base.or(self.duration).ok_or_else(|| {
+            Error::usage("measure.duration is missing")
+                .hint("a model goes on for ever: say for how long with --duration 60s, or in the experiment")
+        })
+    }
+
+    /// The connections before anything is changed.
+    fn vectors(&self, model: Option<&SourceModel>) -> Result<Vectors, Error> {
+        let stop = self.stop.clone();
+        let asked = move |vectors: Vectors| -> Vectors {
+            Box::new(vectors.map(move |vector| if stop.is_requested() { Err(load::interrupted()) } else { vector }))
+        };
+        if let Some(model) = model {
+            return Ok(asked(Box::new(model.vectors(self.seed, self.length()?).map(Ok))));
+        }
+        let path = self.base.and_then(|base| base.path.as_ref());
+        let path = path.ok_or_else(|| Error::usage("[workload] names no source and no model"))?;
+        let reader = WorkloadReader::open(path).map_err(Error::new)?;
+        Ok(asked(Box::new(reader.map(|vector| vector.map_err(Error::new)))))
+    }
+
+    /// Writes it to `path`. What has to wait on disk does so beside it.
+    pub fn write(&self, path: &Path) -> Result<Made, Error> {
+        let Making { workload, seed, .. } = *self;
+        let model = self.model()?;
+        let model = model.as_ref();
+        let mut length = self.length()?;
+        let mut before = None;
+        let mut rtts: Vec<Duration> = Vec::new();
+        let (mut plan, mut asked) = (None, None);
+        if workload.load.is_some() || workload.rtt.is_fitted() {
+            let (mut meter, mut survey) = (LoadMeter::new(length), Survey::new(length));
+            for vector in self.vectors(model)? {
+                let vector = vector?;
+                if workload.rtt.is_fitted() && vector.protocol == Protocol::Tcp {
+                    rtts.extend(vector.min_rtt());
+                }
+                if workload.load.is_some() && self.counts(&vector) {
+                    meter.add(&vector);
+                    survey.add(&vector);
+                }
+            }
+            if let Some(keys) = &workload.load {
+                let load = meter.finish();
+                let scaling = keys.scaling(load.payload_rate(load.busier()), self.duration.unwrap_or(length));
+                let planned = ScalingPlan::new(&survey, &scaling, seed).map_err(|problem| {
+                    Error::usage(format_args!("workload.load: {problem}"))
+                        .hint("ask for less, for a shorter time, or by another method (docs/models.md)")
+                })?;
+                length = planned.length();
+                if scaling.counted == Counted::Bytes && scaling.method != Method::Starts {
+                    asked = Some((load.busier(), scaling.factor * load.payload_rate(load.busier())));
+                }
+                (before, plan) = (Some(load), Some(planned));
+            }
+        }
+        rtts.sort_unstable();
+        let Some(round_trips) = workload.rtt.round_trips(&rtts) else {
+            return Err(Error::usage(format_args!(
+                "workload.rtt = \"{}\" is made of round-trip times, and no connection of the workload has one",
+                workload.rtt
+            ))
+            .hint(
+                "flow records have none: give one that is not of the workload, as in rtt = \"80ms\" or \"unc-30-path\"",
+            ));
+        };
+        drop(rtts);
+        // What starts later is in no run.
+        length = self.duration.map_or(length, |duration| duration.min(length));
+        let placed = self.placed(model, plan.as_ref(), path)?;
+        let mut writer = WorkloadWriter::create(path).map_err(Error::new)?;
+        let (mut tally, mut meter, mut id) = (Tally::default(), LoadMeter::new(length), 0);
+        for vector in placed {
+            let vector = vector?;
+            if vector.start.since(Time::ZERO) >= length {
+                break;
+            }
+            for mut vector in self.changed(vector, &round_trips) {
+                vector.id = id;
+                id += 1;
+                tally.add(&vector);
+                if self.counts(&vector) {
+                    meter.add(&vector);
+                }
+                writer.write_owned(vector).map_err(Error::new)?;
+            }
+        }
+        let load = meter.finish();
+        let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load)?, &[]);
+        let (mut capture, traffic) = self.capture(facts.capture, &load);
+        let remarks = model.map_or_else(Vec::new, |model| model.remarks(load.duration));
+        capture.warnings.extend(remarks.iter().cloned());
+        let facts = writer.finish(facts.provenance, capture, &traffic).map_err(Error::new)?;
+        Ok(Made { facts, before, load, asked, remarks })
+    }
+
+    /// The connections at their new starts, in the order of these, with dense ids. Where the load is changed, flows that are not sent
+    /// are left out.
+    fn placed(&self, model: Option<&SourceModel>, plan: Option<&ScalingPlan>, path: &Path) -> Result<Vectors, Error> {
+        let Some(plan) = plan else { return self.vectors(model) };
+        let mut sorter = Sorter::in_folder(folder(path));
+        let counted = self.vectors(model)?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
+        for (index, vector) in (0..).zip(counted) {
+            let vector = vector?;
+            for start in plan.starts(index, vector.start) {
+                sorter.push(ConnectionVector { start, ..vector.clone() }).map_err(load::unreadable)?;
+            }
+        }
+        let sorted = sorter.finish(Time::ZERO).map_err(load::unreadable)?;
+        Ok(Box::new(sorted.map(|vector| vector.map_err(load::unreadable))))
+    }
+
+    /// `vector` with structure, round-trip time and windows as asked for, under its old id.
+    pub fn changed(
+        &self,
+        mut vector: ConnectionVector,
+        round_trips: &RoundTrips,
+    ) -> impl Iterator<Item = ConnectionVector> {
+        let Making { workload, seed, .. } = *self;
+        let (settles, window) = (workload.settles_waits(), workload.fixed_window());
+        let (connection, structure) = (vector.id, if settles { workload.structure } else { Structure::default() });
+        if settles {
+            settle(&mut vector, workload.waits.model());
+        }
+        let changed = structure.apply(vector).map(move |mut vector| {
+            if settles {
+                round_trips.apply(seed, connection, &mut vector);
+                unsettle(&mut vector);
+            }
+            if let Some(bytes) = window {
+                fix_windows(&mut vector, bytes);
+            }
+            vector
+        });
+        changed.collect::<Vec<_>>().into_iter()
+    }
+
+    /// What stands in the file of the original, and of its packets if it has as much load as that.
+    fn capture(&self, counted: CaptureFacts, load: &Load) -> (CaptureFacts, TrafficFacts) {
+        let offered_link_bytes = Some(load.from.map(|from| from.wire));
+        let counted = CaptureFacts { duration_ns: load.duration.as_nanos(), offered_link_bytes, ..counted };
+        let Some(base) = self.base else { return (counted, TrafficFacts::default()) };
+        let of = &base.facts.capture;
+        let of_base = CaptureFacts {
+            unknown_side_connections: of.unknown_side_connections,
+            warnings: of.warnings.clone(),
+            ..counted
+        };
+        if self.workload.load.is_some() || load.duration.as_nanos() < of.duration_ns {
+            return (of_base, TrafficFacts::default());
+        }
+        let whole = CaptureFacts {
+            packets: of.packets,
+            bytes: of.bytes,
+            duration_ns: of.duration_ns,
+            peak_10ms_bytes: of.peak_10ms_bytes,
+            first_packet_unix_ns: of.first_packet_unix_ns,
+            set_aside: of.set_aside.clone(),
+            ..of_base
+        };
+        (whole, base.facts.traffic.clone())
+    }
+
+    fn provenance(&self, before: Option<&Load>, load: &Load) -> Result<Provenance, Error> {
+        let mut provenance = self.base.map_or_else(Provenance::default, |base| base.facts.provenance.clone());
+        provenance.tool = concat!("flowloom ", env!("CARGO_PKG_VERSION")).to_owned();
+        // As resolved: where the source is on this disk is nobody's business, and what it was stands among the inputs.
+        let mut workload = Workload { source: None, ..self.workload.clone() };
+        for config in workload.model.iter_mut().flat_map(SourceModel::configs) {
+            provenance
+                .inputs
+                .push(InputFile::of(Path::new(config)).map_err(|error| Error::new(format_args!("{config}: {error}")))?);
+            *config = file_name(Path::new(config));
+        }
+        provenance.options.insert("workload".to_owned(), json!(workload));
+        provenance.options.insert("seed".to_owned(), json!(self.seed));
+        provenance.options.insert("duration_ns".to_owned(), json!(load.duration.as_nanos()));
+        provenance.options.insert("load".to_owned(), load_json(load));
+        if let Some(before) = before {
+            provenance.options.insert("load_before".to_owned(), load_json(before));
+        }
+        Ok(provenance)
+    }
+}
+
+/// A load as JSON.
+pub fn load_json(load: &Load) -> Value {
+    let side = |side: LinkSide| {
+        let offered = load.from[side as usize];
+        json!({
+            "payload_bytes": offered.payload,
+            "payload_bits_per_second": load.payload_rate(side),
+            "link_bytes": offered.wire,
+            "link_bits_per_second": load.wire_rate(side),
+        })
+    };
+    let mut object = json!({
+        "duration_ns": load.duration.as_nanos(),
+        "connections": load.connections,
+        "from_left": side(LinkSide::Left),
+        "from_right": side(LinkSide::Right),
+        "thirds_payload_bytes": load.thirds[load.busier() as usize],
+    });
+    if let Some(hurst) = &load.arrivals {
+        let (low, high) = hurst.interval();
+        object["arrivals"] = json!({
+            "hurst": hurst.h, "low": low, "high": high, "first_octave": hurst.octaves.0, "last_octave": hurst.octaves.1,
+        });
+    }
+    object
+}
+
+impl Made {
+    /// Load and arrivals, with what they were before if they were changed: lines of the answer.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for side in [LinkSide::Left, LinkSide::Right] {
+            let was =
+                self.before.map_or_else(String::new, |before| format!(", before {}", bits(before.payload_rate(side))));
+            text.push_str(&format!(
+                "  from {:<6} {} of payload{was}; about {} on the link\n",
+                side.word(),
+                bits(self.load.payload_rate(side)),
+                bits(self.load.wire_rate(side)),
+            ));
+        }
+        if let Some(hurst) = &self.load.arrivals {
+            let was = self.before.and_then(|before| before.arrivals);
+            let was = was.map_or_else(String::new, |was| format!(", before {}", estimate(&was)));
+            text.push_str(&format!("  arrivals    Hurst parameter {}{was}\n", estimate(hurst)));
+        }
+        text
+    }
+
+    /// Why its load is not what was asked for, or not that of every part of it, with remedies.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let missed = self.asked.map(|(side, asked)| (asked, self.load.payload_rate(side)));
+        let missed = missed.filter(|(asked, made)| (made / asked - 1.0).abs() > MISSED).map(|(asked, made)| {
+            let cause = format!("the load is {}, and {} were asked for", bits(made), bits(asked));
+            Warning::new(
+                WarningKind::LoadMissed,
+                cause,
+                "a few connections hold most of the bytes: take a longer source, or another seed",
+            )
+        });
+        let drift = Some(self.load.drift()).filter(|drift| *drift > STATIONARY && self.before.is_some());
+        let drift = drift.map(|drift| {
+            let cause =
+                format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * drift);
+            Warning::new(WarningKind::LoadDrifts, cause, "shuffle it (workload.load.shuffle), or use a part of it")
+        });
+        missed.into_iter().chain(drift).collect()
+    }
+}
+
+fn bits(rate: f64) -> String {
+    let (value, unit) = match rate {
+        rate if rate < 1e6 => (rate / 1e3, "kbit/s"),
+        rate if rate < 1e9 => (rate / 1e6, "Mbit/s"),
+        rate => (rate / 1e9, "Gbit/s"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+fn estimate(hurst: &Hurst) -> String {
+    let (low, high) = hurst.interval();
+    format!("{:.3} [{low:.3}, {high:.3}] (octaves {}-{} of 10 ms)", hurst.h, hurst.octaves.0, hurst.octaves.1)
+}

@@ -1,0 +1,146 @@
+//! The workloads of a run: as they are on disk, extracted from captures, or made for an experiment.
+
+use std::path::{Path, PathBuf};
+
+use flowloom_store::addresses::AddressBook;
+use flowloom_store::staged::StagedFolder;
+use flowloom_store::workload::{WorkloadFacts, WorkloadReader, WorkloadWriter};
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::extraction::{self, CaptureOptions};
+use crate::input::Kind;
+use crate::run::pipeline::Read;
+use crate::workload::hosts::HostOptions;
+use crate::workload::load;
+use crate::workload::making::Making;
+
+/// A workload on disk, ready to be read.
+pub struct Source {
+    /// `None` if only sources send.
+    pub path: Option<PathBuf>,
+    /// What it says about itself.
+    pub facts: WorkloadFacts,
+    /// Name of the capture, the workload or the model for titles; empty if names are left out.
+    pub name: String,
+    /// Holds a workload that was made for this run until it is moved into the run folder.
+    staging: Option<StagedFolder>,
+    /// The user stopped its extraction.
+    pub interrupted: bool,
+}
+
+/// The name of a workload in a run folder.
+const WORKLOAD_FILE: &str = "workload.parquet";
+
+/// What inputs are made a workload of.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The files.
+    pub paths: &'a [PathBuf],
+    /// What all of them are.
+    pub kind: Kind,
+    /// How to read them.
+    pub capture: &'a CaptureOptions,
+    /// What is made is made beside this.
+    pub target: &'a Path,
+}
+
+impl Source {
+    /// No workload: only sources send.
+    pub fn none() -> Source {
+        Source { path: None, facts: WorkloadFacts::default(), name: String::new(), staging: None, interrupted: false }
+    }
+
+    /// The workload as it is, or extracted from captures into a file that ends up in the run folder.
+    pub fn open(inputs: Inputs<'_>, context: Context<'_>) -> Result<Source, Error> {
+        let Inputs { paths, kind, capture, target } = inputs;
+        let Some(first) = paths.first() else { return Ok(Source::none()) };
+        let name = if capture.anonymize {
+            String::new()
+        } else {
+            paths.iter().map(|path| file_name(path)).collect::<Vec<_>>().join(" + ")
+        };
+        if kind == Kind::Workload && paths.len() == 1 {
+            let facts = WorkloadReader::open(first).map_err(Error::new)?.facts().clone();
+            return Ok(Source { path: Some(first.clone()), facts, name, staging: None, interrupted: false });
+        }
+        let staging = staging(target)?;
+        let path = staging.path().join(WORKLOAD_FILE);
+        let mut writer = WorkloadWriter::create(&path).map_err(Error::new)?;
+        if kind != Kind::Capture {
+            let facts = other_forms(inputs, staging.path(), writer, context)?;
+            return Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: false });
+        }
+        let mut hosts = AddressBook::default();
+        let extracted = extraction::vectors(paths, capture, &mut hosts, folder(&path), context, |vector| {
+            writer.write_owned(vector).map_err(Error::new)
+        })?;
+        let facts =
+            writer.finish(extracted.provenance(), extracted.facts(), &extracted.traffic()).map_err(Error::new)?;
+        if facts.connections == facts.datagram_flows {
+            // Otherwise they are part of the answer.
+            extracted.warn(context);
+        }
+        Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: extracted.interrupted })
+    }
+
+    /// A workload made for a run with this seed, in a file that ends up in its folder.
+    pub fn made(making: &Making<'_>, target: &Path, context: Context<'_>) -> Result<Source, Error> {
+        let staging = staging(target)?;
+        let path = staging.path().join(WORKLOAD_FILE);
+        let made = making.write(&path)?;
+        context.explain(|| format!("workload for seed {}:\n{}", making.seed, made.text()));
+        made.warnings().iter().for_each(|warning| context.warn(warning));
+        let interrupted = making.base.is_some_and(|base| base.interrupted);
+        Ok(Source { path: Some(path), facts: made.facts, name: making.name(), staging: Some(staging), interrupted })
+    }
+
+    /// Its connections and flows, none if only sources send.
+    pub fn vectors(&self) -> Result<impl Iterator<Item = Read> + Send + use<>, Error> {
+        let reader = self.path.as_ref().map(|path| WorkloadReader::open(path)).transpose().map_err(Error::new)?;
+        Ok(reader.into_iter().flatten())
+    }
+
+    /// Moves a workload that was made for this run into its folder.
+    pub fn keep(self, target: &Path) -> Result<(), Error> {
+        let (Some(_staging), Some(path)) = (&self.staging, &self.path) else { return Ok(()) };
+        let kept = target.join(WORKLOAD_FILE);
+        std::fs::rename(path, &kept).map_err(|error| Error::new(format_args!("{}: {error}", kept.display())))
+    }
+}
+
+/// The last part of a path. Reports are handed on: they name files, not where they lie on somebody's disk.
+pub fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The folder that `file` is in.
+pub fn folder(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A folder on the disk of the run folder, without folders that would be left over if nothing can be replayed.
+fn staging(target: &Path) -> Result<StagedFolder, Error> {
+    let beside = target.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+    StagedFolder::create(&beside.join(".workload"))
+        .map_err(|error| Error::new(format_args!("{}: {error}", target.display())))
+}
+
+/// Writes vectors of other forms as a workload.
+fn other_forms(
+    Inputs { paths, kind, capture, .. }: Inputs<'_>,
+    scratch: &Path,
+    mut writer: WorkloadWriter,
+    context: Context<'_>,
+) -> Result<WorkloadFacts, Error> {
+    let mut loaded = load::open(paths, kind, capture, &HostOptions::default(), scratch, context)?;
+    for vector in &mut loaded.vectors {
+        writer.write(&vector?).map_err(Error::new)?;
+    }
+    if loaded.facts.connections == loaded.facts.datagram_flows {
+        // Otherwise they are part of the answer.
+        loaded.warn(context);
+    }
+    let facts = loaded.facts;
+    writer.finish(facts.provenance, facts.capture, &facts.traffic).map_err(Error::new)
+}
