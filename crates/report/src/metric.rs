@@ -13,25 +13,25 @@ use crate::statistics::Tolerance;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// First data byte to last data byte of a connection (C.2).
+    /// First data byte to last data byte of a connection (methods C.2).
     Duration,
-    /// First byte of a request to last byte of its response (C.3).
+    /// First byte of a request to last byte of its response (methods C.3).
     ResponseTime,
-    /// Connections between SYN and first FIN or RST, at whole seconds (C.4).
+    /// Connections between SYN and first FIN or RST, at whole seconds (methods C.4).
     ActiveConnections,
-    /// Bytes on the link from left to right, per bin (C.6).
+    /// Bytes on the link from left to right, per bin (methods C.6).
     ThroughputFromLeft,
     /// Bytes on the link from right to left, per bin.
     ThroughputFromRight,
-    /// Packets on the link, both directions, per bin (C.6).
+    /// Packets on the link, both directions, per bin (methods C.6).
     PacketArrivals,
-    /// Payload bytes seen for the first time, both directions, per bin (C.6).
+    /// Payload bytes seen for the first time, both directions, per bin (methods C.6).
     Goodput,
-    /// Minimum round-trip time of a connection (A.6).
+    /// Minimum round-trip time of a connection (methods A.6).
     RoundTripTime,
-    /// Payload bytes of an ADU (A.5).
+    /// Payload bytes of an ADU (methods A.5).
     AduSize,
-    /// Packets waiting at a sampling instant, left to right (C.5).
+    /// Packets waiting at a sampling instant, left to right (methods C.5).
     QueueFromLeft,
     /// Packets waiting at a sampling instant, right to left.
     QueueFromRight,

@@ -235,7 +235,7 @@ fn packets_without_flow_control_have_one_conversation_after_the_other() {
     assert_eq!((host.conversations, host.packets_sent, host.packets_delivered), (23, 222, 222));
 }
 
-/// Methods G.6, 2 and 5: what five FTP conversations do to someone at a terminal, and to the queue.
+/// Methods G.6.2 and G.6.5: what five FTP conversations do to someone at a terminal, and to the queue.
 #[test]
 fn policies_differ_as_published() {
     let results = [

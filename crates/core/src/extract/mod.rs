@@ -6,13 +6,13 @@
 //! segment belongs to, which end is the initiator, when a connection is over), and a [`Merger`] that brings the vectors
 //! into the order of their starts. [`Extractor`] is all three in one thread.
 //!
-//! What each file decides: `sequence` unwraps numbers, `coverage` tells new bytes from repeated ones (A.3), `exchange`
-//! tells sequential from concurrent (A.4), `adus` builds ADUs and waits (A.5), `transit` measures round trips and the
-//! handshake (A.6), `recovery` tells retransmissions from reordering and copies (A.8) as far as `monitor` stands where
-//! that can be told; `end` holds what they know of an end, `observer` joins both ends. `datagrams` is the same for UDP
-//! and QUIC. On the capture side `flow_table` finds connections, held in a `slab` each, `connection` knows its roles and
-//! its traffic, `tombstone` is what is left of a closed one, `packed` how those that wait are held, `counts` what is
-//! reported.
+//! What each file decides: `sequence` unwraps numbers, `coverage` tells new bytes from repeated ones (methods A.3),
+//! `exchange` tells sequential from concurrent (methods A.4), `adus` builds ADUs and waits (methods A.5), `transit`
+//! measures round trips and the handshake (methods A.6), `recovery` tells retransmissions from reordering and copies
+//! (methods A.8) as far as `monitor` stands where that can be told; `end` holds what they know of an end, `observer`
+//! joins both ends. `datagrams` is the same for UDP and QUIC. On the capture side `flow_table` finds connections, held
+//! in a `slab` each, `connection` knows its roles and its traffic, `tombstone` is what is left of a closed one,
+//! `packed` how those that wait are held, `counts` what is reported.
 
 mod adus;
 mod connection;

@@ -2,13 +2,13 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `wavelet` | wavelet coefficients and the logscale diagram (D.1, D.2) |
-//! | `fit` | the Hurst parameter by a weighted fit of a diagram, its interval and goodness (D.3) |
-//! | `choice` | which octaves a fit uses (D.4) |
-//! | `aggregated` | variance-time and rescaled range, which are pictures (D.6) |
-//! | `periodogram`, `whittle`, `local_whittle` | estimates in the frequency domain (D.6) |
-//! | `noise` | exact fractional Gaussian noise (D.7) |
-//! | `stationarity` | whether the parts of a series agree (D.8) |
+//! | `wavelet` | wavelet coefficients and the logscale diagram (methods D.1, D.2) |
+//! | `fit` | the Hurst parameter by a weighted fit of a diagram, its interval and goodness (methods D.3) |
+//! | `choice` | which octaves a fit uses (methods D.4) |
+//! | `aggregated` | variance-time and rescaled range, which are pictures (methods D.6) |
+//! | `periodogram`, `whittle`, `local_whittle` | estimates in the frequency domain (methods D.6) |
+//! | `noise` | exact fractional Gaussian noise (methods D.7) |
+//! | `stationarity` | whether the parts of a series agree (methods D.8) |
 
 mod aggregated;
 mod choice;

@@ -4,7 +4,7 @@ pub(super) fn near(found: f64, wanted: f64, within: f64) {
     assert!((found - wanted).abs() <= within, "{found}, not {wanted}");
 }
 
-/// x_i = (7 i^2 + 3 i) mod 31, i = 0..63 (D.9).
+/// x_i = (7 i^2 + 3 i) mod 31, i = 0..63 (methods D.9).
 pub(super) fn by_hand() -> Vec<f64> {
     (0..64u32).map(|i| f64::from((7 * i * i + 3 * i) % 31)).collect()
 }

@@ -15,9 +15,9 @@ pub struct Fidelity {
     pub score: Option<f64>,
     /// Connections by where their close was seen (methods M.4).
     pub endings: Endings,
-    /// Connections that lost packets in the original, which are compared apart (M.7).
+    /// Connections that lost packets in the original, which are compared apart (methods M.7).
     pub lost_in_original: u64,
-    /// What the capture held and nothing replays: reason and count (M.8).
+    /// What the capture held and nothing replays: reason and count (methods M.8).
     pub set_aside: BTreeMap<String, u64>,
 }
 

@@ -5,9 +5,9 @@
 //! | file | holds |
 //! |---|---|
 //! | `options` | what can be asked for: confidence, margin, pairing, correction |
-//! | `difference` | distances between two samples, which are no tests (L.2), and the largest difference in words |
-//! | `series` | distances between two series (L.4) |
-//! | `effect` | differences of statistics with intervals over replications or blocks of time (L.3) |
+//! | `difference` | distances between two samples (methods L.2), which are no tests; the largest difference in words |
+//! | `series` | distances between two series (methods L.4) |
+//! | `effect` | differences of statistics with intervals over replications or blocks of time (methods L.3) |
 //! | `verdict` | same, different or cannot tell |
 //! | `foreign` | results of other tools |
 //! | `of_samples` | verdicts of measurements without a run folder |
@@ -97,7 +97,7 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// Metrics without values on a side: which, and where.
     pub left_out: BTreeMap<&'static str, String>,
-    /// Response times and durations of connections that lost packets in the original, apart from the others (M.7).
+    /// Response times and durations of connections that lost packets in the original (methods M.7).
     pub lost_in_original: Vec<Difference>,
     /// Connections that lost packets in the original.
     pub lost_in_original_connections: u64,

@@ -101,7 +101,7 @@ pub fn judge(cell: &Cell, kernel: &[&Measured], simulator: &[&Measured]) -> Opti
     };
     match cell.load {
         Load::Bulk => {
-            // What waits 0.5 ms, the tolerance of times (M.6), in packets of this line.
+            // What waits 0.5 ms, the tolerance of times (methods M.6), in packets of this line.
             let times =
                 Tolerance::TIME_NS.absolute / 1e6 * median(kernel.iter().map(|one| one.packets_in_a_millisecond()));
             let tolerance = Tolerance { absolute: Tolerance::COUNT.absolute.max(times), ..Tolerance::COUNT };

@@ -14,7 +14,7 @@ use super::law::MOST_VALUE;
 /// Headers of a datagram: UDP and IPv4.
 const DATAGRAM_HEADERS: u64 = 28;
 
-/// K.2's variable transport: what a connection is sent over, and whether its ends take turns.
+/// The variable transport of methods K.2: what a connection is sent over, and whether its ends take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
