@@ -311,7 +311,7 @@ impl Ingested {
                     "{} of data came long after their connections had closed, and are in no vector",
                     counted(straggler_bytes, "byte")
                 ),
-                "see docs/extraction.md on closed connections",
+                "see docs/guide/extraction.md on closed connections",
             );
         }
         if self.interrupted {

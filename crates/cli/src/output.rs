@@ -72,7 +72,7 @@ pub fn event(object: &Value) -> Result<(), Failure> {
     text(&format!("{object}\n"))
 }
 
-/// The version of all answers (`docs/json.md`): it grows when a field is renamed, goes, or changes its meaning.
+/// The version of all answers (`docs/reference/json.md`): it grows when a field is renamed, goes, or changes its meaning.
 pub const JSON_VERSION: u64 = 1;
 
 /// Writes `object` as one indented JSON object, with the version of the answers.

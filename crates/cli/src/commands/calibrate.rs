@@ -105,7 +105,7 @@ pub fn run(args: &args::Calibrate, manner: Manner) -> Result<Exit, Failure> {
     experiment.check().map_err(Failure::usage)?;
     let Some(model) = experiment.workload.model.clone() else {
         return Err(Failure::usage(format_args!("{name}: [workload] names no model"))
-            .hint("a capture has the load it has; docs/models.md lists the models that have a rate"));
+            .hint("a capture has the load it has; docs/reference/models.md lists the models that have a rate"));
     };
     let workload = &experiment.workload;
     if workload.load.is_some() {

@@ -40,7 +40,7 @@ pub fn run(args: &args::Fit, kind: Kind, manner: Manner) -> Result<Exit, Failure
     let name = (!args.capture.anonymize).then(|| args.input.display().to_string());
     let fit = HarpoonFit::new(name, &found, &options, |direction| direction.without_address(pools));
     for warning in &fit.warnings {
-        manner.warn(warning, "docs/models.md, section harpoon, says what the parameters are made of");
+        manner.warn(warning, "docs/reference/models.md, section harpoon, says what the parameters are made of");
     }
     let plugins: Vec<Plugin> =
         found.directions.iter().flat_map(|direction| direction.plugins(pools, options.seed)).collect();

@@ -77,7 +77,7 @@ fn read(file: &Path) -> Result<Specification, Failure> {
         Failure::usage(format_args!("{shown}: line {line}: this is not UTF-8"))
     })?;
     vcsim::read(text).map_err(|error| {
-        Failure::usage(format_args!("{shown}: {error}")).hint("docs/cells.md lists what a specification says")
+        Failure::usage(format_args!("{shown}: {error}")).hint("docs/guide/cells.md lists what a specification says")
     })
 }
 

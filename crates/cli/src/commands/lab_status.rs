@@ -25,7 +25,9 @@ pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Failure> {
     )?;
     for status in &statuses {
         match status {
-            Ok(status) => status.hello.notices.iter().for_each(|notice| manner.warn(notice, "see docs/agents.md")),
+            Ok(status) => {
+                status.hello.notices.iter().for_each(|notice| manner.warn(notice, "see docs/guide/agents.md"))
+            }
             Err(why) => eprintln!("error: {why}"),
         }
     }

@@ -38,8 +38,9 @@ pub fn run(args: &args::Model, manner: Manner) -> Result<Exit, Failure> {
     let experiment = Experiment::read(path)?;
     let workload = &experiment.workload;
     if !workload.is_made() {
-        return Err(Failure::usage(format_args!("{spec}: [workload] names no model and changes nothing"))
-            .hint("add model = { kind = \"exchanges\", ... }, structure, rtt, window or load (docs/models.md)"));
+        return Err(Failure::usage(format_args!("{spec}: [workload] names no model and changes nothing")).hint(
+            "add model = { kind = \"exchanges\", ... }, structure, rtt, window or load (docs/reference/models.md)",
+        ));
     }
     let paths: Vec<PathBuf> = workload.source.iter().cloned().collect();
     if paths.is_empty() && workload.model.is_none() {
@@ -70,7 +71,7 @@ pub fn run(args: &args::Model, manner: Manner) -> Result<Exit, Failure> {
         manner.warn(&cause, &remedy);
     }
     for remark in &made.remarks {
-        manner.warn(remark, "docs/models.md says what the model takes and what it means");
+        manner.warn(remark, "docs/reference/models.md says what the model takes and what it means");
     }
     if made.facts.connections == 0 {
         manner.warn("no connection starts: the workload is empty", "raise the rate or the duration");
