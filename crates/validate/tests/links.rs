@@ -1,4 +1,4 @@
-//! Relative links between pages of the repository, and paths below `docs/` wherever they are named, lead somewhere.
+//! Relative links between pages of the repository, and the paths of pages and sources wherever they are named, lead somewhere.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,6 +12,8 @@ const ENDINGS: [&str; 10] = ["md", "rs", "sh", "py", "toml", "js", "tcl", "proto
 const NAMES: [&str; 2] = ["Makefile", "run"];
 /// The folder of the pages.
 const DOCS: &str = "docs/";
+/// Folders whose files are named by their paths from the root of the repository.
+const ROOTS: [&str; 2] = [DOCS, "crates/"];
 
 /// A link target and the line it stands on, from 1.
 type Target = (usize, String);
@@ -34,7 +36,7 @@ fn relative_links_resolve() {
 }
 
 #[test]
-fn named_pages_exist() {
+fn named_paths_exist() {
     let pages = Pages::read();
     let mut checked = 0;
     let mut missing = Vec::new();
@@ -197,13 +199,13 @@ fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect()
 }
 
-/// Paths below `docs/`, up to the first character that is not part of a name; of a pattern its folder.
+/// Paths below [`ROOTS`], up to the first character that is not part of a name; of a pattern its folder.
 fn named(text: &str) -> Vec<Target> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        for (at, _) in line.match_indices(DOCS) {
+        for (at, _) in ROOTS.iter().flat_map(|root| line.match_indices(root)) {
             let word = line[..at].rsplit([' ', '"', '`', '(', '<']).next().unwrap_or_default();
-            if word.contains("://") || word.ends_with(|last: char| last.is_alphanumeric() || last == '-') {
+            if word.contains("://") || word.ends_with(|last: char| last.is_alphanumeric() || "-_".contains(last)) {
                 continue;
             }
             let rest = &line[at..];
