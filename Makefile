@@ -1,9 +1,9 @@
 # make demo   build, run the main job on the bundled capture, say where the report is
 # make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser
 # make bench  speed and memory of extraction, simulation and 200 agents, instructions (benches/instructions.sh), the long validation runs
-# make validate  every check against published results; writes docs/validation.md and docs/references.md
-# make parity  the simulator beside the kernel's TCP, cell by cell; writes docs/parity.md; as root on a quiet machine, at most 90 minutes
-# make references  those of the reference workloads alone; writes docs/references.md
+# make validate  every check against published results; writes docs/evidence/validation.md and docs/evidence/references.md
+# make parity  the simulator beside the kernel's TCP, cell by cell; writes docs/evidence/parity.md; as root on a quiet machine, at most 90 minutes
+# make references  those of the reference workloads alone; writes docs/evidence/references.md
 # make bench-peers  extraction beside tcptrace, nfpcapd, argus and tshark; the simulator beside ns-3 and ns-2
 # make bench-live-peers  the emulator beside mahimahi, live schedules beside tcpreplay; as root, takes a quarter of an hour
 # make bench-live  live runs beside what they were asked for and beside the simulator; needs root and a quiet machine, some 35 minutes

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Live runs beside what they were asked for, and beside the simulator (docs/live.md). Needs root and a quiet machine.
+# Live runs beside what they were asked for, and beside the simulator (docs/evidence/live.md). Needs root and a quiet machine.
 # usage: live.sh [fidelity|beside]    `make bench-live` builds first and does both: some 35 minutes
 #   DURATION=60 SEEDS="1 2 3 4 5" shorten `beside`; MINUTES=5 `fidelity`; KEEP=FOLDER keeps the runs
 set -euo pipefail

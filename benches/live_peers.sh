@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Live runs beside the tools people use for similar jobs, on this machine, in turns: the emulator beside mahimahi's mm-delay
-# (bulk TCP, and the error of delays), the schedule of a live run beside tcpreplay's. docs/live.md says what is measured.
+# (bulk TCP, and the error of delays), the schedule of a live run beside tcpreplay's. docs/evidence/live.md says what is measured.
 # `make bench-live-peers` builds first. Needs root. Exits with 1 if a floor is not met. RUNS is how often each load is run (3;
 # 0 leaves that part out), SECONDS_EACH how long (10), REPLAY_SECONDS how long the capture is that is replayed (600; 0 leaves that part out). MM_DELAY
 # names mahimahi's program; where it is not installed, it is fetched from the release of Debian that had it last.

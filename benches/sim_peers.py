@@ -253,7 +253,7 @@ def judge(results):
     print("agreement, theirs against ours")
     for load in results:
         for peer in PEERS:
-            # Recoveries without SACK differ too much to ask for this; docs/validation-peers.md says how.
+            # Recoveries without SACK differ too much to ask for this; docs/evidence/validation-peers.md says how.
             if "no SACK" in load:
                 continue
             verdict.near(f"{load}, goodput, {peer}", field(load, "flowloom", "goodput"), field(load, peer, "goodput"))

@@ -99,7 +99,7 @@ Examples:
     Overhead(Box<Overhead>),
     /// Make the workload of an experiment: drawn from a source model, or changed from a capture's
     #[command(after_help = "\
-The [workload] part of the experiment says what is made (docs/models.md); `flowloom run` makes the same for itself.
+The [workload] part of the experiment says what is made (docs/reference/models.md); `flowloom run` makes the same for itself.
 
 Examples:
   flowloom model exchanges.toml -o w.parquet --duration 10min

@@ -7,7 +7,7 @@ use libmimalloc_sys::{mi_option_set_default, mi_option_t};
 const PURGE_DELAY: mi_option_t = 15;
 
 /// Keeps free memory for what comes next. In a simulation connections come and go all the time, and what goes back for a
-/// moment comes in small pages and has to be cleared: 5 % of the time of a campus link (`docs/headline.md`). What the
+/// moment comes in small pages and has to be cleared: 5 % of the time of a campus link (`docs/evidence/headline.md`). What the
 /// environment says (`MIMALLOC_PURGE_DELAY`) stays.
 ///
 /// To be called before there is a second thread.

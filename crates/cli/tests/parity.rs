@@ -1,4 +1,4 @@
-//! The simulator beside what the kernel's TCP did in the same experiments (`docs/parity.md`): no live run, no root,
+//! The simulator beside what the kernel's TCP did in the same experiments (`docs/evidence/parity.md`): no live run, no root,
 //! the same numbers everywhere.
 
 use std::path::Path;

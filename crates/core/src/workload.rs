@@ -272,7 +272,7 @@ pub struct Endpoint {
     pub stated_loss_ppm: Option<u32>,
 }
 
-/// The data segments of one end, as the monitor saw them (methods A.3, A.8). `docs/extraction.md` states the rule of
+/// The data segments of one end, as the monitor saw them (methods A.3, A.8). `docs/guide/extraction.md` states the rule of
 /// every class.
 ///
 /// `duplicates` is the sum of [`repeated`](Self::repeated); `late` is [`reordered`](Self::reordered), `lost_before` and

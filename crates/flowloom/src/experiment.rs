@@ -1,5 +1,5 @@
 //! The experiment file: what is replayed, through which network, with which TCP, measured how (design of the file:
-//! README, "Experiment files"). Every section has defaults; an unknown key or word is refused with the nearest known.
+//! `docs/reference/experiment.md`). Every section has defaults; an unknown key or word is refused with the nearest known.
 
 use std::fmt::{self, Display};
 use std::path::Path;

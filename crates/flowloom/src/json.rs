@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The version of all answers (`docs/json.md`): it grows when a field is renamed, goes, or changes its meaning.
+/// The version of all answers (`docs/reference/json.md`): it grows when a field is renamed, goes, or changes its meaning.
 pub const JSON_VERSION: u64 = 1;
 
 /// An answer with its version; one that is a list of answers has it in each.

@@ -51,7 +51,7 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     let workload = &experiment.workload;
     if !workload.is_made() {
         return Err(Error::usage(format_args!("{spec}: [workload] names no model and changes nothing"))
-            .hint("add model = { kind = \"exchanges\", ... }, structure, rtt, window or load (docs/models.md)"));
+            .hint("add model = { kind = \"exchanges\", ... }, structure, rtt, window or load (docs/reference/models.md)"));
     }
     let paths: Vec<PathBuf> = workload.source.iter().cloned().collect();
     if paths.is_empty() && workload.model.is_none() {
@@ -82,7 +82,7 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
         context.warn(&Warning::new(
             WarningKind::Model,
             remark,
-            "docs/models.md says what the model takes and what it means",
+            "docs/reference/models.md says what the model takes and what it means",
         ));
     }
     if made.facts.connections == 0 {

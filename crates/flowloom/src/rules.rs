@@ -1,4 +1,4 @@
-//! Rules files: what `compare --check RULES.toml` demands (docs/comparison.md, "Rules"). An unknown key or word is refused with its line.
+//! Rules files: what `compare --check RULES.toml` demands (docs/guide/comparison.md, "Rules"). An unknown key or word is refused with its line.
 
 use std::path::Path;
 use std::str::FromStr;

@@ -220,7 +220,7 @@ impl Need {
         });
         let heavy = (self.packets_per_second > MOST_PACKETS).then(|| {
             format!(
-                "about {:.0} packets a second will cross the path; two cores have carried {MOST_PACKETS:.0} (docs/live.md)",
+                "about {:.0} packets a second will cross the path; two cores have carried {MOST_PACKETS:.0} (docs/evidence/live.md)",
                 self.packets_per_second
             )
         });

@@ -1,5 +1,5 @@
 //! Long-range dependence of a run's traffic beside its original's (methods D): logscale diagrams of packets and bytes on the link, and
-//! what follows from them. `docs/statistics.md` says what each number means and when not to believe it.
+//! what follows from them. `docs/reference/statistics.md` says what each number means and when not to believe it.
 
 use flowloom_core::lrd::{
     self, Fits, Hurst, Octave, Wavelet, bandwidth, fit, local_whittle, logscale, rescaled_range, variance_time, whittle,

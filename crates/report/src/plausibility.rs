@@ -21,7 +21,7 @@ const MOST_RETRANSMITTED: f64 = 0.25;
 /// Shares of fewer packets mean nothing.
 const LEAST_PACKETS: u64 = 100;
 
-/// What of a run bears on its plausibility (`docs/plausibility.md`).
+/// What of a run bears on its plausibility (`docs/guide/plausibility.md`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Plausibility {

@@ -262,7 +262,7 @@ pub enum Warning {
         /// Of all.
         share: f64,
     },
-    /// Mean windows are far from what losses allow (`docs/plausibility.md`).
+    /// Mean windows are far from what losses allow (`docs/guide/plausibility.md`).
     ImplausibleWindows {
         /// How many.
         flows: u64,

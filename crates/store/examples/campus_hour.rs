@@ -4,7 +4,7 @@
 //!
 //! The link is the one of a university of 2008: 4,683,892 connections an hour, 471 Mbit/s from the right and 202 from the
 //! left, some 45,000 connections open at once (Aikat 2010). What is published of it is kept, value by value in
-//! `docs/headline.md`; what is not is chosen here and named there. Connections are independent of each other and come
+//! `docs/evidence/headline.md`; what is not is chosen here and named there. Connections are independent of each other and come
 //! as a Poisson process, so that neither the bursts of their arrivals nor the likeness of one's exchanges is in it.
 //!
 //! Each connection is drawn by itself, in order of start, so that memory does not grow with the hour. Equal arguments

@@ -1,5 +1,5 @@
 //! Cumulative histograms as tables: tcplib's as CSV (`value,cumprob`) and those of ns-2's HTTP sources (value, count, cumulative
-//! probability). Source models draw from them (`docs/models.md`); compressed files are read too.
+//! probability). Source models draw from them (`docs/reference/models.md`); compressed files are read too.
 
 use std::path::Path;
 

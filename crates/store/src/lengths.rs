@@ -1,4 +1,4 @@
-//! Histograms of datagram lengths: CSV with a row for each transport and length (`docs/overhead.md`), and those that are built in. Compressed
+//! Histograms of datagram lengths: CSV with a row for each transport and length (`docs/guide/overhead.md`), and those that are built in. Compressed
 //! files are read too.
 
 use flowloom_core::cell::framing::{Lengths, header_bytes};

@@ -1,4 +1,4 @@
-//! Stored formats: captures in and out, workload files, run folders, traces of links. `docs/schemas.md` describes what we write.
+//! Stored formats: captures in and out, workload files, run folders, traces of links. `docs/reference/schemas.md` describes what we write.
 
 #![forbid(unsafe_code)]
 

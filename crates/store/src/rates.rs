@@ -1,4 +1,4 @@
-//! Rates over time as CSV: what `flowloom model queue` reads (`docs/queue-model.md`); compressed files are read too.
+//! Rates over time as CSV: what `flowloom model queue` reads (`docs/guide/queue-model.md`); compressed files are read too.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Files of fitted Swing models: JSON, as `docs/json.md` has it under "swing model".
+//! Files of fitted Swing models: JSON, as `docs/reference/json.md` has it under "swing model".
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};

@@ -2,7 +2,7 @@
 //! `x_end`, comments from `//` to the end of the line. What a block leaves out it has from the block of its kind before it; the first
 //! has the defaults of the kind.
 //!
-//! What the study describes and its sample does not name has names of ours: see `docs/cells.md`.
+//! What the study describes and its sample does not name has names of ours: see `docs/guide/cells.md`.
 
 mod reader;
 

@@ -1,5 +1,5 @@
 //! Extraction against what Zeek's own test suite expects of its captures. Where Zeek's rules and ours agree the numbers
-//! must; `docs/zeek.md` gives the rule behind every difference that is named here.
+//! must; `docs/evidence/zeek.md` gives the rule behind every difference that is named here.
 
 mod real_captures;
 
@@ -48,7 +48,7 @@ fn address(row: &Row, end: &str) -> Address {
     Address::new(field("h").parse().expect("address"), field("p").parse().expect("port"))
 }
 
-/// When Zeek's clock of a connection stops: after both FINs it counts no packet (docs/zeek.md).
+/// When Zeek's clock of a connection stops: after both FINs it counts no packet (docs/evidence/zeek.md).
 fn zeek_duration(vector: &ConnectionVector) -> Duration {
     let fins = Side::BOTH.map(|side| {
         let last_data = vector.adus.iter().rev().filter(|adu| adu.side == side).find_map(|adu| adu.seen);
@@ -201,7 +201,7 @@ fn compare(rows: &[Row], extraction: &Extraction) -> Vec<String> {
     differences
 }
 
-/// Where Zeek's rules and ours differ, each with its rule in `docs/zeek.md`.
+/// Where Zeek's rules and ours differ, each with its rule in `docs/evidence/zeek.md`.
 const EXPECTED: [(&str, &str); 12] = [
     ("zeek-gre-in-gre.pcap", "icmp, 312 packets"),
     ("zeek-mixed-vlan-mpls.pcap", "2 connections not in Zeek's log"),

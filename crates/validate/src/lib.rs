@@ -4,7 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `check` | rows: published value, ours, tolerance, verdict |
-//! | `table` | rows as `docs/validation.md` and `docs/references.md` |
+//! | `table` | rows as `docs/evidence/validation.md` and `docs/evidence/references.md` |
 //! | `transcripts`, `conformance` | TCP as RFCs have it, packet by packet |
 //! | `queueing` | one link under open load |
 //! | `cell_queue` | phase-modulated cells: formulas beside the queue |
@@ -20,7 +20,7 @@
 //! | `dependence` | estimates of the Hurst parameter |
 //! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
 //! | `verdicts` | what verdicts of `compare` are worth: false ones, and differences found |
-//! | `multiplexing`, `reproduction` | the study of virtual circuits of 1992; as `docs/reproductions/caceres-1992.md` |
+//! | `multiplexing`, `reproduction` | the study of virtual circuits of 1992; as `docs/evidence/reproductions/caceres-1992.md` |
 //! | `parity` | the simulator beside the kernel, cell by cell |
 //! | `references` | the workloads `campus-2008` and `enterprise-2006` |
 

@@ -134,7 +134,7 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
                 let ours = lost(hurdle, (rate, rtt), &cubic(profile), if full { 30.0 } else { 15.0 });
                 let what = hurdle.name();
                 let name = format!("{name}: one CUBIC flow, {what}, {rate} Mbit/s, {rtt} ms: share lost");
-                let source = "Linux loses less than 1.2 % in all of them (docs/parity.md)";
+                let source = "Linux loses less than 1.2 % in all of them (docs/evidence/parity.md)";
                 rows.push(Row::new(GROUP, name, source, Expected::AtMost(0.03), ours));
             }
         }

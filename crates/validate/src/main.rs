@@ -1,5 +1,5 @@
-//! `flowloom-validate [GROUP...]`: runs the checks, prints them, and rewrites `docs/references.md` and what is in `docs/reproductions`,
-//! and if all were run `docs/validation.md`.
+//! `flowloom-validate [GROUP...]`: runs the checks, prints them, and rewrites `docs/evidence/references.md` and what is in `docs/evidence/reproductions/`,
+//! and if all were run `docs/evidence/validation.md`.
 
 use std::fs;
 use std::io;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         };
         for (name, content) in files {
             if let Err(error) = write(&format!("reproductions/{name}"), &content) {
-                eprintln!("docs/reproductions/{name}: {error}");
+                eprintln!("docs/evidence/reproductions/{name}: {error}");
                 return ExitCode::FAILURE;
             }
         }
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     ];
     for (name, page) in pages {
         if let Some(Err(error)) = page.map(|page| write(name, &page)) {
-            eprintln!("docs/{name}: {error}");
+            eprintln!("docs/evidence/{name}: {error}");
             return ExitCode::FAILURE;
         }
     }
@@ -56,5 +56,5 @@ fn main() -> ExitCode {
 }
 
 fn write(name: &str, page: &str) -> io::Result<()> {
-    fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name), page)
+    fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence").join(name), page)
 }

@@ -1,5 +1,5 @@
 //! The multiplexing study of Caceres 1992 run again: one virtual-circuit internetwork, three ways to share circuits (methods G.5, G.6).
-//! Rows say what must hold; [`study`] has the curves of the figures, drawn in `docs/reproductions/caceres-1992.md`.
+//! Rows say what must hold; [`study`] has the curves of the figures, drawn in `docs/evidence/reproductions/caceres-1992.md`.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! The reference workloads beside the published statistics of the two traces: `docs/references.md`.
+//! The reference workloads beside the published statistics of the two traces: `docs/evidence/references.md`.
 
 use flowloom_core::lrd::hurst;
 use flowloom_core::model::generate::Reference;

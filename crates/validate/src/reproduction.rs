@@ -1,4 +1,4 @@
-//! `docs/reproductions/caceres-1992.md`: the multiplexing study's figures as our runs have them, beside what was published.
+//! `docs/evidence/reproductions/caceres-1992.md`: the multiplexing study's figures as our runs have them, beside what was published.
 
 use std::fmt::Write as _;
 
@@ -127,7 +127,7 @@ const HEAD: &str = "# The multiplexing study of Cáceres (1992), run again
 
 Written by `make validate`; do not edit. R. Cáceres, *Multiplexing Traffic at the Entrance to Wide-Area Networks*, Ph.D. dissertation, University of California, Berkeley, 1992,
 chapters 3 and 4: one link of 1.5 Mbit/s between routers, 45 ms there and back, packets of 512 bytes in cells of 48, TCP with slow start and windows of 128 packets, infinite buffers, 180 s. His
-figures are pictures without axes that could be read exactly: what stands beside ours is what his text says of them. [../cells.md](../cells.md) says what is simulated; a specification
+figures are pictures without axes that could be read exactly: what stands beside ours is what his text says of them. [cells.md](../../guide/cells.md) says what is simulated; a specification
 file of one such run is `examples/multiplexing.spec`.
 
 Sources draw from the summaries of tcplib's tables that come with Flowloom (methods G.2). Points are means over seeds, with 95 % intervals by Student's t. (The source takes one standard deviation
@@ -149,7 +149,7 @@ for 95 % of the values; it is 68 %.)
 The tables and distributions of chapter 2 (what conversations of FTP, NNTP, SMTP, TELNET and RLOGIN are made of) come from a capture: `flowloom describe CAPTURE --conversations` tells them with its
 definitions, and sets the published shares beside what it finds: 60 to 90 % of bulk conversations below 10 kB, conversations above 1 MB with 40 to 50 % of the bytes, more than 80 % of interactive
 conversations below 1,000 packets and 10 kB, half of them shorter than 200 s, more than 80 % of interactive packets with less than 10 bytes, 36 % of FTP conversations below a ratio of 10:1 between directions
-and 67 % of TELNET's above it ([../describe.md](../describe.md)). The captures of 1989 and 1990 are not to be had; what is left of them are tcplib's tables.
+and 67 % of TELNET's above it ([describe.md](../../guide/describe.md)). The captures of 1989 and 1990 are not to be had; what is left of them are tcplib's tables.
 ";
 
 /// The page and its pictures: names of files and what is in them.

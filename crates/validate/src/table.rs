@@ -1,4 +1,4 @@
-//! The rows as pages: `docs/validation.md` and `docs/references.md`.
+//! The rows as pages: `docs/evidence/validation.md` and `docs/evidence/references.md`.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ const REFERENCES: &str = "# Reference workloads
 
 Written by `make references` (and `make validate`); do not edit. The workloads `campus-2008` and `enterprise-2006` are synthetic: connections drawn from
 laws that were fitted to the published statistics of two traces (Aikat 2010), UNC's link to the Internet on 10 January 2008, 14 to 15 h, and IBM's on
-10 October 2006, from 14:20. No vector of either trace is in them. `docs/models.md` has their parameters, `core/src/model/generate/reference/trace.rs` the laws.
+10 October 2006, from 14:20. No vector of either trace is in them. `docs/reference/models.md` has their parameters, `core/src/model/generate/reference/trace.rs` the laws.
 
 Quantiles and shares are those of a million connections that were drawn, with all their exchanges (seed 1); means, deviations, bytes and loads are sums and
 integrals of the laws, since samples miss heavy tails (methods E.3). A row *holds* if ours is within the tolerance; none of the published numbers lies above a 99 % point. It *departs* where the published numbers
@@ -49,7 +49,7 @@ on which side of the link initiators are where only two loads are known, and tha
 incomplete connections have more epochs, as their bytes say, and waits of one connection are alike.
 ";
 
-/// `docs/validation.md`: checks of the simulator.
+/// `docs/evidence/validation.md`: checks of the simulator.
 pub fn page(rows: &[Row]) -> String {
     tables(HEAD, rows, "| what | source | published | ours | tolerance | |\n|---|---|--:|--:|--:|---|", |row| {
         let (expected, tolerance) = (row.expected.value(), row.expected.tolerance());
@@ -58,7 +58,7 @@ pub fn page(rows: &[Row]) -> String {
     })
 }
 
-/// `docs/references.md`: published statistics of traces beside those of the workloads made after them.
+/// `docs/evidence/references.md`: published statistics of traces beside those of the workloads made after them.
 pub fn references(rows: &[Row]) -> String {
     let heads = "| what | source | published | obtained | difference | tolerance | |\n|---|---|--:|--:|--:|--:|---|";
     tables(REFERENCES, rows, heads, |row| {

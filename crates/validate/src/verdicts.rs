@@ -201,7 +201,7 @@ fn power(pairs: u64, values: usize) -> Vec<Row> {
                 "10 % apart, {runs} {how} replications that vary by {} %: share of pairs found",
                 100.0 * between
             );
-            rows.push(Row::new(GROUP, name, "docs/comparison.md", Expected::AtLeast(least), different));
+            rows.push(Row::new(GROUP, name, "docs/guide/comparison.md", Expected::AtLeast(least), different));
         }
     }
     rows

@@ -155,9 +155,10 @@ fn times_are_checked_to_the_tolerance() {
 
 #[test]
 fn the_page_names_every_transcript() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validation.md")).unwrap();
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/evidence/validation.md")).unwrap();
     for transcript in suite(&folder()).unwrap() {
         let row = format!("| {}: {} |", transcript.name, transcript.title);
-        assert!(page.contains(&row), "docs/validation.md lacks {}: run `make validate`", transcript.name);
+        assert!(page.contains(&row), "docs/evidence/validation.md lacks {}: run `make validate`", transcript.name);
     }
 }

@@ -23,7 +23,7 @@ pub enum LabCommand {
     Members(LabMembers),
     /// Say what a script will do: which hosts do what, in which order, at which rate, and what is probably not as it was meant
     #[command(after_help = "\
-The language is that of NetSpec (docs/lab.md), or the same in TOML where the name ends in .toml.
+The language is that of NetSpec (docs/guide/lab.md), or the same in TOML where the name ends in .toml.
 
 Examples:
   flowloom lab check congestion.ns

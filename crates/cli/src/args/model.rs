@@ -47,7 +47,7 @@ pub enum Calculation {
     /// Delay and loss of cells whose rate is modulated by phases, at a queue with constant service
     #[command(after_help = "\
 SERIES is a CSV file (seconds,cells_per_second or seconds,bits_per_second, each rate until the next line; or cell_seconds, the
-times of cells), or a capture, a workload or a run folder, whose bytes on the link are cut into cells (docs/queue-model.md).
+times of cells), or a capture, a workload or a run folder, whose bytes on the link are cut into cells (docs/guide/queue-model.md).
 
 Examples:
   flowloom model queue rates.csv --load 30%,50%,70% --buffer 10,50,100
@@ -56,7 +56,7 @@ Examples:
     Queue(Box<QueueModel>),
     /// What a window, slow start and recovery from a loss make of a long fat pipe
     #[command(after_help = "\
-MB and mb are 1,048,576 bytes (docs/satellite.md).
+MB and mb are 1,048,576 bytes (docs/guide/satellite.md).
 
 Examples:
   flowloom model pipe --rate 599.04mbit --cells --mss 9140 --rtt 534ms --window 10mb --windows 102

@@ -13,7 +13,7 @@ use super::{Capture, Form};
 
 /// What stands below the options.
 pub const AFTER_HELP: &str = "\
-A stack is written from the inside out: wireguard+udp+ipv4+ethernet. docs/overhead.md lists the framings; others are
+A stack is written from the inside out: wireguard+udp+ipv4+ethernet. docs/guide/overhead.md lists the framings; others are
 written with their numbers: bytes:N (so many more), multiple:N and least:N (padding), cells:PAYLOAD/OVERHEAD (the last).
 
 Examples:

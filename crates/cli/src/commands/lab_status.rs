@@ -26,7 +26,9 @@ pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Error> {
     )?;
     for status in &statuses {
         match status {
-            Ok(status) => status.hello.notices.iter().for_each(|notice| manner.warn(notice, "see docs/agents.md")),
+            Ok(status) => {
+                status.hello.notices.iter().for_each(|notice| manner.warn(notice, "see docs/guide/agents.md"))
+            }
             Err(why) => eprintln!("error: {why}"),
         }
     }

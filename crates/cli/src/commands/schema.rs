@@ -1,6 +1,6 @@
 //! `flowloom schema`: the JSON Schema of an answer, made from the document that describes it for people.
 //!
-//! `docs/json.md` is the one place where fields are listed, and tests hold it against what commands print; so the schema cannot say anything else.
+//! `docs/reference/json.md` is the one place where fields are listed, and tests hold it against what commands print; so the schema cannot say anything else.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::output;
 use flowloom::json::JSON_VERSION;
 use flowloom::{Error, nearest};
 
-const DOCUMENT: &str = include_str!("../../../../docs/json.md");
+const DOCUMENT: &str = include_str!("../../../../docs/reference/json.md");
 
 /// A table of fields: the heading above it, and (field, type, meaning).
 struct Section<'a> {

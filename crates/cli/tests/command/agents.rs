@@ -1,4 +1,4 @@
-//! A lab of one agent, as its keepers make it: every command of `docs/agents.md`.
+//! A lab of one agent, as its keepers make it: every command of `docs/guide/agents.md`.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;

@@ -269,7 +269,7 @@ fn bad_configurations_are_refused_with_their_line() {
     let refused = |text: &str, wanted: &str| {
         bench.file("c.xml", text.as_bytes());
         let said = bench.flowloom(&["model", "e.toml", "-o", "w.parquet", "--duration", "10s"]);
-        said.failed(2, &["workload.model.config: ", wanted, "docs/models.md"]);
+        said.failed(2, &["workload.model.config: ", wanted, "docs/reference/models.md"]);
         assert_eq!(bench.names(), ["c.xml", "e.toml"], "nothing is made");
     };
     refused(&PAIR.replace("</harpoon_plugins>", ""), "c.xml:10: the file ends within harpoon_plugins");

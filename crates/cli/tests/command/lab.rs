@@ -147,8 +147,8 @@ fn examples_have_nothing_to_warn_of() {
                 said.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") });
             let lines: String = lines.collect();
             assert!(
-                include_str!("../../../../docs/lab.md").contains(&lines),
-                "docs/lab.md shows something else than\n{lines}"
+                include_str!("../../../../docs/guide/lab.md").contains(&lines),
+                "docs/guide/lab.md shows something else than\n{lines}"
             );
         }
         if !path.ends_with("target.ns") {

@@ -1,4 +1,4 @@
-//! Source models of the literature in experiments: each is spelt as `docs/models.md` says, makes a workload and runs.
+//! Source models of the literature in experiments: each is spelt as `docs/reference/models.md` says, makes a workload and runs.
 
 use flowloom_core::workload::{ConnectionVector, Evidence, Protocol};
 use flowloom_store::workload::WorkloadReader;
@@ -129,7 +129,7 @@ fn tables_are_where_the_experiment_says() {
     bench.file("e.toml", experiment(model).as_bytes());
     bench
         .flowloom(&["model", "e.toml", "-o", "w.parquet"])
-        .failed(2, &["workload.model.tables: ", "tables/smtp_itemsize.csv: cannot open", "docs/models.md"]);
+        .failed(2, &["workload.model.tables: ", "tables/smtp_itemsize.csv: cannot open", "docs/reference/models.md"]);
     std::fs::create_dir(bench.path("tables")).unwrap();
     bench.file("tables/smtp_itemsize.csv", b"value,cumprob\n700,1\n");
     bench.file("tables/ftp_ctlsize.cdf", b"20 5 0.5\n20 5 1\n");

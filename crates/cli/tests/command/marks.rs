@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::support::Bench;
 
-/// `examples/dctcp-step.toml`, which `docs/queues.md` shows from `[network]` on.
+/// `examples/dctcp-step.toml`, which `docs/reference/queues.md` shows from `[network]` on.
 const EXAMPLE: &str = include_str!("../../../../examples/dctcp-step.toml");
-const DOCUMENT: &str = include_str!("../../../../docs/queues.md");
+const DOCUMENT: &str = include_str!("../../../../docs/reference/queues.md");
 /// The example's queue.
 const STEP: &str = "kind = \"step\", threshold = \"20p\", limit = \"200p\"";
 

@@ -144,7 +144,7 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn every_framing_is_documented() {
-    let document = include_str!("../../../../docs/overhead.md");
+    let document = include_str!("../../../../docs/guide/overhead.md");
     for known in KNOWN {
         let row = format!("| `{}` | {} | {} |", known.name, known.meaning, known.source);
         assert!(document.lines().any(|line| line == row), "{row} is missing");

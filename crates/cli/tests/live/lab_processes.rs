@@ -13,9 +13,9 @@ use crate::lab_faults::LOST;
 use crate::support::Bench;
 use crate::{alone, pause, signal};
 
-/// When an agent has lost its parent, everything has stopped within this (docs/agents.md).
+/// When an agent has lost its parent, everything has stopped within this (docs/guide/agents.md).
 const STOPPED_WITHIN_NS: i64 = 2_000_000_000;
-/// Leaves start so long after they were asked to, and no later with few of them (docs/agents.md).
+/// Leaves start so long after they were asked to, and no later with few of them (docs/guide/agents.md).
 const LEAD_NS: i64 = 501_000_000;
 /// Longer than any test takes: what has this to do is ended by something else.
 const LONG_S: u32 = 300;

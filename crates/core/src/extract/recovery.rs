@@ -1,7 +1,7 @@
 //! What a data segment that brought no new byte, or came late, was (methods A.8).
 //!
 //! The monitor knows when the bytes passed before, under which IP identification, what the receiver has acknowledged
-//! and how often it repeated that. `docs/extraction.md` states the rules in words; they are tried in the order in
+//! and how often it repeated that. `docs/guide/extraction.md` states the rules in words; they are tried in the order in
 //! which they stand here. Nothing of this is held for an end before the first sign of trouble.
 
 use std::collections::VecDeque;

@@ -9,7 +9,7 @@
 //! | `losses` | what is measured: packets, times on the way, loss events |
 //! | `judge` | the comparison, and which flows it leaves out |
 //!
-//! `docs/plausibility.md` has the definitions and the reasons.
+//! `docs/guide/plausibility.md` has the definitions and the reasons.
 
 mod judge;
 mod losses;

@@ -101,7 +101,7 @@ pub struct CalibrateOptions {
 pub struct Calibrated {
     /// The table for a reader.
     pub text: String,
-    /// The same as JSON (`docs/json.md`).
+    /// The same as JSON (`docs/reference/json.md`).
     pub json: Value,
 }
 
@@ -162,7 +162,7 @@ impl Asked {
     fn of(experiment: &Experiment, name: &dyn Display) -> Result<Asked, Error> {
         let Some(model) = experiment.workload.model.clone() else {
             return Err(Error::usage(format_args!("{name}: [workload] names no model"))
-                .hint("a capture has the load it has; docs/models.md lists the models that have a rate"));
+                .hint("a capture has the load it has; docs/reference/models.md lists the models that have a rate"));
         };
         let workload = &experiment.workload;
         if workload.load.is_some() {

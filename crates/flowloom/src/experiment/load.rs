@@ -1,4 +1,4 @@
-//! `[workload.load]`: more or less load than the source has (methods A.11, `docs/models.md`).
+//! `[workload.load]`: more or less load than the source has (methods A.11, `docs/reference/models.md`).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
 //! The keys of what happens to packets on their way: `[network.path]`, `[[network.delay-box]]`, and what sends the packets of
-//! the bottleneck (`docs/path.md`).
+//! the bottleneck (`docs/reference/path.md`).
 
 use std::path::PathBuf;
 use std::str::FromStr;

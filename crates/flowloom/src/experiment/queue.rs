@@ -1,4 +1,4 @@
-//! `queue = { kind = "red", min = "50p", ... }`: the discipline of a link and its parameters (docs/queues.md).
+//! `queue = { kind = "red", min = "50p", ... }`: the discipline of a link and its parameters (docs/reference/queues.md).
 
 use std::fmt::{self, Display};
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! `[workload] rtt`: which round-trip time each connection gets (methods B.3, `docs/models.md`).
+//! `[workload] rtt`: which round-trip time each connection gets (methods B.3, `docs/reference/models.md`).
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! `[[sources]]`: what sends beside the workload, or without one (`docs/sources.md`), and `measure.tcp-trace`.
+//! `[[sources]]`: what sends beside the workload, or without one (`docs/reference/sources.md`), and `measure.tcp-trace`.
 
 use std::fmt;
 use std::ops::RangeInclusive;

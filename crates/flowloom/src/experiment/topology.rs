@@ -1,5 +1,5 @@
 //! The keys of the network's shape: `topology`, `hops`, `[[network.links]]`, `[[network.routes]]` and `[network.ends]`
-//! (`docs/topology.md`).
+//! (`docs/reference/topology.md`).
 
 use std::collections::BTreeSet;
 use std::fmt;

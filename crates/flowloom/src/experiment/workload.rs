@@ -1,4 +1,4 @@
-//! `[workload]`: what is replayed, and what becomes of it before (`docs/models.md`).
+//! `[workload]`: what is replayed, and what becomes of it before (`docs/reference/models.md`).
 
 use std::path::PathBuf;
 use std::str::FromStr;

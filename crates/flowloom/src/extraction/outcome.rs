@@ -41,7 +41,7 @@ pub struct Extracted {
     pub interrupted: bool,
 }
 
-/// What was counted, as `extract --json` prints it (`docs/json.md`).
+/// What was counted, as `extract --json` prints it (`docs/reference/json.md`).
 #[derive(Serialize)]
 pub struct Summary {
     packets: u64,
@@ -370,7 +370,7 @@ impl Extracted {
                     "{} of data came long after their connections had closed, and are in no vector",
                     counted(straggler_bytes, "byte")
                 ),
-                "see docs/extraction.md on closed connections",
+                "see docs/guide/extraction.md on closed connections",
             );
         }
     }

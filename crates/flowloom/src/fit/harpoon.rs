@@ -75,7 +75,7 @@ pub fn fit_harpoon(input: &Path, wanted: &HarpoonFitOptions, context: Context<'_
     let name = (!wanted.capture.anonymize).then(|| input.display().to_string());
     let fit = HarpoonFit::new(name, &found, &options, |direction| direction.without_address(pools));
     for warning in &fit.warnings {
-        let remedy = "docs/models.md, section harpoon, says what the parameters are made of";
+        let remedy = "docs/reference/models.md, section harpoon, says what the parameters are made of";
         context.warn(&Warning::new(WarningKind::Model, warning, remedy));
     }
     let plugins: Vec<Plugin> =

@@ -40,7 +40,7 @@ pub struct VcsimOptions {
 pub struct VcsimResults {
     /// As the original prints it; of several seeds means with intervals.
     pub text: String,
-    /// The same as JSON (`docs/json.md`).
+    /// The same as JSON (`docs/reference/json.md`).
     pub json: Value,
     /// Whether the work was stopped before the end.
     pub interrupted: bool,
@@ -107,7 +107,7 @@ fn read(file: &Path) -> Result<Specification, Error> {
         Error::usage(format_args!("{shown}: line {line}: this is not UTF-8"))
     })?;
     vcsim::read(text).map_err(|error| {
-        Error::usage(format_args!("{shown}: {error}")).hint("docs/cells.md lists what a specification says")
+        Error::usage(format_args!("{shown}: {error}")).hint("docs/guide/cells.md lists what a specification says")
     })
 }
 

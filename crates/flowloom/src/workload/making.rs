@@ -1,4 +1,4 @@
-//! Makes workloads: draws them from a model, or changes what a source holds as an experiment asks (`docs/models.md`).
+//! Makes workloads: draws them from a model, or changes what a source holds as an experiment asks (`docs/reference/models.md`).
 //!
 //! A first pass, where something must be known of all connections before the first is written, learns their round-trip times and their
 //! load. The second writes vectors one by one; where new starts need sorting, what does not fit in memory waits on disk.
@@ -80,7 +80,7 @@ impl Making<'_> {
             let mut read = |table: &str| histogram::open(Path::new(&folder), table);
             model.read_tables(&mut read).map_err(|error| {
                 Error::usage(format_args!("workload.model.tables: {error}"))
-                    .hint("docs/models.md lists the tables of each model; without tables it draws from their summaries")
+                    .hint("docs/reference/models.md lists the tables of each model; without tables it draws from their summaries")
             })?;
         }
         if let SourceModel::Swing(model) = &mut model {
@@ -94,7 +94,7 @@ impl Making<'_> {
         if let SourceModel::Harpoon(model) = &mut model {
             let cannot = |problem: &dyn std::fmt::Display| {
                 Error::usage(format_args!("workload.model.config: {problem}"))
-                    .hint("docs/models.md says what is read of Harpoon's XML")
+                    .hint("docs/reference/models.md says what is read of Harpoon's XML")
             };
             let mut config = harpoon::Config::default();
             for file in model.configs() {
@@ -167,7 +167,7 @@ impl Making<'_> {
                 let scaling = keys.scaling(load.payload_rate(load.busier()), self.duration.unwrap_or(length));
                 let planned = ScalingPlan::new(&survey, &scaling, seed).map_err(|problem| {
                     Error::usage(format_args!("workload.load: {problem}"))
-                        .hint("ask for less, for a shorter time, or by another method (docs/models.md)")
+                        .hint("ask for less, for a shorter time, or by another method (docs/reference/models.md)")
                 })?;
                 length = planned.length();
                 if scaling.counted == Counted::Bytes && scaling.method != Method::Starts {

@@ -18,7 +18,7 @@ use crate::authority::Error;
 use crate::script::leaf;
 
 /// The file that a new agent gets: it lends little, and only to itself.
-pub const DEFAULT: &str = r#"# What this agent lends to experiments (docs/agents.md). It reads the file when it starts.
+pub const DEFAULT: &str = r#"# What this agent lends to experiments (docs/guide/agents.md). It reads the file when it starts.
 
 [send]                                          # traffic of leaves here
 destinations = ["127.0.0.0/8", "::1/128"]       # where to, beside the consent of the agent there

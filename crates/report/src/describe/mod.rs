@@ -1,6 +1,6 @@
 //! What a capture or a workload is like: the characteristics of Aikat's chapter 3 from its connection vectors, and
-//! Cáceres' tables of conversations from the packets of a capture (`docs/describe.md` says what each number means); and what a run
-//! says of itself (`docs/statistics.md`).
+//! Cáceres' tables of conversations from the packets of a capture (`docs/guide/describe.md` says what each number means); and what a run
+//! says of itself (`docs/reference/statistics.md`).
 
 mod conversations;
 mod load;

@@ -1,4 +1,4 @@
-//! A run described: everything that its stored records say of it by itself. `docs/statistics.md` says what each number is.
+//! A run described: everything that its stored records say of it by itself. `docs/reference/statistics.md` says what each number is.
 
 use flowloom_core::model::fit::{Tail, Values, kolmogorov_smirnov};
 use flowloom_core::model::{Distribution, Law};

@@ -1,4 +1,4 @@
-//! A run's results in forms that other tools show (`docs/exports.md`).
+//! A run's results in forms that other tools show (`docs/reference/exports.md`).
 
 mod columns;
 mod flent;

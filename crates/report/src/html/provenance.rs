@@ -1,4 +1,4 @@
-//! Where numbers come from: the table and the columns of the run folder, and a query that gives them (`docs/schemas.md`).
+//! Where numbers come from: the table and the columns of the run folder, and a query that gives them (`docs/reference/schemas.md`).
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! Flow records in: NetFlow v5, v9 and IPFIX, from files of export messages and from captures of exporters.
 //!
-//! [`Reader`] hands out [`FlowRecord`]s, one after the other; [`Vectors`] merges them to connections. `docs/flows.md`
+//! [`Reader`] hands out [`FlowRecord`]s, one after the other; [`Vectors`] merges them to connections. `docs/reference/flows.md`
 //! says what is read, by which rules it is merged, and what cannot be known.
 
 mod bytes;

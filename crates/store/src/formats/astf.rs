@@ -1,5 +1,5 @@
 //! Connections as a traffic profile of TRex's advanced stateful mode (ASTF): one program for each end, of data to send, data to wait
-//! for and delays. Written, not read (`docs/formats.md`).
+//! for and delays. Written, not read (`docs/reference/formats.md`).
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

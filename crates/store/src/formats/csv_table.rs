@@ -294,7 +294,7 @@ fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
 /// The record that has these members.
 fn value_of<T: DeserializeOwned>(members: Map<String, Value>) -> Result<T, Flaw> {
     serde_json::from_value(Value::Object(members))
-        .map_err(|error| Flaw::new(error.to_string(), "values as docs/formats.md describes them"))
+        .map_err(|error| Flaw::new(error.to_string(), "values as docs/reference/formats.md describes them"))
 }
 
 /// The named members of a part of a row; empty fields are left out.

@@ -123,8 +123,9 @@ impl ReadVectors for JsonLinesReader {
             if text.trim().is_empty() {
                 continue;
             }
-            let stored = serde_json::from_str::<StoredVector>(text)
-                .map_err(|error| Flaw::new(error.to_string(), "a connection as docs/formats.md describes it"));
+            let stored = serde_json::from_str::<StoredVector>(text).map_err(|error| {
+                Flaw::new(error.to_string(), "a connection as docs/reference/formats.md describes it")
+            });
             let vector = stored.and_then(StoredVector::vector).map_err(|flaw| self.lines.flaw(&flaw))?;
             self.notes.vectors += 1;
             return Ok(Some(vector));

@@ -1,4 +1,4 @@
-//! Vectors in the formats of other tools and in texts that every tool reads (`docs/formats.md`).
+//! Vectors in the formats of other tools and in texts that every tool reads (`docs/reference/formats.md`).
 //!
 //! [`VectorFile`] reads any of them, told apart by content; [`VectorWriter`] writes one, chosen by the name. Each format
 //! has a `read(&[u8])` of its own.

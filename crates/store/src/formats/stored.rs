@@ -72,7 +72,7 @@ fn name<T: Text>(value: T) -> String {
 
 pub(super) fn of_name<T: Text>(text: &str, field: &str) -> Result<T, Flaw> {
     let known = T::NAMES.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
-    known.ok_or_else(|| Flaw::new(format!("{field} is \"{text}\""), "one of the names in docs/formats.md"))
+    known.ok_or_else(|| Flaw::new(format!("{field} is \"{text}\""), "one of the names in docs/reference/formats.md"))
 }
 
 fn nanos(duration: Option<Duration>) -> Option<u64> {

@@ -1,5 +1,5 @@
 //! Connections as a graph of actions of tgen, the traffic generator of Shadow: for each a pause and a stream. Written, not read
-//! (`docs/formats.md`).
+//! (`docs/reference/formats.md`).
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Configurations of Harpoon: its XML in and out. What it means is in the core's model of that name; `docs/models.md` says what is read.
+//! Configurations of Harpoon: its XML in and out. What it means is in the core's model of that name; `docs/reference/models.md` says what is read.
 
 mod read;
 mod write;

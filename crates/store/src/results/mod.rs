@@ -1,4 +1,4 @@
-//! Results in the forms of other tools: read to be compared with a run's, written to be opened in what shows those (`docs/exports.md`).
+//! Results in the forms of other tools: read to be compared with a run's, written to be opened in what shows those (`docs/reference/exports.md`).
 
 pub mod flent;
 pub mod iperf3;

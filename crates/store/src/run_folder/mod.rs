@@ -3,7 +3,7 @@
 //! [`RunWriter`] is the recorder a driver fills. It writes under a temporary name beside the folder's and renames
 //! at the end, so a folder under its own name is whole; what a cut run leaves under the temporary name can be
 //! opened too and says in `run.json` that it is not complete. [`RunFolder`] reads. A run with several seeds is a
-//! folder of run folders with a [`RunIndex`]. `docs/schemas.md` describes every table.
+//! folder of run folders with a [`RunIndex`]. `docs/reference/schemas.md` describes every table.
 
 mod active;
 mod index;

@@ -1,4 +1,4 @@
-//! `docs/schemas.md` lists the columns of every table as they are: names, types and order.
+//! `docs/reference/schemas.md` lists the columns of every table as they are: names, types and order.
 
 use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord};
 use flowloom_core::workload::ConnectionVector;
@@ -8,7 +8,7 @@ use parquet::schema::types::Type;
 use super::{Row, schema};
 use crate::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
 
-const DOCUMENT: &str = include_str!("../../../../docs/schemas.md");
+const DOCUMENT: &str = include_str!("../../../../docs/reference/schemas.md");
 
 /// The columns of the document's section for `table`: what stands in the first two cells of its table.
 fn documented(table: &str) -> Vec<(String, String)> {

@@ -3,7 +3,7 @@
 //!
 //! [`WorkloadWriter`] writes under a temporary name beside the target and renames at the end: a file under the
 //! target's name is always whole. [`WorkloadReader`] is an iterator that holds one batch of rows at a time.
-//! `docs/schemas.md` describes columns and metadata.
+//! `docs/reference/schemas.md` describes columns and metadata.
 
 mod facts;
 mod reader;

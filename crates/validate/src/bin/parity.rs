@@ -1,4 +1,4 @@
-//! `parity`: runs cells in both worlds, compares them, and writes `docs/parity.md`.
+//! `parity`: runs cells in both worlds, compares them, and writes `docs/evidence/parity.md`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,9 @@ const RUNS: &str = "runs/parity";
 const USAGE: &str = "\
 Run cells in the simulator and through the kernel's TCP, and compare them
 
-parity [CELL...]              run what the kernel lacks, simulate, compare, write docs/parity.md (of all cells); needs root
+parity [CELL...]              run what the kernel lacks, simulate, compare, write docs/evidence/parity.md (of all cells); needs root
 parity check [CELL...]        simulate, and compare with the kernel's repetitions
-parity page                   the same of all cells, and write docs/parity.md
+parity page                   the same of all cells, and write docs/evidence/parity.md
 parity show CELL [sim|live|veth] [SEED...]   run one in both worlds, or in this one, and print all that is measured;
                               veth: through the kernel, over virtual Ethernet devices
 parity list                   print the names of the cells
@@ -57,7 +57,7 @@ fn obey(arguments: &[&str]) -> Result<bool, Problem> {
         ["list"] => all().iter().for_each(|cell| println!("{:<24} {}", cell.name, cell.title)),
         ["show", name, rest @ ..] => show(name, rest)?,
         ["check", names @ ..] => return judge(&chosen(names)?, None),
-        ["page"] => return judge(&all(), Some("docs/parity.md")),
+        ["page"] => return judge(&all(), Some("docs/evidence/parity.md")),
         names => return collect_and_judge(&chosen(names)?, names.is_empty()),
     }
     Ok(true)
@@ -87,7 +87,7 @@ fn collect_and_judge(cells: &[Cell], is_all: bool) -> Result<bool, Problem> {
     let outcomes = simulate(cells)?;
     let near = |cell: &Cell| outcomes.iter().any(|one| one.cell.name == cell.name && one.is_near_a_bar());
     collect(cells, |cell| REPETITIONS[usize::from(near(cell))], &places, elapsed, say)?;
-    judge(cells, is_all.then_some("docs/parity.md"))
+    judge(cells, is_all.then_some("docs/evidence/parity.md"))
 }
 
 /// Cells in the simulator, beside the kernel's repetitions; as many at a time as there are cores.

@@ -7,7 +7,7 @@
 //! | `measure`, `flight` | what is measured of a run folder; the flight, from packets |
 //! | `repetitions`, `collect` | the kernel's repetitions: the file, and how it is filled |
 //! | `bands` | whether the simulator is within what the repetitions allow |
-//! | `outcome`, `page` | a cell in both worlds; `docs/parity.md` |
+//! | `outcome`, `page` | a cell in both worlds; `docs/evidence/parity.md` |
 
 pub mod bands;
 pub mod cells;

@@ -1,4 +1,4 @@
-//! `docs/parity.md`, from outcomes.
+//! `docs/evidence/parity.md`, from outcomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ a margin:
 The kernel's repetitions have the seeds 1, 2 and so on. A seed decides what the path draws: losses,
 starts, round-trip times. The simulator's number is the median over the seeds 1 to 3, or that of one
 run where the seed makes no difference. Its distance is the median over all pairs of a simulation and
-a repetition. The distances have the tolerance of [comparison.md](comparison.md); queues may move by 0.5 ms at the rate of the line.
+a repetition. The distances have the tolerance of [comparison.md](../guide/comparison.md); queues may move by 0.5 ms at the rate of the line.
 
 Runs for which the host was late are repeated and do not count; other reservations of a run are given
 below. The kernel's threads that receive for the devices (NAPI) are in the real-time class during
@@ -50,7 +50,7 @@ packets, at all links. The peak of the flight is the most that all flows from th
 not had acknowledged, seen at the sender, in segments of 1,448 bytes.
 ";
 
-/// Writes `docs/parity.md` as text.
+/// Writes `docs/evidence/parity.md` as text.
 pub fn page(outcomes: &[Outcome], explanations: &BTreeMap<String, String>) -> String {
     let mut page = HEAD.to_owned();
     summary(&mut page, outcomes);

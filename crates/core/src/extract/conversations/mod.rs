@@ -3,7 +3,7 @@
 //! An *association* is an application between two transport addresses, a *conversation* its packets up to a silence of
 //! 20 minutes. FTP and NNTP conversations are those of a host pair: control and data connections, one after the other and
 //! side by side. What each file decides: `application` the service of a port, `table` which conversations are open,
-//! `connections` what is a retransmission and what an item, `arrivals` the times between conversations. `docs/describe.md`
+//! `connections` what is a retransmission and what an item, `arrivals` the times between conversations. `docs/guide/describe.md`
 //! has the rules and the choices in words.
 
 mod application;

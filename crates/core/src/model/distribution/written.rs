@@ -10,7 +10,7 @@ use super::law::{Law, Rounding};
 use super::{Distribution, DistributionError};
 
 /// A law as it is written, with quantities `Q` for what has the unit of the values: a number in the unit of its key, or a text
-/// with a unit of its own. `docs/models.md` explains the keys.
+/// with a unit of its own. `docs/reference/models.md` explains the keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the keys are the parameters of `Law`")]

@@ -18,7 +18,7 @@ const MOST_CLASSES: usize = 256;
 /// Connections of an exchange, at most.
 const MOST_CONNECTIONS: u64 = 1 << 30;
 
-/// A fitted Swing model: the object that a model file holds (`docs/json.md`).
+/// A fitted Swing model: the object that a model file holds (`docs/reference/json.md`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwingModel {

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{BbrState, Cause};
 
 /// Which rules govern the window: what a reduction is a share of, when the window grows, what becomes of one that is not used.
-/// `docs/tcp.md` sets them side by side.
+/// `docs/reference/tcp.md` sets them side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowRules {
     /// RFC 5681, 6675, 9438, 9937: reductions take a share of what was in flight, at most of the window; an idle connection

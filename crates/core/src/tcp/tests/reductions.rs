@@ -1,5 +1,5 @@
 //! How far the window shrinks, and what it does while it is not used: the rules of the RFCs and of Linux side by side, as the table
-//! in `docs/tcp.md` has them.
+//! in `docs/reference/tcp.md` has them.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

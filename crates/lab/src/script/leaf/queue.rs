@@ -1,4 +1,4 @@
-//! `queue = red(min = 50, max = 150)`: the discipline of a path, with the keys that experiment files have (docs/queues.md).
+//! `queue = red(min = 50, max = 150)`: the discipline of a path, with the keys that experiment files have (docs/reference/queues.md).
 
 use flowloom_core::queue::{
     AdaptiveRedParams, BlueParams, CodelParams, Discipline, FqCodelParams, PiParams, PieParams, RedParams, RemParams,

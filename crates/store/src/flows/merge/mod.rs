@@ -1,6 +1,6 @@
 //! From flow records to connections: halves paired, slices joined, double reports left out, sampling undone.
 //!
-//! `docs/flows.md` states the rules and what they cannot know.
+//! `docs/reference/flows.md` states the rules and what they cannot know.
 
 mod connection;
 mod span;

@@ -1,4 +1,4 @@
-//! Tmix connection vectors in both spellings (methods A.10, `docs/formats.md`).
+//! Tmix connection vectors in both spellings (methods A.10, `docs/reference/formats.md`).
 //!
 //! The *original* spelling (`SEQ`, `CONC`; "tcvec format version 2") writes waits on lines of their own; the *alternate*
 //! one (`S`, `C`) writes rows `I|A SEND_WAIT RECEIVE_WAIT BYTES`. Both say the same, so both are read into [`Row`]s and

@@ -1,4 +1,4 @@
-//! Zeek's conn.log: in as TSV or JSON lines, out as TSV (`docs/formats.md`).
+//! Zeek's conn.log: in as TSV or JSON lines, out as TSV (`docs/reference/formats.md`).
 //!
 //! A row is the totals of one connection: a request of `orig_bytes`, a response of `resp_bytes`. Neither waits nor
 //! round trips can be known from it, so the vectors say that they come from flow records and leave those out.

@@ -9,7 +9,7 @@
 //! | `tabulated` | laws looked up in tables |
 //! | `expected` | what follows from the laws by quadrature |
 //!
-//! `docs/references.md` sets the published statistics of the traces beside ours, `docs/models.md` those of their replays, to which
+//! `docs/evidence/references.md` sets the published statistics of the traces beside ours, `docs/reference/models.md` those of their replays, to which
 //! nothing was fitted.
 
 mod arrivals;

@@ -2,7 +2,7 @@
 //!
 //! Constants were fitted to the published numbers named beside them (Aikat 2010 where nothing else is said; methods A.2, A.5, B.3,
 //! C.4, C.9). "Chosen" is what nothing is published of. Where published numbers contradict each other a constant lies between them:
-//! `docs/references.md` says which do.
+//! `docs/evidence/references.md` says which do.
 
 use crate::model::{Distribution, Law};
 use crate::workload::{Pattern, PerSide};
