@@ -11,14 +11,20 @@
 
 CARGO ?= cargo
 SECONDS_EACH ?= 20
-# PROFILE=dev looks at what the Rust tests are of, so that nothing is built twice.
+# Every test program and the commands that they start. Examples are left to clippy, which checks them without linking; those with tests
+# of their own say so in their manifest.
+TESTS := --workspace --tests --locked
+# PROFILE=dev looks at what the Rust tests are of, so that nothing is built twice. One package alone would have other features of its
+# dependencies, and be built again.
 PROFILE ?= release
 ifeq ($(PROFILE),dev)
 BUILT := target/debug
-build = $(CARGO) test --workspace --locked --no-run
+build = $(CARGO) test $(TESTS) --no-run
+build_example = $(CARGO) build --workspace --locked --example $(2)
 else
 BUILT := target/release
-build = $(CARGO) build --release --locked $(1)
+build = $(CARGO) build --release --locked -p $(1)
+build_example = $(CARGO) build --release --locked -p $(1) --example $(2)
 endif
 FLOWLOOM := $(BUILT)/flowloom
 
@@ -28,7 +34,7 @@ all: $(FLOWLOOM)
 
 .PHONY: $(FLOWLOOM)
 $(FLOWLOOM):
-	$(call build,-p flowloom-cli)
+	$(call build,flowloom-cli)
 
 demo: $(FLOWLOOM)
 	$(FLOWLOOM) run testdata/demo.pcap.gz -o runs/demo --force
@@ -42,10 +48,11 @@ check:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 rust-test:
-	$(CARGO) test --workspace --locked
+	$(CARGO) test $(TESTS)
+	$(CARGO) test --workspace --doc --locked
 
 browser-test: $(FLOWLOOM)
-	$(call build,-p flowloom-report --example made_up_reports)
+	$(call build_example,flowloom-report,made_up_reports)
 	@tests/report_browser.sh $(FLOWLOOM) $(BUILT)/examples/made_up_reports
 
 validate:
