@@ -46,11 +46,10 @@ proptest! {
 /// The captures kept beside the repository, unpacked, and the bundled one.
 fn real_captures() -> Vec<(String, Vec<u8>)> {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let shared = std::env::var_os("FLOWLOOM_SHARED").map_or_else(|| root.join("../shared/data"), PathBuf::from);
     let mut paths = vec![root.join("testdata/demo.pcap.gz")];
-    match fs::read_dir(shared.join("pcap")) {
-        Ok(entries) => paths.extend(entries.map(|entry| entry.expect("a folder entry").path())),
-        Err(_) => eprintln!("skipped: the shared captures ({} is not there)", shared.join("pcap").display()),
+    if let Some(folder) = flowloom_needs::shared("fuzz: flips in real captures", "pcap") {
+        let entries = fs::read_dir(folder).expect("a folder");
+        paths.extend(entries.map(|entry| entry.expect("a folder entry").path()));
     }
     paths.retain(|path| {
         let name = path.to_string_lossy();

@@ -18,6 +18,7 @@ use flowloom_lab::script::parser;
 use flowloom_lab::script::place::Files;
 use flowloom_lab::transport::server::Bounds;
 use flowloom_live::host::namespace::Namespace;
+use flowloom_needs::{Need, skip};
 use flowloom_store::capture::{Captures, LiveOptions};
 use tokio::runtime::{Builder, Runtime};
 
@@ -47,12 +48,12 @@ fn address(host: usize) -> String {
 }
 
 impl Network {
-    /// `None`, and a line that says so, if there can be none here.
+    /// `None`, and a skip, if there can be none here.
     fn of(hosts: usize) -> Option<Network> {
         let namespaces: std::io::Result<Vec<Namespace>> = (0..=hosts).map(|_| Namespace::new()).collect();
         let is_there = Program::new("ip").arg("-V").output().is_ok();
         let (Ok(namespaces), true) = (namespaces, is_there) else {
-            println!("skipped: no namespaces or no iproute2 here");
+            skip("lab: agents on hosts of their own", if is_there { Need::ROOT } else { Need::IP });
             return None;
         };
         let hub = &namespaces[hosts];

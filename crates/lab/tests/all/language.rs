@@ -2,7 +2,6 @@
 //! read.
 
 use std::fs;
-use std::path::PathBuf;
 
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -218,13 +217,8 @@ proptest! {
 
 /// The scripts of the shared data, by name.
 fn shared() -> Vec<(String, String)> {
-    let shared = std::env::var_os("FLOWLOOM_SHARED")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")), PathBuf::from);
-    let Ok(folder) = fs::read_dir(shared.join("netspec")) else {
-        eprintln!("skipped: no scripts of NetSpec (set FLOWLOOM_SHARED)");
-        return Vec::new();
-    };
-    let paths = folder.filter_map(|entry| Some(entry.ok()?.path()));
+    let Some(folder) = flowloom_needs::shared("lab: scripts of NetSpec", "netspec") else { return Vec::new() };
+    let paths = fs::read_dir(folder).expect("a folder").filter_map(|entry| Some(entry.ok()?.path()));
     let scripts = paths.filter(|path| path.extension().is_some_and(|ending| ending == "ns"));
     let mut scripts: Vec<_> = scripts
         .map(|path| {

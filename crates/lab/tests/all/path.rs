@@ -15,6 +15,7 @@ use flowloom_lab::script::parser::{self, Mode};
 use flowloom_lab::script::place::Files;
 use flowloom_live::clock::Clock;
 use flowloom_live::host::namespace::Namespace;
+use flowloom_needs::{Need, skip};
 
 /// left - (eth1) router (eth2) - right
 struct Hosts {
@@ -34,7 +35,7 @@ fn ip(of: &Namespace, arguments: &str) {
 impl Hosts {
     fn new() -> Option<Hosts> {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: network namespaces take root");
+            skip("lab: path leaves", Need::ROOT);
             return None;
         }
         let make = || Namespace::new().unwrap();

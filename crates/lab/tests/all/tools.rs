@@ -17,6 +17,7 @@ use flowloom_lab::script::parser::{self, Mode};
 use flowloom_lab::script::place::Files;
 use flowloom_lab::script::tree::Block;
 use flowloom_lab::transport::server::Bounds;
+use flowloom_needs::{Need, skip};
 use flowloom_store::capture::{Captures, Input, Options};
 use serde_json::Value;
 
@@ -78,11 +79,11 @@ fn report(folder: &Path, number: &str) -> Value {
     of.unwrap_or_else(|| panic!("{number}: {text}"))["report"].clone()
 }
 
-/// Whether packets can be captured here; says so where not.
+/// Whether packets can be captured here; a skip where not.
 fn may_capture() -> bool {
     let can = rustix::process::geteuid().is_root();
     if !can {
-        eprintln!("skipped: capturing takes root");
+        skip("lab: capture, watch and monitor leaves", Need::ROOT);
     }
     can
 }

@@ -14,6 +14,7 @@ use flowloom_live::addresses::{self, Serial};
 use flowloom_live::clock::Clock;
 use flowloom_live::control::{self, Assignment, EndReport, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
 use flowloom_live::worker;
+use flowloom_needs::{Need, skip};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, setns, unshare};
 
@@ -21,13 +22,14 @@ use nix::sched::{CloneFlags, setns, unshare};
 pub struct Sides(pub [File; 2]);
 
 impl Sides {
-    /// Makes them; says why not and gives `None` where that is not possible.
+    /// Makes them; `None`, and a skip, where that is not possible.
     pub fn new() -> Option<Sides> {
         match Sides::make() {
             Ok(sides) => Some(sides),
             Err(error) => {
                 assert!(!crate::built::can_be_made(), "{error}");
-                eprintln!("skipped: no network namespaces can be made here ({error})");
+                eprintln!("no network namespaces: {error}");
+                skip("live: workers", Need::ROOT);
                 None
             }
         }

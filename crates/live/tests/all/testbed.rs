@@ -18,13 +18,14 @@ use flowloom_live::host::hosts::EmulatedHost as Host;
 use flowloom_live::host::namespace::Namespace;
 use flowloom_live::host::sys;
 use flowloom_live::host::testbed::{Choice, Kind, PathDevice, Testbed};
+use flowloom_needs::{Need, skip};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn, bind, connect, recv, socket};
 
 const LEFT: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const RIGHT: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
 
-/// A testbed of this kind; `None`, and a line that says so, if there can be none here.
+/// A testbed of this kind; `None`, and a skip, if there can be none here.
 fn testbed(kind: Kind) -> Option<(Testbed, [PathDevice; 2])> {
     built::testbed(&Choice { kind, ..Choice::default() })
 }
@@ -289,8 +290,7 @@ fn a_device_that_is_gone_is_an_error() {
         let [left, _] = &testbed.namespaces;
         let removed = left.within(|| Command::new("ip").args(["link", "delete", "path"]).status());
         if !removed.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: there is no `ip` here");
-            return;
+            return skip("live: device that is gone", Need::IP);
         }
         assert!(testbed.counters().is_err(), "{kind:?}");
         assert!(devices[0].write(&[0x45; 40]).is_err(), "{kind:?}");

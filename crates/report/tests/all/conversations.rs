@@ -7,27 +7,18 @@ use std::process::Command;
 
 use flowloom_core::extract::conversations::{Application, Options, Transport};
 use flowloom_core::wire::Decoder;
+use flowloom_needs::{Need, shared, skip};
 use flowloom_report::describe::{ConversationDescriber, ConversationDescription, ProtocolShare, Protocols};
 use flowloom_store::capture::{self, Captures, Input};
 
-fn captures() -> PathBuf {
-    let shared = std::env::var_os("FLOWLOOM_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    shared.join("pcap")
-}
-
 /// The captures that are here, if tshark is.
 fn here(names: &[&str]) -> Vec<PathBuf> {
+    let check = "report: conversations of real captures";
     if Command::new("tshark").arg("--version").output().is_err() {
-        eprintln!("skipped: tshark is not installed");
+        skip(check, Need::TSHARK);
         return Vec::new();
     }
-    let (here, missing): (Vec<PathBuf>, Vec<PathBuf>) =
-        names.iter().map(|name| captures().join(name)).partition(|path| path.is_file());
-    for path in missing {
-        eprintln!("skipped: {} is not there", path.display());
-    }
-    here
+    names.iter().filter_map(|name| shared(check, &format!("pcap/{name}"))).collect()
 }
 
 fn described(path: &Path) -> (Vec<ProtocolShare>, ConversationDescription) {

@@ -14,9 +14,8 @@ use flowloom_sim::Config;
 use flowloom_store::capture::{self, Captures, Input};
 
 fn captures() -> Option<Vec<PathBuf>> {
-    let data = std::env::var_os("FLOWLOOM_SHARED")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")), PathBuf::from);
-    let mut files: Vec<_> = std::fs::read_dir(data.join("pcap")).ok()?.filter_map(|e| Some(e.ok()?.path())).collect();
+    let folder = flowloom_needs::shared("sim: exchanges of real captures", "pcap")?;
+    let mut files: Vec<_> = std::fs::read_dir(folder).ok()?.filter_map(|e| Some(e.ok()?.path())).collect();
     files.sort();
     Some(files)
 }
@@ -40,10 +39,7 @@ fn extract(path: &Path) -> Vec<ConnectionVector> {
 
 #[test]
 fn exchanges_of_real_connections_come_back() {
-    let Some(files) = captures() else {
-        eprintln!("skipped: no shared captures (set FLOWLOOM_SHARED)");
-        return;
-    };
+    let Some(files) = captures() else { return };
     let mut config = Config::new(Rate::UNLIMITED, Config::MAX_WINDOW);
     config.replay = ReplayModel::with_waits(Waits::CORRECTED);
     let (mut sequential, mut waits, mut concurrent) = (0, 0, 0);

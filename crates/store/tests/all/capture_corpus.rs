@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
 use flowloom_core::time::Time;
@@ -10,12 +9,7 @@ use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
 use flowloom_store::capture::{Captures, Input, Options};
 use serde_json::Value;
 
-/// The folder of shared data, if this checkout has it.
-fn shared() -> Option<PathBuf> {
-    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
-    let folder = std::env::var_os("FLOWLOOM_SHARED").map_or(beside, PathBuf::from).join("pcap");
-    folder.is_dir().then_some(folder)
-}
+use crate::real_captures;
 
 /// Seconds written with a fraction, in nanoseconds.
 fn nanoseconds(text: &str) -> Option<u64> {
@@ -25,10 +19,7 @@ fn nanoseconds(text: &str) -> Option<u64> {
 
 #[test]
 fn corpus_reads_with_the_packet_counts_of_other_tools() {
-    let Some(folder) = shared() else {
-        eprintln!("skipped: no shared captures (set FLOWLOOM_SHARED)");
-        return;
-    };
+    let Some(folder) = real_captures::folder() else { return };
     let mut text = String::new();
     let truth = File::open(folder.join("truth.jsonl.gz")).expect("truth.jsonl.gz");
     GzDecoder::new(truth).read_to_string(&mut text).expect("gzip");

@@ -1,5 +1,4 @@
-//! Captures from network interfaces: traffic of known size in network namespaces of their own. Needs root, as CI has
-//! it, and is skipped visibly without.
+//! Captures from network interfaces: traffic of known size in network namespaces of their own. Needs root.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -13,6 +12,7 @@ use std::thread;
 use flowloom_core::extract::{Extractor, Finished, Options};
 use flowloom_core::wire::{Decoder, Parsed, Vlan};
 use flowloom_core::workload::{LinkSide, Side};
+use flowloom_needs::{Need, skip};
 use flowloom_store::capture::{CaptureErrorKind, Captures, Format, InputFacts, LiveOptions};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType};
@@ -27,14 +27,15 @@ fn ip(words: &str) {
     assert!(output.status.success(), "ip {words}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Moves this thread into a network namespace of its own; false, said on standard error, where that is not permitted.
+/// Moves this thread into a network namespace of its own; false, and a skip, where that is not permitted.
 fn own_network() -> bool {
     if Command::new("ip").arg("-V").output().is_err() {
-        eprintln!("skipped: the ip command (iproute2) is not installed");
+        skip("store: captures from interfaces", Need::IP);
         return false;
     }
     if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
-        eprintln!("skipped: no network namespace ({error}); run as root");
+        eprintln!("no network namespace: {error}");
+        skip("store: captures from interfaces", Need::ROOT);
         return false;
     }
     ip("link set lo up");

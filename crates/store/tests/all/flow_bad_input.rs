@@ -1,10 +1,11 @@
 //! Export messages that are wrong: each gives a count or an error with its place, none a panic, a loop or a full memory.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::flow_support::*;
 use flowloom_core::time::Time;
+use flowloom_needs::{Need, shared, skip};
 use flowloom_store::capture::Input;
 use flowloom_store::flows::{
     Clock, FlowError, FlowErrorKind, Kind, Options, Reader, Sampling, Version, decode, detect,
@@ -433,8 +434,7 @@ fn a_capture_may_come_through_a_pipe() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let pipe = folder.path().join("pipe");
     if !std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
-        eprintln!("skipped: mkfifo makes no pipe here");
-        return;
+        return skip("store: capture through a pipe", Need::new("mkfifo", "apt-get install coreutils"));
     }
     let (path, bytes) = (pipe.clone(), capture(&[datagram(1, &good(0), false)]));
     let writer = std::thread::spawn(move || fs::write(path, bytes));
@@ -466,14 +466,8 @@ fn compressed_files_are_read_and_damage_is_told() {
 }
 
 fn samples() -> Vec<Vec<u8>> {
-    let shared = std::env::var_os("FLOWLOOM_SHARED").map_or_else(
-        || Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")).to_owned(),
-        PathBuf::from,
-    );
-    let Ok(folder) = fs::read_dir(shared.join("flows/netflow")) else {
-        eprintln!("skipped: no NetFlow samples");
-        return vec![good(0)];
-    };
+    let Some(folder) = shared("store: damage to NetFlow samples", "flows/netflow") else { return vec![good(0)] };
+    let folder = fs::read_dir(folder).expect("a folder");
     let mut files: Vec<PathBuf> = folder.map(|entry| entry.expect("the folder can be read").path()).collect();
     files.sort();
     files.iter().map(|file| fs::read(file).expect("the sample can be read")).collect()

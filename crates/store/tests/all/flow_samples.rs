@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use flowloom_needs::{Need, shared, skip};
 use flowloom_store::capture::Input;
 use flowloom_store::flows::{FlowError, FlowFacts, FlowRecord, Options, Reader};
 
@@ -247,16 +248,7 @@ const TSHARK_DIFFERS: [(&str, Counted, &str); 7] = [
 ];
 
 fn folder() -> Option<PathBuf> {
-    let shared = std::env::var_os("FLOWLOOM_SHARED").map_or_else(
-        || Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")).to_owned(),
-        PathBuf::from,
-    );
-    let folder = shared.join("flows/netflow");
-    if !folder.is_dir() {
-        eprintln!("skipped: no NetFlow samples in {}", folder.display());
-        return None;
-    }
-    Some(folder)
+    shared("store: NetFlow samples", "flows/netflow")
 }
 
 /// The records of `files`, read as one stream.
@@ -346,7 +338,7 @@ fn tshark(capture: &Path) -> Option<Vec<Counted>> {
         Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
         Ok(output) => panic!("tshark failed: {}", String::from_utf8_lossy(&output.stderr)),
         Err(_) => {
-            eprintln!("skipped: tshark, the second reader, is not installed");
+            skip("store: NetFlow samples", Need::TSHARK);
             return None;
         }
     };

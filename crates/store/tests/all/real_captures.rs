@@ -7,15 +7,9 @@ use flowloom_core::wire::{Address, Decoder, Parsed, SetAsideCounts};
 use flowloom_core::workload::{Protocol, Side};
 use flowloom_store::capture::{self, Captures, Input};
 
-/// The folder of shared captures, if this checkout has it; says so if not.
+/// The folder of shared captures, if it is there; a skip if not.
 pub fn folder() -> Option<PathBuf> {
-    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
-    let folder = std::env::var_os("FLOWLOOM_SHARED").map_or(beside, PathBuf::from).join("pcap");
-    if !folder.is_dir() {
-        eprintln!("skipped: no shared captures (set FLOWLOOM_SHARED)");
-        return None;
-    }
-    Some(folder)
+    flowloom_needs::shared("store: real captures", "pcap")
 }
 
 /// What a capture holds.

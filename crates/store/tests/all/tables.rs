@@ -10,13 +10,7 @@ use flowloom_store::histogram;
 const SHARES: [&str; 8] = ["0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95", "0.99"];
 
 fn shared(folder: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("FLOWLOOM_SHARED")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")), PathBuf::from);
-    let found = Some(root.join(folder)).filter(|folder| folder.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no shared data in {}", root.join(folder).display());
-    }
-    found
+    flowloom_needs::shared("store: tables of tcplib and ns-2", folder)
 }
 
 /// A million draws, in order.

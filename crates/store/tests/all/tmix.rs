@@ -13,14 +13,7 @@ use sha2::{Digest, Sha256};
 
 /// The folder of sample vectors, if it is there.
 fn samples() -> Option<PathBuf> {
-    let shared = std::env::var_os("FLOWLOOM_SHARED")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")), PathBuf::from);
-    let folder = shared.join("tmix");
-    if !folder.is_dir() {
-        eprintln!("skipped: {} is not there", folder.display());
-        return None;
-    }
-    Some(folder)
+    flowloom_needs::shared("store: Tmix samples", "tmix")
 }
 
 fn sample(name: &str) -> Option<Vec<u8>> {

@@ -9,14 +9,7 @@ use flowloom_store::formats::{FormatError, Notes, Remark};
 
 /// A file or folder of the data shared beside the repository.
 fn shared(name: &str) -> Option<PathBuf> {
-    let shared = std::env::var_os("FLOWLOOM_SHARED")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")), PathBuf::from);
-    let path = shared.join(name);
-    if !path.exists() {
-        eprintln!("skipped: {} is not there", path.display());
-        return None;
-    }
-    Some(path)
+    flowloom_needs::shared("store: logs of Zeek", name)
 }
 
 fn log(name: &str) -> Option<Vec<u8>> {
@@ -51,7 +44,7 @@ fn counted_by_python(bytes: &[u8]) -> Option<Counts> {
     std::fs::write(&path, bytes).unwrap();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/data/count_conn_log.py");
     let Ok(said) = std::process::Command::new("python3").arg(script).arg(&path).output() else {
-        eprintln!("skipped: the second reader (python3 is not there)");
+        flowloom_needs::skip("store: logs of Zeek", flowloom_needs::Need::PYTHON);
         return None;
     };
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
