@@ -1,5 +1,7 @@
 # make demo   build, run the main job on the bundled capture, say where the report is
-# make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser
+# make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser; installs what that needs
+#             where it may (tests/setup), and shows what was skipped; with CI=true only what tests/may-skip lists may be
+# make test-heavy  the Rust tests with more random cases, where a property sets no number of its own, and SECONDS_EACH for each fuzz target
 # make bench  speed and memory of extraction, simulation and 200 agents, instructions (benches/instructions.sh), the long validation runs
 # make validate  every check against published results; writes docs/validation.md and docs/references.md
 # make parity  the simulator beside the kernel's TCP, cell by cell; writes docs/parity.md; as root on a quiet machine, at most 90 minutes
@@ -28,7 +30,7 @@ build_example = $(CARGO) build --release --locked -p $(1) --example $(2)
 endif
 FLOWLOOM := $(BUILT)/flowloom
 
-.PHONY: all demo test check rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny fuzz clean
+.PHONY: all demo test test-heavy check rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -41,7 +43,16 @@ demo: $(FLOWLOOM)
 	@echo
 	@echo "open runs/demo/report.html in a browser"
 
-test: check rust-test browser-test
+export FLOWLOOM_SKIPS := $(CURDIR)/target/skips.tsv
+
+test:
+	@tests/setup
+	@rm -f $(FLOWLOOM_SKIPS)
+	$(MAKE) check rust-test browser-test
+	@tests/skips $(FLOWLOOM_SKIPS)
+
+test-heavy:
+	PROPTEST_CASES=2560 FLOWLOOM_FUZZ_SECONDS=$(SECONDS_EACH) $(CARGO) test $(TESTS)
 
 check:
 	$(CARGO) fmt --check
