@@ -1,5 +1,7 @@
 # make demo   build, run the main job on the bundled capture, say where the report is
-# make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser
+# make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser; installs what that needs
+#             where it may (tests/setup), and shows what was skipped; with CI=true only what tests/may-skip lists may be
+# make test-heavy  the Rust tests with more random cases, where a property sets no number of its own, and SECONDS_EACH for each fuzz target
 # make bench  speed and memory of extraction, simulation and 200 agents, instructions (benches/instructions.sh), the long validation runs
 # make validate  every check against published results; writes docs/evidence/validation.md and docs/evidence/references.md
 # make parity  the simulator beside the kernel's TCP, cell by cell; writes docs/evidence/parity.md; as root on a quiet machine, at most 90 minutes
@@ -11,41 +13,57 @@
 
 CARGO ?= cargo
 SECONDS_EACH ?= 20
-# PROFILE=dev looks at what the Rust tests are of, so that nothing is built twice.
+# Every test program and the commands that they start. Examples are left to clippy, which checks them without linking; those with tests
+# of their own say so in their manifest.
+TESTS := --workspace --tests --locked
+# PROFILE=dev looks at what the Rust tests are of, so that nothing is built twice. One package alone would have other features of its
+# dependencies, and be built again.
 PROFILE ?= release
 ifeq ($(PROFILE),dev)
 BUILT := target/debug
-build = $(CARGO) test --workspace --locked --no-run
+build = $(CARGO) test $(TESTS) --no-run
+build_example = $(CARGO) build --workspace --locked --example $(2)
 else
 BUILT := target/release
-build = $(CARGO) build --release --locked $(1)
+build = $(CARGO) build --release --locked -p $(1)
+build_example = $(CARGO) build --release --locked -p $(1) --example $(2)
 endif
 FLOWLOOM := $(BUILT)/flowloom
 
-.PHONY: all demo test check rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny fuzz clean
+.PHONY: all demo test test-heavy check rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny fuzz clean
 
 all: $(FLOWLOOM)
 
 .PHONY: $(FLOWLOOM)
 $(FLOWLOOM):
-	$(call build,-p flowloom-cli)
+	$(call build,flowloom-cli)
 
 demo: $(FLOWLOOM)
 	$(FLOWLOOM) run testdata/demo.pcap.gz -o runs/demo --force
 	@echo
 	@echo "open runs/demo/report.html in a browser"
 
-test: check rust-test browser-test
+export FLOWLOOM_SKIPS := $(CURDIR)/target/skips.tsv
+
+test:
+	@tests/setup
+	@rm -f $(FLOWLOOM_SKIPS)
+	$(MAKE) check rust-test browser-test
+	@tests/skips $(FLOWLOOM_SKIPS)
+
+test-heavy:
+	PROPTEST_CASES=2560 FLOWLOOM_FUZZ_SECONDS=$(SECONDS_EACH) $(CARGO) test $(TESTS)
 
 check:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 rust-test:
-	$(CARGO) test --workspace --locked
+	$(CARGO) test $(TESTS)
+	$(CARGO) test --workspace --doc --locked
 
 browser-test: $(FLOWLOOM)
-	$(call build,-p flowloom-report --example made_up_reports)
+	$(call build_example,flowloom-report,made_up_reports)
 	@tests/report_browser.sh $(FLOWLOOM) $(BUILT)/examples/made_up_reports
 
 validate:

@@ -7,21 +7,19 @@ made_up_reports=$(realpath "$2")
 here=$(realpath "$(dirname "$0")")
 
 if ! command -v chromium >/dev/null; then
-  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    echo "installing chromium for the report test"
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null
-  else
-    echo "the report test needs Chromium: sudo apt-get install chromium" >&2
-    exit 1
-  fi
+  exec "$here/skips" add "report: reports in a browser" chromium "apt-get install chromium"
 fi
-
-axe=$("$here/axe_core.sh")
+axe=()
+if script=$("$here/axe_core.sh"); then
+  axe=(--axe "$script")
+else
+  "$here/skips" add "report: reports for readers who cannot see or use a mouse" axe-core "tests/axe_core.sh says why"
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 look() {
   echo "$1"
-  python3 "$here/report_browser.py" "$work/$1" --axe "$axe" "${@:2}"
+  python3 "$here/report_browser.py" "$work/$1" "${axe[@]}" "${@:2}"
 }
 
 capture=$here/../testdata/demo.pcap.gz

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p flowloom-report --example large_run FOLDER [CONNECTIONS]`
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/all/support/mod.rs"]
 mod support;
 
 use std::error::Error;

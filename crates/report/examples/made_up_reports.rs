@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p flowloom-report --example made_up_reports -- FOLDER` writes `large.html`, `grid.html` and `seeds.html`.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/all/support/mod.rs"]
 mod support;
 
 use std::fs::{self, File};

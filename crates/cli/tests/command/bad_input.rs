@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use crate::support::{Bench, Traffic};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::Side;
+use flowloom_needs::{Need, skip};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -215,8 +216,7 @@ fn a_full_disk() {
     std::fs::create_dir(&small).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]).arg(&small).status();
     if !mounted.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: a full disk needs the right to mount a small tmpfs");
-        return;
+        return skip("cli: full disk", Need::MOUNT);
     }
     let workload = bench.flowloom(&["extract", "c.pcap", "-o", "small/w.parquet"]);
     let run = bench.flowloom(&["run", "c.pcap", "-o", "small/r"]);
@@ -514,6 +514,7 @@ fn interfaces_that_cannot_be_captured_from() {
     bench.flowloom(&["extract", "c.pcap", "--duration", "1s", "-o", "w.parquet"]).failed(2, &["cannot be used with"]);
     bench.flowloom(&["extract", "--duration", "1s", "-o", "w.parquet"]).failed(2, &["--interface"]);
     bench.flowloom(&["extract", "-o", "w.parquet"]).failed(2, &["CAPTURE"]);
+    let check = "cli: capture without the right to";
     // As a user who may not, whoever runs this test; the program must be where such a user can start it.
     let program = bench.path("flowloom");
     std::fs::copy(env!("CARGO_BIN_EXE_flowloom"), &program).unwrap();
@@ -524,13 +525,11 @@ fn interfaces_that_cannot_be_captured_from() {
     let command =
         Command::new("setpriv").args(nobody).arg(&program).args(words).current_dir(bench.folder.path()).output();
     let Ok(output) = command else {
-        eprintln!("skipped: setpriv is not installed");
-        return;
+        return skip(check, Need::OTHER_USERS);
     };
     let said = String::from_utf8_lossy(&output.stderr);
     if said.contains("setpriv:") {
-        eprintln!("skipped: {said}");
-        return;
+        return skip(check, Need::OTHER_USERS);
     }
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("lo: capturing from a network interface is not permitted"), "{said}");

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use crate::support::{Bench, Traffic, contents};
 use flowloom_core::time::Duration;
+use flowloom_needs::{Need, skip};
 use serde_json::Value;
 
 /// Every field of `value` named by a path like `connections.total` is a number, an object or a string, not missing.
@@ -370,8 +371,7 @@ fn a_terminal_shows_how_far_a_run_is() {
     let words = ["-qec", &command, "/dev/null"];
     let script = Command::new("script").args(words).env("TERM", "xterm").current_dir(bench.folder.path()).output();
     let Ok(output) = script else {
-        eprintln!("skipped: script is not installed");
-        return;
+        return skip("cli: progress on a terminal", Need::new("script", "apt-get install bsdutils"));
     };
     let said = String::from_utf8_lossy(&output.stdout);
     let shown = said.split(['\r', '\n']).find(|line| line.contains("simulating")).unwrap_or_else(|| panic!("{said}"));
@@ -541,8 +541,7 @@ fn a_live_capture_becomes_a_workload() {
     let words = ["extract", "--interface", "lo", "--packets", "2000", "-o", "w.parquet", "--json"];
     let said = bench.flowloom(&words);
     if said.err.contains("not permitted") {
-        eprintln!("skipped: {}", said.err);
-        return;
+        return skip("cli: capture from an interface", Need::ROOT);
     }
     said.succeeded();
     let counts: Value = serde_json::from_str(&said.out).unwrap();

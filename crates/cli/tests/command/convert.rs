@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use flowloom_core::workload::{Close, Evidence, Host, LinkSide, Side};
@@ -16,13 +15,7 @@ const ZEEK: &str = "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n
 
 /// A file of the data shared beside the repository.
 fn shared(name: &str) -> Option<String> {
-    let folder = std::env::var_os("FLOWLOOM_SHARED")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")), PathBuf::from);
-    let path = folder.join(name);
-    if !path.is_file() {
-        eprintln!("skipped: {} is not there", path.display());
-        return None;
-    }
+    let path = flowloom_needs::shared("cli: conversion of shared files", name)?;
     Some(path.to_string_lossy().into_owned())
 }
 

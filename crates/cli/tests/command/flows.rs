@@ -5,7 +5,8 @@ use flowloom_store::workload::WorkloadReader;
 
 use crate::support::Bench;
 
-#[path = "../../../store/tests/flow_support/mod.rs"]
+#[path = "../../../store/tests/all/flow_support.rs"]
+#[allow(dead_code, reason = "the tests of the reader use the rest")]
 mod export;
 
 use export::{Flow, data, flow_template, ipfix, set, tcp, template, v5, v9};

@@ -1,6 +1,7 @@
 //! Live runs without root. The kernel lets no process with threads have a user namespace, so that only the whole command can be
 //! tried.
 
+use flowloom_needs::{Need, skip};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -26,11 +27,12 @@ fn a_live_run_needs_no_root() {
     }
     let output = match command.output() {
         Ok(output) => output,
-        Err(error) => return eprintln!("skipped: no process of another user can be started here: {error}"),
+        Err(_) => return skip("cli: live run without root", Need::OTHER_USERS),
     };
     let said = String::from_utf8_lossy(&output.stderr);
     if said.contains("user namespace") || said.contains("network namespace cannot be made") {
-        return eprintln!("skipped: {said}");
+        eprintln!("{said}");
+        return skip("cli: live run without root", Need::USER_NAMESPACES);
     }
     // On a busy host the run is INVALID, and says so, but it is there.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}", output.status);

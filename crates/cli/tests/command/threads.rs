@@ -8,14 +8,12 @@ use crate::support::{Bench, Traffic, contents};
 fn captures() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut captures = vec![root.join("../../testdata/demo.pcap.gz")];
-    let beside = root.join("../../../shared/data");
-    let shared = std::env::var_os("FLOWLOOM_SHARED").map_or(beside, PathBuf::from).join("pcap");
-    match std::fs::read_dir(&shared) {
-        Ok(entries) => captures.extend(entries.map(|entry| entry.unwrap().path()).filter(|path| {
+    if let Some(folder) = flowloom_needs::shared("cli: threads on real captures", "pcap") {
+        let entries = std::fs::read_dir(folder).unwrap();
+        captures.extend(entries.map(|entry| entry.unwrap().path()).filter(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             [".pcap", ".pcap.gz", ".pcapng", ".dmp"].iter().any(|ending| name.ends_with(ending))
-        })),
-        Err(_) => eprintln!("skipped: no shared captures (set FLOWLOOM_SHARED)"),
+        }));
     }
     captures.sort();
     captures

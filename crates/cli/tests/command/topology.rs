@@ -1,5 +1,6 @@
 //! Networks of several links: as an experiment writes them, as results tell of them.
 
+use flowloom_needs::{Need, skip};
 use flowloom_store::run_folder::{RunFolder, TrafficPoint};
 use serde_json::Value;
 
@@ -122,8 +123,7 @@ fn the_capture_of_a_run_has_the_options_that_its_ends_sent() {
         ["-T", "fields", "-e", "tcp.options.sack_le", "-e", "tcp.options.timestamp.tsval", "-e", "_ws.malformed"];
     let tshark = std::process::Command::new("tshark").arg("-r").arg(bench.path("r/link.pcap")).args(fields).output();
     let Ok(told) = tshark.map(|output| String::from_utf8(output.stdout).unwrap()) else {
-        eprintln!("skipped: no tshark");
-        return;
+        return skip("cli: options in the capture of a run", Need::TSHARK);
     };
     let column = |line: &str, at: usize| !line.split('\t').nth(at).unwrap_or_default().is_empty();
     assert!(told.lines().all(|line| column(line, 1) && !column(line, 2)), "every segment has a time stamp");
@@ -176,7 +176,7 @@ fn any_link_can_be_monitored_and_captured() {
                 assert_eq!(lines.lines().count() as u64, carried(there, "packets") + carried(there + 1, "packets"));
                 assert!(lines.lines().all(|line| ["0\t", "1\t", "False\t", "True\t"].contains(&line)), "{file}");
             }
-            Err(_) => eprintln!("skipped: no tshark"),
+            Err(_) => skip("cli: captures of chosen links", Need::TSHARK),
         }
     }
     let report = std::fs::read_to_string(bench.path("r/report.html")).unwrap();

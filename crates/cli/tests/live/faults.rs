@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use assert_cmd::cargo::CommandCargoExt;
 use flowloom_core::record::Outcome;
 use flowloom_core::time::{Duration, Time};
+use flowloom_needs::{Need, skip};
 use flowloom_store::run_folder::RunFolder;
 use serde_json::{Map, Value};
 
@@ -260,8 +261,7 @@ fn a_wall_clock_that_jumps_changes_nothing() {
         .args(["-shared", "-fPIC", "-o", "jumping.so", "jumping.c"])
         .status();
     if !made.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: there is no C compiler here");
-        return;
+        return skip("cli: wall clock that jumps in a live run", Need::new("cc", "apt-get install gcc libc6-dev"));
     }
     bench.file("x.toml", experiment(&demo(), "8s").as_bytes());
     let mut command = live_run();

@@ -26,11 +26,11 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether live runs can be here; says so where they cannot.
+/// Whether live runs can be here; a skip where they cannot.
 pub fn can_run() -> bool {
     let can = host::is_root();
     if !can {
-        eprintln!("skipped: live runs need root here");
+        flowloom_needs::skip("cli: live runs", flowloom_needs::Need::ROOT);
     }
     can
 }

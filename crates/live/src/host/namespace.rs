@@ -178,11 +178,11 @@ pub fn enter_user_namespace() -> Result<bool, UserNamespaceError> {
 mod tests {
     use super::*;
 
-    /// Whether namespaces can be made here; says so if not.
+    /// Whether namespaces can be made here; a skip if not.
     fn possible() -> bool {
         let possible = geteuid().is_root() && Namespace::new().is_ok();
         if !possible {
-            eprintln!("skipped: this needs root and network namespaces");
+            flowloom_needs::skip("live: namespaces", flowloom_needs::Need::ROOT);
         }
         possible
     }

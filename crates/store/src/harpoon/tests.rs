@@ -1,5 +1,5 @@
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flowloom_core::model::generate::InitiatorSide;
 use flowloom_core::model::generate::harpoon::{Block, Personality, Plugin};
@@ -230,10 +230,7 @@ fn files_that_cannot_be_taken_in_are_named() {
 /// Harpoon's own examples, where they are.
 #[test]
 fn the_examples_of_harpoon_are_read() {
-    let Some(folder) = std::env::var_os("FLOWLOOM_SHARED").map(|shared| PathBuf::from(shared).join("harpoon")) else {
-        eprintln!("skipped: FLOWLOOM_SHARED is not set");
-        return;
-    };
+    let Some(folder) = flowloom_needs::shared("store: examples of Harpoon", "harpoon") else { return };
     let plugins = |name: &str| {
         let config = open(&folder.join(name)).unwrap();
         // A setting of a plugin that is left out anyway.

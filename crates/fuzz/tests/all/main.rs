@@ -1,0 +1,4 @@
+//! What every reader of foreign bytes promises, without libFuzzer.
+
+mod flipped_captures;
+mod smoke;

@@ -1,0 +1,131 @@
+//! A recorder that keeps everything, and vectors to run.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use flowloom_core::record::*;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::*;
+use flowloom_sim::{Config, RunError, Summary, run};
+
+/// Everything a run reported.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Log {
+    pub connections: Vec<(ConnectionVector, ConnectionRecord, Vec<EpochRecord>, Option<ConnectionVector>)>,
+    pub queue: Vec<QueueSample>,
+    pub bins: Vec<ThroughputBin>,
+    pub drops: Vec<DropRecord>,
+    pub packets: Vec<PacketRecord>,
+    /// At links beside the bottleneck, with their numbers.
+    pub elsewhere: Vec<(u16, PacketRecord)>,
+    pub sources: Vec<SourceRecord>,
+    pub windows: Vec<WindowRecord>,
+    pub without_packets: bool,
+}
+
+impl Recorder for Log {
+    type Error = Infallible;
+
+    fn connection(
+        &mut self,
+        original: &ConnectionVector,
+        record: &ConnectionRecord,
+        epochs: &[EpochRecord],
+        monitor: Option<&ConnectionVector>,
+    ) -> Result<(), Infallible> {
+        self.connections.push((original.clone(), record.clone(), epochs.to_vec(), monitor.cloned()));
+        Ok(())
+    }
+
+    fn queue(&mut self, sample: QueueSample) -> Result<(), Infallible> {
+        self.queue.push(sample);
+        Ok(())
+    }
+
+    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
+        self.bins.push(bin);
+        Ok(())
+    }
+
+    fn dropped(&mut self, record: DropRecord) -> Result<(), Infallible> {
+        self.drops.push(record);
+        Ok(())
+    }
+
+    fn source(&mut self, record: &SourceRecord) -> Result<(), Infallible> {
+        self.sources.push(record.clone());
+        Ok(())
+    }
+
+    fn window(&mut self, record: &WindowRecord) -> Result<(), Infallible> {
+        self.windows.push(*record);
+        Ok(())
+    }
+
+    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Infallible> {
+        match link {
+            0 | 1 => self.packets.push(*packet),
+            link => self.elsewhere.push((link, *packet)),
+        }
+        Ok(())
+    }
+
+    fn wants_packets(&self) -> bool {
+        !self.without_packets
+    }
+}
+
+/// Runs `vectors` to the end.
+pub fn simulate(vectors: &[ConnectionVector], config: &Config) -> (Summary, Log) {
+    let mut log = Log::default();
+    let outcome: Result<Summary, RunError<Infallible, Infallible>> =
+        run(vectors.iter().cloned().map(Ok), config, &mut log, |_| ControlFlow::Continue(()));
+    (outcome.expect("the run succeeds"), log)
+}
+
+pub fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+pub fn at(n: u64) -> Time {
+    Time::ZERO + ms(n)
+}
+
+/// A vector with the given ADUs (side, bytes, wait after it), starting at `start`, 20 ms and 60 ms from the monitor.
+pub fn vector(id: u64, start: Time, pattern: Pattern, adus: &[(Side, u64, Duration)]) -> ConnectionVector {
+    let end = |transit| Endpoint { min_transit: Some(transit), max_window: Some(1 << 20), ..Endpoint::default() };
+    let waiter = |index: usize| match pattern {
+        Pattern::Sequential => adus.get(index + 1).unwrap_or(&adus[index]).0,
+        Pattern::Concurrent => adus[index].0,
+    };
+    ConnectionVector {
+        id,
+        start,
+        initiator_side: LinkSide::Left,
+        initiator_rule: InitiatorRule::Syn,
+        pattern,
+        complete: true,
+        handshake_repeated: false,
+        syn_rtt: None,
+        ends: PerSide { initiator: end(ms(20)), acceptor: end(ms(60)) },
+        close: Close::Fin(Side::Initiator),
+        t_close: None,
+        adus: (0..adus.len())
+            .map(|index| Adu {
+                side: adus[index].0,
+                bytes: adus[index].1,
+                wait: Some(adus[index].2),
+                waiter: waiter(index),
+                seen: Some(Span::default()),
+                packets: None,
+            })
+            .collect(),
+        ..ConnectionVector::default()
+    }
+}
+
+/// A request and its response, at once.
+pub fn exchange(id: u64, start: Time, request: u64, response: u64) -> ConnectionVector {
+    let adus = [(Side::Initiator, request, Duration::ZERO), (Side::Acceptor, response, Duration::ZERO)];
+    vector(id, start, Pattern::Sequential, &adus)
+}

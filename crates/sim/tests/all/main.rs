@@ -1,0 +1,15 @@
+//! Whole runs of the simulator beside what is known of them.
+
+mod cells;
+mod common;
+mod dumbbell;
+mod link_truth;
+mod networks;
+mod path;
+mod plausibility;
+mod queues;
+mod real_captures;
+mod round_trip;
+mod sources;
+mod structures;
+mod tcp_truth;

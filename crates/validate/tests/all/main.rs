@@ -1,0 +1,4 @@
+//! The checks against published results, in their quick forms.
+
+mod rows;
+mod transcripts;
