@@ -2,6 +2,23 @@
 //!
 //! Everything here is a state machine without I/O. Time comes in as an argument, randomness as a seeded
 //! stream at construction. The rules every machine keeps are in `ARCHITECTURE.md`, "Calling contract".
+//!
+//! | module | holds |
+//! |---|---|
+//! | `wire` | packets as they are on the wire, one file per layer |
+//! | `extract` | packets into connection vectors: `front`, `part`, `merger` are the three machines; `end` and `observer` know one end and both; `adus` infers epochs and waits, `exchange` the pattern, `recovery` what a retransmission was, `datagrams` and `flow` UDP and QUIC; `conversations/` (Cáceres) |
+//! | `workload` | the connection vector |
+//! | `model` | structures, round-trip times, windows, load; source models in `generate/`, one file each; distributions in `distribution/`, their fits in `fit/`; `waits` decides which part of a wait is replayed; `swing/`, `fsd` |
+//! | `lrd` | long-range dependence, one file per estimate |
+//! | `play` | what an end does and when: `player`, over TCP or in datagrams |
+//! | `tcp` | TCP: `sender/` (recovery in `repair`, reductions in `usage`, `bursts`, `undo`), `receiver`, `scoreboard`, `rack`, `prr`; congestion control in `congestion/`, one file per algorithm; a user's own implements `CongestionControl` |
+//! | `queue` | queue disciplines, one file each; a user's own implements `Admit` or `Serve` |
+//! | `path` | links and what sends their packets, DelayBox, loss, impairments, rules of flows |
+//! | `cell` | cells, virtual circuits, the transport of 1988; framings and what they cost |
+//! | `plausibility` | response functions, and whether a flow is near its own |
+//! | `record` | what a run records |
+//! | `time`, `units`, `rng` | nanoseconds; rates, sizes, limits; seeded streams |
+//! | `sketch`, `special`, `fft` | quantiles of streams, special functions, transforms |
 
 #![forbid(unsafe_code)]
 

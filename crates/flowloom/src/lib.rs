@@ -4,14 +4,21 @@
 //! says where its events go and what stops it; it prints nothing and reads no global state. What goes wrong is an [`Error`]
 //! with its parts as fields, what is doubtful a [`Warning`].
 //!
-//! | module | does |
+//! | module | holds |
 //! |---|---|
-//! | [`extraction`] | captures into connection vectors |
-//! | [`workload`] | any form of vectors into a workload; workloads drawn and changed |
-//! | [`experiment`] | experiment files |
-//! | [`run`] | runs: simulator, this host's kernel, a lab |
-//! | [`results`] | run folders read again, reports |
-//! | [`calibrate`], [`rates`], [`vcsim`] | rates for a load; rates over time; internetworks of cells |
+//! | `context` | observers, events, progress, the stop token |
+//! | `error`, `warning` | what goes wrong, what is doubtful |
+//! | `experiment` | experiment files, one file per table of keys; `diagnosis` finds where an error is |
+//! | `input` | what a path holds |
+//! | `extract`, `extraction` | captures into workload files; threads, memory and what was learnt beside the vectors |
+//! | `workload` | any input as vectors (`load`), workloads drawn or changed (`making`), a run's workload on disk (`source`), addresses (`hosts`) |
+//! | `make`, `convert` | the workload of an experiment; one form into another |
+//! | `run` | `plan`, then `job`: from a workload to a complete run folder; `config` and `senders` give the simulator's numbers, `live` and `hosts` those of this kernel and of a lab; `pipeline` reads and writes beside the simulation |
+//! | `results`, `compare`, `rules` | run folders read again, reports; comparisons; `compare --check` |
+//! | `describe`, `fit`, `overhead` | the characteristics of traffic; distributions and models; what framings cost |
+//! | `calibrate`, `rates`, `queue_model`, `vcsim` | rates for a load; rates over time; cells at a queue; internetworks of circuits |
+//! | `json` | the version of answers |
+//! | `clock` | wall time, the only clock here |
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,17 @@
 //! Stored records in; summaries, comparison and one HTML file out.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
+//! | `summary`, `text` | a run in numbers; in words |
+//! | `verdict` | when a run can be believed |
+//! | `plausibility` | whether its flows are plausible |
+//! | `metric`, `statistics` | what is measured; distances, intervals, run lengths |
+//! | `compare`, `variant` | runs against each other or their original, rules; replications of an experiment |
+//! | `describe` | captures, workloads, and what a run's records say besides (`dependence`, `steady`, `marginals`, `responses`) |
+//! | `fit`, `overhead` | fitted distributions and models; what framings cost |
+//! | `export` | results in other tools' forms |
+//! | `html` | the page: figures, script, where numbers are from |
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,17 @@
 //! Stored formats: captures in and out, workload files, run folders, traces of links. `docs/reference/schemas.md` describes what we write.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `capture` | pcap, pcapng, ERF, snoop; compressions; folders; interfaces; captures written |
+//! | `flows` | NetFlow and IPFIX, and how records become connections (`merge/`) |
+//! | `formats` | vectors in other forms: Tmix, conn.log, CSV, JSON lines, TRex, tgen |
+//! | `workload` | workload files |
+//! | `run_folder`, `reserve`, `staged` | run folders; room kept back for a full disk; names given when a file is complete |
+//! | `table` | the typed layer over Parquet: each table's columns once |
+//! | `results` | results of other tools |
+//! | `harpoon`, `swing`, `histogram`, `lengths`, `rates`, `mahimahi` | files of models, tables, lengths, rates, traces of links |
+//! | `vcsim` | VCSIM's specifications |
+//! | `addresses` | what is kept of addresses |
 
 #![forbid(unsafe_code)]
 
