@@ -33,7 +33,7 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 could not, 2 wrong usage, 3 ran but the result is INVALID or was interrupted, \
 4 different (compare --check, lab format --check).";
 
-/// Turn the traffic of a real link into a workload, replay it closed-loop, and see how near it came.
+/// Turn the traffic of a real link into a workload, replay it closed-loop, and compare it with the original.
 #[derive(Debug, Parser)]
 #[command(name = "flowloom", version, after_help = EXIT_CODES, propagate_version = true)]
 pub struct Cli {
@@ -43,7 +43,7 @@ pub struct Cli {
     /// Explain decisions
     #[arg(short, long, global = true)]
     pub verbose: bool,
-    /// What to do
+    /// The command
     #[command(subcommand)]
     pub command: Command,
 }
@@ -51,7 +51,7 @@ pub struct Cli {
 /// The commands, one file each in `commands/`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Turn captures into a workload of connection vectors
+    /// Extract a workload of connection vectors from captures
     #[command(after_help = "\
 Examples:
   flowloom extract campus.pcapng.gz -o campus.parquet
@@ -61,7 +61,7 @@ Examples:
   flowloom extract --interface eth0 --duration 10m -o live.parquet
   flowloom extract campus.pcap -o campus.parquet --hosts cryptopan --key campus.key")]
     Extract(Extract),
-    /// Write connection vectors, or the results of a run, in another form
+    /// Convert connection vectors, or the results of a run, to another format
     #[command(after_help = "\
 Forms, by the ending of the output or by --to:
   .parquet  Flowloom's workload      .cvec, .v1.cvec, .tcvec  Tmix vectors, original spelling
@@ -85,7 +85,7 @@ Examples:
   flowloom describe campus.parquet --json
   flowloom describe runs/campus-20261121-140359")]
     Describe(Describe),
-    /// Fit laws to the variables of a workload, or a traffic model, and write them as experiments take them
+    /// Fit distributions or a traffic model to a workload
     #[command(after_help = "\
 Examples:
   flowloom fit campus.parquet
@@ -94,10 +94,10 @@ Examples:
   flowloom fit campus.pcap --model swing -o swing.json
   flowloom fit campus.pcap --model harpoon -o campus.xml")]
     Fit(Box<Fit>),
-    /// Say what datagrams cost on a line: transmission efficiency of any stack of framings, cells among them
+    /// Compute the transmission efficiency of framings and cells
     #[command(after_help = overhead::AFTER_HELP)]
     Overhead(Box<Overhead>),
-    /// Make the workload of an experiment: drawn from a source model, or changed from a capture's
+    /// Generate or transform the workload of an experiment
     #[command(after_help = "\
 The [workload] part of the experiment says what is made (docs/reference/models.md); `flowloom run` makes the same for itself.
 
@@ -107,7 +107,7 @@ Examples:
   flowloom model queue --help
   flowloom model pipe --help")]
     Model(Box<Model>),
-    /// Find the rates at which a source model would load the bottleneck so much, were nothing in its way
+    /// Find the model rates that produce a target load
     #[command(after_help = "\
 The experiment has a model with a rate in [workload], network.bottleneck.rate and measure.duration. Each load is run in the
 simulator over links ten times as fast, with the same random numbers, until what passes in measure.window is within half a
@@ -117,14 +117,14 @@ Examples:
   flowloom calibrate web.toml --load 50%,85%,105%
   flowloom calibrate web.toml --load 85% --duration 2400s -o calibrated    (writes calibrated/web-85.toml)")]
     Calibrate(Calibrate),
-    /// Replay a capture, a workload or an experiment, or simulate the virtual circuits of a specification
+    /// Run an experiment, a capture or a workload, or a VCSIM specification
     #[command(after_help = "\
 Examples:
   flowloom run campus.pcap
   flowloom run campus.parquet --rate 105% --queue 500p -o runs/tight
   flowloom run experiment.toml --json")]
     Run(Box<Run>),
-    /// Run a program inside a side of a live run
+    /// Run a program on one side of a live run
     #[command(after_help = "\
 The program and its peer find their own address in FLOWLOOM_ADDRESS and the other side's in FLOWLOOM_PEER. The run goes on
 until the program ends, whose exit code is that of this command; connections of the workload start for measure.duration.
@@ -134,15 +134,15 @@ Examples:
   flowloom shell campus.toml --peer 'iperf3 -s -1' -- sh -c 'sleep 1; iperf3 -c $FLOWLOOM_PEER'
   flowloom shell campus.toml -o runs/ping -- sh -c 'ping -c 20 $FLOWLOOM_PEER'")]
     Shell(Shell),
-    /// Experiments over several hosts: check their scripts, lay them out
+    /// Run experiments over several hosts
     Lab(Lab),
-    /// Serve the controllers of a lab on this host, within the limits that its folder sets, until Ctrl-C or SIGTERM
+    /// Serve the controllers of a lab on this host until Ctrl-C or SIGTERM
     #[command(after_help = "\
 Examples:
   flowloom agent --dir agent
   flowloom agent --dir /var/lib/flowloom/agent --listen 10.0.0.1:42010")]
     Agent(Agent),
-    /// Compare variants of an experiment with each other, or a replay with its original
+    /// Compare runs with each other, or a replay with its original
     #[command(after_help = "\
 Examples:
   flowloom compare runs/a
@@ -152,19 +152,19 @@ Examples:
   flowloom compare runs/base runs/change --check rules.toml --json
   flowloom compare monday.json tuesday.flent.gz")]
     Compare(Compare),
-    /// Write one self-contained HTML report of one or more runs
+    /// Write an HTML report of one or more runs
     #[command(after_help = "\
 Examples:
   flowloom report runs/a -o a.html
   flowloom report runs/a runs/b -o both.html")]
     Report(Report),
-    /// Say what this host can do
+    /// Check what this host can do
     #[command(after_help = "\
 Examples:
   flowloom doctor
   flowloom doctor --clean --runs runs")]
     Doctor(Doctor),
-    /// Print the JSON Schema of what a command prints with --json or --json-stream
+    /// Print the JSON Schema of a command's JSON output
     #[command(after_help = "\
 Examples:
   flowloom schema
@@ -209,16 +209,16 @@ pub struct LiveSide {
 /// `flowloom shell`
 #[derive(Clone, Debug, Args)]
 pub struct Shell {
-    /// The experiment; its workload, if it has one, is the background traffic
+    /// The experiment; its workload is the background traffic
     #[arg(value_name = "EXPERIMENT")]
     pub experiment: PathBuf,
-    /// The side that the program is on
+    /// The side of the program
     #[arg(long, value_enum, default_value_t)]
     pub side: GuestSide,
-    /// Run the program on each of so many hosts of that side, with addresses and TCP of their own (FLOWLOOM_HOST counts them)
+    /// Run the program on COUNT hosts of that side, each with its own addresses and TCP (FLOWLOOM_HOST is its number)
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOSTS)))]
     pub hosts: Option<u8>,
-    /// A command for the shell (sh -c) that runs on the other side and is ended with the program
+    /// A shell command (sh -c) for the other side; it is killed when the program ends
     #[arg(long, value_name = "COMMAND")]
     pub peer: Option<String>,
     /// The run folder to write [default: runs/NAME-DATE-TIME]
@@ -275,44 +275,45 @@ pub struct LabKeeper {
 
 /// How captures are read and cut into connections.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Reading captures and flow records")]
 pub struct Capture {
-    /// Addresses on the left (inside) of the link, as a prefix; may be repeated
+    /// Prefix of the addresses on the left (inside) of the link; may be repeated
     #[arg(long, value_name = "PREFIX")]
     pub inside: Vec<String>,
-    /// Use what is readable of a capture that was cut off
+    /// Read a truncated capture up to its end
     #[arg(long)]
     pub allow_truncated: bool,
-    /// Keep only TCP connections whose SYN and whose FIN or RST were seen
+    /// Keep only TCP connections with a captured SYN and FIN or RST
     #[arg(long)]
     pub complete_only: bool,
-    /// A connection ends after this long without a packet [flow records: 60s]
+    /// Idle time after which a connection ends [flow records: 60s]
     #[arg(long, value_name = "TIME", default_value = "1h", allow_hyphen_values = true)]
     pub idle_timeout: Duration,
-    /// A flow of UDP or QUIC datagrams ends after this long without one
+    /// Idle time after which a UDP or QUIC flow ends
     #[arg(long, value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
     pub udp_idle_timeout: Duration,
-    /// Leave UDP and QUIC out
+    /// Ignore UDP and QUIC
     #[arg(long)]
     pub tcp_only: bool,
-    /// Where the monitor stood: near one end of every path, segments that pass twice or late mean something else
+    /// Position of the monitor on the paths; it decides what a repeated or late segment means
     #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
     pub monitor: Monitor,
-    /// Connections with the same addresses and ports in different VLANs are different ones
+    /// Keep connections with the same addresses and ports apart if their VLANs differ
     #[arg(long)]
     pub vlan_key: bool,
-    /// Memory for connections; above it those end that were silent for longest
+    /// Memory limit for connections; above it the longest idle ones end
     #[arg(long, value_name = "SIZE", default_value = "4gb", allow_hyphen_values = true)]
     pub max_memory: Memory,
-    /// Threads for reading captures; the result is the same with any number [default: the cores, at most 4]
+    /// Threads for reading captures; they do not change the result [default: the cores, at most 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), allow_negative_numbers = true)]
     pub threads: Option<u16>,
-    /// Take flow records although they were made from a sample of the packets
+    /// Accept flow records made from sampled packets
     #[arg(long)]
     pub allow_sampled: bool,
-    /// The longest time after which the exporter of flow records sends a slice of a flow that goes on
+    /// Active timeout of the exporter of flow records
     #[arg(long, value_name = "TIME", default_value = "30min", allow_hyphen_values = true)]
     pub active_timeout: Duration,
-    /// Leave the names of the input files out of everything that is written
+    /// Write no names of input files into any output
     #[arg(long)]
     pub anonymize: bool,
 }
@@ -372,14 +373,15 @@ impl From<HostChoice> for flowloom::HostChoice {
 
 /// What becomes of the addresses of connections.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Addresses")]
 pub struct Hosts {
-    /// What to keep of the addresses of connections [default: none; what Flowloom's own files keep stays]
+    /// What to keep of addresses [default: none; Flowloom's own files keep what they have]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub hosts: Option<HostChoice>,
     /// The key of --hosts cryptopan: a file of 32 bytes or 64 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// Leave private, multicast and other special addresses as they are under --hosts cryptopan
+    /// With --hosts cryptopan: do not encrypt private, multicast and other special addresses
     #[arg(long)]
     pub keep_special: bool,
 }
@@ -442,25 +444,27 @@ impl Capture {
 
 /// The form of the answer of a command that takes its time.
 #[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Answer")]
 pub struct Form {
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,
-    /// Print JSON lines on standard output as things happen: start, progress, end with the object of --json
+    /// Print JSON lines on standard output during the work: start, progress, end with the object of --json
     #[arg(long, conflicts_with = "json")]
     pub json_stream: bool,
 }
 
 /// Packets from a network interface.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Capturing from an interface")]
 pub struct Live {
     /// Capture from this network interface instead, until Ctrl-C
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
-    /// Capture for this long
+    /// How long to capture
     #[arg(long, value_name = "TIME", requires = "interface", conflicts_with = "captures", allow_hyphen_values = true)]
     pub duration: Option<Duration>,
-    /// Capture so many packets
+    /// Number of packets to capture
     #[arg(long, value_name = "N", requires = "interface", conflicts_with = "captures", value_parser = whole, allow_negative_numbers = true)]
     pub packets: Option<u64>,
     /// Capture only packets from and to this host, broadcast and multicast
@@ -485,10 +489,10 @@ pub struct Extract {
     #[command(flatten)]
     pub live: Live,
     /// The workload file to write
-    #[arg(short, long, value_name = "W.parquet")]
+    #[arg(short, long, value_name = "W.parquet", help_heading = "Input and output")]
     pub output: PathBuf,
     /// Replace the output if it exists
-    #[arg(long)]
+    #[arg(long, help_heading = "Input and output")]
     pub force: bool,
     /// How to read the captures
     #[command(flatten)]
@@ -508,22 +512,22 @@ pub struct Convert {
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// The file to write; "-" writes standard output
-    #[arg(short, long, value_name = "OUTPUT")]
+    #[arg(short, long, value_name = "OUTPUT", help_heading = "Input and output")]
     pub output: PathBuf,
     /// The form of the output [default: by its name]
-    #[arg(long, value_name = "FORM", value_parser = forms())]
+    #[arg(long, value_name = "FORM", value_parser = forms(), help_heading = "Input and output")]
     pub to: Option<Target>,
     /// The form of the inputs; "flows" also reads captures of the packets that exporters send [default: by content]
-    #[arg(long, value_name = "FORM", value_parser = sources())]
+    #[arg(long, value_name = "FORM", value_parser = sources(), help_heading = "Input and output")]
     pub from: Option<Kind>,
     /// Write a row of CSV per ADU instead of one per connection
-    #[arg(long)]
+    #[arg(long, help_heading = "Input and output")]
     pub adus: bool,
-    /// For Tmix: the round-trip time of connections of which it is not known [default: the median of the known ones]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    /// For Tmix: round-trip time of connections without one [default: the median of the others]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Input and output")]
     pub rtt: Option<Duration>,
     /// Replace the output if it exists
-    #[arg(long)]
+    #[arg(long, help_heading = "Input and output")]
     pub force: bool,
     /// How to read captures and flow records
     #[command(flatten)]
@@ -577,7 +581,7 @@ pub struct Describe {
     /// Also write one self-contained HTML file with pictures; of a run folder, its report
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Also tell the conversations of captures, by application (Cáceres 1992)
+    /// Also describe the conversations of captures by application (Cáceres 1992)
     #[arg(long)]
     pub conversations: bool,
     /// A silence this long ends a conversation
@@ -597,7 +601,7 @@ pub struct Calibrate {
     /// The experiment whose model is calibrated for its bottleneck
     #[arg(value_name = "EXPERIMENT")]
     pub experiment: PathBuf,
-    /// Shares of the bottleneck's rate in its busier direction; of models with a rate for each direction, in both
+    /// Target loads, as shares of the bottleneck's rate in its busier direction (in both, for models with two rates)
     #[arg(long, value_name = "SHARES", value_delimiter = ',', required = true, allow_hyphen_values = true)]
     pub load: Vec<Load>,
     /// The folder to write the table (calibration.json) and an experiment for each load to
@@ -606,13 +610,13 @@ pub struct Calibrate {
     /// Write into the folder if it exists
     #[arg(long)]
     pub force: bool,
-    /// How long connections start [default: measure.duration]
+    /// Time during which connections start [default: measure.duration]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<Quantity<Duration>>,
     /// Seed [default: the first of the experiment's]
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Loads that are searched for at a time [default: all cores]
+    /// Number of loads to search for at once [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub jobs: Option<u16>,
     /// How to answer
@@ -653,51 +657,51 @@ pub struct Run {
     /// from standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// The run folder to write [default: runs/NAME-DATE-TIME; of a specification none]
-    #[arg(short, long, value_name = "RUN")]
+    /// The run folder to write [default: runs/NAME-DATE-TIME; none for a specification]
+    #[arg(short, long, value_name = "RUN", help_heading = "Run")]
     pub output: Option<PathBuf>,
     /// Replace the run folder if it exists, and the file of --cell-trace
-    #[arg(long)]
+    #[arg(long, help_heading = "Run")]
     pub force: bool,
     /// Where to run: "sim", the packet simulator; "live", kernel TCP in network namespaces on this host, in real time; or
     /// "lab:HOSTS.toml", kernel TCP on the hosts of a lab, across the path that this host emulates
-    #[arg(long, value_name = "DRIVER", default_value = "sim")]
+    #[arg(long, value_name = "DRIVER", default_value = "sim", help_heading = "Run")]
     pub on: Driver,
     /// With --on lab: the folder of a controller
-    #[arg(long, value_name = "DIR", default_value = "lab")]
+    #[arg(long, value_name = "DIR", default_value = "lab", help_heading = "Run")]
     pub lab: PathBuf,
     /// Rate of the bottleneck: "496mbit", "unlimited", or "105%" of the offered load
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, help_heading = "Network")]
     pub rate: Option<Quantity<RateChoice>>,
     /// Propagation delay of the bottleneck, one way
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Network")]
     pub delay: Option<Quantity<Duration>>,
     /// Queue limit: "65000p" in packets or "64k" in bytes
-    #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LIMIT", allow_hyphen_values = true, help_heading = "Network")]
     pub queue: Option<Quantity<Limit>>,
-    /// Replay no wait shorter than this ("0ms" takes all, "500ms" leaves short ones to the network)
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    /// Shortest wait to replay ("0ms" replays all of them)
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Workload")]
     pub wait_min: Option<Quantity<Duration>>,
-    /// What to take off a measured wait before replaying it
-    #[arg(long, value_enum)]
+    /// What to subtract from a measured wait
+    #[arg(long, value_enum, help_heading = "Workload")]
     pub wait_correct: Option<CorrectionChoice>,
-    /// How long connections start [default: the length of the capture]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    /// Time during which connections start [default: the length of the capture]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Workload")]
     pub duration: Option<Quantity<Duration>>,
     /// Seed; may be repeated for several runs
-    #[arg(long = "seed", value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    #[arg(long = "seed", value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Run")]
     pub seeds: Vec<u64>,
-    /// Threads: seeds run side by side, and a run reads and writes beside its own if one is left [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
+    /// Number of threads: for several seeds at once, and for reading and writing beside a run [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true, help_heading = "Run")]
     pub jobs: Option<u16>,
     /// The simulator's event queue; results are the same with either
     #[arg(long, value_enum, default_value_t, hide = true)]
     pub event_queue: EventQueue,
-    /// Also write the packets at the bottleneck to link.pcap in the run folder, or those at the links named to link-NAME.pcap
-    #[arg(long, value_name = "LINK,...", num_args = 0.., require_equals = true, value_delimiter = ',')]
+    /// Capture the packets at the bottleneck (link.pcap in the run folder), or at the named links (link-NAME.pcap)
+    #[arg(long, value_name = "LINK,...", num_args = 0.., require_equals = true, value_delimiter = ',', help_heading = "Records")]
     pub pcap: Option<Vec<String>>,
-    /// Of a specification: also write what happens to each cell, a line each
-    #[arg(long, value_name = "FILE")]
+    /// For a specification: write one line per event of each cell
+    #[arg(long, value_name = "FILE", help_heading = "Records")]
     pub cell_trace: Option<PathBuf>,
     /// How to read captures
     #[command(flatten)]
@@ -757,7 +761,7 @@ pub struct Report {
 /// `flowloom schema`
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// Of which answer or event; all their names without one
+    /// The answer or event; without one, their names are printed
     #[arg(value_name = "ANSWER")]
     pub answer: Option<String>,
 }
@@ -768,10 +772,10 @@ pub struct Doctor {
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,
-    /// End worker processes that lost their run, and say what was done
+    /// Kill worker processes whose run is gone, and list them
     #[arg(long)]
     pub clean: bool,
-    /// With --clean: remove the folders in this one that runs left unfinished
+    /// With --clean: remove unfinished run folders from this folder
     #[arg(long, value_name = "FOLDER", requires = "clean")]
     pub runs: Option<PathBuf>,
 }

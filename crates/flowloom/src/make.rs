@@ -50,8 +50,9 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     let experiment = Experiment::read(file)?;
     let workload = &experiment.workload;
     if !workload.is_made() {
-        return Err(Error::usage(format_args!("{spec}: [workload] names no model and changes nothing"))
-            .hint("add model = { kind = \"exchanges\", ... }, structure, rtt, window or load (docs/reference/models.md)"));
+        return Err(Error::usage(format_args!("{spec}: [workload] names no model and changes nothing")).hint(
+            "add model = { kind = \"exchanges\", ... }, structure, rtt, window or load (docs/reference/models.md)",
+        ));
     }
     let paths: Vec<PathBuf> = workload.source.iter().cloned().collect();
     if paths.is_empty() && workload.model.is_none() {

@@ -11,33 +11,33 @@ use flowloom_report::statistics::Correction;
 /// `flowloom compare`
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// Run folders, a variant each; the first is what the others are compared with. One alone is compared with its original. Also
+    /// Run folders, one per variant; the first is the reference. A single one is compared with its original. Also
     /// results of iperf3 (--json) and flent (.flent.gz)
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// The run folders before this are seeds of one experiment, and those after it of the one it is compared with
+    /// Compare the runs before this option with those after it; each group holds seeds of one experiment
     #[arg(long, value_name = "RUN", num_args = 1..)]
     pub against: Vec<PathBuf>,
-    /// Compare each variant with each, not only with the first
+    /// Compare all pairs of variants
     #[arg(long, conflicts_with = "against")]
     pub all_pairs: bool,
-    /// Compare only these, such as response_time,goodput [default: all there is]
+    /// Metrics to compare, such as response_time,goodput [default: all]
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     pub metric: Vec<Metric>,
-    /// Differences that are as good as none: 5%, 1ms or 1ms,5% [default: 2 %, of times at least 0.5 ms, of counts 0.5]
+    /// Differences to ignore: 5%, 1ms or 1ms,5% [default: 2 %, at least 0.5 ms for times and 0.5 for counts]
     #[arg(long, value_name = "MARGIN")]
     pub margin: Option<Margin>,
-    /// Of intervals, in percent
+    /// Confidence level of intervals, in percent
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
     pub confidence: f64,
-    /// What p values are held to where there are many: holm (no false difference), bh (few among those called), none
+    /// Correction for many tests: holm (family-wise error), bh (false discovery rate), none
     #[arg(long, value_name = "NAME", default_value = "holm")]
     pub correction: Correction,
-    /// Whether runs of equal seeds are compared with each other
+    /// Whether to pair runs with equal seeds
     #[arg(long, value_enum, default_value_t)]
     pub pairing: PairingChoice,
-    /// Exit with 4 if durations, response times, active connections, throughput or what --metric names are different, or if a
-    /// rule of this file is broken
+    /// Exit with 4 if a metric differs (durations, response times, active connections, throughput, or those of --metric), or if a
+    /// rule of this file is not met
     #[arg(long, value_name = "RULES.toml", num_args = 0..=1)]
     pub check: Option<Option<PathBuf>>,
     /// Print one JSON object on standard output

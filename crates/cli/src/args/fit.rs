@@ -21,13 +21,13 @@ pub struct Fit {
     /// A variable to fit; may be repeated [default: all that have values]
     #[arg(long = "variable", value_name = "NAME", value_parser = fit_variables())]
     pub variables: Vec<FitVariable>,
-    /// The parameters of a traffic model instead of laws
+    /// Fit this traffic model instead of distributions
     #[arg(long, value_enum, value_name = "MODEL", conflicts_with = "variables")]
     pub model: Option<FittedModel>,
     /// Also write one self-contained HTML file with pictures; of a model its configuration
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Of models: connections of the same hosts, or of a client, that start this far apart are of different sessions [default: 300s]
+    /// For models: gap between the starts of connections that separates sessions [default: 300s]
     #[arg(long, requires = "model", value_name = "TIME", allow_hyphen_values = true)]
     pub session_gap: Option<Quantity<Duration>>,
     /// Of --model swing
@@ -56,10 +56,10 @@ pub enum FittedModel {
 /// How connections are grouped for Swing.
 #[derive(Clone, Debug, Args)]
 pub struct SwingFit {
-    /// A connection that starts so long after its client's one before, or sooner, belongs to the same exchange [default: 30s]
+    /// Longest gap between the starts of two connections of one exchange [default: 30s]
     #[arg(long, requires = "model", value_name = "TIME", allow_hyphen_values = true)]
     pub rre_gap: Option<Quantity<Duration>>,
-    /// Sessions of a client and an application, by the acceptor's port, instead of a client
+    /// Separate the sessions of a client by application (port of the acceptor)
     #[arg(long, requires = "model")]
     pub per_class: bool,
 }
@@ -67,7 +67,7 @@ pub struct SwingFit {
 /// How Harpoon is configured.
 #[derive(Clone, Debug, Args)]
 pub struct HarpoonFit {
-    /// How long a session of Harpoon is [default: 300s, or the length of a shorter input]
+    /// Length of a Harpoon interval [default: 300s, or the length of a shorter input]
     #[arg(long, requires = "model", value_name = "TIME", allow_hyphen_values = true)]
     pub interval: Option<Quantity<Duration>>,
     /// Addresses of the hosts on the left of the link [default: 10.1.0.0/16]

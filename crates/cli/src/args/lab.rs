@@ -10,7 +10,7 @@ use super::lab_members::LabMembers;
 /// `flowloom lab`
 #[derive(Debug, Args)]
 pub struct Lab {
-    /// What to do
+    /// The command
     #[command(subcommand)]
     pub command: LabCommand,
 }
@@ -18,10 +18,10 @@ pub struct Lab {
 /// What is done with the lab.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
-    /// About its members
+    /// Manage members
     #[command(flatten)]
     Members(LabMembers),
-    /// Say what a script will do: which hosts do what, in which order, at which rate, and what is probably not as it was meant
+    /// Explain what a script will do, and find errors and likely mistakes
     #[command(after_help = "\
 The language is that of NetSpec (docs/guide/lab.md), or the same in TOML where the name ends in .toml.
 
@@ -29,7 +29,7 @@ Examples:
   flowloom lab check congestion.ns
   flowloom lab check congestion.ns --strict --json | jq .hosts")]
     Check(LabCheck),
-    /// Run a script over the agents at its addresses
+    /// Run a script on its agents
     #[command(after_help = "\
 Leaves are run by agents (flowloom agent), found by their names in HOSTS.toml or by their hosts. Results are a folder: the script,
 results.jsonl with a line for each leaf, experiment.json with what failed, when leaves started by this host's clock, and how sure that is.
@@ -39,7 +39,7 @@ Examples:
   flowloom lab run congestion.ns --dir ~/lab -o results --force
   flowloom lab run congestion.ns -o results --take-up 91169d6c0df8fe98dd421543407d399d")]
     Run(LabRun),
-    /// Lay a script out as all scripts are, or write it in the other form
+    /// Format a script, or convert it between the block language and TOML
     #[command(after_help = "\
 Comments stay. They are lost in TOML, in both directions.
 
@@ -57,7 +57,7 @@ pub struct LabCheck {
     /// The script; "-" reads standard input
     #[arg(value_name = "SCRIPT")]
     pub script: PathBuf,
-    /// Take nothing that the grammar does not have: every parameter ends with its ";"
+    /// Accept only the strict grammar: every parameter ends with ";"
     #[arg(long)]
     pub strict: bool,
     /// How to answer
@@ -80,10 +80,10 @@ pub struct LabRun {
     /// The folder of the results
     #[arg(short, long, value_name = "RESULTS")]
     pub output: PathBuf,
-    /// Take the place of a folder that is there
+    /// Replace the folder if it exists
     #[arg(long)]
     pub force: bool,
-    /// Nothing is run: fetch what agents found of an experiment whose controller was lost, by the name that it printed first
+    /// Run nothing: fetch the results of an experiment whose controller was lost, by the name that it printed
     #[arg(long, value_name = "EXPERIMENT")]
     pub take_up: Option<String>,
 }
@@ -94,7 +94,7 @@ pub struct LabFormat {
     /// The script; "-" reads standard input. With --check several
     #[arg(required = true, value_name = "SCRIPT")]
     pub scripts: Vec<PathBuf>,
-    /// Write nothing, and say which scripts are not laid out so (exit code 4)
+    /// Write nothing; list the scripts that are not formatted (exit code 4)
     #[arg(long, conflicts_with_all = ["to", "output"])]
     pub check: bool,
     /// The form to write [default: that of the script]

@@ -13,12 +13,12 @@ use super::Form;
 /// What is done about the members of a lab.
 #[derive(Debug, Subcommand)]
 pub enum LabMembers {
-    /// Make a lab: its private certificate authority, and a controller
+    /// Create a lab: its certificate authority and a controller
     #[command(after_help = "\
 Example:
   flowloom lab init lab --name campus-testbed")]
     Init(LabInit),
-    /// Invite a host: prints a token that counts once and soon ends
+    /// Invite a host: print a token that works once and expires soon
     #[command(after_help = "\
 The token goes to the host that is invited, by a way that nobody else reads.
 
@@ -26,27 +26,27 @@ Examples:
   flowloom lab invite east --address controller.example.org:42011
   flowloom lab invite east    (without an address, for enrolment by files)")]
     Invite(LabInvite),
-    /// Let in those who are invited, until all have come
+    /// Admit invited hosts until all have enrolled
     #[command(after_help = "\
 Examples:
   flowloom lab admit
   flowloom lab admit --request east.request --answer east.answer")]
     Admit(LabAdmit),
-    /// On the host that is invited: come in by a token; the host's key is made here and stays here
+    /// Enrol this host with a token; its private key never leaves it
     #[command(after_help = "\
 Examples:
   flowloom lab enrol TOKEN --dir agent
   flowloom lab enrol TOKEN --dir agent --request east.request    (then, with what comes back:)
   flowloom lab enrol --dir agent --answer east.answer")]
     Enrol(LabEnrol),
-    /// Make the certificates of a member count no longer
+    /// Revoke a member's certificates
     #[command(after_help = "\
 Agents learn of it from the next controller that connects to them; `flowloom lab status HOSTS.toml` tells all of them.
 
 Example:
   flowloom lab revoke east")]
     Revoke(LabRevoke),
-    /// Ask agents who they are, what runs there, what they lend, and how far off their clocks are
+    /// Show the identity, runs, limits and clock offset of agents
     #[command(after_help = "\
 HOSTS.toml has the agents' names and addresses:
   [hosts]
@@ -57,7 +57,7 @@ Examples:
   flowloom lab status HOSTS.toml
   flowloom lab status 10.0.0.1 west.example.org:42010 --json")]
     Status(LabStatus),
-    /// What agents did and refused, and for whom: the ends of their logs, in one order by this host's clock
+    /// Show the audit logs of agents, merged by time
     #[command(after_help = "\
 Examples:
   flowloom lab logs HOSTS.toml
@@ -68,10 +68,10 @@ Examples:
 /// `flowloom lab init`
 #[derive(Clone, Debug, Args)]
 pub struct LabInit {
-    /// The folder to make; it is for its owner alone
+    /// The folder to create, readable by its owner only
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
-    /// What the lab is called [default: the folder's name]
+    /// Name of the lab [default: the folder's name]
     #[arg(long, value_name = "LAB")]
     pub name: Option<String>,
 }
@@ -79,19 +79,19 @@ pub struct LabInit {
 /// `flowloom lab invite`
 #[derive(Clone, Debug, Args)]
 pub struct LabInvite {
-    /// What the host will be called
+    /// Name of the host
     #[arg(value_name = "NAME")]
     pub name: Name,
     /// Where `flowloom lab admit` will listen, as the invited host sees it
     #[arg(long, value_name = "HOST:PORT")]
     pub address: Option<String>,
-    /// How long the token counts
+    /// How long the token is valid
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub within: Duration,
-    /// How long the certificate will count, in days
+    /// How long the certificate is valid, in days
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(i64).range(1..=3650))]
     pub days: i64,
-    /// It will command agents, not be one
+    /// Invite a controller, not an agent
     #[arg(long)]
     pub controller: bool,
     /// The lab's folder
@@ -122,7 +122,7 @@ pub struct LabEnrol {
     /// The token that `flowloom lab invite` printed
     #[arg(value_name = "TOKEN", required_unless_present = "answer", conflicts_with = "answer")]
     pub token: Option<String>,
-    /// The folder to make; it is for its owner alone
+    /// The folder to create, readable by its owner only
     #[arg(long, value_name = "DIR")]
     pub dir: PathBuf,
     /// Write the request to this file instead of asking over the network
@@ -136,7 +136,7 @@ pub struct LabEnrol {
 /// `flowloom lab revoke`
 #[derive(Clone, Debug, Args)]
 pub struct LabRevoke {
-    /// Whose
+    /// Name of the member
     #[arg(value_name = "NAME")]
     pub name: Name,
     /// The lab's folder
@@ -167,7 +167,7 @@ pub struct LabLogs {
     /// Only lines of this experiment
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub experiment: String,
-    /// So many of each agent, the last ones
+    /// Number of lines of each agent, from the end
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub lines: u32,
     /// The folder of a controller

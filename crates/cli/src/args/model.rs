@@ -15,7 +15,7 @@ use super::{Capture, Form, GuestSide, Load, whole};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Model {
-    /// What to calculate instead of making a workload
+    /// A calculation, instead of a workload
     #[command(subcommand)]
     pub calculation: Option<Calculation>,
     /// The experiment whose [workload] part says what to make
@@ -54,7 +54,7 @@ Examples:
   flowloom model queue campus.pcap --from right --phases 10,15,25,35 --simulate
   flowloom model queue --least 1000 --most 5000 --pareto-shape 1.5 --phases 4 --load 40.7% --json")]
     Queue(Box<QueueModel>),
-    /// What a window, slow start and recovery from a loss make of a long fat pipe
+    /// TCP on a long fat pipe: window, slow start, recovery from a loss
     #[command(after_help = "\
 MB and mb are 1,048,576 bytes (docs/guide/satellite.md).
 
@@ -79,16 +79,16 @@ pub struct PipeModel {
     /// Payload of a full segment
     #[arg(long, value_name = "BYTES", default_value_t = 1_460, value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub mss: u16,
-    /// The window that the rest is calculated for, in bytes or segments ("1148p") [default: the one that the pipe needs]
+    /// Window, in bytes or segments ("1148p") [default: the bandwidth-delay product]
     #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
     pub window: Option<Limit>,
-    /// What each round trip of slow start has of the one before: 1.5 with delayed acknowledgements, 2 without
+    /// Growth of the window per round trip of slow start: 1.5 with delayed acknowledgements, 2 without
     #[arg(long, value_name = "FACTOR", default_value_t = 1.5, allow_negative_numbers = true)]
     pub growth: f64,
     /// Length of a transfer, in windows
     #[arg(long, value_name = "COUNT", default_value_t = 100.0, allow_negative_numbers = true)]
     pub windows: f64,
-    /// Share of bits that are wrong, each independently
+    /// Bit error ratio
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub bit_errors: Option<f64>,
     /// How to answer
@@ -102,13 +102,13 @@ pub struct QueueModel {
     /// Rates over time
     #[arg(value_name = "SERIES", required_unless_present_all = ["pareto_shape", "least", "most"])]
     pub series: Option<PathBuf>,
-    /// Of captures, workloads and runs: the packets that come from this side of the link
+    /// For captures, workloads and runs: use the packets from this side of the link
     #[arg(long, value_enum, default_value_t)]
     pub from: GuestSide,
     /// Bytes of the link that a cell carries
     #[arg(long, value_name = "BYTES", default_value_t = 48, value_parser = clap::value_parser!(u32).range(1..=65_535), allow_negative_numbers = true)]
     pub cell_payload: u32,
-    /// Of times of cells: the bins in which rates are counted, and of all the step of the autocorrelation [default: 10ms, or the width of the series' own]
+    /// Bin width for rates, and lag step of the autocorrelation [default: 10ms, or the width of the series' bins]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub bin: Option<Duration>,
     /// How many phases of equal width, one model for each number
@@ -120,22 +120,22 @@ pub struct QueueModel {
     /// Highest boundary rate, in cells per second [default: the highest of the series]
     #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
     pub most: Option<f64>,
-    /// Shares of the phases by a Pareto law with this tail index, from the lowest boundary rate on [default: as the series has them]
+    /// Draw the shares of the phases from a Pareto distribution with this tail index [default: the shares of the series]
     #[arg(long, value_name = "SHAPE", allow_negative_numbers = true)]
     pub pareto_shape: Option<f64>,
-    /// Mean time in a phase, for the autocorrelation and for simulations without a series [default: as the series has it]
+    /// Mean time in a phase [default: that of the series]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub sojourn: Option<Duration>,
-    /// Laws of the gaps between the cells of a phase
+    /// Distributions of the gaps between cells of a phase
     #[arg(long, value_name = "LAW", value_delimiter = ',', default_value = "poisson", value_parser = laws())]
     pub gaps: Vec<MicroDynamics>,
-    /// Mean rates over service rates [default: ten, up to where the fastest phase is all that can be served]
+    /// Loads: mean rate over service rate [default: ten, up to the rate of the fastest phase]
     #[arg(long, value_name = "SHARES", value_delimiter = ',', allow_hyphen_values = true)]
     pub load: Vec<Load>,
-    /// Cells that may wait beside the one in service
+    /// Buffer sizes in cells, without the cell in service
     #[arg(long, value_name = "CELLS", value_delimiter = ',', default_value = "10,50,100", value_parser = clap::value_parser!(u32).range(0..=100_000), allow_negative_numbers = true)]
     pub buffer: Vec<u32>,
-    /// Also send so many cells of the series through the queue itself [without a number: 10000000]
+    /// Also simulate the queue with this many cells of the series [without a number: 10000000]
     #[arg(long, value_name = "CELLS", num_args = 0..=1, require_equals = true, default_missing_value = "10000000", value_parser = clap::value_parser!(u64).range(1..))]
     pub simulate: Option<u64>,
     /// Seed of the simulation

@@ -31,10 +31,10 @@ pub struct Overhead {
     /// Take the lengths of a built-in histogram instead
     #[arg(long, value_name = "NAME", value_parser = built_in())]
     pub lengths: Option<String>,
-    /// A stack of framings; may be repeated [default: published ones and some of today]
+    /// A stack of framings; may be repeated [default: the published ones and common ones of today]
     #[arg(long = "stack", value_name = "STACK")]
     pub stacks: Vec<String>,
-    /// Cell payloads in bytes, for the efficiency against the payload
+    /// Range of cell payloads in bytes for which the efficiency is computed
     #[arg(long, value_name = "FROM-TO", default_value = "8-128", allow_hyphen_values = true)]
     pub payloads: Payloads,
     /// Also write one self-contained HTML file with pictures
