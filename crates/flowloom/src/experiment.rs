@@ -15,6 +15,7 @@ use flowloom_sim::Config;
 use crate::error::{Error, KeyError};
 
 mod diagnosis;
+mod discipline;
 mod drawn;
 mod live;
 mod load;

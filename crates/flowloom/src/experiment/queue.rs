@@ -6,10 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::queue;
-use flowloom_core::queue::{
-    AdaptiveRedParams, BlueParams, CodelParams, Discipline, FqCodelParams, ParameterError, PiParams, PieParams,
-    RedParams, RemParams, StepParams, discipline::FULL_PACKET_BYTES,
-};
+use flowloom_core::queue::{Discipline, FqCodelParams, ParameterError, discipline::FULL_PACKET_BYTES};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError, Rate};
@@ -28,74 +25,74 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Quantity<Limit>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    min: Option<Quantity<Limit>>,
+    pub(super) min: Option<Quantity<Limit>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    max: Option<Quantity<Limit>>,
+    pub(super) max: Option<Quantity<Limit>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    max_p: Option<f64>,
+    pub(super) max_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    weight: Option<f64>,
+    pub(super) weight: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    gentle: Option<bool>,
+    pub(super) gentle: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mean_packet: Option<u32>,
+    pub(super) mean_packet: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<Quantity<Target>>,
+    pub(super) target: Option<Quantity<Target>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    interval: Option<Quantity<Duration>>,
+    pub(super) interval: Option<Quantity<Duration>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    threshold: Option<Quantity<Limit>>,
+    pub(super) threshold: Option<Quantity<Limit>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    freeze_time: Option<Quantity<Duration>>,
+    pub(super) freeze_time: Option<Quantity<Duration>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    increment: Option<f64>,
+    pub(super) increment: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    decrement: Option<f64>,
+    pub(super) decrement: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    decrease: Option<f64>,
+    pub(super) decrease: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    a: Option<f64>,
+    pub(super) a: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    b: Option<f64>,
+    pub(super) b: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    frequency: Option<f64>,
+    pub(super) frequency: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    alpha: Option<f64>,
+    pub(super) alpha: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    beta: Option<f64>,
+    pub(super) beta: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    gamma: Option<f64>,
+    pub(super) gamma: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    phi: Option<f64>,
+    pub(super) phi: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    max_burst: Option<Quantity<Duration>>,
+    pub(super) max_burst: Option<Quantity<Duration>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    estimator: Option<Estimator>,
+    pub(super) estimator: Option<Estimator>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    derandomise: Option<bool>,
-    rest: Option<bool>,
+    pub(super) derandomise: Option<bool>,
+    pub(super) rest: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mtu: Option<u32>,
+    pub(super) mtu: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<Quantity<Limit>>,
+    pub(super) memory: Option<Quantity<Limit>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    flows: Option<u32>,
+    pub(super) flows: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    quantum: Option<u32>,
+    pub(super) quantum: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    per: Option<Per>,
+    pub(super) per: Option<Per>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    bands: Option<u8>,
+    pub(super) bands: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ecn: Option<bool>,
+    pub(super) ecn: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ecn_threshold: Option<f64>,
+    pub(super) ecn_threshold: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    above_max: Option<AboveMax>,
+    pub(super) above_max: Option<AboveMax>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ce_threshold: Option<Quantity<Duration>>,
+    pub(super) ce_threshold: Option<Quantity<Duration>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<StepPoint>,
+    pub(super) at: Option<StepPoint>,
 }
 
 /// What RED with `ecn` does with ECN-capable packets above its range.
@@ -257,7 +254,7 @@ impl QueueKind {
     }
 
     /// As it is written.
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             QueueKind::DropTail => "drop-tail",
             QueueKind::HeadDrop => "head-drop",
@@ -325,10 +322,6 @@ fn of_parameter(error: ParameterError) -> KeyError {
     KeyError::new(error.key, error.problem)
 }
 
-fn given<T: Copy>(quantity: &Option<Quantity<T>>, default: T) -> T {
-    quantity.as_ref().map_or(default, |quantity| quantity.value)
-}
-
 impl Queue {
     /// How much may wait, as written or by default.
     pub fn limit(&self) -> Quantity<Limit> {
@@ -337,166 +330,6 @@ impl Queue {
             _ => Quantity::of("65000p"),
         };
         self.limit.clone().unwrap_or_else(default)
-    }
-
-    fn delay(&self, default: Duration) -> Result<Duration, KeyError> {
-        match given(&self.target, Target::Delay(default)) {
-            Target::Delay(delay) => Ok(delay),
-            Target::Packets(_) => {
-                Err(KeyError::new("target", format!("of {} is a delay, like 15ms", self.kind.name())))
-            }
-        }
-    }
-
-    fn length(&self, default: u64) -> Result<u64, KeyError> {
-        match given(&self.target, Target::Packets(default)) {
-            Target::Packets(packets) => Ok(packets),
-            Target::Delay(_) => {
-                Err(KeyError::new("target", format!("of {} is a number of packets, like 200p", self.kind.name())))
-            }
-        }
-    }
-
-    /// The simulator's, not checked beyond what its types say.
-    fn stated(&self) -> Result<Discipline, KeyError> {
-        let limit = self.limit().value;
-        Ok(match self.kind {
-            QueueKind::DropTail => Discipline::DropTail(limit),
-            QueueKind::HeadDrop => Discipline::HeadDrop(limit),
-            QueueKind::Step => {
-                let default = StepParams::default();
-                Discipline::Step(StepParams {
-                    limit,
-                    threshold: given(&self.threshold, default.threshold),
-                    at: self.at.map_or(default.at, Into::into),
-                })
-            }
-            QueueKind::Red => {
-                let default = RedParams::default();
-                Discipline::Red(RedParams {
-                    limit,
-                    min: given(&self.min, default.min),
-                    max: given(&self.max, default.max),
-                    max_p: self.max_p.unwrap_or(default.max_p),
-                    weight: self.weight.unwrap_or(default.weight),
-                    gentle: self.gentle.unwrap_or(default.gentle),
-                    mean_packet: self.mean_packet.unwrap_or(default.mean_packet),
-                    ecn: self.ecn.unwrap_or(default.ecn),
-                    above_max: self.above_max.map_or(default.above_max, Into::into),
-                })
-            }
-            QueueKind::AdaptiveRed => {
-                let default = AdaptiveRedParams::default();
-                let min = match self.min.as_ref().map(|min| min.value) {
-                    None => None,
-                    Some(Limit::Packets(packets)) => Some(packets),
-                    Some(Limit::Bytes(_)) => {
-                        return Err(KeyError::new("min", "of adaptive-red is a number of packets, like 5p"));
-                    }
-                };
-                Discipline::AdaptiveRed(AdaptiveRedParams {
-                    limit,
-                    target_delay: self.delay(default.target_delay)?,
-                    min,
-                    weight: self.weight,
-                    max_p: self.max_p.unwrap_or(default.max_p),
-                    interval: given(&self.interval, default.interval),
-                    increment: self.increment.unwrap_or(default.increment),
-                    decrease: self.decrease.unwrap_or(default.decrease),
-                    mean_packet: self.mean_packet.unwrap_or(default.mean_packet),
-                    ecn: self.ecn.unwrap_or(default.ecn),
-                    above_max: self.above_max.map_or(default.above_max, Into::into),
-                })
-            }
-            QueueKind::Blue => {
-                let default = BlueParams::default();
-                Discipline::Blue(BlueParams {
-                    limit,
-                    threshold: self.threshold.as_ref().map(|threshold| threshold.value),
-                    freeze_time: given(&self.freeze_time, default.freeze_time),
-                    increment: self.increment.unwrap_or(default.increment),
-                    decrement: self.decrement.unwrap_or(default.decrement),
-                    ecn: self.ecn.unwrap_or(default.ecn),
-                })
-            }
-            QueueKind::Pi => {
-                let default = PiParams::default();
-                Discipline::Pi(PiParams {
-                    limit,
-                    target: self.length(default.target)?,
-                    a: self.a.unwrap_or(default.a),
-                    b: self.b.unwrap_or(default.b),
-                    frequency: self.frequency.unwrap_or(default.frequency),
-                    ecn: self.ecn.unwrap_or(default.ecn),
-                })
-            }
-            QueueKind::Rem => {
-                let default = RemParams::default();
-                Discipline::Rem(RemParams {
-                    limit,
-                    target: self.length(default.target)?,
-                    gamma: self.gamma.unwrap_or(default.gamma),
-                    alpha: self.alpha.unwrap_or(default.alpha),
-                    phi: self.phi.unwrap_or(default.phi),
-                    interval: given(&self.interval, default.interval),
-                    ecn: self.ecn.unwrap_or(default.ecn),
-                })
-            }
-            QueueKind::Pie => {
-                let default = PieParams::default();
-                Discipline::Pie(PieParams {
-                    limit,
-                    target: self.delay(default.target)?,
-                    interval: given(&self.interval, default.interval),
-                    alpha: self.alpha.unwrap_or(default.alpha),
-                    beta: self.beta.unwrap_or(default.beta),
-                    max_burst: given(&self.max_burst, default.max_burst),
-                    estimator: match self.estimator {
-                        None => default.estimator,
-                        Some(Estimator::Timestamp) => queue::Estimator::Timestamp,
-                        Some(Estimator::DepartureRate) => queue::Estimator::DepartureRate,
-                    },
-                    derandomise: self.derandomise.unwrap_or(default.derandomise),
-                    rest: self.rest.unwrap_or(default.rest),
-                    ecn: self.ecn.unwrap_or(default.ecn),
-                    ecn_threshold: self.ecn_threshold.unwrap_or(default.ecn_threshold),
-                })
-            }
-            QueueKind::Codel => {
-                let default = CodelParams::default();
-                Discipline::Codel(CodelParams {
-                    limit,
-                    target: self.delay(default.target)?,
-                    interval: given(&self.interval, default.interval),
-                    mtu: self.mtu.unwrap_or(default.mtu),
-                    ecn: self.ecn.unwrap_or(default.ecn),
-                    ce_threshold: self.ce_threshold.as_ref().map(|threshold| threshold.value),
-                })
-            }
-            QueueKind::FqCodel => {
-                let default = FqCodelParams::default();
-                let memory = match given(&self.memory, Limit::Bytes(default.memory)) {
-                    Limit::Bytes(bytes) => bytes,
-                    Limit::Packets(_) => return Err(KeyError::new("memory", "is a number of bytes, like 32m")),
-                };
-                Discipline::FqCodel(FqCodelParams {
-                    limit,
-                    memory,
-                    flows: self.flows.unwrap_or(default.flows),
-                    quantum: self.quantum.unwrap_or(default.quantum),
-                    target: self.delay(default.target)?,
-                    interval: given(&self.interval, default.interval),
-                    mtu: self.mtu.unwrap_or(default.mtu),
-                    ecn: self.ecn.unwrap_or(default.ecn),
-                    ce_threshold: self.ce_threshold.as_ref().map(|threshold| threshold.value),
-                })
-            }
-            QueueKind::Drr => {
-                Discipline::DeficitRoundRobin { limit, quantum: self.quantum.unwrap_or(FULL_PACKET_BYTES) }
-            }
-            QueueKind::RoundRobin => Discipline::RoundRobin(limit),
-            QueueKind::Priority => Discipline::Priority { limit, bands: self.bands.unwrap_or(3) },
-        })
     }
 
     /// What has a queue of its own, where the discipline has several.

@@ -370,6 +370,16 @@ impl Source {
 
     /// Checks what no type can refuse.
     fn check(&self) -> Result<(), KeyError> {
+        self.check_keys()?;
+        self.check_values()?;
+        match self.kind {
+            Kind::Bulk => Ok(()),
+            Kind::Cbr | Kind::Poisson | Kind::OnOff => self.check_datagrams(),
+        }
+    }
+
+    /// Refuses keys of other kinds of sources.
+    fn check_keys(&self) -> Result<(), KeyError> {
         let name = &self.name;
         let bulk = [
             ("bytes", self.bytes.is_some()),
@@ -390,6 +400,12 @@ impl Source {
                 return Err(KeyError::new(format!("sources.{name}.{key}"), format_args!("is of sources of {kinds}")));
             }
         }
+        Ok(())
+    }
+
+    /// Checks the values of keys that several kinds have.
+    fn check_values(&self) -> Result<(), KeyError> {
+        let name = &self.name;
         if self.count == 0 {
             return Err(KeyError::new(format!("sources.{name}.count"), "of 0 sends nothing"));
         }
@@ -429,9 +445,12 @@ impl Source {
                 format_args!("of {stop} is not after its start at {start}"),
             ));
         }
-        if self.kind == Kind::Bulk {
-            return Ok(());
-        }
+        Ok(())
+    }
+
+    /// Checks when datagrams are sent.
+    fn check_datagrams(&self) -> Result<(), KeyError> {
+        let name = &self.name;
         if let Drawn::Constant(payload) = self.payload()
             && payload.value.0 > u64::from(Datagrams::MOST_BYTES)
         {
