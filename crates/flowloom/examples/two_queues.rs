@@ -34,8 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().collect();
     let [_, capture, folder] = &words[..] else { return Err("two_queues CAPTURE FOLDER".into()) };
     let stop = Stop::new();
-    let interrupted = stop.clone();
-    ctrlc::set_handler(move || _ = interrupted.request())?;
+    signal_hook::flag::register(signal_hook::consts::SIGINT, stop.flag())?;
     let [drop_tail, fq_codel] = medians(capture.as_ref(), folder.as_ref(), Context::new(&Progress, &stop))?;
     println!("median response: drop-tail {drop_tail:.1} ms, fq-codel {fq_codel:.1} ms");
     Ok(())
