@@ -195,8 +195,9 @@ impl Endpoint {
         }
         self.take_syn(segment, config);
         if acceptable {
+            let first_arrived = self.sender.answers_first_syn(segment);
             self.sender.handle_ack(now, segment, false, self.agreed, config);
-            self.establish(now, config);
+            self.establish(now, first_arrived, config);
             self.receiver.ack_at_once();
         } else {
             // Simultaneous open (RFC 9293 section 3.5): answer the SYN with SYN/ACK.
@@ -205,9 +206,9 @@ impl Endpoint {
         }
     }
 
-    fn establish(&mut self, now: Time, config: &Config) {
+    fn establish(&mut self, now: Time, first_arrived: bool, config: &Config) {
         self.state = State::Synchronised;
-        self.sender.established(now, config);
+        self.sender.established(now, first_arrived, config);
     }
 
     fn handle_synchronised(&mut self, now: Time, segment: &Segment, config: &Config) {
@@ -229,9 +230,10 @@ impl Endpoint {
         {
             self.take_window(segment, config);
         }
+        let first_arrived = self.state == State::SynReceived && self.sender.answers_first_syn(segment);
         self.sender.handle_ack(now, segment, duplicate, self.agreed, config);
         if self.state == State::SynReceived && self.sender.syn_acknowledged() {
-            self.establish(now, config);
+            self.establish(now, first_arrived, config);
         }
         if !flags.syn() {
             if self.agreed.timestamps {

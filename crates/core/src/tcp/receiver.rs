@@ -20,6 +20,8 @@ const GROWS_WINDOW: u64 = 128;
 
 /// Duplicates that are answered at once before acknowledgements are held back (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u8 = 3;
+/// Ranges that an acknowledgement surely reports (`TCP_SACK_BLOCKS_EXPECTED`).
+const EXPECTED_BLOCKS: usize = 2;
 /// So many are held back at most (`tcp_comp_sack_nr`), for so long (`tcp_comp_sack_delay_ns`), or this part of a round trip.
 const MOST_COMPRESSED: u8 = 44;
 const LONGEST_COMPRESSION: Duration = Duration::from_millis(1);
@@ -57,8 +59,9 @@ impl Default for Compressed {
 
 impl Compressed {
     /// Something arrived while the hole at `next` is open, on a path with this round-trip time. Returns whether it is
-    /// acknowledged now.
-    fn arrived(&mut self, now: Time, next: u64, rtt: Option<Duration>) -> bool {
+    /// acknowledged now: also if something is held back and the arrival is neither the first beyond it nor in one of the two
+    /// ranges that grew last, because an acknowledgement has few blocks to report ranges with (`tcp_sack_new_ofo_skb`).
+    fn arrived(&mut self, now: Time, next: u64, rtt: Option<Duration>, is_expected: bool) -> bool {
         if self.next != next {
             (self.next, self.answered) = (next, 0);
         }
@@ -66,7 +69,7 @@ impl Compressed {
             self.answered += 1;
             return true;
         }
-        if self.held >= MOST_COMPRESSED {
+        if self.held >= MOST_COMPRESSED || (self.held > 0 && !is_expected) {
             return true;
         }
         self.held += 1;
@@ -84,7 +87,9 @@ impl Compressed {
 }
 
 impl OutOfOrder {
-    fn insert(&mut self, mut start: u64, mut end: u64) {
+    /// Adds a range. Returns whether one of the two ranges that grew last has taken it, or there were fewer.
+    fn insert(&mut self, mut start: u64, mut end: u64) -> bool {
+        let is_few = self.ranges.len() < EXPECTED_BLOCKS;
         let first = self.ranges.partition_point(|range| range.1 < start);
         let last = self.ranges.partition_point(|range| range.0 <= end);
         if first < last {
@@ -92,7 +97,10 @@ impl OutOfOrder {
             end = end.max(self.ranges[last - 1].1);
         }
         self.ranges.splice(first..last, [(start, end)]);
+        let latest = self.recent.iter().filter(|offset| self.holding(**offset).is_some()).take(EXPECTED_BLOCKS);
+        let is_expected = is_few || latest.into_iter().any(|offset| (start..end).contains(offset));
         self.touch(start, end);
+        is_expected
     }
 
     /// The range `[start, end)` becomes the latest.
@@ -461,11 +469,11 @@ impl Receiver {
     }
 
     /// Something arrived and left a hole: it is acknowledged at once, or with others where Linux does so.
-    fn acknowledge_hole(&mut self, now: Time, rtt: Option<Duration>, config: &Config) {
+    fn acknowledge_hole(&mut self, now: Time, rtt: Option<Duration>, is_expected: bool, config: &Config) {
         let quick = self.quick_acks > 0 && self.program == Program::Reads;
         let whole = self.owed > u32::from(self.mss);
         match self.rare.ahead_mut().filter(|_| config.sack_compression && self.sack && !quick && !whole) {
-            Some(ahead) => self.ack_now |= ahead.compressed.arrived(now, self.next, rtt),
+            Some(ahead) => self.ack_now |= ahead.compressed.arrived(now, self.next, rtt, is_expected),
             None => self.ack_now = true,
         }
     }
@@ -559,7 +567,7 @@ impl Receiver {
         let end = end.min(right_edge);
         if start > self.next {
             let ahead = self.rare.ahead_or_new();
-            ahead.insert(start, end + u64::from(fin));
+            let is_expected = ahead.insert(start, end + u64::from(fin));
             if fin {
                 ahead.fin = Some(end);
             }
@@ -571,7 +579,7 @@ impl Receiver {
             if self.growing > 0 && self.sack {
                 self.widen(end - start, config);
             }
-            self.acknowledge_hole(now, path.rtt, config);
+            self.acknowledge_hole(now, path.rtt, is_expected, config);
             return;
         }
         let before = self.next;
@@ -611,7 +619,7 @@ impl Receiver {
         // whole window is less than two segments waits for the timer.
         self.owed = self.owed.saturating_add((self.next - before) as u32);
         if holes {
-            return self.acknowledge_hole(now, path.rtt, config);
+            return self.acknowledge_hole(now, path.rtt, true, config);
         }
         let full = self.full_segment(config);
         let short = end - start < full;

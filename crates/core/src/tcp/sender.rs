@@ -92,7 +92,7 @@ pub(super) struct Sender {
     partial_ack_seen: bool,
     fin_wanted: bool,
     /// Bytes of new data sent for the first two duplicates: no part of the flight that a loss is measured by (RFC 5681
-    /// section 3.2).
+    /// section 3.2). Until the SYN is acknowledged, the timestamp of the first one: an endpoint is four cache lines.
     limited: u32,
     /// SND.WL1: the low bits of the sequence number of the segment that gave `peer_window`.
     window_from: u32,
@@ -196,12 +196,18 @@ impl Sender {
         self.congestion.negotiated(initial_window(self.mss, config));
     }
 
+    /// Whether the timestamp that `segment` echoes is that of the first SYN. To be asked before the segment is handled.
+    pub(super) fn answers_first_syn(&self, segment: &Segment) -> bool {
+        segment.timestamps.is_some_and(|timestamps| timestamps.echo == self.limited)
+    }
+
     /// Our SYN is acknowledged for the first time. RFC 5681 section 3.1: after a lost SYN or SYN/ACK data starts with one segment;
-    /// in Linux only after two (`tcp_init_transfer`). RFC 6298 (5.7): and with a timeout of 3 s, in Linux unless the handshake was
-    /// timed all the same, by timestamps.
-    pub(super) fn established(&mut self, now: Time, config: &Config) {
+    /// in Linux only after two (`tcp_init_transfer`), and not if the first one arrived
+    /// (`tcp_try_undo_spurious_syn`). RFC 6298 (5.7): and with a timeout of 3 s, in Linux unless the handshake was timed all the
+    /// same, by timestamps.
+    pub(super) fn established(&mut self, now: Time, first_arrived: bool, config: &Config) {
         let linux = config.window_rules == WindowRules::Linux;
-        if self.retransmissions > u32::from(linux) {
+        if self.retransmissions > u32::from(linux) && !(linux && first_arrived) {
             self.congestion.negotiated(window_of(u32::from(self.mss), self.mss, config));
         }
         self.congestion.on_established(now, self.rto.smoothed());
@@ -693,7 +699,9 @@ impl Sender {
             self.forced = Forced::Nothing;
             self.duplicate_acks = 0;
             self.timed_end = 0;
-            self.limited = 0;
+            if self.syn_acknowledged() {
+                self.limited = 0;
+            }
             if agreed.sack && self.unacknowledged > 0 {
                 self.lose_all(due);
                 if config.window_rules == WindowRules::Linux {
@@ -886,6 +894,9 @@ impl Sender {
             // Karn's algorithm: an acknowledgement may now be of either copy.
             self.timed_end = 0;
         } else {
+            if piece.syn {
+                self.limited = Timestamps::clock(now).get();
+            }
             if self.timed_end == 0 && !self.in_recovery {
                 self.timed_end = end;
                 self.timed_at = now;

@@ -1,6 +1,7 @@
 //! Opening: three-way handshake, what is agreed in it, and its losses.
 
 use super::transcript::Transcript;
+use crate::tcp::congestion::WindowRules;
 use crate::tcp::{Config, Limits, RtoConfig};
 use crate::time::Duration;
 
@@ -114,6 +115,28 @@ fn after_a_lost_syn_data_starts_with_one_segment_and_three_seconds() {
              2.000 > .   1:1461 ack 1
              5.000 > .   1:1461 ack 1",
     );
+}
+
+/// Linux: the echo tells whether the first of three SYNs was lost or answered late. Only a lost one costs the initial window.
+#[test]
+fn syns_that_were_sent_again_without_cause_cost_nothing() {
+    let linux = Config { timestamps: true, window_rules: WindowRules::Linux, ..fast_ack() };
+    let syns = "0.000 > S   0:1 mss 1460 ws 0 ts 1,0
+                1.000 > S   0:1 mss 1460 ws 0 ts 1001,0
+                3.000 > S   0:1 mss 1460 ws 0 ts 3001,0\n";
+    let late = "3.500 < S.  0:1 ack 1 mss 1460 ws 0 ts 700,1
+                3.500 > .   1:1 ack 1 ts 3501,700
+                4.000 ! write 2896
+                4.000 > .   1:1449 ack 1 ts 4001,700
+                4.000 > P.  1449:2897 ack 1 ts 4001,700";
+    Transcript::connect(linux.clone(), Limits::default()).play(&[syns, late].concat());
+    let lost = "3.500 < S.  0:1 ack 1 mss 1460 ws 0 ts 700,3001
+                3.500 > .   1:1 ack 1 ts 3501,700
+                4.000 ! write 2896
+                4.000 > .   1:1449 ack 1 ts 4001,700
+                4.500 < .   1:1 ack 1449 ts 1700,4001
+                4.500 > P.  1449:2897 ack 1 ts 4501,1700";
+    Transcript::connect(linux, Limits::default()).play(&[syns, lost].concat());
 }
 
 #[test]
