@@ -287,6 +287,7 @@ def main():
     if not 10 <= arguments.seconds <= 30:
         parser.error("--seconds: from 10 (slow start is over by then) to 30 (ns-2 counts the bytes of a flow in 32 bits)")
     folder = arguments.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     good = arguments.only_loss_response or standard_loads(arguments, folder)
     sys.exit(0 if answers_losses(arguments.flowloom, folder) and good else 1)
 
