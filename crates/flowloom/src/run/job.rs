@@ -104,9 +104,13 @@ impl<'a> Job<'a> {
 
     /// A live run's, and warnings where the host may not do.
     fn live_options(&self, source: &Source, config: &Config) -> Result<Options, Error> {
-        // Other hosts say themselves what their kernels cannot do.
+        // Other hosts say themselves what their kernels cannot do, and start their own workers.
         if self.lab.is_none() {
             flowloom_live::check(config).map_err(live::error)?;
+            if self.options.program.as_os_str().is_empty() {
+                return Err(Error::usage("a live run starts a program as its workers, and the options name none")
+                    .hint("set RunOptions::program to the path of the flowloom command"));
+            }
         }
         let need = self.need(source, config)?;
         for doubt in need.doubts() {
@@ -413,4 +417,33 @@ pub fn at_once<T: Sync, R: Send>(
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{Silent, Stop};
+    use crate::error::ErrorKind;
+    use crate::experiment::Experiment;
+
+    #[test]
+    fn results_come_in_the_order_of_the_items() {
+        let items: Vec<u64> = (0..100).collect();
+        for threads in [1, 3, 200] {
+            assert!(at_once(threads, &items, |_| true, |item| item * 2).into_iter().eq((0..100).map(|item| item * 2)));
+        }
+        assert_eq!(at_once(1, &items, |index| index < 3, |item| *item), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_live_run_without_a_program_is_refused() {
+        let text = "sources = [{ name = \"a\", kind = \"bulk\", rtt = \"20ms\" }]\nmeasure = { duration = \"1s\" }";
+        let folder = tempfile::tempdir().unwrap();
+        let options = RunOptions { target: Some(folder.path().join("run")), on: Driver::Live, ..RunOptions::default() };
+        let experiment = Experiment::parse(text, "x.toml").unwrap();
+        let error = crate::run(experiment, &options, Context::new(&Silent, &Stop::new())).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Usage);
+        assert!(error.cause.contains("the options name none"), "{error}");
+        assert!(!folder.path().join("run").exists());
+    }
 }
