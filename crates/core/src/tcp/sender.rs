@@ -207,8 +207,13 @@ impl Sender {
     /// same, by timestamps.
     pub(super) fn established(&mut self, now: Time, first_arrived: bool, config: &Config) {
         let linux = config.window_rules == WindowRules::Linux;
-        if self.retransmissions > u32::from(linux) && !(linux && first_arrived) {
-            self.congestion.negotiated(window_of(u32::from(self.mss), self.mss, config));
+        if self.retransmissions > 0 {
+            // The timeouts of an acceptor have reduced its window since it was negotiated.
+            let window = match linux && (self.retransmissions == 1 || first_arrived) {
+                true => initial_window(self.mss, config),
+                false => window_of(u32::from(self.mss), self.mss, config),
+            };
+            self.congestion.negotiated(window);
         }
         self.congestion.on_established(now, self.rto.smoothed());
         if self.timeouts > 0 && !(linux && self.rto.smoothed().is_some()) {

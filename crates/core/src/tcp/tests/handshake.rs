@@ -139,6 +139,26 @@ fn syns_that_were_sent_again_without_cause_cost_nothing() {
     Transcript::connect(linux, Limits::default()).play(&[syns, lost].concat());
 }
 
+/// The same at the acceptor, which has its window since the SYN came. Its SYN/ACK goes out again by the timer and for a repeated SYN.
+#[test]
+fn syn_acks_that_were_sent_again_without_cause_cost_nothing() {
+    let linux = Config { timestamps: true, window_rules: WindowRules::Linux, ..fast_ack() };
+    let twice = "0.000 < S   0:1 mss 1460 ws 0 ts 10,0
+                 0.000 > S.  0:1 ack 1 mss 1460 ws 0 ts 1,10
+                 1.000 > S.  0:1 ack 1 mss 1460 ws 0 ts 1001,10
+                 1.010 < S   0:1 mss 1460 ws 0 ts 1010,0
+                 1.010 > S.  0:1 ack 1 mss 1460 ws 0 ts 1011,10\n";
+    let late = "2.000 < .   1:1 ack 1 ts 2010,1
+                3.000 ! write 2896
+                3.000 > .   1:1449 ack 1 ts 3001,2010
+                3.000 > P.  1449:2897 ack 1 ts 3001,2010";
+    Transcript::listen(linux.clone(), Limits::default()).play(&[twice, late].concat());
+    let lost = "2.000 < .   1:1 ack 1 ts 2010,1011
+                3.000 ! write 2896
+                3.000 > .   1:1449 ack 1 ts 3001,2010";
+    Transcript::listen(linux, Limits::default()).play(&[twice, lost].concat());
+}
+
 #[test]
 fn a_first_round_trip_sample_sets_the_timeout() {
     // RTT 0.1 s: RTO = 0.1 + 4 * 0.05 = 0.3 s where the minimum allows it (RFC 6298 rule 2.2). The next sample of
