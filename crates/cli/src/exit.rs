@@ -7,9 +7,9 @@ use flowloom::ErrorKind;
 /// Exit codes, as `flowloom --help` documents them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done.
+    /// The command did what it was asked for.
     Done,
-    /// Could not.
+    /// The command could not do it.
     CouldNot,
     /// Wrong usage: options or an experiment file that cannot mean anything.
     Usage,

@@ -65,7 +65,7 @@ impl<'a> Context<'a> {
 
 /// Gets the events of a piece of work, from any of its threads.
 pub trait Observer: Sync {
-    /// Something happened.
+    /// Takes an event, which may come from any thread.
     fn event(&self, event: &Event<'_>);
 
     /// Whether decisions should be explained by [`Event::Decisions`].
@@ -92,14 +92,14 @@ impl Observer for Silent {
 pub enum Event<'a> {
     /// A step begins. One step runs at a time.
     Began {
-        /// Which one.
+        /// The step that begins.
         step: Step,
         /// How many units it takes; `None` if unknown.
         total: Option<u64>,
     },
     /// A step has come further.
     Advanced {
-        /// Which one.
+        /// The step that has come further.
         step: Step,
         /// How many units are done.
         done: u64,

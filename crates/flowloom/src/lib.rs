@@ -18,7 +18,7 @@
 //! | `describe`, `fit`, `overhead` | the characteristics of traffic; distributions and models; what framings cost |
 //! | `calibrate`, `rates`, `queue_model`, `vcsim` | rates for a load; rates over time; cells at a queue; internetworks of circuits |
 //! | `json` | the version of answers |
-//! | `clock` | wall time, the only clock here |
+//! | `clock`, `parallel` | wall time, the only clock here; work on several threads |
 
 #![forbid(unsafe_code)]
 
@@ -37,6 +37,7 @@ pub mod input;
 pub mod json;
 mod make;
 mod overhead;
+mod parallel;
 mod queue_model;
 mod rates;
 pub mod results;
@@ -49,7 +50,7 @@ pub mod workload;
 pub use calibrate::{CalibrateOptions, Calibrated, calibrate};
 pub use clock::Stopwatch;
 pub use compare::{Compared, compare};
-pub use context::{Context, Event, Observer, Progress, Silent, Step, Stop, Unit};
+pub use context::{Context, Event, Observer, Silent, Step, Stop, Unit};
 pub use convert::{Conversion, Converted, convert};
 pub use describe::{DescribeOptions, Description, RunDescription, describe, describe_run};
 pub use error::{Error, ErrorKind, KeyError, Place, nearest};

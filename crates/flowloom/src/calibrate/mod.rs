@@ -26,8 +26,9 @@ use crate::context::{Context, Progress, Step};
 use crate::error::{Error, KeyError};
 use crate::experiment::{Experiment, Quantity, RateChoice, Shape, Source};
 use crate::input::{self, Kind};
+use crate::parallel::{at_once, threads};
 use crate::results;
-use crate::run::{Senders, at_once, config};
+use crate::run::{Senders, config};
 use crate::warning::{Warning, WarningKind};
 use crate::workload::load;
 use crate::workload::making::Making;
@@ -133,8 +134,7 @@ pub fn calibrate(file: &Path, options: &CalibrateOptions, context: Context<'_>) 
     let shape = experiment.network.shape()?;
     let senders = Senders::new(&experiment, &shape)?;
     let job = Job::new(&experiment, &asked, &shape, &senders).map_err(|error| Experiment::locate(error, file))?;
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let rows = job.rows(&options.loads, options.jobs.map_or_else(cores, usize::from), context)?;
+    let rows = job.rows(&options.loads, threads(options.jobs), context)?;
     let duration = experiment.measure.duration.as_ref().map_or(Duration::ZERO, |duration| duration.value);
     for remark in asked.model.remarks(duration) {
         let remedy = "truncate the law, or read the loads as those of this seed and duration";

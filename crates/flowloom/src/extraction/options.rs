@@ -5,6 +5,7 @@ use flowloom_core::time::Duration;
 use flowloom_store::formats::Format;
 
 use crate::input::Kind;
+use crate::parallel;
 
 /// How captures and flow records are read and cut into connections.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,8 +74,7 @@ impl Default for CaptureOptions {
 impl CaptureOptions {
     /// How many threads to use. More than four would wait for the one that reads.
     pub(crate) fn thread_count(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from).min(4);
-        self.threads.map_or_else(cores, usize::from)
+        self.threads.map_or_else(|| parallel::threads(None).min(4), usize::from)
     }
 
     /// An option that was given and changes nothing about how inputs of `kind` are read, as the command line spells it, and

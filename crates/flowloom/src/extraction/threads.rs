@@ -16,6 +16,7 @@ use flowloom_core::extract::{
 use flowloom_store::workload::Runs;
 
 use crate::error::Error;
+use crate::parallel::locked;
 
 /// Rounds that are read, and that a part is taken through, at once: so many of its packets come one after the other that
 /// its connections stay in the cache.
@@ -343,11 +344,6 @@ where
             }
         }
     }
-}
-
-/// A lock; a thread that panicked while it held one ends the program anyway.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Tells the other threads when one panics, which would wait for it otherwise.

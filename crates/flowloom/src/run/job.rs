@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ops::{ControlFlow, Range};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flowloom_core::model::Placed;
 use flowloom_core::record::{Recorder, Series};
@@ -21,6 +21,7 @@ use crate::clock::Stopwatch;
 use crate::context::{Context, Progress, Step};
 use crate::error::Error;
 use crate::experiment::{self, Shape};
+use crate::parallel::{at_once, locked, threads};
 use crate::results::{self, write_own_report};
 use crate::run::config::config;
 use crate::run::facts::{described, host};
@@ -150,12 +151,12 @@ impl<'a> Job<'a> {
     /// The only run.
     pub fn single(&self, seed: u64) -> Result<Run, Error> {
         let progress = self.progress(1);
-        self.simulate(seed, &self.plan.target, &progress, self.jobs() > 1)
+        self.simulate(seed, &self.plan.target, &progress, threads(self.options.jobs) > 1)
     }
 
     /// What the program that a live run was there for ended with.
     pub fn guest_code(&self) -> Option<u8> {
-        *lock(&self.guest)
+        *locked(&self.guest)
     }
 
     /// Moves workloads that were made for these runs into their folders.
@@ -173,19 +174,13 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// How many threads may be busy at once.
-    fn jobs(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.options.jobs.map_or_else(cores, usize::from)
-    }
-
     /// One run folder per seed, side by side on all cores, and an index above them.
     pub fn several(&self) -> Result<(Vec<Run>, usize), Error> {
         RunIndex::prepare(&self.plan.target, self.options.replace).map_err(Error::new)?;
         let seeds = &self.plan.experiment.run.seeds;
         // Live runs share the host with none.
-        let side_by_side = if self.options.on == Driver::Sim { self.jobs().min(seeds.len()) } else { 1 };
-        let beside = self.jobs() > side_by_side;
+        let side_by_side = if self.options.on == Driver::Sim { threads(self.options.jobs).min(seeds.len()) } else { 1 };
+        let beside = threads(self.options.jobs) > side_by_side;
         let progress = self.progress(seeds.len() as u64);
         let failed = AtomicBool::new(false);
         // The first is run in any case: what was asked to stop still leaves something.
@@ -294,7 +289,7 @@ impl<'a> Job<'a> {
         if let Some(status) = observed.as_ref().and_then(|observed| observed.guest) {
             // As shells have it where a signal ended it.
             let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-            *lock(&self.guest) = Some(code as u8);
+            *locked(&self.guest) = Some(code as u8);
         }
         let facts = self.facts(seed, &config, &summary, observed.as_ref(), totals_only);
         complete(writer, observed.as_ref(), facts, target, stopwatch)
@@ -388,52 +383,12 @@ pub fn millis(duration: Duration) -> u64 {
     duration.as_nanos() / 1_000_000
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Does `work` for `items` on `threads` threads, as long as `goes_on` with an item's place. What came of each, in their order.
-pub fn at_once<T: Sync, R: Send>(
-    threads: usize,
-    items: &[T],
-    goes_on: impl Fn(usize) -> bool + Sync,
-    work: impl Fn(&T) -> R + Sync,
-) -> Vec<R> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let take = || {
-        let index = next.fetch_add(1, Ordering::Relaxed);
-        items.get(index).filter(|_| goes_on(index)).map(|item| (index, item))
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(items.len()) {
-            scope.spawn(|| {
-                while let Some((index, item)) = take() {
-                    let result = work(item);
-                    lock(&done).push((index, result));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, result)| result).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::context::{Silent, Stop};
     use crate::error::ErrorKind;
     use crate::experiment::Experiment;
-
-    #[test]
-    fn results_come_in_the_order_of_the_items() {
-        let items: Vec<u64> = (0..100).collect();
-        for threads in [1, 3, 200] {
-            assert!(at_once(threads, &items, |_| true, |item| item * 2).into_iter().eq((0..100).map(|item| item * 2)));
-        }
-        assert_eq!(at_once(1, &items, |index| index < 3, |item| *item), [0, 1, 2]);
-    }
 
     #[test]
     fn a_live_run_without_a_program_is_refused() {

@@ -29,7 +29,7 @@ use crate::extraction::CaptureOptions;
 
 pub(crate) use config::config;
 pub use hosts::{LabHosts, agents, hosts_of, of_lab};
-pub(crate) use job::{at_once, millis};
+pub(crate) use job::millis;
 pub(crate) use senders::Senders;
 
 use job::Job;

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use crate::context::{Context, Event, Progress, Step};
 use crate::error::Error;
-use crate::run::{at_once, millis};
+use crate::parallel::{at_once, threads};
+use crate::run::millis;
 use crate::warning::{Warning, WarningKind};
 
 use config::{Names, config};
@@ -138,9 +139,8 @@ fn several(
     context: Context<'_>,
     progress: &Progress<'_>,
 ) -> Result<Vec<(u64, Results)>, Error> {
-    let jobs = jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     let runs = at_once(
-        jobs,
+        threads(jobs),
         seeds,
         |_| !context.is_stopped(),
         |&seed| {
