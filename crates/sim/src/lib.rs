@@ -28,6 +28,7 @@
 pub mod cell_queue;
 pub mod emulation;
 pub mod events;
+pub mod keys;
 pub mod open_loop;
 pub mod topology;
 
@@ -46,7 +47,7 @@ mod run;
 mod starts;
 mod summary;
 
-pub use config::{Class, Config, ConfigError, Flows, LinkConfig, LinkNumber, Monitored, Traced, Way};
+pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Monitored, Traced, Way};
 pub use connection::limits;
 pub use datagrams::DatagramFlow;
 pub use emulation::{Closed, Emulation};

@@ -5,8 +5,7 @@ use std::num::NonZeroU16;
 use flowloom_core::time::Duration;
 use serde::{Deserialize, Serialize};
 
-use super::Quantity;
-use crate::error::KeyError;
+use flowloom_core::keys::{KeyError, Quantity};
 
 /// `[live]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,8 +6,7 @@ use flowloom_core::model::{self, Counted, Scaling};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 
-use super::Quantity;
-use crate::error::KeyError;
+use flowloom_core::keys::{KeyError, Quantity};
 
 /// How the load is made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use flowloom_core::keys::{Quantity, Share, TextOrTable, read};
 use flowloom_core::model::{
     Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,
 };
@@ -9,10 +10,6 @@ use flowloom_core::path::Rules;
 use flowloom_core::time::Duration;
 use flowloom_core::units::ParseQuantityError;
 use flowloom_core::workload::LinkSide;
-
-use super::Quantity;
-use super::drawn::Share;
-use super::text_or_table::{self, TextOrTable};
 
 /// `rtt = "usernet"`, or a table with the same name as its kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -261,7 +258,7 @@ impl std::fmt::Display for Rtt {
 
 impl<'de> Deserialize<'de> for Rtt {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text_or_table::read(deserializer)
+        read(deserializer)
     }
 }
 
@@ -276,7 +273,6 @@ impl Serialize for Rtt {
 
 #[cfg(test)]
 mod tests {
-    use flowloom_core::units::Probability;
 
     use super::*;
 
@@ -308,7 +304,7 @@ mod tests {
 
     #[test]
     fn quantities_that_cannot_be_are_refused() {
-        let half = Quantity { text: "50%".to_owned(), value: Share(Probability::new(0.5).unwrap()) };
+        let half = "50%".parse().unwrap();
         let time = |text: &str| Quantity::<Duration>::of(text);
         for (model, wanted) in [
             (RttModel::Paths { paths: 0, trim: one_percent(), quantum: None, place: None }, "paths of 0"),

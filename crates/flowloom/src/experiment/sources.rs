@@ -6,20 +6,19 @@ use std::ops::RangeInclusive;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use flowloom_core::keys::{Drawn, KeyError, Quantity, Size, Span, named};
 use flowloom_core::model::Distribution;
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::tcp::keys::{Tcp, TcpKeys};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, LinkSide, PerSide, Protocol, Side};
+use flowloom_sim::keys::Shape;
 use flowloom_sim::topology::TopologyError;
 use flowloom_sim::{Classed, Config, DatagramFlow, LinkNumber, Origin, Traced, Way};
 
-use super::drawn::{Drawn, Size, Span};
-use super::tcp::{Tcp, TcpKeys};
-use super::topology::named;
-use super::{Experiment, Quantity, Shape};
-use crate::error::KeyError;
+use super::Experiment;
 
 /// The first number of a flow of a source; connections of a workload beside sources have smaller ones.
 pub const FIRST_FLOW: u64 = 1 << 31;

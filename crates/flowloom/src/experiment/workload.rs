@@ -10,10 +10,9 @@ use flowloom_core::model::{self, Prefill, Structure};
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError};
 
-use super::Quantity;
 use super::load::Load;
 use super::rtt::{Rtt, RttModel};
-use crate::error::KeyError;
+use flowloom_core::keys::{KeyError, Quantity};
 
 /// `[workload]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
