@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-pub use flowloom_core::keys::KeyError;
+pub use flowloom_core::keys::{KeyError, nearest};
 
 /// What a failure means for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,16 +125,6 @@ impl From<KeyError> for Error {
     fn from(error: KeyError) -> Error {
         Error { key: Some(error.key.clone()), ..Error::usage(error) }
     }
-}
-
-/// The name in `known` that `typed` most likely meant, if one is near enough.
-pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
-    known
-        .iter()
-        .map(|name| (strsim::levenshtein(typed, name), *name))
-        .filter(|(distance, name)| *distance <= (typed.len().max(name.len()) / 2).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::keys::KeyError;
@@ -32,7 +33,7 @@ pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
 pub use workload::{Correction, DatagramModel, LossChoice, Workload};
 
 /// An experiment, as written or as resolved.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Experiment {
     /// What the report is called.
@@ -56,7 +57,7 @@ pub struct Experiment {
 }
 
 /// `[measure]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Measure {
     /// How long connections start; default: the length of the capture.
@@ -94,7 +95,7 @@ impl Default for Measure {
 }
 
 /// `[run]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Run {
     /// One run per seed.

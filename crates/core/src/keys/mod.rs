@@ -5,9 +5,12 @@
 
 mod drawn;
 mod text_or_table;
+pub mod walk;
+mod written;
 
 pub use drawn::{Drawn, Number, Share, Size, Span};
 pub use text_or_table::{TextOrTable, read};
+pub use written::{Written, text, text_or_table};
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -110,4 +113,18 @@ pub fn named(what: &str, key: &str, name: &str) -> Result<(), KeyError> {
         return Ok(());
     }
     Err(KeyError::saying(key, format_args!("{what} is named {name:?}: give it 1 to 64 letters, digits, - or _")))
+}
+
+/// The name in `known` that `typed` most likely meant, if one is near enough; capitals, `-` and `_` make no difference.
+pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+    // Of long texts the beginning is enough.
+    let plain =
+        |name: &str| name.chars().take(64).map(|c| c.to_ascii_lowercase()).collect::<String>().replace('_', "-");
+    let typed = plain(typed);
+    known
+        .iter()
+        .map(|name| (strsim::levenshtein(&typed, &plain(name)), *name))
+        .filter(|(distance, name)| *distance <= (typed.len().max(name.len()) / 2).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
 }

@@ -12,13 +12,14 @@
 //! Starts, bytes of each end, windows and round-trip times are the same in all six; so are the flows of datagrams, which have no
 //! structure.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::time::Duration;
 use crate::workload::{Adu, Close, ConnectionVector, Evidence, InitiatorRule, Pattern, PerSide, Protocol, Side, sum};
 
 /// A structure model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Structure {
     /// Two connections from opposite ends.
     #[serde(rename = "harpoon")]

@@ -1,9 +1,11 @@
 //! The keys of what happens to packets on their way: `[network.path]`, `[[network.delay-box]]`, and what sends the packets of
 //! the bottleneck (`docs/reference/path.md`).
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -11,13 +13,13 @@ use super::{
     BucketConfig, GilbertElliott, Impairments, Jitter, LossModel, LossRate, Matching, PacketList, Reorder, Reordering,
     Rule,
 };
-use crate::keys::{Drawn, Quantity, Share, TextOrTable, read};
+use crate::keys::{Drawn, Quantity, Share, Size, TextOrTable, Written, read, text_or_table};
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Probability, Rate};
 use crate::workload::{LinkSide, Side};
 
 /// `[network.path]`: what happens to the packets of both directions, unless a direction says otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Path {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +39,7 @@ pub struct Path {
 }
 
 /// `from-left = { ... }`: what is given replaces what `[network.path]` says.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Direction {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,11 +81,11 @@ impl Path {
 
 /// `loss = "1%"` or `loss = { kind = ... }`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Loss(Written<LossKeys, LossModel>);
+pub struct Loss(Checked<LossKeys, LossModel>);
 
 /// Keys, and what they were found to mean.
 #[derive(Clone, Debug, PartialEq)]
-struct Written<K, M> {
+struct Checked<K, M> {
     keys: K,
     model: M,
 }
@@ -94,7 +96,7 @@ enum LossKeys {
     Model(LossTable),
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum LossTable {
     Bernoulli {
@@ -114,7 +116,7 @@ enum LossTable {
 }
 
 /// `3` or `"5-8"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a packet is a number as 3, several are an interval as \"5-8\"")]
 enum Packets {
     One(u64),
@@ -170,11 +172,22 @@ impl TextOrTable for LossKeys {
     }
 }
 
+impl JsonSchema for Loss {
+    fn schema_name() -> Cow<'static, str> {
+        "loss".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let forms = vec![generator.subschema_for::<Quantity<Share>>(), generator.subschema_for::<LossTable>()];
+        text_or_table("loss", "A share of packets that are lost, or a model of losses.", forms)
+    }
+}
+
 impl<'de> Deserialize<'de> for Loss {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let keys: LossKeys = read(deserializer)?;
         let model = keys.model().map_err(D::Error::custom)?;
-        Ok(Loss(Written { keys, model }))
+        Ok(Loss(Checked { keys, model }))
     }
 }
 
@@ -188,7 +201,7 @@ impl Serialize for Loss {
 }
 
 /// `reorder = { share = "1%", gap = 5, late = "5ms" }`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReorderKeys {
     share: Quantity<Share>,
@@ -215,7 +228,7 @@ impl ReorderKeys {
 }
 
 /// `[[network.delay-box]]`: a row of the rule table (methods F.6).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct DelayBox {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -238,7 +251,7 @@ pub struct DelayBox {
 }
 
 /// A side of the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkEnd {
     /// Inside.
@@ -257,7 +270,7 @@ impl From<LinkEnd> for LinkSide {
 }
 
 /// An end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Sender {
     Initiator,
@@ -286,6 +299,19 @@ impl TextOrTable for FlowLoss {
 
     fn of_table(drawn: Drawn<Share>) -> Result<FlowLoss, String> {
         Ok(FlowLoss::Drawn(drawn))
+    }
+}
+
+impl JsonSchema for FlowLoss {
+    fn schema_name() -> Cow<'static, str> {
+        "flow-loss".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let meaning =
+            "A share of packets, the distribution that the share of each flow is drawn from, or the measured loss.";
+        let measured = json_schema!({ "const": MEASURED });
+        text_or_table("flow-loss", meaning, vec![measured, generator.subschema_for::<Drawn<Share>>()])
     }
 }
 
@@ -335,12 +361,14 @@ impl DelayBox {
 
 /// `shaper = { rate = "10mbit", burst = "32k" }`, and a policer the same.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bucket(Written<BucketKeys, BucketConfig>);
+pub struct Bucket(Checked<BucketKeys, BucketConfig>);
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct BucketKeys {
+    /// Rate in the long run.
     rate: Quantity<Rate>,
+    /// Bytes that may pass at once, one packet of 1,514 bytes or more.
     burst: Quantity<Bytes>,
 }
 
@@ -351,6 +379,18 @@ impl Bucket {
     }
 }
 
+impl JsonSchema for Bucket {
+    fn schema_name() -> Cow<'static, str> {
+        "bucket".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = BucketKeys::json_schema(generator);
+        schema.insert("format".to_owned(), "bucket".into());
+        schema
+    }
+}
+
 impl<'de> Deserialize<'de> for Bucket {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let keys = BucketKeys::deserialize(deserializer)?;
@@ -358,7 +398,7 @@ impl<'de> Deserialize<'de> for Bucket {
             return Err(D::Error::custom(format_args!("rate of {} is {problem}", keys.rate)));
         }
         let model = BucketConfig::new(keys.rate.value, keys.burst.value.0).map_err(D::Error::custom)?;
-        Ok(Bucket(Written { keys, model }))
+        Ok(Bucket(Checked { keys, model }))
     }
 }
 
@@ -389,8 +429,18 @@ impl FromStr for Bytes {
     }
 }
 
+impl Written for Bytes {
+    const FORMAT: &'static str = "burst";
+    const MEANING: &'static str = "a number of bytes below 4 GiB with its unit";
+    const EXAMPLES: &'static [&'static str] = &["32k"];
+
+    fn pattern() -> String {
+        Size::pattern()
+    }
+}
+
 /// `trace = "cell.up"`, or a trace for each direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     deny_unknown_fields,

@@ -5,16 +5,17 @@ mod stated;
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AboveMax, Discipline, Estimator, FqCodelParams, ParameterError, StepPoint, discipline::FULL_PACKET_BYTES};
-use crate::keys::{KeyError, Quantity};
+use crate::keys::{KeyError, Quantity, Written};
 use crate::rng::{Purpose, Stream};
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Rate};
 
 /// `queue = { ... }`. Which of the keys apply is said by the kind; a default stands where one is not given.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Queue {
     /// The discipline.
@@ -140,7 +141,7 @@ pub struct Queue {
 }
 
 /// What has a queue of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
     /// Each connection.
@@ -151,7 +152,7 @@ pub enum Per {
 }
 
 /// Queue disciplines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueKind {
     /// First in, first out; arrivals at a full queue are dropped.
@@ -206,6 +207,16 @@ impl FromStr for Target {
                 example: "15ms or 200p",
             }
         })
+    }
+}
+
+impl Written for Target {
+    const FORMAT: &'static str = "target";
+    const MEANING: &'static str = "a delay or a number of packets";
+    const EXAMPLES: &'static [&'static str] = &["15ms", "200p"];
+
+    fn pattern() -> String {
+        format!("[0-9]+p|{}", Duration::pattern())
     }
 }
 

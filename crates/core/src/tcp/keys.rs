@@ -4,18 +4,19 @@ use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::congestion::{Algorithm, CubicParameters, DctcpParameters, VegasParameters, WindowRules};
 use super::{self as tcp, Profile, Sack};
-use crate::keys::{KeyError, Optional, Quantity, Share, Size, named};
+use crate::keys::{KeyError, Optional, Quantity, Share, Size, Written, named};
 use crate::path::keys::LinkEnd;
 use crate::time::Duration;
 use crate::units::ParseQuantityError;
 use crate::workload::{ConnectionVector, LinkSide};
 
 /// `[tcp]`, with every key that was left out filled in from the profile.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "TcpKeys", rename_all = "kebab-case")]
 pub struct Tcp {
     /// Where the other keys have their defaults from.
@@ -75,7 +76,7 @@ pub struct Tcp {
 }
 
 /// `[[tcp.classes]]`: connections of the workload with keys of their own; the first class that matches is a connection's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TcpClass {
     /// What results call it.
@@ -111,7 +112,7 @@ impl TcpClass {
 }
 
 /// The keys as written.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct TcpKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -469,8 +470,18 @@ impl FromStr for Gain {
     }
 }
 
+impl Written for Gain {
+    const FORMAT: &'static str = "gain";
+    const MEANING: &'static str = "a power of two from 1/1024 to 1/2";
+    const EXAMPLES: &'static [&'static str] = &["1/16", "0.0625"];
+
+    fn pattern() -> String {
+        r"1/\+?[0-9]+|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?".to_owned()
+    }
+}
+
 /// How losses are told where SACK is agreed; without it the congestion control says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
     /// By what was acknowledged above (RFC 6675).
@@ -480,7 +491,7 @@ pub enum Recovery {
 }
 
 /// Explicit congestion notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ecn {
     /// Not offered.
@@ -490,7 +501,7 @@ pub enum Ecn {
 }
 
 /// Congestion controls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Congestion {
     /// Fast retransmit without fast recovery.

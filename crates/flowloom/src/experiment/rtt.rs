@@ -1,8 +1,11 @@
 //! `[workload] rtt`: which round-trip time each connection gets (methods B.3, `docs/reference/models.md`).
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use flowloom_core::keys::{Quantity, Share, TextOrTable, read};
+use flowloom_core::keys::{Quantity, Share, TextOrTable, Written, read, text_or_table};
 use flowloom_core::model::{
     Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,
 };
@@ -21,7 +24,7 @@ pub struct Rtt {
 }
 
 /// The table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RttModel {
     /// Each connection its own; unknown ones the median.
@@ -79,7 +82,7 @@ pub enum RttModel {
 }
 
 /// Where the round-trip time is spent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placing {
     /// Where it was measured.
@@ -253,6 +256,24 @@ impl std::fmt::Display for Rtt {
             (None, RttModel::Published { name, .. }) => write!(f, "{name}{place}"),
             (None, RttModel::Uniform { min, max, .. }) => write!(f, "uniform from {min} to {max}{place}"),
         }
+    }
+}
+
+impl JsonSchema for Rtt {
+    fn schema_name() -> Cow<'static, str> {
+        "rtt".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let name = json_schema!({
+            "type": "string",
+            "description": "the name of a model, or a time that all connections get",
+            "pattern": format!("^([a-z0-9-]+|{})$", Duration::pattern()),
+            "examples": ["usernet", "nodelay", "80ms", "30-path"],
+        });
+        let meaning =
+            "Which round-trip time each connection gets: the name of a model, a time, or a model with its parameters.";
+        text_or_table("rtt", meaning, vec![name, generator.subschema_for::<RttModel>()])
     }
 }
 

@@ -1,8 +1,10 @@
 //! `[[sources]]`: what sends beside the workload, or without one (`docs/reference/sources.md`), and `measure.tcp-trace`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -51,7 +53,7 @@ const MOST_LIVE_SEGMENT: u32 = 1_460;
 const WINDOW: &str = "4m";
 
 /// `[[sources]]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Source {
     /// What results call it.
@@ -106,7 +108,7 @@ pub struct Source {
 }
 
 /// Kinds of sources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// TCP connections that send in one direction, as FTP does.
@@ -613,6 +615,20 @@ impl TcpTrace {
             TcpTrace::All => Traced::All,
             TcpTrace::Connections(ids) => Traced::Connections(ids.iter().copied().collect()),
         }
+    }
+}
+
+impl JsonSchema for TcpTrace {
+    fn schema_name() -> Cow<'static, str> {
+        "tcp-trace".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let words = json_schema!({ "enum": ["off", "sources", "all"] });
+        json_schema!({
+            "description": "Whose congestion windows are traced: of no connections, of those of sources, of all, or of those with these ids.",
+            "anyOf": [words, generator.subschema_for::<Vec<u64>>()],
+        })
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use flowloom_core::keys::Quantity;
+use flowloom_core::keys::{Quantity, Written};
 use flowloom_core::path::keys::{Bucket, DelayBox, Path as PathKeys, Traces};
 use flowloom_core::queue::keys::Queue;
 use flowloom_core::time::Duration;
@@ -45,8 +46,18 @@ impl FromStr for RateChoice {
     }
 }
 
+impl Written for RateChoice {
+    const FORMAT: &'static str = "link-rate";
+    const MEANING: &'static str = "a bit rate with its unit, a share of the load that is offered, or auto";
+    const EXAMPLES: &'static [&'static str] = &["496mbit", "105%", "auto"];
+
+    fn pattern() -> String {
+        format!(r"auto|{}|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)? *%", Rate::pattern())
+    }
+}
+
 /// `[network]`
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Network {
     /// Its shape.
@@ -108,7 +119,7 @@ impl Network {
 }
 
 /// `[network.bottleneck]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Bottleneck {
     /// Its rate: Ethernet bytes (IP bytes + 14) count.

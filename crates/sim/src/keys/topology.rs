@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::topology::{LinkId, Node, Topology as Graph, TopologyError};
@@ -17,7 +18,7 @@ use flowloom_core::workload::LinkSide;
 use super::network::{Network, RateChoice};
 
 /// Shapes of the network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Topology {
     /// One shared link, hosts on both sides, each connection with its own path delay.
@@ -30,7 +31,7 @@ pub enum Topology {
 }
 
 /// `[network.ends]`: the nodes at which the two sides of the workload are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ends {
     left: String,
@@ -38,7 +39,7 @@ pub struct Ends {
 }
 
 /// `[[network.links]]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Link {
     /// Unique; the other direction is called this and `-back`.
@@ -69,7 +70,7 @@ fn no_delay() -> Quantity<Duration> {
 }
 
 /// `[[network.routes]]`: a way that is taken instead of the one over the fewest links.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Route {
     from: String,

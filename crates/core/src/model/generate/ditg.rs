@@ -1,6 +1,7 @@
 //! The application profiles of D-ITG 2.8.1 (Botta, Dainotti and Pescape): one-way flows of datagrams whose gaps and sizes an
 //! application's have. Nobody answers, and nobody waits.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rng::{Purpose, Stream};
@@ -12,7 +13,7 @@ use super::ends::{Ends, Impossible, MOST_PAYLOAD, Merged, Sent, Source, flow, so
 use super::gaussian::gauss;
 
 /// What a flow is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// Gaps of 1.1 ms times a Pareto law with a tail index of 0.95, which has no mean; 21 to 35 bytes.
@@ -30,7 +31,7 @@ pub enum Profile {
 }
 
 /// A codec of [`Profile::Voip`]: number of its frames in a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Codec {
     /// G.711, one frame of 80 bytes, 100 packets/s.
     #[default]
@@ -64,7 +65,7 @@ impl Codec {
 }
 
 /// What speech is carried in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Header {
     /// 12 bytes.
@@ -75,7 +76,7 @@ pub enum Header {
 }
 
 /// Flows of a profile.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ditg {
     /// What they are of.

@@ -1,13 +1,16 @@
 //! What the models of the literature share: the ends their connections have, quantities as experiments spell them, and how many
 //! sources become one workload.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::keys::{Written, text};
 use crate::model::{Distribution, MOST_WINDOW};
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
@@ -96,6 +99,16 @@ impl<T> Serialize for Spelt<T> {
     }
 }
 
+impl<T: Written> JsonSchema for Spelt<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::FORMAT.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        text::<T>()
+    }
+}
+
 impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Spelt<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Spelt<T>, D::Error> {
         Spelt::of(&String::deserialize(deserializer)?).map_err(de::Error::custom)
@@ -103,7 +116,7 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Spelt<T> {
 }
 
 /// The ends of a model's connections. What is left out is not stated in its vectors, and left to the experiment.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ends {
     /// Round-trip time of each connection.
@@ -121,7 +134,7 @@ pub struct Ends {
 }
 
 /// A side of the link, as it is spelt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InitiatorSide {
     /// The inside.

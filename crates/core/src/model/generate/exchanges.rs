@@ -1,6 +1,7 @@
 //! Exchanges: connections of one request and one response that start in a Poisson process. The simplest model whose every part
 //! can be checked by hand.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::generate::Impossible;
@@ -10,7 +11,7 @@ use crate::time::{Duration, Time};
 use crate::workload::{Adu, Close, ConnectionVector, Evidence, LinkSide, Pattern, PerSide, Protocol, Side};
 
 /// `kind = "exchanges"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Exchanges {
     /// Connections that start in a second, in the mean.

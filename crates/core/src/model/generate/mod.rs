@@ -27,6 +27,7 @@ pub use packmime::{Http, PackMime};
 pub use reference::Reference;
 pub use tcplib::TableError;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::swing::Swing;
@@ -34,7 +35,7 @@ use crate::time::Duration;
 use crate::workload::ConnectionVector;
 
 /// A source model and its parameters, as experiments spell them: `{ kind = "exchanges", ... }`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SourceModel {
     /// Connections of one request and one response that start in a Poisson process.

@@ -1,6 +1,7 @@
 //! Sources that send at a constant rate in busy times and nothing in silent ones, both Pareto. Many of them together are
 //! self-similar, with the Hurst parameter (3 - alpha) / 2 of the heavier tail (Willinger, Taqqu, Sherman and Wilson 1997).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Distribution, DistributionError, Law};
@@ -12,7 +13,7 @@ use crate::workload::{ConnectionVector, Side};
 use super::ends::{Ends, Impossible, MOST_ADUS, MOST_PAYLOAD, Merged, Sent, Source, Spelt, Talk, flow, gap, sources};
 
 /// What a source sends over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// Datagrams, at equal gaps while it is busy.
@@ -23,7 +24,7 @@ pub enum Transport {
 }
 
 /// How a source begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Beginning {
     /// As if it had always been there: busy or silent as often as in the long run, with what is left of that time. Needs both means.
@@ -34,7 +35,7 @@ pub enum Beginning {
 }
 
 /// A Pareto law of times: P(X > x) = (min / x)^shape (methods E.1).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Heavy {
     /// Shortest.
@@ -80,7 +81,7 @@ impl Heavy {
 }
 
 /// On-off sources.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OnOff {
     /// How many.

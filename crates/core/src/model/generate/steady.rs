@@ -1,5 +1,6 @@
 //! Flows of datagrams without a pattern: at a constant rate, or Poisson.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rng::Purpose;
@@ -11,7 +12,7 @@ use super::ends::{Ends, Impossible, Merged, Sent, Source, Spelt, flow, gap, sour
 use super::on_off::check_payload;
 
 /// Flows that send a datagram again and again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Steady {
     /// How many.

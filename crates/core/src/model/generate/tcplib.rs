@@ -1,6 +1,7 @@
 //! The sources of tcplib (Danzig and Jamin 1991) as the virtual-circuit study used them (Caceres 1992): FTP, NNTP, SMTP, TELNET and
 //! RLOGIN conversations, and miscellaneous packets (methods G.2, G.3).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Distribution, DistributionError};
@@ -16,7 +17,7 @@ use super::ends::{
 use super::histogram::{Read, Summary, histogram};
 
 /// What a conversation is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Application {
     /// Files, any number in a conversation.
@@ -102,7 +103,7 @@ impl Part {
 }
 
 /// What is one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connection {
     /// All conversations of a host: the next begins when the last has ended, whatever the network made of it. This is the study's.
@@ -112,7 +113,7 @@ pub enum Connection {
 }
 
 /// Conversations of one application between hosts of which each has one at a time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tcplib {
     /// What they are of.
@@ -474,7 +475,7 @@ impl Host {
 }
 
 /// Conversations of packets that nobody waits for: the study's third kind, with laws the user chooses. They are datagrams.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Misc {
     /// Source hosts.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Distribution, DistributionError, Law, Rounding};
@@ -18,7 +19,7 @@ use super::histogram::{Read, histogram};
 use super::tcplib::{TableError, tabled};
 
 /// Whose users.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Browsing {
     /// SURGE's (Barford and Crovella 1998): laws fitted to logs of 1995.
@@ -28,7 +29,7 @@ pub enum Browsing {
 }
 
 /// What is one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connection {
     /// An object, as in HTTP/1.0.
@@ -40,7 +41,7 @@ pub enum Connection {
 }
 
 /// Users who read pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Web {
     /// Whose users they are.

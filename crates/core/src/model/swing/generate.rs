@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::generate::{Impossible, MOST_BYTES, Merged};
@@ -18,7 +19,7 @@ use super::model::{ClassModel, ConnectionModel, SwingModel};
 use super::turns::Turns;
 
 /// `kind = "swing"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Swing {
     /// The model file that `flowloom fit --model swing` wrote, relative to the experiment.
@@ -35,7 +36,7 @@ pub struct Swing {
 }
 
 /// What is drawn at a time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Draw {
     /// Every variable for itself, from its own distribution.

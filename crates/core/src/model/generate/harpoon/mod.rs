@@ -11,6 +11,7 @@ mod pool;
 mod population;
 mod values;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Distribution;
@@ -38,7 +39,7 @@ const DATAGRAM_BYTES: u32 = 1_000;
 const BITRATE: u64 = 10_000;
 
 /// What a connection carries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transfer {
     /// A byte that asks, and the file; the server closes.
@@ -59,7 +60,7 @@ impl Transfer {
 }
 
 /// Sessions at once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a number of sessions, or a list with one for each interval")]
 pub enum Sessions {
     /// Always as many.
@@ -69,7 +70,7 @@ pub enum Sessions {
 }
 
 /// Files of configurations.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected the name of a file, or a list of names")]
 enum Files {
     One(String),
@@ -77,7 +78,7 @@ enum Files {
 }
 
 /// `kind = "harpoon"`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Harpoon {
     /// Configurations of Harpoon, of clients and of servers; instead of the keys from `traffic` on.

@@ -1,5 +1,6 @@
 //! NetSpec's random functions: `ftpItemSize(min=8)`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Distribution, Law};
@@ -10,7 +11,7 @@ use super::super::histogram::Read;
 use super::super::tcplib::{TableError, summarised, tabled};
 
 /// A parameter: a number or a function.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Parameter {
     /// Always this.
@@ -20,7 +21,7 @@ pub enum Parameter {
 }
 
 /// A function and its arguments, of which each function takes some.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Call {
     /// Its name; pages of NetSpec spell them with different capitals.

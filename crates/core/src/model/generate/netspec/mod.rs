@@ -9,6 +9,7 @@ mod video;
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rng::{Purpose, Stream};
@@ -29,7 +30,7 @@ use crate::play::Late;
 use function::{Function, Tables};
 
 /// Experiments that NetSpec ran.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Netspec {
     /// What sends.
@@ -43,7 +44,7 @@ pub struct Netspec {
 }
 
 /// Sources of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Leaf {
     /// What each sends.
@@ -69,7 +70,7 @@ fn one() -> u32 {
 }
 
 /// What a source sends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase", rename_all_fields = "kebab-case", deny_unknown_fields)]
 pub enum Traffic {
     /// Blocks back to back.

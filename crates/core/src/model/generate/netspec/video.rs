@@ -1,5 +1,6 @@
 //! Frames of video: MPEG by scenes (Krunz and Hughes 1995), and conferences (Heyman and Lakshman 1996).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Distribution, Law};
@@ -11,7 +12,7 @@ use super::super::gaussian::{Autoregressive, below, gauss};
 use super::Blocks;
 
 /// MPEG video: the mean size of I frames changes with the scene, and I frames wander about it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mpeg {
     /// Frames each second.
@@ -118,7 +119,7 @@ fn frames(mut size: impl FnMut(u64) -> f64 + Send + 'static, rate: f64, end: Tim
 }
 
 /// How frames of a conference remember.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
     /// DAR(1): a frame is as the one before with a probability of the correlation, and drawn anew otherwise.
@@ -129,7 +130,7 @@ pub enum Memory {
 }
 
 /// A video conference: frames of a gamma law, each like the one before it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Conference {
     /// Frames each second.
