@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use flowloom_core::model::{Distribution, DistributionError, Law, WrittenLaw};
+use flowloom_core::distribution::{Distribution, DistributionError, Law, WrittenLaw};
 use flowloom_core::path::Rules;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError, Probability, Rate};

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use flowloom_core::model::{
-    Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,
-};
 use flowloom_core::path::Rules;
 use flowloom_core::time::Duration;
 use flowloom_core::units::ParseQuantityError;
 use flowloom_core::workload::LinkSide;
+use flowloom_models::{
+    Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,
+};
 
 use super::Quantity;
 use super::drawn::Share;

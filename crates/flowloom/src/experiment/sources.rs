@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use flowloom_core::model::Distribution;
+use flowloom_core::distribution::Distribution;
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
