@@ -8,9 +8,8 @@
 //! | `wire` | packets as they are on the wire, one file per layer |
 //! | `extract` | packets into connection vectors: `front`, `part`, `merger` are the three machines; `end` and `observer` know one end and both; `adus` infers epochs and waits, `exchange` the pattern, `recovery` what a retransmission was, `datagrams` and `flow` UDP and QUIC; `conversations/` (Cáceres) |
 //! | `workload` | the connection vector |
-//! | `model` | structures, round-trip times, windows, load; source models in `generate/`, one file each; distributions in `distribution/`, their fits in `fit/`; `waits` decides which part of a wait is replayed; `swing/`, `fsd` |
-//! | `lrd` | long-range dependence, one file per estimate |
-//! | `play` | what an end does and when: `player`, over TCP or in datagrams |
+//! | `distribution` | distributions of delays, sizes and counts, as files spell them and as they are drawn |
+//! | `play` | what an end does and when: `player`, over TCP or in datagrams; `waits` decides which part of a wait is replayed; `prefill` begins a run in the middle of a workload; `conversation` draws conversations of tcplib |
 //! | `tcp` | TCP: `sender/` (recovery in `repair`, reductions in `usage`, `bursts`, `undo`), `receiver`, `scoreboard`, `rack`, `prr`; congestion control in `congestion/`, one file per algorithm; a user's own implements `CongestionControl` |
 //! | `queue` | queue disciplines, one file each; a user's own implements `Admit` or `Serve` |
 //! | `path` | links and what sends their packets, DelayBox, loss, impairments, rules of flows |
@@ -19,18 +18,16 @@
 //! | `keys` | what keys of experiments are made of; the keys themselves are in `queue/keys`, `tcp/keys`, `path/keys` |
 //! | `record` | what a run records |
 //! | `time`, `units`, `rng` | nanoseconds; rates, sizes, limits; seeded streams |
-//! | `sketch`, `special`, `fft` | quantiles of streams, special functions, transforms |
+//! | `sketch` | quantiles of streams |
 
 #![forbid(unsafe_code)]
 
 pub mod cell;
 #[cfg(test)]
 mod contract;
+pub mod distribution;
 pub mod extract;
-mod fft;
 pub mod keys;
-pub mod lrd;
-pub mod model;
 pub mod path;
 pub mod plausibility;
 pub mod play;
@@ -38,7 +35,6 @@ pub mod queue;
 pub mod record;
 pub mod rng;
 pub mod sketch;
-pub mod special;
 pub mod tcp;
 pub mod time;
 pub mod units;

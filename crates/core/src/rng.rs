@@ -192,6 +192,18 @@ impl Stream {
     }
 }
 
+/// Which connection this is: number of its source, and of the connection among those of its source. Both are the label of its vector,
+/// and its random streams are addressed by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source(pub u64, pub u64);
+
+impl Source {
+    /// Its stream for `purpose`.
+    pub fn stream(self, seed: u64, purpose: Purpose) -> Stream {
+        Stream::new(seed, purpose, (self.0 << 32) | (self.1 & u64::from(u32::MAX)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::{Duration, Time};
 
+/// Segment size that estimates assume where none is known, in bytes of payload.
+pub const ASSUMED_MSS: u64 = 1460;
+
+/// Packets of a connection that carry no data and acknowledge none, from the initiator and from the acceptor: those of the
+/// handshake and of both closes.
+pub const CONTROL_PACKETS: [u64; 2] = [4, 3];
+
 /// An end of a connection. "Request" is what the initiator sends, "response" what the acceptor sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]

@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::thread;
 
-use flowloom_core::model::ReplayModel;
-use flowloom_core::play::{DatagramSink, Datagrams, Pauses};
+use flowloom_core::play::{DatagramSink, Datagrams, Pauses, ReplayModel};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 use flowloom_sim::Sending;

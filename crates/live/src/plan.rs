@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use flowloom_core::model::{Distribution, open_for};
-use flowloom_core::play::{Datagrams, Pacing};
+use flowloom_core::distribution::Distribution;
+use flowloom_core::play::{Datagrams, Pacing, open_for};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Side};
 use flowloom_sim::{Classed, Config, DatagramFlow, Origin};

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
-use flowloom_core::lrd::{Wavelet, logscale};
 use flowloom_core::workload::LinkSide;
+use flowloom_models::lrd::{Wavelet, logscale};
 use flowloom_store::run_folder::{RunFolder, TrafficPoint};
 
 const BIN_NS: u64 = 1_000_000;

@@ -1,10 +1,10 @@
 //! Long-range dependence of a run's traffic beside its original's (methods D): logscale diagrams of packets and bytes on the link, and
 //! what follows from them. `docs/reference/statistics.md` says what each number means and when not to believe it.
 
-use flowloom_core::lrd::{
+use flowloom_core::time::Duration;
+use flowloom_models::lrd::{
     self, Fits, Hurst, Octave, Wavelet, bandwidth, fit, local_whittle, logscale, rescaled_range, variance_time, whittle,
 };
-use flowloom_core::time::Duration;
 use flowloom_store::run_folder::Point;
 use serde::Serialize;
 
@@ -356,8 +356,8 @@ fn warnings(bin: Duration, hurst: &Hurst, is_straight: bool, stationarity: Optio
 
 #[cfg(test)]
 mod tests {
-    use flowloom_core::lrd::GaussianNoise;
     use flowloom_core::rng::{Purpose, Stream};
+    use flowloom_models::lrd::GaussianNoise;
 
     use super::*;
 

@@ -7,7 +7,7 @@
 use std::error::Error;
 
 use flowloom_core::cell::{Mapping, Order, Traffic, TransportConfig};
-use flowloom_core::model::generate::tcplib::{Application, summarised};
+use flowloom_models::generate::tcplib::{Application, summarised};
 use flowloom_sim::cells::{Config, Host, Router, run};
 use loads::cpu_seconds;
 

@@ -10,13 +10,13 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use flowloom_core::lrd::{Hurst, Wavelet, fit, logscale};
-use flowloom_core::model::generate::{Http, PackMime};
 use flowloom_core::queue::Discipline;
 use flowloom_core::record::*;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Limit;
 use flowloom_core::workload::{ConnectionVector, LinkSide};
+use flowloom_models::generate::{Http, PackMime};
+use flowloom_models::lrd::{Hurst, Wavelet, fit, logscale};
 use flowloom_sim::{Config, RunError, Summary, run};
 
 const HOUR: Duration = Duration::from_secs(3_600);

@@ -13,7 +13,7 @@
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use flowloom_core::model::Distribution;
+use flowloom_core::distribution::Distribution;
 use flowloom_core::path::{Rule, Rules};
 use flowloom_core::queue::Discipline;
 use flowloom_core::record::*;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use flowloom_core::model::{ReplayModel, Waits};
 use flowloom_core::path::{
     BucketConfig, Impairments, Leg, Line, Placement, Propagation, Rules, Schedule, TokenBucket, Trace, Transmitter,
 };
 use flowloom_core::plausibility::Response;
+use flowloom_core::play::{ReplayModel, Waits};
 use flowloom_core::queue::keys::Per;
 use flowloom_core::queue::{Discipline, ParameterError};
 use flowloom_core::rng::{Purpose, Stream};

@@ -1,8 +1,8 @@
 //! Flows of datagrams beside the workload: one end sends whatever becomes of them, the other takes note of what arrives.
 
-use flowloom_core::model::{Distribution, Prefill};
+use flowloom_core::distribution::Distribution;
 use flowloom_core::path::{FlowValues, PathDelays};
-use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pacing, Run};
+use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pacing, Prefill, Run};
 use flowloom_core::record::{Outcome, Recorder, SourceRecord};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};

@@ -2,8 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use flowloom_core::model::{Placed, ReplayModel};
-use flowloom_core::play::Script;
+use flowloom_core::play::{Placed, ReplayModel, Script};
 use flowloom_core::record::Recorder;
 use flowloom_core::time::Time;
 use flowloom_core::workload::{ConnectionVector, Side};

@@ -13,7 +13,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use flowloom_core::model::{Distribution, Law};
+use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};

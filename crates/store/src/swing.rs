@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
-use flowloom_core::model::swing::SwingModel;
+use flowloom_models::swing::SwingModel;
 
 use crate::formats::FormatError;
 use crate::staged::StagedFile;
@@ -60,9 +60,9 @@ pub fn write(model: &SwingModel, path: &Path) -> Result<(), FormatError> {
 
 #[cfg(test)]
 mod tests {
-    use flowloom_core::model::swing::{Grouping, Survey};
     use flowloom_core::time::{Duration, Time};
     use flowloom_core::workload::{Adu, ConnectionVector, Endpoint, Host, PerSide, Side};
+    use flowloom_models::swing::{Grouping, Survey};
 
     use super::*;
 

@@ -1,10 +1,10 @@
 //! Estimates of the Hurst parameter beside the truth, on exact fractional Gaussian noise (methods D.3, D.6, D.9).
 
-use flowloom_core::lrd::{
+use flowloom_core::rng::{Purpose, Stream};
+use flowloom_models::lrd::{
     Estimate, Fits, GaussianNoise, Stationarity, Wavelet, bandwidth, fit, hurst, last_octave, local_whittle, logscale,
     rescaled_range, variance_time, whittle,
 };
-use flowloom_core::rng::{Purpose, Stream};
 
 use crate::check::{Effort, Expected, Row};
 

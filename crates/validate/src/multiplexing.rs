@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flowloom_core::cell::{Mapping, Order, Traffic, TransportConfig};
-use flowloom_core::model::generate::tcplib::{Application, summarised};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
+use flowloom_models::generate::tcplib::{Application, summarised};
 use flowloom_report::statistics::{Estimate, jain};
 use flowloom_sim::cells::{Config, Host, Observer, Results, Router, run};
 

@@ -1,11 +1,13 @@
 //! The reference workloads beside the published statistics of the two traces: `docs/evidence/references.md`.
 
-use flowloom_core::lrd::hurst;
-use flowloom_core::model::generate::Reference;
-use flowloom_core::model::generate::reference::{Arrivals, Trace};
-use flowloom_core::model::{Approximation, Distribution, MIN_WAIT, discrete_approximation};
+use flowloom_core::distribution::Distribution;
+use flowloom_core::play::MIN_WAIT;
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, Pattern, Side};
+use flowloom_models::generate::Reference;
+use flowloom_models::generate::reference::{Arrivals, Trace};
+use flowloom_models::lrd::hurst;
+use flowloom_models::{Approximation, discrete_approximation};
 
 use crate::check::{Effort, Expected, Row};
 

@@ -21,7 +21,7 @@ const REFERENCES: &str = "# Reference workloads
 
 Written by `make references` (and `make validate`); do not edit. The workloads `campus-2008` and `enterprise-2006` are synthetic: connections drawn from
 laws that were fitted to the published statistics of two traces (Aikat 2010), UNC's link to the Internet on 10 January 2008, 14 to 15 h, and IBM's on
-10 October 2006, from 14:20. No vector of either trace is in them. `docs/reference/models.md` has their parameters, `core/src/model/generate/reference/trace.rs` the laws.
+10 October 2006, from 14:20. No vector of either trace is in them. `docs/reference/models.md` has their parameters, `models/src/generate/reference/trace.rs` the laws.
 
 Quantiles and shares are those of a million connections that were drawn, with all their exchanges (seed 1); means, deviations, bytes and loads are sums and
 integrals of the laws, since samples miss heavy tails (methods E.3). A row *holds* if ours is within the tolerance; none of the published numbers lies above a 99 % point. It *departs* where the published numbers

@@ -1,9 +1,9 @@
 //! What the verdicts of `compare` are worth: pairs of variants that do not differ, and pairs that do by a tenth.
 
-use flowloom_core::lrd::GaussianNoise;
-use flowloom_core::model::normal_quantile;
+use flowloom_core::distribution::normal_quantile;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
+use flowloom_models::lrd::GaussianNoise;
 use flowloom_report::compare::{Measured, Options, Outcome, Verdict, verdicts};
 use flowloom_report::metric::Metric;
 use flowloom_report::statistics::Sample;

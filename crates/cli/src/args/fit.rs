@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use flowloom_core::model::generate::harpoon::Block;
 use flowloom_core::time::Duration;
+use flowloom_models::generate::harpoon::Block;
 use flowloom_report::fit::FitVariable;
 
 use super::{Capture, Form, whole};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_core::model::generate::harpoon::{Personality, Plugin};
 use flowloom_core::rng::{Purpose, Stream};
+use flowloom_models::generate::harpoon::{Personality, Plugin};
 use flowloom_store::harpoon;
 use serde_json::Value;
 

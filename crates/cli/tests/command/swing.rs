@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_core::model::swing::SwingModel;
 use flowloom_core::workload::ConnectionVector;
+use flowloom_models::swing::SwingModel;
 use flowloom_store::swing;
 use flowloom_store::workload::WorkloadReader;
 

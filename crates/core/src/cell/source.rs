@@ -1,8 +1,8 @@
 //! Hosts that have one conversation after the other (methods G.3).
 
-use crate::model::Distribution;
-use crate::model::generate::Source as Origin;
-use crate::model::generate::conversation::{Conversation, Item, Items, Laws, Typing};
+use crate::distribution::Distribution;
+use crate::play::conversation::{Conversation, Item, Items, Laws, Typing};
+use crate::rng::Source as Origin;
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
 
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn it_keeps_the_contract() {
-        let (gap_s, bytes) = (Distribution::new(crate::model::Law::Exponential { mean: 0.01 }), constant(80.0));
+        let (gap_s, bytes) = (Distribution::new(crate::distribution::Law::Exponential { mean: 0.01 }), constant(80.0));
         let traffic = Traffic::Misc { packets: constant(20.0), gap_s: gap_s.unwrap(), bytes };
         let between = constant(0.2);
         let inputs = [5_000, 9_000, 9_001].map(|millis| (at(millis), ()));

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::model::{Distribution, DistributionError, Law, WrittenLaw};
+use crate::distribution::{Distribution, DistributionError, Law, WrittenLaw};
 use crate::path::Rules;
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Probability, Rate};

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::{Drawn, Number, Optional, Quantity, Share, Size, Span};
-use crate::model::WrittenLaw;
+use crate::distribution::WrittenLaw;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};
 

@@ -6,7 +6,7 @@
 
 use super::delay_box::DelayBox;
 use super::loss::{Loss, LossModel};
-use crate::model::Distribution;
+use crate::distribution::Distribution;
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
 use crate::units::Probability;
@@ -203,7 +203,7 @@ impl Impaired {
 mod tests {
     use super::*;
     use crate::contract::{self, Machine};
-    use crate::model::Law;
+    use crate::distribution::Law;
     use crate::path::loss::PacketList;
     use crate::units::Rate;
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::impairments::flow_stream;
-use crate::model::Distribution;
+use crate::distribution::Distribution;
 use crate::rng::Purpose;
 use crate::time::{Duration, Time};
 use crate::units::{Probability, Rate};
@@ -283,7 +283,7 @@ impl fmt::Display for FlowTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Law;
+    use crate::distribution::Law;
     use crate::workload::Label;
 
     fn of(law: Law) -> Distribution {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Distribution;
+use crate::distribution::Distribution;
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
 
@@ -293,7 +293,7 @@ impl DatagramSink {
 mod tests {
     use super::*;
     use crate::contract::{self, Machine};
-    use crate::model::Law;
+    use crate::distribution::Law;
 
     fn ms(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)

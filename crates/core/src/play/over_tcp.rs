@@ -5,7 +5,7 @@ use proptest::test_runner::RngSeed;
 
 use super::tests::{at, vector};
 use super::*;
-use crate::model::{ReplayModel, Waits};
+use crate::play::{ReplayModel, Waits};
 use crate::rng::{Purpose, Stream};
 use crate::tcp::{Config, InitialWindow, Limits, Pair};
 use crate::time::{Duration, Time};

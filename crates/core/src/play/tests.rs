@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::contract::{Machine, check};
-use crate::model::{Correction, MIN_WAIT, ReplayModel, Waits};
+use crate::play::{Correction, MIN_WAIT, ReplayModel, Waits};
 use crate::time::{Duration, Time};
 use crate::workload::*;
 

@@ -1,7 +1,6 @@
-//! Extraction and transforms of workloads, through public interfaces only.
+//! Extraction, through public interfaces only.
 
 mod borders;
 mod extract_properties;
 mod extractor;
 mod flows;
-mod transforms;

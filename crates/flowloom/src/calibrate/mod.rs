@@ -8,14 +8,14 @@ use std::io::Write as _;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
-use flowloom_core::model::RoundTrips;
-use flowloom_core::model::generate::SourceModel;
 use flowloom_core::record::{
     ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin,
 };
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::ConnectionVector;
+use flowloom_models::RoundTrips;
+use flowloom_models::generate::SourceModel;
 use flowloom_report::statistics::{LongEnough, RunLength};
 use flowloom_report::text::thousands;
 use flowloom_sim::{Classed, Config, LinkConfig, Progress as SimProgress};

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use flowloom_core::model::{self, Counted, Scaling};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
+use flowloom_models::{self as models, Counted, Scaling};
 
 use flowloom_core::keys::{KeyError, Quantity};
 
@@ -129,10 +129,10 @@ impl Load {
         let block = self.block.as_ref().map_or(Duration::from_secs(60), |block| block.value);
         Scaling {
             method: match self.method {
-                None | Some(Method::Thinning) => model::Method::Thinning,
-                Some(Method::Poisson) => model::Method::Poisson,
-                Some(Method::Blocks) => model::Method::Blocks(block),
-                Some(Method::StartTimes) => model::Method::Starts,
+                None | Some(Method::Thinning) => models::Method::Thinning,
+                Some(Method::Poisson) => models::Method::Poisson,
+                Some(Method::Blocks) => models::Method::Blocks(block),
+                Some(Method::StartTimes) => models::Method::Starts,
             },
             factor,
             counted: match self.by {

@@ -6,13 +6,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use flowloom_core::keys::{Quantity, Share, TextOrTable, Written, read, text_or_table};
-use flowloom_core::model::{
-    Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,
-};
 use flowloom_core::path::Rules;
 use flowloom_core::time::Duration;
 use flowloom_core::units::ParseQuantityError;
 use flowloom_core::workload::LinkSide;
+use flowloom_models::{
+    Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,
+};
 
 /// `rtt = "usernet"`, or a table with the same name as its kind.
 #[derive(Clone, Debug, PartialEq)]

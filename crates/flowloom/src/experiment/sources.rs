@@ -8,8 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use flowloom_core::distribution::Distribution;
 use flowloom_core::keys::{Drawn, KeyError, Quantity, Size, Span, named};
-use flowloom_core::model::Distribution;
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::keys::{Tcp, TcpKeys};

@@ -6,10 +6,11 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use flowloom_core::model::generate::SourceModel;
-use flowloom_core::model::{self, Prefill, Structure};
+use flowloom_core::play::{self, Prefill};
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError};
+use flowloom_models::generate::SourceModel;
+use flowloom_models::{MOST_WINDOW, Structure};
 
 use super::load::Load;
 use super::rtt::{Rtt, RttModel};
@@ -166,12 +167,12 @@ impl Default for Waits {
 
 impl Waits {
     /// The core's.
-    pub fn model(&self) -> model::Waits {
+    pub fn model(&self) -> play::Waits {
         let correct = match self.correct {
-            Correction::None => model::Correction::None,
-            Correction::Ostt => model::Correction::Ostt,
+            Correction::None => play::Correction::None,
+            Correction::Ostt => play::Correction::Ostt,
         };
-        model::Waits { min: self.min.value, correct }
+        play::Waits { min: self.min.value, correct }
     }
 }
 
@@ -190,7 +191,7 @@ impl FromStr for WindowChoice {
     fn from_str(text: &str) -> Result<WindowChoice, ParseQuantityError> {
         match text.parse() {
             _ if text == "measured" => Ok(WindowChoice::Measured),
-            Ok(Limit::Bytes(bytes)) if (1..=model::MOST_WINDOW).contains(&bytes) => Ok(WindowChoice::Fixed(bytes)),
+            Ok(Limit::Bytes(bytes)) if (1..=MOST_WINDOW).contains(&bytes) => Ok(WindowChoice::Fixed(bytes)),
             _ => Err(ParseQuantityError {
                 text: text.to_owned(),
                 expected: "a window of 1b to 1gb",

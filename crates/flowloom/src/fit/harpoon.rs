@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use flowloom_core::model::generate::InitiatorSide;
-use flowloom_core::model::generate::harpoon::configure::{Configurator, Options, Unconfigured};
-use flowloom_core::model::generate::harpoon::{Block, Personality, Plugin};
 use flowloom_core::time::Duration;
+use flowloom_models::generate::InitiatorSide;
+use flowloom_models::generate::harpoon::configure::{Configurator, Options, Unconfigured};
+use flowloom_models::generate::harpoon::{Block, Personality, Plugin};
 use flowloom_report::fit::harpoon::HarpoonFit;
 use flowloom_store::harpoon;
 

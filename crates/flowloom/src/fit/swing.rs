@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use flowloom_core::model::swing::{Grouping, LeftOut, Survey};
 use flowloom_core::time::{Duration, Time};
+use flowloom_models::swing::{Grouping, LeftOut, Survey};
 use flowloom_report::fit::swing::SwingSummary;
 use flowloom_store::swing;
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use flowloom_core::extract::TrafficSeries;
-use flowloom_core::model::{ReplayModel, Waits};
 use flowloom_core::path::{Placement, Rules, Trace};
+use flowloom_core::play::{ReplayModel, Waits};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use flowloom_core::cell::{Cutting, Discard, FlowControl, Lifetime, Mapping, Order, Traffic, TransportConfig};
-use flowloom_core::model::generate::tcplib::{Application, summarised, tabled};
-use flowloom_core::model::{Distribution, Law};
+use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
+use flowloom_models::generate::tcplib::{Application, summarised, tabled};
 use flowloom_sim::cells::{Config, ConfigError, Host, Link, Node, Role, Route, Router, Switch};
 use flowloom_store::histogram;
 use flowloom_store::vcsim::{self, Queueing, Specification, TrafficType};

@@ -5,14 +5,14 @@
 
 use std::path::Path;
 
-use flowloom_core::lrd::Hurst;
-use flowloom_core::model::generate::SourceModel;
-use flowloom_core::model::{
-    Counted, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, fix_windows, settle, unsettle,
-};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol};
+use flowloom_models::generate::SourceModel;
+use flowloom_models::lrd::Hurst;
+use flowloom_models::{
+    Counted, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, fix_windows, settle, unsettle,
+};
 use flowloom_store::formats::{Sorter, Tally};
 use flowloom_store::workload::{
     CaptureFacts, InputFile, Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter,

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use flowloom_core::extract::Extractor;
-use flowloom_core::model::swing::{Grouping, Survey};
 use flowloom_core::record::{
     ConnectionRecord, DropReason, DropRecord, EpochRecord, Outcome, PacketKind, QueueSample, Recorder,
 };
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::{Decoder, Parsed};
 use flowloom_core::workload::{Adu, Close, ConnectionVector, Endpoint, Host, LinkSide, PerSide, Protocol, Side, Span};
+use flowloom_models::swing::{Grouping, Survey};
 use flowloom_store::capture::{Captures, Options};
 use flowloom_store::run_folder::{RunOptions, RunWriter};
 use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadWriter};

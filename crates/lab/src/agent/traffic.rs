@@ -4,10 +4,10 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use flowloom_core::model::generate::netspec;
-use flowloom_core::model::generate::on_off::Transport;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
+use flowloom_models::generate::netspec;
+use flowloom_models::generate::on_off::Transport;
 use serde::Serialize;
 use serde_json::json;
 

@@ -26,7 +26,7 @@ pub fn rate_bit_s(leaf: &Leaf) -> u64 {
 
 /// How many connections it has at once at most.
 pub fn connections(leaf: &Leaf) -> u64 {
-    use flowloom_core::model::generate::netspec::Traffic;
+    use flowloom_models::generate::netspec::Traffic;
     match &leaf.work {
         Work::Source { traffic, .. } if matches!(**traffic, Traffic::Telnet { .. } | Traffic::Voice { .. }) => {
             CONNECTIONS_OF_SESSIONS

@@ -2,7 +2,7 @@
 //! of the kernel; and those that carry the traffic of others, look on, or run something.
 //!
 //! What a source writes and when is decided by the machines that the models and the simulator have
-//! ([`Leaf::written`](flowloom_core::model::generate::netspec::Leaf::written), [`BlockWriter`](flowloom_core::play::BlockWriter));
+//! ([`Leaf::written`](flowloom_models::generate::netspec::Leaf::written), [`BlockWriter`](flowloom_core::play::BlockWriter));
 //! here are their sockets. Everything is done in one thread without blocking, so that a leaf stops within [`GLANCE`] of being told to.
 //!
 //! | module | what |

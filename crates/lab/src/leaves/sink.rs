@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 
-use flowloom_core::model::generate::on_off::Transport;
 use flowloom_core::play::{Datagram, DatagramSink, Delays};
 use flowloom_core::time::{Duration, Time};
 use flowloom_live::clock::Clock;
 use flowloom_live::host::sys;
 use flowloom_live::worker::label;
+use flowloom_models::generate::on_off::Transport;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::RecvFlags;
 use serde::{Deserialize, Serialize};

@@ -4,8 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use flowloom_core::model::generate::on_off::Transport;
 use flowloom_core::time::{Duration, Time};
+use flowloom_models::generate::on_off::Transport;
 use rustix::event::{PollFd, Timespec};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 

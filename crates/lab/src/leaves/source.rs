@@ -3,15 +3,15 @@
 use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr};
 
-use flowloom_core::model::generate::Impossible;
-use flowloom_core::model::generate::netspec::{Blocks, Leaf, Parameter, Program, Traffic};
-use flowloom_core::model::generate::on_off::Transport;
 use flowloom_core::play::{BlockWriter, Late, Written};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_live::clock::Clock;
 use flowloom_live::host::sys;
 use flowloom_live::worker::label;
+use flowloom_models::generate::Impossible;
+use flowloom_models::generate::netspec::{Blocks, Leaf, Parameter, Program, Traffic};
+use flowloom_models::generate::on_off::Transport;
 use rustix::event::{PollFd, PollFlags};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;

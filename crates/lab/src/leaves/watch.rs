@@ -8,7 +8,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use flowloom_core::extract::{Identity, Observer, Seen};
-use flowloom_core::model::generate::on_off::Transport;
 use flowloom_core::play::DatagramSink;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::LINK_HEADER_BYTES;
@@ -16,6 +15,7 @@ use flowloom_core::wire::{Address, Datagram, Decoder, LinkType, Parsed, Segment}
 use flowloom_core::workload::{InitiatorRule, LinkSide, Segments, Side};
 use flowloom_live::clock::Clock;
 use flowloom_live::worker::label;
+use flowloom_models::generate::on_off::Transport;
 use flowloom_store::capture::Packet;
 use serde::{Deserialize, Serialize};
 

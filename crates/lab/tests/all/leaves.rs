@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 
-use flowloom_core::model::generate::netspec::{Call, Leaf, Parameter, Traffic};
-use flowloom_core::model::generate::on_off::Transport;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_lab::leaves::{Ends, Options, Order, Sink, SinkResults, Source, SourceResults, Todo};
 use flowloom_live::clock::Clock;
+use flowloom_models::generate::netspec::{Call, Leaf, Parameter, Traffic};
+use flowloom_models::generate::on_off::Transport;
 
 const SECOND: Duration = Duration::from_secs(1);
 

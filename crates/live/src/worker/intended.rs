@@ -68,8 +68,7 @@ impl Lost {
 
 #[cfg(test)]
 mod tests {
-    use flowloom_core::model::{ReplayModel, Waits};
-    use flowloom_core::play::{Action, Player, Script};
+    use flowloom_core::play::{Action, Player, ReplayModel, Script, Waits};
     use flowloom_core::workload::{Adu, Close, ConnectionVector, Side};
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flowloom_core::model::{Distribution, Law};
+use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::play::{DatagramSource, Datagrams, Pacing};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};

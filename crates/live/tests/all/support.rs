@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command;
 use std::thread::{self, JoinHandle};
 
-use flowloom_core::model::{ReplayModel, Waits};
+use flowloom_core::play::{ReplayModel, Waits};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Adu, Close, ConnectionVector, LinkSide, Pattern, Side};
 use flowloom_live::addresses::{self, Serial};

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use flowloom_core::lrd::{Hurst, Octave, Wavelet, fit, last_octave, logscale};
 use flowloom_core::time::Duration;
+use flowloom_models::lrd::{Hurst, Octave, Wavelet, fit, last_octave, logscale};
 
 use crate::dependence::earliest;
 

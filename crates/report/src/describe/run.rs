@@ -1,9 +1,9 @@
 //! A run described: everything that its stored records say of it by itself. `docs/reference/statistics.md` says what each number is.
 
-use flowloom_core::model::fit::{Tail, Values, kolmogorov_smirnov};
-use flowloom_core::model::{Distribution, Law};
+use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::record::{DropReason, PacketKind};
 use flowloom_core::workload::{LinkSide, Pattern};
+use flowloom_models::fit::{Tail, Values, kolmogorov_smirnov};
 use flowloom_store::run_folder::Point;
 use serde::Serialize;
 

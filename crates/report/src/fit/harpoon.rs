@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use flowloom_core::model::generate::harpoon::configure::{Configuration, Configured, Options, Unconfigured};
 use flowloom_core::workload::LinkSide;
+use flowloom_models::generate::harpoon::configure::{Configuration, Configured, Options, Unconfigured};
 use serde::Serialize;
 
 use crate::metric::Unit;

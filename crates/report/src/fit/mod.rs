@@ -7,11 +7,11 @@ mod variable;
 
 use std::collections::BTreeMap;
 
-use flowloom_core::model::fit::{Family, Tail, Values, fit};
-use flowloom_core::model::{Distribution, Law, WrittenLaw};
+use flowloom_core::distribution::{Distribution, Law, WrittenLaw};
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, Pattern, Protocol, Side};
+use flowloom_models::fit::{Family, Tail, Values, fit};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use flowloom_core::model::swing::{LeftOut, Measure, SwingModel, Variable};
 use flowloom_core::units::three_digits;
 use flowloom_core::workload::LinkSide;
+use flowloom_models::swing::{LeftOut, Measure, SwingModel, Variable};
 use serde::Serialize;
 
 use crate::metric::Unit;
@@ -85,7 +85,7 @@ impl SwingSummary {
             ("no-data", no_data),
             ("too-many-hosts", too_many_hosts),
         ];
-        let class = |class: &flowloom_core::model::swing::ClassModel| SwingClass {
+        let class = |class: &flowloom_models::swing::ClassModel| SwingClass {
             class: class.name.clone(),
             from: LinkSide::from(class.from).word(),
             clients: class.users.sessions_per_client.count(),

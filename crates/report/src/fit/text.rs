@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use flowloom_core::model::fit::{Tail, samples_for_digits};
 use flowloom_core::units::three_digits;
+use flowloom_models::fit::{Tail, samples_for_digits};
 
 use super::{Fitted, FittedVariable};
 use crate::text::thousands;

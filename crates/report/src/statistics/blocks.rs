@@ -8,7 +8,7 @@
 //! k^(2H-2), not with 1/k, and that among them is smaller than it should be by a part of the same size (Beran 1994, 1.1). So the Hurst
 //! parameter of the series, where it is above 1/2, widens the interval.
 
-use flowloom_core::lrd::hurst;
+use flowloom_models::lrd::hurst;
 
 use super::Estimate;
 
@@ -98,8 +98,8 @@ fn circular_variance(series: &[f64], length: usize, centre: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use flowloom_core::lrd::GaussianNoise;
     use flowloom_core::rng::{Purpose, Stream};
+    use flowloom_models::lrd::GaussianNoise;
 
     use super::super::vectors::assert_near;
     use super::*;

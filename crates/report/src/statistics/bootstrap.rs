@@ -1,7 +1,7 @@
 //! The bootstrap over runs (methods L.3): intervals of ratios, percentile and BCa (Efron 1987). Runs are drawn, never connections, which
 //! depend on each other.
 
-use flowloom_core::model::{normal_below, normal_quantile};
+use flowloom_core::distribution::{normal_below, normal_quantile};
 use flowloom_core::rng::{Purpose, Stream};
 
 use super::Interval;

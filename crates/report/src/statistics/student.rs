@@ -1,6 +1,6 @@
 //! Intervals of means and of differences of means over replications (methods G.7, L.3): Student's t, paired, and Welch's.
 
-use flowloom_core::special::{student_above, student_quantile};
+use flowloom_models::special::{student_above, student_quantile};
 
 use super::Interval;
 

@@ -1,7 +1,7 @@
 //! What a virtual-circuit internetwork is made of.
 
 use flowloom_core::cell::{Cutting, Discard, FlowControl, Lifetime, Mapping, Order, Traffic, TransportConfig};
-use flowloom_core::model::Distribution;
+use flowloom_core::distribution::Distribution;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 

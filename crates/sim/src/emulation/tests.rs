@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use flowloom_core::model::{Distribution, Law};
+use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::path::{self, Impairments, Jitter, LossModel, LossRate, Matching, Reorder, Reordering, Rule, Rules};
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::queue::{CodelParams, Discipline, FqCodelParams, RedParams, StepParams, StepPoint};

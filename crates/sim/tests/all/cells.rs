@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use flowloom_core::cell::*;
-use flowloom_core::model::Distribution;
-use flowloom_core::model::generate::conversation::Laws;
-use flowloom_core::model::generate::tcplib::{Application, summarised};
+use flowloom_core::distribution::Distribution;
+use flowloom_core::play::conversation::Laws;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
+use flowloom_models::generate::tcplib::{Application, summarised};
 use flowloom_sim::cells::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

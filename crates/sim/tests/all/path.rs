@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::common::*;
-use flowloom_core::model::{Distribution, Law};
+use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::path::*;
 use flowloom_core::record::*;
 use flowloom_core::time::{Duration, Time};

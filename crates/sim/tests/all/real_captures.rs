@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::simulate;
 use flowloom_core::extract::{Extractor, Options};
-use flowloom_core::model::{ReplayModel, Waits};
+use flowloom_core::play::{ReplayModel, Waits};
 use flowloom_core::record::Outcome;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;

@@ -3,7 +3,7 @@
 //! Waits are replayed with {min 0, ostt}: what a vector holds of a path is taken out before the path puts it in again.
 
 use crate::common::{at, ms, simulate, vector};
-use flowloom_core::model::{ReplayModel, Waits};
+use flowloom_core::play::{ReplayModel, Waits};
 use flowloom_core::record::Outcome;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use crate::common::*;
-use flowloom_core::model::{Distribution, Prefill};
+use flowloom_core::distribution::Distribution;
 use flowloom_core::path::{Impairments, LinkStatistics, LossModel, Reorder, Reordering};
-use flowloom_core::play::{Datagrams, Pacing};
+use flowloom_core::play::{Datagrams, Pacing, Prefill};
 use flowloom_core::queue::keys::Per;
 use flowloom_core::queue::{Discipline, FqCodelParams};
 use flowloom_core::record::*;

@@ -1,12 +1,13 @@
 //! Structures and measured losses in whole runs: durations that are known beforehand (methods B.2), and shares that are.
 
 use crate::common::{at, exchange, ms, simulate, vector};
-use flowloom_core::model::{ReplayModel, Structure, Waits, unsettle};
 use flowloom_core::path::Rules;
+use flowloom_core::play::{ReplayModel, Waits};
 use flowloom_core::record::{DropReason, PacketKind};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, Pattern, Repeated, Segments, Side};
+use flowloom_models::{Structure, unsettle};
 use flowloom_sim::Config;
 
 use Side::{Acceptor, Initiator};

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{self, Write};
 
-use flowloom_core::model::{ReplayModel, Waits};
-use flowloom_core::play::Script;
+use flowloom_core::play::{ReplayModel, Script, Waits};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{Close, ConnectionVector, Pattern, Side};
 use serde::Serialize;

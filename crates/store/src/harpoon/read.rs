@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-use flowloom_core::model::generate::InitiatorSide;
-use flowloom_core::model::generate::harpoon::{Block, Personality, Plugin};
+use flowloom_models::generate::InitiatorSide;
+use flowloom_models::generate::harpoon::{Block, Personality, Plugin};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 

@@ -1,8 +1,8 @@
 use std::fs;
 use std::path::Path;
 
-use flowloom_core::model::generate::InitiatorSide;
-use flowloom_core::model::generate::harpoon::{Block, Personality, Plugin};
+use flowloom_models::generate::InitiatorSide;
+use flowloom_models::generate::harpoon::{Block, Personality, Plugin};
 use proptest::prelude::*;
 
 use super::*;

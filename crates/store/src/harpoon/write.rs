@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use flowloom_core::model::generate::InitiatorSide;
-use flowloom_core::model::generate::harpoon::{Block, Personality, Plugin};
+use flowloom_models::generate::InitiatorSide;
+use flowloom_models::generate::harpoon::{Block, Personality, Plugin};
 use quick_xml::Writer;
 use quick_xml::events::BytesText;
 

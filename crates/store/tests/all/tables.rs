@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use flowloom_core::model::generate::tcplib::summarised;
-use flowloom_core::model::{Distribution, Law};
+use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::rng::{Purpose, Stream};
+use flowloom_models::generate::tcplib::summarised;
 use flowloom_store::histogram;
 
 const SHARES: [&str; 8] = ["0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95", "0.99"];

@@ -2,9 +2,8 @@
 
 use super::Lengths;
 use crate::extract::conversations::Transport;
-use crate::model::{CONTROL, MSS};
 use crate::time::Duration;
-use crate::workload::{ConnectionVector, Pattern, PerSide, Protocol, Side};
+use crate::workload::{ASSUMED_MSS, CONTROL_PACKETS, ConnectionVector, Pattern, PerSide, Protocol, Side};
 
 /// How long the receiver keeps an acknowledgement back: that of [`Profile::Plain`](crate::tcp::Profile::Plain).
 const DELAYED_ACK: Duration = Duration::from_millis(40);
@@ -19,7 +18,7 @@ impl Lengths {
     pub fn add_vector(&mut self, vector: &ConnectionVector) {
         if vector.protocol != Protocol::Tcp {
             for adu in &vector.adus {
-                let datagrams = adu.packets.map_or(adu.bytes.div_ceil(MSS), u64::from);
+                let datagrams = adu.packets.map_or(adu.bytes.div_ceil(ASSUMED_MSS), u64::from);
                 if let (Some(part), Some(more)) = (adu.bytes.checked_div(datagrams), adu.bytes.checked_rem(datagrams)) {
                     self.add_data(Transport::Udp, length(part), datagrams - more);
                     self.add_data(Transport::Udp, length(part + 1), more);
@@ -27,11 +26,11 @@ impl Lengths {
             }
             return;
         }
-        let mut empty = PerSide { initiator: CONTROL[0], acceptor: CONTROL[1] };
+        let mut empty = PerSide { initiator: CONTROL_PACKETS[0], acceptor: CONTROL_PACKETS[1] };
         let mut owed = PerSide::<u64>::default();
         for (place, adu) in vector.adus.iter().enumerate() {
             let receiver = adu.side.other();
-            let mss = vector.ends[receiver].mss.map_or(MSS, |mss| u64::from(mss.max(1)));
+            let mss = vector.ends[receiver].mss.map_or(ASSUMED_MSS, |mss| u64::from(mss.max(1)));
             let (full, last) = (adu.bytes / mss, adu.bytes % mss);
             self.add_data(Transport::Tcp, length(mss), full);
             self.add_data(Transport::Tcp, length(last), u64::from(last > 0));

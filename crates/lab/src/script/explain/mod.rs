@@ -263,7 +263,7 @@ impl LeafStep {
     fn of(leaf: &Leaf) -> LeafStep {
         let as_fast_as_it_can = match &leaf.work {
             Work::Source { traffic, .. } => {
-                matches!(**traffic, flowloom_core::model::generate::netspec::Traffic::Full { .. })
+                matches!(**traffic, flowloom_models::generate::netspec::Traffic::Full { .. })
             }
             Work::Sink { .. } => false,
         };

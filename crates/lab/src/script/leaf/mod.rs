@@ -16,9 +16,9 @@ mod tool;
 mod traffic;
 mod watch;
 
-use flowloom_core::model::generate::netspec::{Parameter as Drawn, Traffic};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
+use flowloom_models::generate::netspec::{Parameter as Drawn, Traffic};
 
 use super::address::{Address, Host};
 use super::diagnostic::{Diagnostic, nearest};

@@ -2,7 +2,7 @@ use super::super::parser::{Mode, script};
 use super::super::place::Files;
 use super::*;
 
-use flowloom_core::model::generate::netspec::Call;
+use flowloom_models::generate::netspec::Call;
 
 /// A leaf with these parameters, and what is said of it.
 fn leaf(parameters: &str) -> (Option<Leaf>, Vec<String>) {

@@ -1,10 +1,8 @@
-//! `type`: what a leaf sends. Its laws are those of [`flowloom_core::model::generate::netspec`], which also says what cannot be.
+//! `type`: what a leaf sends. Its laws are those of [`flowloom_models::generate::netspec`], which also says what cannot be.
 
-use flowloom_core::model::generate::netspec::{
-    self, Call, Conference, Memory, Mpeg, Netspec, Parameter as Drawn, Traffic,
-};
-use flowloom_core::model::generate::on_off::Transport;
 use flowloom_core::time::Duration;
+use flowloom_models::generate::netspec::{self, Call, Conference, Memory, Mpeg, Netspec, Parameter as Drawn, Traffic};
+use flowloom_models::generate::on_off::Transport;
 
 use super::super::diagnostic::{Diagnostic, nearest};
 use super::super::quantity::Quantity;

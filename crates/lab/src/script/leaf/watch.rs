@@ -1,7 +1,7 @@
 //! `watch { interface = eth1; protocol = udp; from = a:40000; to = b:40000; duration = 20; }`: one flow as it passes a host.
 
-use flowloom_core::model::generate::on_off::Transport;
 use flowloom_core::time::Duration;
+use flowloom_models::generate::on_off::Transport;
 
 use super::Endpoint;
 use super::arguments::{Arguments, as_function, same_name};

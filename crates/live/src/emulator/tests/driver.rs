@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use flowloom_core::model::{Distribution, Law};
+use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::path::{Jitter, LossRate, Matching, Reorder, Reordering, Rule, Rules};
 use flowloom_core::play::{Action, Player, Script};
 use flowloom_core::queue::{FqCodelParams, RedParams, StepParams, StepPoint};

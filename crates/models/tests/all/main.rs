@@ -1,0 +1,3 @@
+//! Transforms of workloads, through public interfaces only.
+
+mod transforms;
