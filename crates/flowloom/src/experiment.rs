@@ -1,10 +1,12 @@
 //! The experiment file: what is replayed, through which network, with which TCP, measured how (design of the file:
 //! `docs/reference/experiment.md`). Every section has defaults; an unknown key or word is refused with the nearest known.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toml::de::DeTable;
 
 use flowloom_core::keys::KeyError;
 pub use flowloom_core::keys::Quantity;
@@ -13,7 +15,6 @@ pub use flowloom_core::queue::keys::{Per, Queue};
 pub use flowloom_core::tcp::keys::{Tcp, TcpClass};
 use flowloom_core::time::Duration;
 use flowloom_sim::Config;
-use flowloom_sim::keys::check_link;
 pub use flowloom_sim::keys::{Bottleneck, Ends, Link, Network, Pair, Part, RateChoice, Route, Shape, Topology};
 
 use crate::error::Error;
@@ -22,11 +23,13 @@ mod diagnosis;
 mod live;
 mod load;
 mod rtt;
+mod schema;
 mod sources;
 mod workload;
 
 use diagnosis::located;
 pub use diagnosis::{explain, place};
+pub use schema::schema;
 
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
@@ -36,22 +39,22 @@ pub use workload::{Correction, DatagramModel, LossChoice, Workload};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Experiment {
-    /// What the report is called.
+    /// Title of the report.
     pub title: Option<String>,
     /// What is replayed.
     pub workload: Workload,
-    /// Through what.
+    /// Network that the workload crosses.
     pub network: Network,
-    /// With which TCP.
+    /// TCP of both ends in the simulator.
     pub tcp: Tcp,
-    /// What sends beside the workload, or without one.
+    /// Traffic beside the workload, or without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
-    /// Measured how.
+    /// What is measured, and how long.
     pub measure: Measure,
-    /// Repeated how.
+    /// Repetitions.
     pub run: Run,
-    /// How it is run with the kernel's TCP.
+    /// Runs over the TCP of this kernel.
     #[serde(skip_serializing_if = "Live::is_default")]
     pub live: Live,
 }
@@ -60,22 +63,22 @@ pub struct Experiment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Measure {
-    /// How long connections start; default: the length of the capture.
+    /// Time during which connections start; default: the length of the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Quantity<Duration>>,
-    /// What the results use, `["10min", "50min"]` from the start of the run; default: all of `duration` (methods C.1).
+    /// Part of the run that results use, as ["10min", "50min"] from its start (methods C.1); default: all of `duration`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<[Quantity<Duration>; 2]>,
-    /// How long the run may go on after that until every connection ended.
+    /// Time after `duration` in which connections may still finish; default: 60s.
     pub drain: Quantity<Duration>,
-    /// How often the queue is sampled.
+    /// Interval between samples of the queue, 1us or more; default: 10ms.
     pub queue_every: Quantity<Duration>,
-    /// Width of throughput bins.
+    /// Width of throughput bins, 1us or more; default: 1ms.
     pub throughput_every: Quantity<Duration>,
-    /// Links whose queues and throughput are measured beside the bottleneck's, by name; each with the link back.
+    /// Names of links that are measured like the bottleneck, each with the link back; default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub monitor: Vec<String>,
-    /// Whose congestion windows are traced.
+    /// Connections whose congestion windows are traced; default: off.
     #[serde(skip_serializing_if = "TcpTrace::is_off")]
     pub tcp_trace: TcpTrace,
 }
@@ -98,13 +101,55 @@ impl Default for Measure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Run {
-    /// One run per seed.
+    /// Seeds, one run each; default: [1].
     pub seeds: Vec<u64>,
 }
 
 impl Default for Run {
     fn default() -> Run {
         Run { seeds: vec![1] }
+    }
+}
+
+impl Run {
+    fn problems(&self) -> Vec<KeyError> {
+        if self.seeds.is_empty() {
+            return vec![KeyError::new("run.seeds", "is empty: nothing to run")];
+        }
+        let mut seen = BTreeSet::new();
+        let twice = self.seeds.iter().enumerate().filter(|(_, seed)| !seen.insert(**seed));
+        let problem = |seed| format!("holds {seed} twice: each seed has a folder of its own");
+        twice.map(|(_, seed)| KeyError::new("run.seeds", problem(seed))).collect()
+    }
+}
+
+impl Measure {
+    fn problems(&self) -> Vec<KeyError> {
+        let mut found = Vec::new();
+        let mut wrong = |key: &str, problem: String| found.push(KeyError::new(format!("measure.{key}"), problem));
+        for (key, every) in [("queue-every", &self.queue_every), ("throughput-every", &self.throughput_every)] {
+            if every.value.is_zero() {
+                wrong(key, "must be above zero".to_owned());
+            } else if every.value < LEAST_EVERY {
+                wrong(key, format!("of {every} is too short (at least {LEAST_EVERY})"));
+            }
+        }
+        if self.drain.value > Config::MAX_DRAIN {
+            wrong("drain", format!("of {} is too long (at most {})", self.drain, Config::MAX_DRAIN));
+        }
+        if let Some(duration) = &self.duration {
+            if duration.value.is_zero() {
+                wrong("duration", "must be above zero".to_owned());
+            } else if duration.value > Config::MAX_WINDOW {
+                wrong("duration", format!("of {duration} is too long (at most {})", Config::MAX_WINDOW));
+            }
+        }
+        if let Some([start, end]) = &self.window
+            && start.value >= end.value
+        {
+            wrong("window", format!("ends at {end}, before it starts at {start}"));
+        }
+        found
     }
 }
 
@@ -135,8 +180,12 @@ impl Experiment {
 
     /// Reads the text of an experiment file called `name`.
     pub fn parse(text: &str, name: &str) -> Result<Experiment, Error> {
+        let document = DeTable::parse(text).map_err(|error| explain(&error, text, name))?;
+        if let Some(error) = Error::all(schema::errors(document.get_ref(), text, name)) {
+            return Err(error);
+        }
         let experiment: Experiment = toml::from_str(text).map_err(|error| explain(&error, text, name))?;
-        experiment.check().map_err(|error| located(error.into(), text, name))?;
+        experiment.check().map_err(|error| located(error, text, name))?;
         Ok(experiment)
     }
 
@@ -148,84 +197,32 @@ impl Experiment {
         }
     }
 
-    /// What no type can refuse: numbers that are well formed and impossible.
-    pub fn check(&self) -> Result<(), KeyError> {
-        let positive = [
-            ("measure.queue-every", self.measure.queue_every.value),
-            ("measure.throughput-every", self.measure.throughput_every.value),
-        ];
-        if let Some((key, _)) = positive.iter().find(|(_, value)| value.is_zero()) {
-            return Err(KeyError::new(*key, "must be above zero"));
+    /// What no type can refuse: values that are well formed and impossible, all of them.
+    pub fn problems(&self) -> Vec<KeyError> {
+        let mut found = self.measure.problems();
+        found.extend(self.live.problems());
+        found.extend(self.workload.problems());
+        let (problems, shape) = self.network.problems();
+        found.extend(problems);
+        if let Some(shape) = &shape {
+            let unknown = self.measure.monitor.iter().enumerate().filter_map(|(number, name)| {
+                let problem = shape.pair(name).err()?;
+                Some(KeyError::saying(format!("measure.monitor[{number}]"), problem))
+            });
+            found.extend(unknown);
         }
-        for (key, every) in [
-            ("measure.queue-every", &self.measure.queue_every),
-            ("measure.throughput-every", &self.measure.throughput_every),
-        ] {
-            if every.value < LEAST_EVERY {
-                return Err(KeyError::new(key, format_args!("of {every} is too short (at least {LEAST_EVERY})")));
-            }
-        }
-        let most = [
-            ("measure.drain", Some(&self.measure.drain), Config::MAX_DRAIN),
-            ("measure.duration", self.measure.duration.as_ref(), Config::MAX_WINDOW),
-        ];
-        for (key, value, most) in most {
-            if let Some(value) = value.filter(|value| value.value > most) {
-                return Err(KeyError::new(key, format_args!("of {value} is too long (at most {most})")));
-            }
-        }
-        self.live.check()?;
-        if self.measure.duration.as_ref().is_some_and(|duration| duration.value.is_zero()) {
-            return Err(KeyError::new("measure.duration", "must be above zero"));
-        }
-        if let Some([start, end]) = &self.measure.window
-            && start.value >= end.value
-        {
-            return Err(KeyError::new("measure.window", format_args!("ends at {end}, before it starts at {start}")));
-        }
-        let bottleneck = &self.network.bottleneck;
-        check_link(&bottleneck.rate, &bottleneck.delay, &bottleneck.queue)
-            .map_err(|error| error.within("network.bottleneck"))?;
-        if bottleneck.trace.is_some() && bottleneck.rate.value != RateChoice::Auto {
-            return Err(KeyError::new("network.bottleneck", "has a trace, which is its rate: leave out rate or trace"));
-        }
-        if bottleneck.trace.is_some() && bottleneck.shaper.is_some() {
-            return Err(KeyError::new(
-                "network.bottleneck",
-                "has a trace and a shaper, which both say when packets go: leave out one",
-            ));
-        }
-        if let Some(index) = self.network.delay_box.iter().position(DelayBox::does_nothing) {
-            let number = index + 1;
-            return Err(KeyError::new(
-                format!("network.delay-box.{number}"),
-                "changes nothing: give it a delay, a loss or a rate",
-            ));
-        }
-        self.workload.check()?;
-        let shape = self.network.shape()?;
-        self.measure.monitor.iter().try_for_each(|name| match shape.pair(name) {
-            Ok(_) => Ok(()),
-            Err(problem) => Err(KeyError::saying("measure.monitor", problem)),
-        })?;
-        self.tcp.check("tcp")?;
-        self.check_sources(&shape)?;
-        if self.run.seeds.is_empty() {
-            return Err(KeyError::new("run.seeds", "is empty: nothing to run"));
-        }
-        if let Some(seed) = self
-            .run
-            .seeds
-            .iter()
-            .enumerate()
-            .find_map(|(index, seed)| self.run.seeds[..index].contains(seed).then_some(seed))
-        {
-            return Err(KeyError::new(
-                "run.seeds",
-                format_args!("holds {seed} twice: each seed has a folder of its own"),
-            ));
-        }
-        Ok(())
+        found.extend(self.tcp.problems("tcp"));
+        found.extend(self.source_problems(shape.as_ref()));
+        found.extend(self.run.problems());
+        found
+    }
+
+    /// Whether it is possible.
+    ///
+    /// # Errors
+    /// All that is wrong with it; the first, and the others in [`Error::others`].
+    pub fn check(&self) -> Result<(), Error> {
+        Error::all(self.problems().into_iter().map(Error::from)).map_or(Ok(()), Err)
     }
 
     /// Whether anything is drawn, so that seeds differ.
@@ -311,7 +308,7 @@ mod tests {
             ("[network.bottleneck]\ndelay = \"20\"\n", "x.toml:2: network.bottleneck.delay: \"20\" is not a time"),
             ("[network.bottleneck.queue]\nlimit = \"0p\"\n", "limit must hold at least one packet"),
             ("[network.bottleneck.queue]\nlimit = \"100b\"\n", "limit must hold at least one packet"),
-            ("[tcp]\ninitial-window = -1\n", "x.toml:2: tcp.initial-window: "),
+            ("[tcp]\ninitial-window = -1\n", "x.toml:2: tcp.initial-window of -1 is not between 0 and 65535"),
             ("[tcp]\ninitial-window = 5000\n", "tcp.initial-window of 5000 segments"),
             ("[tcp]\nrto-min = \"0ms\"\n", "tcp.rto-min must be above zero"),
             ("[tcp]\nrto-initial = \"0ms\"\n", "tcp.rto-initial must be above zero"),
