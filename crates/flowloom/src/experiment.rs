@@ -2,7 +2,7 @@
 //! `docs/reference/experiment.md`). Every section has defaults; an unknown key or word is refused with the nearest known.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,10 +26,12 @@ mod rtt;
 mod schema;
 mod sources;
 mod workload;
+mod written;
 
 use diagnosis::located;
 pub use diagnosis::{explain, place};
 pub use schema::schema;
+use written::Written;
 
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
@@ -57,6 +59,8 @@ pub struct Experiment {
     /// Runs over the TCP of this kernel.
     #[serde(skip_serializing_if = "Live::is_default")]
     pub live: Live,
+    #[serde(skip)]
+    written: Written,
 }
 
 /// `[measure]`
@@ -157,36 +161,82 @@ impl Measure {
 const LEAST_EVERY: Duration = Duration::from_micros(1);
 
 impl Experiment {
+    /// The experiment with defaults alone that replays `source`, a capture or a workload file.
+    pub fn of(source: impl Into<PathBuf>) -> Experiment {
+        let source = source.into();
+        let mut experiment = Experiment::default();
+        let workload = toml::Table::from_iter([("source".to_owned(), source.to_string_lossy().into_owned().into())]);
+        experiment.written.table.insert("workload".to_owned(), workload.into());
+        experiment.workload.source = Some(source);
+        experiment
+    }
+
     /// Reads an experiment file; the paths in it are relative to it.
+    ///
+    /// # Errors
+    /// The file cannot be read; all that is wrong with it.
     pub fn read(path: &Path) -> Result<Experiment, Error> {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| Error::new(format_args!("{name}: {error}")))?;
-        let mut experiment = Experiment::parse(&text, &name.to_string())?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        if let Some(source) = &experiment.workload.source {
-            experiment.workload.source = Some(folder.join(source));
-        }
-        if let Some(tables) = experiment.workload.model.as_mut().and_then(|model| model.tables()) {
-            *tables = folder.join(&*tables).to_string_lossy().into_owned();
-        }
-        for config in experiment.workload.model.iter_mut().flat_map(|model| model.configs()) {
-            *config = folder.join(&*config).to_string_lossy().into_owned();
-        }
-        if let Some(trace) = &mut experiment.network.bottleneck.trace {
-            trace.join(folder);
-        }
-        Ok(experiment)
+        let experiment = Experiment::parse(&text, &name.to_string())?;
+        Ok(experiment.relative_to(path.parent().unwrap_or(Path::new(""))))
     }
 
-    /// Reads the text of an experiment file called `name`.
+    /// Reads the text of an experiment file called `name`; the paths in it stay as they are.
+    ///
+    /// # Errors
+    /// All that is wrong with it, each with its place and key.
     pub fn parse(text: &str, name: &str) -> Result<Experiment, Error> {
         let document = DeTable::parse(text).map_err(|error| explain(&error, text, name))?;
         if let Some(error) = Error::all(schema::errors(document.get_ref(), text, name)) {
             return Err(error);
         }
-        let experiment: Experiment = toml::from_str(text).map_err(|error| explain(&error, text, name))?;
+        let explained = |error: toml::de::Error| explain(&error, text, name);
+        let mut experiment: Experiment = toml::from_str(text).map_err(explained)?;
         experiment.check().map_err(|error| located(error, text, name))?;
+        experiment.written.table = toml::from_str(text).map_err(explained)?;
         Ok(experiment)
+    }
+
+    /// The same with another value of a key: `experiment.with("network.bottleneck.queue", "fq-codel")`.
+    ///
+    /// `key` is a path such as `network.links[1].queue.limit`; the first of a list is 0, and the place behind the last adds one. `value`
+    /// is what stands behind `=` in a file; the quotes of texts may be left out, and of a table that has a `kind` this alone may be given.
+    /// Defaults follow: those of TCP's keys come from the profile, those of a queue from its kind. Fields that were changed in
+    /// other ways than by this are as they were written.
+    ///
+    /// # Errors
+    /// There is no such key, the value is none of it, or it is not possible beside the others.
+    pub fn with(self, key: &str, value: &str) -> Result<Experiment, Error> {
+        let mut written = self.written;
+        written.set(key, value)?;
+        if let Some(error) = Error::all(schema::errors_of(&written.table)) {
+            return Err(error);
+        }
+        let read: Result<Experiment, _> = toml::Value::Table(written.table.clone()).try_into();
+        let mut experiment = read.map_err(|error| Error::usage(error.message()))?;
+        experiment.check()?;
+        experiment.written.table = written.table;
+        Ok(experiment.relative_to(&written.folder))
+    }
+
+    /// The same with paths that are relative to `folder`.
+    fn relative_to(mut self, folder: &Path) -> Experiment {
+        let joined = |path: &str| folder.join(path).to_string_lossy().into_owned();
+        if let Some(source) = &mut self.workload.source {
+            *source = folder.join(&*source);
+        }
+        if let Some(tables) = self.workload.model.as_mut().and_then(|model| model.tables()) {
+            *tables = joined(tables);
+        }
+        for config in self.workload.model.iter_mut().flat_map(|model| model.configs()) {
+            *config = joined(config);
+        }
+        if let Some(trace) = &mut self.network.bottleneck.trace {
+            trace.join(folder);
+        }
+        self.written.folder = folder.to_owned();
+        self
     }
 
     /// `error`, with the place of its key in the experiment file at `path`.
@@ -325,6 +375,89 @@ mod tests {
             let message = failure(text);
             assert!(message.contains(wanted), "{text:?} gave {message}");
         }
+    }
+
+    #[test]
+    fn with_sets_a_key_and_its_defaults_follow() {
+        let base = Experiment::of("campus.parquet");
+        let changed = base
+            .clone()
+            .with("network.bottleneck.queue", "fq-codel")
+            .and_then(|experiment| experiment.with("network.bottleneck.rate", "105%"))
+            .and_then(|experiment| experiment.with("tcp.profile", "linux"))
+            .and_then(|experiment| experiment.with("run.seeds", "[1, 2]"))
+            .and_then(|experiment| experiment.with("measure.duration", "60s"))
+            .and_then(|experiment| experiment.with("workload.t-close", "false"))
+            .unwrap();
+        let text = "workload = { source = \"campus.parquet\", t-close = false }\n[network.bottleneck]\nrate = \"105%\"\n\
+                    queue.kind = \"fq-codel\"\n[tcp]\nprofile = \"linux\"\n[run]\nseeds = [1, 2]\n[measure]\nduration = \"60s\"\n";
+        assert_eq!(changed, Experiment::parse(text, "x").unwrap());
+        assert_eq!(
+            base.with("title", "12").unwrap().title.as_deref(),
+            Some("12"),
+            "a number is a text where one is asked for"
+        );
+    }
+
+    #[test]
+    fn with_reaches_into_lists_and_keeps_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.toml");
+        std::fs::write(&file, "workload.source = \"a.pcap\"\n[[sources]]\nname = \"ftp\"\nkind = \"bulk\"\n").unwrap();
+        let read = Experiment::read(&file).unwrap().with("sources[0].count", "3").unwrap();
+        let more =
+            read.with("sources[1]", "{ name = \"voice\", kind = \"cbr\", rate = \"64kbit\", rtt = \"9ms\" }").unwrap();
+        assert_eq!(more.sources.iter().map(Source::flows).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!(more.workload.source, Some(folder.path().join("a.pcap")));
+    }
+
+    #[test]
+    fn with_refuses_keys_and_values_with_reasons() {
+        for (key, value, wanted) in [
+            ("network.bottleneck.que", "codel", "unknown key \"que\""),
+            ("network.bottleneck.queue", "fqcodel", "network.bottleneck.queue"),
+            ("network.bottleneck.queue.kind", "fqcodel", "did you mean \"fq-codel\"?"),
+            ("network.bottleneck.delay", "20", "\"20\" is not a time"),
+            ("network.links[1].rate", "1mbit", "the list has 0 items"),
+            ("tcp.initial-window", "5000", "tcp.initial-window of 5000 segments is above 1000"),
+            ("tcp[0]", "1", "tcp: expected a table, found a list"),
+            ("", "1", "this is no path of keys"),
+            ("a..b", "1", "this is no path of keys"),
+        ] {
+            let error = Experiment::of("a.pcap").with(key, value).unwrap_err();
+            assert!(error.to_string().contains(wanted), "{key} = {value}: {error}");
+            assert!(error.key.is_some(), "{key}");
+        }
+    }
+
+    #[test]
+    fn all_errors_of_a_file_are_found_at_once() {
+        let text = "titel = 1\n[network]\nbottleneck = { rate = \"fast\", queue = { kind = \"red\", mni = \"5p\" } }\n\
+                    [[network.links]]\nname = \"a\"\nfrom = \"b\"\nto = \"c\"\nrate = 5\n[tcp]\ncongestion = \"cubik\"\n";
+        let error = Experiment::parse(text, "x.toml").unwrap_err();
+        let found: Vec<_> = error
+            .each()
+            .map(|error| {
+                let place = error.place.as_deref().unwrap();
+                (place.line.unwrap(), place.column.unwrap(), error.key.as_deref().unwrap(), error.hint.as_deref())
+            })
+            .collect();
+        let meant = |word: &str| format!("did you mean \"{word}\"?");
+        assert_eq!(
+            found,
+            [
+                (1, 1, "titel", Some(meant("title").as_str())),
+                (3, 23, "network.bottleneck.rate", None),
+                (3, 55, "network.bottleneck.queue.mni", Some(meant("min").as_str())),
+                (8, 8, "network.links[0].rate", None),
+                (10, 14, "tcp.congestion", Some(meant("cubic").as_str())),
+            ]
+        );
+        let impossible =
+            "[network.bottleneck]\ndelay = \"2h\"\nqueue.limit = \"0p\"\n[tcp]\nrto-min = \"0s\"\n[run]\nseeds = []\n";
+        let error = Experiment::parse(impossible, "x.toml").unwrap_err();
+        let lines: Vec<_> = error.each().map(|error| error.place.as_deref().unwrap().line.unwrap()).collect();
+        assert_eq!(lines, [3, 2, 5, 7]);
     }
 
     #[test]

@@ -111,13 +111,22 @@ pub(super) const CHECKS: Checks<'static> =
 /// Everything that is wrong with the text of an experiment file by the schema.
 pub(super) fn errors(document: &DeTable<'_>, source: &str, file: &str) -> Vec<Error> {
     let root = Node { place: 0, value: table(document) };
-    walk(&root, schema(), CHECKS).into_iter().map(|problem| error(&problem, source, file)).collect()
+    let at = |problem: &Problem| place(source, problem.place, file);
+    let mut problems = walk(&root, schema(), CHECKS);
+    problems.sort_by_key(|problem| problem.place);
+    problems.iter().map(|problem| error(problem).at(at(problem))).collect()
 }
 
-/// A problem as an error with its place.
-fn error(problem: &Problem, source: &str, file: &str) -> Error {
+/// Everything that is wrong with keys by the schema, without places.
+pub(super) fn errors_of(keys: &toml::Table) -> Vec<Error> {
+    let root = Node { place: 0, value: super::written::node(&toml::Value::Table(keys.clone())) };
+    walk(&root, schema(), CHECKS).into_iter().map(|problem| error(&problem)).collect()
+}
+
+/// A problem as an error.
+fn error(problem: &Problem) -> Error {
     let known = problem.kind.known();
-    let mut error = Error::usage(problem).at(place(source, problem.place, file));
+    let mut error = Error::usage(problem);
     if !known.is_empty() {
         error = error.note(format_args!("known: {}", known.join(", ")));
     }
