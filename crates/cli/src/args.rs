@@ -164,10 +164,17 @@ Examples:
   flowloom doctor
   flowloom doctor --clean --runs runs")]
     Doctor(Doctor),
-    /// Print the JSON Schema of a command's JSON output
+    /// Write a commented experiment to begin with
+    #[command(after_help = "\
+Examples:
+  flowloom init
+  flowloom init --from capture.pcap -o campus.toml")]
+    Init(Init),
+    /// Print the JSON Schema of experiments or of a command's JSON output
     #[command(after_help = "\
 Examples:
   flowloom schema
+  flowloom schema experiment > experiment.schema.json
   flowloom schema run > run.schema.json")]
     Schema(Schema),
     /// Play ends of connections for a live run, which starts this and talks to it over standard input and output
@@ -758,11 +765,27 @@ pub struct Report {
     pub open: bool,
 }
 
+/// `flowloom init`
+#[derive(Debug, Args)]
+pub struct Init {
+    /// Name this capture or workload as the source, and describe it in comments
+    #[arg(long, value_name = "CAPTURE")]
+    pub from: Option<PathBuf>,
+    /// Write the experiment to this file, or to standard output if it is -
+    #[arg(short, long, value_name = "FILE", default_value = "experiment.toml")]
+    pub output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub capture: Capture,
+}
+
 /// `flowloom schema`
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// The answer or event; without one, their names are printed
-    #[arg(value_name = "ANSWER")]
+    /// `experiment`, an answer or an event; without one, all names are printed
+    #[arg(value_name = "NAME")]
     pub answer: Option<String>,
 }
 

@@ -82,8 +82,7 @@ impl Conversion<'_> {
             && path.exists()
             && !self.force
         {
-            return Err(Error::new(format_args!("{}: exists already", path.display()))
-                .hint("--force replaces it, -o writes elsewhere"));
+            return Err(Error::exists(path));
         }
         input::refuse_idle_options(self.capture, self.kind, &self.inputs[0])
     }

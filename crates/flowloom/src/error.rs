@@ -1,6 +1,7 @@
 //! How work fails: what, where, why, and what to do now, as data.
 
 use std::fmt::{self, Display};
+use std::path::Path;
 
 pub use flowloom_core::keys::{KeyError, nearest};
 
@@ -74,6 +75,11 @@ impl Error {
     /// The work was stopped.
     pub fn interrupted(cause: impl Display) -> Error {
         Error { kind: ErrorKind::Interrupted, ..Error::new(cause) }
+    }
+
+    /// An output that exists and may not be replaced.
+    pub fn exists(path: &Path) -> Error {
+        Error::new(format_args!("{}: exists already", path.display())).hint("--force replaces it, -o writes elsewhere")
     }
 
     /// Adds a line below the cause.

@@ -12,6 +12,7 @@ use flowloom_core::keys::KeyError;
 pub use flowloom_core::keys::Quantity;
 pub use flowloom_core::path::keys::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use flowloom_core::queue::keys::{Per, Queue};
+use flowloom_core::tcp::keys::TcpKeys;
 pub use flowloom_core::tcp::keys::{Tcp, TcpClass};
 use flowloom_core::time::Duration;
 use flowloom_sim::Config;
@@ -22,6 +23,7 @@ use crate::error::Error;
 mod diagnosis;
 mod live;
 mod load;
+mod page;
 mod rtt;
 mod schema;
 mod sources;
@@ -30,6 +32,7 @@ mod written;
 
 use diagnosis::located;
 pub use diagnosis::{explain, place};
+pub use page::keys_page;
 pub use schema::schema;
 use written::Written;
 
@@ -48,6 +51,7 @@ pub struct Experiment {
     /// Network that the workload crosses.
     pub network: Network,
     /// TCP of both ends in the simulator.
+    #[schemars(with = "TcpKeys")]
     pub tcp: Tcp,
     /// Traffic beside the workload, or without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -359,7 +363,7 @@ mod tests {
             ("[network.bottleneck.queue]\nlimit = \"0p\"\n", "limit must hold at least one packet"),
             ("[network.bottleneck.queue]\nlimit = \"100b\"\n", "limit must hold at least one packet"),
             ("[tcp]\ninitial-window = -1\n", "x.toml:2: tcp.initial-window of -1 is not between 0 and 65535"),
-            ("[tcp]\ninitial-window = 5000\n", "tcp.initial-window of 5000 segments"),
+            ("[tcp]\ninitial-window = 5000\n", "tcp.initial-window of 5000 is not between 0 and 1000"),
             ("[tcp]\nrto-min = \"0ms\"\n", "tcp.rto-min must be above zero"),
             ("[tcp]\nrto-initial = \"0ms\"\n", "tcp.rto-initial must be above zero"),
             ("[tcp]\nrecovery = \"rack\"\n", "tcp.recovery = \"rack\" needs SACK"),
@@ -419,7 +423,7 @@ mod tests {
             ("network.bottleneck.queue.kind", "fqcodel", "did you mean \"fq-codel\"?"),
             ("network.bottleneck.delay", "20", "\"20\" is not a time"),
             ("network.links[1].rate", "1mbit", "the list has 0 items"),
-            ("tcp.initial-window", "5000", "tcp.initial-window of 5000 segments is above 1000"),
+            ("tcp.initial-window", "5000", "tcp.initial-window of 5000 is not between 0 and 1000"),
             ("tcp[0]", "1", "tcp: expected a table, found a list"),
             ("", "1", "this is no path of keys"),
             ("a..b", "1", "this is no path of keys"),

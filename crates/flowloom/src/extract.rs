@@ -71,8 +71,7 @@ pub fn check_output(output: &Path, replace: bool) -> Result<(), Error> {
             .hint("flowloom convert writes the other forms"));
     }
     if output.exists() && !replace {
-        return Err(Error::new(format_args!("{}: exists already", output.display()))
-            .hint("--force replaces it, -o writes elsewhere"));
+        return Err(Error::exists(output));
     }
     Ok(())
 }

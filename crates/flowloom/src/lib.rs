@@ -12,6 +12,7 @@
 //! | `input` | what a path holds |
 //! | `extract`, `extraction` | captures into workload files; threads, memory and what was learnt beside the vectors |
 //! | `workload` | any input as vectors (`load`), workloads drawn or changed (`making`), a run's workload on disk (`source`), addresses (`hosts`) |
+//! | `init` | a commented experiment to begin with |
 //! | `make`, `convert` | the workload of an experiment; one form into another |
 //! | `run` | `plan`, then `job`: from a workload to a complete run folder; `config` and `senders` give the simulator's numbers, `live` and `hosts` those of this kernel and of a lab; `pipeline` reads and writes beside the simulation |
 //! | `results`, `compare`, `rules` | run folders read again, reports; comparisons; `compare --check` |
@@ -33,6 +34,7 @@ pub mod experiment;
 mod extract;
 mod extraction;
 mod fit;
+mod init;
 pub mod input;
 pub mod json;
 mod make;
@@ -61,6 +63,7 @@ pub use extraction::{
     UDP_IDLE_TIMEOUT,
 };
 pub use fit::{FittedHarpoon, FittedSwing, HarpoonFitOptions, SwingFitOptions, fit, fit_harpoon, fit_swing};
+pub use init::{InitOptions, init};
 pub use make::{MakeOptions, make};
 pub use overhead::{Datagrams, OverheadOptions, overhead};
 pub use queue_model::{QueueAnswer, QueueModelOptions, queue_model, queue_text};

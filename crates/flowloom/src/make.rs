@@ -44,8 +44,7 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
             .hint("flowloom convert writes the other forms"));
     }
     if output.exists() && !options.replace {
-        return Err(Error::new(format_args!("{}: exists already", output.display()))
-            .hint("--force replaces it, -o writes elsewhere"));
+        return Err(Error::exists(output));
     }
     let experiment = Experiment::read(file)?;
     let workload = &experiment.workload;

@@ -30,8 +30,7 @@ pub fn run(args: &args::Convert, output: Option<&Path>, manner: Manner) -> Resul
         && path.exists()
         && !args.force
     {
-        return Err(Error::new(format_args!("{}: exists already", path.display()))
-            .hint("--force replaces it, -o writes elsewhere"));
+        return Err(Error::exists(path));
     }
     manner.start("convert")?;
     let runs = load_all(&args.inputs)?;

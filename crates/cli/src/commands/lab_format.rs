@@ -26,8 +26,7 @@ pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
             .hint("--check takes several; otherwise give one at a time"));
     };
     if let Some(path) = args.output.as_ref().filter(|path| path.exists() && !args.force) {
-        return Err(Error::new(format_args!("{}: exists already", path.display()))
-            .hint("--force replaces it, -o writes elsewhere"));
+        return Err(Error::exists(path));
     }
     let (_, formatted) = formatted(script, args.to, manner)?;
     match &args.output {

@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod export;
 pub mod extract;
 pub mod fit;
+pub mod init;
 pub mod lab_check;
 pub mod lab_format;
 pub mod lab_keeper;

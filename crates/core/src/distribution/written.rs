@@ -17,6 +17,7 @@ use super::{Distribution, DistributionError};
 /// with a unit of its own. `docs/reference/models.md` explains the keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(rename = "distribution-of-{Q}")]
 #[expect(missing_docs, reason = "the keys are the parameters of `Law`")]
 pub enum WrittenLaw<Q> {
     /// Always `value`.
@@ -96,6 +97,7 @@ pub enum WrittenLaw<Q> {
 /// A part of a mixture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "part-of-{Q}")]
 pub struct Part<Q> {
     /// Its probability.
     pub weight: f64,

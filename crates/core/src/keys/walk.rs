@@ -51,6 +51,14 @@ impl KeyPath {
         &self.0
     }
 
+    /// The last step, if that is a key, and the path without it.
+    pub fn split_last(&self) -> Option<(String, KeyPath)> {
+        match self.0.split_last()? {
+            (Step::Key(key), table) => Some((key.clone(), KeyPath(table.to_vec()))),
+            (Step::Item(_), _) => None,
+        }
+    }
+
     /// One step deeper.
     #[must_use]
     fn then(&self, step: Step) -> KeyPath {
@@ -256,9 +264,11 @@ impl Walk<'_> {
         match self.branch(node, schema) {
             Branch::Itself => self.itself(path, node, schema),
             Branch::One(branch) => self.value(path, node, branch),
-            Branch::NoKind => self.problem(path, node.place, ProblemKind::Missing { key: "kind".to_owned() }),
-            Branch::Kind { place, typed, known } => {
-                self.problem(&path.key("kind"), place, ProblemKind::UnknownWord { typed, known });
+            Branch::NoKind { tag } => {
+                self.problem(path, node.place, ProblemKind::Missing { key: tag.to_owned() });
+            }
+            Branch::Kind { tag, place, typed, known } => {
+                self.problem(&path.key(tag), place, ProblemKind::UnknownWord { typed, known });
             }
             Branch::Word { typed, known } => {
                 self.problem(path, node.place, ProblemKind::UnknownWord { typed, known });
@@ -288,17 +298,19 @@ impl Walk<'_> {
         match (&node.value, &fitting[..]) {
             (_, []) => Branch::None,
             (NodeValue::Table(keys), tables) if tables.iter().any(|table| self.kind_of(table).is_some()) => {
-                let Some((_, place, kind)) = keys.iter().find(|(key, _, _)| key == "kind") else {
-                    return Branch::NoKind;
+                let tag = tables.iter().find_map(|table| self.kind_of(table)).map_or("kind", |(tag, _)| tag);
+                let Some((_, place, kind)) = keys.iter().find(|(key, _, _)| key == tag) else {
+                    return Branch::NoKind { tag };
                 };
                 let typed = plain(kind);
-                let meant = tables.iter().find(|table| self.kind_of(table) == typed.as_str());
-                let known = || tables.iter().filter_map(|table| self.kind_of(table)).map(str::to_owned).collect();
+                let kind_of = |table: &Value| self.kind_of(table).map(|(_, kind)| kind.to_owned());
+                let meant = tables.iter().find(|table| kind_of(table).as_deref() == typed.as_str());
+                let known = || tables.iter().filter_map(|table| kind_of(table)).collect();
                 match meant {
                     Some(branch) => Branch::One(branch),
                     None => {
                         let typed = typed.as_str().map_or_else(|| typed.to_string(), str::to_owned);
-                        Branch::Kind { place: (*place).max(kind.place), typed, known: known() }
+                        Branch::Kind { tag, place: (*place).max(kind.place), typed, known: known() }
                     }
                 }
             }
@@ -325,12 +337,12 @@ impl Walk<'_> {
         }
     }
 
-    /// The `kind` that a table says it is of.
-    fn kind_of<'s>(&self, schema: &'s Value) -> Option<&'s str>
+    /// The key by which a table says what it is, and the word for this one.
+    fn kind_of<'s>(&self, schema: &'s Value) -> Option<(&'static str, &'s str)>
     where
         Self: 's,
     {
-        resolve(self.root, schema)["properties"]["kind"].get("const")?.as_str()
+        kind_of(resolve(self.root, schema))
     }
 
     /// Whether the type of a value can be that of the schema.
@@ -392,7 +404,7 @@ impl Walk<'_> {
             (Some("boolean"), _, _) => "true or false".to_owned(),
             (Some("array"), _, _) => "a list".to_owned(),
             (Some("object"), _, _) => match self.kind_of(schema) {
-                Some(_) => "a table such as { kind = ... }".to_owned(),
+                Some((tag, _)) => format!("a table such as {{ {tag} = ... }}"),
                 None => "a table".to_owned(),
             },
             _ => "something else".to_owned(),
@@ -499,13 +511,18 @@ enum Branch<'a> {
     /// This one.
     One(&'a Value),
     /// One of several kinds, and it does not say which.
-    NoKind,
+    NoKind { tag: &'static str },
     /// A kind that there is not.
-    Kind { place: usize, typed: String, known: Vec<String> },
+    Kind { tag: &'static str, place: usize, typed: String, known: Vec<String> },
     /// A word that there is not.
     Word { typed: String, known: Vec<String> },
     /// None by its type.
     None,
+}
+
+/// The key by which tables of a schema say which of several they are, and the word for this one.
+pub fn kind_of(schema: &Value) -> Option<(&'static str, &str)> {
+    ["kind", "type"].into_iter().find_map(|tag| Some((tag, schema["properties"][tag].get("const")?.as_str()?)))
 }
 
 /// The words that a text can be, none if it can be others.

@@ -85,6 +85,7 @@ tcp_keys! {
     /// Window scaling (RFC 7323); default: true.
     window_scaling: bool,
     /// Initial window in segments, at most 1000; 0 takes the 2 to 4 segments of RFC 5681. Default by the profile.
+    #[schemars(range(max = 1000))]
     initial_window: u16,
     /// Count acknowledged bytes (RFC 3465) instead of acknowledgements; default by the profile.
     byte_counting: bool,
@@ -100,6 +101,7 @@ tcp_keys! {
     /// Receive buffer at the start, 4k to 32m, which grows with the data that arrives (Linux), or `off` for no limit; default: `off`.
     receive_buffer: Quantity<Optional<Size>>,
     /// Payload per byte of receive buffer, 0.01 to 0.99; default: 0.5.
+    #[schemars(range(min = 0.01, max = 0.99))]
     payload_ratio: f64,
     /// Shortest retransmission timeout; with the profiles `plain` and `linux` also its smallest margin over the smoothed round-trip
     /// time. Default by the profile.

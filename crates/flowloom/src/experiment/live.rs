@@ -18,9 +18,11 @@ pub struct Live {
     pub tick: Quantity<Duration>,
     /// Worker processes on each side, at most 100; default: as many as file descriptors need.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
     pub workers: Option<NonZeroU16>,
     /// Hosts on each side that ends of connections are spread over, at most 64; default: one host with many addresses.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64))]
     pub hosts: Option<u8>,
 }
 

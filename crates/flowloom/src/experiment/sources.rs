@@ -88,6 +88,7 @@ pub struct Source {
     window: Option<Quantity<Size>>,
     /// `bulk`: maximum segment size that both ends announce, in bytes, 48 to 65495; default: 1460.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 48, max = 65495))]
     mss: Option<u32>,
     /// `bulk`: keys that differ from `[tcp]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -788,8 +789,8 @@ tcp-trace = [1, 5]
             (source("kind = \"bulk\"\nto = \"left\""), "x.toml:4: sources[0].to is left, where it comes from"),
             (source("kind = \"bulk\"\nstart = \"5s\"\nstop = \"4s\""), "x.toml:5: sources[0].stop of 4s is not after"),
             (source("kind = \"bulk\"\nwindow = \"0b\""), "x.toml:4: sources[0].window must be between"),
-            (source("kind = \"bulk\"\nmss = 47"), "x.toml:4: sources[0].mss of 47 must be between 48 and 65495 bytes"),
-            (source("kind = \"bulk\"\nmss = 65496"), "x.toml:4: sources[0].mss of 65496 must be between"),
+            (source("kind = \"bulk\"\nmss = 47"), "x.toml:4: sources[0].mss of 47 is not between 48 and 65495"),
+            (source("kind = \"bulk\"\nmss = 65496"), "x.toml:4: sources[0].mss of 65496 is not between"),
             (source("kind = \"bulk\"\nmss = -1"), "x.toml:4: sources[0].mss"),
             (source("kind = \"cbr\"\nrate = \"1mbit\"\nmss = 536"), "x.toml:5: sources[0].mss is not a key of cbr"),
             (source("kind = \"bulk\"\ntcp = { congestion = \"cubik\" }"), "did you mean \"cubic\"?"),

@@ -64,6 +64,7 @@ pub struct Network {
     pub topology: Topology,
     /// `parking-lot`: number of links, 1 to 1000; default: 6.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
     pub hops: Option<u16>,
     /// The shared link, which results are about.
     pub bottleneck: Bottleneck,
