@@ -299,6 +299,7 @@ impl Experiment {
 mod tests {
     mod path;
     mod queue;
+    mod schema;
     mod tcp;
     mod topology;
 
@@ -362,7 +363,7 @@ mod tests {
             ("[network.bottleneck]\ndelay = \"20\"\n", "x.toml:2: network.bottleneck.delay: \"20\" is not a time"),
             ("[network.bottleneck.queue]\nlimit = \"0p\"\n", "limit must hold at least one packet"),
             ("[network.bottleneck.queue]\nlimit = \"100b\"\n", "limit must hold at least one packet"),
-            ("[tcp]\ninitial-window = -1\n", "x.toml:2: tcp.initial-window of -1 is not between 0 and 65535"),
+            ("[tcp]\ninitial-window = -1\n", "x.toml:2: tcp.initial-window of -1 is not between 0 and 1000"),
             ("[tcp]\ninitial-window = 5000\n", "tcp.initial-window of 5000 is not between 0 and 1000"),
             ("[tcp]\nrto-min = \"0ms\"\n", "tcp.rto-min must be above zero"),
             ("[tcp]\nrto-initial = \"0ms\"\n", "tcp.rto-initial must be above zero"),

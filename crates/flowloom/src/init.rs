@@ -52,7 +52,7 @@ const TABLES: [(&str, &[(&str, &str)]); 7] = [
 /// The source is no capture and no workload, or cannot be read.
 pub fn init(options: &InitOptions, context: Context<'_>) -> Result<String, Error> {
     let mut text = String::from(
-        "# An experiment of Flowloom. A key behind # has the value that it has when it is left out, or an example.\n\
+        "# An experiment of Flowloom. A key behind # shows its default or an example.\n\
          # All keys: docs/reference/keys.md, or `flowloom schema experiment`.\n",
     );
     let facts = options.source.as_ref().map(|source| facts(source, options, context)).transpose()?;
@@ -193,6 +193,6 @@ mod tests {
         let experiment = Experiment::parse(&text, "init").unwrap();
         assert!(experiment.workload.source.unwrap().ends_with("demo.pcap.gz"));
         assert!(text.contains("399 connections in 110 s"), "{text}");
-        assert!(text.contains("639 kbit/s from the left and 2.51 Mbit/s from the right"), "{text}");
+        assert!(text.contains("639 kbit/s from the left and 2.50 Mbit/s from the right"), "{text}");
     }
 }

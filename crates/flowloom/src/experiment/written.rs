@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
-use flowloom_core::keys::walk::{KeyPath, Node, NodeValue, Step, schema_at, walk};
+use flowloom_core::keys::walk::{KeyPath, Node, NodeValue, Problem, ProblemKind, Step, schema_at, walk};
 
 use super::schema::{self, CHECKS};
 use crate::error::Error;
@@ -87,15 +87,17 @@ fn meant(path: &KeyPath, text: &str) -> Value {
     let plain = Value::String(text.to_owned());
     let Some(schema) = schema_at(schema::schema(), path) else { return toml.unwrap_or(plain) };
     let kind = Value::Table(Table::from_iter([("kind".to_owned(), plain.clone())]));
-    let of_root = |value: &Value| {
-        let mut rooted = schema.clone();
-        if let (Json::Object(rooted), Some(definitions)) = (&mut rooted, schema::schema().get("$defs")) {
-            rooted.insert("$defs".to_owned(), definitions.clone());
-        }
-        walk(&Node { place: 0, value: node(value) }, &rooted, CHECKS).is_empty()
-    };
-    let candidates = toml.into_iter().chain([plain.clone(), kind]);
-    candidates.into_iter().find(of_root).unwrap_or(plain)
+    let mut rooted = schema.clone();
+    if let (Json::Object(rooted), Some(definitions)) = (&mut rooted, schema::schema().get("$defs")) {
+        rooted.insert("$defs".to_owned(), definitions.clone());
+    }
+    let problems = |value: &Value| walk(&Node { place: 0, value: node(value) }, &rooted, CHECKS);
+    let is_type = |problem: &Problem| matches!(problem.kind, ProblemKind::Type { .. });
+    let candidates: Vec<Value> = toml.into_iter().chain([plain.clone(), kind]).collect();
+    let accepted = candidates.iter().find(|value| problems(value).is_empty());
+    // Where none is accepted, what is said of one of the right type says more.
+    let near = || candidates.iter().find(|value| !problems(value).iter().any(is_type));
+    accepted.or_else(near).cloned().unwrap_or(plain)
 }
 
 /// A TOML value as the walk takes it, without places.

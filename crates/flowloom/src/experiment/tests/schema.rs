@@ -1,0 +1,175 @@
+//! The schema beside an independent validator, and beside what reads experiments.
+
+use std::path::{Path, PathBuf};
+
+use boon::{Compiler, SchemaIndex, Schemas};
+use serde_json::Value;
+
+use crate::experiment::{Experiment, schema};
+
+/// A validator of JSON Schema that is not ours.
+struct Validator {
+    schemas: Schemas,
+    index: SchemaIndex,
+}
+
+impl Validator {
+    fn new() -> Validator {
+        let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+        compiler.add_resource("experiment.json", schema().clone()).unwrap();
+        let index = compiler.compile("experiment.json", &mut schemas).unwrap();
+        Validator { schemas, index }
+    }
+
+    fn accepts(&self, text: &str) -> Result<(), String> {
+        let value: Value = toml::from_str(text).map_err(|error| error.to_string())?;
+        self.schemas.validate(&value, self.index).map_err(|error| format!("{error:#}"))
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All files below a folder of the repository whose name ends so.
+fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files(&path, ending, found);
+        } else if path.to_string_lossy().ends_with(ending) {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_schema_accepts_every_experiment_here() {
+    let validator = Validator::new();
+    let mut found = Vec::new();
+    ["examples", "benches"].iter().for_each(|folder| files(&root().join(folder), ".toml", &mut found));
+    assert!(found.len() >= 5, "{found:?}");
+    for file in found {
+        let text = std::fs::read_to_string(&file).unwrap();
+        Experiment::parse(&text, "x").unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        validator.accepts(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    }
+    let mut pages = Vec::new();
+    files(&root().join("docs"), ".md", &mut pages);
+    let mut experiments = 0;
+    for page in pages {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for block in text.split("```toml\n").skip(1).filter_map(|block| block.split_once("```")) {
+            // Some show rules, or the hosts of a lab.
+            if Experiment::parse(block.0, "x").is_ok() {
+                experiments += 1;
+                validator.accepts(block.0).unwrap_or_else(|error| panic!("{}: {}{error}", page.display(), block.0));
+            }
+        }
+    }
+    assert!(experiments >= 10, "{experiments}");
+}
+
+/// What is resolved is an experiment too.
+#[test]
+fn the_schema_accepts_what_is_resolved() {
+    let validator = Validator::new();
+    for profile in ["plain", "rfc", "bsd-2008", "linux", "classic"] {
+        for kind in ["drop-tail", "step", "red", "adaptive-red", "blue", "pi", "rem", "pie", "codel", "fq-codel", "drr"]
+        {
+            let experiment = Experiment::of("a.pcap")
+                .with("network.bottleneck.queue", kind)
+                .and_then(|experiment| experiment.with("tcp.profile", profile))
+                .unwrap();
+            validator.accepts(&experiment.to_toml()).unwrap();
+        }
+    }
+}
+
+/// What no schema can say is left to what reads experiments; all of this it can.
+#[test]
+fn the_schema_refuses_broken_experiments() {
+    let broken = [
+        "titel = \"x\"",
+        "title = 5",
+        "workload = \"a.pcap\"",
+        "workload.source = 1",
+        "workload.structure = \"a-b-t\"",
+        "workload.rtt = 20",
+        "workload.rtt = { kind = \"paths\" }",
+        "workload.rtt = { kind = \"uniform\", min = \"1ms\", max = \"2\" }",
+        "workload.window = \"64\"",
+        "workload.lead-in = \"yes\"",
+        "workload.model = { kind = \"packmine\", rate = 1.0 }",
+        "workload.model = { rate = 1.0 }",
+        "workload.load = { method = \"thin\" }",
+        "network.topology = \"ring\"",
+        "network.hops = 0",
+        "network.hops = 1.5",
+        "network.bottleneck.rate = \"10mb/s\"",
+        "network.bottleneck.rate = 10",
+        "network.bottleneck.delay = \"-1ms\"",
+        "network.bottleneck.queue = \"codel\"",
+        "network.bottleneck.queue = { kind = \"codel\", min = \"5p\" }",
+        "network.bottleneck.queue = { kind = \"red\", max-p = \"0.1\" }",
+        "network.bottleneck.queue = { threshold = \"5p\" }",
+        "network.bottleneck.shaper = { rate = \"1mbit\" }",
+        "network.bottleneck.trace = { from-left = \"a\" }",
+        "network.links = [{ name = \"a\", from = \"b\", to = \"c\" }]",
+        "network.links = { name = \"a\" }",
+        "network.path.loss = 0.01",
+        "network.path.loss = { kind = \"gilbert-elliott\", p = \"1%\" }",
+        "network.path.jitter = { kind = \"normal\", mean = \"1ms\" }",
+        "network.delay-box = [{ from = \"middle\" }]",
+        "tcp.congestion = \"cubik\"",
+        "tcp.sack = true",
+        "tcp.initial-window = -1",
+        "tcp.quick-acks = 256",
+        "tcp.rto-min = 1",
+        "tcp.classes = [{ name = \"a\" }]",
+        "sources = [{ name = \"a\" }]",
+        "sources = [{ name = \"a\", kind = \"ftp\" }]",
+        "sources = [{ name = \"a\", kind = \"cbr\", bytes = \"1k\" }]",
+        "measure.window = [\"1s\"]",
+        "measure.window = [\"1s\", \"2s\", \"3s\"]",
+        "measure.tcp-trace = \"some\"",
+        "run.seeds = [-1]",
+        "run.seeds = 1",
+        "live.hosts = 65",
+        "live.devices = \"tap\"",
+    ];
+    let validator = Validator::new();
+    for text in broken {
+        assert!(validator.accepts(text).is_err(), "the validator accepts {text}");
+        let error = Experiment::parse(text, "x").expect_err(text);
+        for error in error.each() {
+            assert!(
+                error.key.is_some() && error.place.as_ref().is_some_and(|place| place.column.is_some()),
+                "{text}: {error:?}"
+            );
+        }
+    }
+}
+
+/// A pattern that refuses what can be read would make editors wrong.
+#[test]
+fn patterns_accept_what_is_read() {
+    let validator = Validator::new();
+    for (key, values) in [
+        ("measure.duration", &["1s", "1.5 min", ".5h", "7.ms", "3US", "10ns"][..]),
+        ("network.bottleneck.rate", &["auto", "105%", "0.5 %", "unlimited", "10MBIT", "1.5 gbit", "64kbps"]),
+        ("network.bottleneck.queue.limit", &["10p", "64k", "1.5mb", "3000B"]),
+        ("workload.window", &["measured", "64k", "512m"]),
+        ("workload.rtt", &["usernet", "nodelay", "30-path", "80ms", "ibm-mean"]),
+        ("network.path.loss", &["1%", "0%", "1e-3%", "100 %"]),
+        ("tcp.dctcp-gain", &["1/16", "0.0625", "6.25e-2"]),
+        ("tcp.delayed-ack", &["off", "40ms"]),
+        ("tcp.receive-buffer", &["off", "128k"]),
+    ] {
+        for value in values {
+            let text = format!("{key} = \"{value}\"");
+            Experiment::parse(&text, "x").unwrap_or_else(|error| panic!("{error}"));
+            validator.accepts(&text).unwrap();
+        }
+    }
+}
