@@ -37,7 +37,7 @@ Terms:
   experiment         a TOML file: workload, network, TCP, measurement, seeds
   run folder         the results of a run: tables, run.json, report.html
   live run           a run with kernel TCP over an emulated path, in real time
-  lab                hosts that run experiments together; an agent on each, commanded by a controller
+  lab                hosts that run experiments together: a controller, and an agent on each host
 
 Exit codes:
   0  success
