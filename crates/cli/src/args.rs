@@ -141,8 +141,8 @@ Examples:
     #[command(after_help = "\
 The experiment needs a model with a rate in [workload], network.bottleneck.rate and
 measure.duration. Flowloom simulates the model over links that are ten times as fast, always with
-the same random numbers, until the traffic in measure.window is within 0.5 % of the target load.
-With -o it writes an experiment for each load, such as calibrated/web-85.toml.
+the same random numbers, and changes the rates until the traffic in measure.window is within 0.5 %
+of the target load. With -o it writes an experiment for each load, such as calibrated/web-85.toml.
 
 Examples:
   flowloom calibrate web.toml --load 50%,85%,105%
