@@ -29,19 +29,34 @@ pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabLogs, La
 pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;
 
-const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 could not, 2 wrong usage, 3 ran but the result is INVALID or was interrupted, \
-4 different (compare --check, lab format --check).";
+const TERMS_AND_EXIT_CODES: &str = "\
+Terms:
+  connection vector  what both ends of a connection sent, and how long their applications waited
+  wait               time in which an application has nothing to send, such as think time
+  workload           a file of connection vectors
+  experiment         a TOML file: workload, network, TCP, measurement, seeds
+  run folder         the results of a run: tables, run.json, report.html
+  live run           a run with kernel TCP over an emulated path, in real time
+  lab                hosts that run experiments together: a controller, and an agent on each host
+
+Exit codes:
+  0  success
+  1  failure
+  2  wrong usage: error in options, an experiment or a script
+  3  interruption, or a run that is INVALID or has failed parts
+  4  difference found by compare --check or lab format --check
+
+First steps: flowloom run CAPTURE, then docs/start/first-run.md.";
 
 /// Turn the traffic of a real link into a workload, replay it closed-loop, and compare it with the original.
 #[derive(Debug, Parser)]
-#[command(name = "flowloom", version, after_help = EXIT_CODES, propagate_version = true)]
+#[command(name = "flowloom", version, after_help = TERMS_AND_EXIT_CODES, propagate_version = true)]
 pub struct Cli {
     /// Print only errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, display_order = 900, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Explain decisions
-    #[arg(short, long, global = true)]
+    /// Explain decisions on standard error
+    #[arg(short, long, global = true, display_order = 901)]
     pub verbose: bool,
     /// The command
     #[command(subcommand)]
@@ -61,12 +76,26 @@ Examples:
   flowloom extract --interface eth0 --duration 10m -o live.parquet
   flowloom extract campus.pcap -o campus.parquet --hosts cryptopan --key campus.key")]
     Extract(Extract),
-    /// Convert connection vectors, or the results of a run, to another format
+    /// Convert workloads, or the results of a run, to another format
     #[command(after_help = "\
-Forms, by the ending of the output or by --to:
-  .parquet  Flowloom's workload      .cvec, .v1.cvec, .tcvec  Tmix vectors, original spelling
-  .jsonl    JSON lines               .alt.cvec, .v2.cvec      Tmix vectors, alternate spelling
-  .csv      a row per connection     conn.log, .tsv           in the form of Zeek's conn.log
+Formats of workloads (docs/reference/formats.md):
+  ending of OUTPUT     --to      format
+  .parquet             parquet   Flowloom's workload
+  .jsonl               jsonl     JSON lines
+  .csv                 csv       a row per connection; with --adus a row per ADU
+  .cvec, .tcvec        tmix      Tmix, original spelling
+  .alt.cvec, .v2.cvec  tmix-alt  Tmix, alternate spelling
+  conn.log, .tsv       zeek      Zeek's conn.log
+  .astf.json           astf      TRex's ASTF profile
+  .graphml             tgen      tgen's graph
+
+Formats of run results (docs/reference/exports.md):
+  ending of OUTPUT  --to         format
+  .iperf3.json      iperf3       as printed by iperf3 --json
+  .flent.gz         flent        flent
+  .hlog             hdr-log      HdrHistogram's log
+  .hgrm             percentiles  HdrHistogram's percentiles
+  .dat              columns      columns for gnuplot
 
 Examples:
   flowloom convert campus.parquet -o campus.cvec
@@ -74,9 +103,9 @@ Examples:
   flowloom convert conn.log.gz -o campus.parquet --hosts number
   flowloom convert exporters.pcap --from flows -o campus.parquet
   flowloom convert campus.cvec -o - --to jsonl | jq .start_ns
-  flowloom convert runs/a -o a.flent.gz    (also .iperf3.json, .hlog, .hgrm, .dat)")]
+  flowloom convert runs/a -o a.flent.gz")]
     Convert(Convert),
-    /// Print the characteristics of captures and workloads, or of a run
+    /// Print the characteristics of captures, workloads or a run
     #[command(after_help = "\
 Examples:
   flowloom describe campus.pcap
@@ -89,17 +118,18 @@ Examples:
     #[command(after_help = "\
 Examples:
   flowloom fit campus.parquet
-  flowloom fit campus.pcap --variable response-size --variable rtt -o laws.html
+  flowloom fit campus.pcap --variable response-size --variable rtt -o fits.html
   flowloom fit campus.parquet --json
   flowloom fit campus.pcap --model swing -o swing.json
   flowloom fit campus.pcap --model harpoon -o campus.xml")]
     Fit(Box<Fit>),
-    /// Compute the transmission efficiency of framings and cells
+    /// Compute the transmission efficiency of tunnels, other framings and cells
     #[command(after_help = overhead::AFTER_HELP)]
     Overhead(Box<Overhead>),
     /// Generate or transform the workload of an experiment
     #[command(after_help = "\
-The [workload] part of the experiment says what is made (docs/reference/models.md); `flowloom run` makes the same for itself.
+The [workload] section of the experiment describes the workload (docs/reference/models.md).
+`flowloom run` generates the same workload by itself.
 
 Examples:
   flowloom model exchanges.toml -o w.parquet --duration 10min
@@ -109,25 +139,35 @@ Examples:
     Model(Box<Model>),
     /// Find the model rates that produce a target load
     #[command(after_help = "\
-The experiment has a model with a rate in [workload], network.bottleneck.rate and measure.duration. Each load is run in the
-simulator over links ten times as fast, with the same random numbers, until what passes in measure.window is within half a
-percent of what is asked.
+The experiment needs a model with a rate in [workload], network.bottleneck.rate and
+measure.duration. Flowloom simulates the model over links that are ten times as fast, always with
+the same random numbers, and changes the rates until the traffic in measure.window is within 0.5 %
+of the target load. With -o it writes an experiment for each load, such as calibrated/web-85.toml.
 
 Examples:
   flowloom calibrate web.toml --load 50%,85%,105%
-  flowloom calibrate web.toml --load 85% --duration 2400s -o calibrated    (writes calibrated/web-85.toml)")]
+  flowloom calibrate web.toml --load 85% --duration 2400s -o calibrated")]
     Calibrate(Calibrate),
-    /// Run an experiment, a capture or a workload, or a VCSIM specification
+    /// Replay a capture or a workload, or run an experiment
     #[command(after_help = "\
+Options replace the values of an experiment file; docs/reference/experiment.md lists its keys.
+
 Examples:
   flowloom run campus.pcap
   flowloom run campus.parquet --rate 105% --queue 500p -o runs/tight
-  flowloom run experiment.toml --json")]
+  flowloom run experiment.toml --json
+  sudo flowloom run experiment.toml --on live
+  flowloom run multiplexing.spec")]
     Run(Box<Run>),
-    /// Run a program on one side of a live run
+    /// Run your own program over the emulated link of an experiment
     #[command(after_help = "\
-The program and its peer find their own address in FLOWLOOM_ADDRESS and the other side's in FLOWLOOM_PEER. The run goes on
-until the program ends, whose exit code is that of this command; connections of the workload start for measure.duration.
+The command is a live run (docs/guide/live.md) that ends with the program, and exits with the
+program's code. Connections of the workload start during measure.duration.
+
+Environment of the program and of its peer:
+  FLOWLOOM_ADDRESS  its own address
+  FLOWLOOM_PEER     the address of the other side
+  FLOWLOOM_HOST     with --hosts: the number of its host
 
 Examples:
   flowloom shell campus.toml -- bash
@@ -136,7 +176,7 @@ Examples:
     Shell(Shell),
     /// Run experiments over several hosts
     Lab(Lab),
-    /// Serve the controllers of a lab on this host until Ctrl-C or SIGTERM
+    /// Run the agent of this host for a lab, until Ctrl-C or SIGTERM
     #[command(after_help = "\
 Examples:
   flowloom agent --dir agent
@@ -158,7 +198,7 @@ Examples:
   flowloom report runs/a -o a.html
   flowloom report runs/a runs/b -o both.html")]
     Report(Report),
-    /// Check what this host can do
+    /// Check the capabilities of this host, and suggest remedies
     #[command(after_help = "\
 Examples:
   flowloom doctor
@@ -177,19 +217,19 @@ Examples:
   flowloom schema experiment > experiment.schema.json
   flowloom schema run > run.schema.json")]
     Schema(Schema),
-    /// Play ends of connections for a live run, which starts this and talks to it over standard input and output
+    /// Play ends of connections in a live run (internal: `run` and `shell` start it)
     #[command(hide = true)]
     LiveWorker(LiveWorker),
-    /// Keep a program inside a side of a live run, which starts this
+    /// Supervise a program on a side of a live run (internal: `shell` starts it)
     #[command(hide = true)]
     LiveGuest(LiveGuest),
-    /// Play a side of a run on another host; an agent starts this, and the run talks to it over standard input and output
+    /// Play a side of a run on another host (internal: an agent starts it)
     #[command(hide = true)]
     LiveSide(LiveSide),
-    /// Play a side of a share of a workload with another host; an agent starts this, and talks to it over standard input and output
+    /// Play a side of a share of a workload with another host (internal: an agent starts it)
     #[command(hide = true)]
     LiveShare,
-    /// Keep a program that an agent runs, which starts this
+    /// Supervise a program of a lab experiment (internal: an agent starts it)
     #[command(hide = true)]
     LabKeeper(LabKeeper),
 }
@@ -197,7 +237,7 @@ Examples:
 /// A worker process of a live run.
 #[derive(Clone, Debug, Args)]
 pub struct LiveWorker {
-    /// The network namespace it works in: the number of an inherited descriptor
+    /// Number of an inherited descriptor of the worker's network namespace
     #[arg(long, value_name = "FD")]
     pub namespace: u32,
 }
@@ -205,10 +245,10 @@ pub struct LiveWorker {
 /// A side of a run on another host.
 #[derive(Clone, Debug, Args)]
 pub struct LiveSide {
-    /// Where the emulator is
+    /// Address of the emulator
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub emulator: SocketAddr,
-    /// What is sent there, at most
+    /// Highest rate of sending to the emulator
     #[arg(long, allow_hyphen_values = true)]
     pub rate: Rate,
 }
@@ -216,25 +256,25 @@ pub struct LiveSide {
 /// `flowloom shell`
 #[derive(Clone, Debug, Args)]
 pub struct Shell {
-    /// The experiment; its workload is the background traffic
+    /// Experiment with the network and the background traffic
     #[arg(value_name = "EXPERIMENT")]
     pub experiment: PathBuf,
-    /// The side of the program
-    #[arg(long, value_enum, default_value_t)]
+    /// Side of the link for the program
+    #[arg(long, value_enum, default_value_t, value_name = "SIDE")]
     pub side: GuestSide,
-    /// Run the program on COUNT hosts of that side, each with its own addresses and TCP (FLOWLOOM_HOST is its number)
+    /// Run the program on COUNT hosts of that side, each with its own addresses and TCP
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOSTS)))]
     pub hosts: Option<u8>,
-    /// A shell command (sh -c) for the other side; it is killed when the program ends
+    /// Shell command (sh -c) for the other side, killed at the end of the program
     #[arg(long, value_name = "COMMAND")]
     pub peer: Option<String>,
-    /// The run folder to write [default: runs/NAME-DATE-TIME]
+    /// Run folder to write [default: runs/NAME-DATE-TIME]
     #[arg(short, long, value_name = "RUN")]
     pub output: Option<PathBuf>,
     /// Replace the run folder if it exists
     #[arg(long)]
     pub force: bool,
-    /// The program and its arguments
+    /// Program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
@@ -242,29 +282,29 @@ pub struct Shell {
 /// A side of the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum GuestSide {
-    /// The left one
+    /// Left (inside) of the link
     #[default]
     Left,
-    /// The right one
+    /// Right of the link
     Right,
 }
 
 /// A program inside a side.
 #[derive(Clone, Debug, Args)]
 pub struct LiveGuest {
-    /// The process whose run it is
+    /// Process of the run
     #[arg(long, value_name = "PID")]
     pub run: u32,
-    /// The network namespace it is in: the number of an inherited descriptor
+    /// Number of an inherited descriptor of the program's network namespace
     #[arg(long, value_name = "FD")]
     pub namespace: u32,
-    /// The inode of the network namespace that it must not be in
+    /// Inode of the host's network namespace, which the program must not be in
     #[arg(long, value_name = "INODE")]
     pub host_namespace: u64,
-    /// What it has left in the background goes on until the run is over
+    /// Keep the program's background processes until the end of the run
     #[arg(long)]
     pub stays: bool,
-    /// The program and its arguments
+    /// Program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
@@ -272,10 +312,10 @@ pub struct LiveGuest {
 /// A command of an agent.
 #[derive(Clone, Debug, Args)]
 pub struct LabKeeper {
-    /// The agent
+    /// Process of the agent
     #[arg(long, value_name = "PID")]
     pub parent: u32,
-    /// The program and its arguments
+    /// Program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
@@ -287,7 +327,7 @@ pub struct Capture {
     /// Prefix of the addresses on the left (inside) of the link; may be repeated
     #[arg(long, value_name = "PREFIX")]
     pub inside: Vec<String>,
-    /// Read a truncated capture up to its end
+    /// Read a truncated capture as far as possible
     #[arg(long)]
     pub allow_truncated: bool,
     /// Keep only TCP connections with a captured SYN and FIN or RST
@@ -302,25 +342,25 @@ pub struct Capture {
     /// Ignore UDP and QUIC
     #[arg(long)]
     pub tcp_only: bool,
-    /// Position of the monitor on the paths; it decides what a repeated or late segment means
+    /// Position of the monitor (capture point) on the paths, for inferred losses and transit times
     #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
     pub monitor: Monitor,
-    /// Keep connections with the same addresses and ports apart if their VLANs differ
+    /// Treat equal addresses and ports in different VLANs as different connections
     #[arg(long)]
     pub vlan_key: bool,
-    /// Memory limit for connections; above it the longest idle ones end
+    /// Memory limit for connections, kept by ending the longest idle ones
     #[arg(long, value_name = "SIZE", default_value = "4gb", allow_hyphen_values = true)]
     pub max_memory: Memory,
-    /// Threads for reading captures; they do not change the result [default: the cores, at most 4]
+    /// Number of threads for reading captures, without effect on results [default: all cores, at most 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), allow_negative_numbers = true)]
     pub threads: Option<u16>,
-    /// Accept flow records made from sampled packets
+    /// Accept flow records of sampled packets
     #[arg(long)]
     pub allow_sampled: bool,
     /// Active timeout of the exporter of flow records
     #[arg(long, value_name = "TIME", default_value = "30min", allow_hyphen_values = true)]
     pub active_timeout: Duration,
-    /// Write no names of input files into any output
+    /// Leave names of input files out of all output
     #[arg(long)]
     pub anonymize: bool,
 }
@@ -356,10 +396,10 @@ impl From<Monitor> for flowloom::Monitor {
 /// What to keep of addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum HostChoice {
-    /// Nothing; the port of the service stays
+    /// No addresses, only the acceptor's port
     #[default]
     None,
-    /// A dense number per address
+    /// A number for each address
     Number,
     /// Addresses encrypted with Crypto-PAn, which keeps common prefixes
     Cryptopan,
@@ -382,13 +422,13 @@ impl From<HostChoice> for flowloom::HostChoice {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Addresses")]
 pub struct Hosts {
-    /// What to keep of addresses [default: none; Flowloom's own files keep what they have]
+    /// Host information to keep [default: none, or that of a Flowloom file]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub hosts: Option<HostChoice>,
-    /// The key of --hosts cryptopan: a file of 32 bytes or 64 hexadecimal digits
+    /// Key file for --hosts cryptopan: 32 bytes or 64 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// With --hosts cryptopan: do not encrypt private, multicast and other special addresses
+    /// With --hosts cryptopan: leave private, multicast and other special addresses unencrypted
     #[arg(long)]
     pub keep_special: bool,
 }
@@ -451,12 +491,12 @@ impl Capture {
 
 /// The form of the answer of a command that takes its time.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = "Answer")]
+#[command(next_help_heading = "Machine-readable output")]
 pub struct Form {
-    /// Print one JSON object on standard output
+    /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,
-    /// Print JSON lines on standard output during the work: start, progress, end with the object of --json
+    /// Print JSON lines on standard output: start, progress, and the result at the end
     #[arg(long, conflicts_with = "json")]
     pub json_stream: bool,
 }
@@ -465,16 +505,16 @@ pub struct Form {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Capturing from an interface")]
 pub struct Live {
-    /// Capture from this network interface instead, until Ctrl-C
+    /// Capture from this network interface, until Ctrl-C, --duration or --packets
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
-    /// How long to capture
+    /// Length of the capture
     #[arg(long, value_name = "TIME", requires = "interface", conflicts_with = "captures", allow_hyphen_values = true)]
     pub duration: Option<Duration>,
     /// Number of packets to capture
     #[arg(long, value_name = "N", requires = "interface", conflicts_with = "captures", value_parser = whole, allow_negative_numbers = true)]
     pub packets: Option<u64>,
-    /// Capture only packets from and to this host, broadcast and multicast
+    /// Capture only this host's own packets, broadcast and multicast
     #[arg(long, requires = "interface", conflicts_with = "captures")]
     pub no_promiscuous: bool,
 }
@@ -495,7 +535,7 @@ pub struct Extract {
     /// Capturing instead
     #[command(flatten)]
     pub live: Live,
-    /// The workload file to write
+    /// Workload file to write
     #[arg(short, long, value_name = "W.parquet", help_heading = "Input and output")]
     pub output: PathBuf,
     /// Replace the output if it exists
@@ -515,22 +555,23 @@ pub struct Extract {
 /// `flowloom convert`
 #[derive(Debug, Args)]
 pub struct Convert {
-    /// Workloads, Tmix vectors, Zeek's conn.log, NetFlow or IPFIX, CSV, JSON lines, captures, or one run folder; "-" reads standard input
+    /// Workloads, other vector files (Tmix, Zeek's conn.log, CSV, JSON lines), NetFlow, IPFIX, captures, or one run folder; "-"
+    /// reads standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// The file to write; "-" writes standard output
+    /// File to write; "-" writes standard output
     #[arg(short, long, value_name = "OUTPUT", help_heading = "Input and output")]
     pub output: PathBuf,
-    /// The form of the output [default: by its name]
-    #[arg(long, value_name = "FORM", value_parser = forms(), help_heading = "Input and output")]
+    /// Output format [default: from the name of the file]
+    #[arg(long, value_name = "FORMAT", value_parser = forms(), help_heading = "Input and output")]
     pub to: Option<Target>,
-    /// The form of the inputs; "flows" also reads captures of the packets that exporters send [default: by content]
-    #[arg(long, value_name = "FORM", value_parser = sources(), help_heading = "Input and output")]
+    /// Input format; "flows" also reads captures of an exporter's packets [default: from the content]
+    #[arg(long, value_name = "FORMAT", value_parser = sources(), help_heading = "Input and output")]
     pub from: Option<Kind>,
-    /// Write a row of CSV per ADU instead of one per connection
+    /// Write CSV with a row per ADU (application data unit) instead of per connection
     #[arg(long, help_heading = "Input and output")]
     pub adus: bool,
-    /// For Tmix: round-trip time of connections without one [default: the median of the others]
+    /// For Tmix: round-trip time of connections with an unknown one [default: the median of the others]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Input and output")]
     pub rtt: Option<Duration>,
     /// Replace the output if it exists
@@ -582,16 +623,16 @@ fn sources() -> impl TypedValueParser<Value = Kind> {
 /// `flowloom describe`
 #[derive(Debug, Args)]
 pub struct Describe {
-    /// Captures, workloads and other files of vectors, described side by side, or one run folder
+    /// Captures, workloads or other vector files (side by side), or one run folder
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<PathBuf>,
-    /// Also write one self-contained HTML file with pictures; of a run folder, its report
+    /// Also write one self-contained HTML file with plots; for a run folder, its report
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Also describe the conversations of captures by application (Cáceres 1992)
     #[arg(long)]
     pub conversations: bool,
-    /// A silence this long ends a conversation
+    /// Idle time after which a conversation ends
     #[arg(long, value_name = "TIME", default_value = "20min", requires = "conversations", allow_hyphen_values = true)]
     pub silence: Duration,
     /// How to read a capture
@@ -605,25 +646,25 @@ pub struct Describe {
 /// `flowloom calibrate`
 #[derive(Debug, Args)]
 pub struct Calibrate {
-    /// The experiment whose model is calibrated for its bottleneck
+    /// Experiment with the model to calibrate
     #[arg(value_name = "EXPERIMENT")]
     pub experiment: PathBuf,
-    /// Target loads, as shares of the bottleneck's rate in its busier direction (in both, for models with two rates)
-    #[arg(long, value_name = "SHARES", value_delimiter = ',', required = true, allow_hyphen_values = true)]
+    /// Target loads of the bottleneck in its busier direction, such as 50%,85% (models with two rates: in both)
+    #[arg(long, value_name = "LOADS", value_delimiter = ',', required = true, allow_hyphen_values = true)]
     pub load: Vec<Load>,
-    /// The folder to write the table (calibration.json) and an experiment for each load to
+    /// Folder for the table (calibration.json) and an experiment for each load
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// Write into the folder if it exists
+    /// Write into an existing folder
     #[arg(long)]
     pub force: bool,
     /// Time during which connections start [default: measure.duration]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<Quantity<Duration>>,
-    /// Seed [default: the first of the experiment's]
+    /// Seed [default: the experiment's first]
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Number of loads to search for at once [default: all cores]
+    /// Number of loads to calibrate in parallel [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub jobs: Option<u16>,
     /// How to answer
@@ -660,54 +701,54 @@ pub enum EventQueue {
 /// `flowloom run`
 #[derive(Debug, Args)]
 pub struct Run {
-    /// An experiment (.toml), captures, a workload or other files of vectors, or a VCSIM specification (.spec); "-" reads a capture
-    /// from standard input
+    /// Captures, a workload, other vector files, an experiment (.toml), or a VCSIM specification of virtual circuits (.spec); "-"
+    /// reads a capture from standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// The run folder to write [default: runs/NAME-DATE-TIME; none for a specification]
+    /// Run folder to write [default: runs/NAME-DATE-TIME; none for a specification]
     #[arg(short, long, value_name = "RUN", help_heading = "Run")]
     pub output: Option<PathBuf>,
-    /// Replace the run folder if it exists, and the file of --cell-trace
+    /// Replace the run folder and the file of --cell-trace if they exist
     #[arg(long, help_heading = "Run")]
     pub force: bool,
-    /// Where to run: "sim", the packet simulator; "live", kernel TCP in network namespaces on this host, in real time; or
-    /// "lab:HOSTS.toml", kernel TCP on the hosts of a lab, across the path that this host emulates
+    /// Where to run: sim (packet simulator), live (kernel TCP on this host, in real time) or lab:HOSTS.toml (kernel TCP on the
+    /// hosts of a lab, over a path emulated by this host)
     #[arg(long, value_name = "DRIVER", default_value = "sim", help_heading = "Run")]
     pub on: Driver,
-    /// With --on lab: the folder of a controller
+    /// With --on lab: folder of the controller
     #[arg(long, value_name = "DIR", default_value = "lab", help_heading = "Run")]
     pub lab: PathBuf,
     /// Rate of the bottleneck: "496mbit", "unlimited", or "105%" of the offered load
     #[arg(long, allow_hyphen_values = true, help_heading = "Network")]
     pub rate: Option<Quantity<RateChoice>>,
-    /// Propagation delay of the bottleneck, one way
+    /// One-way propagation delay of the bottleneck
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Network")]
     pub delay: Option<Quantity<Duration>>,
-    /// Queue limit: "65000p" in packets or "64k" in bytes
+    /// Queue limit of the bottleneck: "65000p" in packets or "64k" in bytes
     #[arg(long, value_name = "LIMIT", allow_hyphen_values = true, help_heading = "Network")]
     pub queue: Option<Quantity<Limit>>,
-    /// Shortest wait to replay ("0ms" replays all of them)
+    /// Shortest wait to replay [default: 0ms, for all waits]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Workload")]
     pub wait_min: Option<Quantity<Duration>>,
-    /// What to subtract from a measured wait
-    #[arg(long, value_enum, help_heading = "Workload")]
+    /// Correction of measured waits [default: ostt]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Workload")]
     pub wait_correct: Option<CorrectionChoice>,
     /// Time during which connections start [default: the length of the capture]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Workload")]
     pub duration: Option<Quantity<Duration>>,
-    /// Seed; may be repeated for several runs
+    /// Seed; may be repeated, for a run with each
     #[arg(long = "seed", value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Run")]
     pub seeds: Vec<u64>,
-    /// Number of threads: for several seeds at once, and for reading and writing beside a run [default: all cores]
+    /// Number of threads, for parallel seeds and for input and output [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true, help_heading = "Run")]
     pub jobs: Option<u16>,
     /// The simulator's event queue; results are the same with either
     #[arg(long, value_enum, default_value_t, hide = true)]
     pub event_queue: EventQueue,
-    /// Capture the packets at the bottleneck (link.pcap in the run folder), or at the named links (link-NAME.pcap)
+    /// Capture packets into the run folder: at the bottleneck (link.pcap) or at the named links (link-NAME.pcap)
     #[arg(long, value_name = "LINK,...", num_args = 0.., require_equals = true, value_delimiter = ',', help_heading = "Records")]
     pub pcap: Option<Vec<String>>,
-    /// For a specification: write one line per event of each cell
+    /// For a specification: file with one line per event of each cell
     #[arg(long, value_name = "FILE", help_heading = "Records")]
     pub cell_trace: Option<PathBuf>,
     /// How to read captures
@@ -736,9 +777,9 @@ impl Run {
 /// What is taken off a measured wait before it is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CorrectionChoice {
-    /// Nothing
+    /// None: replay waits as measured
     None,
-    /// The minimum transit between the monitor and the side that answered
+    /// Subtract the minimum one-side transit time, from the monitor to the waiting end and back
     Ostt,
 }
 
@@ -754,13 +795,13 @@ impl From<CorrectionChoice> for experiment::Correction {
 /// `flowloom report`
 #[derive(Debug, Args)]
 pub struct Report {
-    /// Run folders
+    /// Run folders to report on
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// The file to write
+    /// File to write
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
-    /// Open it in the browser
+    /// Open the report in the browser
     #[arg(long)]
     pub open: bool,
 }
@@ -784,7 +825,7 @@ pub struct Init {
 /// `flowloom schema`
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// `experiment`, an answer or an event; without one, all names are printed
+    /// `experiment`, or the name of an answer or event [default: list the names]
     #[arg(value_name = "NAME")]
     pub answer: Option<String>,
 }
@@ -792,13 +833,13 @@ pub struct Schema {
 /// `flowloom doctor`
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Print one JSON object on standard output
+    /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,
-    /// Kill worker processes whose run is gone, and list them
+    /// Kill and list the orphaned worker processes of earlier runs
     #[arg(long)]
     pub clean: bool,
-    /// With --clean: remove unfinished run folders from this folder
+    /// With --clean: also remove unfinished run folders from this folder
     #[arg(long, value_name = "FOLDER", requires = "clean")]
     pub runs: Option<PathBuf>,
 }

@@ -11,36 +11,36 @@ use flowloom_report::statistics::Correction;
 /// `flowloom compare`
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// Run folders, one per variant; the first is the reference. A single one is compared with its original. Also
-    /// results of iperf3 (--json) and flent (.flent.gz)
+    /// Run folders: one to compare with its original, or several, the first as the reference; also results of iperf3 (--json)
+    /// and flent (.flent.gz)
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Compare the runs before this option with those after it; each group holds seeds of one experiment
+    /// Reference runs for the runs before this option: two groups, each with the seeds of one experiment
     #[arg(long, value_name = "RUN", num_args = 1..)]
     pub against: Vec<PathBuf>,
-    /// Compare all pairs of variants
+    /// Compare all pairs instead of each with the first
     #[arg(long, conflicts_with = "against")]
     pub all_pairs: bool,
     /// Metrics to compare, such as response_time,goodput [default: all]
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     pub metric: Vec<Metric>,
-    /// Differences to ignore: 5%, 1ms or 1ms,5% [default: 2 %, at least 0.5 ms for times and 0.5 for counts]
+    /// Differences to ignore: 5%, 1ms or 1ms,5% [default: 2 %, at least 0.5 ms of times and 0.5 of counts]
     #[arg(long, value_name = "MARGIN")]
     pub margin: Option<Margin>,
-    /// Confidence level of intervals, in percent
+    /// Confidence level of the intervals, in percent
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
     pub confidence: f64,
-    /// Correction for many tests: holm (family-wise error), bh (false discovery rate), none
+    /// Correction for multiple tests: holm (family-wise error), bh (false discovery rate) or none
     #[arg(long, value_name = "NAME", default_value = "holm")]
     pub correction: Correction,
-    /// Whether to pair runs with equal seeds
-    #[arg(long, value_enum, default_value_t)]
+    /// Pairing of runs with equal seeds
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub pairing: PairingChoice,
-    /// Exit with 4 if a metric differs (durations, response times, active connections, throughput, or those of --metric), or if a
-    /// rule of this file is not met
+    /// Exit with code 4 on a difference in durations, response times, active connections or throughput (with --metric: in its
+    /// metrics), or with RULES.toml on a violated rule
     #[arg(long, value_name = "RULES.toml", num_args = 0..=1)]
     pub check: Option<Option<PathBuf>>,
-    /// Print one JSON object on standard output
+    /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,
 }
@@ -48,12 +48,12 @@ pub struct Compare {
 /// Whether runs of equal seeds are compared with each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PairingChoice {
-    /// If they replay equal workloads
+    /// Pair them if they replay equal workloads
     #[default]
     Auto,
-    /// Or not at all
+    /// Pair them, or refuse the comparison
     Paired,
-    /// Never
+    /// Never pair them
     Unpaired,
 }
 

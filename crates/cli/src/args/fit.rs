@@ -15,20 +15,20 @@ use flowloom::experiment::Quantity;
 /// `flowloom fit`
 #[derive(Debug, Args)]
 pub struct Fit {
-    /// A capture, a workload or another file of vectors; "-" reads a capture from standard input
+    /// Capture, workload or other vector file; "-" reads a capture from standard input
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
-    /// A variable to fit; may be repeated [default: all that have values]
+    /// Variable to fit; may be repeated [default: all with values]
     #[arg(long = "variable", value_name = "NAME", value_parser = fit_variables())]
     pub variables: Vec<FitVariable>,
     /// Fit this traffic model instead of distributions
     #[arg(long, value_enum, value_name = "MODEL", conflicts_with = "variables")]
     pub model: Option<FittedModel>,
-    /// Also write one self-contained HTML file with pictures; of a model its configuration
+    /// Also write one self-contained HTML file with plots; for a model, its configuration
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// For models: gap between the starts of connections that separates sessions [default: 300s]
-    #[arg(long, requires = "model", value_name = "TIME", allow_hyphen_values = true)]
+    /// Shortest gap between the connection starts of two sessions [default: 300s]
+    #[arg(long, help_heading = "Fitting a model", requires = "model", value_name = "TIME", allow_hyphen_values = true)]
     pub session_gap: Option<Quantity<Duration>>,
     /// Of --model swing
     #[command(flatten)]
@@ -47,44 +47,46 @@ pub struct Fit {
 /// Models whose parameters are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FittedModel {
-    /// Sessions that transfer files (Sommers and Barford 2004), as XML
+    /// Sessions of file transfers, as XML (Sommers and Barford 2004)
     Harpoon,
-    /// Users, their exchanges, connections and paths (Vishwanath and Vahdat 2009), as JSON
+    /// Users, their exchanges, connections and paths, as JSON (Vishwanath and Vahdat 2009)
     Swing,
 }
 
 /// How connections are grouped for Swing.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Fitting Swing")]
 pub struct SwingFit {
-    /// Longest gap between the starts of two connections of one exchange [default: 30s]
+    /// Longest gap between connection starts within an exchange [default: 30s]
     #[arg(long, requires = "model", value_name = "TIME", allow_hyphen_values = true)]
     pub rre_gap: Option<Quantity<Duration>>,
-    /// Separate the sessions of a client by application (port of the acceptor)
+    /// Separate the sessions of a client by application (acceptor's port)
     #[arg(long, requires = "model")]
     pub per_class: bool,
 }
 
 /// How Harpoon is configured.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Fitting Harpoon")]
 pub struct HarpoonFit {
     /// Length of a Harpoon interval [default: 300s, or the length of a shorter input]
     #[arg(long, requires = "model", value_name = "TIME", allow_hyphen_values = true)]
     pub interval: Option<Quantity<Duration>>,
-    /// Addresses of the hosts on the left of the link [default: 10.1.0.0/16]
+    /// Address pool of the hosts on the left of the link [default: 10.1.0.0/16]
     #[arg(long, requires = "model", value_name = "PREFIX")]
     pub left_pool: Option<Block>,
-    /// Addresses of the hosts on the right of the link [default: 10.2.0.0/16]
+    /// Address pool of the hosts on the right of the link [default: 10.2.0.0/16]
     #[arg(long, requires = "model", value_name = "PREFIX")]
     pub right_pool: Option<Block>,
-    /// Write a file for each side of the link, FILE-left.xml and FILE-right.xml, as Harpoon's machines need them
+    /// Write a file for the Harpoon machines of each side: FILE-left.xml and FILE-right.xml
     #[arg(long, requires_all = ["model", "output"])]
     pub per_side: bool,
-    /// Seed of the trials that count sessions [default: 1]
+    /// Seed of the trials for the number of sessions [default: 1]
     #[arg(long, requires = "model", value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub seed: Option<u64>,
 }
 
-/// Variables that laws are fitted to, by name.
+/// Variables for fitted distributions, by name.
 fn fit_variables() -> impl TypedValueParser<Value = FitVariable> {
     PossibleValuesParser::new(FitVariable::ALL.map(FitVariable::name))
         .try_map(|typed| FitVariable::ALL.into_iter().find(|variable| variable.name() == typed).ok_or("unknown"))

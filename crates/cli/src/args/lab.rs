@@ -21,18 +21,24 @@ pub enum LabCommand {
     /// Manage members
     #[command(flatten)]
     Members(LabMembers),
-    /// Explain what a script will do, and find errors and likely mistakes
+    /// Check a script: explain its actions, find errors and likely mistakes
     #[command(after_help = "\
-The language is that of NetSpec (docs/guide/lab.md), or the same in TOML where the name ends in .toml.
+Scripts are in NetSpec's block language (docs/guide/lab.md). Files with the ending .toml have the
+same blocks in TOML.
 
 Examples:
   flowloom lab check congestion.ns
   flowloom lab check congestion.ns --strict --json | jq .hosts")]
     Check(LabCheck),
-    /// Run a script on its agents
+    /// Run a script on the agents of a lab
     #[command(after_help = "\
-Leaves are run by agents (flowloom agent), found by their names in HOSTS.toml or by their hosts. Results are a folder: the script,
-results.jsonl with a line for each leaf, experiment.json with what failed, when leaves started by this host's clock, and how sure that is.
+Agents (flowloom agent) run the leaves of the script. HOSTS.toml maps names or hosts of leaves to
+agents. The agent of an unlisted host is expected on that host, at port 42010.
+
+RESULTS contains:
+  script.ns        the script
+  results.jsonl    a line for each leaf
+  experiment.json  failures, and start and end of each leaf by this host's clock, as intervals
 
 Examples:
   flowloom lab run congestion.ns --hosts hosts.toml -o results
@@ -41,7 +47,7 @@ Examples:
     Run(LabRun),
     /// Format a script, or convert it between the block language and TOML
     #[command(after_help = "\
-Comments stay. They are lost in TOML, in both directions.
+Comments are kept, except in a conversion to or from TOML.
 
 Examples:
   flowloom lab format congestion.ns
@@ -54,10 +60,10 @@ Examples:
 /// `flowloom lab check`
 #[derive(Clone, Debug, Args)]
 pub struct LabCheck {
-    /// The script; "-" reads standard input
+    /// Script; "-" reads standard input
     #[arg(value_name = "SCRIPT")]
     pub script: PathBuf,
-    /// Accept only the strict grammar: every parameter ends with ";"
+    /// Accept only the strict grammar (";" after every parameter)
     #[arg(long)]
     pub strict: bool,
     /// How to answer
@@ -68,22 +74,22 @@ pub struct LabCheck {
 /// `flowloom lab run`
 #[derive(Clone, Debug, Args)]
 pub struct LabRun {
-    /// The script; "-" reads standard input
+    /// Script; "-" reads standard input
     #[arg(value_name = "SCRIPT")]
     pub script: PathBuf,
-    /// Where agents are: [hosts] with their names and addresses
+    /// File with the names and addresses of agents, under [hosts]
     #[arg(long, value_name = "HOSTS.toml")]
     pub hosts: Option<PathBuf>,
-    /// The folder of a controller
+    /// Folder of the controller
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub dir: PathBuf,
-    /// The folder of the results
+    /// Folder for the results
     #[arg(short, long, value_name = "RESULTS")]
     pub output: PathBuf,
     /// Replace the folder if it exists
     #[arg(long)]
     pub force: bool,
-    /// Run nothing: fetch the results of an experiment whose controller was lost, by the name that it printed
+    /// Only fetch the results of an experiment with a lost controller, by its printed name
     #[arg(long, value_name = "EXPERIMENT")]
     pub take_up: Option<String>,
 }
@@ -91,16 +97,16 @@ pub struct LabRun {
 /// `flowloom lab format`
 #[derive(Clone, Debug, Args)]
 pub struct LabFormat {
-    /// The script; "-" reads standard input. With --check several
+    /// Script, or several with --check; "-" reads standard input
     #[arg(required = true, value_name = "SCRIPT")]
     pub scripts: Vec<PathBuf>,
-    /// Write nothing; list the scripts that are not formatted (exit code 4)
+    /// Write nothing, and list unformatted scripts (exit code 4)
     #[arg(long, conflicts_with_all = ["to", "output"])]
     pub check: bool,
-    /// The form to write [default: that of the script]
-    #[arg(long, value_enum, value_name = "FORM")]
+    /// Language to write [default: that of the script]
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub to: Option<ScriptForm>,
-    /// The file to write [default: standard output]
+    /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Replace the file if it exists
@@ -108,11 +114,11 @@ pub struct LabFormat {
     pub force: bool,
 }
 
-/// A form of scripts.
+/// A language of scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScriptForm {
     /// NetSpec's block language
     Netspec,
-    /// The same in TOML
+    /// The same blocks in TOML
     Toml,
 }

@@ -18,37 +18,46 @@ pub enum LabMembers {
 Example:
   flowloom lab init lab --name campus-testbed")]
     Init(LabInit),
-    /// Invite a host: print a token that works once and expires soon
+    /// Invite a host: print a token for a single use
     #[command(after_help = "\
-The token goes to the host that is invited, by a way that nobody else reads.
+Carry the token to the invited host over a private channel.
 
 Examples:
   flowloom lab invite east --address controller.example.org:42011
-  flowloom lab invite east    (without an address, for enrolment by files)")]
+
+For enrolment by files, without a connection:
+  flowloom lab invite east")]
     Invite(LabInvite),
     /// Admit invited hosts until all have enrolled
     #[command(after_help = "\
-Examples:
+Example:
   flowloom lab admit
+
+For enrolment by files, without a connection:
   flowloom lab admit --request east.request --answer east.answer")]
     Admit(LabAdmit),
-    /// Enrol this host with a token; its private key never leaves it
+    /// Enrol this host in a lab with a token
     #[command(after_help = "\
-Examples:
+The private key is created on this host, and never leaves it.
+
+Example:
   flowloom lab enrol TOKEN --dir agent
-  flowloom lab enrol TOKEN --dir agent --request east.request    (then, with what comes back:)
+
+For enrolment by files, without a connection: write a request, then use the answer to it.
+  flowloom lab enrol TOKEN --dir agent --request east.request
   flowloom lab enrol --dir agent --answer east.answer")]
     Enrol(LabEnrol),
     /// Revoke a member's certificates
     #[command(after_help = "\
-Agents learn of it from the next controller that connects to them; `flowloom lab status HOSTS.toml` tells all of them.
+An agent learns of the revocation when a controller connects. `flowloom lab status HOSTS.toml`
+informs all agents at once.
 
 Example:
   flowloom lab revoke east")]
     Revoke(LabRevoke),
     /// Show the identity, runs, limits and clock offset of agents
     #[command(after_help = "\
-HOSTS.toml has the agents' names and addresses:
+HOSTS.toml lists names and addresses of agents:
   [hosts]
   east = \"10.0.0.1:42010\"
   west = \"[2001:db8::2]:42010\"
@@ -68,7 +77,7 @@ Examples:
 /// `flowloom lab init`
 #[derive(Clone, Debug, Args)]
 pub struct LabInit {
-    /// The folder to create, readable by its owner only
+    /// Folder to create, readable only by its owner
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
     /// Name of the lab [default: the folder's name]
@@ -82,19 +91,19 @@ pub struct LabInvite {
     /// Name of the host
     #[arg(value_name = "NAME")]
     pub name: Name,
-    /// Where `flowloom lab admit` will listen, as the invited host sees it
+    /// Address of `flowloom lab admit`, as reachable from the invited host
     #[arg(long, value_name = "HOST:PORT")]
     pub address: Option<String>,
-    /// How long the token is valid
+    /// Validity of the token
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub within: Duration,
-    /// How long the certificate is valid, in days
+    /// Validity of the certificate, in days
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(i64).range(1..=3650))]
     pub days: i64,
-    /// Invite a controller, not an agent
+    /// Invite a controller instead of an agent
     #[arg(long)]
     pub controller: bool,
-    /// The lab's folder
+    /// Folder of the lab
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub dir: PathBuf,
 }
@@ -102,16 +111,16 @@ pub struct LabInvite {
 /// `flowloom lab admit`
 #[derive(Clone, Debug, Args)]
 pub struct LabAdmit {
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "[::]:42011")]
     pub listen: SocketAddr,
-    /// Answer this file instead of listening
+    /// Answer this request file instead of listening
     #[arg(long, value_name = "FILE", requires = "answer")]
     pub request: Option<PathBuf>,
-    /// The answer to write
+    /// Answer file to write
     #[arg(long, value_name = "FILE", requires = "request")]
     pub answer: Option<PathBuf>,
-    /// The lab's folder
+    /// Folder of the lab
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub dir: PathBuf,
 }
@@ -119,16 +128,16 @@ pub struct LabAdmit {
 /// `flowloom lab enrol`
 #[derive(Clone, Debug, Args)]
 pub struct LabEnrol {
-    /// The token that `flowloom lab invite` printed
+    /// Token printed by `flowloom lab invite`
     #[arg(value_name = "TOKEN", required_unless_present = "answer", conflicts_with = "answer")]
     pub token: Option<String>,
-    /// The folder to create, readable by its owner only
+    /// Folder to create, readable only by its owner
     #[arg(long, value_name = "DIR")]
     pub dir: PathBuf,
-    /// Write the request to this file instead of asking over the network
+    /// Write the enrolment request to this file instead of sending it
     #[arg(long, value_name = "FILE", conflicts_with = "answer")]
     pub request: Option<PathBuf>,
-    /// End an enrolment by files with what came back
+    /// Complete the enrolment with this answer file
     #[arg(long, value_name = "FILE")]
     pub answer: Option<PathBuf>,
 }
@@ -139,7 +148,7 @@ pub struct LabRevoke {
     /// Name of the member
     #[arg(value_name = "NAME")]
     pub name: Name,
-    /// The lab's folder
+    /// Folder of the lab
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub dir: PathBuf,
 }
@@ -147,10 +156,10 @@ pub struct LabRevoke {
 /// `flowloom lab status`
 #[derive(Clone, Debug, Args)]
 pub struct LabStatus {
-    /// A file of hosts, or addresses of agents [port: 42010]
+    /// File of hosts, or addresses of agents (default port 42010)
     #[arg(required = true, value_name = "HOSTS.toml|HOST")]
     pub hosts: Vec<String>,
-    /// The folder of a controller
+    /// Folder of the controller
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub dir: PathBuf,
     /// How to answer
@@ -161,16 +170,16 @@ pub struct LabStatus {
 /// `flowloom lab logs`
 #[derive(Clone, Debug, Args)]
 pub struct LabLogs {
-    /// A file of hosts, or addresses of agents [port: 42010]
+    /// File of hosts, or addresses of agents (default port 42010)
     #[arg(required = true, value_name = "HOSTS.toml|HOST")]
     pub hosts: Vec<String>,
-    /// Only lines of this experiment
+    /// Show only this experiment
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub experiment: String,
-    /// Number of lines of each agent, from the end
+    /// Number of lines per agent, from the end
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub lines: u32,
-    /// The folder of a controller
+    /// Folder of the controller
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub dir: PathBuf,
     /// How to answer
@@ -181,10 +190,10 @@ pub struct LabLogs {
 /// `flowloom agent`
 #[derive(Clone, Debug, Args)]
 pub struct Agent {
-    /// The folder that `flowloom lab enrol` made
+    /// Folder created by `flowloom lab enrol`
     #[arg(long, value_name = "DIR")]
     pub dir: PathBuf,
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "[::]:42010")]
     pub listen: SocketAddr,
 }

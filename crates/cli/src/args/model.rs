@@ -18,19 +18,19 @@ pub struct Model {
     /// A calculation, instead of a workload
     #[command(subcommand)]
     pub calculation: Option<Calculation>,
-    /// The experiment whose [workload] part says what to make
+    /// Experiment with a [workload] section
     #[arg(value_name = "EXPERIMENT", required = true)]
     pub experiment: Option<PathBuf>,
-    /// The workload file to write
+    /// Workload file to write
     #[arg(short, long, value_name = "W.parquet", required = true)]
     pub output: Option<PathBuf>,
     /// Replace the output if it exists
     #[arg(long)]
     pub force: bool,
-    /// How long connections start [default: measure.duration, or the length of the source]
+    /// Time during which connections start [default: measure.duration, or the length of the source]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<Duration>,
-    /// Seed [default: the first of the experiment's]
+    /// Seed [default: the experiment's first]
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// How to read captures
@@ -44,19 +44,22 @@ pub struct Model {
 /// Models that are formulas.
 #[derive(Debug, Subcommand)]
 pub enum Calculation {
-    /// Delay and loss of cells whose rate is modulated by phases, at a queue with constant service
+    /// Compute delay and loss of phase-modulated cell traffic at a queue
     #[command(after_help = "\
-SERIES is a CSV file (seconds,cells_per_second or seconds,bits_per_second, each rate until the next line; or cell_seconds, the
-times of cells), or a capture, a workload or a run folder, whose bytes on the link are cut into cells (docs/guide/queue-model.md).
+SERIES is one of:
+  CSV with the header seconds,cells_per_second or seconds,bits_per_second: rates over time
+  CSV with the header cell_seconds: arrival times of cells
+  a capture, a workload or a run folder: bytes on the link, cut into cells
+Without SERIES, give --least, --most and --pareto-shape. The model: docs/guide/queue-model.md.
 
 Examples:
   flowloom model queue rates.csv --load 30%,50%,70% --buffer 10,50,100
   flowloom model queue campus.pcap --from right --phases 10,15,25,35 --simulate
   flowloom model queue --least 1000 --most 5000 --pareto-shape 1.5 --phases 4 --load 40.7% --json")]
     Queue(Box<QueueModel>),
-    /// TCP on a long fat pipe: window, slow start, recovery from a loss
+    /// Compute window, slow start and loss recovery of TCP on a long fat pipe
     #[command(after_help = "\
-MB and mb are 1,048,576 bytes (docs/guide/satellite.md).
+In this command MB and mb are 1,048,576 bytes (docs/guide/satellite.md).
 
 Examples:
   flowloom model pipe --rate 599.04mbit --cells --mss 9140 --rtt 534ms --window 10mb --windows 102
@@ -67,10 +70,10 @@ Examples:
 /// `flowloom model pipe`
 #[derive(Clone, Debug, Args)]
 pub struct PipeModel {
-    /// Rate for the payload of TCP; with --cells that of the line for cells
+    /// Rate for TCP payload; with --cells, line rate for ATM cells
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub rate: Rate,
-    /// The line carries ATM cells, and segments go in AAL5 frames
+    /// Carry each segment in an AAL5 frame of ATM cells
     #[arg(long)]
     pub cells: bool,
     /// Round-trip time
@@ -79,16 +82,16 @@ pub struct PipeModel {
     /// Payload of a full segment
     #[arg(long, value_name = "BYTES", default_value_t = 1_460, value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub mss: u16,
-    /// Window, in bytes or segments ("1148p") [default: the bandwidth-delay product]
+    /// Window in bytes ("10mb") or segments ("1148p") [default: the bandwidth-delay product]
     #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
     pub window: Option<Limit>,
-    /// Growth of the window per round trip of slow start: 1.5 with delayed acknowledgements, 2 without
+    /// Window growth per round trip of slow start: 1.5 with delayed acknowledgements, 2 without
     #[arg(long, value_name = "FACTOR", default_value_t = 1.5, allow_negative_numbers = true)]
     pub growth: f64,
-    /// Length of a transfer, in windows
+    /// Length of the transfer, in windows
     #[arg(long, value_name = "COUNT", default_value_t = 100.0, allow_negative_numbers = true)]
     pub windows: f64,
-    /// Bit error ratio
+    /// Bit error ratio of the line
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub bit_errors: Option<f64>,
     /// How to answer
@@ -99,49 +102,49 @@ pub struct PipeModel {
 /// `flowloom model queue`
 #[derive(Debug, Args)]
 pub struct QueueModel {
-    /// Rates over time
+    /// Cell rates over time
     #[arg(value_name = "SERIES", required_unless_present_all = ["pareto_shape", "least", "most"])]
     pub series: Option<PathBuf>,
-    /// For captures, workloads and runs: use the packets from this side of the link
-    #[arg(long, value_enum, default_value_t)]
+    /// Sending side of the link, for captures, workloads and runs
+    #[arg(long, value_enum, default_value_t, value_name = "SIDE")]
     pub from: GuestSide,
-    /// Bytes of the link that a cell carries
+    /// Payload of a cell, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 48, value_parser = clap::value_parser!(u32).range(1..=65_535), allow_negative_numbers = true)]
     pub cell_payload: u32,
     /// Bin width for rates, and lag step of the autocorrelation [default: 10ms, or the width of the series' bins]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub bin: Option<Duration>,
-    /// How many phases of equal width, one model for each number
+    /// Numbers of phases of equal width, one model for each
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "15", value_parser = clap::value_parser!(u16).range(1..=200), allow_negative_numbers = true)]
     pub phases: Vec<u16>,
-    /// Lowest boundary rate, in cells per second [default: the lowest of the series]
+    /// Lowest phase boundary, in cells per second [default: the lowest rate of the series]
     #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
     pub least: Option<f64>,
-    /// Highest boundary rate, in cells per second [default: the highest of the series]
+    /// Highest phase boundary, in cells per second [default: the highest rate of the series]
     #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
     pub most: Option<f64>,
-    /// Draw the shares of the phases from a Pareto distribution with this tail index [default: the shares of the series]
+    /// Tail index of a Pareto distribution for the shares of the phases [default: the shares of the series]
     #[arg(long, value_name = "SHAPE", allow_negative_numbers = true)]
     pub pareto_shape: Option<f64>,
-    /// Mean time in a phase [default: that of the series]
+    /// Mean sojourn time in a phase [default: that of the series]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub sojourn: Option<Duration>,
-    /// Distributions of the gaps between cells of a phase
-    #[arg(long, value_name = "LAW", value_delimiter = ',', default_value = "poisson", value_parser = laws())]
+    /// Distributions of the gaps between cells within a phase
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "poisson", value_parser = gap_distributions())]
     pub gaps: Vec<MicroDynamics>,
-    /// Loads: mean rate over service rate [default: ten, up to the rate of the fastest phase]
-    #[arg(long, value_name = "SHARES", value_delimiter = ',', allow_hyphen_values = true)]
+    /// Loads (mean rate over service rate), such as 30%,50% [default: ten, up to the rate of the fastest phase]
+    #[arg(long, value_name = "LOADS", value_delimiter = ',', allow_hyphen_values = true)]
     pub load: Vec<Load>,
     /// Buffer sizes in cells, without the cell in service
     #[arg(long, value_name = "CELLS", value_delimiter = ',', default_value = "10,50,100", value_parser = clap::value_parser!(u32).range(0..=100_000), allow_negative_numbers = true)]
     pub buffer: Vec<u32>,
-    /// Also simulate the queue with this many cells of the series [without a number: 10000000]
+    /// Also simulate the queue with this many cells [without a number: 10000000]
     #[arg(long, value_name = "CELLS", num_args = 0..=1, require_equals = true, default_missing_value = "10000000", value_parser = clap::value_parser!(u64).range(1..))]
     pub simulate: Option<u64>,
     /// Seed of the simulation
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole, allow_negative_numbers = true)]
     pub seed: u64,
-    /// How many lags of the autocorrelation
+    /// Number of lags of the autocorrelation
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000), allow_negative_numbers = true)]
     pub lags: u16,
     /// How to read captures
@@ -152,7 +155,7 @@ pub struct QueueModel {
     pub form: Form,
 }
 
-/// Laws of gaps, by name.
-fn laws() -> impl TypedValueParser<Value = MicroDynamics> {
+/// Distributions of gaps, by name.
+fn gap_distributions() -> impl TypedValueParser<Value = MicroDynamics> {
     PossibleValuesParser::new(MicroDynamics::ALL.map(|(name, _)| name)).try_map(|typed| typed.parse())
 }

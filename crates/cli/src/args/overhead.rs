@@ -13,8 +13,12 @@ use super::{Capture, Form};
 
 /// What stands below the options.
 pub const AFTER_HELP: &str = "\
-A stack is written from the inside out: wireguard+udp+ipv4+ethernet. docs/guide/overhead.md lists the framings; others are
-written with their numbers: bytes:N (so many more), multiple:N and least:N (padding), cells:PAYLOAD/OVERHEAD (the last).
+Write a STACK from the inside out, such as wireguard+udp+ipv4+ethernet. The framings are listed in
+docs/guide/overhead.md. Describe others by their numbers of bytes:
+  bytes:N                 add N bytes
+  multiple:N              pad to a multiple of N
+  least:N                 pad to at least N
+  cells:PAYLOAD/OVERHEAD  cut into cells (only as the last framing)
 
 Examples:
   flowloom overhead campus.pcap
@@ -25,19 +29,19 @@ Examples:
 /// `flowloom overhead`
 #[derive(Debug, Args)]
 pub struct Overhead {
-    /// A capture, a workload or another file of vectors, or a histogram of lengths (CSV: protocol,data_bytes,count)
+    /// Capture, workload, other vector file, or histogram of datagram lengths (CSV: protocol,data_bytes,count)
     #[arg(value_name = "FILE", required_unless_present = "lengths", conflicts_with = "lengths")]
     pub input: Option<PathBuf>,
-    /// Take the lengths of a built-in histogram instead
+    /// Use a built-in histogram of datagram lengths
     #[arg(long, value_name = "NAME", value_parser = built_in())]
     pub lengths: Option<String>,
-    /// A stack of framings; may be repeated [default: the published ones and common ones of today]
+    /// Stack of framings; may be repeated [default: three published stacks and common ones of today]
     #[arg(long = "stack", value_name = "STACK")]
     pub stacks: Vec<String>,
-    /// Range of cell payloads in bytes for which the efficiency is computed
+    /// Range of cell payloads for the curve of efficiency, in bytes
     #[arg(long, value_name = "FROM-TO", default_value = "8-128", allow_hyphen_values = true)]
     pub payloads: Payloads,
-    /// Also write one self-contained HTML file with pictures
+    /// Also write one self-contained HTML file with plots
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// How to read a capture
