@@ -1,7 +1,8 @@
 //! RED, random early detection (Floyd and Jacobson 1993), with the gentle variant (Floyd 2000).
 
-use super::discipline::FULL_PACKET_BYTES;
-use super::{Admit, Arrival, Packet, ParameterError, Verdict};
+use super::Packet;
+use super::admission::{Admit, Arrival, Verdict};
+use super::discipline::{FULL_PACKET_BYTES, ParameterError};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::units::{Limit, Rate};

@@ -6,8 +6,12 @@
 //! each other, so that a switch whose counter includes the former marks the same packets when it finds more than K. At dequeue
 //! the packets left behind count.
 
+use super::admission::{Admit, Arrival, Verdict};
+use super::discipline::ParameterError;
+use super::drop_tail::DropTail;
+use super::scheduler::{Lost, Queued, Serve};
 use super::store::{Fifo, Store};
-use super::{Admit, Arrival, Backlog, DropTail, Lost, Packet, ParameterError, Queued, Serve, Verdict};
+use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::units::Limit;

@@ -17,8 +17,8 @@ use flowloom_sim::{Classed, Config, DatagramFlow, LinkNumber, Origin, Traced, Wa
 
 use super::drawn::{Drawn, Size, Span};
 use super::tcp::{Tcp, TcpKeys};
-use super::topology::named;
-use super::{Experiment, Quantity, Shape};
+use super::topology::{Shape, named};
+use super::{Experiment, Quantity};
 use crate::error::KeyError;
 
 /// The first number of a flow of a source; connections of a workload beside sources have smaller ones.

@@ -11,7 +11,9 @@ use flowloom_core::workload::LinkSide;
 use flowloom_sim::topology::{LinkId, Node, Topology as Graph, TopologyError};
 use flowloom_sim::{Config, LinkNumber, Monitored, Way};
 
-use super::{Bucket, Network, Quantity, Queue, RateChoice};
+use super::path::Bucket;
+use super::queue::Queue;
+use super::{Network, Quantity, RateChoice};
 use crate::error::KeyError;
 
 /// Shapes of the network.
