@@ -15,6 +15,7 @@
 //! | `path` | links and what sends their packets, DelayBox, loss, impairments, rules of flows |
 //! | `cell` | cells, virtual circuits, the transport of 1988; framings and what they cost |
 //! | `plausibility` | response functions, and whether a flow is near its own |
+//! | `keys` | what keys of experiments are made of; the keys themselves are in `queue/keys`, `tcp/keys`, `path/keys` |
 //! | `record` | what a run records |
 //! | `time`, `units`, `rng` | nanoseconds; rates, sizes, limits; seeded streams |
 //! | `sketch` | quantiles of streams |
@@ -26,6 +27,7 @@ pub mod cell;
 mod contract;
 pub mod distribution;
 pub mod extract;
+pub mod keys;
 pub mod path;
 pub mod plausibility;
 pub mod play;

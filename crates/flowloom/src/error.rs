@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display};
 
+pub use flowloom_core::keys::{KeyError, nearest};
+
 /// What a failure means for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -119,53 +121,10 @@ impl Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A key of an experiment whose value cannot be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyError {
-    /// Its dotted path.
-    pub key: String,
-    /// What is wrong with it, as it follows the key: a space or a colon first.
-    problem: String,
-}
-
-impl KeyError {
-    /// A value that `problem` describes, in words that follow the key: `must be above zero`.
-    pub fn new(key: impl Into<String>, problem: impl Display) -> KeyError {
-        KeyError { key: key.into(), problem: format!(" {problem}") }
-    }
-
-    /// A value with a problem that is a sentence of its own: it follows the key and a colon.
-    pub fn saying(key: impl Into<String>, problem: impl Display) -> KeyError {
-        KeyError { key: key.into(), problem: format!(": {problem}") }
-    }
-
-    /// The same key inside the table `table`.
-    #[must_use]
-    pub fn within(self, table: impl Display) -> KeyError {
-        KeyError { key: format!("{table}.{}", self.key), ..self }
-    }
-}
-
-impl Display for KeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.key, self.problem)
-    }
-}
-
 impl From<KeyError> for Error {
     fn from(error: KeyError) -> Error {
         Error { key: Some(error.key.clone()), ..Error::usage(error) }
     }
-}
-
-/// The name in `known` that `typed` most likely meant, if one is near enough.
-pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
-    known
-        .iter()
-        .map(|name| (strsim::levenshtein(typed, name), *name))
-        .filter(|(distance, name)| *distance <= (typed.len().max(name.len()) / 2).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
 }
 
 #[cfg(test)]

@@ -1,133 +1,39 @@
 //! The experiment file: what is replayed, through which network, with which TCP, measured how (design of the file:
 //! `docs/reference/experiment.md`). Every section has defaults; an unknown key or word is refused with the nearest known.
 
-use std::fmt::{self, Display};
 use std::path::Path;
-use std::str::FromStr;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use flowloom_core::keys::KeyError;
+pub use flowloom_core::keys::Quantity;
+pub use flowloom_core::path::keys::{Bucket, DelayBox, Path as PathKeys, Traces};
+pub use flowloom_core::queue::keys::{Per, Queue};
+pub use flowloom_core::tcp::keys::{Tcp, TcpClass};
 use flowloom_core::time::Duration;
-use flowloom_core::units::{ParseQuantityError, Rate};
 use flowloom_sim::Config;
+use flowloom_sim::keys::check_link;
+pub use flowloom_sim::keys::{Bottleneck, Ends, Link, Network, Pair, Part, RateChoice, Route, Shape, Topology};
 
-use crate::error::{Error, KeyError};
+use crate::error::Error;
 
 mod diagnosis;
-mod discipline;
-mod drawn;
 mod live;
 mod load;
-mod path;
-mod queue;
 mod rtt;
 mod sources;
-mod tcp;
-mod text_or_table;
-mod topology;
 mod workload;
 
 use diagnosis::located;
 pub use diagnosis::{explain, place};
-use topology::check_link;
 
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
-pub use path::{Bucket, DelayBox, Path as PathKeys, Traces};
-pub use queue::Queue;
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
-pub use tcp::{Tcp, TcpClass};
-pub use topology::{Ends, Link, Pair, Part, Route, Shape, Topology};
 pub use workload::{Correction, DatagramModel, LossChoice, Workload};
 
-/// A quantity kept with the words the user chose, so that the resolved experiment reads as it was written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Quantity<T> {
-    text: String,
-    /// What it means.
-    pub value: T,
-}
-
-impl<T> Display for Quantity<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl<T: FromStr<Err = ParseQuantityError>> FromStr for Quantity<T> {
-    type Err = ParseQuantityError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Quantity { text: text.to_owned(), value: text.parse()? })
-    }
-}
-
-impl<'de, T: FromStr<Err = ParseQuantityError>> Deserialize<'de> for Quantity<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
-    }
-}
-
-impl<T> Serialize for Quantity<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.text.serialize(serializer)
-    }
-}
-
-impl<T: FromStr<Err = ParseQuantityError>> Quantity<T> {
-    /// A default written in this file; it parses, or the tests fail.
-    pub(crate) fn of(text: impl Display) -> Quantity<T> {
-        text.to_string().parse().unwrap_or_else(|error| unreachable!("default: {error}"))
-    }
-}
-
-/// The rate of the bottleneck: fixed, or relative to the load that the workload offers (methods M.9).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RateChoice {
-    /// 1 Gbit/s, or twice the capture's peak 10 ms rate if that is higher.
-    Auto,
-    /// So many bit/s.
-    Fixed(Rate),
-    /// This factor times the offered load of the busier direction.
-    OfLoad(f64),
-}
-
-/// Of the offered load; more is a slip of the keyboard.
-const MOST_PERCENT: f64 = 1e6;
-
-impl FromStr for RateChoice {
-    type Err = ParseQuantityError;
-
-    fn from_str(text: &str) -> Result<RateChoice, ParseQuantityError> {
-        if text == "auto" {
-            return Ok(RateChoice::Auto);
-        }
-        let Some(percent) = text.strip_suffix('%') else { return text.parse().map(RateChoice::Fixed) };
-        match percent.trim_end().parse::<f64>() {
-            Ok(percent) if percent > 0.0 && percent <= MOST_PERCENT => Ok(RateChoice::OfLoad(percent / 100.0)),
-            _ => Err(ParseQuantityError {
-                text: text.to_owned(),
-                expected: "a rate or a share of the offered load",
-                example: "496mbit or 105%",
-            }),
-        }
-    }
-}
-
-/// A delay that may be switched off.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Optional<T>(pub Option<T>);
-
-impl<T: FromStr<Err = ParseQuantityError>> FromStr for Optional<T> {
-    type Err = ParseQuantityError;
-
-    fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
-        if text == "off" { Ok(Optional(None)) } else { text.parse().map(|value| Optional(Some(value))) }
-    }
-}
-
 /// An experiment, as written or as resolved.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Experiment {
     /// What the report is called.
@@ -150,112 +56,8 @@ pub struct Experiment {
     pub live: Live,
 }
 
-/// `[network]`
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Network {
-    /// Its shape.
-    pub topology: Topology,
-    /// Of a parking lot: how many links there are.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hops: Option<u16>,
-    /// The shared link.
-    pub bottleneck: Bottleneck,
-    /// Of a graph: where the two sides of the workload are.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ends: Option<Ends>,
-    /// Of a graph: the other links.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<Link>,
-    /// Of a graph: ways that are taken instead of those over the fewest links.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub routes: Vec<Route>,
-    /// What happens to packets on the way to it.
-    #[serde(skip_serializing_if = "PathKeys::is_default")]
-    pub path: PathKeys,
-    /// Rules for the paths of flows; the first that matches is used.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub delay_box: Vec<DelayBox>,
-}
-
-impl Network {
-    /// Whether paths or queues draw, so that seeds differ.
-    pub fn draws(&self) -> bool {
-        let mut queues = self.links.iter().map(|link| &link.queue).chain([&self.bottleneck.queue]);
-        !self.path.is_default() || !self.delay_box.is_empty() || queues.any(|queue| queue.kind.draws())
-    }
-
-    /// Its shape, to be read before what its bottleneck is.
-    pub fn kind(&self) -> String {
-        match self.topology {
-            Topology::Dumbbell => "dumbbell".to_owned(),
-            Topology::ParkingLot => format!("parking lot of {} links", self.hops()),
-            Topology::Graph => format!("graph of {} links, the bottleneck", 1 + self.links.len()),
-        }
-    }
-
-    /// What it has beside a link with a queue, to be read behind those.
-    pub fn additions(&self) -> String {
-        let rules = match self.delay_box.len() {
-            0 => None,
-            1 => Some("1 DelayBox rule".to_owned()),
-            rules => Some(format!("{rules} DelayBox rules")),
-        };
-        let said = [
-            self.bottleneck.trace.is_some().then(|| "rate of a trace (its mean is given)".to_owned()),
-            self.bottleneck.shaper.is_some().then(|| "token-bucket shaper".to_owned()),
-            self.bottleneck.policer.is_some().then(|| "policer".to_owned()),
-            (!self.path.is_default()).then(|| "impaired path".to_owned()),
-            rules,
-        ];
-        said.into_iter().flatten().map(|addition| format!(", {addition}")).collect()
-    }
-}
-
-/// `[network.bottleneck]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Bottleneck {
-    /// Its rate: Ethernet bytes (IP bytes + 14) count.
-    pub rate: Quantity<RateChoice>,
-    /// Its propagation delay, one way.
-    pub delay: Quantity<Duration>,
-    /// The queue at each end.
-    pub queue: Queue,
-    /// Delivery opportunities instead of a rate: files of mahimahi, relative to the experiment file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<Traces>,
-    /// Bursts at the rate of the link, a rate of its own in the long run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shaper: Option<Bucket>,
-    /// What comes faster than this is dropped before the queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub policer: Option<Bucket>,
-    /// Of a graph: the node on its left.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
-    /// Of a graph: the node on its right.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<String>,
-}
-
-impl Default for Bottleneck {
-    fn default() -> Bottleneck {
-        Bottleneck {
-            rate: Quantity::of("auto"),
-            delay: Quantity::of("0ms"),
-            queue: Queue::default(),
-            trace: None,
-            shaper: None,
-            policer: None,
-            from: None,
-            to: None,
-        }
-    }
-}
-
 /// `[measure]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Measure {
     /// How long connections start; default: the length of the capture.
@@ -293,7 +95,7 @@ impl Default for Measure {
 }
 
 /// `[run]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Run {
     /// One run per seed.
@@ -444,6 +246,11 @@ impl Experiment {
 
 #[cfg(test)]
 mod tests {
+    mod path;
+    mod queue;
+    mod tcp;
+    mod topology;
+
     use super::*;
 
     fn failure(text: &str) -> String {

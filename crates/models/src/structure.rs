@@ -16,10 +16,11 @@ use flowloom_core::time::Duration;
 use flowloom_core::workload::{
     Adu, Close, ConnectionVector, Evidence, InitiatorRule, Pattern, PerSide, Protocol, Side, sum,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A structure model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Structure {
     /// Two connections from opposite ends.
     #[serde(rename = "harpoon")]

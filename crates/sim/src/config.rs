@@ -8,6 +8,7 @@ use flowloom_core::path::{
 };
 use flowloom_core::plausibility::Response;
 use flowloom_core::play::{ReplayModel, Waits};
+use flowloom_core::queue::keys::Per;
 use flowloom_core::queue::{Discipline, ParameterError};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp;
@@ -63,17 +64,6 @@ pub struct Config {
     pub events: Implementation,
 }
 
-/// What has a queue of its own where a discipline tells flows apart: the policies by which conversations share circuits (methods G.4), for
-/// packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Flows {
-    /// Each connection.
-    #[default]
-    Connections,
-    /// Each class of connections.
-    Classes,
-}
-
 /// A link in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
@@ -84,7 +74,7 @@ pub struct LinkConfig {
     /// The queue in front of it, in which the packet in transmission does not count.
     pub queue: Discipline,
     /// What a discipline that has a queue for each flow takes for one.
-    pub flows: Flows,
+    pub per: Per,
     /// What sends the packets from the left and from the right: a trace instead of the rate.
     pub trace: Option<[Arc<Trace>; 2]>,
     /// A token bucket of each direction that the packets at the head of the queue wait for.
@@ -100,7 +90,7 @@ impl LinkConfig {
             rate,
             delay: Duration::ZERO,
             queue: Discipline::DropTail(Limit::Packets(65_000)),
-            flows: Flows::Connections,
+            per: Per::Connection,
             trace: None,
             shaper: None,
             policer: None,

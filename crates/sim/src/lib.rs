@@ -30,6 +30,7 @@
 pub mod cell_queue;
 pub mod emulation;
 pub mod events;
+pub mod keys;
 pub mod open_loop;
 pub mod topology;
 
@@ -52,7 +53,7 @@ mod starts;
 mod summary;
 
 pub use classed::{Classed, Origin};
-pub use config::{Class, Config, ConfigError, Flows, LinkConfig, LinkNumber, Monitored, Traced, Way};
+pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Monitored, Traced, Way};
 pub use datagram_flow::DatagramFlow;
 pub use emulation::{Closed, Emulation};
 pub use flight::{Handle, link_bytes};

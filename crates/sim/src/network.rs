@@ -6,6 +6,7 @@ use std::num::NonZeroU16;
 use flowloom_core::path::{FlowTable, FlowValues, Link, LinkEvent, Offered, Passage, Policer};
 use flowloom_core::plausibility::Signal;
 use flowloom_core::queue;
+use flowloom_core::queue::keys::Per;
 use flowloom_core::record::{DropReason, DropRecord, PacketKind, PacketRecord, Recorder, Traffic, WindowRecord};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
@@ -13,7 +14,7 @@ use flowloom_core::time::Time;
 use flowloom_core::wire::Ecn;
 use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
-use crate::config::{Config, ConfigError, Flows, LinkNumber, Monitored};
+use crate::config::{Config, ConfigError, LinkNumber, Monitored};
 use crate::events::EventQueue;
 use crate::flight::{Handle, Packet, Packets, is_datagram};
 use crate::flow::{FIRST_GUEST, Flow};
@@ -280,9 +281,9 @@ impl<'a, R: Recorder> Network<'a, R> {
             bytes,
             class: class(kind),
             ecn: segment.ecn,
-            flow: match self.config.link(link).flows {
-                Flows::Connections => flow.id(),
-                Flows::Classes => u64::from(flow.class()),
+            flow: match self.config.link(link).per {
+                Per::Connection => flow.id(),
+                Per::Class => u64::from(flow.class()),
             },
             tag: u64::from(slot) << 32 | u64::from(handle.index()),
         };

@@ -4,7 +4,6 @@ use flowloom_core::cell::delay_and_loss::{Queue, mean_number, more_than};
 use flowloom_core::cell::phases::Phases;
 use flowloom_core::cell::slot::MicroDynamics;
 use flowloom_core::time::Duration;
-use flowloom_models::generate::Spelt;
 use flowloom_models::generate::on_off::{Heavy, OnOff, Transport};
 use flowloom_sim::cell_queue::{Modulated, run};
 
@@ -135,9 +134,9 @@ fn trace(effort: Effort) -> Vec<Row> {
 
 /// Cells per second of many sources in each of [`BIN`] seconds: their busy and silent times are those of `models::generate::on_off`.
 fn on_off(seconds: f64) -> Vec<(f64, f64)> {
-    let times = || Spelt::of("500ms").map(|min| Heavy { min, shape: 1.5 });
+    let times = || "500ms".parse().map(|min| Heavy { min, shape: 1.5 });
     let payload = f64::from(48 * 8) * RATE;
-    let (Ok(on), Ok(off), Ok(rate)) = (times(), times(), Spelt::of(&format!("{payload}bit"))) else {
+    let (Ok(on), Ok(off), Ok(rate)) = (times(), times(), format!("{payload}bit").parse()) else {
         return Vec::new();
     };
     let model = OnOff {

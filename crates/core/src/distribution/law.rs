@@ -1,5 +1,6 @@
 //! The laws: their parameters, their quantiles, their shares below and above a value, their means.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DistributionError, combined, gamma, knots, normal};
@@ -128,7 +129,7 @@ pub enum Law {
 }
 
 /// Which way numbers become whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
     /// To the next whole number above (counts: methods G.2).

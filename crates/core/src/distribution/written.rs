@@ -1,17 +1,21 @@
 //! How laws are written in experiment files: `{ kind = "lognormal", median = "64ms", mean = "101ms" }`.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::keys::text_or_table;
 
 use super::law::{Law, Rounding};
 use super::{Distribution, DistributionError};
 
 /// A law as it is written, with quantities `Q` for what has the unit of the values: a number in the unit of its key, or a text
 /// with a unit of its own. `docs/reference/models.md` explains the keys.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the keys are the parameters of `Law`")]
 pub enum WrittenLaw<Q> {
@@ -26,8 +30,10 @@ pub enum WrittenLaw<Q> {
     /// By median and mean, by median and sigma, or by mu and sigma.
     #[serde(bound(deserialize = "Q: Deserialize<'de>"))]
     Lognormal {
+        #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         median: Option<Q>,
+        #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         mean: Option<Q>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,6 +53,7 @@ pub enum WrittenLaw<Q> {
     #[serde(bound(deserialize = "Q: Deserialize<'de>"))]
     Geometric {
         mean: Q,
+        #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         min: Option<Q>,
     },
@@ -64,8 +71,10 @@ pub enum WrittenLaw<Q> {
     #[serde(bound(deserialize = "Q: Deserialize<'de>"))]
     Truncated {
         of: Box<WrittenLaw<Q>>,
+        #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         min: Option<Q>,
+        #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         max: Option<Q>,
     },
@@ -73,8 +82,10 @@ pub enum WrittenLaw<Q> {
     #[serde(bound(deserialize = "Q: Deserialize<'de>"))]
     Clipped {
         of: Box<WrittenLaw<Q>>,
+        #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         min: Option<Q>,
+        #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         max: Option<Q>,
     },
@@ -83,7 +94,7 @@ pub enum WrittenLaw<Q> {
 }
 
 /// A part of a mixture.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Part<Q> {
     /// Its probability.
@@ -228,6 +239,17 @@ impl Serialize for Distribution {
             Law::Constant(value) => value.serialize(serializer),
             law => WrittenLaw::of(law, &|number| number, 1.0).serialize(serializer),
         }
+    }
+}
+
+impl JsonSchema for Distribution {
+    fn schema_name() -> Cow<'static, str> {
+        "drawn-number".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let forms = vec![generator.subschema_for::<f64>(), generator.subschema_for::<WrittenLaw<f64>>()];
+        text_or_table("drawn-number", "A number, or the distribution it is drawn from.", forms)
     }
 }
 

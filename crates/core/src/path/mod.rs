@@ -2,6 +2,7 @@
 
 pub mod delay_box;
 pub mod impairments;
+pub mod keys;
 pub mod link;
 mod link_statistics;
 pub mod loss;

@@ -42,6 +42,7 @@ pub mod drr;
 mod flows;
 pub mod fq_codel;
 pub mod head_drop;
+pub mod keys;
 mod periodic;
 pub mod pi;
 pub mod pie;

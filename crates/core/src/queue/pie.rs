@@ -3,6 +3,9 @@
 //! Of the optional parts there are ECN (section 5.1), both ways to know the delay (5.2), the cap on the probability's steps
 //! (5.5), de-randomisation (5.4), and, if asked for, rest at light load (5.3).
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use std::collections::VecDeque;
 
 use super::admission::{Admit, Arrival, Verdict};
@@ -44,7 +47,8 @@ pub struct PieParams {
 }
 
 /// How [`Pie`] knows the delay of its queue (RFC 8033, section 5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Estimator {
     /// From the wait of the packet that left last.
     Timestamp,

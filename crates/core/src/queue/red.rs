@@ -1,5 +1,8 @@
 //! RED, random early detection (Floyd and Jacobson 1993), with the gentle variant (Floyd 2000).
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::Packet;
 use super::admission::{Admit, Arrival, Verdict};
 use super::discipline::{FULL_PACKET_BYTES, ParameterError};
@@ -33,7 +36,8 @@ pub struct RedParams {
 }
 
 /// What becomes of ECN-capable packets while RED's average is above its range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum AboveMax {
     /// They are marked, as Linux does unless `harddrop` is set. DCTCP needs it.
     #[default]

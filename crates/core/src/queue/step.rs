@@ -6,6 +6,9 @@
 //! each other, so that a switch whose counter includes the former marks the same packets when it finds more than K. At dequeue
 //! the packets left behind count.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::admission::{Admit, Arrival, Verdict};
 use super::discipline::ParameterError;
 use super::drop_tail::DropTail;
@@ -17,7 +20,8 @@ use crate::time::Time;
 use crate::units::Limit;
 
 /// When the queue is compared with the threshold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum StepPoint {
     /// When a packet arrives; the packet itself counts.
     #[default]

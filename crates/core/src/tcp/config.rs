@@ -1,5 +1,8 @@
 //! What connections share, and the little that is one connection's own.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::congestion::{Algorithm, CubicParameters, WindowRules};
 use crate::time::Duration;
 
@@ -110,7 +113,8 @@ impl Default for Config {
 }
 
 /// Sets of values that belong together. Both ends of a connection have the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// What Flowloom does unless told otherwise: NewReno without options but window scaling, initial window 10,
     /// acknowledgements delayed by 40 ms, timeouts at least 200 ms above the round-trip time.
@@ -124,6 +128,7 @@ pub enum Profile {
     /// FreeBSD 6, on which the published usernet experiments ran: NewReno with SACK, no D-SACK, initial window of RFC
     /// 3390, limited transmit, timestamps, acknowledgements counted and not what they acknowledge, acknowledgements delayed by 100 ms (`net.inet.tcp.delacktime`), timeouts at least
     /// 30 ms (`rexmit_min`) and 200 ms more than estimated (`rexmit_slop`), 3 s before the first sample.
+    #[serde(rename = "bsd-2008")]
     Bsd2008,
     /// Linux 6 as it comes, with segmentation offload off: CUBIC with HyStart, Linux's rules for the window, initial window 10, slow start by all that is acknowledged, SACK with D-SACK,
     /// RACK-TLP, PRR, reductions without cause taken back, F-RTO, timestamps (of 1 ms), 16 quick acknowledgements, then delayed by 40 ms (TCP_DELACK_MIN), windows that grow from
@@ -226,7 +231,8 @@ impl ReceiveBuffer {
 }
 
 /// Selective acknowledgements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Sack {
     /// SACK is not offered.
     Off,

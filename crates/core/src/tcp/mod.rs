@@ -29,6 +29,7 @@
 
 pub mod arithmetic;
 pub mod congestion;
+pub mod keys;
 
 mod agreed;
 mod config;

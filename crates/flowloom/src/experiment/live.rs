@@ -3,13 +3,13 @@
 use std::num::NonZeroU16;
 
 use flowloom_core::time::Duration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Quantity;
-use crate::error::KeyError;
+use flowloom_core::keys::{KeyError, Quantity};
 
 /// `[live]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Live {
     /// What carries packets between kernels and the emulator.
@@ -25,7 +25,7 @@ pub struct Live {
 }
 
 /// `live.devices`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Devices {
     /// TUN devices where they are to be had, else packet sockets.

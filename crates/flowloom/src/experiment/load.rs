@@ -1,16 +1,16 @@
 //! `[workload.load]`: more or less load than the source has (methods A.11, `docs/reference/models.md`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_models::{self as models, Counted, Scaling};
 
-use super::Quantity;
-use crate::error::KeyError;
+use flowloom_core::keys::{KeyError, Quantity};
 
 /// How the load is made.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Load {
     /// By which method; none only shuffles.
@@ -36,7 +36,7 @@ pub struct Load {
 }
 
 /// The methods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// Connections are left out.
@@ -50,7 +50,7 @@ pub enum Method {
 }
 
 /// What is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
     /// Payload bytes.

@@ -1,7 +1,11 @@
 //! `[workload] rtt`: which round-trip time each connection gets (methods B.3, `docs/reference/models.md`).
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use flowloom_core::keys::{Quantity, Share, TextOrTable, Written, read, text_or_table};
 use flowloom_core::path::Rules;
 use flowloom_core::time::Duration;
 use flowloom_core::units::ParseQuantityError;
@@ -9,10 +13,6 @@ use flowloom_core::workload::LinkSide;
 use flowloom_models::{
     Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,
 };
-
-use super::Quantity;
-use super::drawn::Share;
-use super::text_or_table::{self, TextOrTable};
 
 /// `rtt = "usernet"`, or a table with the same name as its kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Rtt {
 }
 
 /// The table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RttModel {
     /// Each connection its own; unknown ones the median.
@@ -82,7 +82,7 @@ pub enum RttModel {
 }
 
 /// Where the round-trip time is spent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placing {
     /// Where it was measured.
@@ -259,9 +259,27 @@ impl std::fmt::Display for Rtt {
     }
 }
 
+impl JsonSchema for Rtt {
+    fn schema_name() -> Cow<'static, str> {
+        "rtt".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let name = json_schema!({
+            "type": "string",
+            "description": "the name of a model, or a time that all connections get",
+            "pattern": format!("^([a-z0-9-]+|{})$", Duration::pattern()),
+            "examples": ["usernet", "nodelay", "80ms", "30-path"],
+        });
+        let meaning =
+            "Which round-trip time each connection gets: the name of a model, a time, or a model with its parameters.";
+        text_or_table("rtt", meaning, vec![name, generator.subschema_for::<RttModel>()])
+    }
+}
+
 impl<'de> Deserialize<'de> for Rtt {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text_or_table::read(deserializer)
+        read(deserializer)
     }
 }
 
@@ -276,7 +294,6 @@ impl Serialize for Rtt {
 
 #[cfg(test)]
 mod tests {
-    use flowloom_core::units::Probability;
 
     use super::*;
 
@@ -308,7 +325,7 @@ mod tests {
 
     #[test]
     fn quantities_that_cannot_be_are_refused() {
-        let half = Quantity { text: "50%".to_owned(), value: Share(Probability::new(0.5).unwrap()) };
+        let half = "50%".parse().unwrap();
         let time = |text: &str| Quantity::<Duration>::of(text);
         for (model, wanted) in [
             (RttModel::Paths { paths: 0, trim: one_percent(), quantum: None, place: None }, "paths of 0"),

@@ -1,25 +1,26 @@
 //! `[[sources]]`: what sends beside the workload, or without one (`docs/reference/sources.md`), and `measure.tcp-trace`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use flowloom_core::distribution::Distribution;
+use flowloom_core::keys::{Drawn, KeyError, Quantity, Size, Span, named};
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::tcp::keys::{Tcp, TcpKeys};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, LinkSide, PerSide, Protocol, Side};
+use flowloom_sim::keys::Shape;
 use flowloom_sim::topology::TopologyError;
 use flowloom_sim::{Classed, Config, DatagramFlow, LinkNumber, Origin, Traced, Way};
 
-use super::drawn::{Drawn, Size, Span};
-use super::tcp::{Tcp, TcpKeys};
-use super::topology::{Shape, named};
-use super::{Experiment, Quantity};
-use crate::error::KeyError;
+use super::Experiment;
 
 /// The first number of a flow of a source; connections of a workload beside sources have smaller ones.
 pub const FIRST_FLOW: u64 = 1 << 31;
@@ -52,7 +53,7 @@ const MOST_LIVE_SEGMENT: u32 = 1_460;
 const WINDOW: &str = "4m";
 
 /// `[[sources]]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Source {
     /// What results call it.
@@ -107,7 +108,7 @@ pub struct Source {
 }
 
 /// Kinds of sources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// TCP connections that send in one direction, as FTP does.
@@ -614,6 +615,20 @@ impl TcpTrace {
             TcpTrace::All => Traced::All,
             TcpTrace::Connections(ids) => Traced::Connections(ids.iter().copied().collect()),
         }
+    }
+}
+
+impl JsonSchema for TcpTrace {
+    fn schema_name() -> Cow<'static, str> {
+        "tcp-trace".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let words = json_schema!({ "enum": ["off", "sources", "all"] });
+        json_schema!({
+            "description": "Whose congestion windows are traced: of no connections, of those of sources, of all, or of those with these ids.",
+            "anyOf": [words, generator.subschema_for::<Vec<u64>>()],
+        })
     }
 }
 

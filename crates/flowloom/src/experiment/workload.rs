@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::play::{self, Prefill};
@@ -11,13 +12,12 @@ use flowloom_core::units::{Limit, ParseQuantityError};
 use flowloom_models::generate::SourceModel;
 use flowloom_models::{MOST_WINDOW, Structure};
 
-use super::Quantity;
 use super::load::Load;
 use super::rtt::{Rtt, RttModel};
-use crate::error::KeyError;
+use flowloom_core::keys::{KeyError, Quantity, Size, Written};
 
 /// `[workload]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Workload {
     /// A capture or a workload file, relative to the experiment file.
@@ -133,7 +133,7 @@ impl Default for Workload {
 }
 
 /// What becomes of flows of datagrams in a workload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DatagramModel {
     /// They are left out.
@@ -150,7 +150,7 @@ impl DatagramModel {
 }
 
 /// `[workload.waits]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Waits {
     /// Waits shorter than this are not replayed.
@@ -201,8 +201,18 @@ impl FromStr for WindowChoice {
     }
 }
 
+impl Written for WindowChoice {
+    const FORMAT: &'static str = "window";
+    const MEANING: &'static str = "a window of 1b to 1gb, or measured";
+    const EXAMPLES: &'static [&'static str] = &["measured", "16k", "64k"];
+
+    fn pattern() -> String {
+        format!("measured|{}", Size::pattern())
+    }
+}
+
 /// Loss models of the workload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossChoice {
     /// None: what the network loses is lost.
@@ -219,7 +229,7 @@ impl LossChoice {
 }
 
 /// What is taken off a measured wait before it is replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Correction {
     /// Nothing.

@@ -4,6 +4,7 @@
 use flowloom_core::rng::{Purpose, Source, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::ConnectionVector;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ends::{Ends, Impossible, MOST_PAYLOAD, Merged, Sent, flow, sources};
@@ -11,7 +12,7 @@ use super::gaussian::gauss;
 use crate::special::student_quantile;
 
 /// What a flow is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// Gaps of 1.1 ms times a Pareto law with a tail index of 0.95, which has no mean; 21 to 35 bytes.
@@ -29,7 +30,7 @@ pub enum Profile {
 }
 
 /// A codec of [`Profile::Voip`]: number of its frames in a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Codec {
     /// G.711, one frame of 80 bytes, 100 packets/s.
     #[default]
@@ -63,7 +64,7 @@ impl Codec {
 }
 
 /// What speech is carried in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Header {
     /// 12 bytes.
@@ -74,7 +75,7 @@ pub enum Header {
 }
 
 /// Flows of a profile.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ditg {
     /// What they are of.

@@ -3,10 +3,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fmt::Display;
-use std::str::FromStr;
 
 use flowloom_core::distribution::Distribution;
+use flowloom_core::keys::Quantity;
 use flowloom_core::rng::Source;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
@@ -14,7 +13,8 @@ use flowloom_core::workload::{
     Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Label, LinkSide, Pattern, PerSide, Protocol, Side,
     Span,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::window::MOST_WINDOW;
 
@@ -76,43 +76,13 @@ pub fn sources(key: &'static str, count: u32) -> Result<(), Impossible> {
     }
 }
 
-/// A quantity as experiments spell it (`"45ms"`, `"1.5mbit"`), which keeps its spelling.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Spelt<T> {
-    /// What it means.
-    pub value: T,
-    text: String,
-}
-
-impl<T: FromStr> Spelt<T> {
-    /// What `text` means.
-    ///
-    /// # Errors
-    /// It means nothing.
-    pub fn of(text: &str) -> Result<Spelt<T>, T::Err> {
-        Ok(Spelt { value: text.parse()?, text: text.to_owned() })
-    }
-}
-
-impl<T> Serialize for Spelt<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Spelt<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Spelt<T>, D::Error> {
-        Spelt::of(&String::deserialize(deserializer)?).map_err(de::Error::custom)
-    }
-}
-
 /// The ends of a model's connections. What is left out is not stated in its vectors, and left to the experiment.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ends {
     /// Round-trip time of each connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rtt: Option<Spelt<Duration>>,
+    pub rtt: Option<Quantity<Duration>>,
     /// Largest segment, in bytes of payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mss: Option<u16>,
@@ -125,7 +95,7 @@ pub struct Ends {
 }
 
 /// A side of the link, as it is spelt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InitiatorSide {
     /// The inside.
@@ -447,8 +417,8 @@ mod tests {
 
     #[test]
     fn quantities_keep_their_spelling() {
-        let rtt = Spelt::<Duration>::of("45ms").unwrap();
-        assert_eq!((rtt.value, rtt.text.as_str()), (Duration::from_millis(45), "45ms"));
-        assert!(Spelt::<Duration>::of("45").is_err());
+        let rtt = Quantity::<Duration>::of("45ms");
+        assert_eq!((rtt.value, rtt.to_string().as_str()), (Duration::from_millis(45), "45ms"));
+        assert!("45".parse::<Quantity<Duration>>().is_err());
     }
 }

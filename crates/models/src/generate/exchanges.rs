@@ -5,13 +5,14 @@ use flowloom_core::distribution::Distribution;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, LinkSide, Pattern, PerSide, Protocol, Side};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::generate::ends::Impossible;
 use crate::window::MOST_WINDOW;
 
 /// `kind = "exchanges"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Exchanges {
     /// Connections that start in a second, in the mean.

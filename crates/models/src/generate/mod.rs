@@ -18,7 +18,7 @@ pub mod steady;
 pub mod tcplib;
 pub mod web;
 
-pub use ends::{Ends, Impossible, InitiatorSide, Spelt, Vectors};
+pub use ends::{Ends, Impossible, InitiatorSide, Vectors};
 pub use exchanges::Exchanges;
 pub use histogram::Read;
 pub use packmime::{Http, PackMime};
@@ -26,12 +26,13 @@ pub use reference::Reference;
 pub use tcplib::TableError;
 
 use flowloom_core::time::Duration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::swing::Swing;
 
 /// A source model and its parameters, as experiments spell them: `{ kind = "exchanges", ... }`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SourceModel {
     /// Connections of one request and one response that start in a Poisson process.

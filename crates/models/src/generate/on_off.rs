@@ -2,16 +2,18 @@
 //! self-similar, with the Hurst parameter (3 - alpha) / 2 of the heavier tail (Willinger, Taqqu, Sherman and Wilson 1997).
 
 use flowloom_core::distribution::{Distribution, DistributionError, Law};
+use flowloom_core::keys::Quantity;
 use flowloom_core::rng::{Purpose, Source, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, Side};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ends::{Ends, Impossible, MOST_ADUS, MOST_PAYLOAD, Merged, Sent, Spelt, Talk, flow, gap, sources};
+use super::ends::{Ends, Impossible, MOST_ADUS, MOST_PAYLOAD, Merged, Sent, Talk, flow, gap, sources};
 
 /// What a source sends over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// Datagrams, at equal gaps while it is busy.
@@ -22,7 +24,7 @@ pub enum Transport {
 }
 
 /// How a source begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Beginning {
     /// As if it had always been there: busy or silent as often as in the long run, with what is left of that time. Needs both means.
@@ -33,11 +35,11 @@ pub enum Beginning {
 }
 
 /// A Pareto law of times: P(X > x) = (min / x)^shape (methods E.1).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Heavy {
     /// Shortest.
-    pub min: Spelt<Duration>,
+    pub min: Quantity<Duration>,
     /// Tail index. Up to 1 there is no mean, up to 2 no variance.
     pub shape: f64,
 }
@@ -79,13 +81,13 @@ impl Heavy {
 }
 
 /// On-off sources.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OnOff {
     /// How many.
     pub sources: u32,
     /// Payload each second while one is busy.
-    pub rate: Spelt<Rate>,
+    pub rate: Quantity<Rate>,
     /// Payload of a datagram in bytes.
     #[serde(default = "payload")]
     pub payload_bytes: u32,
@@ -246,10 +248,10 @@ mod tests {
     use super::*;
 
     fn model(shape: f64) -> OnOff {
-        let heavy = || Heavy { min: Spelt::of("100ms").unwrap(), shape };
+        let heavy = || Heavy { min: Quantity::of("100ms"), shape };
         OnOff {
             sources: 1,
-            rate: Spelt::of("80kbit").unwrap(),
+            rate: Quantity::of("80kbit"),
             payload_bytes: 100,
             on: heavy(),
             off: heavy(),
@@ -305,8 +307,8 @@ mod tests {
     fn many_sources_are_self_similar() {
         for shape in [1.2, 1.4, 1.6] {
             let mut model = OnOff { sources: 40, ..model(shape) };
-            model.on.min = Spelt::of("10ms").unwrap();
-            model.off.min = Spelt::of("10ms").unwrap();
+            model.on.min = Quantity::of("10ms");
+            model.off.min = Quantity::of("10ms");
             let bins = 1 << 16;
             let mut busy = vec![0.0_f64; bins];
             for number in 0..u64::from(model.sources) {
@@ -340,7 +342,7 @@ mod tests {
             problem(OnOff { payload_bytes: 1_473, ..model(1.5) }),
             "payload-bytes of 1473 is not possible: 1 to 1472 bytes"
         );
-        assert_eq!(problem(OnOff { rate: Spelt::of("unlimited").unwrap(), ..model(1.5) }), "rate must have a limit");
+        assert_eq!(problem(OnOff { rate: Quantity::of("unlimited"), ..model(1.5) }), "rate must have a limit");
         assert!(problem(model(0.9)).contains("has no mean with a shape of 0.9"), "{}", problem(model(0.9)));
         assert!(problem(model(0.0)).starts_with("on is not possible: shape of 0"), "{}", problem(model(0.0)));
         OnOff { begin: Beginning::Silent, ..model(0.9) }.check().unwrap();

@@ -1,23 +1,25 @@
 //! Flows of datagrams without a pattern: at a constant rate, or Poisson.
 
+use flowloom_core::keys::Quantity;
 use flowloom_core::rng::{Purpose, Source};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::ConnectionVector;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ends::{Ends, Impossible, Merged, Sent, Spelt, flow, gap, sources};
+use super::ends::{Ends, Impossible, Merged, Sent, flow, gap, sources};
 use super::on_off::check_payload;
 
 /// Flows that send a datagram again and again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Steady {
     /// How many.
     #[serde(default = "one")]
     pub flows: u32,
     /// Payload of each flow each second.
-    pub rate: Spelt<Rate>,
+    pub rate: Quantity<Rate>,
     /// Payload of a datagram in bytes.
     #[serde(default = "payload")]
     pub payload_bytes: u32,
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     fn model() -> Steady {
-        Steady { flows: 3, rate: Spelt::of("64kbit").unwrap(), payload_bytes: 160, ends: Ends::default() }
+        Steady { flows: 3, rate: Quantity::of("64kbit"), payload_bytes: 160, ends: Ends::default() }
     }
 
     #[test]

@@ -2,18 +2,20 @@
 //! RLOGIN conversations, and miscellaneous packets (methods G.2, G.3).
 
 use flowloom_core::distribution::{Distribution, DistributionError};
+use flowloom_core::keys::Quantity;
 use flowloom_core::play::conversation::{Conversation, Laws};
 use flowloom_core::rng::{Purpose, Source};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, Side};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ends::{Ends, Impossible, MOST_ADUS, Merged, Sent, Spelt, Talk, above_zero, flow, sources, without_mean};
+use super::ends::{Ends, Impossible, MOST_ADUS, Merged, Sent, Talk, above_zero, flow, sources, without_mean};
 use super::histogram::{Read, Summary, histogram};
 
 /// What a conversation is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Application {
     /// Files, any number in a conversation.
@@ -99,7 +101,7 @@ impl Part {
 }
 
 /// What is one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connection {
     /// All conversations of a host: the next begins when the last has ended, whatever the network made of it. This is the study's.
@@ -109,7 +111,7 @@ pub enum Connection {
 }
 
 /// Conversations of one application between hosts of which each has one at a time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tcplib {
     /// What they are of.
@@ -125,7 +127,7 @@ pub struct Tcplib {
     pub connection: Option<Connection>,
     /// The fastest the path may be: a host has as much to send as that takes the whole time. The study's links have 1.5 Mbit/s.
     #[serde(default = "speed")]
-    pub speed: Spelt<Rate>,
+    pub speed: Quantity<Rate>,
     /// Folder with the tables of tcplib as CSV. They must not come with this program; without them the summaries of methods G.2 are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tables: Option<String>,
@@ -145,12 +147,12 @@ fn none() -> Distribution {
     Distribution::constant(0.0).expect("zero is a number")
 }
 
-fn speed() -> Spelt<Rate> {
-    Spelt::of("1.5mbit").expect("a rate")
+fn speed() -> Quantity<Rate> {
+    Quantity::of("1.5mbit")
 }
 
 fn ends() -> Ends {
-    Ends { rtt: Spelt::of("45ms").ok(), mss: Some(512), window_bytes: Some(128 * 512), ..Ends::default() }
+    Ends { rtt: Some(Quantity::of("45ms")), mss: Some(512), window_bytes: Some(128 * 512), ..Ends::default() }
 }
 
 /// What a conversation may be of: port, laws, and the share of conversations up to it.
@@ -471,7 +473,7 @@ impl Host {
 }
 
 /// Conversations of packets that nobody waits for: the study's third kind, with laws the user chooses. They are datagrams.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Misc {
     /// Source hosts.
@@ -695,7 +697,7 @@ mod tests {
             vectors(&Tcplib { connection: Some(Connection::PerConversation), ..Tcplib::new(Application::Ftp) }, 100);
         let slow = Tcplib {
             connection: Some(Connection::PerConversation),
-            speed: Spelt::of("100kbit").unwrap(),
+            speed: Quantity::of("100kbit"),
             gap_s: exponential(0.5),
             ..Tcplib::new(Application::Ftp)
         };
@@ -746,9 +748,7 @@ mod tests {
         let problem = |model: Tcplib| model.check().unwrap_err().to_string();
         let ftp = || Tcplib::new(Application::Ftp);
         assert_eq!(problem(Tcplib { hosts: 0, ..ftp() }), "hosts of 0 sends nothing");
-        assert!(
-            problem(Tcplib { speed: Spelt::of("unlimited").unwrap(), ..ftp() }).starts_with("speed must have a limit")
-        );
+        assert!(problem(Tcplib { speed: Quantity::of("unlimited"), ..ftp() }).starts_with("speed must have a limit"));
         let ends = Ends { mss: Some(0), ..Ends::default() };
         assert_eq!(problem(Tcplib { ends, ..ftp() }), "ends.mss of 0 carries nothing");
     }

@@ -6,18 +6,20 @@
 use std::sync::Arc;
 
 use flowloom_core::distribution::{Distribution, DistributionError, Law, Rounding};
+use flowloom_core::keys::Quantity;
 use flowloom_core::rng::{Purpose, Source, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, Side};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ends::{Ends, Impossible, MOST_ADUS, MOST_BYTES, Merged, Spelt, Talk, sources};
+use super::ends::{Ends, Impossible, MOST_ADUS, MOST_BYTES, Merged, Talk, sources};
 use super::histogram::{Read, histogram};
 use super::tcplib::{TableError, tabled};
 
 /// Whose users.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Browsing {
     /// SURGE's (Barford and Crovella 1998): laws fitted to logs of 1995.
@@ -27,7 +29,7 @@ pub enum Browsing {
 }
 
 /// What is one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connection {
     /// An object, as in HTTP/1.0.
@@ -39,7 +41,7 @@ pub enum Connection {
 }
 
 /// Users who read pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Web {
     /// Whose users they are.
@@ -52,7 +54,7 @@ pub struct Web {
     /// How fast responses are taken to come where the next connection begins when the last is over: a vector has a start of its own, and
     /// cannot wait for another.
     #[serde(default = "speed")]
-    pub speed: Spelt<Rate>,
+    pub speed: Quantity<Rate>,
     /// Bytes of a request, of SURGE, which has published none. The default is the mean of Mah's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_bytes: Option<u32>,
@@ -74,8 +76,8 @@ fn per_object() -> Connection {
     Connection::PerObject
 }
 
-fn speed() -> Spelt<Rate> {
-    Spelt::of("10mbit").expect("a rate")
+fn speed() -> Quantity<Rate> {
+    Quantity::of("10mbit")
 }
 
 /// The mean of Mah's 4,100 requests, in bytes.
@@ -563,10 +565,9 @@ mod tests {
     /// Mah's objects after the first are asked for at once when it has come; SURGE's one by one.
     #[test]
     fn objects_of_a_page_in_time() {
-        let ends = || Ends { rtt: Spelt::of("100ms").ok(), ..Ends::default() };
+        let ends = || Ends { rtt: Some(Quantity::of("100ms")), ..Ends::default() };
         let starts = |browsing| {
-            let found =
-                vectors(&Web { ends: ends(), speed: Spelt::of("100mbit").unwrap(), ..Web::new(browsing, 200) }, 60);
+            let found = vectors(&Web { ends: ends(), speed: Quantity::of("100mbit"), ..Web::new(browsing, 200) }, 60);
             let mut of_users: Vec<Vec<Time>> = vec![Vec::new(); 200];
             found.iter().for_each(|vector| of_users[vector.label.unwrap().subset as usize].push(vector.start));
             of_users

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Host, Label, Side};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::connection::{Closing, Connection, End, Unit};
@@ -17,7 +18,7 @@ use super::turns::Turns;
 use crate::generate::ends::{Impossible, MOST_BYTES, Merged};
 
 /// `kind = "swing"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Swing {
     /// The model file that `flowloom fit --model swing` wrote, relative to the experiment.
@@ -34,7 +35,7 @@ pub struct Swing {
 }
 
 /// What is drawn at a time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Draw {
     /// Every variable for itself, from its own distribution.

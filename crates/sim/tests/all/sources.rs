@@ -6,6 +6,7 @@ use crate::common::*;
 use flowloom_core::distribution::Distribution;
 use flowloom_core::path::{Impairments, LinkStatistics, LossModel, Reorder, Reordering};
 use flowloom_core::play::{Datagrams, Pacing, Prefill};
+use flowloom_core::queue::keys::Per;
 use flowloom_core::queue::{Discipline, FqCodelParams};
 use flowloom_core::record::*;
 use flowloom_core::tcp::Phase;
@@ -311,11 +312,11 @@ fn windows_are_traced_with_their_causes() {
 /// their own, and half of it where classes have.
 #[test]
 fn queues_belong_to_connections_or_to_classes() {
-    let alone = |queue: Discipline, flows: Flows| {
+    let alone = |queue: Discipline, per: Per| {
         let mut config = network("10mbit", 200, Vec::new());
         config.classes.push(config.classes[0].clone());
         config.bottleneck.queue = queue;
-        config.bottleneck.flows = flows;
+        config.bottleneck.per = per;
         let until = at(20_000);
         let transfers = (0..5).map(|id| bulk(id, at(id), u16::from(id > 0), None, until)).collect();
         let (summary, _) = simulate_all(transfers, &config);
@@ -329,9 +330,9 @@ fn queues_belong_to_connections_or_to_classes() {
         (Discipline::RoundRobin(limit), 0.03),
         (Discipline::FqCodel(FqCodelParams { limit, ..FqCodelParams::default() }), 0.1),
     ] {
-        for (flows, wanted) in [(Flows::Connections, 0.2), (Flows::Classes, 0.5)] {
-            let share = alone(queue.clone(), flows);
-            assert!((share - wanted).abs() < by, "{queue:?} {flows:?}: {share}");
+        for (per, wanted) in [(Per::Connection, 0.2), (Per::Class, 0.5)] {
+            let share = alone(queue.clone(), per);
+            assert!((share - wanted).abs() < by, "{queue:?} {per:?}: {share}");
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The congestion window that every algorithm moves, and why it moved last.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use std::fmt;
 
 use super::Cause;
@@ -7,7 +10,8 @@ use super::bbr::BbrState;
 
 /// Which rules govern the window: what a reduction is a share of, when the window grows, what becomes of one that is not used.
 /// `docs/reference/tcp.md` sets them side by side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum WindowRules {
     /// RFC 5681, 6675, 9438, 9937: reductions take a share of what was in flight, at most of the window; an idle connection
     /// starts again from its initial window.

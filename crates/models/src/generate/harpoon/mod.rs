@@ -12,12 +12,14 @@ mod population;
 mod values;
 
 use flowloom_core::distribution::Distribution;
+use flowloom_core::keys::Quantity;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::ConnectionVector;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ends::{Ends, Impossible, Merged, Spelt, gap};
+use super::ends::{Ends, Impossible, Merged, gap};
 
 pub use plugin::{Personality, Plugin, Traffic};
 pub use pool::{Block, ParseBlockError};
@@ -37,7 +39,7 @@ const DATAGRAM_BYTES: u32 = 1_000;
 const BITRATE: u64 = 10_000;
 
 /// What a connection carries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transfer {
     /// A byte that asks, and the file; the server closes.
@@ -58,7 +60,7 @@ impl Transfer {
 }
 
 /// Sessions at once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a number of sessions, or a list with one for each interval")]
 pub enum Sessions {
     /// Always as many.
@@ -68,7 +70,7 @@ pub enum Sessions {
 }
 
 /// Files of configurations.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected the name of a file, or a list of names")]
 enum Files {
     One(String),
@@ -76,7 +78,7 @@ enum Files {
 }
 
 /// `kind = "harpoon"`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Harpoon {
     /// Configurations of Harpoon, of clients and of servers; instead of the keys from `traffic` on.
@@ -84,7 +86,7 @@ pub struct Harpoon {
     config: Option<Files>,
     /// How long a session is; default: what the configuration says, or 60 s.
     #[serde(skip_serializing_if = "Option::is_none")]
-    interval: Option<Spelt<Duration>>,
+    interval: Option<Quantity<Duration>>,
     /// Whether the list of sessions begins again after its end.
     repeat: bool,
     /// How lists are drawn from.
@@ -114,7 +116,7 @@ pub struct Harpoon {
     users: Option<u32>,
     /// Payload each second of a file in datagrams.
     #[serde(skip_serializing_if = "Option::is_none")]
-    rate: Option<Spelt<Rate>>,
+    rate: Option<Quantity<Rate>>,
     /// Payload of its datagrams.
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_bytes: Option<u32>,

@@ -4,10 +4,11 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Addresses in a row, and a port: an entry of a pool, spelt `10.0.0.0/24`. An entry that stands there twice is picked twice as often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Block {
     /// The first address.

@@ -1,4 +1,5 @@
 use flowloom_core::distribution::Law;
+use flowloom_core::keys::Quantity;
 use flowloom_core::workload::{Adu, Close, Host, LinkSide, PerSide, Protocol, Side, Span};
 use proptest::prelude::*;
 
@@ -312,8 +313,7 @@ fn keys_say_what_they_are_of() {
         problem(Harpoon { sessions: Some(Sessions::List(Vec::new())), ..tcp.clone() }).contains("sessions of 0 send")
     );
     assert!(
-        problem(Harpoon { interval: Some(Spelt::of("1us").unwrap()), ..tcp.clone() })
-            .contains("is too short (at least 1ms)")
+        problem(Harpoon { interval: Some(Quantity::of("1us")), ..tcp.clone() }).contains("is too short (at least 1ms)")
     );
     let config = Some(Files::One("c.xml".into()));
     assert!(problem(Harpoon { config, ..tcp }).starts_with("sessions is what a config says"));
@@ -437,7 +437,7 @@ proptest! {
         server.file_sizes = sizes.iter().map(|size| *size as f64).collect();
         client.active_sessions = sessions;
         let lists = if draw { Lists::Draw } else { Lists::Walk };
-        let interval = Some(Spelt::of("7s").unwrap());
+        let interval = Some(Quantity::of("7s"));
         let mut model = Harpoon { lists, interval, ..Harpoon::default() };
         model.configure(&[client, server], Vec::new()).unwrap();
         let mut last = Time::ZERO;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use flowloom_core::distribution::Distribution;
 use flowloom_core::rng::Stream;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a list is drawn from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lists {
     /// Each session begins at a place of its own and goes on in order, round and round, as Harpoon's do.

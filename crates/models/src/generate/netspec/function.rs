@@ -2,6 +2,7 @@
 
 use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::rng::Stream;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::ends::Impossible;
@@ -9,7 +10,7 @@ use super::super::histogram::Read;
 use super::super::tcplib::{TableError, summarised, tabled};
 
 /// A parameter: a number or a function.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Parameter {
     /// Always this.
@@ -19,7 +20,7 @@ pub enum Parameter {
 }
 
 /// A function and its arguments, of which each function takes some.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Call {
     /// Its name; pages of NetSpec spell them with different capitals.

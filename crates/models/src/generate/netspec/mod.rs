@@ -9,10 +9,12 @@ mod video;
 
 use std::sync::Arc;
 
+use flowloom_core::keys::Quantity;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, Side};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use function::{Call, Parameter};
@@ -22,13 +24,13 @@ use flowloom_core::play::Late;
 use flowloom_core::rng::Source;
 use function::{Function, Tables};
 
-use super::ends::{Ends, Impossible, MOST_ADUS, MOST_PAYLOAD, Merged, Sent, Spelt, Talk, above_zero, flow, sources};
+use super::ends::{Ends, Impossible, MOST_ADUS, MOST_PAYLOAD, Merged, Sent, Talk, above_zero, flow, sources};
 use super::histogram::Read;
 use super::on_off::Transport;
 use super::tcplib::TableError;
 
 /// Experiments that NetSpec ran.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Netspec {
     /// What sends.
@@ -42,7 +44,7 @@ pub struct Netspec {
 }
 
 /// Sources of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Leaf {
     /// What each sends.
@@ -57,7 +59,7 @@ pub struct Leaf {
     pub count: u32,
     /// How fast the path is. Full blast needs it, to know how much it is; the others take from their waits what a block takes to leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub speed: Option<Spelt<Rate>>,
+    pub speed: Option<Quantity<Rate>>,
     /// Its flows or connections.
     #[serde(default)]
     pub ends: Ends,
@@ -68,7 +70,7 @@ fn one() -> u32 {
 }
 
 /// What a source sends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase", rename_all_fields = "kebab-case", deny_unknown_fields)]
 pub enum Traffic {
     /// Blocks back to back.

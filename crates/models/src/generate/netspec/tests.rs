@@ -1,3 +1,4 @@
+use flowloom_core::keys::Quantity;
 use flowloom_core::workload::{Pattern, Protocol};
 
 use super::*;
@@ -38,7 +39,7 @@ fn bursts_have_their_rates() {
 #[test]
 fn full_blast_is_what_the_path_can_take_in_whole_blocks() {
     let full = leaf(Traffic::Full { blocksize: 32_768 }, Transport::Tcp);
-    let full = Leaf { speed: Spelt::of("10mbit").ok(), duration: Some(10.0), ..full };
+    let full = Leaf { speed: Some(Quantity::of("10mbit")), duration: Some(10.0), ..full };
     let found = vectors(&full, 60);
     assert_eq!((found.len(), found[0].adus.len(), found[0].bytes(Side::Initiator)), (1, 1, 382 * 32_768));
     assert_eq!((found[0].protocol, found[0].pattern), (Protocol::Tcp, Pattern::Sequential));
@@ -52,7 +53,7 @@ fn full_blast_is_what_the_path_can_take_in_whole_blocks() {
 #[test]
 fn late_blocks_are_left_out_or_wait() {
     let blocks = |traffic| {
-        let leaf = Leaf { speed: Spelt::of("8mbit").ok(), ..leaf(traffic, Transport::Tcp) };
+        let leaf = Leaf { speed: Some(Quantity::of("8mbit")), ..leaf(traffic, Transport::Tcp) };
         vectors(&leaf, 1).remove(0)
     };
     // 1,500 bytes at 8 Mbit/s take 1.5 ms.

@@ -3,6 +3,7 @@
 use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::rng::{Purpose, Source, Stream};
 use flowloom_core::time::{Duration, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::ends::{Impossible, above_zero};
@@ -10,7 +11,7 @@ use super::super::gaussian::{Autoregressive, below, gauss};
 use super::Blocks;
 
 /// MPEG video: the mean size of I frames changes with the scene, and I frames wander about it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mpeg {
     /// Frames each second.
@@ -117,7 +118,7 @@ fn frames(mut size: impl FnMut(u64) -> f64 + Send + 'static, rate: f64, end: Tim
 }
 
 /// How frames of a conference remember.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
     /// DAR(1): a frame is as the one before with a probability of the correlation, and drawn anew otherwise.
@@ -128,7 +129,7 @@ pub enum Memory {
 }
 
 /// A video conference: frames of a gamma law, each like the one before it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Conference {
     /// Frames each second.

@@ -13,6 +13,7 @@ use std::collections::BinaryHeap;
 use cloud::Cloud;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::generate::ends::Impossible;
@@ -21,7 +22,7 @@ use crate::generate::ends::Impossible;
 ///
 /// Connections start regardless of whether earlier ones are over. Every variable of every pair of clouds has a stream of
 /// its own, so that a change of one variable leaves the others as they are (methods L.5).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PackMime {
     /// New connections per second of each pair of clouds whose clients are on the left of the link.
@@ -42,7 +43,7 @@ const fn one() -> u32 {
 }
 
 /// What a connection carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Http {
     /// One request and one response.
     #[default]

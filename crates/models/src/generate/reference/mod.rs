@@ -22,6 +22,7 @@ mod trace;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::ConnectionVector;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::generate::ends::Impossible;
@@ -31,7 +32,7 @@ pub use expected::{Durations, Epochs, Wire};
 pub use trace::{Class, Tempo, Trace};
 
 /// Parameters of a reference workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Reference {
     /// Connections that start in a second, in parts of the published number; default: 1. The bursts of arrivals keep their size in

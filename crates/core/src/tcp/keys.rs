@@ -4,22 +4,19 @@ use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use flowloom_core::tcp;
-use flowloom_core::tcp::congestion::{Algorithm, CubicParameters, DctcpParameters, VegasParameters};
-use flowloom_core::time::Duration;
-use flowloom_core::units::ParseQuantityError;
-use flowloom_core::workload::{ConnectionVector, LinkSide};
-
-use super::drawn::{Share, Size};
-use super::path::LinkEnd;
-use super::topology::named;
-use super::{Optional, Quantity};
-use crate::error::KeyError;
+use super::congestion::{Algorithm, CubicParameters, DctcpParameters, VegasParameters, WindowRules};
+use super::{self as tcp, Profile, Sack};
+use crate::keys::{KeyError, Optional, Quantity, Share, Size, Written, named};
+use crate::path::keys::LinkEnd;
+use crate::time::Duration;
+use crate::units::ParseQuantityError;
+use crate::workload::{ConnectionVector, LinkSide};
 
 /// `[tcp]`, with every key that was left out filled in from the profile.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "TcpKeys", rename_all = "kebab-case")]
 pub struct Tcp {
     /// Where the other keys have their defaults from.
@@ -79,7 +76,7 @@ pub struct Tcp {
 }
 
 /// `[[tcp.classes]]`: connections of the workload with keys of their own; the first class that matches is a connection's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TcpClass {
     /// What results call it.
@@ -115,7 +112,7 @@ impl TcpClass {
 }
 
 /// The keys as written.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct TcpKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,7 +179,7 @@ impl TcpKeys {
 impl From<TcpKeys> for Tcp {
     fn from(keys: TcpKeys) -> Tcp {
         let chosen = keys.profile.unwrap_or_default();
-        let profile = tcp::Config::of(chosen.into());
+        let profile = tcp::Config::of(chosen);
         // In words; a test holds them against the profiles.
         let (delayed_ack, rto_min, rto_initial) = match chosen {
             Profile::Plain | Profile::Linux => ("40ms", "200ms", "1s"),
@@ -194,18 +191,11 @@ impl From<TcpKeys> for Tcp {
             Profile::Linux => Congestion::Cubic,
             Profile::Plain | Profile::Rfc | Profile::Bsd2008 | Profile::Classic => Congestion::Newreno,
         });
-        let sack = keys.sack.unwrap_or(match profile.sack {
-            tcp::Sack::Off => Sack::Off,
-            tcp::Sack::On => Sack::On,
-            tcp::Sack::WithDuplicates => Sack::WithDuplicates,
-        });
+        let sack = keys.sack.unwrap_or(profile.sack);
         Tcp {
             profile: chosen,
             dctcp_gain: keys.dctcp_gain.unwrap_or_else(|| Quantity::of("1/16")),
-            window_rules: keys.window_rules.unwrap_or(match profile.window_rules {
-                tcp::congestion::WindowRules::Rfc => WindowRules::Rfc,
-                tcp::congestion::WindowRules::Linux => WindowRules::Linux,
-            }),
+            window_rules: keys.window_rules.unwrap_or(profile.window_rules),
             sack,
             recovery: keys.recovery.unwrap_or(if profile.rack && sack != Sack::Off {
                 Recovery::Rack
@@ -272,7 +262,7 @@ impl Tcp {
                 format_args!("of {} segments is above 1000", self.initial_window),
             ));
         }
-        let most = tcp::Config::of(self.profile.into()).rto.max;
+        let most = tcp::Config::of(self.profile).rto.max;
         for (part, value) in [("rto-min", &self.rto_min), ("rto-initial", &self.rto_initial)] {
             if value.value.is_zero() {
                 return Err(KeyError::new(format!("{key}.{part}"), "must be above zero"));
@@ -398,7 +388,7 @@ impl Tcp {
 
     /// As the endpoints take it.
     pub fn config(&self) -> tcp::Config {
-        let profile = tcp::Config::of(self.profile.into());
+        let profile = tcp::Config::of(self.profile);
         let min = self.rto_min.value;
         let margin = matches!(self.profile, Profile::Plain | Profile::Linux);
         tcp::Config {
@@ -410,15 +400,8 @@ impl Tcp {
                 Algorithm::Dctcp(_) => Algorithm::Dctcp(DctcpParameters { gain_shift: self.dctcp_gain.value.shift() }),
                 algorithm => algorithm,
             },
-            window_rules: match self.window_rules {
-                WindowRules::Rfc => tcp::congestion::WindowRules::Rfc,
-                WindowRules::Linux => tcp::congestion::WindowRules::Linux,
-            },
-            sack: match self.sack {
-                Sack::Off => tcp::Sack::Off,
-                Sack::On => tcp::Sack::On,
-                Sack::WithDuplicates => tcp::Sack::WithDuplicates,
-            },
+            window_rules: self.window_rules,
+            sack: self.sack,
             rack: self.recovery == Recovery::Rack,
             prr: self.prr,
             undo: self.undo,
@@ -487,50 +470,18 @@ impl FromStr for Gain {
     }
 }
 
-/// Sets of TCP parameters that belong together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// NewReno without options but window scaling.
-    #[default]
-    Plain,
-    /// The standards track.
-    Rfc,
-    /// FreeBSD 6, as in the published experiments.
-    #[serde(rename = "bsd-2008")]
-    Bsd2008,
-    /// Linux as it comes.
-    Linux,
-    /// The TCP that ns-2 and the Mathis formula assume.
-    Classic,
-}
+impl Written for Gain {
+    const FORMAT: &'static str = "gain";
+    const MEANING: &'static str = "a power of two from 1/1024 to 1/2";
+    const EXAMPLES: &'static [&'static str] = &["1/16", "0.0625"];
 
-impl From<Profile> for tcp::Profile {
-    fn from(profile: Profile) -> tcp::Profile {
-        match profile {
-            Profile::Plain => tcp::Profile::Plain,
-            Profile::Rfc => tcp::Profile::Rfc,
-            Profile::Bsd2008 => tcp::Profile::Bsd2008,
-            Profile::Linux => tcp::Profile::Linux,
-            Profile::Classic => tcp::Profile::Classic,
-        }
+    fn pattern() -> String {
+        r"1/\+?[0-9]+|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?".to_owned()
     }
 }
 
-/// Selective acknowledgements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sack {
-    /// Not offered.
-    Off,
-    /// RFC 2018.
-    On,
-    /// And duplicates reported (RFC 2883).
-    WithDuplicates,
-}
-
 /// How losses are told where SACK is agreed; without it the congestion control says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
     /// By what was acknowledged above (RFC 6675).
@@ -540,7 +491,7 @@ pub enum Recovery {
 }
 
 /// Explicit congestion notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ecn {
     /// Not offered.
@@ -550,7 +501,7 @@ pub enum Ecn {
 }
 
 /// Congestion controls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Congestion {
     /// Fast retransmit without fast recovery.
@@ -569,16 +520,6 @@ pub enum Congestion {
     Bbr,
 }
 
-/// Which rules govern the congestion window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowRules {
-    /// RFC 5681, 6675, 9438, 9937.
-    Rfc,
-    /// Linux 6.
-    Linux,
-}
-
 impl Congestion {
     /// As experiments name it.
     pub fn word(self) -> String {
@@ -595,108 +536,6 @@ impl Congestion {
             Congestion::Dctcp => Algorithm::Dctcp(DctcpParameters::default()),
             Congestion::Vegas => Algorithm::Vegas(VegasParameters::default()),
             Congestion::Bbr => Algorithm::Bbr,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Experiment;
-    use super::*;
-
-    /// What an experiment says in words is what the profile has in numbers; each key changes its own.
-    #[test]
-    fn profiles_fill_in_what_is_not_written() {
-        let tcp = |text: &str| Experiment::parse(&format!("[tcp]\n{text}"), "x.toml").unwrap().tcp;
-        for profile in ["plain", "rfc", "bsd-2008", "linux", "classic"] {
-            let resolved = tcp(&format!("profile = \"{profile}\"\n"));
-            assert_eq!(resolved.config(), tcp::Config::of(resolved.profile.into()), "{profile}");
-            assert_eq!(tcp(&toml::to_string(&resolved).unwrap()), resolved);
-        }
-        assert_eq!(tcp(""), Tcp::default());
-        let mixed = tcp("profile = \"linux\"\ncongestion = \"bbr\"\nsack = \"off\"\ninitial-window = 3\n").config();
-        assert_eq!((mixed.congestion, mixed.rack, mixed.quick_acks), (Algorithm::Bbr, false, 16));
-        assert_eq!(mixed.initial_window, tcp::InitialWindow::Segments(3));
-        assert_eq!(tcp("congestion = \"dctcp\"\n").config().ecn, tcp::EcnEcho::EachMark);
-        let slow_start = |profile: &str| match tcp(&format!("profile = \"{profile}\"\ncongestion = \"cubic\"\n"))
-            .config()
-            .congestion
-        {
-            Algorithm::Cubic(parameters) => parameters.hystart,
-            other => panic!("{other}"),
-        };
-        assert_eq!(["rfc", "classic"].map(slow_start), [true, false]);
-        let sized = tcp("receive-buffer = \"128k\"\npayload-ratio = 0.63\n");
-        let expected = tcp::ReceiveBuffer { bytes: 131_072, payload_ratio: 161 };
-        assert_eq!(sized.config().receive_buffer, Some(expected));
-        assert_eq!(tcp(&toml::to_string(&sized).unwrap()), sized);
-        let words =
-            Algorithm::all().map(|algorithm| tcp(&format!("congestion = \"{algorithm}\"\n")).config().congestion);
-        assert_eq!(words, Algorithm::all());
-    }
-
-    #[test]
-    fn dctcp_gain_sets_the_shift() {
-        let shift = |text: &str| {
-            let tcp = Experiment::parse(&format!("[tcp]\ncongestion = \"dctcp\"\n{text}\n"), "x.toml").unwrap().tcp;
-            assert_eq!(toml::from_str::<Tcp>(&toml::to_string(&tcp).unwrap()).unwrap(), tcp, "{text}");
-            match tcp.config().congestion {
-                Algorithm::Dctcp(parameters) => parameters.gain_shift,
-                other => panic!("{other}"),
-            }
-        };
-        assert_eq!(shift(""), 4, "RFC 8257 section 4.2");
-        for (text, expected) in
-            [("1/2", 1), ("1/16", 4), ("0.0625", 4), ("1/64", 6), ("1/1024", 10), ("0.0009765625", 10)]
-        {
-            assert_eq!(shift(&format!("dctcp-gain = \"{text}\"")), expected, "{text}");
-        }
-        let class = "[[tcp.classes]]\nname = \"a\"\nport = 1\n";
-        let classes = |keys: &str| {
-            let text = format!("[tcp]\ncongestion = \"dctcp\"\ndctcp-gain = \"1/32\"\n{class}tcp = {{ {keys} }}\n");
-            let tcp = Experiment::parse(&text, "x.toml").unwrap().tcp;
-            tcp.with(&tcp.classes[0].tcp).dctcp_gain.value.shift()
-        };
-        assert_eq!((classes("sack = \"on\""), classes("dctcp-gain = \"1/8\"")), (5, 3));
-    }
-
-    #[test]
-    fn impossible_dctcp_gains_are_rejected() {
-        let texts = [
-            "0", "1", "1/1", "2", "-0.5", "0.1", "1/3", "1/0", "1/2048", "1/-16", "1/16.0", "2/32", "nan", "inf", "",
-            "16",
-        ];
-        for text in texts {
-            let error =
-                Experiment::parse(&format!("[tcp]\ndctcp-gain = \"{text}\"\n"), "x.toml").unwrap_err().to_string();
-            let expected = "a power of two from 1/1024 to 1/2";
-            assert!(error.contains(expected) && error.contains("x.toml:2"), "{text}: {error}");
-        }
-        let number = Experiment::parse("[tcp]\ndctcp-gain = 0.0625\n", "x.toml").unwrap_err().to_string();
-        assert!(number.contains("x.toml:2"), "{number}");
-    }
-
-    #[test]
-    fn impossible_receive_buffers_are_rejected() {
-        let check = |text: &str| Experiment::parse(&format!("[tcp]\n{text}\n"), "x.toml").map(|_| ());
-        for possible in ["receive-buffer = \"4k\"", "receive-buffer = \"32m\"", "payload-ratio = 0.01"] {
-            check(possible).unwrap();
-        }
-        for (wrong, part) in [
-            ("receive-buffer = \"4095b\"", "between 4k and 32m"),
-            ("receive-buffer = \"33m\"", "between 4k and 32m"),
-            ("receive-buffer = \"100p\"", "a number of bytes"),
-            ("receive-buffer = \"on\"", "a number of bytes"),
-            ("payload-ratio = 0.0", "between 0.01 and 0.99"),
-            ("payload-ratio = 1.0", "between 0.01 and 0.99"),
-            ("payload-ratio = nan", "between 0.01 and 0.99"),
-            (
-                "[[tcp.classes]]\nname = \"a\"\nport = 1\ntcp = { payload-ratio = 2.0 }",
-                "tcp.classes.a.tcp.payload-ratio",
-            ),
-        ] {
-            let error = check(wrong).unwrap_err().to_string();
-            assert!(error.contains(part), "{wrong}: {error}");
         }
     }
 }

@@ -1,26 +1,25 @@
 //! The keys of what happens to packets on their way: `[network.path]`, `[[network.delay-box]]`, and what sends the packets of
 //! the bottleneck (`docs/reference/path.md`).
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use flowloom_core::path::{
+use super::{
     BucketConfig, GilbertElliott, Impairments, Jitter, LossModel, LossRate, Matching, PacketList, Reorder, Reordering,
     Rule,
 };
-use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, ParseQuantityError, Probability, Rate};
-use flowloom_core::workload::{LinkSide, Side};
-
-use super::Quantity;
-use super::drawn::{Drawn, Share};
-use super::text_or_table::{self, TextOrTable};
+use crate::keys::{Drawn, Quantity, Share, Size, TextOrTable, Written, read, text_or_table};
+use crate::time::Duration;
+use crate::units::{Limit, ParseQuantityError, Probability, Rate};
+use crate::workload::{LinkSide, Side};
 
 /// `[network.path]`: what happens to the packets of both directions, unless a direction says otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Path {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,7 +39,7 @@ pub struct Path {
 }
 
 /// `from-left = { ... }`: what is given replaces what `[network.path]` says.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Direction {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,11 +81,11 @@ impl Path {
 
 /// `loss = "1%"` or `loss = { kind = ... }`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Loss(Written<LossKeys, LossModel>);
+pub struct Loss(Checked<LossKeys, LossModel>);
 
 /// Keys, and what they were found to mean.
 #[derive(Clone, Debug, PartialEq)]
-struct Written<K, M> {
+struct Checked<K, M> {
     keys: K,
     model: M,
 }
@@ -97,7 +96,7 @@ enum LossKeys {
     Model(LossTable),
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum LossTable {
     Bernoulli {
@@ -117,7 +116,7 @@ enum LossTable {
 }
 
 /// `3` or `"5-8"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a packet is a number as 3, several are an interval as \"5-8\"")]
 enum Packets {
     One(u64),
@@ -173,11 +172,22 @@ impl TextOrTable for LossKeys {
     }
 }
 
+impl JsonSchema for Loss {
+    fn schema_name() -> Cow<'static, str> {
+        "loss".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let forms = vec![generator.subschema_for::<Quantity<Share>>(), generator.subschema_for::<LossTable>()];
+        text_or_table("loss", "A share of packets that are lost, or a model of losses.", forms)
+    }
+}
+
 impl<'de> Deserialize<'de> for Loss {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let keys: LossKeys = text_or_table::read(deserializer)?;
+        let keys: LossKeys = read(deserializer)?;
         let model = keys.model().map_err(D::Error::custom)?;
-        Ok(Loss(Written { keys, model }))
+        Ok(Loss(Checked { keys, model }))
     }
 }
 
@@ -191,7 +201,7 @@ impl Serialize for Loss {
 }
 
 /// `reorder = { share = "1%", gap = 5, late = "5ms" }`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReorderKeys {
     share: Quantity<Share>,
@@ -218,7 +228,7 @@ impl ReorderKeys {
 }
 
 /// `[[network.delay-box]]`: a row of the rule table (methods F.6).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct DelayBox {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,7 +251,7 @@ pub struct DelayBox {
 }
 
 /// A side of the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkEnd {
     /// Inside.
@@ -260,7 +270,7 @@ impl From<LinkEnd> for LinkSide {
 }
 
 /// An end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Sender {
     Initiator,
@@ -292,9 +302,22 @@ impl TextOrTable for FlowLoss {
     }
 }
 
+impl JsonSchema for FlowLoss {
+    fn schema_name() -> Cow<'static, str> {
+        "flow-loss".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let meaning =
+            "A share of packets, the distribution that the share of each flow is drawn from, or the measured loss.";
+        let measured = json_schema!({ "const": MEASURED });
+        text_or_table("flow-loss", meaning, vec![measured, generator.subschema_for::<Drawn<Share>>()])
+    }
+}
+
 impl<'de> Deserialize<'de> for FlowLoss {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text_or_table::read(deserializer)
+        read(deserializer)
     }
 }
 
@@ -338,12 +361,14 @@ impl DelayBox {
 
 /// `shaper = { rate = "10mbit", burst = "32k" }`, and a policer the same.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bucket(Written<BucketKeys, BucketConfig>);
+pub struct Bucket(Checked<BucketKeys, BucketConfig>);
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct BucketKeys {
+    /// Rate in the long run.
     rate: Quantity<Rate>,
+    /// Bytes that may pass at once, one packet of 1,514 bytes or more.
     burst: Quantity<Bytes>,
 }
 
@@ -354,6 +379,18 @@ impl Bucket {
     }
 }
 
+impl JsonSchema for Bucket {
+    fn schema_name() -> Cow<'static, str> {
+        "bucket".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = BucketKeys::json_schema(generator);
+        schema.insert("format".to_owned(), "bucket".into());
+        schema
+    }
+}
+
 impl<'de> Deserialize<'de> for Bucket {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let keys = BucketKeys::deserialize(deserializer)?;
@@ -361,7 +398,7 @@ impl<'de> Deserialize<'de> for Bucket {
             return Err(D::Error::custom(format_args!("rate of {} is {problem}", keys.rate)));
         }
         let model = BucketConfig::new(keys.rate.value, keys.burst.value.0).map_err(D::Error::custom)?;
-        Ok(Bucket(Written { keys, model }))
+        Ok(Bucket(Checked { keys, model }))
     }
 }
 
@@ -392,8 +429,18 @@ impl FromStr for Bytes {
     }
 }
 
+impl Written for Bytes {
+    const FORMAT: &'static str = "burst";
+    const MEANING: &'static str = "a number of bytes below 4 GiB with its unit";
+    const EXAMPLES: &'static [&'static str] = &["32k"];
+
+    fn pattern() -> String {
+        Size::pattern()
+    }
+}
+
 /// `trace = "cell.up"`, or a trace for each direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     deny_unknown_fields,
@@ -430,168 +477,6 @@ impl Traces {
         };
         for file in files {
             *file = folder.join(&file);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::experiment::Experiment;
-
-    fn read(text: &str) -> Experiment {
-        let experiment = Experiment::parse(text, "x.toml").unwrap_or_else(|failure| panic!("{text}: {failure}"));
-        // What is written is resolved: it names defaults that were left out.
-        let again = Experiment::parse(&experiment.to_toml(), "again.toml").unwrap();
-        assert_eq!(again.to_toml(), experiment.to_toml());
-        assert_eq!(again.network.path, experiment.network.path);
-        assert_eq!(again.network.delay_box, experiment.network.delay_box);
-        experiment
-    }
-
-    fn path(text: &str) -> [Impairments; 2] {
-        read(&format!("[network.path]\n{text}")).network.path.impairments()
-    }
-
-    fn p(p: f64) -> Probability {
-        Probability::new(p).unwrap()
-    }
-
-    #[test]
-    fn loss_models_read() {
-        assert_eq!(path("loss = \"1%\"")[1].loss, LossModel::Bernoulli(p(0.01)));
-        assert_eq!(path("loss = { kind = \"bernoulli\", p = \"0.5%\" }")[0].loss, LossModel::Bernoulli(p(0.005)));
-        let simple = path("loss = { kind = \"gilbert-elliott\", p = \"1%\", r = \"25%\" }")[0].loss.clone();
-        assert_eq!(simple, LossModel::GilbertElliott(GilbertElliott::simple(p(0.01), p(0.25))));
-        let full =
-            path("loss = { kind = \"gilbert-elliott\", p = \"1%\", r = \"25%\", 1-h = \"50%\", 1-k = \"0.1%\" }");
-        let wanted = GilbertElliott { p: p(0.01), r: p(0.25), bad_loss: p(0.5), good_loss: p(0.001) };
-        assert_eq!(full[0].loss, LossModel::GilbertElliott(wanted));
-        let list = path("loss = { kind = \"list\", packets = [3, \"5-8\", \"9\"] }")[0].loss.clone();
-        assert_eq!(list, LossModel::List(PacketList::new([(3, 3), (5, 9)]).unwrap()));
-    }
-
-    #[test]
-    fn a_direction_replaces_what_both_have() {
-        let [left, right] = path(
-            "loss = \"1%\"\nduplicate = \"2%\"\nreorder = { share = \"3%\", gap = 5 }\n\
-             jitter = { kind = \"exponential\", mean = \"2ms\" }\n\
-             from-right = { loss = \"0%\", reorder = { share = \"3%\", late = \"1ms\" }, jitter-keeps-order = false }\n",
-        );
-        assert_eq!((left.loss, right.loss), (LossModel::Bernoulli(p(0.01)), LossModel::Bernoulli(p(0.0))));
-        assert_eq!((left.duplicate, right.duplicate), (p(0.02), p(0.02)));
-        assert_eq!(left.reorder, Some(Reorder { share: p(0.03), gap: 5, manner: Reordering::Overtake }));
-        let late = Reordering::Late(Duration::from_millis(1));
-        assert_eq!(right.reorder, Some(Reorder { share: p(0.03), gap: 1, manner: late }));
-        let order = |impairments: &Impairments| impairments.jitter.as_ref().map(|jitter| jitter.keeps_order);
-        assert!(path("jitter = \"1ms\"").iter().all(|side| order(side) == Some(true)));
-        assert_eq!(
-            (left.jitter.map(|jitter| jitter.keeps_order), right.jitter.map(|jitter| jitter.keeps_order)),
-            (Some(true), Some(false))
-        );
-        assert!(read("").network.path.is_default());
-    }
-
-    #[test]
-    fn rules_read() {
-        let experiment = read(
-            "[[network.delay-box]]\nfrom = \"left\"\nsender = \"initiator\"\nport = 443\nsubset = 2\n\
-             delay = { kind = \"lognormal\", median = \"64ms\", mean = \"101ms\" }\nloss = \"measured\"\n\
-             rate = { kind = \"empirical\", values = [[\"1mbit\", 0.5], [\"10mbit\", 0.5]] }\n\
-             [[network.delay-box]]\ndelay = \"5ms\"\nloss = { kind = \"uniform\", min = \"0%\", max = \"1%\" }\n",
-        );
-        let rules: Vec<Rule> = experiment.network.delay_box.iter().map(DelayBox::rule).collect();
-        let matching =
-            Matching { from: Some(LinkSide::Left), sender: Some(Side::Initiator), port: Some(443), subset: Some(2) };
-        assert_eq!((rules[0].matching, &rules[0].loss), (matching, &LossRate::Measured));
-        assert_eq!(rules[0].delay.as_ref().unwrap().quantile(0.5), 64e6);
-        assert_eq!(rules[0].rate.as_ref().unwrap().quantile(0.75), 10e6);
-        assert_eq!(rules[1].delay.as_ref().unwrap().quantile(0.9), 5e6);
-        assert!(matches!(&rules[1].loss, LossRate::Drawn(loss) if loss.max() == 0.01));
-    }
-
-    #[test]
-    fn what_sends_the_packets_reads() {
-        let bottleneck = |text: &str| read(&format!("[network.bottleneck]\n{text}")).network.bottleneck;
-        let shaper = bottleneck("shaper = { rate = \"10mbit\", burst = \"32k\" }").shaper.unwrap();
-        assert_eq!(shaper.config(), BucketConfig::new("10mbit".parse().unwrap(), 32 << 10).unwrap());
-        let both = bottleneck("trace = \"a.up\"").trace.unwrap();
-        assert_eq!(both.files(), [&PathBuf::from("a.up"); 2]);
-        let mut each = bottleneck("trace = { from-left = \"a.up\", from-right = \"/b.down\" }").trace.unwrap();
-        each.join(std::path::Path::new("dir"));
-        assert_eq!(each.files(), [&PathBuf::from("dir/a.up"), &PathBuf::from("/b.down")]);
-    }
-
-    #[test]
-    fn impossible_values_are_refused_with_their_line() {
-        for (text, wanted) in [
-            ("[network.path]\nloss = \"101%\"", "x.toml:2: network.path.loss: \"101%\" is not a share of 0% to 100%"),
-            ("[network.path]\nloss = \"-1%\"", "x.toml:2: network.path.loss: \"-1%\" is not a share"),
-            (
-                "[network.path]\nloss = 0.01",
-                "x.toml:2: network.path.loss: invalid type: floating point `0.01`, expected a share as \"1%\"",
-            ),
-            (
-                "[network.path]\n\nloss = { kind = \"gilbert\", p = \"1%\" }",
-                "x.toml:3: network.path.loss.kind: unknown word \"gilbert\"",
-            ),
-            (
-                "[network.path]\nloss = { kind = \"gilbert-elliott\", p = \"1%\" }",
-                "x.toml:2: network.path.loss: missing field `r`",
-            ),
-            ("[network.path]\nloss = { kind = \"bernoulli\", p = \"1%\", q = 1 }", "x.toml:2: unknown key \"q\""),
-            (
-                "[network.path]\nloss = { kind = \"list\", packets = [\"x\"] }",
-                "x.toml:2: network.path.loss: \"x\" is no packet and no interval",
-            ),
-            (
-                "[network.path]\nloss = { kind = \"list\", packets = [\"8-5\"] }",
-                "x.toml:2: network.path.loss: 8-5 is no interval of packets",
-            ),
-            (
-                "[network.path]\njitter = { kind = \"normal\", mean = \"1ms\" }",
-                "x.toml:2: network.path.jitter: missing field `sd`",
-            ),
-            (
-                "[network.path]\njitter = { kind = \"uniform\", min = \"2ms\", max = \"1ms\" }",
-                "x.toml:2: network.path.jitter: max of a distribution must be not below min",
-            ),
-            ("[network.path]\njitter = \"-1ms\"", "x.toml:2: network.path.jitter: \"-1ms\" is not a time"),
-            ("[network.path]\nreorder = { gap = 5 }", "x.toml:2: network.path.reorder: missing field `share`"),
-            ("[network.path]\nlos = \"1%\"", "x.toml:2: unknown key \"los\""),
-            (
-                "[[network.delay-box]]\ndelay = { kind = \"empirical\", values = [[\"1ms\", 0.4]] }",
-                "x.toml:2: network.delay-box.1.delay: the probabilities add up to 0.4, not to 1",
-            ),
-            (
-                "[[network.delay-box]]\nrate = \"unlimited\"",
-                "x.toml:2: network.delay-box.1.rate: a value of a distribution must be",
-            ),
-            (
-                "[[network.delay-box]]\nrate = \"0mbit\"",
-                "x.toml:2: network.delay-box.1.rate: \"0mbit\" is not a rate above zero",
-            ),
-            ("[[network.delay-box]]\nfrom = \"middle\"", "x.toml:2: network.delay-box.1.from: unknown word \"middle\""),
-            ("[[network.delay-box]]\nport = 80\n", "network.delay-box.1 changes nothing"),
-            (
-                "[network.bottleneck]\nshaper = { rate = \"1mbit\", burst = \"100b\" }",
-                "x.toml:2: network.bottleneck.shaper: a burst of 100 bytes lets no packet of 1514 bytes pass",
-            ),
-            (
-                "[network.bottleneck]\npolicer = { rate = \"1mbit\", burst = \"10p\" }",
-                "x.toml:2: network.bottleneck.policer.burst: \"10p\" is not a number of bytes",
-            ),
-            (
-                "[network.bottleneck]\nrate = \"1mbit\"\ntrace = \"a.up\"",
-                "network.bottleneck has a trace, which is its rate: leave out rate",
-            ),
-            (
-                "[network.bottleneck]\nshaper = { rate = \"1mbit\", burst = \"2k\" }\ntrace = \"a.up\"",
-                "network.bottleneck has a trace and a shaper",
-            ),
-        ] {
-            let message = Experiment::parse(text, "x.toml").unwrap_err().to_string();
-            assert!(message.contains(wanted), "{text:?} gave {message}");
         }
     }
 }

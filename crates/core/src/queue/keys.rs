@@ -1,158 +1,147 @@
 //! `queue = { kind = "red", min = "50p", ... }`: the discipline of a link and its parameters (docs/reference/queues.md).
 
+mod stated;
+
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use flowloom_core::queue;
-use flowloom_core::queue::{Discipline, FqCodelParams, ParameterError, discipline::FULL_PACKET_BYTES};
-use flowloom_core::rng::{Purpose, Stream};
-use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, ParseQuantityError, Rate};
-use flowloom_sim::Flows;
-
-use super::Quantity;
-use crate::error::KeyError;
+use super::{AboveMax, Discipline, Estimator, FqCodelParams, ParameterError, StepPoint, discipline::FULL_PACKET_BYTES};
+use crate::keys::{KeyError, Quantity, Written};
+use crate::rng::{Purpose, Stream};
+use crate::time::Duration;
+use crate::units::{Limit, ParseQuantityError, Rate};
 
 /// `queue = { ... }`. Which of the keys apply is said by the kind; a default stands where one is not given.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Queue {
     /// The discipline.
     pub kind: QueueKind,
-    /// How much may wait; the packet in transmission does not count.
+    /// How much may wait, in packets (`"200p"`) or bytes of the link (`"64k"`); the packet in transmission does not count.
+    /// Default: 65000p, of `fq-codel` 10240p.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Quantity<Limit>>,
+    /// `red`: average queue above which packets are marked or dropped early; default 5p. `adaptive-red`: the same in
+    /// packets; default: half of `target` at the rate of the link, at least 5p.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) min: Option<Quantity<Limit>>,
+    pub min: Option<Quantity<Limit>>,
+    /// `red`: average queue at which the probability reaches `max-p`; default 15p.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) max: Option<Quantity<Limit>>,
+    pub max: Option<Quantity<Limit>>,
+    /// `red`, `adaptive-red`: probability of an early mark or drop at `max`, above 0 and at most 1; default 0.1. `adaptive-
+    /// red` begins with it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) max_p: Option<f64>,
+    pub max_p: Option<f64>,
+    /// `red`, `adaptive-red`: weight of a new sample in the average queue, above 0 and at most 1. Default: `red` 0.002,
+    /// `adaptive-red` 1 - exp(-1 / packets per second of the link).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) weight: Option<f64>,
+    pub weight: Option<f64>,
+    /// `red`: let the probability rise from `max-p` to 1 between `max` and twice `max`, instead of dropping everything
+    /// above `max`; default false.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) gentle: Option<bool>,
+    pub gentle: Option<bool>,
+    /// `red`, `adaptive-red`: bytes of the packets that are assumed to leave while the link is idle; default 500.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) mean_packet: Option<u32>,
+    pub mean_packet: Option<u32>,
+    /// `pie`, `codel`, `fq-codel`, `adaptive-red`: delay that the queue is held at (`"5ms"`). `pi`, `rem`: length that the
+    /// queue is held at (`"200p"`). Default: `pie` 15ms, `codel`, `fq-codel` and `adaptive-red` 5ms, `pi` 200p, `rem` 20p.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) target: Option<Quantity<Target>>,
+    pub target: Option<Quantity<Target>>,
+    /// `codel`, `fq-codel`: time above `target` after which packets are dropped; default 100ms. `pie`, `rem`, `adaptive-
+    /// red`: time between updates; default 15ms, 2ms, 500ms.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) interval: Option<Quantity<Duration>>,
+    pub interval: Option<Quantity<Duration>>,
+    /// `step`: queue above which ECN-capable packets are marked; default 20p. `blue`: queue that counts as a loss; default
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) threshold: Option<Quantity<Limit>>,
+    pub threshold: Option<Quantity<Limit>>,
+    /// `blue`: shortest time between two changes of the probability; default 100ms.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) freeze_time: Option<Quantity<Duration>>,
+    pub freeze_time: Option<Quantity<Duration>>,
+    /// `blue`: how much a loss adds to the probability; default 0.02. `adaptive-red`: how much an update adds to `max-p`;
+    /// default 0.01.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) increment: Option<f64>,
+    pub increment: Option<f64>,
+    /// `blue`: how much an idle link takes off the probability; default 0.002.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) decrement: Option<f64>,
+    pub decrement: Option<f64>,
+    /// `adaptive-red`: factor by which an update lowers `max-p`; default 0.9.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) decrease: Option<f64>,
+    pub decrease: Option<f64>,
+    /// `pi`: coefficient of the present difference from `target`, per packet; default 1.822e-5.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) a: Option<f64>,
+    pub a: Option<f64>,
+    /// `pi`: coefficient of the previous difference from `target`, per packet; default 1.816e-5.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) b: Option<f64>,
+    pub b: Option<f64>,
+    /// `pi`: updates per second; default 170.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) frequency: Option<f64>,
+    pub frequency: Option<f64>,
+    /// `pie`: weight of the difference from `target`, per second; default 0.125. `rem`: weight of the backlog in the price;
+    /// default 0.1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) alpha: Option<f64>,
+    pub alpha: Option<f64>,
+    /// `pie`: weight of the change of the delay, per second; default 1.25.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) beta: Option<f64>,
+    pub beta: Option<f64>,
+    /// `rem`: step size of the price; default 0.001.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) gamma: Option<f64>,
+    pub gamma: Option<f64>,
+    /// `rem`: base of the probability 1 - phi^-price, above 1; default 1.001.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) phi: Option<f64>,
+    pub phi: Option<f64>,
+    /// `pie`: time after idleness in which nothing is dropped early; default 150ms.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) max_burst: Option<Quantity<Duration>>,
+    pub max_burst: Option<Quantity<Duration>>,
+    /// `pie`: where the queueing delay comes from; default `timestamp`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) estimator: Option<Estimator>,
+    pub estimator: Option<Estimator>,
+    /// `pie`: avoid early drops that are too close or too far apart (RFC 8033 section 5.4); default true.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) derandomise: Option<bool>,
-    pub(super) rest: Option<bool>,
+    pub derandomise: Option<bool>,
+    /// `pie`: turn off while the queue is short (RFC 8033 section 5.3); default false.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) mtu: Option<u32>,
+    pub rest: Option<bool>,
+    /// `codel`, `fq-codel`: bytes; a queue with no more than this behind a packet is not dropped from; default 1514.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) memory: Option<Quantity<Limit>>,
+    pub mtu: Option<u32>,
+    /// `fq-codel`: bytes that may wait in all queues; default 32m.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) flows: Option<u32>,
+    pub memory: Option<Quantity<Limit>>,
+    /// `fq-codel`: number of queues that flows are hashed to; default 1024.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) quantum: Option<u32>,
+    pub flows: Option<u32>,
+    /// `fq-codel`, `drr`: bytes that a flow may send in a round; default 1514.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) per: Option<Per>,
+    pub quantum: Option<u32>,
+    /// `fq-codel`, `drr`, `round-robin`: what has a queue of its own; default `connection`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) bands: Option<u8>,
+    pub per: Option<Per>,
+    /// `priority`: number of bands, each with `limit`; default 3.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) ecn: Option<bool>,
+    pub bands: Option<u8>,
+    /// Mark ECN-capable packets where others are dropped early. Default: `fq-codel` true, others false.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) ecn_threshold: Option<f64>,
+    pub ecn: Option<bool>,
+    /// `pie`: probability up to which packets are marked instead of dropped; default 0.1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) above_max: Option<AboveMax>,
+    pub ecn_threshold: Option<f64>,
+    /// `red`, `adaptive-red` with `ecn`: what happens to ECN-capable packets above the range; default `mark`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) ce_threshold: Option<Quantity<Duration>>,
+    pub above_max: Option<AboveMax>,
+    /// `codel`, `fq-codel`: waiting time above which ECN-capable packets are marked; default none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) at: Option<StepPoint>,
-}
-
-/// What RED with `ecn` does with ECN-capable packets above its range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AboveMax {
-    /// Goes on marking.
-    Mark,
-    /// Drops.
-    Drop,
-}
-
-/// When step marking compares the queue with its threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StepPoint {
-    /// When a packet arrives.
-    Enqueue,
-    /// When a packet leaves.
-    Dequeue,
-}
-
-impl From<AboveMax> for queue::AboveMax {
-    fn from(above_max: AboveMax) -> queue::AboveMax {
-        match above_max {
-            AboveMax::Mark => queue::AboveMax::Mark,
-            AboveMax::Drop => queue::AboveMax::Drop,
-        }
-    }
-}
-
-impl From<queue::AboveMax> for AboveMax {
-    fn from(above_max: queue::AboveMax) -> AboveMax {
-        match above_max {
-            queue::AboveMax::Mark => AboveMax::Mark,
-            queue::AboveMax::Drop => AboveMax::Drop,
-        }
-    }
-}
-
-impl From<StepPoint> for queue::StepPoint {
-    fn from(point: StepPoint) -> queue::StepPoint {
-        match point {
-            StepPoint::Enqueue => queue::StepPoint::Enqueue,
-            StepPoint::Dequeue => queue::StepPoint::Dequeue,
-        }
-    }
-}
-
-impl From<queue::StepPoint> for StepPoint {
-    fn from(point: queue::StepPoint) -> StepPoint {
-        match point {
-            queue::StepPoint::Enqueue => StepPoint::Enqueue,
-            queue::StepPoint::Dequeue => StepPoint::Dequeue,
-        }
-    }
+    pub ce_threshold: Option<Quantity<Duration>>,
+    /// `step`: when the queue is compared with `threshold`; default `enqueue`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<StepPoint>,
 }
 
 /// What has a queue of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
     /// Each connection.
@@ -163,7 +152,7 @@ pub enum Per {
 }
 
 /// Queue disciplines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueKind {
     /// First in, first out; arrivals at a full queue are dropped.
@@ -197,16 +186,6 @@ pub enum QueueKind {
     Priority,
 }
 
-/// How PIE knows its delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Estimator {
-    /// From the wait of the packet that left last.
-    Timestamp,
-    /// From length and departure rate.
-    DepartureRate,
-}
-
 /// What a controller holds: a delay or a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -228,6 +207,16 @@ impl FromStr for Target {
                 example: "15ms or 200p",
             }
         })
+    }
+}
+
+impl Written for Target {
+    const FORMAT: &'static str = "target";
+    const MEANING: &'static str = "a delay or a number of packets";
+    const EXAMPLES: &'static [&'static str] = &["15ms", "200p"];
+
+    fn pattern() -> String {
+        format!("[0-9]+p|{}", Duration::pattern())
     }
 }
 
@@ -254,7 +243,7 @@ impl QueueKind {
     }
 
     /// As it is written.
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             QueueKind::DropTail => "drop-tail",
             QueueKind::HeadDrop => "head-drop",
@@ -333,11 +322,8 @@ impl Queue {
     }
 
     /// What has a queue of its own, where the discipline has several.
-    pub fn flows(&self) -> Flows {
-        match self.per.unwrap_or_default() {
-            Per::Connection => Flows::Connections,
-            Per::Class => Flows::Classes,
-        }
+    pub fn per(&self) -> Per {
+        self.per.unwrap_or_default()
     }
 
     /// The simulator's.
@@ -379,8 +365,11 @@ impl Queue {
     }
 
     /// The keys that were given beside `kind` and `limit`, and their values.
-    fn table(&self) -> toml::Table {
-        let mut table = toml::Table::try_from(self).unwrap_or_else(|error| unreachable!("plain data: {error}"));
+    fn table(&self) -> serde_json::Map<String, serde_json::Value> {
+        let mut table = match serde_json::to_value(self) {
+            Ok(serde_json::Value::Object(table)) => table,
+            _ => unreachable!("plain data with keys"),
+        };
         ["kind", "limit"].into_iter().for_each(|key| _ = table.remove(key));
         table
     }
@@ -396,7 +385,7 @@ impl Queue {
         match discipline {
             Discipline::Step(step) => {
                 limit_or(&mut queue.threshold, step.threshold);
-                queue.at = Some(step.at.into());
+                queue.at = Some(step.at);
             }
             Discipline::Red(red) => {
                 limit_or(&mut queue.min, red.min);
@@ -406,7 +395,7 @@ impl Queue {
                 queue.gentle = Some(red.gentle);
                 queue.mean_packet = Some(red.mean_packet);
                 queue.ecn = Some(red.ecn);
-                queue.above_max = Some(red.above_max.into());
+                queue.above_max = Some(red.above_max);
             }
             Discipline::AdaptiveRed(red) => {
                 delay_or(&mut queue.target, red.target_delay);
@@ -416,7 +405,7 @@ impl Queue {
                 queue.decrease = Some(red.decrease);
                 queue.mean_packet = Some(red.mean_packet);
                 queue.ecn = Some(red.ecn);
-                queue.above_max = Some(red.above_max.into());
+                queue.above_max = Some(red.above_max);
             }
             Discipline::Blue(blue) => {
                 time_or(&mut queue.freeze_time, blue.freeze_time);
@@ -445,10 +434,7 @@ impl Queue {
                 queue.alpha = Some(pie.alpha);
                 queue.beta = Some(pie.beta);
                 time_or(&mut queue.max_burst, pie.max_burst);
-                queue.estimator = Some(match pie.estimator {
-                    flowloom_core::queue::Estimator::Timestamp => Estimator::Timestamp,
-                    flowloom_core::queue::Estimator::DepartureRate => Estimator::DepartureRate,
-                });
+                queue.estimator = Some(pie.estimator);
                 queue.derandomise = Some(pie.derandomise);
                 queue.rest = Some(pie.rest);
                 queue.ecn = Some(pie.ecn);
@@ -502,165 +488,5 @@ impl Display for Queue {
             Some(text) => write!(f, ", {key} {text}"),
             None => write!(f, ", {key} {value}"),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Experiment;
-    use super::*;
-
-    fn queue(keys: &str) -> Result<Queue, String> {
-        let text = format!("[network.bottleneck]\nrate = \"10mbit\"\n\n[network.bottleneck.queue]\n{keys}\n");
-        Experiment::parse(&text, "x.toml").map(|e| e.network.bottleneck.queue).map_err(|failure| failure.to_string())
-    }
-
-    #[test]
-    fn every_kind_reads_with_its_keys_and_is_written_with_its_defaults() {
-        for (keys, shown) in [
-            ("kind = \"drop-tail\"", "drop-tail 65000p"),
-            ("kind = \"head-drop\"\nlimit = \"64k\"", "head-drop 64k"),
-            (
-                "kind = \"red\"\nmin = \"50p\"\nmax = \"150p\"\nmax-p = 0.1\nweight = 0.002\ngentle = true\necn = true",
-                "red 65000p",
-            ),
-            (
-                "kind = \"red\"\nmin = \"20p\"\nmax = \"20p\"\nweight = 1\necn = true\nabove-max = \"drop\"",
-                "red 65000p, above-max drop",
-            ),
-            ("kind = \"step\"", "step 65000p"),
-            ("kind = \"step\"\nthreshold = \"40p\"\nlimit = \"200p\"", "step 200p, threshold 40p"),
-            ("kind = \"step\"\nthreshold = \"64k\"\nat = \"dequeue\"", "step 65000p, at dequeue, threshold 64k"),
-            ("kind = \"codel\"\nce-threshold = \"1ms\"", "codel 65000p, ce-threshold 1ms"),
-            ("kind = \"fq-codel\"\nce-threshold = \"80us\"\necn = false", "fq-codel 10240p, ce-threshold 80us"),
-            ("kind = \"adaptive-red\"\nabove-max = \"mark\"", "adaptive-red 65000p, above-max mark"),
-            ("kind = \"adaptive-red\"\ntarget = \"5ms\"\ninterval = \"0.5s\"\nmin = \"9p\"", "adaptive-red 65000p"),
-            ("kind = \"blue\"\nfreeze-time = \"10ms\"\nthreshold = \"90p\"", "blue 65000p"),
-            ("kind = \"pi\"\ntarget = \"50p\"", "pi 65000p, target 50p"),
-            ("kind = \"rem\"\ninterval = \"1ms\"", "rem 65000p, interval 1ms"),
-            (
-                "kind = \"pie\"\nestimator = \"departure-rate\"\nlimit = \"1000p\"",
-                "pie 1000p, estimator departure-rate",
-            ),
-            ("kind = \"codel\"\ntarget = \"10ms\"\necn = true", "codel 65000p"),
-            ("kind = \"fq-codel\"", "fq-codel 10240p"),
-            ("kind = \"drr\"\nquantum = 500", "drr 65000p, quantum 500"),
-            ("kind = \"round-robin\"", "round-robin 65000p"),
-            ("kind = \"priority\"\nbands = 2", "priority 65000p, bands 2"),
-        ] {
-            let read = queue(keys).unwrap();
-            assert!(read.to_string().starts_with(shown), "{read}");
-            let resolved = read.resolved();
-            assert_eq!(resolved.discipline(), read.discipline(), "{keys}");
-            let written = toml::to_string(&resolved).unwrap();
-            assert_eq!(queue(&written).as_ref(), Ok(&resolved), "{written}");
-        }
-    }
-
-    #[test]
-    fn what_is_wrong_is_said_with_key_and_line() {
-        for (keys, wanted) in [
-            ("kind = \"rde\"", "x.toml:5: network.bottleneck.queue.kind: unknown word \"rde\""),
-            ("kind = \"red\"\nmni = \"5p\"", "x.toml:6: unknown key \"mni\""),
-            ("kind = \"red\"\nmin = \"5\"", "x.toml:6: network.bottleneck.queue.min: \"5\" is not a queue limit"),
-            (
-                "kind = \"red\"\nmax = \"50p\"\nmin = \"150p\"",
-                "x.toml:7: network.bottleneck.queue.min of 150p must not be above max of 50p",
-            ),
-            (
-                "kind = \"red\"\nmax = \"9k\"",
-                "x.toml:6: network.bottleneck.queue.max of 9216b has not the unit of min, 5p",
-            ),
-            (
-                "kind = \"red\"\nmax-p = 1.5",
-                "x.toml:6: network.bottleneck.queue.max-p of 1.5 must be above 0 and at most 1",
-            ),
-            ("kind = \"red\"\nweight = 0", "x.toml:6"),
-            (
-                "kind = \"red\"\nlimit = \"0p\"",
-                "x.toml:6: network.bottleneck.queue.limit must hold at least one packet",
-            ),
-            ("limit = \"1000b\"", "x.toml:5: network.bottleneck.queue.limit must hold at least one packet"),
-            (
-                "kind = \"codel\"\nmin = \"5p\"",
-                "x.toml:6: network.bottleneck.queue.min is not a key of codel, which has limit and target, interval",
-            ),
-            (
-                "kind = \"drop-tail\"\necn = true",
-                "x.toml:6: network.bottleneck.queue.ecn is not a key of drop-tail, which has limit",
-            ),
-            (
-                "kind = \"pi\"\ntarget = \"5ms\"",
-                "x.toml:6: network.bottleneck.queue.target of pi is a number of packets, like 200p",
-            ),
-            (
-                "kind = \"pie\"\ntarget = \"5p\"",
-                "x.toml:6: network.bottleneck.queue.target of pie is a delay, like 15ms",
-            ),
-            (
-                "kind = \"pie\"\ntarget = \"soon\"",
-                "x.toml:6: network.bottleneck.queue.target: \"soon\" is not a delay or a number of packets",
-            ),
-            (
-                "kind = \"codel\"\ntarget = \"1s\"",
-                "x.toml:6: network.bottleneck.queue.target of 1.00 s must be below interval",
-            ),
-            ("kind = \"fq-codel\"\nmemory = \"9p\"", "x.toml:6: network.bottleneck.queue.memory is a number of bytes"),
-            ("kind = \"fq-codel\"\nflows = 0", "x.toml:6: network.bottleneck.queue.flows of 0"),
-            (
-                "kind = \"step\"\nthreshold = \"40p\"\nlimit = \"40p\"",
-                "x.toml:7: network.bottleneck.queue.limit of 40p is too short for threshold, which is 40p: the queue never",
-            ),
-            (
-                "kind = \"step\"\nthreshold = \"40p\"\nlimit = \"41p\"\nat = \"dequeue\"",
-                "x.toml:7: network.bottleneck.queue.limit of 41p is too short for threshold, which is 40p: no packet",
-            ),
-            ("kind = \"step\"\nthreshold = \"0p\"", "x.toml:6: network.bottleneck.queue.threshold must be above zero"),
-            (
-                "kind = \"step\"\nthreshold = \"1ms\"",
-                "x.toml:6: network.bottleneck.queue.threshold: \"1ms\" is not a queue limit",
-            ),
-            ("kind = \"step\"\nat = \"arrival\"", "x.toml:6: network.bottleneck.queue.at: unknown word \"arrival\""),
-            (
-                "kind = \"step\"\necn = true",
-                "x.toml:6: network.bottleneck.queue.ecn is not a key of step, which has limit and threshold, at",
-            ),
-            (
-                "kind = \"drop-tail\"\nthreshold = \"9p\"",
-                "x.toml:6: network.bottleneck.queue.threshold is not a key of drop-tail",
-            ),
-            (
-                "kind = \"codel\"\nce-threshold = \"0ms\"",
-                "x.toml:6: network.bottleneck.queue.ce-threshold must be above zero",
-            ),
-            (
-                "kind = \"fq-codel\"\nce-threshold = \"5p\"",
-                "x.toml:6: network.bottleneck.queue.ce-threshold: \"5p\" is not a",
-            ),
-            (
-                "kind = \"pie\"\nce-threshold = \"1ms\"",
-                "x.toml:6: network.bottleneck.queue.ce-threshold is not a key of pie",
-            ),
-            (
-                "kind = \"red\"\nabove-max = \"keep\"",
-                "x.toml:6: network.bottleneck.queue.above-max: unknown word \"keep\"",
-            ),
-            (
-                "kind = \"blue\"\nabove-max = \"drop\"",
-                "x.toml:6: network.bottleneck.queue.above-max is not a key of blue",
-            ),
-            ("kind = \"drr\"\nquantum = -1", "x.toml:6"),
-            ("kind = \"priority\"\nbands = 0", "x.toml:6: network.bottleneck.queue.bands must be above zero"),
-            (
-                "kind = \"red\"\nlimit = \"12p\"",
-                "x.toml:6: network.bottleneck.queue.limit of 12p is below max, which is 15p",
-            ),
-        ] {
-            let message = queue(keys).unwrap_err();
-            assert!(message.contains(wanted), "{keys:?} gave {message}");
-        }
-        let inline = "[network]\nbottleneck = { rate = \"1mbit\",\n  queue = { kind = \"red\",\n  min = \"20p\" } }\n";
-        let message = Experiment::parse(inline, "x.toml").unwrap_err().to_string();
-        assert!(message.contains("x.toml:4: network.bottleneck.queue.min of 20p"), "{message}");
     }
 }

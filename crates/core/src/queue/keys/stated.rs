@@ -1,15 +1,14 @@
 //! From the keys of a queue to the discipline of the simulator.
 
-use flowloom_core::queue::{
-    self, AdaptiveRedParams, BlueParams, CodelParams, Discipline, FqCodelParams, PiParams, PieParams, RedParams,
-    RemParams, StepParams, discipline::FULL_PACKET_BYTES,
+use super::super::{
+    AdaptiveRedParams, BlueParams, CodelParams, Discipline, FqCodelParams, PiParams, PieParams, RedParams, RemParams,
+    StepParams, discipline::FULL_PACKET_BYTES,
 };
-use flowloom_core::time::Duration;
-use flowloom_core::units::Limit;
+use crate::time::Duration;
+use crate::units::Limit;
 
-use super::Quantity;
-use super::queue::{Estimator, Queue, QueueKind, Target};
-use crate::error::KeyError;
+use super::{Queue, QueueKind, Target};
+use crate::keys::{KeyError, Quantity};
 
 fn given<T: Copy>(quantity: &Option<Quantity<T>>, default: T) -> T {
     quantity.as_ref().map_or(default, |quantity| quantity.value)
@@ -45,7 +44,7 @@ impl Queue {
         Ok(Discipline::Step(StepParams {
             limit,
             threshold: given(&self.threshold, default.threshold),
-            at: self.at.map_or(default.at, Into::into),
+            at: self.at.unwrap_or(default.at),
         }))
     }
 
@@ -60,7 +59,7 @@ impl Queue {
             gentle: self.gentle.unwrap_or(default.gentle),
             mean_packet: self.mean_packet.unwrap_or(default.mean_packet),
             ecn: self.ecn.unwrap_or(default.ecn),
-            above_max: self.above_max.map_or(default.above_max, Into::into),
+            above_max: self.above_max.unwrap_or(default.above_max),
         }))
     }
 
@@ -84,7 +83,7 @@ impl Queue {
             decrease: self.decrease.unwrap_or(default.decrease),
             mean_packet: self.mean_packet.unwrap_or(default.mean_packet),
             ecn: self.ecn.unwrap_or(default.ecn),
-            above_max: self.above_max.map_or(default.above_max, Into::into),
+            above_max: self.above_max.unwrap_or(default.above_max),
         }))
     }
 
@@ -134,11 +133,7 @@ impl Queue {
             alpha: self.alpha.unwrap_or(default.alpha),
             beta: self.beta.unwrap_or(default.beta),
             max_burst: given(&self.max_burst, default.max_burst),
-            estimator: match self.estimator {
-                None => default.estimator,
-                Some(Estimator::Timestamp) => queue::Estimator::Timestamp,
-                Some(Estimator::DepartureRate) => queue::Estimator::DepartureRate,
-            },
+            estimator: self.estimator.unwrap_or(default.estimator),
             derandomise: self.derandomise.unwrap_or(default.derandomise),
             rest: self.rest.unwrap_or(default.rest),
             ecn: self.ecn.unwrap_or(default.ecn),

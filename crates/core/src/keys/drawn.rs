@@ -4,10 +4,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use flowloom_core::distribution::{Distribution, DistributionError, Law, WrittenLaw};
-use flowloom_core::path::Rules;
-use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, ParseQuantityError, Probability, Rate};
+use crate::distribution::{Distribution, DistributionError, Law, WrittenLaw};
+use crate::path::Rules;
+use crate::time::Duration;
+use crate::units::{Limit, ParseQuantityError, Probability, Rate};
 
 use super::Quantity;
 use super::text_or_table::{self, TextOrTable};

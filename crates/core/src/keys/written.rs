@@ -1,0 +1,161 @@
+//! What the schema of keys says of values that are written as one text.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::{Drawn, Number, Optional, Quantity, Share, Size, Span};
+use crate::distribution::WrittenLaw;
+use crate::time::Duration;
+use crate::units::{Limit, Rate};
+
+/// A value that is written as one text: `"20ms"`.
+pub trait Written: FromStr<Err: Display> {
+    /// What the form is called: `format` in the schema.
+    const FORMAT: &'static str;
+    /// What the text is: a phrase that follows "expected".
+    const MEANING: &'static str;
+    /// How it is written.
+    const EXAMPLES: &'static [&'static str];
+
+    /// A regular expression that every such text matches (ECMA 262), without anchors.
+    fn pattern() -> String;
+}
+
+/// A decimal number.
+const NUMBER: &str = r"([0-9]+\.?[0-9]*|\.[0-9]+)";
+
+/// A number and one of these units in any case, which spaces may separate.
+fn scaled(units: &[&str]) -> String {
+    let any_case = |unit: &&str| {
+        let letters = unit.chars().map(|c| format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()));
+        letters.collect::<String>()
+    };
+    let units: Vec<String> = units.iter().map(any_case).collect();
+    format!("{NUMBER} *({})", units.join("|"))
+}
+
+/// Units of bytes.
+const BYTES: [&str; 7] = ["b", "k", "kb", "m", "mb", "g", "gb"];
+
+impl Written for Duration {
+    const FORMAT: &'static str = "time";
+    const MEANING: &'static str = "a time with its unit";
+    const EXAMPLES: &'static [&'static str] = &["20ms", "1.5s", "10min"];
+
+    fn pattern() -> String {
+        scaled(&["ns", "us", "ms", "s", "min", "h"])
+    }
+}
+
+impl Written for Span {
+    const FORMAT: &'static str = "span";
+    const MEANING: &'static str = Duration::MEANING;
+    const EXAMPLES: &'static [&'static str] = Duration::EXAMPLES;
+
+    fn pattern() -> String {
+        Duration::pattern()
+    }
+}
+
+impl Written for Rate {
+    const FORMAT: &'static str = "rate";
+    const MEANING: &'static str = "a bit rate with its unit";
+    const EXAMPLES: &'static [&'static str] = &["496mbit", "1.5gbit"];
+
+    fn pattern() -> String {
+        let units = ["bit", "kbit", "mbit", "gbit", "tbit", "bps", "kbps", "mbps", "gbps"];
+        format!("unlimited|{}", scaled(&units))
+    }
+}
+
+impl Written for Limit {
+    const FORMAT: &'static str = "limit";
+    const MEANING: &'static str = "a number of packets or bytes with its unit";
+    const EXAMPLES: &'static [&'static str] = &["200p", "64k"];
+
+    fn pattern() -> String {
+        format!("[0-9]+p|{}", scaled(&BYTES))
+    }
+}
+
+impl Written for Size {
+    const FORMAT: &'static str = "size";
+    const MEANING: &'static str = "a number of bytes with its unit";
+    const EXAMPLES: &'static [&'static str] = &["1000b", "64k", "4m"];
+
+    fn pattern() -> String {
+        scaled(&BYTES)
+    }
+}
+
+impl Written for Share {
+    const FORMAT: &'static str = "share";
+    const MEANING: &'static str = "a share of 0% to 100%";
+    const EXAMPLES: &'static [&'static str] = &["0.1%", "1%"];
+
+    fn pattern() -> String {
+        // Whatever a decimal number can be that is no more than 100.
+        r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)? *%".to_owned()
+    }
+}
+
+impl Written for Optional<Duration> {
+    const FORMAT: &'static str = "time-or-off";
+    const MEANING: &'static str = "a time with its unit, or off";
+    const EXAMPLES: &'static [&'static str] = &["40ms", "off"];
+
+    fn pattern() -> String {
+        format!("off|{}", Duration::pattern())
+    }
+}
+
+impl Written for Optional<Size> {
+    const FORMAT: &'static str = "size-or-off";
+    const MEANING: &'static str = "a number of bytes with its unit, or off";
+    const EXAMPLES: &'static [&'static str] = &["128k", "off"];
+
+    fn pattern() -> String {
+        format!("off|{}", Size::pattern())
+    }
+}
+
+/// The schema of a text.
+pub fn text<T: Written>() -> Schema {
+    json_schema!({
+        "type": "string",
+        "format": T::FORMAT,
+        "description": T::MEANING,
+        "pattern": format!("^({})$", T::pattern()),
+        "examples": T::EXAMPLES,
+    })
+}
+
+impl<T: Written> JsonSchema for Quantity<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::FORMAT.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        text::<T>()
+    }
+}
+
+/// The schema of what is text or table. `format` names the check of both together.
+pub fn text_or_table(format: &str, meaning: &str, forms: Vec<Schema>) -> Schema {
+    json_schema!({ "format": format, "description": meaning, "anyOf": forms })
+}
+
+impl<T: Written + Number> JsonSchema for Drawn<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("drawn-{}", T::FORMAT).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let forms =
+            vec![generator.subschema_for::<Quantity<T>>(), generator.subschema_for::<WrittenLaw<Quantity<T>>>()];
+        text_or_table(&Self::schema_name(), &format!("{}, or the distribution it is drawn from", T::MEANING), forms)
+    }
+}

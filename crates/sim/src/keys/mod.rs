@@ -1,0 +1,7 @@
+//! The keys of a network: `[network]` of experiments.
+
+mod network;
+mod topology;
+
+pub use network::{Bottleneck, Network, RateChoice};
+pub use topology::{Ends, Link, Pair, Part, Route, Shape, Topology, UnknownLink, check_link};

@@ -1,0 +1,161 @@
+//! `[network]`: the network between the two sides of the workload (`docs/reference/topology.md`).
+
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use flowloom_core::keys::{Quantity, Written};
+use flowloom_core::path::keys::{Bucket, DelayBox, Path as PathKeys, Traces};
+use flowloom_core::queue::keys::Queue;
+use flowloom_core::time::Duration;
+use flowloom_core::units::{ParseQuantityError, Rate};
+
+use super::topology::{Ends, Link, Route, Topology};
+
+/// The rate of the bottleneck: fixed, or relative to the load that the workload offers (methods M.9).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RateChoice {
+    /// 1 Gbit/s, or twice the capture's peak 10 ms rate if that is higher.
+    Auto,
+    /// So many bit/s.
+    Fixed(Rate),
+    /// This factor times the offered load of the busier direction.
+    OfLoad(f64),
+}
+
+/// Of the offered load; more is a slip of the keyboard.
+const MOST_PERCENT: f64 = 1e6;
+
+impl FromStr for RateChoice {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<RateChoice, ParseQuantityError> {
+        if text == "auto" {
+            return Ok(RateChoice::Auto);
+        }
+        let Some(percent) = text.strip_suffix('%') else { return text.parse().map(RateChoice::Fixed) };
+        match percent.trim_end().parse::<f64>() {
+            Ok(percent) if percent > 0.0 && percent <= MOST_PERCENT => Ok(RateChoice::OfLoad(percent / 100.0)),
+            _ => Err(ParseQuantityError {
+                text: text.to_owned(),
+                expected: "a rate or a share of the offered load",
+                example: "496mbit or 105%",
+            }),
+        }
+    }
+}
+
+impl Written for RateChoice {
+    const FORMAT: &'static str = "link-rate";
+    const MEANING: &'static str = "a bit rate with its unit, a share of the load that is offered, or auto";
+    const EXAMPLES: &'static [&'static str] = &["496mbit", "105%", "auto"];
+
+    fn pattern() -> String {
+        format!(r"auto|{}|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)? *%", Rate::pattern())
+    }
+}
+
+/// `[network]`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Network {
+    /// Its shape.
+    pub topology: Topology,
+    /// Of a parking lot: how many links there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hops: Option<u16>,
+    /// The shared link.
+    pub bottleneck: Bottleneck,
+    /// Of a graph: where the two sides of the workload are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ends: Option<Ends>,
+    /// Of a graph: the other links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+    /// Of a graph: ways that are taken instead of those over the fewest links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
+    /// What happens to packets on the way to it.
+    #[serde(skip_serializing_if = "PathKeys::is_default")]
+    pub path: PathKeys,
+    /// Rules for the paths of flows; the first that matches is used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub delay_box: Vec<DelayBox>,
+}
+
+impl Network {
+    /// Whether paths or queues draw, so that seeds differ.
+    pub fn draws(&self) -> bool {
+        let mut queues = self.links.iter().map(|link| &link.queue).chain([&self.bottleneck.queue]);
+        !self.path.is_default() || !self.delay_box.is_empty() || queues.any(|queue| queue.kind.draws())
+    }
+
+    /// Its shape, to be read before what its bottleneck is.
+    pub fn kind(&self) -> String {
+        match self.topology {
+            Topology::Dumbbell => "dumbbell".to_owned(),
+            Topology::ParkingLot => format!("parking lot of {} links", self.hops()),
+            Topology::Graph => format!("graph of {} links, the bottleneck", 1 + self.links.len()),
+        }
+    }
+
+    /// What it has beside a link with a queue, to be read behind those.
+    pub fn additions(&self) -> String {
+        let rules = match self.delay_box.len() {
+            0 => None,
+            1 => Some("1 DelayBox rule".to_owned()),
+            rules => Some(format!("{rules} DelayBox rules")),
+        };
+        let said = [
+            self.bottleneck.trace.is_some().then(|| "rate of a trace (its mean is given)".to_owned()),
+            self.bottleneck.shaper.is_some().then(|| "token-bucket shaper".to_owned()),
+            self.bottleneck.policer.is_some().then(|| "policer".to_owned()),
+            (!self.path.is_default()).then(|| "impaired path".to_owned()),
+            rules,
+        ];
+        said.into_iter().flatten().map(|addition| format!(", {addition}")).collect()
+    }
+}
+
+/// `[network.bottleneck]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Bottleneck {
+    /// Its rate: Ethernet bytes (IP bytes + 14) count.
+    pub rate: Quantity<RateChoice>,
+    /// Its propagation delay, one way.
+    pub delay: Quantity<Duration>,
+    /// The queue at each end.
+    pub queue: Queue,
+    /// Delivery opportunities instead of a rate: files of mahimahi, relative to the experiment file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Traces>,
+    /// Bursts at the rate of the link, a rate of its own in the long run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<Bucket>,
+    /// What comes faster than this is dropped before the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Bucket>,
+    /// Of a graph: the node on its left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Of a graph: the node on its right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+}
+
+impl Default for Bottleneck {
+    fn default() -> Bottleneck {
+        Bottleneck {
+            rate: Quantity::of("auto"),
+            delay: Quantity::of("0ms"),
+            queue: Queue::default(),
+            trace: None,
+            shaper: None,
+            policer: None,
+            from: None,
+            to: None,
+        }
+    }
+}
