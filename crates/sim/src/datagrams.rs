@@ -6,7 +6,7 @@ use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pac
 use flowloom_core::record::{Outcome, Recorder, SourceRecord};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, PerSide, Protocol, Side};
 
 use crate::config::Config;
 use crate::datagram_flow::DatagramFlow;
