@@ -48,6 +48,8 @@ pub struct Error {
     pub notes: Vec<String>,
     /// What to do now.
     pub hint: Option<String>,
+    /// Further errors that were found in the same input.
+    pub others: Vec<Error>,
 }
 
 impl Error {
@@ -60,6 +62,7 @@ impl Error {
             cause: cause.to_string(),
             notes: Vec::new(),
             hint: None,
+            others: Vec::new(),
         }
     }
 
@@ -95,6 +98,24 @@ impl Error {
         }
     }
 
+    /// Adds further errors of the same input.
+    #[must_use]
+    pub fn and(mut self, others: impl IntoIterator<Item = Error>) -> Error {
+        self.others.extend(others);
+        self
+    }
+
+    /// The first of these errors with all others in [`Error::others`]; none of none.
+    pub fn all(errors: impl IntoIterator<Item = Error>) -> Option<Error> {
+        let mut errors = errors.into_iter();
+        Some(errors.next()?.and(errors))
+    }
+
+    /// It and [`Error::others`], one by one.
+    pub fn each(&self) -> impl Iterator<Item = &Error> {
+        std::iter::once(self).chain(&self.others)
+    }
+
     /// Says where it is.
     #[must_use]
     pub fn at(self, place: Place) -> Error {
@@ -102,7 +123,7 @@ impl Error {
     }
 }
 
-/// The place and the cause, the notes and the hint below them.
+/// The place and the cause, the notes and the hint below them; then the other errors.
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {
@@ -115,7 +136,7 @@ impl Display for Error {
         if let Some(hint) = &self.hint {
             write!(f, "\n  hint: {hint}")?;
         }
-        Ok(())
+        self.others.iter().try_for_each(|other| write!(f, "\n{other}"))
     }
 }
 

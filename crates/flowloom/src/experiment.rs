@@ -1,10 +1,12 @@
 //! The experiment file: what is replayed, through which network, with which TCP, measured how (design of the file:
 //! `docs/reference/experiment.md`). Every section has defaults; an unknown key or word is refused with the nearest known.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toml::de::DeTable;
 
 use flowloom_core::keys::KeyError;
 pub use flowloom_core::keys::Quantity;
@@ -13,7 +15,6 @@ pub use flowloom_core::queue::keys::{Per, Queue};
 pub use flowloom_core::tcp::keys::{Tcp, TcpClass};
 use flowloom_core::time::Duration;
 use flowloom_sim::Config;
-use flowloom_sim::keys::check_link;
 pub use flowloom_sim::keys::{Bottleneck, Ends, Link, Network, Pair, Part, RateChoice, Route, Shape, Topology};
 
 use crate::error::Error;
@@ -22,11 +23,15 @@ mod diagnosis;
 mod live;
 mod load;
 mod rtt;
+mod schema;
 mod sources;
 mod workload;
+mod written;
 
 use diagnosis::located;
 pub use diagnosis::{explain, place};
+pub use schema::schema;
+use written::Written;
 
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
@@ -36,46 +41,48 @@ pub use workload::{Correction, DatagramModel, LossChoice, Workload};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Experiment {
-    /// What the report is called.
+    /// Title of the report.
     pub title: Option<String>,
     /// What is replayed.
     pub workload: Workload,
-    /// Through what.
+    /// Network that the workload crosses.
     pub network: Network,
-    /// With which TCP.
+    /// TCP of both ends in the simulator.
     pub tcp: Tcp,
-    /// What sends beside the workload, or without one.
+    /// Traffic beside the workload, or without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
-    /// Measured how.
+    /// What is measured, and how long.
     pub measure: Measure,
-    /// Repeated how.
+    /// Repetitions.
     pub run: Run,
-    /// How it is run with the kernel's TCP.
+    /// Runs over the TCP of this kernel.
     #[serde(skip_serializing_if = "Live::is_default")]
     pub live: Live,
+    #[serde(skip)]
+    written: Written,
 }
 
 /// `[measure]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Measure {
-    /// How long connections start; default: the length of the capture.
+    /// Time during which connections start; default: the length of the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Quantity<Duration>>,
-    /// What the results use, `["10min", "50min"]` from the start of the run; default: all of `duration` (methods C.1).
+    /// Part of the run that results use, as ["10min", "50min"] from its start (methods C.1); default: all of `duration`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<[Quantity<Duration>; 2]>,
-    /// How long the run may go on after that until every connection ended.
+    /// Time after `duration` in which connections may still finish; default: 60s.
     pub drain: Quantity<Duration>,
-    /// How often the queue is sampled.
+    /// Interval between samples of the queue, 1us or more; default: 10ms.
     pub queue_every: Quantity<Duration>,
-    /// Width of throughput bins.
+    /// Width of throughput bins, 1us or more; default: 1ms.
     pub throughput_every: Quantity<Duration>,
-    /// Links whose queues and throughput are measured beside the bottleneck's, by name; each with the link back.
+    /// Names of links that are measured like the bottleneck, each with the link back; default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub monitor: Vec<String>,
-    /// Whose congestion windows are traced.
+    /// Connections whose congestion windows are traced; default: off.
     #[serde(skip_serializing_if = "TcpTrace::is_off")]
     pub tcp_trace: TcpTrace,
 }
@@ -98,7 +105,7 @@ impl Default for Measure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Run {
-    /// One run per seed.
+    /// Seeds, one run each; default: [1].
     pub seeds: Vec<u64>,
 }
 
@@ -108,36 +115,128 @@ impl Default for Run {
     }
 }
 
+impl Run {
+    fn problems(&self) -> Vec<KeyError> {
+        if self.seeds.is_empty() {
+            return vec![KeyError::new("run.seeds", "is empty: nothing to run")];
+        }
+        let mut seen = BTreeSet::new();
+        let twice = self.seeds.iter().enumerate().filter(|(_, seed)| !seen.insert(**seed));
+        let problem = |seed| format!("holds {seed} twice: each seed has a folder of its own");
+        twice.map(|(_, seed)| KeyError::new("run.seeds", problem(seed))).collect()
+    }
+}
+
+impl Measure {
+    fn problems(&self) -> Vec<KeyError> {
+        let mut found = Vec::new();
+        let mut wrong = |key: &str, problem: String| found.push(KeyError::new(format!("measure.{key}"), problem));
+        for (key, every) in [("queue-every", &self.queue_every), ("throughput-every", &self.throughput_every)] {
+            if every.value.is_zero() {
+                wrong(key, "must be above zero".to_owned());
+            } else if every.value < LEAST_EVERY {
+                wrong(key, format!("of {every} is too short (at least {LEAST_EVERY})"));
+            }
+        }
+        if self.drain.value > Config::MAX_DRAIN {
+            wrong("drain", format!("of {} is too long (at most {})", self.drain, Config::MAX_DRAIN));
+        }
+        if let Some(duration) = &self.duration {
+            if duration.value.is_zero() {
+                wrong("duration", "must be above zero".to_owned());
+            } else if duration.value > Config::MAX_WINDOW {
+                wrong("duration", format!("of {duration} is too long (at most {})", Config::MAX_WINDOW));
+            }
+        }
+        if let Some([start, end]) = &self.window
+            && start.value >= end.value
+        {
+            wrong("window", format!("ends at {end}, before it starts at {start}"));
+        }
+        found
+    }
+}
+
 /// Shortest time between queue samples, and width of throughput bins: below it the tables would be larger than any capture.
 const LEAST_EVERY: Duration = Duration::from_micros(1);
 
 impl Experiment {
+    /// The experiment with defaults alone that replays `source`, a capture or a workload file.
+    pub fn of(source: impl Into<PathBuf>) -> Experiment {
+        let source = source.into();
+        let mut experiment = Experiment::default();
+        let workload = toml::Table::from_iter([("source".to_owned(), source.to_string_lossy().into_owned().into())]);
+        experiment.written.table.insert("workload".to_owned(), workload.into());
+        experiment.workload.source = Some(source);
+        experiment
+    }
+
     /// Reads an experiment file; the paths in it are relative to it.
+    ///
+    /// # Errors
+    /// The file cannot be read; all that is wrong with it.
     pub fn read(path: &Path) -> Result<Experiment, Error> {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| Error::new(format_args!("{name}: {error}")))?;
-        let mut experiment = Experiment::parse(&text, &name.to_string())?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        if let Some(source) = &experiment.workload.source {
-            experiment.workload.source = Some(folder.join(source));
+        let experiment = Experiment::parse(&text, &name.to_string())?;
+        Ok(experiment.relative_to(path.parent().unwrap_or(Path::new(""))))
+    }
+
+    /// Reads the text of an experiment file called `name`; the paths in it stay as they are.
+    ///
+    /// # Errors
+    /// All that is wrong with it, each with its place and key.
+    pub fn parse(text: &str, name: &str) -> Result<Experiment, Error> {
+        let document = DeTable::parse(text).map_err(|error| explain(&error, text, name))?;
+        if let Some(error) = Error::all(schema::errors(document.get_ref(), text, name)) {
+            return Err(error);
         }
-        if let Some(tables) = experiment.workload.model.as_mut().and_then(|model| model.tables()) {
-            *tables = folder.join(&*tables).to_string_lossy().into_owned();
-        }
-        for config in experiment.workload.model.iter_mut().flat_map(|model| model.configs()) {
-            *config = folder.join(&*config).to_string_lossy().into_owned();
-        }
-        if let Some(trace) = &mut experiment.network.bottleneck.trace {
-            trace.join(folder);
-        }
+        let explained = |error: toml::de::Error| explain(&error, text, name);
+        let mut experiment: Experiment = toml::from_str(text).map_err(explained)?;
+        experiment.check().map_err(|error| located(error, text, name))?;
+        experiment.written.table = toml::from_str(text).map_err(explained)?;
         Ok(experiment)
     }
 
-    /// Reads the text of an experiment file called `name`.
-    pub fn parse(text: &str, name: &str) -> Result<Experiment, Error> {
-        let experiment: Experiment = toml::from_str(text).map_err(|error| explain(&error, text, name))?;
-        experiment.check().map_err(|error| located(error.into(), text, name))?;
-        Ok(experiment)
+    /// The same with another value of a key: `experiment.with("network.bottleneck.queue", "fq-codel")`.
+    ///
+    /// `key` is a path such as `network.links[1].queue.limit`; the first of a list is 0, and the place behind the last adds one. `value`
+    /// is what stands behind `=` in a file; the quotes of texts may be left out, and of a table that has a `kind` this alone may be given.
+    /// Defaults follow: those of TCP's keys come from the profile, those of a queue from its kind. Fields that were changed in
+    /// other ways than by this are as they were written.
+    ///
+    /// # Errors
+    /// There is no such key, the value is none of it, or it is not possible beside the others.
+    pub fn with(self, key: &str, value: &str) -> Result<Experiment, Error> {
+        let mut written = self.written;
+        written.set(key, value)?;
+        if let Some(error) = Error::all(schema::errors_of(&written.table)) {
+            return Err(error);
+        }
+        let read: Result<Experiment, _> = toml::Value::Table(written.table.clone()).try_into();
+        let mut experiment = read.map_err(|error| Error::usage(error.message()))?;
+        experiment.check()?;
+        experiment.written.table = written.table;
+        Ok(experiment.relative_to(&written.folder))
+    }
+
+    /// The same with paths that are relative to `folder`.
+    fn relative_to(mut self, folder: &Path) -> Experiment {
+        let joined = |path: &str| folder.join(path).to_string_lossy().into_owned();
+        if let Some(source) = &mut self.workload.source {
+            *source = folder.join(&*source);
+        }
+        if let Some(tables) = self.workload.model.as_mut().and_then(|model| model.tables()) {
+            *tables = joined(tables);
+        }
+        for config in self.workload.model.iter_mut().flat_map(|model| model.configs()) {
+            *config = joined(config);
+        }
+        if let Some(trace) = &mut self.network.bottleneck.trace {
+            trace.join(folder);
+        }
+        self.written.folder = folder.to_owned();
+        self
     }
 
     /// `error`, with the place of its key in the experiment file at `path`.
@@ -148,84 +247,32 @@ impl Experiment {
         }
     }
 
-    /// What no type can refuse: numbers that are well formed and impossible.
-    pub fn check(&self) -> Result<(), KeyError> {
-        let positive = [
-            ("measure.queue-every", self.measure.queue_every.value),
-            ("measure.throughput-every", self.measure.throughput_every.value),
-        ];
-        if let Some((key, _)) = positive.iter().find(|(_, value)| value.is_zero()) {
-            return Err(KeyError::new(*key, "must be above zero"));
+    /// What no type can refuse: values that are well formed and impossible, all of them.
+    pub fn problems(&self) -> Vec<KeyError> {
+        let mut found = self.measure.problems();
+        found.extend(self.live.problems());
+        found.extend(self.workload.problems());
+        let (problems, shape) = self.network.problems();
+        found.extend(problems);
+        if let Some(shape) = &shape {
+            let unknown = self.measure.monitor.iter().enumerate().filter_map(|(number, name)| {
+                let problem = shape.pair(name).err()?;
+                Some(KeyError::saying(format!("measure.monitor[{number}]"), problem))
+            });
+            found.extend(unknown);
         }
-        for (key, every) in [
-            ("measure.queue-every", &self.measure.queue_every),
-            ("measure.throughput-every", &self.measure.throughput_every),
-        ] {
-            if every.value < LEAST_EVERY {
-                return Err(KeyError::new(key, format_args!("of {every} is too short (at least {LEAST_EVERY})")));
-            }
-        }
-        let most = [
-            ("measure.drain", Some(&self.measure.drain), Config::MAX_DRAIN),
-            ("measure.duration", self.measure.duration.as_ref(), Config::MAX_WINDOW),
-        ];
-        for (key, value, most) in most {
-            if let Some(value) = value.filter(|value| value.value > most) {
-                return Err(KeyError::new(key, format_args!("of {value} is too long (at most {most})")));
-            }
-        }
-        self.live.check()?;
-        if self.measure.duration.as_ref().is_some_and(|duration| duration.value.is_zero()) {
-            return Err(KeyError::new("measure.duration", "must be above zero"));
-        }
-        if let Some([start, end]) = &self.measure.window
-            && start.value >= end.value
-        {
-            return Err(KeyError::new("measure.window", format_args!("ends at {end}, before it starts at {start}")));
-        }
-        let bottleneck = &self.network.bottleneck;
-        check_link(&bottleneck.rate, &bottleneck.delay, &bottleneck.queue)
-            .map_err(|error| error.within("network.bottleneck"))?;
-        if bottleneck.trace.is_some() && bottleneck.rate.value != RateChoice::Auto {
-            return Err(KeyError::new("network.bottleneck", "has a trace, which is its rate: leave out rate or trace"));
-        }
-        if bottleneck.trace.is_some() && bottleneck.shaper.is_some() {
-            return Err(KeyError::new(
-                "network.bottleneck",
-                "has a trace and a shaper, which both say when packets go: leave out one",
-            ));
-        }
-        if let Some(index) = self.network.delay_box.iter().position(DelayBox::does_nothing) {
-            let number = index + 1;
-            return Err(KeyError::new(
-                format!("network.delay-box.{number}"),
-                "changes nothing: give it a delay, a loss or a rate",
-            ));
-        }
-        self.workload.check()?;
-        let shape = self.network.shape()?;
-        self.measure.monitor.iter().try_for_each(|name| match shape.pair(name) {
-            Ok(_) => Ok(()),
-            Err(problem) => Err(KeyError::saying("measure.monitor", problem)),
-        })?;
-        self.tcp.check("tcp")?;
-        self.check_sources(&shape)?;
-        if self.run.seeds.is_empty() {
-            return Err(KeyError::new("run.seeds", "is empty: nothing to run"));
-        }
-        if let Some(seed) = self
-            .run
-            .seeds
-            .iter()
-            .enumerate()
-            .find_map(|(index, seed)| self.run.seeds[..index].contains(seed).then_some(seed))
-        {
-            return Err(KeyError::new(
-                "run.seeds",
-                format_args!("holds {seed} twice: each seed has a folder of its own"),
-            ));
-        }
-        Ok(())
+        found.extend(self.tcp.problems("tcp"));
+        found.extend(self.source_problems(shape.as_ref()));
+        found.extend(self.run.problems());
+        found
+    }
+
+    /// Whether it is possible.
+    ///
+    /// # Errors
+    /// All that is wrong with it; the first, and the others in [`Error::others`].
+    pub fn check(&self) -> Result<(), Error> {
+        Error::all(self.problems().into_iter().map(Error::from)).map_or(Ok(()), Err)
     }
 
     /// Whether anything is drawn, so that seeds differ.
@@ -311,7 +358,7 @@ mod tests {
             ("[network.bottleneck]\ndelay = \"20\"\n", "x.toml:2: network.bottleneck.delay: \"20\" is not a time"),
             ("[network.bottleneck.queue]\nlimit = \"0p\"\n", "limit must hold at least one packet"),
             ("[network.bottleneck.queue]\nlimit = \"100b\"\n", "limit must hold at least one packet"),
-            ("[tcp]\ninitial-window = -1\n", "x.toml:2: tcp.initial-window: "),
+            ("[tcp]\ninitial-window = -1\n", "x.toml:2: tcp.initial-window of -1 is not between 0 and 65535"),
             ("[tcp]\ninitial-window = 5000\n", "tcp.initial-window of 5000 segments"),
             ("[tcp]\nrto-min = \"0ms\"\n", "tcp.rto-min must be above zero"),
             ("[tcp]\nrto-initial = \"0ms\"\n", "tcp.rto-initial must be above zero"),
@@ -328,6 +375,89 @@ mod tests {
             let message = failure(text);
             assert!(message.contains(wanted), "{text:?} gave {message}");
         }
+    }
+
+    #[test]
+    fn with_sets_a_key_and_its_defaults_follow() {
+        let base = Experiment::of("campus.parquet");
+        let changed = base
+            .clone()
+            .with("network.bottleneck.queue", "fq-codel")
+            .and_then(|experiment| experiment.with("network.bottleneck.rate", "105%"))
+            .and_then(|experiment| experiment.with("tcp.profile", "linux"))
+            .and_then(|experiment| experiment.with("run.seeds", "[1, 2]"))
+            .and_then(|experiment| experiment.with("measure.duration", "60s"))
+            .and_then(|experiment| experiment.with("workload.t-close", "false"))
+            .unwrap();
+        let text = "workload = { source = \"campus.parquet\", t-close = false }\n[network.bottleneck]\nrate = \"105%\"\n\
+                    queue.kind = \"fq-codel\"\n[tcp]\nprofile = \"linux\"\n[run]\nseeds = [1, 2]\n[measure]\nduration = \"60s\"\n";
+        assert_eq!(changed, Experiment::parse(text, "x").unwrap());
+        assert_eq!(
+            base.with("title", "12").unwrap().title.as_deref(),
+            Some("12"),
+            "a number is a text where one is asked for"
+        );
+    }
+
+    #[test]
+    fn with_reaches_into_lists_and_keeps_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.toml");
+        std::fs::write(&file, "workload.source = \"a.pcap\"\n[[sources]]\nname = \"ftp\"\nkind = \"bulk\"\n").unwrap();
+        let read = Experiment::read(&file).unwrap().with("sources[0].count", "3").unwrap();
+        let more =
+            read.with("sources[1]", "{ name = \"voice\", kind = \"cbr\", rate = \"64kbit\", rtt = \"9ms\" }").unwrap();
+        assert_eq!(more.sources.iter().map(Source::flows).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!(more.workload.source, Some(folder.path().join("a.pcap")));
+    }
+
+    #[test]
+    fn with_refuses_keys_and_values_with_reasons() {
+        for (key, value, wanted) in [
+            ("network.bottleneck.que", "codel", "unknown key \"que\""),
+            ("network.bottleneck.queue", "fqcodel", "network.bottleneck.queue"),
+            ("network.bottleneck.queue.kind", "fqcodel", "did you mean \"fq-codel\"?"),
+            ("network.bottleneck.delay", "20", "\"20\" is not a time"),
+            ("network.links[1].rate", "1mbit", "the list has 0 items"),
+            ("tcp.initial-window", "5000", "tcp.initial-window of 5000 segments is above 1000"),
+            ("tcp[0]", "1", "tcp: expected a table, found a list"),
+            ("", "1", "this is no path of keys"),
+            ("a..b", "1", "this is no path of keys"),
+        ] {
+            let error = Experiment::of("a.pcap").with(key, value).unwrap_err();
+            assert!(error.to_string().contains(wanted), "{key} = {value}: {error}");
+            assert!(error.key.is_some(), "{key}");
+        }
+    }
+
+    #[test]
+    fn all_errors_of_a_file_are_found_at_once() {
+        let text = "titel = 1\n[network]\nbottleneck = { rate = \"fast\", queue = { kind = \"red\", mni = \"5p\" } }\n\
+                    [[network.links]]\nname = \"a\"\nfrom = \"b\"\nto = \"c\"\nrate = 5\n[tcp]\ncongestion = \"cubik\"\n";
+        let error = Experiment::parse(text, "x.toml").unwrap_err();
+        let found: Vec<_> = error
+            .each()
+            .map(|error| {
+                let place = error.place.as_deref().unwrap();
+                (place.line.unwrap(), place.column.unwrap(), error.key.as_deref().unwrap(), error.hint.as_deref())
+            })
+            .collect();
+        let meant = |word: &str| format!("did you mean \"{word}\"?");
+        assert_eq!(
+            found,
+            [
+                (1, 1, "titel", Some(meant("title").as_str())),
+                (3, 23, "network.bottleneck.rate", None),
+                (3, 55, "network.bottleneck.queue.mni", Some(meant("min").as_str())),
+                (8, 8, "network.links[0].rate", None),
+                (10, 14, "tcp.congestion", Some(meant("cubic").as_str())),
+            ]
+        );
+        let impossible =
+            "[network.bottleneck]\ndelay = \"2h\"\nqueue.limit = \"0p\"\n[tcp]\nrto-min = \"0s\"\n[run]\nseeds = []\n";
+        let error = Experiment::parse(impossible, "x.toml").unwrap_err();
+        let lines: Vec<_> = error.each().map(|error| error.place.as_deref().unwrap().line.unwrap()).collect();
+        assert_eq!(lines, [3, 2, 5, 7]);
     }
 
     #[test]

@@ -278,7 +278,7 @@ mod tests {
             ("[[rule]]\nmetric = \"queue_from_left\"\nmax = \"5p\"", "r.toml:3: max of queue_from_left is a number"),
             (
                 "[[rule]]\nmetric = \"duration\"\nverdict = \"equal\"",
-                "r.toml:3: rule.1.verdict: unknown word \"equal\"",
+                "r.toml:3: rule[0].verdict: unknown word \"equal\"",
             ),
         ] {
             let said = failure(text);

@@ -123,7 +123,7 @@ pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     let typed = plain(typed);
     known
         .iter()
-        .map(|name| (strsim::levenshtein(&typed, &plain(name)), *name))
+        .map(|name| (strsim::osa_distance(&typed, &plain(name)), *name))
         .filter(|(distance, name)| *distance <= (typed.len().max(name.len()) / 2).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)

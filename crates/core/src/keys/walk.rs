@@ -164,9 +164,7 @@ impl Display for Problem {
                 named(f)?;
                 write!(f, "missing key \"{key}\"")
             }
-            ProblemKind::OtherKind { kind, known } => {
-                write!(f, "{path} is not a key of {kind}, which has {}", in_words(known))
-            }
+            ProblemKind::OtherKind { kind, .. } => write!(f, "{path} is not a key of {kind}"),
             ProblemKind::Type { found, expected } => {
                 named(f)?;
                 write!(f, "expected {expected}, found {found}")
@@ -174,15 +172,6 @@ impl Display for Problem {
             ProblemKind::Meaningless(problem) => write!(f, "{path}: {problem}"),
             ProblemKind::Range { found, bounds } => write!(f, "{path} of {found} is not {bounds}"),
         }
-    }
-}
-
-/// `limit`, `limit and target, interval`.
-fn in_words(known: &[String]) -> String {
-    match known.split_first() {
-        Some((first, [])) => first.clone(),
-        Some((first, others)) => format!("{first} and {}", others.join(", ")),
-        None => "no keys".to_owned(),
     }
 }
 
@@ -199,7 +188,9 @@ impl ProblemKind {
     /// What is known instead of the unknown.
     pub fn known(&self) -> &[String] {
         match self {
-            ProblemKind::UnknownKey { known, .. } | ProblemKind::UnknownWord { known, .. } => known,
+            ProblemKind::UnknownKey { known, .. }
+            | ProblemKind::UnknownWord { known, .. }
+            | ProblemKind::OtherKind { known, .. } => known,
             _ => &[],
         }
     }

@@ -22,18 +22,25 @@ use crate::workload::{LinkSide, Side};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Path {
+    /// Losses before the link: a share of packets, or a model; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<Loss>,
+    /// Share of the packets that arrive twice; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate: Option<Quantity<Share>>,
+    /// Packets that change places; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     reorder: Option<ReorderKeys>,
+    /// Delay that is drawn for each packet, beside that of the path; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter: Option<Drawn<Duration>>,
+    /// Keep packets in order, as a queue does; with false a packet with a short delay overtakes others. Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter_keeps_order: Option<bool>,
+    /// Packets from the left side of the link; replaces the keys above.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_left: Option<Direction>,
+    /// Packets from the right side of the link; replaces the keys above.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_right: Option<Direction>,
 }
@@ -42,14 +49,19 @@ pub struct Path {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Direction {
+    /// Losses before the link: a share of packets, or a model; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<Loss>,
+    /// Share of the packets that arrive twice; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate: Option<Quantity<Share>>,
+    /// Packets that change places; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     reorder: Option<ReorderKeys>,
+    /// Delay that is drawn for each packet, beside that of the path; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter: Option<Drawn<Duration>>,
+    /// Keep packets in order, as a queue does; with false a packet with a short delay overtakes others. Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter_keeps_order: Option<bool>,
 }
@@ -99,18 +111,27 @@ enum LossKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum LossTable {
+    /// Every packet is lost with the same probability.
     Bernoulli {
+        /// The probability.
         p: Quantity<Share>,
     },
+    /// A good and a bad state with losses of their own, as netem's `gemodel`.
     GilbertElliott {
+        /// Probability of leaving the good state, per packet.
         p: Quantity<Share>,
+        /// Probability of leaving the bad state, per packet.
         r: Quantity<Share>,
+        /// Loss in the bad state; default: 100%.
         #[serde(rename = "1-h", default, skip_serializing_if = "Option::is_none")]
         bad_loss: Option<Quantity<Share>>,
+        /// Loss in the good state; default: 0%.
         #[serde(rename = "1-k", default, skip_serializing_if = "Option::is_none")]
         good_loss: Option<Quantity<Share>>,
     },
+    /// These packets of each connection and direction.
     List {
+        /// Packets by number, 1 the first, or intervals such as "5-8".
         packets: Vec<Packets>,
     },
 }
@@ -204,9 +225,13 @@ impl Serialize for Loss {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReorderKeys {
+    /// Share of the packets that change places.
     share: Quantity<Share>,
+    /// Fewest packets from one that changes places to the next; default: 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     gap: u32,
+    /// How much later a packet is handed on; without it the packet is handed on at once, and overtakes those in the delay
+    /// before the link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     late: Option<Quantity<Duration>>,
 }
@@ -231,21 +256,25 @@ impl ReorderKeys {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct DelayBox {
+    /// Match packets from this side of the link; default: both.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<LinkEnd>,
+    /// Match packets of this end of a connection; default: both.
     #[serde(skip_serializing_if = "Option::is_none")]
     sender: Option<Sender>,
+    /// Match connections to this port; default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     port: Option<u16>,
+    /// Match connections of this subset of the workload; default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     subset: Option<u64>,
-    /// Left out: the delays of the vector.
+    /// One-way delay before the link, drawn for each flow; default: the delays of the vector.
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<Drawn<Duration>>,
-    /// Left out: no loss of the flow's own.
+    /// Share of packets lost, drawn for each flow, or "measured" for the loss of the original; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<FlowLoss>,
-    /// Left out: no bottleneck of the flow's own.
+    /// Rate of a bottleneck of the flow's own, drawn for each flow; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<Drawn<Rate>>,
 }
@@ -254,9 +283,9 @@ pub struct DelayBox {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkEnd {
-    /// Inside.
+    /// Left, the inside.
     Left,
-    /// Outside.
+    /// Right, the outside.
     Right,
 }
 
@@ -273,14 +302,18 @@ impl From<LinkEnd> for LinkSide {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Sender {
+    /// The end that opens the connection.
     Initiator,
+    /// The end that accepts it.
     Acceptor,
 }
 
 /// A share, a distribution of shares, or `"measured"`.
 #[derive(Clone, Debug, PartialEq)]
-enum FlowLoss {
+pub enum FlowLoss {
+    /// This share, or a share drawn from this distribution for each flow.
     Drawn(Drawn<Share>),
+    /// The loss of the original.
     Measured,
 }
 
@@ -408,9 +441,9 @@ impl Serialize for Bucket {
     }
 }
 
-/// Bytes, as tc spells them.
+/// A burst in bytes, as tc spells them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bytes(u32);
+pub struct Bytes(u32);
 
 impl FromStr for Bytes {
     type Err = ParseQuantityError;
@@ -447,14 +480,14 @@ impl Written for Bytes {
     expecting = "give a file as \"cell.up\", or one each as { from-left = \"cell.up\", from-right = \"cell.down\" }"
 )]
 pub enum Traces {
-    /// Both directions'.
+    /// One file for both directions.
     Both(PathBuf),
-    /// One each.
+    /// One file for each direction.
     Each {
-        /// Of the packets from the left.
+        /// File for packets from the left.
         #[serde(rename = "from-left")]
         left: PathBuf,
-        /// Of the packets from the right.
+        /// File for packets from the right.
         #[serde(rename = "from-right")]
         right: PathBuf,
     },

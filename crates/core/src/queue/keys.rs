@@ -5,8 +5,9 @@ mod stated;
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{AboveMax, Discipline, Estimator, FqCodelParams, ParameterError, StepPoint, discipline::FULL_PACKET_BYTES};
 use crate::keys::{KeyError, Quantity, Written};
@@ -17,8 +18,9 @@ use crate::units::{Limit, ParseQuantityError, Rate};
 /// `queue = { ... }`. Which of the keys apply is said by the kind; a default stands where one is not given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[schemars(transform = of_kinds)]
 pub struct Queue {
-    /// The discipline.
+    /// Queue discipline; default: drop-tail.
     pub kind: QueueKind,
     /// How much may wait, in packets (`"200p"`) or bytes of the link (`"64k"`); the packet in transmission does not count.
     /// Default: 65000p, of `fq-codel` 10240p.
@@ -210,6 +212,22 @@ impl FromStr for Target {
     }
 }
 
+/// Says in the schema which keys each kind has.
+fn of_kinds(schema: &mut Schema) {
+    let rules = QueueKind::ALL.map(|kind| {
+        let keys: Vec<&str> = ["kind", "limit"].iter().chain(kind.keys()).copied().collect();
+        json!({
+            "if": { "properties": { "kind": { "const": kind.name() } }, "required": ["kind"] },
+            "then": { "propertyNames": { "enum": keys } },
+        })
+    });
+    let without = json!({
+        "if": { "not": { "required": ["kind"] } },
+        "then": { "propertyNames": { "enum": ["limit"] } },
+    });
+    schema.insert("allOf".to_owned(), rules.into_iter().chain([without]).collect());
+}
+
 impl Written for Target {
     const FORMAT: &'static str = "target";
     const MEANING: &'static str = "a delay or a number of packets";
@@ -221,6 +239,24 @@ impl Written for Target {
 }
 
 impl QueueKind {
+    /// All of them.
+    pub const ALL: [QueueKind; 14] = [
+        QueueKind::DropTail,
+        QueueKind::HeadDrop,
+        QueueKind::Step,
+        QueueKind::Red,
+        QueueKind::AdaptiveRed,
+        QueueKind::Blue,
+        QueueKind::Pi,
+        QueueKind::Rem,
+        QueueKind::Pie,
+        QueueKind::Codel,
+        QueueKind::FqCodel,
+        QueueKind::Drr,
+        QueueKind::RoundRobin,
+        QueueKind::Priority,
+    ];
+
     /// Whether it decides by chance, so that seeds differ.
     pub const fn draws(self) -> bool {
         match self {
@@ -263,7 +299,7 @@ impl QueueKind {
     }
 
     /// Its keys beside `kind` and `limit`.
-    const fn keys(self) -> &'static [&'static str] {
+    pub const fn keys(self) -> &'static [&'static str] {
         match self {
             QueueKind::DropTail | QueueKind::HeadDrop => &[],
             QueueKind::RoundRobin => &["per"],

@@ -15,88 +15,125 @@ use crate::time::Duration;
 use crate::units::ParseQuantityError;
 use crate::workload::{ConnectionVector, LinkSide};
 
-/// `[tcp]`, with every key that was left out filled in from the profile.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "TcpKeys", rename_all = "kebab-case")]
-pub struct Tcp {
-    /// Where the other keys have their defaults from.
-    pub profile: Profile,
-    /// Congestion control.
-    pub congestion: Congestion,
-    /// The weight g of a new window in DCTCP's estimate of the share of marked bytes (RFC 8257 section 4.2).
-    pub dctcp_gain: Quantity<Gain>,
-    /// Which rules govern the congestion window.
-    pub window_rules: WindowRules,
-    /// Selective acknowledgements.
-    pub sack: Sack,
-    /// How losses are told where SACK is agreed.
-    pub recovery: Recovery,
-    /// Proportional rate reduction (RFC 9937) where SACK is agreed.
-    pub prr: bool,
-    /// Reductions without cause are taken back (RFC 3522, 3708, 4015).
-    pub undo: bool,
-    /// F-RTO (RFC 5682).
-    pub f_rto: bool,
-    /// A new segment for each of the first two duplicate acknowledgements (RFC 3042).
-    pub limited_transmit: bool,
-    /// Explicit congestion notification.
-    pub ecn: Ecn,
-    /// Timestamps (RFC 7323).
-    pub timestamps: bool,
-    /// Window scaling (RFC 7323).
-    pub window_scaling: bool,
-    /// Initial window in segments (RFC 6928: 10); 0 takes RFC 5681's 2 to 4.
-    pub initial_window: u16,
-    /// Whether acknowledgements count for what they acknowledge (RFC 3465), or for a segment at most.
-    pub byte_counting: bool,
-    /// Delayed acknowledgement timer, or "off".
-    pub delayed_ack: Quantity<Optional<Duration>>,
-    /// Segments acknowledged at once at the start (Linux: 16).
-    pub quick_acks: u8,
-    /// Whether acknowledgements over a hole wait for others (Linux).
-    pub sack_compression: bool,
-    /// Windows of more than 65,535 bytes grow from there, and what makes them grow is acknowledged at once (Linux).
-    pub window_growth: bool,
-    /// Receive buffer at the start, sized by what arrives (Linux), or "off" for one that limits nothing.
-    pub receive_buffer: Quantity<Optional<Size>>,
-    /// Payload per byte of receive buffer.
-    pub payload_ratio: f64,
-    /// Smallest retransmission timeout; with the profiles plain and linux also the smallest margin of it over the smoothed
-    /// round-trip time.
-    pub rto_min: Quantity<Duration>,
-    /// Retransmission timeout before the first round-trip sample.
-    pub rto_initial: Quantity<Duration>,
-    /// Whether algorithms without a rate of their own are paced as Linux does it.
-    pub pacing: bool,
-    /// Whether segments leave in bursts of about a millisecond (Linux).
-    pub bursts: bool,
-    /// Connections of the workload that differ from this.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub classes: Vec<TcpClass>,
+/// Defines [`Tcp`] and [`TcpKeys`], which have the same keys: of one every key has a value, of the other those that were written.
+macro_rules! tcp_keys {
+    ($($(#[$doc:meta])* $key:ident: $type:ty,)*) => {
+        /// `[tcp]`, with every key that was left out filled in from the profile.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(from = "TcpKeys", rename_all = "kebab-case")]
+        pub struct Tcp {
+            /// Profile that the other keys have their defaults from.
+            pub profile: Profile,
+            $($(#[$doc])* pub $key: $type,)*
+            /// Connections of the workload with keys of their own.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            pub classes: Vec<TcpClass>,
+        }
+
+        /// The keys as written.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+        pub struct TcpKeys {
+            /// Profile that the other keys have their defaults from; default: `plain`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            profile: Option<Profile>,
+            $($(#[$doc])*
+            #[serde(skip_serializing_if = "Option::is_none")]
+            $key: Option<$type>,)*
+            /// Connections of the workload with keys of their own; each belongs to the first class that matches it.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            classes: Vec<TcpClass>,
+        }
+
+        impl Tcp {
+            /// The same with the values of the keys that were written, except for the profile and classes.
+            fn replaced(&self, keys: &TcpKeys) -> Tcp {
+                Tcp {
+                    profile: self.profile,
+                    $($key: keys.$key.clone().unwrap_or_else(|| self.$key.clone()),)*
+                    classes: Vec::new(),
+                }
+            }
+        }
+    };
+}
+
+tcp_keys! {
+    /// Congestion control; default: `newreno`, with the profile `linux` `cubic`.
+    congestion: Congestion,
+    /// DCTCP: weight g of a new window in the estimate of the share of marked bytes (RFC 8257 section 4.2), a power of two from
+    /// 1/1024 to 1/2; default: 1/16.
+    dctcp_gain: Quantity<Gain>,
+    /// Rules for reductions, growth and idle times of the congestion window; default: `rfc`, with the profile `linux` `linux`.
+    window_rules: WindowRules,
+    /// Selective acknowledgements; default by the profile.
+    sack: Sack,
+    /// How losses are detected where SACK is on; default: `sack`, with the profile `linux` `rack`.
+    recovery: Recovery,
+    /// Proportional rate reduction (RFC 9937) where SACK is on; default by the profile.
+    prr: bool,
+    /// Revert unnecessary reductions (RFC 3522, 3708, 4015); default: false, with the profile `linux` true.
+    undo: bool,
+    /// F-RTO: send new data first after a timeout (RFC 5682); default by the profile.
+    f_rto: bool,
+    /// Send a new segment for each of the first two duplicate acknowledgements (RFC 3042); default by the profile.
+    limited_transmit: bool,
+    /// Explicit congestion notification; default: `off`, with DCTCP `on`.
+    ecn: Ecn,
+    /// Timestamps (RFC 7323); default by the profile.
+    timestamps: bool,
+    /// Window scaling (RFC 7323); default: true.
+    window_scaling: bool,
+    /// Initial window in segments, at most 1000; 0 takes the 2 to 4 segments of RFC 5681. Default by the profile.
+    initial_window: u16,
+    /// Count acknowledged bytes (RFC 3465) instead of acknowledgements; default by the profile.
+    byte_counting: bool,
+    /// Longest delay of an acknowledgement, at most 500ms, or `off`; default by the profile.
+    delayed_ack: Quantity<Optional<Duration>>,
+    /// Segments that are acknowledged at once at the start of a connection (Linux: 16); default: 0, with the profile `linux` 16.
+    quick_acks: u8,
+    /// Delay and merge acknowledgements while a hole is open (Linux); default: false, with the profile `linux` true.
+    sack_compression: bool,
+    /// Let windows above 65,535 bytes start there and grow with the data that arrives (Linux); default: false, with the profile
+    /// `linux` true.
+    window_growth: bool,
+    /// Receive buffer at the start, 4k to 32m, which grows with the data that arrives (Linux), or `off` for no limit; default: `off`.
+    receive_buffer: Quantity<Optional<Size>>,
+    /// Payload per byte of receive buffer, 0.01 to 0.99; default: 0.5.
+    payload_ratio: f64,
+    /// Shortest retransmission timeout; with the profiles `plain` and `linux` also its smallest margin over the smoothed round-trip
+    /// time. Default by the profile.
+    rto_min: Quantity<Duration>,
+    /// Retransmission timeout before the first round-trip sample; default by the profile.
+    rto_initial: Quantity<Duration>,
+    /// Pace algorithms without a rate of their own, as Linux does with the fq discipline; default: false.
+    pacing: bool,
+    /// Send segments in bursts of about a millisecond of the rate (Linux); default: false, with the profile `linux` true.
+    bursts: bool,
 }
 
 /// `[[tcp.classes]]`: connections of the workload with keys of their own; the first class that matches is a connection's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TcpClass {
-    /// What results call it.
+    /// Name of the class in results.
     pub name: String,
-    /// This share of the workload's connections, by lot.
+    /// Share of the workload's connections that belong to it, by lot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     share: Option<Quantity<Share>>,
-    /// Those whose initiator is on this side.
+    /// Connections whose initiator is on this side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     initiator: Option<LinkEnd>,
-    /// Those to this port.
+    /// Connections to this port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     port: Option<u16>,
-    /// Those of this subset of the workload.
+    /// Connections of this subset of the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     subset: Option<u64>,
-    /// Those with these ids.
+    /// Connections with these ids.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     connections: BTreeSet<u64>,
-    /// What differs.
+    /// Keys that differ from `[tcp]`.
     pub tcp: TcpKeys,
 }
 
@@ -111,64 +148,6 @@ impl TcpClass {
     }
 }
 
-/// The keys as written.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct TcpKeys {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profile: Option<Profile>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    congestion: Option<Congestion>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dctcp_gain: Option<Quantity<Gain>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    window_rules: Option<WindowRules>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sack: Option<Sack>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recovery: Option<Recovery>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prr: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    undo: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    f_rto: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    limited_transmit: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ecn: Option<Ecn>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timestamps: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    window_scaling: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    initial_window: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    byte_counting: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    delayed_ack: Option<Quantity<Optional<Duration>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quick_acks: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sack_compression: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    window_growth: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    receive_buffer: Option<Quantity<Optional<Size>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    payload_ratio: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rto_min: Option<Quantity<Duration>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rto_initial: Option<Quantity<Duration>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pacing: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bursts: Option<bool>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    classes: Vec<TcpClass>,
-}
-
 impl TcpKeys {
     /// Whether it is one TCP.
     pub fn has_no_classes(&self) -> bool {
@@ -178,7 +157,14 @@ impl TcpKeys {
 
 impl From<TcpKeys> for Tcp {
     fn from(keys: TcpKeys) -> Tcp {
-        let chosen = keys.profile.unwrap_or_default();
+        let tcp = Tcp::of(keys.profile.unwrap_or_default()).changed(&keys);
+        Tcp { classes: keys.classes, ..tcp }
+    }
+}
+
+impl Tcp {
+    /// What a profile says of every key.
+    fn of(chosen: Profile) -> Tcp {
         let profile = tcp::Config::of(chosen);
         // In words; a test holds them against the profiles.
         let (delayed_ack, rto_min, rto_initial) = match chosen {
@@ -187,52 +173,61 @@ impl From<TcpKeys> for Tcp {
             Profile::Bsd2008 => ("100ms", "30ms", "3s"),
             Profile::Classic => ("100ms", "200ms", "3s"),
         };
-        let congestion = keys.congestion.unwrap_or(match chosen {
-            Profile::Linux => Congestion::Cubic,
-            Profile::Plain | Profile::Rfc | Profile::Bsd2008 | Profile::Classic => Congestion::Newreno,
-        });
-        let sack = keys.sack.unwrap_or(profile.sack);
         Tcp {
             profile: chosen,
-            dctcp_gain: keys.dctcp_gain.unwrap_or_else(|| Quantity::of("1/16")),
-            window_rules: keys.window_rules.unwrap_or(profile.window_rules),
-            sack,
-            recovery: keys.recovery.unwrap_or(if profile.rack && sack != Sack::Off {
-                Recovery::Rack
-            } else {
-                Recovery::Sack
-            }),
-            prr: keys.prr.unwrap_or(profile.prr),
-            undo: keys.undo.unwrap_or(profile.undo),
-            f_rto: keys.f_rto.unwrap_or(profile.f_rto),
-            limited_transmit: keys.limited_transmit.unwrap_or(profile.limited_transmit),
-            // DCTCP is nothing without marks.
-            ecn: keys.ecn.unwrap_or(if congestion == Congestion::Dctcp { Ecn::On } else { Ecn::Off }),
-            timestamps: keys.timestamps.unwrap_or(profile.timestamps),
-            window_scaling: keys.window_scaling.unwrap_or(profile.window_scaling),
-            initial_window: keys.initial_window.unwrap_or(match profile.initial_window {
+            congestion: match chosen {
+                Profile::Linux => Congestion::Cubic,
+                Profile::Plain | Profile::Rfc | Profile::Bsd2008 | Profile::Classic => Congestion::Newreno,
+            },
+            dctcp_gain: Quantity::of("1/16"),
+            window_rules: profile.window_rules,
+            sack: profile.sack,
+            recovery: if profile.rack { Recovery::Rack } else { Recovery::Sack },
+            prr: profile.prr,
+            undo: profile.undo,
+            f_rto: profile.f_rto,
+            limited_transmit: profile.limited_transmit,
+            ecn: Ecn::Off,
+            timestamps: profile.timestamps,
+            window_scaling: profile.window_scaling,
+            initial_window: match profile.initial_window {
                 tcp::InitialWindow::Segments(segments) => segments,
                 tcp::InitialWindow::Rfc5681 | tcp::InitialWindow::Rfc6928 => 0,
-            }),
-            byte_counting: keys.byte_counting.unwrap_or(profile.byte_counting),
-            delayed_ack: keys.delayed_ack.unwrap_or_else(|| Quantity::of(delayed_ack)),
-            quick_acks: keys.quick_acks.unwrap_or(profile.quick_acks),
-            sack_compression: keys.sack_compression.unwrap_or(profile.sack_compression),
-            window_growth: keys.window_growth.unwrap_or(profile.window_growth),
-            receive_buffer: keys.receive_buffer.unwrap_or_else(|| Quantity::of("off")),
-            payload_ratio: keys.payload_ratio.unwrap_or(PAYLOAD_RATIO),
-            rto_min: keys.rto_min.unwrap_or_else(|| Quantity::of(rto_min)),
-            rto_initial: keys.rto_initial.unwrap_or_else(|| Quantity::of(rto_initial)),
-            pacing: keys.pacing.unwrap_or(profile.pacing),
-            bursts: keys.bursts.unwrap_or(profile.bursts),
-            congestion,
-            classes: keys.classes,
+            },
+            byte_counting: profile.byte_counting,
+            delayed_ack: Quantity::of(delayed_ack),
+            quick_acks: profile.quick_acks,
+            sack_compression: profile.sack_compression,
+            window_growth: profile.window_growth,
+            receive_buffer: Quantity::of("off"),
+            payload_ratio: PAYLOAD_RATIO,
+            rto_min: Quantity::of(rto_min),
+            rto_initial: Quantity::of(rto_initial),
+            pacing: profile.pacing,
+            bursts: profile.bursts,
+            classes: Vec::new(),
         }
+    }
+
+    /// The same with these keys, of which some change the defaults of others.
+    fn changed(&self, keys: &TcpKeys) -> Tcp {
+        let mut tcp = self.replaced(keys);
+        // DCTCP is nothing without marks.
+        if keys.ecn.is_none() && keys.congestion == Some(Congestion::Dctcp) {
+            tcp.ecn = Ecn::On;
+        }
+        if keys.recovery.is_none() && keys.sack == Some(Sack::Off) {
+            tcp.recovery = Recovery::Sack;
+        }
+        tcp
     }
 }
 
 /// An acknowledgement must not be held back for longer (RFC 9293, 3.8.6.3).
 const MOST_DELAYED_ACK: Duration = Duration::from_millis(500);
+
+/// Segments of an initial window, at most.
+const MOST_INITIAL_WINDOW: u16 = 1_000;
 
 /// Linux before the first segment.
 const PAYLOAD_RATIO: f64 = 0.5;
@@ -248,84 +243,75 @@ impl Default for Tcp {
 }
 
 impl Tcp {
-    /// Checks what no type can refuse; `key` is the path of this table.
-    pub fn check(&self, key: &str) -> Result<(), KeyError> {
+    /// What no type can refuse: values that are well formed and impossible. `key` is the path of this table.
+    pub fn problems(&self, key: &str) -> Vec<KeyError> {
+        let mut found = self.impossible_values();
+        found.extend(self.impossible_classes());
+        found.into_iter().map(|problem| problem.within(key)).collect()
+    }
+
+    fn impossible_values(&self) -> Vec<KeyError> {
+        let mut found = Vec::new();
         if self.recovery == Recovery::Rack && self.sack == Sack::Off {
-            return Err(KeyError::new(
-                format!("{key}.recovery"),
-                format_args!("= \"rack\" needs SACK: set {key}.sack to \"on\" or \"with-duplicates\""),
-            ));
+            let problem = "= \"rack\" needs SACK: set sack to \"on\" or \"with-duplicates\"";
+            found.push(KeyError::new("recovery", problem));
         }
-        if self.initial_window > 1_000 {
-            return Err(KeyError::new(
-                format!("{key}.initial-window"),
-                format_args!("of {} segments is above 1000", self.initial_window),
-            ));
+        if self.initial_window > MOST_INITIAL_WINDOW {
+            let problem = format_args!("of {} segments is above {MOST_INITIAL_WINDOW}", self.initial_window);
+            found.push(KeyError::new("initial-window", problem));
         }
         let most = tcp::Config::of(self.profile).rto.max;
         for (part, value) in [("rto-min", &self.rto_min), ("rto-initial", &self.rto_initial)] {
             if value.value.is_zero() {
-                return Err(KeyError::new(format!("{key}.{part}"), "must be above zero"));
+                found.push(KeyError::new(part, "must be above zero"));
             }
             if value.value > most {
-                return Err(KeyError::new(
-                    format!("{key}.{part}"),
-                    format_args!("of {value} is above the longest timeout, {most}"),
-                ));
+                found.push(KeyError::new(part, format_args!("of {value} is above the longest timeout, {most}")));
             }
         }
         if let Some(size) = self.receive_buffer.value.0
             && !(LEAST_RECEIVE_BUFFER..=tcp::ReceiveBuffer::LARGEST.into()).contains(&size.0)
         {
-            return Err(KeyError::new(
-                format!("{key}.receive-buffer"),
-                format_args!("of {} is not between 4k and 32m", self.receive_buffer),
-            ));
+            let problem = format_args!("of {} is not between 4k and 32m", self.receive_buffer);
+            found.push(KeyError::new("receive-buffer", problem));
         }
         if !PAYLOAD_RATIOS.contains(&self.payload_ratio) {
-            return Err(KeyError::new(
-                format!("{key}.payload-ratio"),
-                format_args!(
-                    "of {} is not between {} and {}",
-                    self.payload_ratio,
-                    PAYLOAD_RATIOS.start(),
-                    PAYLOAD_RATIOS.end()
-                ),
-            ));
+            let (least, most) = (PAYLOAD_RATIOS.start(), PAYLOAD_RATIOS.end());
+            let problem = format_args!("of {} is not between {least} and {most}", self.payload_ratio);
+            found.push(KeyError::new("payload-ratio", problem));
         }
         if let Some(delay) = self.delayed_ack.value.0
             && delay > MOST_DELAYED_ACK
         {
             let delay = &self.delayed_ack;
-            return Err(KeyError::new(
-                format!("{key}.delayed-ack"),
-                format_args!("of {delay} is too long (at most {MOST_DELAYED_ACK}, RFC 9293 3.8.6.3)"),
-            ));
+            let problem = format_args!("of {delay} is too long (at most {MOST_DELAYED_ACK}, RFC 9293 3.8.6.3)");
+            found.push(KeyError::new("delayed-ack", problem));
         }
-        for (place, class) in (1..).zip(&self.classes) {
-            named("a class", &format!("{key}.classes.{place}"), &class.name)?;
-            let key = format!("{key}.classes.{}", class.name);
+        found
+    }
+
+    fn impossible_classes(&self) -> Vec<KeyError> {
+        let mut found = Vec::new();
+        for (number, class) in self.classes.iter().enumerate() {
+            let key = format!("classes[{number}]");
+            found.extend(named("a class", &format!("{key}.name"), &class.name).err());
             if !class.tcp.classes.is_empty() {
-                return Err(KeyError::saying(format!("{key}.tcp.classes"), "a class has no classes of its own"));
+                found.push(KeyError::saying(format!("{key}.tcp.classes"), "a class has no classes of its own"));
+                continue;
             }
             let chooses = class.share.is_some() || class.initiator.is_some() || class.port.is_some();
             if !chooses && class.subset.is_none() && class.connections.is_empty() {
-                return Err(KeyError::new(
-                    key,
-                    "chooses no connections: give it a share, an initiator, a port, a subset or connections",
-                ));
+                let problem = "chooses no connections: give it a share, an initiator, a port, a subset or connections";
+                found.push(KeyError::new(key.as_str(), problem));
             }
-            self.with(&class.tcp).check(&format!("{key}.tcp"))?;
+            found.extend(self.with(&class.tcp).problems(&format!("{key}.tcp")));
         }
         let sum: f64 =
             self.classes.iter().filter_map(|class| class.share.as_ref()).map(|share| share.value.0.get()).sum();
         if sum > 1.000_001 {
-            return Err(KeyError::saying(
-                format!("{key}.classes"),
-                format_args!("their shares add up to {:.0} %", 100.0 * sum),
-            ));
+            found.push(KeyError::saying("classes", format_args!("their shares add up to {:.0} %", 100.0 * sum)));
         }
-        Ok(())
+        found
     }
 
     /// Whether its congestion control, or who is in which class, depends on the seed.
@@ -334,44 +320,12 @@ impl Tcp {
         draws(self) || self.classes.iter().any(|class| class.share.is_some() || draws(&self.with(&class.tcp)))
     }
 
-    /// The same with these keys.
+    /// The same with these keys; those of another profile replace all.
+    #[must_use]
     pub fn with(&self, keys: &TcpKeys) -> Tcp {
-        if keys.profile.is_some() {
-            return keys.clone().into();
-        }
-        let keys = keys.clone();
-        Tcp {
-            profile: self.profile,
-            // DCTCP is nothing without marks.
-            ecn: keys.ecn.unwrap_or(if keys.congestion == Some(Congestion::Dctcp) { Ecn::On } else { self.ecn }),
-            recovery: keys.recovery.unwrap_or(if keys.sack == Some(Sack::Off) {
-                Recovery::Sack
-            } else {
-                self.recovery
-            }),
-            congestion: keys.congestion.unwrap_or(self.congestion),
-            dctcp_gain: keys.dctcp_gain.unwrap_or_else(|| self.dctcp_gain.clone()),
-            window_rules: keys.window_rules.unwrap_or(self.window_rules),
-            sack: keys.sack.unwrap_or(self.sack),
-            prr: keys.prr.unwrap_or(self.prr),
-            undo: keys.undo.unwrap_or(self.undo),
-            f_rto: keys.f_rto.unwrap_or(self.f_rto),
-            limited_transmit: keys.limited_transmit.unwrap_or(self.limited_transmit),
-            timestamps: keys.timestamps.unwrap_or(self.timestamps),
-            window_scaling: keys.window_scaling.unwrap_or(self.window_scaling),
-            initial_window: keys.initial_window.unwrap_or(self.initial_window),
-            byte_counting: keys.byte_counting.unwrap_or(self.byte_counting),
-            delayed_ack: keys.delayed_ack.unwrap_or_else(|| self.delayed_ack.clone()),
-            quick_acks: keys.quick_acks.unwrap_or(self.quick_acks),
-            sack_compression: keys.sack_compression.unwrap_or(self.sack_compression),
-            window_growth: keys.window_growth.unwrap_or(self.window_growth),
-            receive_buffer: keys.receive_buffer.unwrap_or_else(|| self.receive_buffer.clone()),
-            payload_ratio: keys.payload_ratio.unwrap_or(self.payload_ratio),
-            rto_min: keys.rto_min.unwrap_or_else(|| self.rto_min.clone()),
-            rto_initial: keys.rto_initial.unwrap_or_else(|| self.rto_initial.clone()),
-            pacing: keys.pacing.unwrap_or(self.pacing),
-            bursts: keys.bursts.unwrap_or(self.bursts),
-            classes: Vec::new(),
+        match keys.profile {
+            Some(_) => keys.clone().into(),
+            None => self.changed(keys),
         }
     }
 

@@ -1,32 +1,35 @@
-//! Where in the text of an experiment an error is.
+//! Where in the text of an experiment file an error is.
 
 use toml::de::{DeTable, DeValue};
 
+use flowloom_core::keys::walk::{KeyPath, Step};
+
 use crate::error::{Error, Place, nearest};
 
-/// Where the key of a dotted path begins, or the last part of the path that is there, in bytes. Of tables in a list a part
-/// is the name, or the number from 1 on.
-fn start_of(text: &str, path: &str) -> Option<usize> {
+/// Where the key of a path begins, or the last part of the path that is there, in bytes.
+fn start_of(text: &str, path: &KeyPath) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
-    let mut parts = path.split('.');
-    let (mut table, mut place) = (document.get_ref(), None);
-    while let Some((key, value)) = parts.next().and_then(|part| table.iter().find(|(key, _)| key.get_ref() == part)) {
-        place = Some(key.span().start);
-        table = match value.get_ref() {
-            DeValue::Table(inner) => inner,
-            DeValue::Array(list) => {
-                let Some(part) = parts.next() else { break };
-                let is_meant = |number: usize, item: &DeValue<'_>| {
-                    let name = item.get("name").and_then(|name| name.get_ref().as_str());
-                    name == Some(part) || part.parse() == Ok(number + 1)
-                };
-                let found = list.iter().enumerate().find(|(number, item)| is_meant(*number, item.get_ref()));
-                let Some((_, item)) = found else { break };
-                place = Some(item.span().start);
-                let DeValue::Table(inner) = item.get_ref() else { break };
-                inner
+    let (mut table, mut list, mut place) = (Some(document.get_ref()), None, None);
+    for step in path.steps() {
+        let value = match step {
+            Step::Key(name) => {
+                let found = table.and_then(|table| table.iter().find(|(key, _)| key.get_ref() == name));
+                let Some((key, value)) = found else { break };
+                // An inline table begins at its brace, and what is in it is asked for by its own key.
+                place = Some(key.span().start);
+                value
             }
-            _ => break,
+            Step::Item(number) => {
+                let found: Option<&toml::Spanned<DeValue<'_>>> = list.and_then(|list: &[_]| list.get(*number));
+                let Some(item) = found else { break };
+                place = Some(item.span().start);
+                item
+            }
+        };
+        (table, list) = match value.get_ref() {
+            DeValue::Table(inner) => (Some(inner), None),
+            DeValue::Array(items) => (None, Some(&items[..])),
+            _ => (None, None),
         };
     }
     place
@@ -47,32 +50,33 @@ pub fn place(text: &str, offset: usize, file: &str) -> Place {
     }
 }
 
-/// `error` with the place of its key in the text of the file called `file`.
-pub fn located(error: Error, text: &str, file: &str) -> Error {
-    let start = error.key.as_deref().and_then(|key| start_of(text, key));
+/// `error` with the places of its keys in the text of the file called `file`.
+pub fn located(mut error: Error, text: &str, file: &str) -> Error {
+    let others = std::mem::take(&mut error.others).into_iter().map(|other| located(other, text, file)).collect();
+    let start = error.key.as_deref().and_then(KeyPath::parse).and_then(|path| start_of(text, &path));
     let nowhere = || Place { file: file.to_owned(), line: None, column: None };
-    error.at(start.map_or_else(nowhere, |start| place(text, start, file)))
+    Error { others, ..error }.at(start.map_or_else(nowhere, |start| place(text, start, file)))
 }
 
-/// The dotted path of the key whose value stands at `place`, tables of a list by their names or numbers from 1 on.
+/// The path of the key whose value stands at `place`.
 fn key_at(text: &str, place: usize) -> Option<String> {
-    fn within(table: &DeTable<'_>, place: usize) -> Option<Vec<String>> {
+    fn within(table: &DeTable<'_>, place: usize) -> Option<String> {
         table.iter().find_map(|(key, value)| {
+            let name = key.get_ref();
             let deeper = match value.get_ref() {
-                DeValue::Table(inner) => within(inner, place),
-                DeValue::Array(list) => list.iter().zip(1..).find_map(|(item, number)| {
+                DeValue::Table(inner) => within(inner, place).map(|path| format!("{name}.{path}")),
+                DeValue::Array(list) => list.iter().enumerate().find_map(|(number, item)| {
                     let inner = item.get_ref().as_table()?;
-                    let path = within(inner, place).or_else(|| item.span().contains(&place).then(Vec::new))?;
-                    let name = item.get_ref().get("name").and_then(|name| name.get_ref().as_str().map(str::to_owned));
-                    Some([vec![name.unwrap_or_else(|| number.to_string())], path].concat())
+                    let here = || item.span().contains(&place).then(|| format!("{name}[{number}]"));
+                    within(inner, place).map(|path| format!("{name}[{number}].{path}")).or_else(here)
                 }),
                 _ => None,
             };
-            let here = || (key.span().contains(&place) || value.span().contains(&place)).then(Vec::new);
-            Some([vec![key.get_ref().to_string()], deeper.or_else(here)?].concat())
+            let here = || (key.span().contains(&place) || value.span().contains(&place)).then(|| name.to_string());
+            deeper.or_else(here)
         })
     }
-    Some(within(DeTable::parse(text).ok()?.get_ref(), place)?.join("."))
+    within(DeTable::parse(text).ok()?.get_ref(), place)
 }
 
 /// Turns a TOML or value error into place, key, what is known and what was probably meant.

@@ -12,14 +12,14 @@ use flowloom_core::keys::{KeyError, Quantity};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Live {
-    /// What carries packets between kernels and the emulator.
+    /// Devices between the kernels and the emulator; default: auto.
     pub devices: Devices,
-    /// The emulator looks at its devices so often.
+    /// Interval at which the emulator polls its devices, 10us to 10ms; default: 100us.
     pub tick: Quantity<Duration>,
-    /// Worker processes on each side; without it as many as descriptors need.
+    /// Worker processes on each side, at most 100; default: as many as file descriptors need.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<NonZeroU16>,
-    /// Hosts on each side over which the ends of connections are spread; without it a side is one host with many addresses.
+    /// Hosts on each side that ends of connections are spread over, at most 64; default: one host with many addresses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<u8>,
 }
@@ -56,25 +56,23 @@ impl Live {
         *self == Live::default()
     }
 
-    /// Whether it can be.
-    pub fn check(&self) -> Result<(), KeyError> {
+    /// What no type can refuse.
+    pub fn problems(&self) -> Vec<KeyError> {
+        let mut found = Vec::new();
         if let Some(workers) = self.workers.filter(|workers| workers.get() > MOST_WORKERS) {
-            return Err(KeyError::new(
-                "live.workers",
-                format_args!("of {workers} are too many (at most {MOST_WORKERS} on each side)"),
-            ));
+            let problem = format_args!("of {workers} are too many (at most {MOST_WORKERS} on each side)");
+            found.push(KeyError::new("live.workers", problem));
         }
         if let Some(hosts) = self.hosts.filter(|hosts| !(1..=MOST_HOSTS).contains(hosts)) {
-            return Err(KeyError::new(
-                "live.hosts",
-                format_args!(
-                    "of {hosts} must be between 1 and {MOST_HOSTS} (on each side; without the key connections share one stack a side)"
-                ),
-            ));
+            let problem = format_args!(
+                "of {hosts} must be between 1 and {MOST_HOSTS} (on each side; without the key connections share one stack a side)"
+            );
+            found.push(KeyError::new("live.hosts", problem));
         }
-        if (TICKS[0]..=TICKS[1]).contains(&self.tick.value) {
-            return Ok(());
+        if !(TICKS[0]..=TICKS[1]).contains(&self.tick.value) {
+            let problem = format_args!("of {} must be between {} and {}", self.tick, TICKS[0], TICKS[1]);
+            found.push(KeyError::new("live.tick", problem));
         }
-        Err(KeyError::new("live.tick", format_args!("of {} must be between {} and {}", self.tick, TICKS[0], TICKS[1])))
+        found
     }
 }

@@ -13,24 +13,24 @@ use flowloom_core::keys::{KeyError, Quantity};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Load {
-    /// By which method; none only shuffles.
+    /// How the load is changed; default: thinning.
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<Method>,
-    /// The new load in parts of the old.
+    /// New load in parts of the old load.
     #[serde(skip_serializing_if = "Option::is_none")]
     factor: Option<f64>,
-    /// The new payload rate of the busier direction.
+    /// New payload rate of the busier direction, instead of `factor`.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<Quantity<Rate>>,
-    /// What is counted to get there.
+    /// What `factor` counts; default: bytes.
     by: By,
-    /// Length of a block.
+    /// `blocks`: length of a block; default: 60s.
     #[serde(skip_serializing_if = "Option::is_none")]
     block: Option<Quantity<Duration>>,
-    /// How long connections of the new workload start.
+    /// `poisson`, `blocks`: time during which connections of the new workload start; default: as in the old one.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration: Option<Quantity<Duration>>,
-    /// Then bins of this length change places.
+    /// Exchange bins of this length afterwards; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     shuffle: Option<Quantity<Duration>>,
 }

@@ -29,53 +29,70 @@ pub struct Rtt {
 pub enum RttModel {
     /// Each connection its own; unknown ones the median.
     Usernet {
+        /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<Placing>,
     },
     /// The same for all.
     Value {
+        /// The round-trip time.
         rtt: Quantity<Duration>,
+        /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<Placing>,
     },
     /// The mean of the workload's for all.
     Mean {
+        /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<Placing>,
     },
     /// The median of the workload's for all.
     Median {
+        /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<Placing>,
     },
     /// Of so many paths, an approximation of the workload's.
     Paths {
+        /// Number of paths.
         paths: u32,
+        /// Share of the largest round-trip times that is left out; default: 1%.
         #[serde(default = "one_percent")]
         trim: Quantity<Share>,
+        /// Round to multiples of this time; default: no rounding.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         quantum: Option<Quantity<Duration>>,
+        /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<Placing>,
     },
     /// Of these paths.
     List {
+        /// Round-trip times, equally likely.
         values: Vec<Quantity<Duration>>,
+        /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<Placing>,
     },
     /// A published one, by name.
     Published {
+        /// Name of the model.
         name: String,
+        /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<Placing>,
     },
     /// Drawn for each connection.
     Uniform {
+        /// Smallest.
         min: Quantity<Duration>,
+        /// Largest.
         max: Quantity<Duration>,
+        /// Step between possible values; default: 1ms.
         #[serde(default = "millisecond")]
         step: Quantity<Duration>,
+        /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<Placing>,
     },

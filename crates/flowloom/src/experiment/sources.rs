@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::json;
 
 use flowloom_core::distribution::Distribution;
 use flowloom_core::keys::{Drawn, KeyError, Quantity, Size, Span, named};
@@ -55,54 +56,55 @@ const WINDOW: &str = "4m";
 /// `[[sources]]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = of_kinds)]
 pub struct Source {
-    /// What results call it.
+    /// Name of the source in results.
     pub name: String,
-    /// What it is.
+    /// Kind of traffic.
     pub kind: Kind,
-    /// The node at which its senders are.
+    /// Node of its senders; default: left.
     #[serde(default = "left")]
     from: String,
-    /// The node at which its receivers are.
+    /// Node of its receivers; default: right.
     #[serde(default = "right")]
     to: String,
-    /// How many flows there are, each with its own start, round-trip time and size.
+    /// Number of flows, each with its own start, round-trip time and size; default: 1.
     #[serde(default = "one")]
     count: u32,
-    /// When a flow begins.
+    /// When each flow begins; default: 0s.
     #[serde(default = "at_once")]
     start: Drawn<Span>,
-    /// When a flow without an end of its own stops; left out: with the run.
+    /// When flows without an end of their own stop; default: with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stop: Option<Quantity<Duration>>,
-    /// Round-trip time of a flow; left out: what its links take.
+    /// Round-trip time of each flow beside that of the links; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rtt: Option<Drawn<Duration>>,
-    /// Of bulk transfers: how much each sends; left out: as much as it can until it stops.
+    /// `bulk`: bytes of each flow; default: no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bytes: Option<Drawn<Size>>,
-    /// Of bulk transfers: the receive window.
+    /// `bulk`: receive window; default: 4m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     window: Option<Quantity<Size>>,
-    /// Of bulk transfers: the maximum segment size that both ends announce, in bytes; left out: 1,460.
+    /// `bulk`: maximum segment size that both ends announce, in bytes, 48 to 65495; default: 1460.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mss: Option<u32>,
-    /// Of bulk transfers: what differs from `[tcp]`.
+    /// `bulk`: keys that differ from `[tcp]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tcp: Option<TcpKeys>,
-    /// Of datagrams: payload each second, while the source is on.
+    /// Datagrams: payload per second while the source is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rate: Option<Quantity<Rate>>,
-    /// Of datagrams, in place of a rate: from one to the next.
+    /// Datagrams: time from one to the next, instead of `rate`; 1us or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gap: Option<Quantity<Duration>>,
-    /// Of datagrams: their payload.
+    /// Datagrams: payload of each; default: 1000b.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     payload: Option<Drawn<Size>>,
-    /// Of on-off sources: how long it sends.
+    /// `on-off`: length of each busy time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     on: Option<Drawn<Span>>,
-    /// Of on-off sources: how long it does not.
+    /// `on-off`: length of each silent time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     off: Option<Drawn<Span>>,
 }
@@ -119,6 +121,45 @@ pub enum Kind {
     Poisson,
     /// Datagrams at a constant rate in busy times, and none in silent ones.
     OnOff,
+}
+
+/// Keys of all kinds.
+const COMMON_KEYS: [&str; 8] = ["name", "kind", "from", "to", "count", "start", "stop", "rtt"];
+
+impl Kind {
+    /// All of them.
+    const ALL: [Kind; 4] = [Kind::Bulk, Kind::Cbr, Kind::Poisson, Kind::OnOff];
+
+    /// As it is written.
+    const fn name(self) -> &'static str {
+        match self {
+            Kind::Bulk => "bulk",
+            Kind::Cbr => "cbr",
+            Kind::Poisson => "poisson",
+            Kind::OnOff => "on-off",
+        }
+    }
+
+    /// Its keys beside those that all kinds have.
+    const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Kind::Bulk => &["bytes", "window", "mss", "tcp"],
+            Kind::Cbr | Kind::Poisson => &["rate", "gap", "payload"],
+            Kind::OnOff => &["rate", "gap", "payload", "on", "off"],
+        }
+    }
+}
+
+/// Says in the schema which keys each kind has.
+fn of_kinds(schema: &mut Schema) {
+    let rules = Kind::ALL.map(|kind| {
+        let keys: Vec<&str> = COMMON_KEYS.iter().chain(kind.keys()).copied().collect();
+        json!({
+            "if": { "properties": { "kind": { "const": kind.name() } }, "required": ["kind"] },
+            "then": { "propertyNames": { "enum": keys } },
+        })
+    });
+    schema.insert("allOf".to_owned(), rules.into_iter().collect());
 }
 
 fn left() -> String {
@@ -344,14 +385,11 @@ impl Source {
             "right" if shape.graph.node(name).is_err() => Ok(shape.ends[1]),
             _ => shape.graph.node(name),
         };
-        let key = |part: &str, error: TopologyError| KeyError::saying(format!("sources.{}.{part}", self.name), error);
+        let key = |part: &str, error: TopologyError| KeyError::saying(part, error);
         let from = node(&self.from).map_err(|error| key("from", error))?;
         let to = node(&self.to).map_err(|error| key("to", error))?;
         if from == to {
-            return Err(KeyError::new(
-                format!("sources.{}.to", self.name),
-                format_args!("is {}, where it comes from", self.to),
-            ));
+            return Err(KeyError::new("to", format_args!("is {}, where it comes from", self.to)));
         }
         let Way { there, back } = shape.way(from, to).map_err(|error| key("to", error))?;
         let crosses = |way: &[LinkNumber], from| way.contains(&LinkNumber::bottleneck(from));
@@ -361,10 +399,7 @@ impl Source {
             false => (Way { there, back }, LinkSide::Left),
         };
         if crosses(&way.there, LinkSide::Right) || crosses(&way.back, LinkSide::Left) {
-            return Err(KeyError::saying(
-                format!("sources.{}.to", self.name),
-                "its packets cross the bottleneck the same way there and back",
-            ));
+            return Err(KeyError::saying("to", "its packets cross the bottleneck the same way there and back"));
         }
         Ok((way, side))
     }
@@ -381,108 +416,77 @@ impl Source {
 
     /// Refuses keys of other kinds of sources.
     fn check_keys(&self) -> Result<(), KeyError> {
-        let name = &self.name;
-        let bulk = [
-            ("bytes", self.bytes.is_some()),
-            ("window", self.window.is_some()),
-            ("mss", self.mss.is_some()),
-            ("tcp", self.tcp.is_some()),
-        ];
-        let datagrams =
-            [("rate", self.rate.is_some()), ("gap", self.gap.is_some()), ("payload", self.payload.is_some())];
-        let onoff = [("on", self.on.is_some()), ("off", self.off.is_some())];
-        let (bulk, datagrams) = match self.kind {
-            Kind::Bulk => (&[][..], [&datagrams[..], &onoff].concat()),
-            Kind::Cbr | Kind::Poisson => (&bulk[..], onoff.to_vec()),
-            Kind::OnOff => (&bulk[..], Vec::new()),
-        };
-        for (kinds, keys) in [("kind \"bulk\"", bulk), ("other kinds", &datagrams[..])] {
-            if let Some((key, _)) = keys.iter().find(|(_, given)| *given) {
-                return Err(KeyError::new(format!("sources.{name}.{key}"), format_args!("is of sources of {kinds}")));
-            }
+        let given = serde_json::to_value(self).unwrap_or_default();
+        let known = self.kind.keys();
+        let is_known = |key: &str| COMMON_KEYS.contains(&key) || known.contains(&key);
+        match given.as_object().and_then(|given| given.keys().find(|key| !is_known(key))) {
+            Some(other) => Err(KeyError::new(
+                other.as_str(),
+                format_args!("is not a key of {}, which has {}", self.kind.name(), known.join(", ")),
+            )),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Checks the values of keys that several kinds have.
     fn check_values(&self) -> Result<(), KeyError> {
-        let name = &self.name;
         if self.count == 0 {
-            return Err(KeyError::new(format!("sources.{name}.count"), "of 0 sends nothing"));
+            return Err(KeyError::new("count", "of 0 sends nothing"));
         }
         let zero = |size: &Option<Drawn<Size>>| matches!(size, Some(Drawn::Constant(size)) if size.value.0 == 0);
         if let Some(Drawn::Constant(bytes)) = &self.bytes
             && bytes.value.0 > MOST_BYTES
         {
-            return Err(KeyError::new(
-                format!("sources.{name}.bytes"),
-                format_args!("of {bytes} is too much (at most {MOST_BYTES}b)"),
-            ));
+            return Err(KeyError::new("bytes", format_args!("of {bytes} is too much (at most {MOST_BYTES}b)")));
         }
         for (key, wrong) in [("bytes", zero(&self.bytes)), ("payload", zero(&self.payload))] {
             if wrong {
-                return Err(KeyError::new(format!("sources.{name}.{key}"), "must be above zero"));
+                return Err(KeyError::new(key, "must be above zero"));
             }
         }
         if self.window.as_ref().is_some_and(|window| !(1..=1 << 30).contains(&window.value.0)) {
-            return Err(KeyError::new(
-                format!("sources.{name}.window"),
-                "must be between 1b and 1g, the largest that TCP can say",
-            ));
+            return Err(KeyError::new("window", "must be between 1b and 1g, the largest that TCP can say"));
         }
         if let Some(mss) = self.mss.filter(|mss| !SEGMENT_SIZES.contains(mss)) {
             let (least, most) = (SEGMENT_SIZES.start(), SEGMENT_SIZES.end());
-            return Err(KeyError::new(
-                format!("sources.{name}.mss"),
-                format_args!("of {mss} must be between {least} and {most} bytes"),
-            ));
+            return Err(KeyError::new("mss", format_args!("of {mss} must be between {least} and {most} bytes")));
         }
         if let Some(stop) = &self.stop
             && let Drawn::Constant(start) = &self.start
             && stop.value <= start.value.0
         {
-            return Err(KeyError::new(
-                format!("sources.{name}.stop"),
-                format_args!("of {stop} is not after its start at {start}"),
-            ));
+            return Err(KeyError::new("stop", format_args!("of {stop} is not after its start at {start}")));
         }
         Ok(())
     }
 
     /// Checks when datagrams are sent.
     fn check_datagrams(&self) -> Result<(), KeyError> {
-        let name = &self.name;
         if let Drawn::Constant(payload) = self.payload()
             && payload.value.0 > u64::from(Datagrams::MOST_BYTES)
         {
             let most = Datagrams::MOST_BYTES;
             return Err(KeyError::new(
-                format!("sources.{name}.payload"),
+                "payload",
                 format_args!("of {payload} does not fit into a packet (at most {most}b)"),
             ));
         }
         match (&self.rate, &self.gap) {
             (Some(_), Some(_)) => {
-                return Err(KeyError::new(format!("sources.{name}.gap"), "and rate say the same: leave out one"));
+                return Err(KeyError::new("gap", "and rate say the same: leave out one"));
             }
             (None, None) => {
-                return Err(KeyError::new(
-                    format!("sources.{name}.rate"),
-                    "is missing: as in rate = \"1mbit\", or gap = \"8ms\"",
-                ));
+                return Err(KeyError::new("rate", "is missing: as in rate = \"1mbit\", or gap = \"8ms\""));
             }
             (Some(_), None) if self.payload().is_law() => {
-                return Err(KeyError::new(
-                    format!("sources.{name}.rate"),
-                    "needs a payload that is always the same: say gap = \"8ms\"",
-                ));
+                return Err(KeyError::new("rate", "needs a payload that is always the same: say gap = \"8ms\""));
             }
             _ => {}
         }
         if self.gap() < LEAST_GAP {
             let key = if self.gap.is_some() { "gap" } else { "rate" };
             return Err(KeyError::new(
-                format!("sources.{name}.{key}"),
+                key,
                 format_args!(
                     "leaves {} between datagrams (at least {LEAST_GAP}; several flows send more: count)",
                     self.gap()
@@ -493,7 +497,7 @@ impl Source {
             && rtt.value.as_secs_f64() / self.gap().as_secs_f64() * f64::from(self.count) > MOST_ON_THE_WAY
         {
             return Err(KeyError::new(
-                format!("sources.{name}.rtt"),
+                "rtt",
                 format_args!(
                     "of {rtt} keeps more than {MOST_ON_THE_WAY:.0} datagrams on their way, each {}",
                     self.gap()
@@ -503,79 +507,76 @@ impl Source {
         if self.kind == Kind::OnOff
             && let Some(key) = [("on", &self.on), ("off", &self.off)].iter().find(|(_, time)| time.is_none())
         {
-            return Err(KeyError::new(
-                format!("sources.{name}.{}", key.0),
-                format_args!("is missing: as in {} = \"500ms\"", key.0),
-            ));
+            return Err(KeyError::new(key.0, format_args!("is missing: as in {} = \"500ms\"", key.0)));
         }
         Ok(())
     }
 }
 
 impl Experiment {
-    /// Checks what no type can refuse in the sources.
-    pub fn check_sources(&self, shape: &Shape) -> Result<(), KeyError> {
+    /// What no type can refuse in the sources.
+    pub(super) fn source_problems(&self, shape: Option<&Shape>) -> Vec<KeyError> {
+        let mut found = Vec::new();
         let senders = self.sources.len() + self.tcp.classes.len();
         if senders > MOST_SENDERS {
-            return Err(KeyError::saying(
-                "sources",
-                format_args!("{senders} of them and classes (at most {MOST_SENDERS})"),
-            ));
+            let problem = format_args!("{senders} of them and classes (at most {MOST_SENDERS})");
+            return vec![KeyError::saying("sources", problem)];
         }
         let mut names: Vec<&str> = vec![WORKLOAD];
         names.extend(self.tcp.classes.iter().map(|class| class.name.as_str()));
-        for (place, name) in names.iter().enumerate() {
-            if names[..place].contains(name) {
-                return Err(KeyError::saying(
-                    format!("tcp.classes.{name}"),
-                    format_args!("there are two classes named {name}"),
-                ));
+        for (number, name) in self.tcp.classes.iter().map(|class| class.name.as_str()).enumerate() {
+            // The first is that of the workload.
+            if names[..=number].contains(&name) {
+                let problem = format_args!("there are two classes named {name}");
+                found.push(KeyError::saying(format!("tcp.classes[{number}].name"), problem));
             }
         }
-        for (place, source) in (1..).zip(&self.sources) {
-            named("a source", &format!("sources.{place}"), &source.name)?;
-            if names.contains(&source.name.as_str()) {
-                let name = &source.name;
-                return Err(KeyError::saying(
-                    format!("sources.{name}"),
-                    format_args!("there are two sources or classes named {name}"),
-                ));
+        for (number, source) in self.sources.iter().enumerate() {
+            let key = format!("sources[{number}]");
+            if let Err(error) = named("a source", &format!("{key}.name"), &source.name) {
+                found.push(error);
+            } else if names.contains(&source.name.as_str()) {
+                let problem = format_args!("there are two sources or classes named {}", source.name);
+                found.push(KeyError::saying(format!("{key}.name"), problem));
             }
             names.push(&source.name);
-            source.check()?;
+            let mut add = |result: Result<(), KeyError>| found.extend(result.map_err(|error| error.within(&key)).err());
+            add(source.check());
             if let (Some(start), Some(duration)) = (source.starts_at(), &self.measure.duration)
                 && start >= duration.value
             {
-                return Err(KeyError::new(
-                    format!("sources.{}.start", source.name),
-                    format_args!("of {start} is not before measure.duration of {duration}"),
-                ));
+                let problem = format_args!("of {start} is not before measure.duration of {duration}");
+                add(Err(KeyError::new("start", problem)));
             }
-            source.way(shape)?;
+            if let Some(shape) = shape {
+                add(source.way(shape).map(|_| ()));
+            }
             if let Some(tcp) = &source.tcp {
-                if !tcp.has_no_classes() {
-                    return Err(KeyError::saying(
-                        format!("sources.{}.tcp.classes", source.name),
-                        "a source has no classes",
-                    ));
-                }
-                self.tcp.with(tcp).check(&format!("sources.{}.tcp", source.name))?;
+                add(match tcp.has_no_classes() {
+                    true => Ok(()),
+                    false => Err(KeyError::saying("tcp.classes", "a source has no classes")),
+                });
+                self.tcp.with(tcp).problems("tcp").into_iter().for_each(|problem| add(Err(problem)));
             }
         }
         let flows: u64 = self.sources.iter().map(|source| u64::from(source.count)).sum();
         if flows > MOST_FLOWS {
-            return Err(KeyError::new("sources", format_args!("have {flows} flows together (at most {MOST_FLOWS})")));
+            let problem = format_args!("have {flows} flows together (at most {MOST_FLOWS})");
+            found.push(KeyError::new("sources", problem));
         }
-        Ok(())
+        found
     }
 
     /// What a live run can not send although a simulation can.
     pub fn check_live_sources(&self) -> Result<(), KeyError> {
-        let large =
-            self.sources.iter().find_map(|source| Some((source, source.mss.filter(|mss| *mss > MOST_LIVE_SEGMENT)?)));
-        large.map_or(Ok(()), |(source, mss)| {
+        let large = self
+            .sources
+            .iter()
+            .enumerate()
+            .find_map(|(number, source)| Some((number, source.mss.filter(|mss| *mss > MOST_LIVE_SEGMENT)?)));
+        large.map_or(Ok(()), |(number, mss)| {
             Err(KeyError::new(
-                format!("sources.{}.mss", source.name),
+                format!("sources[{number}].mss"),
                 format_args!("of {mss} does not fit the devices of a live run (at most {MOST_LIVE_SEGMENT} bytes)"),
             ))
         })
@@ -756,55 +757,55 @@ tcp-trace = [1, 5]
     fn what_cannot_be_is_refused_with_key_and_line() {
         let source = |rest: &str| format!("[[sources]]\nname = \"a\"\n{rest}\n");
         for (text, wanted) in [
-            (source("kind = \"ftp\""), "x.toml:3: sources.a.kind: unknown word \"ftp\""),
-            (source("kind = \"cbr\""), "x.toml:1: sources.a.rate is missing"),
-            (source("kind = \"cbr\"\nrate = \"0bit\""), "x.toml:4: sources.a.rate: \"0bit\" is not a rate above zero"),
-            (source("kind = \"cbr\"\nrate = \"1mbit\"\ngap = \"1ms\""), "x.toml:5: sources.a.gap and rate"),
+            (source("kind = \"ftp\""), "x.toml:3: sources[0].kind: unknown word \"ftp\""),
+            (source("kind = \"cbr\""), "x.toml:1: sources[0].rate is missing"),
+            (source("kind = \"cbr\"\nrate = \"0bit\""), "x.toml:4: sources[0].rate: \"0bit\" is not a rate above zero"),
+            (source("kind = \"cbr\"\nrate = \"1mbit\"\ngap = \"1ms\""), "x.toml:5: sources[0].gap and rate"),
             (
                 source("kind = \"cbr\"\nrate = \"1mbit\"\nbytes = \"1k\""),
-                "x.toml:5: sources.a.bytes is of sources of kind \"bulk\"",
+                "x.toml:5: sources[0].bytes is not a key of cbr",
             ),
-            (source("kind = \"bulk\"\nrate = \"1mbit\""), "x.toml:4: sources.a.rate is of sources of other kinds"),
-            (source("kind = \"poisson\"\ngap = \"0ms\""), "x.toml:4: sources.a.gap leaves 0 s between"),
-            (source("kind = \"cbr\"\nrate = \"100gbit\""), "x.toml:4: sources.a.rate leaves 80 ns between"),
+            (source("kind = \"bulk\"\nrate = \"1mbit\""), "x.toml:4: sources[0].rate is not a key of bulk"),
+            (source("kind = \"poisson\"\ngap = \"0ms\""), "x.toml:4: sources[0].gap leaves 0 s between"),
+            (source("kind = \"cbr\"\nrate = \"100gbit\""), "x.toml:4: sources[0].rate leaves 80 ns between"),
             (
                 source("kind = \"cbr\"\ngap = \"1us\"\nrtt = \"20s\""),
-                "x.toml:5: sources.a.rtt of 20s keeps more than 10000000",
+                "x.toml:5: sources[0].rtt of 20s keeps more than 10000000",
             ),
-            (source("kind = \"bulk\"\nbytes = \"18446744073709551615b\""), "x.toml:4: sources.a.bytes of"),
+            (source("kind = \"bulk\"\nbytes = \"18446744073709551615b\""), "x.toml:4: sources[0].bytes of"),
             (
                 source("kind = \"bulk\"\nstart = \"10min\"\n[measure]\nduration = \"60s\""),
-                "x.toml:4: sources.a.start of 600 s is not before measure.duration of 60s",
+                "x.toml:4: sources[0].start of 600 s is not before measure.duration of 60s",
             ),
             (
                 source("kind = \"poisson\"\ngap = \"1ms\"\npayload = \"9000b\""),
-                "x.toml:5: sources.a.payload of 9000b does not fit",
+                "x.toml:5: sources[0].payload of 9000b does not fit",
             ),
-            (source("kind = \"on-off\"\ngap = \"1ms\"\non = \"1s\""), "sources.a.off is missing"),
-            (source("kind = \"bulk\"\ncount = 0"), "x.toml:4: sources.a.count of 0"),
+            (source("kind = \"on-off\"\ngap = \"1ms\"\non = \"1s\""), "sources[0].off is missing"),
+            (source("kind = \"bulk\"\ncount = 0"), "x.toml:4: sources[0].count of 0"),
             (source("kind = \"bulk\"\ncount = 2000000"), "2000000 flows together"),
-            (source("kind = \"bulk\"\nto = \"nowhere\""), "x.toml:4: sources.a.to: there is no node nowhere"),
-            (source("kind = \"bulk\"\nto = \"left\""), "x.toml:4: sources.a.to is left, where it comes from"),
-            (source("kind = \"bulk\"\nstart = \"5s\"\nstop = \"4s\""), "x.toml:5: sources.a.stop of 4s is not after"),
-            (source("kind = \"bulk\"\nwindow = \"0b\""), "x.toml:4: sources.a.window must be between"),
-            (source("kind = \"bulk\"\nmss = 47"), "x.toml:4: sources.a.mss of 47 must be between 48 and 65495 bytes"),
-            (source("kind = \"bulk\"\nmss = 65496"), "x.toml:4: sources.a.mss of 65496 must be between"),
-            (source("kind = \"bulk\"\nmss = -1"), "x.toml:4: sources.a.mss"),
-            (source("kind = \"cbr\"\nrate = \"1mbit\"\nmss = 536"), "x.toml:5: sources.a.mss is of sources of kind"),
+            (source("kind = \"bulk\"\nto = \"nowhere\""), "x.toml:4: sources[0].to: there is no node nowhere"),
+            (source("kind = \"bulk\"\nto = \"left\""), "x.toml:4: sources[0].to is left, where it comes from"),
+            (source("kind = \"bulk\"\nstart = \"5s\"\nstop = \"4s\""), "x.toml:5: sources[0].stop of 4s is not after"),
+            (source("kind = \"bulk\"\nwindow = \"0b\""), "x.toml:4: sources[0].window must be between"),
+            (source("kind = \"bulk\"\nmss = 47"), "x.toml:4: sources[0].mss of 47 must be between 48 and 65495 bytes"),
+            (source("kind = \"bulk\"\nmss = 65496"), "x.toml:4: sources[0].mss of 65496 must be between"),
+            (source("kind = \"bulk\"\nmss = -1"), "x.toml:4: sources[0].mss"),
+            (source("kind = \"cbr\"\nrate = \"1mbit\"\nmss = 536"), "x.toml:5: sources[0].mss is not a key of cbr"),
             (source("kind = \"bulk\"\ntcp = { congestion = \"cubik\" }"), "did you mean \"cubic\"?"),
             (
                 source("kind = \"bulk\"\ntcp = { recovery = \"rack\" }"),
-                "x.toml:4: sources.a.tcp.recovery = \"rack\" needs SACK",
+                "x.toml:4: sources[0].tcp.recovery = \"rack\" needs SACK",
             ),
             (source("kind = \"bulk\"").repeat(2), "there are two sources or classes named a"),
             (
                 "[[sources]]\nname = \"workload\"\nkind = \"bulk\"\n".to_owned(),
                 "there are two sources or classes named workload",
             ),
-            ("[[tcp.classes]]\nname = \"a\"\ntcp = {}\n".to_owned(), "x.toml:1: tcp.classes.a chooses no connections"),
+            ("[[tcp.classes]]\nname = \"a\"\ntcp = {}\n".to_owned(), "x.toml:1: tcp.classes[0] chooses no connections"),
             (
                 "[[tcp.classes]]\nname = \"a\"\nshare = \"120%\"\ntcp = {}\n".to_owned(),
-                "x.toml:3: tcp.classes.a.share: \"120%\" is not a share",
+                "x.toml:3: tcp.classes[0].share: \"120%\" is not a share",
             ),
             ("[measure]\ntcp-trace = \"some\"\n".to_owned(), "x.toml:2: measure.tcp-trace: unknown word \"some\""),
         ] {

@@ -20,57 +20,56 @@ use flowloom_core::keys::{KeyError, Quantity, Size, Written};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Workload {
-    /// A capture or a workload file, relative to the experiment file.
+    /// Capture or workload file, relative to the experiment file.
     pub source: Option<PathBuf>,
-    /// A source model that draws the workload instead.
+    /// Source model that draws the workload, instead of `source`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<SourceModel>,
-    /// How much of the original structure is kept.
+    /// How much of the original structure of connections is kept; default: a-t-b-t.
     pub structure: Structure,
-    /// Which round-trip time each connection gets.
+    /// Which round-trip time each connection gets; default: usernet, its own.
     pub rtt: Rtt,
-    /// Which receiver windows each connection gets.
+    /// Receive window of each end: measured, or a number of bytes for all; default: measured.
     pub window: Quantity<WindowChoice>,
-    /// Which losses its packets meet that the network does not make.
+    /// Losses that packets meet beside those of the network; default: none.
     #[serde(skip_serializing_if = "LossChoice::is_default")]
     pub loss: LossChoice,
-    /// How much of it there is.
+    /// More or less load than the source has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
-    /// Which part of the measured waits is replayed (methods A.5.9-10).
+    /// Which part of measured waits is replayed (methods A.5.9-10).
     pub waits: Waits,
-    /// The run begins when the workload has gone on for so long, with the connections in progress that are active then
-    /// (methods M.4).
+    /// Start the run this far into the workload, with the connections that are active then (methods M.4); default: at its
+    /// beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefill: Option<Quantity<Duration>>,
-    /// Over how much of the beginning of the run the handshakes of connections in progress are spread; default: a second.
+    /// Time at the start of the run over which the handshakes of these connections are spread; default: 1s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefill_spread: Option<Quantity<Duration>>,
-    /// What becomes of its flows of UDP and QUIC datagrams.
+    /// What happens to flows of UDP and QUIC datagrams; default: leave-out.
     #[serde(skip_serializing_if = "DatagramModel::is_default")]
     pub datagrams: DatagramModel,
-    /// Whether the time from handshake to first data is replayed (methods M.3).
+    /// Replay the time from handshake to first data (methods M.3); default: true.
     pub lead_in: bool,
-    /// Whether the time from last data to close is replayed (methods M.3).
+    /// Replay the time from last data to close (methods M.3); default: true.
     pub t_close: bool,
 }
 
 impl Workload {
     /// What no type can refuse.
-    pub fn check(&self) -> Result<(), KeyError> {
+    pub fn problems(&self) -> Vec<KeyError> {
+        let mut found = Vec::new();
         if self.source.is_some() && self.model.is_some() {
-            return Err(KeyError::new(
-                "workload.model",
-                "draws a workload, and workload.source names one: leave out one",
-            ));
+            let problem = "draws a workload, and workload.source names one: leave out one";
+            found.push(KeyError::new("workload.model", problem));
         }
-        if let Some(model) = &self.model {
-            model.check().map_err(|error| KeyError::new(error.key, error.problem).within("workload.model"))?;
+        if let Some(Err(error)) = self.model.as_ref().map(SourceModel::check) {
+            found.push(KeyError::new(error.key, error.problem).within("workload.model"));
         }
-        match &self.load {
-            Some(load) => load.check().map_err(|error| error.within("workload.load")),
-            None => Ok(()),
+        if let Some(Err(error)) = self.load.as_ref().map(Load::check) {
+            found.push(error.within("workload.load"));
         }
+        found
     }
 
     /// Whether it is made for the run: drawn from a model, or changed from what its source holds.
@@ -153,9 +152,9 @@ impl DatagramModel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Waits {
-    /// Waits shorter than this are not replayed.
+    /// Shortest wait that is replayed; default: 0ms.
     pub min: Quantity<Duration>,
-    /// What is taken off a measured wait.
+    /// What is subtracted from a measured wait; default: ostt.
     pub correct: Correction,
 }
 

@@ -96,7 +96,7 @@ pub fn config(
             }
             Part::Link(place) => {
                 let link = &experiment.network.links[place];
-                let key = format!("network.links.{}", link.name);
+                let key = format!("network.links[{place}]");
                 let rate = link_rate(&key, &link.rate, facts, length)?;
                 LinkConfig {
                     rate,

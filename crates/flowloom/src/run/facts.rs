@@ -9,7 +9,7 @@ use flowloom_report::{Facts, HostFacts, Original, Run};
 use flowloom_sim::{Config, Summary};
 
 use crate::clock::{self, Stopwatch};
-use crate::experiment::{self, Experiment, LossChoice};
+use crate::experiment::{self, LossChoice};
 use crate::input::Kind;
 use crate::run::command_line::command;
 use crate::run::config::topology;
@@ -39,7 +39,8 @@ impl Job<'_> {
             false => planned.end,
         };
         let capture = &source.facts.capture;
-        let experiment = Experiment { run: experiment::Run { seeds: vec![seed] }, ..plan.experiment.clone() };
+        let mut experiment = plan.experiment.clone();
+        experiment.run.seeds = vec![seed];
         let classes = self.senders.facts(summary);
         let topology = topology(&experiment.network, self.shape, config, summary);
         Facts {

@@ -43,8 +43,8 @@ impl<'a> Senders<'a> {
             response: None,
         }));
         let (mut sources, mut first) = (Vec::new(), FIRST_FLOW);
-        for source in &experiment.sources {
-            let (way, from) = source.way(shape)?;
+        for (number, source) in experiment.sources.iter().enumerate() {
+            let (way, from) = source.way(shape).map_err(|error| error.within(format_args!("sources[{number}]")))?;
             sources.push(Placed { source, class: classes.len() as u16, from, first });
             classes.push(Class { way, tcp: source.tcp(tcp).config(), response: None });
             first += source.flows();
@@ -68,11 +68,11 @@ impl<'a> Senders<'a> {
 
     /// Whether something of them cannot be in this network.
     pub fn check(&self, config: &Config) -> Result<(), Error> {
-        for Placed { source, class, .. } in &self.sources {
+        for (number, Placed { source, class, .. }) in self.sources.iter().enumerate() {
             let Way { there, back } = &config.classes[usize::from(*class)].way;
             if !source.has_rtt() && there.iter().chain(back).all(|link| config.link(*link).delay.is_zero()) {
                 return Err(Error::from(KeyError::new(
-                    format!("sources.{}.rtt", source.name),
+                    format!("sources[{number}].rtt"),
                     "is missing, and the links on its way take no time either",
                 ))
                 .hint("give it a round-trip time, as in rtt = \"100ms\", or the links a delay"));

@@ -4,4 +4,4 @@ mod network;
 mod topology;
 
 pub use network::{Bottleneck, Network, RateChoice};
-pub use topology::{Ends, Link, Pair, Part, Route, Shape, Topology, UnknownLink, check_link};
+pub use topology::{Ends, Link, Pair, Part, Route, Shape, Topology, UnknownLink, link_problems};

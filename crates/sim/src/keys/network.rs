@@ -60,26 +60,26 @@ impl Written for RateChoice {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Network {
-    /// Its shape.
+    /// Shape of the network; default: dumbbell.
     pub topology: Topology,
-    /// Of a parking lot: how many links there are.
+    /// `parking-lot`: number of links, 1 to 1000; default: 6.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<u16>,
-    /// The shared link.
+    /// The shared link, which results are about.
     pub bottleneck: Bottleneck,
-    /// Of a graph: where the two sides of the workload are.
+    /// `graph`: nodes of the two sides of the workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ends: Option<Ends>,
-    /// Of a graph: the other links.
+    /// `graph`: other links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// Of a graph: ways that are taken instead of those over the fewest links.
+    /// `graph`: routes that replace those over the fewest links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
-    /// What happens to packets on the way to it.
+    /// Impairments of packets on the way to the link.
     #[serde(skip_serializing_if = "PathKeys::is_default")]
     pub path: PathKeys,
-    /// Rules for the paths of flows; the first that matches is used.
+    /// Rules for the paths of single flows; the first rule that matches is used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub delay_box: Vec<DelayBox>,
 }
@@ -122,25 +122,27 @@ impl Network {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Bottleneck {
-    /// Its rate: Ethernet bytes (IP bytes + 14) count.
+    /// Bit rate, Ethernet bytes (IP bytes + 14) count; a share of the load that the workload offers, such as "105%"; or auto:
+    /// 1gbit, or twice the peak rate of the capture if that is more. Default: auto.
     pub rate: Quantity<RateChoice>,
-    /// Its propagation delay, one way.
+    /// Propagation delay, one way; default: 0ms.
     pub delay: Quantity<Duration>,
-    /// The queue at each end.
+    /// Queue at each end; default: drop-tail.
     pub queue: Queue,
     /// Delivery opportunities instead of a rate: files of mahimahi, relative to the experiment file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Traces>,
-    /// Bursts at the rate of the link, a rate of its own in the long run.
+    /// Token bucket that packets wait for behind the queue: bursts at the rate of the link, `rate` of the bucket in the long
+    /// run. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Bucket>,
-    /// What comes faster than this is dropped before the queue.
+    /// Token bucket that drops packets before the queue; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policer: Option<Bucket>,
-    /// Of a graph: the node on its left.
+    /// `graph`: node on the left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Of a graph: the node on its right.
+    /// `graph`: node on the right.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }

@@ -34,7 +34,9 @@ pub enum Topology {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ends {
+    /// Node of the left side.
     left: String,
+    /// Node of the right side.
     right: String,
 }
 
@@ -42,25 +44,27 @@ pub struct Ends {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Link {
-    /// Unique; the other direction is called this and `-back`.
+    /// Name of the link, which no other link has; the other direction is called `NAME-back`.
     pub name: String,
+    /// Node at its beginning.
     from: String,
+    /// Node at its end.
     to: String,
-    /// Its rate: Ethernet bytes (IP bytes + 14) count.
+    /// Bit rate; Ethernet bytes (IP bytes + 14) count.
     pub rate: Quantity<RateChoice>,
-    /// Its propagation delay.
+    /// Propagation delay, one way; default: 0ms.
     #[serde(default = "no_delay")]
     pub delay: Quantity<Duration>,
-    /// Whether there is none in the other direction.
+    /// Leave out the other direction; default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     one_way: bool,
-    /// The queue in front of it.
+    /// Queue in front of the link; default: drop-tail.
     #[serde(default)]
     pub queue: Queue,
-    /// Bursts at the rate of the link, a rate of its own in the long run.
+    /// Token bucket that packets wait for behind the queue; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Bucket>,
-    /// What comes faster than this is dropped before the queue.
+    /// Token bucket that drops packets before the queue; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer: Option<Bucket>,
 }
@@ -73,8 +77,11 @@ fn no_delay() -> Quantity<Duration> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Route {
+    /// First node.
     from: String,
+    /// Last node.
     to: String,
+    /// Nodes in between, in order; default: none.
     #[serde(default)]
     via: Vec<String>,
 }
@@ -150,7 +157,7 @@ impl Shape {
     }
 
     /// A link that hangs together with the ends over no others, and a node of it.
-    fn apart(&self) -> Option<(&str, &str)> {
+    fn apart(&self) -> Option<(Part, &str)> {
         let links = self.graph.links();
         let mut joined = BTreeSet::from([self.ends[0]]);
         // Links are mostly written in the order in which they are crossed: few rounds are needed.
@@ -166,7 +173,7 @@ impl Shape {
             }
         }
         let link = links.iter().find(|link| !joined.contains(&link.from))?;
-        Some((&link.name, self.graph.name(link.from)))
+        Some((link.link, self.graph.name(link.from)))
     }
 
     /// The link of this name, or back from the one of this name, with its other direction.
@@ -246,6 +253,40 @@ fn both(graph: &mut Graph<Part>, name: &str, [from, to]: [Node; 2]) -> Result<()
 }
 
 impl Network {
+    /// What no type can refuse: values that are well formed and impossible. Its shape, if that is possible.
+    pub fn problems(&self) -> (Vec<KeyError>, Option<Shape>) {
+        let bottleneck = &self.bottleneck;
+        let mut found: Vec<KeyError> = Vec::new();
+        let mut add = |key: &str, problems: Vec<KeyError>| {
+            found.extend(problems.into_iter().map(|problem| problem.within(key)));
+        };
+        add("network.bottleneck", link_problems(&bottleneck.rate, &bottleneck.delay, &bottleneck.queue));
+        for (place, link) in self.links.iter().enumerate() {
+            add(&format!("network.links[{place}]"), link_problems(&link.rate, &link.delay, &link.queue));
+        }
+        let key = "network.bottleneck";
+        if bottleneck.trace.is_some() && bottleneck.rate.value != RateChoice::Auto {
+            found.push(KeyError::new(key, "has a trace, which is its rate: leave out rate or trace"));
+        }
+        if bottleneck.trace.is_some() && bottleneck.shaper.is_some() {
+            let problem = "has a trace and a shaper, which both say when packets go: leave out one";
+            found.push(KeyError::new(key, problem));
+        }
+        for (place, rule) in self.delay_box.iter().enumerate() {
+            if rule.does_nothing() {
+                let problem = "changes nothing: give it a delay, a loss or a rate";
+                found.push(KeyError::new(format!("network.delay-box[{place}]"), problem));
+            }
+        }
+        match self.shape() {
+            Ok(shape) => (found, Some(shape)),
+            Err(problem) => {
+                found.push(problem);
+                (found, None)
+            }
+        }
+    }
+
     /// Links of a parking lot.
     pub fn hops(&self) -> u16 {
         self.hops.unwrap_or(USUAL_HOPS)
@@ -310,18 +351,17 @@ impl Network {
         let joined = [node(&mut graph, BOTTLENECK_KEY, from)?, node(&mut graph, BOTTLENECK_KEY, to)?];
         at(BOTTLENECK_KEY, both(&mut graph, BOTTLENECK, joined))?;
         for (place, link) in self.links.iter().enumerate() {
-            named("a link", &format!("network.links.{}", place + 1), &link.name)?;
-            let key = format!("network.links.{}", link.name);
+            let key = format!("network.links[{place}]");
+            named("a link", &format!("{key}.name"), &link.name)?;
             let joined = [node(&mut graph, &key, &link.from)?, node(&mut graph, &key, &link.to)?];
             at(&key, graph.add_link(&link.name, joined[0], joined[1], Part::Link(place)))?;
             if !link.one_way {
                 let back = format!("{}-back", link.name);
                 at(&key, graph.add_link(&back, joined[1], joined[0], Part::Link(place)))?;
             }
-            link.check().map_err(|error| error.within(&key))?;
         }
         for (place, route) in self.routes.iter().enumerate() {
-            let key = format!("network.routes.{}", place + 1);
+            let key = format!("network.routes[{place}]");
             let [from, to] = [at(&key, graph.node(&route.from))?, at(&key, graph.node(&route.to))?];
             let via: Vec<Node> =
                 route.via.iter().map(|name| at(&key, graph.node(name))).collect::<Result<_, KeyError>>()?;
@@ -342,10 +382,11 @@ impl Network {
         let shape = Shape { graph, ends };
         let way = at("network.ends", shape.workload_way())?;
         if let Some((link, node)) = shape.apart() {
-            return Err(KeyError::saying(
-                format!("network.links.{link}"),
-                format_args!("no link joins {node} to the rest of the network"),
-            ));
+            let key = match link {
+                Part::Link(place) => format!("network.links[{place}]"),
+                Part::Alike(_) => BOTTLENECK_KEY.to_owned(),
+            };
+            return Err(KeyError::saying(key, format_args!("no link joins {node} to the rest of the network")));
         }
         for (side, links, from, to) in
             [(LinkSide::Left, &way.there, left, right), (LinkSide::Right, &way.back, right, left)]
@@ -370,24 +411,20 @@ impl Network {
     }
 }
 
-impl Link {
-    /// Checks what no type can refuse.
-    fn check(&self) -> Result<(), KeyError> {
-        check_link(&self.rate, &self.delay, &self.queue)
-    }
-}
-
-/// Checks what no type can refuse of a link; the key is relative to its table.
-pub fn check_link(rate: &Quantity<RateChoice>, delay: &Quantity<Duration>, queue: &Queue) -> Result<(), KeyError> {
-    queue.discipline().map_err(|error| error.within("queue"))?;
+/// What no type can refuse of a link; keys are relative to its table.
+pub fn link_problems(rate: &Quantity<RateChoice>, delay: &Quantity<Duration>, queue: &Queue) -> Vec<KeyError> {
+    let mut found = Vec::new();
+    let mut discipline = queue.discipline().map(|_| ());
     if let RateChoice::Fixed(bits) = rate.value {
-        if let Some(problem) = bits.impossible() {
-            return Err(KeyError::new("rate", format_args!("of {rate} is {problem}")));
+        match bits.impossible() {
+            Some(problem) => found.push(KeyError::new("rate", format_args!("of {rate} is {problem}"))),
+            None => discipline = discipline.and_then(|()| queue.discipline_at(bits).map(|_| ())),
         }
-        queue.discipline_at(bits).map_err(|error| error.within("queue"))?;
     }
+    found.extend(discipline.map_err(|error| error.within("queue")).err());
     if delay.value > Config::MAX_DELAY {
-        return Err(KeyError::new("delay", format_args!("of {delay} is too long (at most {})", Config::MAX_DELAY)));
+        let problem = format_args!("of {delay} is too long (at most {})", Config::MAX_DELAY);
+        found.push(KeyError::new("delay", problem));
     }
-    Ok(())
+    found
 }

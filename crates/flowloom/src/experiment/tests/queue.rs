@@ -64,14 +64,8 @@ fn what_is_wrong_is_said_with_key_and_line() {
         ("kind = \"red\"\nweight = 0", "x.toml:6"),
         ("kind = \"red\"\nlimit = \"0p\"", "x.toml:6: network.bottleneck.queue.limit must hold at least one packet"),
         ("limit = \"1000b\"", "x.toml:5: network.bottleneck.queue.limit must hold at least one packet"),
-        (
-            "kind = \"codel\"\nmin = \"5p\"",
-            "x.toml:6: network.bottleneck.queue.min is not a key of codel, which has limit and target, interval",
-        ),
-        (
-            "kind = \"drop-tail\"\necn = true",
-            "x.toml:6: network.bottleneck.queue.ecn is not a key of drop-tail, which has limit",
-        ),
+        ("kind = \"codel\"\nmin = \"5p\"", "x.toml:6: network.bottleneck.queue.min is not a key of codel"),
+        ("kind = \"drop-tail\"\necn = true", "x.toml:6: network.bottleneck.queue.ecn is not a key of drop-tail"),
         (
             "kind = \"pi\"\ntarget = \"5ms\"",
             "x.toml:6: network.bottleneck.queue.target of pi is a number of packets, like 200p",
@@ -101,10 +95,7 @@ fn what_is_wrong_is_said_with_key_and_line() {
             "x.toml:6: network.bottleneck.queue.threshold: \"1ms\" is not a queue limit",
         ),
         ("kind = \"step\"\nat = \"arrival\"", "x.toml:6: network.bottleneck.queue.at: unknown word \"arrival\""),
-        (
-            "kind = \"step\"\necn = true",
-            "x.toml:6: network.bottleneck.queue.ecn is not a key of step, which has limit and threshold, at",
-        ),
+        ("kind = \"step\"\necn = true", "x.toml:6: network.bottleneck.queue.ecn is not a key of step"),
         (
             "kind = \"drop-tail\"\nthreshold = \"9p\"",
             "x.toml:6: network.bottleneck.queue.threshold is not a key of drop-tail",

@@ -83,8 +83,8 @@ fn impossible_receive_buffers_are_rejected() {
         ("receive-buffer = \"on\"", "a number of bytes"),
         ("payload-ratio = 0.0", "between 0.01 and 0.99"),
         ("payload-ratio = 1.0", "between 0.01 and 0.99"),
-        ("payload-ratio = nan", "between 0.01 and 0.99"),
-        ("[[tcp.classes]]\nname = \"a\"\nport = 1\ntcp = { payload-ratio = 2.0 }", "tcp.classes.a.tcp.payload-ratio"),
+        ("payload-ratio = nan", "expected a number, found nan"),
+        ("[[tcp.classes]]\nname = \"a\"\nport = 1\ntcp = { payload-ratio = 2.0 }", "tcp.classes[0].tcp.payload-ratio"),
     ] {
         let error = check(wrong).unwrap_err().to_string();
         assert!(error.contains(part), "{wrong}: {error}");

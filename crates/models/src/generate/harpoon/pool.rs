@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Addresses in a row, and a port: an entry of a pool, spelt `10.0.0.0/24`. An entry that stands there twice is picked twice as often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(extend("format" = "addresses", "examples" = ["10.0.0.0/24", "10.0.0.7"]))]
 pub struct Block {
     /// The first address.
     pub base: Ipv4Addr,

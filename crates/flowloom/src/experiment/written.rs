@@ -1,0 +1,116 @@
+//! An experiment as it was written: the keys that were given, without defaults, and the folder that its paths are relative to.
+
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+use toml::{Table, Value};
+
+use flowloom_core::keys::walk::{KeyPath, Node, NodeValue, Step, schema_at, walk};
+
+use super::schema::{self, CHECKS};
+use crate::error::Error;
+
+/// The keys that were given.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    /// The keys.
+    pub table: Table,
+    /// What paths in them are relative to.
+    pub folder: PathBuf,
+}
+
+/// Experiments that mean the same are the same, however they are written.
+impl PartialEq for Written {
+    fn eq(&self, _: &Written) -> bool {
+        true
+    }
+}
+
+impl Written {
+    /// Gives the key at `path` the value that `text` means there.
+    ///
+    /// # Errors
+    /// `path` is no path of keys, or leads into a list that is not so long.
+    pub fn set(&mut self, path: &str, text: &str) -> Result<(), Error> {
+        let wrong = |problem: &str| {
+            let error = Error::usage(format_args!("{path}: {problem}"));
+            Error { key: Some(path.to_owned()), ..error }
+        };
+        let Some(keys) = KeyPath::parse(path) else {
+            return Err(wrong("this is no path of keys, such as network.bottleneck.queue.kind or sources[0].rate"));
+        };
+        let mut root = Value::Table(std::mem::take(&mut self.table));
+        let put = put(&mut root, keys.steps(), meant(&keys, text));
+        if let Value::Table(table) = root {
+            self.table = table;
+        }
+        put.map_err(|problem| wrong(&problem))
+    }
+}
+
+/// Puts `value` where `steps` lead, and tables on the way where there are none.
+fn put(place: &mut Value, steps: &[Step], value: Value) -> Result<(), String> {
+    let Some((step, rest)) = steps.split_first() else {
+        *place = value;
+        return Ok(());
+    };
+    match (step, place) {
+        (Step::Key(key), Value::Table(table)) => {
+            let empty = || match rest.first() {
+                Some(Step::Item(_)) => Value::Array(Vec::new()),
+                _ => Value::Table(Table::new()),
+            };
+            put(table.entry(key.clone()).or_insert_with(empty), rest, value)
+        }
+        // What was a text becomes a table with the key.
+        (Step::Key(_), place) => {
+            *place = Value::Table(Table::new());
+            put(place, steps, value)
+        }
+        (Step::Item(number), Value::Array(items)) if *number <= items.len() => {
+            if *number == items.len() {
+                items.push(Value::Table(Table::new()));
+            }
+            put(&mut items[*number], rest, value)
+        }
+        (Step::Item(_), Value::Array(items)) => {
+            Err(format!("the list has {} items, and a new one goes behind the last", items.len()))
+        }
+        (Step::Item(_), _) => Err("this is no list".to_owned()),
+    }
+}
+
+/// What `text` means as the value of a key: what the schema accepts of the TOML value it is, the text it is, and the table whose kind
+/// it is, in this order; the text if it accepts none.
+fn meant(path: &KeyPath, text: &str) -> Value {
+    let toml = format!("x = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("x"));
+    let plain = Value::String(text.to_owned());
+    let Some(schema) = schema_at(schema::schema(), path) else { return toml.unwrap_or(plain) };
+    let kind = Value::Table(Table::from_iter([("kind".to_owned(), plain.clone())]));
+    let of_root = |value: &Value| {
+        let mut rooted = schema.clone();
+        if let (Json::Object(rooted), Some(definitions)) = (&mut rooted, schema::schema().get("$defs")) {
+            rooted.insert("$defs".to_owned(), definitions.clone());
+        }
+        walk(&Node { place: 0, value: node(value) }, &rooted, CHECKS).is_empty()
+    };
+    let candidates = toml.into_iter().chain([plain.clone(), kind]);
+    candidates.into_iter().find(of_root).unwrap_or(plain)
+}
+
+/// A TOML value as the walk takes it, without places.
+pub(super) fn node(value: &Value) -> NodeValue {
+    let inner = |value: &Value| Node { place: 0, value: node(value) };
+    match value {
+        Value::Table(table) => {
+            NodeValue::Table(table.iter().map(|(key, value)| (key.clone(), 0, inner(value))).collect())
+        }
+        Value::Array(items) => NodeValue::List(items.iter().map(inner).collect()),
+        Value::String(text) => NodeValue::Plain(text.as_str().into()),
+        Value::Boolean(switch) => NodeValue::Plain((*switch).into()),
+        Value::Integer(number) => NodeValue::Plain((*number).into()),
+        Value::Float(number) => serde_json::Number::from_f64(*number)
+            .map_or(NodeValue::Foreign("nan or an infinite number"), |number| NodeValue::Plain(Json::Number(number))),
+        Value::Datetime(_) => NodeValue::Foreign("a date"),
+    }
+}
