@@ -16,9 +16,9 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Rate};
 use flowloom_core::workload::LinkSide;
 
-use crate::datagrams::DatagramFlow;
+use crate::classed::Origin;
+use crate::datagram_flow::DatagramFlow;
 use crate::events::Implementation;
-use crate::run::Origin;
 
 /// Connections on both sides of a link, each with its own delay to it; other links may stand before and behind it.
 #[derive(Clone, Debug)]

@@ -4,21 +4,19 @@ use flowloom_core::path::FlowValues;
 use flowloom_core::play::{Action, EpochTimes, Pauses, Player, PutAway, Script};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder, SourceRecord, WindowRecord};
 use flowloom_core::tcp::congestion::{Setup, Window};
-use flowloom_core::tcp::{self, Endpoint, Limits, Phase, Snapshot};
+use flowloom_core::tcp::{self, Endpoint, Phase, Snapshot};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, PerSide, Side};
 
+use crate::classed::{Classed, Origin};
 use crate::config::{Config, Traced};
 use crate::flight::Packets;
 use crate::flow::Flow;
+use crate::limits::limits;
 use crate::network::{Event, Network};
 use crate::plausibility::{Judged, Plausibility, Sending};
 use crate::prefetch::prefetch;
-use crate::run::{Classed, Origin};
 use crate::summary::ClassCounts;
-
-/// Smallest MSS played, as Linux has it (TCP_MIN_SND_MSS): captures hold SYNs with an MSS of 0.
-const MIN_MSS: u16 = 48;
 
 /// A connection from its SYN until nothing more can happen to it.
 ///
@@ -57,21 +55,6 @@ struct Cold {
     is_traced: bool,
     /// The window, the threshold and the phase of each end that were traced last.
     traced: PerSide<Option<(u32, u32, Phase)>>,
-}
-
-/// What the end `side` of the connection of `vector` has as limits when it is replayed.
-pub fn limits(vector: &ConnectionVector, side: Side) -> Limits {
-    let (end, default) = (&vector.ends[side], Limits::default());
-    Limits {
-        mss: end.mss.unwrap_or(default.mss).max(MIN_MSS),
-        max_window: match vector.window(side) {
-            // What was advertised without a known scale is a lower bound.
-            None => end.max_window.unwrap_or(0).max(u64::from(default.max_window)),
-            Some(window) => window,
-        }
-        .try_into()
-        .unwrap_or(u32::MAX),
-    }
 }
 
 impl Connection {

@@ -6,27 +6,13 @@ use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pac
 use flowloom_core::record::{Outcome, Recorder, SourceRecord};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, PerSide, Protocol, Side};
 
 use crate::config::Config;
+use crate::datagram_flow::DatagramFlow;
 use crate::flow::{Flow, Identifiers};
 use crate::network::Network;
 use crate::summary::ClassCounts;
-
-/// A flow of datagrams of an experiment.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DatagramFlow {
-    /// Its number, which no connection has and no other flow.
-    pub id: u64,
-    /// Its class: a place in [`Config::classes`].
-    pub class: u16,
-    /// The side of the bottleneck that its sender is on.
-    pub from: LinkSide,
-    /// What the way to the other end and back would take without any waiting; half of it each way.
-    pub rtt: Duration,
-    /// What is sent when.
-    pub datagrams: Datagrams,
-}
 
 impl DatagramFlow {
     /// What `side` of a vector of datagrams sent, as it was seen: each datagram is sent before it passed the monitor, by the time that it
@@ -63,23 +49,6 @@ impl DatagramFlow {
         flow.datagrams = Datagrams { pacing: Pacing::Runs(runs), start, ..flow.datagrams };
         is_in_window.then_some(flow)
     }
-
-    /// As rules, paths and records take it.
-    pub fn vector(&self) -> ConnectionVector {
-        ConnectionVector {
-            id: self.id,
-            protocol: Protocol::Udp,
-            start: self.datagrams.start,
-            initiator_side: self.from,
-            stated_rtt: Some(self.rtt),
-            ..ConnectionVector::default()
-        }
-    }
-
-    /// What of its datagrams is sent in a run: nothing after the window.
-    pub fn within(&self, window: Duration) -> Datagrams {
-        Datagrams { stop: self.datagrams.stop.min(Time::ZERO + window), ..self.datagrams.clone() }
-    }
 }
 
 /// The packet that carries a datagram: a segment without any flag, which TCP has none of.
@@ -90,11 +59,6 @@ fn packed(datagram: Datagram) -> Segment {
         payload_bytes: datagram.bytes,
         ..Segment::default()
     }
-}
-
-/// Whether a packet carries a datagram.
-pub fn is_datagram(segment: &Segment) -> bool {
-    segment.flags.0 == 0
 }
 
 fn unpacked(segment: &Segment) -> Datagram {

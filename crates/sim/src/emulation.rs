@@ -9,19 +9,16 @@ use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, PerSide, Protocol, Side};
 
+use crate::classed::Classed;
 use crate::config::{Config, ConfigError};
 use crate::flight::Handle;
-use crate::flow::{Flow, Identifiers};
+use crate::flow::{FIRST_GUEST, Flow, Identifiers};
 use crate::network::{Event, Network};
 use crate::plausibility::{PacketsMet, TcpDrops};
-use crate::run::Classed;
 use crate::summary::{Direction, LinkCounts, RunError};
 
 /// Why an emulation cannot go on.
 pub type EmulationError<R> = RunError<Infallible, R>;
-
-/// The first number that guests are called by in results: connections and sources have lower ones.
-pub const FIRST_GUEST: u64 = 1 << 62;
 
 /// The links, queues, delays, losses and meters of an experiment, between ends that are somebody else's.
 ///

@@ -13,13 +13,12 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{LINK_HEADER_BYTES, Rate};
 use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, PerSide, Side};
 
+use crate::classed::{Classed, Origin};
 use crate::config::{Config, LinkNumber};
 use crate::coverage::Coverage;
-use crate::datagrams::is_datagram;
-use crate::flight::{Fifo, Handle, Packet, Packets, sized};
+use crate::flight::{Fifo, Handle, Packet, Packets, is_datagram, sized};
 use crate::network::{Event, Fate, Leaving, Network};
 use crate::prefetch::prefetch;
-use crate::run::{Classed, Origin};
 
 /// What two ends have between them. What the ends are is no business of this.
 ///
@@ -79,6 +78,9 @@ struct Rough {
     /// Packets on the way to the link that overtook others, by when they reach it: each has an event of its own.
     overtaking: Vec<Handle>,
 }
+
+/// The first number that guests are called by in results: connections and sources have lower ones.
+pub const FIRST_GUEST: u64 = 1 << 62;
 
 /// Which flow it is.
 #[derive(Clone, Copy, Debug)]

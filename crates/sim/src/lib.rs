@@ -10,10 +10,12 @@
 //! | file | holds |
 //! |---|---|
 //! | `events` | the event queue |
-//! | `flight` | packets on their way |
+//! | `flight` | packets on their way, and the bytes they take |
 //! | `flow` | the packets of two ends, what the monitor makes of them |
+//! | `classed` | a vector, its class, and where it comes from |
+//! | `limits` | segment size and window of the ends of a vector |
 //! | `connection` | one connection: its two ends |
-//! | `datagrams` | a flow of datagrams: its sender, its receiver |
+//! | `datagram_flow`, `datagrams` | a flow of datagrams in an experiment; under way: its sender, its receiver |
 //! | `topology` | nodes, links, routes |
 //! | `network` | the links |
 //! | `meters` | queue samples, throughput, packets past the monitor |
@@ -33,12 +35,15 @@ pub mod open_loop;
 pub mod topology;
 
 pub mod cells;
+mod classed;
 mod config;
 mod connection;
 mod coverage;
+mod datagram_flow;
 mod datagrams;
 mod flight;
 mod flow;
+mod limits;
 mod meters;
 mod network;
 mod plausibility;
@@ -47,13 +52,13 @@ mod run;
 mod starts;
 mod summary;
 
+pub use classed::{Classed, Origin};
 pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Monitored, Traced, Way};
-pub use connection::limits;
-pub use datagrams::DatagramFlow;
+pub use datagram_flow::DatagramFlow;
 pub use emulation::{Closed, Emulation};
-pub use flight::Handle;
-pub use network::link_bytes;
+pub use flight::{Handle, link_bytes};
+pub use limits::limits;
 pub use plausibility::{ClassPackets, FlowFindings, Judged, JudgedFlow, PacketsMet, Plausibility, Sending};
-pub use run::{Classed, Origin, run};
+pub use run::run;
 pub use starts::Starts;
 pub use summary::{ClassCounts, ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Summary};

@@ -11,16 +11,13 @@ use flowloom_core::record::{DropReason, DropRecord, PacketKind, PacketRecord, Re
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::Time;
-use flowloom_core::units::LINK_HEADER_BYTES;
 use flowloom_core::wire::Ecn;
 use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
 use crate::config::{Config, ConfigError, LinkNumber, Monitored};
-use crate::datagrams::is_datagram;
-use crate::emulation::FIRST_GUEST;
 use crate::events::EventQueue;
-use crate::flight::{Handle, Packet, Packets};
-use crate::flow::Flow;
+use crate::flight::{Handle, Packet, Packets, is_datagram};
+use crate::flow::{FIRST_GUEST, Flow};
 use crate::meters::{Monitor, QueueSampler, Tap, ThroughputMeter};
 use crate::plausibility::TcpDrops;
 use crate::summary::{Direction, LinkCounts, PacketCounts};
@@ -143,16 +140,6 @@ pub struct Leaving {
     pub connection: u32,
     /// The end that sent it.
     pub sender: Side,
-}
-
-/// Bytes of a packet on the link: payload, 20 of IPv4 and 14 of Ethernet (methods C.6); of a segment also 20 of TCP and its
-/// options, of a datagram 8 of UDP.
-///
-/// Options are those of [`Segment::option_bytes`]: with window scaling alone a SYN takes 62 bytes, an acknowledgement 54, a
-/// full segment 1,514; with SACK and timestamps a SYN takes 74 and an acknowledgement 66.
-pub fn link_bytes(segment: &Segment) -> u32 {
-    let transport = if is_datagram(segment) { 8 } else { 20 + segment.option_bytes() };
-    segment.payload_bytes + transport + 20 + LINK_HEADER_BYTES
 }
 
 /// What becomes of a packet that reaches a link.

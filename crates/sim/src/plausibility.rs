@@ -10,7 +10,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
 use crate::config::Config;
-use crate::connection::limits;
+use crate::limits::limits;
 
 /// Flows listed at most.
 const MOST_LISTED: usize = 20;

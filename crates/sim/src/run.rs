@@ -2,11 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use flowloom_core::play::{Placed, ReplayModel, Script};
 use flowloom_core::record::Recorder;
 use flowloom_core::time::Time;
-use flowloom_core::workload::{ConnectionVector, Side};
 
+use crate::classed::Classed;
 use crate::config::{Config, LinkNumber};
 use crate::connection::Connection;
 use crate::datagrams::Stream;
@@ -26,66 +25,6 @@ const MANY: u64 = 1_000;
 /// for; with so many, what that points at.
 const SECOND: usize = 3;
 const THIRD: usize = 1;
-
-/// A vector and the class of connections it belongs to, which says what they cross: a place in [`Config::classes`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Classed {
-    /// The vector.
-    pub vector: ConnectionVector,
-    /// Its class.
-    pub class: u16,
-    /// Where it comes from.
-    pub origin: Origin,
-}
-
-/// Where a connection comes from, which decides what is recorded of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The workload: a [`ConnectionRecord`](flowloom_core::record::ConnectionRecord), its epochs, and what the monitor made
-    /// of it.
-    Workload {
-        /// It was in progress when the run began (methods M.4).
-        in_progress: bool,
-    },
-    /// A source beside it: a [`SourceRecord`](flowloom_core::record::SourceRecord).
-    Source {
-        /// When its initiator stops that sends without end, after what its vector says.
-        endless_until: Option<Time>,
-    },
-}
-
-impl Origin {
-    /// What the ends of a connection from here play of its vector, in any driver.
-    pub fn script(self, vector: &ConnectionVector, replay: &ReplayModel) -> Script {
-        match self {
-            Origin::Source { endless_until: Some(until) } => {
-                Script::new(vector, replay).then_endless(Side::Initiator, until)
-            }
-            Origin::Workload { in_progress: true } => Script::new(vector, &replay.in_progress()),
-            Origin::Workload { in_progress: false } | Origin::Source { endless_until: None } => {
-                Script::new(vector, replay)
-            }
-        }
-    }
-
-    pub(crate) fn is_workload(self) -> bool {
-        matches!(self, Origin::Workload { .. })
-    }
-}
-
-/// Of the workload, in the first class.
-impl From<ConnectionVector> for Classed {
-    fn from(vector: ConnectionVector) -> Classed {
-        Placed { vector, in_progress: false }.into()
-    }
-}
-
-/// Of the workload, in the first class.
-impl From<Placed> for Classed {
-    fn from(Placed { vector, in_progress }: Placed) -> Classed {
-        Classed { vector, class: 0, origin: Origin::Workload { in_progress } }
-    }
-}
 
 /// Runs `vectors`, which come in order of their start, and leaves what happened with `recorder`.
 ///

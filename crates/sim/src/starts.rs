@@ -6,8 +6,8 @@ use flowloom_core::path::PathDelays;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Protocol, Side};
 
+use crate::classed::Classed;
 use crate::config::{Config, ConfigError};
-use crate::run::Classed;
 use crate::summary::RunError;
 
 /// The most a SYN is sent ahead of the start of its vector. Vectors are read so long before they start, because their

@@ -1,6 +1,6 @@
 //! Cells that wait for a link, in queues by circuit.
 
-use super::{Order, Turns};
+use super::turns::{Order, Turns};
 use crate::time::{Duration, Time};
 
 /// A cell.

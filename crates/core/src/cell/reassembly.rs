@@ -1,6 +1,6 @@
 //! Packets put together again.
 
-use super::Cell;
+use super::buffer::Cell;
 
 /// What a cell made of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

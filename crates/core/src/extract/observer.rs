@@ -9,8 +9,8 @@ use crate::workload::{
     Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, LinkSide, Pattern, PerSide, Protocol, Segments, Side,
 };
 
-use super::Class;
 use super::adus::{self, Bytes};
+use super::counts::Class;
 use super::coverage::Place;
 use super::end::{End, WINDOWS_PER_JUMP};
 use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Recovery};

@@ -1,6 +1,6 @@
 //! What is replayed of one connection vector.
 
-use crate::play::ReplayModel;
+use crate::play::waits::ReplayModel;
 use crate::time::{Duration, Time};
 use crate::workload::{Close, ConnectionVector, Pattern, PerSide, Side};
 

@@ -1,9 +1,11 @@
 //! Adaptive RED (Floyd, Gummadi and Shenker 2001): RED whose maximum probability follows the load, so that the average
 //! queue stays in the middle between the thresholds.
 
+use super::admission::{Admit, Arrival, Verdict};
+use super::discipline::ParameterError;
 use super::periodic::Periodic;
 use super::red::{AboveMax, Red, RedParams};
-use super::{Admit, Arrival, Backlog, Packet, ParameterError, Verdict};
+use super::{Backlog, Packet};
 use crate::rng::Stream;
 use crate::time::{Duration, Time};
 use crate::units::{Limit, Rate};

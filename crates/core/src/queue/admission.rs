@@ -2,7 +2,15 @@
 
 use std::fmt::Debug;
 
-use super::{AdaptiveRed, Backlog, Blue, DropTail, Packet, Pi, Pie, Red, Rem, StepEnqueue};
+use super::adaptive_red::AdaptiveRed;
+use super::blue::Blue;
+use super::drop_tail::DropTail;
+use super::pi::Pi;
+use super::pie::Pie;
+use super::red::Red;
+use super::rem::Rem;
+use super::step::StepEnqueue;
+use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};

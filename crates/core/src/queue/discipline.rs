@@ -3,11 +3,23 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{
-    AdaptiveRed, AdaptiveRedParams, Admission, Blue, BlueParams, Codel, CodelParams, DeficitRoundRobin, DropTail,
-    FqCodel, FqCodelParams, HeadDrop, Pi, PiParams, Pie, PieParams, Priority, Queue, Red, RedParams, Rem, RemParams,
-    RoundRobin, Scheduler, StepDequeue, StepEnqueue, StepParams, StepPoint,
-};
+use super::Queue;
+use super::adaptive_red::{AdaptiveRed, AdaptiveRedParams};
+use super::admission::Admission;
+use super::blue::{Blue, BlueParams};
+use super::codel::{Codel, CodelParams};
+use super::drop_tail::DropTail;
+use super::drr::DeficitRoundRobin;
+use super::fq_codel::{FqCodel, FqCodelParams};
+use super::head_drop::HeadDrop;
+use super::pi::{Pi, PiParams};
+use super::pie::{Pie, PieParams};
+use super::priority::Priority;
+use super::red::{Red, RedParams};
+use super::rem::{Rem, RemParams};
+use super::round_robin::RoundRobin;
+use super::scheduler::Scheduler;
+use super::step::{StepDequeue, StepEnqueue, StepParams, StepPoint};
 use crate::rng::Stream;
 use crate::time::Duration;
 use crate::units::{LINK_HEADER_BYTES, Limit, Rate};

@@ -1,6 +1,7 @@
 //! Drop-tail: first in, first out, and what finds no room is dropped.
 
-use super::{Admit, Arrival, Packet, Verdict};
+use super::Packet;
+use super::admission::{Admit, Arrival, Verdict};
 use crate::record::DropReason;
 use crate::units::Limit;
 

@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::discipline::ParameterError;
+use super::scheduler::{Lost, Queued};
 use super::store::{Fifo, Store};
-use super::{Backlog, Lost, Packet, ParameterError, Queued};
+use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::units::Limit;

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use std::collections::VecDeque;
 
-use super::discipline::FULL_PACKET_BYTES;
+use super::admission::{Admit, Arrival, Verdict};
+use super::discipline::{FULL_PACKET_BYTES, ParameterError};
 use super::periodic::Periodic;
-use super::{Admit, Arrival, Backlog, Packet, ParameterError, Verdict};
+use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};

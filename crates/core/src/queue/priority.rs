@@ -1,7 +1,9 @@
 //! Strict priority: nothing is sent while something more urgent waits.
 
+use super::discipline::ParameterError;
+use super::scheduler::{Lost, Queued, Serve};
 use super::store::{Fifo, Store};
-use super::{Backlog, Lost, Packet, ParameterError, Queued, Serve};
+use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::units::Limit;

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::discipline::FULL_PACKET_BYTES;
-use super::{Admit, Arrival, Packet, ParameterError, Verdict};
+use super::Packet;
+use super::admission::{Admit, Arrival, Verdict};
+use super::discipline::{FULL_PACKET_BYTES, ParameterError};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::units::{Limit, Rate};

@@ -1,8 +1,10 @@
 //! REM, random exponential marking (Athuraliya, Low, Li and Yin 2001): a price for the line that sums how much the queue
 //! and the rate exceed what they should be, and a probability exponential in the price.
 
+use super::admission::{Admit, Arrival, Verdict};
+use super::discipline::ParameterError;
 use super::periodic::Periodic;
-use super::{Admit, Arrival, Backlog, Packet, ParameterError, Verdict};
+use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};

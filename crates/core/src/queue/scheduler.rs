@@ -2,7 +2,14 @@
 
 use std::fmt::Debug;
 
-use super::{Backlog, Codel, DeficitRoundRobin, FqCodel, HeadDrop, Packet, Priority, RoundRobin, StepDequeue};
+use super::codel::Codel;
+use super::drr::DeficitRoundRobin;
+use super::fq_codel::FqCodel;
+use super::head_drop::HeadDrop;
+use super::priority::Priority;
+use super::round_robin::RoundRobin;
+use super::step::StepDequeue;
+use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::wire::Ecn;

@@ -9,8 +9,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::admission::{Admit, Arrival, Verdict};
+use super::discipline::ParameterError;
+use super::drop_tail::DropTail;
+use super::scheduler::{Lost, Queued, Serve};
 use super::store::{Fifo, Store};
-use super::{Admit, Arrival, Backlog, DropTail, Lost, Packet, ParameterError, Queued, Serve, Verdict};
+use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::units::Limit;

@@ -1,7 +1,8 @@
 //! Packets that wait: plain values in one array, strung into queues by index, so that many queues share the memory and
 //! nothing is allocated per packet.
 
-use super::{Backlog, Queued};
+use super::Backlog;
+use super::scheduler::Queued;
 
 /// No packet.
 const NONE: u32 = u32::MAX;

@@ -6,7 +6,8 @@
 
 use super::ethernet::ether_type;
 use super::ip::{self, protocol};
-use super::{Flags, LinkType, Segment, ethernet, tcp};
+use super::link::LinkType;
+use super::{Flags, Segment, ethernet, tcp};
 
 /// The segment, if the packet is a common one.
 #[inline(always)]

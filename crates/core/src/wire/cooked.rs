@@ -1,7 +1,7 @@
 //! Linux cooked captures (tcpdump.org, LINKTYPE_LINUX_SLL and LINKTYPE_LINUX_SLL2): what `-i any` records.
 
-use super::SetAside;
 use super::layer::{Layer, Rest, Trail};
+use super::set_aside::SetAside;
 use crate::workload::LinkSide;
 
 /// Version 1: packet type, hardware type, address length, address (8), protocol.

@@ -3,10 +3,9 @@
 use super::fragments::{FragmentCounts, Fragments, Lead};
 use super::ip::protocol;
 use super::layer::{Layer, Rest, Trail};
-use super::{
-    Datagram, LinkType, Parsed, SetAside, common, cooked, ethernet, gre, ip, loopback, mpls, ppp, ring, tcp, tunnel,
-    udp,
-};
+use super::link::LinkType;
+use super::set_aside::SetAside;
+use super::{Datagram, Parsed, common, cooked, ethernet, gre, ip, loopback, mpls, ppp, ring, tcp, tunnel, udp};
 use crate::time::Time;
 
 /// Decodes the packets of a capture, in its order.

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Parsed, SetAside, Vlan, ip};
+use super::set_aside::SetAside;
+use super::{Parsed, Vlan, ip};
 use crate::time::{Duration, Time};
 use crate::units::LINK_HEADER_BYTES;
 

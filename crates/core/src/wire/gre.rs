@@ -1,9 +1,9 @@
 //! Generic routing encapsulation: RFC 2784 with the key and sequence number of RFC 2890, the enhanced form that carries
 //! PPP (RFC 2637), and ERSPAN, which mirrors Ethernet frames through it.
 
-use super::SetAside;
 use super::ethernet::ether_type;
 use super::layer::{Layer, Rest};
+use super::set_aside::SetAside;
 
 /// Flags of the first 16 bits, and the version.
 const CHECKSUM: u16 = 0x8000;

@@ -4,8 +4,8 @@
 //! counts in full, and a record whose wire length is a lie is not believed. Only a length of 0, which segmentation
 //! offload leaves behind, gives way to the record's wire length.
 
-use super::SetAside;
 use super::layer::Rest;
+use super::set_aside::SetAside;
 
 /// IP protocol numbers (IANA).
 pub(super) mod protocol {

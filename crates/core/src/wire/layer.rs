@@ -1,6 +1,7 @@
 //! What the walk from one header to the next keeps.
 
-use super::{SetAside, Vlan};
+use super::Vlan;
+use super::set_aside::SetAside;
 use crate::time::Time;
 use crate::workload::LinkSide;
 

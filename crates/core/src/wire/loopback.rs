@@ -1,7 +1,7 @@
 //! BSD loopback captures: a 4-byte address family before the IP header.
 
-use super::SetAside;
 use super::layer::{Layer, Rest};
+use super::set_aside::SetAside;
 
 /// Steps behind the family, whose byte order is that of the capturing host (or network order for `Loop`): a family is
 /// below 65,536, so that the order shows. AF_INET6 is that of Linux, Windows, NetBSD and OpenBSD, FreeBSD, Darwin.

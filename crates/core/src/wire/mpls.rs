@@ -1,8 +1,9 @@
 //! MPLS label stacks (RFC 3032) and what is below them, which no field says: IP, or an Ethernet pseudowire (RFC 4448)
 //! with or without its control word.
 
+use super::ethernet;
 use super::layer::{Layer, Rest, Trail};
-use super::{SetAside, ethernet};
+use super::set_aside::SetAside;
 
 /// The control word of a pseudowire.
 const CONTROL_WORD: usize = 4;

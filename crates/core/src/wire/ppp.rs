@@ -1,7 +1,7 @@
 //! PPP (RFC 1661, framing of RFC 1662), PPPoE (RFC 2516), and Cisco's HDLC.
 
-use super::SetAside;
 use super::layer::{Layer, Rest};
+use super::set_aside::SetAside;
 
 /// PPP protocol numbers (IANA).
 mod protocol {

@@ -1,7 +1,7 @@
 //! FDDI and Token Ring: addresses, then an LLC header.
 
-use super::SetAside;
 use super::layer::{Layer, Rest, Trail};
+use super::set_aside::SetAside;
 
 /// Steps behind an FDDI header: frame control, destination, source.
 pub(super) fn fddi(rest: &mut Rest<'_>, trail: &mut Trail) -> Result<Layer, SetAside> {

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroU16;
 
-use super::{Address, Flags, Segment, SetAside, ip};
+use super::set_aside::SetAside;
+use super::{Address, Flags, Segment, ip};
 use crate::units::LINK_HEADER_BYTES;
 
 /// Option kinds (RFC 9293 section 3.1, RFC 7323 section 2.2).

@@ -1,7 +1,8 @@
 //! The UDP header (RFC 768), and whether QUIC is behind it.
 
 use super::layer::Rest;
-use super::{Address, Datagram, SetAside, ip};
+use super::set_aside::SetAside;
+use super::{Address, Datagram, ip};
 use crate::units::LINK_HEADER_BYTES;
 
 /// Parses a UDP header; `rest` goes to its payload.

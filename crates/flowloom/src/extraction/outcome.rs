@@ -15,7 +15,7 @@ use flowloom_store::workload::{
     TrafficFacts,
 };
 
-use super::CaptureOptions;
+use super::options::CaptureOptions;
 use crate::context::Context;
 use crate::warning::{Warning, WarningKind};
 

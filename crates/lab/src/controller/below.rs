@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::Clocks;
+use super::edge::Edge;
 use super::plan::Place;
 use super::times::Offset;
-use super::{Clocks, Edge};
 use crate::authority::identity::Name;
 use crate::clock::Clock;
 use crate::rpc::{Attach, Consented, Signed};

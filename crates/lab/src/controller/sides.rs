@@ -11,7 +11,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::{Clocks, Edge, Place};
+use super::Clocks;
+use super::edge::Edge;
+use super::plan::Place;
 use crate::agent::consent;
 use crate::agent::leaf::Sending;
 use crate::agent::limits::Limits;

@@ -19,9 +19,10 @@ use flowloom_models::generate::on_off::Transport;
 use flowloom_store::capture::Packet;
 use serde::{Deserialize, Serialize};
 
+use super::arrivals::Arrivals;
 use super::interface::Interface;
 use super::work::Work;
-use super::{Arrivals, Order, Todo, announced};
+use super::{Order, Todo, announced};
 use crate::report::Report;
 use crate::script::leaf::Watch;
 

@@ -2,7 +2,7 @@
 
 use flowloom_core::distribution::Distribution;
 
-use super::Values;
+use super::values::Values;
 
 /// The Kolmogorov-Smirnov distance: the largest difference of the distribution functions, at values and just before them.
 pub fn kolmogorov_smirnov(values: &Values, law: &Distribution) -> f64 {

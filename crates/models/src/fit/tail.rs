@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Values;
+use super::values::Values;
 
 /// Hill's estimate of the tail index from the `k` largest values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -1,6 +1,8 @@
 //! Which octaves of a logscale diagram a fit uses (methods D.4). No automatic rule is safe: all fits are to be shown.
 
-use super::{Hurst, Octave, Wavelet, fit, logscale};
+use super::fit;
+use super::fit::Hurst;
+use super::wavelet::{Octave, Wavelet, logscale};
 
 /// Fewest coefficients an octave of a fit has.
 const FEWEST: usize = 8;

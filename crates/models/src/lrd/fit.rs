@@ -1,6 +1,7 @@
 //! The Hurst parameter by a weighted straight line through a logscale diagram (methods D.3; Veitch and Abry 1999).
 
-use super::{Estimate, Octave};
+use super::Estimate;
+use super::wavelet::Octave;
 use crate::special::chi_square_above;
 
 /// An estimate of the Hurst parameter from octaves of a logscale diagram.

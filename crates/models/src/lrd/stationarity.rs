@@ -1,7 +1,9 @@
 //! Whether a series is the same throughout: its parts beside each other (methods D.8).
 
+use super::fit;
+use super::fit::Hurst;
 use super::noise::autocovariance;
-use super::{Hurst, Wavelet, fit, logscale};
+use super::wavelet::{Wavelet, logscale};
 use crate::special::chi_square_above;
 
 /// A part of a series.

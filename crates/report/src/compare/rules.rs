@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use flowloom_core::units::three_digits;
 
+use super::Comparison;
 use super::effect::Asked;
-use super::{Comparison, Outcome};
+use super::verdict::Outcome;
 use crate::metric::Metric;
 use crate::statistics::{Interval, Statistic};
 

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use flowloom_core::extract::conversations::Transport;
 use flowloom_core::workload::sum_of_known;
 
-use super::vectors::TOTALS_ONLY;
-use super::{
-    ApplicationDescription, ConversationDescription, Described, DirectionLoad, Distribution, PayloadBytes,
-    ProtocolShare, Scope, Variable,
-};
+use super::Described;
+use super::conversations::{ApplicationDescription, ConversationDescription, Scope};
+use super::load::DirectionLoad;
+use super::protocols::ProtocolShare;
+use super::variable::{Distribution, Variable};
+use super::vectors::{PayloadBytes, TOTALS_ONLY};
 use crate::facts::set_aside_text;
 use crate::metric::Unit;
 use crate::text::{by_pattern, counted, thousands, wrap};

@@ -1,7 +1,6 @@
 //! The two-sample Anderson-Darling statistic (methods L.2).
 
-use super::Sample;
-use super::sample::beside;
+use super::sample::{Sample, beside};
 
 /// The midrank form, which holds with ties (Scholz and Stephens 1987).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use super::blocks::lag_1;
-use super::{Estimate, Interval, ratio_estimate};
+use super::interval::Interval;
+use super::ratio::ratio_estimate;
+use super::student::Estimate;
 
 /// Batches a run is cut into: with twenty, more batches would narrow the interval little, and fewer values each would follow each other.
 const BATCHES: usize = 20;

@@ -10,7 +10,7 @@
 
 use flowloom_models::lrd::hurst;
 
-use super::Estimate;
+use super::student::Estimate;
 
 /// Fewer blocks than this say too little of how far they vary.
 pub const FEWEST_BLOCKS: usize = 10;

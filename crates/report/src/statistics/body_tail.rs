@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Sample, ks};
+use super::kolmogorov_smirnov::ks;
+use super::sample::Sample;
 
 /// Two samples split at a value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

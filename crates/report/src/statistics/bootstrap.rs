@@ -4,7 +4,7 @@
 use flowloom_core::distribution::{normal_below, normal_quantile};
 use flowloom_core::rng::{Purpose, Stream};
 
-use super::Interval;
+use super::interval::Interval;
 
 /// How often runs are drawn, usually (methods L.3).
 pub const RESAMPLES: usize = 10_000;

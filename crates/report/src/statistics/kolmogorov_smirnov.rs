@@ -1,7 +1,6 @@
 //! The Kolmogorov-Smirnov distance, plain (methods L.2) and with a tolerance for small shifts (methods M.6).
 
-use super::Sample;
-use super::sample::beside;
+use super::sample::{Sample, beside};
 
 /// How far a value may move before it counts as another value: `max(absolute, relative * value)`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Quantile ratios (methods L.2).
 
-use super::Sample;
+use super::sample::Sample;
 
 /// The probabilities at which quantiles are compared.
 pub const RATIO_PROBABILITIES: [f64; 8] = [0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99];

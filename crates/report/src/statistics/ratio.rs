@@ -1,6 +1,6 @@
 //! The ratio of two means over pairs: what a run came to by its regenerations (methods E.5; Crane and Iglehart 1974).
 
-use super::Estimate;
+use super::student::Estimate;
 
 /// mean(y) / mean(t) of independent pairs (y, t), such as (area below the queue length, length) of cycles, with its standard error;
 /// biased by some 1 / pairs. `None` of fewer than two pairs, or if all `t` add up to zero.

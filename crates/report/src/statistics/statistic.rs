@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use super::Sample;
+use super::sample::Sample;
 
 /// Which number.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use flowloom_models::special::{student_above, student_quantile};
 
-use super::Interval;
+use super::interval::Interval;
 
 /// A mean, or a difference of two, with what its interval is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Fewer points for the same curve.
 
-use super::Sample;
+use super::sample::Sample;
 
 /// A point of a distribution function that stays level until the next point.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,6 @@
 //! The Wasserstein-1 distance, plain and of log10 values (methods L.2).
 
-use super::Sample;
-use super::sample::beside;
+use super::sample::{Sample, beside};
 
 /// Integral of |F - G|, in the unit of the samples: how far a value has to move on average. `None` if a sample is empty.
 pub fn wasserstein(f: &Sample, g: &Sample) -> Option<f64> {

@@ -20,8 +20,9 @@ use nix::sys::socket::{
     getsockopt, setsockopt, sockopt,
 };
 
+use super::Packet;
 use super::error::{CaptureError, CaptureErrorKind};
-use super::{Compression, Format, InputFacts, Packet};
+use super::facts::{Compression, Format, InputFacts};
 
 /// Packets taken from the kernel at once.
 const BATCH: usize = 64;
@@ -45,8 +46,7 @@ const SENT_BY_THIS_HOST: u8 = 4;
 /// Options of packet sockets that nix has no names for. Its macros are made for such: what the kernel reads and
 /// writes has the size of the type that stands here.
 mod option {
-    use nix::libc;
-    use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
+    use nix::{getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
 
     sockopt_impl!(
         /// What the kernel knows of each packet beside its bytes.

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use flowloom_core::time::Time;
 
 use super::error::{CaptureError, CaptureErrorKind, Fault};
+use super::facts::InputFacts;
 use super::folder::{self, Skipped};
 use super::opened::Opened;
-use super::{Input, InputFacts, Options, Packet};
+use super::{Input, Options, Packet};
 
 /// The display name of standard input.
 const STDIN: &str = "standard input";

@@ -7,11 +7,12 @@ use flowloom_core::time::Time;
 use super::detect::{self, Container};
 use super::erf::Erf;
 use super::error::{CaptureErrorKind, Fault};
+use super::facts::{Format, InputFacts};
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
 use super::snoop::Snoop;
 use super::source::Source;
-use super::{Format, InputFacts, Packet, Record};
+use super::{Packet, Record};
 
 /// Reads the records of one container.
 enum Reader {

@@ -6,8 +6,8 @@ use lzma_rust2::XzReader;
 use sha2::{Digest, Sha256};
 use zstd::zstd_safe;
 
-use super::Compression;
 use super::error::{CaptureErrorKind, Fault};
+use super::facts::Compression;
 use super::gzip::Members;
 use crate::workload::hexadecimal;
 

@@ -1,9 +1,8 @@
 //! What is wrong with a file of vectors, said so that a person can act on it.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
-use crate::FileError;
+use crate::table::FileError;
 
 /// Why vectors could not be read or written.
 #[derive(Debug, thiserror::Error)]

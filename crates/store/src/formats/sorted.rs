@@ -12,8 +12,7 @@ use flowloom_core::workload::{Adu, ConnectionVector};
 use tempfile::TempDir;
 
 use super::error::FormatError;
-use crate::FileError;
-use crate::table::{TableReader, TableWriter};
+use crate::table::{FileError, TableReader, TableWriter};
 
 /// Vectors held before they are sorted and put aside, in bytes.
 const HELD_BYTES: usize = 256 << 20;

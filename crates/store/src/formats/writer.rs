@@ -6,15 +6,15 @@ use std::path::Path;
 use flowloom_core::time::Duration;
 use flowloom_core::workload::ConnectionVector;
 
+use super::Format;
 use super::astf::AstfWriter;
-use super::csv_table::CsvWriter;
+use super::csv_table::{CsvWriter, Rows};
 use super::error::FormatError;
 use super::json_lines::JsonLinesWriter;
 use super::notes::Notes;
 use super::tgen::TgenWriter;
-use super::tmix::TmixWriter;
+use super::tmix::{Assumptions, TmixWriter};
 use super::zeek::ZeekWriter;
-use super::{Assumptions, Format, Rows};
 use crate::staged::StagedFile;
 use crate::workload::{WorkloadFacts, WorkloadWriter};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flowloom_core::time::{Duration, Time};
 
-use super::{ActivePoint, ActiveRow};
+use super::rows::{ActivePoint, ActiveRow};
 
 /// By how much the count changes at each whole second at which it does. It grows with the seconds at which
 /// something happens, not with connections, nor with the time between.

@@ -1,15 +1,15 @@
 //! Run folders, read.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord};
 use flowloom_core::time::Duration;
 use serde_json::{Map, Value};
 
+use super::index::RunIndex;
 use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
-use super::{HOST_FILE, INDEX_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, RunIndex, VERSION, json};
+use super::{HOST_FILE, INDEX_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, json};
 use crate::table::{FileError, Row, TableReader};
 
 /// An open run folder. Each table is read from the start, in the order it was written, by the method of its name.

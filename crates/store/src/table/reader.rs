@@ -12,8 +12,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 
 use super::checked::CheckedFile;
-use super::column::Problem;
-use super::{Column, FORMAT_KEY, FileError, Row, VERSION_KEY, schema};
+use super::column::{Column, Problem};
+use super::{FORMAT_KEY, FileError, Row, VERSION_KEY, schema};
 
 /// Rows read at a time.
 const BATCH: u64 = 1_024;

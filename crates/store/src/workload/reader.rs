@@ -9,7 +9,8 @@ use flowloom_core::time::Time;
 use flowloom_core::workload::ConnectionVector;
 
 use super::facts::{TrafficFacts, WorkloadFacts};
-use super::{FACTS_KEY, TRAFFIC_KEY, VERSION, WorkloadError};
+use super::{FACTS_KEY, TRAFFIC_KEY, VERSION};
+use crate::table::FileError as WorkloadError;
 use crate::table::TableReader;
 
 /// Longest traffic metadata, unpacked: four series of 65,536 bins with four numbers of 20 digits, and to spare.

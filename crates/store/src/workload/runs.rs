@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use flowloom_core::extract::{Finished, Packed};
 use tempfile::TempPath;
 
-use super::WorkloadError;
+use crate::table::FileError as WorkloadError;
 
 /// Sorted runs of connections on disk. They vanish with this.
 pub struct Runs {

@@ -11,8 +11,9 @@ use flowloom_core::time::Time;
 use flowloom_core::workload::{ConnectionVector, Protocol};
 
 use super::facts::{CaptureFacts, Provenance, TrafficFacts, WorkloadFacts};
-use super::{FACTS_KEY, TRAFFIC_KEY, VERSION, WorkloadError};
+use super::{FACTS_KEY, TRAFFIC_KEY, VERSION};
 use crate::staged::StagedFile;
+use crate::table::FileError as WorkloadError;
 use crate::table::TableWriter;
 
 /// Writes a workload file. Until [`Self::finish`] nothing exists under its name, and if it is dropped before,

@@ -1,6 +1,7 @@
 //! Totals over all datagrams, and compression.
 
-use super::{Lengths, Stack, header_bytes};
+use super::lengths::{Lengths, header_bytes};
+use super::stack::Stack;
 use crate::extract::conversations::Transport;
 
 /// Bytes that the encoded TCP and IP headers take (methods H.2, after RFC 1144).

@@ -1,6 +1,6 @@
 //! Framings by name.
 
-use super::Step;
+use super::stack::Step;
 
 /// A framing that has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The datagrams that a connection vector would be sent in.
 
-use super::Lengths;
+use super::lengths::Lengths;
 use crate::extract::conversations::Transport;
 use crate::time::Duration;
 use crate::workload::{ASSUMED_MSS, CONTROL_PACKETS, ConnectionVector, Pattern, PerSide, Protocol, Side};

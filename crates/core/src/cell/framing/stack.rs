@@ -1,6 +1,6 @@
 //! Framings one around the other: how many bytes of a line a datagram takes.
 
-use super::Compression;
+use super::efficiency::Compression;
 
 /// What a framing does to the length of what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

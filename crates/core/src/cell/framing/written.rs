@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::known::{KNOWN, NAMED_STACKS, Shape};
-use super::{Cells, Framing, Stack, Step};
+use super::stack::{Cells, Framing, Stack, Step};
 
 /// Most framings of a stack.
 const MOST_FRAMINGS: usize = 32;

@@ -9,8 +9,8 @@
 //! leaves, as in Linux; elsewhere how much is in flight now, as in the draft.
 
 use super::max_filter::MaxFilter;
-use super::window::saturate;
-use super::{Ack, Cause, CongestionControl, LONGEST_BURST, RateSample, Recovery, Setup, Window, WindowCause};
+use super::window::{Window, WindowCause, saturate};
+use super::{Ack, Cause, CongestionControl, LONGEST_BURST, RateSample, Recovery, Setup};
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
 use crate::units::Rate;

@@ -2,8 +2,8 @@
 
 use super::hystart::{GROWTH_DIVISOR, HyStart, Step};
 use super::linux_cubic::LinuxCubic;
-use super::window::saturate;
-use super::{Ack, Cause, CongestionControl, Window, WindowCause, WindowRules};
+use super::window::{Window, WindowCause, WindowRules, saturate};
+use super::{Ack, Cause, CongestionControl};
 use crate::time::{Duration, Time};
 
 /// beta_cubic: what remains of the window after a loss (section 4.6).

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use std::fmt;
 
-use super::{BbrState, Cause};
+use super::Cause;
+use super::bbr::BbrState;
 
 /// Which rules govern the window: what a reduction is a share of, when the window grows, what becomes of one that is not used.
 /// `docs/reference/tcp.md` sets them side by side.

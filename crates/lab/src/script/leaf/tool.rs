@@ -6,7 +6,14 @@ use flowloom_core::time::Duration;
 use super::super::diagnostic::Diagnostic;
 use super::super::tree::Block;
 use super::arguments::{Arguments, as_arguments};
-use super::{Capture, Command, Monitor, Path, Replay, Side, Sleep, Watch};
+use super::capture::Capture;
+use super::command::Command;
+use super::monitor::Monitor;
+use super::path::Path;
+use super::replay::Replay;
+use super::side::Side;
+use super::sleep::Sleep;
+use super::watch::Watch;
 
 /// What such a leaf is asked to do.
 #[derive(Clone, Debug, PartialEq)]
