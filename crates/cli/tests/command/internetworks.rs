@@ -45,6 +45,9 @@ fn a_specification_is_run_and_told_node_by_node() {
     assert_eq!(&read("results/results.txt"), text);
     let answer = bench.json(&["run", "two.spec", "--json"]);
     assert_eq!(serde_json::from_str::<serde_json::Value>(&read("results/results.json")).unwrap(), answer);
+    let specification = &answer["specification"];
+    assert_eq!((&specification["file"], &specification["timer"]["end_s"]), (&"two.spec".into(), &20.0.into()));
+    assert_eq!(specification["links"][0]["speed_bits_per_second"], 1.5e6, "the default");
     let run = &answer["runs"][0];
     assert_eq!(run["routers"][0]["queue_bytes"]["n"], 200, "every 0.1 s");
     assert!(run["hosts"][0]["bits_per_second"].as_f64().unwrap() > 1e5, "{run}");

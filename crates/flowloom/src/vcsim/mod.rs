@@ -1,6 +1,7 @@
 //! Virtual-circuit internetworks that VCSIM specifications describe.
 
 mod config;
+mod echo;
 mod files;
 mod results;
 
@@ -18,6 +19,7 @@ use crate::run::millis;
 use crate::warning::{Warning, WarningKind};
 
 use config::{Names, config};
+use echo::echo;
 use files::{Folder, Series, Trace};
 use results::{answer, text_of, text_of_several};
 
@@ -78,7 +80,7 @@ pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> R
             "run it again for the rest",
         ));
     }
-    let json = answer(file, &runs, &names, interrupted);
+    let json = answer(echo(&reading.specification, file), &runs, &names, interrupted);
     let text = match &runs[..] {
         [(_, results)] => text_of(results, &names),
         _ => text_of_several(&runs, &names),
