@@ -30,7 +30,11 @@ pub struct Place {
 impl Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
-        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
+        match (self.line, self.column) {
+            (None, _) => Ok(()),
+            (Some(line), None) => write!(f, ":{line}"),
+            (Some(line), Some(column)) => write!(f, ":{line}:{column}"),
+        }
     }
 }
 
@@ -154,6 +158,17 @@ impl From<KeyError> for Error {
     }
 }
 
+/// An error and its others as text without their columns, for tests of what is said about a line.
+#[cfg(test)]
+pub fn by_line(mut error: Error) -> String {
+    let others = std::mem::take(&mut error.others);
+    if let Some(place) = &mut error.place {
+        place.column = None;
+    }
+    let others = others.into_iter().map(|other| format!("\n{}", by_line(other)));
+    error.to_string() + &others.collect::<String>()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,7 +189,7 @@ mod tests {
         let text = error.at(place).note("known: a, b").hint("give a larger one").to_string();
         assert_eq!(
             text,
-            "x.toml:7: network.bottleneck.queue.limit must hold a packet\n  known: a, b\n  hint: give a larger one"
+            "x.toml:7:3: network.bottleneck.queue.limit must hold a packet\n  known: a, b\n  hint: give a larger one"
         );
     }
 }

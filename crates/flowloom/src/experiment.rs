@@ -304,9 +304,10 @@ mod tests {
     mod topology;
 
     use super::*;
+    use crate::error::by_line;
 
     fn failure(text: &str) -> String {
-        Experiment::parse(text, "x.toml").unwrap_err().to_string()
+        by_line(Experiment::parse(text, "x.toml").unwrap_err())
     }
 
     #[test]

@@ -202,9 +202,10 @@ fn amount(amount: &Spanned<Amount>, key: &str, metric: Metric) -> Result<f64, Wr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::by_line;
 
     fn failure(text: &str) -> String {
-        parse(text, "r.toml").unwrap_err().to_string()
+        by_line(parse(text, "r.toml").unwrap_err())
     }
 
     #[test]

@@ -29,17 +29,28 @@ pub fn rules(data: &[u8]) {
     }
 }
 
-/// A VCSIM specification: one that is taken is taken again with blank lines between its tokens, and errors name a line of the file.
+/// A VCSIM specification: one that is taken is taken again with blank lines between its words, and each problem of another has a line and a
+/// column of the file.
 pub fn specification(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    match vcsim::read(text) {
+    match vcsim::read(text).whole() {
         Ok(found) => {
             let lines: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
             let apart = lines.join(" ").split_whitespace().collect::<Vec<_>>().join("\n\n");
-            let again = vcsim::read(&apart).expect("blanks mean nothing");
+            let again = vcsim::read(&apart).whole().expect("blanks mean nothing");
             assert_eq!((again.seeds, again.timer, again.routes.len()), (found.seeds, found.timer, found.routes.len()));
         }
-        Err(error) => assert!(error.line as usize <= text.lines().count().max(1), "{error}"),
+        Err(problems) => {
+            let (found, more) = (problems.found(), problems.more());
+            assert!(found.len() == vcsim::MOST_PROBLEMS || (found.len() < vcsim::MOST_PROBLEMS && more == 0));
+            let lines: Vec<&str> = text.lines().collect();
+            for (problem, at) in found.iter().filter_map(|problem| Some((problem, problem.at?))) {
+                let line = lines.get(at.line as usize - 1).expect("the line is there");
+                assert!(line.chars().nth(at.column as usize - 1).is_some(), "{problem}");
+            }
+            assert!(found.is_sorted_by_key(|problem| (problem.at.is_none(), problem.at)), "in the order of the file");
+            assert!(found.iter().all(|problem| problem.message.len() < 1_000), "words are cut");
+        }
     }
 }
 

@@ -4,12 +4,39 @@
 //!
 //! What the study describes and its sample does not name has names of ours: see `docs/guide/cells.md`.
 
+mod blocks;
+mod checks;
+mod problem;
 mod reader;
+mod values;
+mod words;
 
-pub use reader::{SpecificationError, read};
+pub use problem::{MOST_PROBLEMS, Problem, Problems};
+pub use reader::{Reading, read};
 
-/// The number of a node that was given none.
+/// No node has this number.
 const NONE: u64 = u64::MAX;
+
+/// Where a word of a file begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// Its line, from 1 on.
+    pub line: u32,
+    /// Its column in characters, from 1 on.
+    pub column: u32,
+}
+
+/// A value and the place of the word it was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed<T> {
+    /// The value.
+    pub value: T,
+    /// Where its word begins.
+    pub at: Position,
+}
+
+/// The number of a node that is not known yet.
+const NO_NODE: Placed<u64> = Placed { value: NONE, at: Position { line: 0, column: 0 } };
 
 /// An internetwork as a file specifies it.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +50,7 @@ pub struct Specification {
     /// Most bytes of data in a packet.
     pub max_packet: u32,
     /// Folder with tables of tcplib, relative to the file; without it the summaries of methods G.2 are used.
-    pub tables: Option<String>,
+    pub tables: Option<Placed<String>>,
     /// Both odd.
     pub seeds: [u32; 2],
     /// When what happens.
@@ -100,10 +127,10 @@ pub struct Buffer {
 /// A router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Router {
-    /// The line its block begins on.
-    pub line: u32,
+    /// Where its block begins.
+    pub at: Position,
     /// `router_id`
-    pub id: u64,
+    pub id: Placed<u64>,
     /// `vc_map`
     pub mapping: Mapping,
     /// `packet_queue`
@@ -131,10 +158,10 @@ pub struct Router {
 /// A switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Switch {
-    /// The line its block begins on.
-    pub line: u32,
+    /// Where its block begins.
+    pub at: Position,
     /// `switch_id`
-    pub id: u64,
+    pub id: Placed<u64>,
     /// `cell_queue`
     pub cell_queue: Queueing,
     /// Of its cells.
@@ -146,12 +173,12 @@ pub struct Switch {
 /// A link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// The line its block begins on.
-    pub line: u32,
-    /// `link_id`
-    pub id: u64,
+    /// Where its block begins.
+    pub at: Position,
+    /// `link_id`, if it has one.
+    pub id: Option<u64>,
     /// `connects`
-    pub ends: [u64; 2],
+    pub ends: [Placed<u64>; 2],
     /// `speed`, in bits per second.
     pub speed: f64,
     /// `delay`, in seconds.
@@ -185,10 +212,10 @@ pub struct Law {
 /// A host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
-    /// The line its block begins on.
-    pub line: u32,
+    /// Where its block begins.
+    pub at: Position,
     /// `host_id`
-    pub id: u64,
+    pub id: Placed<u64>,
     /// `function` is `source`, not `receiver` or `sink`.
     pub is_source: bool,
     /// `traffic_type`
@@ -214,10 +241,10 @@ pub struct Host {
 /// A conversation's way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The line its block begins on.
-    pub line: u32,
+    /// Where its block begins.
+    pub at: Position,
     /// Numbers of its nodes.
-    pub nodes: Vec<u64>,
+    pub nodes: Vec<Placed<u64>>,
 }
 
 impl Default for Specification {
@@ -248,8 +275,8 @@ impl Default for Buffer {
 impl Default for Router {
     fn default() -> Router {
         Router {
-            line: 0,
-            id: NONE,
+            at: Position::default(),
+            id: NO_NODE,
             mapping: Mapping::PerConversation,
             packet_queue: Queueing::Fifo,
             cell_queue: Queueing::RoundRobin,
@@ -267,13 +294,19 @@ impl Default for Router {
 
 impl Default for Switch {
     fn default() -> Switch {
-        Switch { line: 0, id: NONE, cell_queue: Queueing::RoundRobin, buffer: Buffer::default(), report: true }
+        Switch {
+            at: Position::default(),
+            id: NO_NODE,
+            cell_queue: Queueing::RoundRobin,
+            buffer: Buffer::default(),
+            report: true,
+        }
     }
 }
 
 impl Default for Link {
     fn default() -> Link {
-        Link { line: 0, id: NONE, ends: [NONE; 2], speed: 1.5e6, delay: 0.0 }
+        Link { at: Position::default(), id: None, ends: [NO_NODE; 2], speed: 1.5e6, delay: 0.0 }
     }
 }
 
@@ -281,8 +314,8 @@ impl Default for Host {
     fn default() -> Host {
         let law = |mean| Law { is_exponential: false, mean };
         Host {
-            line: 0,
-            id: NONE,
+            at: Position::default(),
+            id: NO_NODE,
             is_source: true,
             traffic: TrafficType::Ftp,
             slow_start: true,

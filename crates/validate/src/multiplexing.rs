@@ -458,99 +458,154 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
 
 /// The rows of a study.
 pub fn rows_of(study: &Study) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut add = |name: String, figure: &str, expected: Expected, ours: f64| {
-        rows.push(Row::new(GROUP, name, format!("Caceres 1992, {figure}"), expected, ours));
-    };
-    let quick = study.seeds < 10;
-    // Three seeds have intervals in which anything fits: their means are looked at.
-    let low = |mean: Mean| if quick { mean.mean } else { mean.low };
-    let high = |mean: Mean| if quick { mean.mean } else { mean.high };
-    let at = |curve: &Curve, x: f64| curve.iter().find(|(at, _)| *at == x).expect("it was run").1;
+    let mut table = Table { rows: Vec::new() };
+    add_single(&mut table, study);
+    add_utilisation(&mut table, study);
+    add_policies(&mut table, study);
+    add_fairness(&mut table, study);
+    add_queues(&mut table, study);
+    add_windows(&mut table, study);
+    table.rows
+}
+
+/// The rows as they are made.
+struct Table {
+    rows: Vec<Row>,
+}
+
+impl Table {
+    fn add(&mut self, name: String, figure: &str, expected: Expected, ours: f64) {
+        self.rows.push(Row::new(GROUP, name, format!("Caceres 1992, {figure}"), expected, ours));
+    }
+}
+
+impl Study {
+    fn is_quick(&self) -> bool {
+        self.seeds < 10
+    }
+
+    /// The lower end of an interval. Three seeds have intervals in which anything fits: their means are looked at.
+    fn low(&self, mean: Mean) -> f64 {
+        if self.is_quick() { mean.mean } else { mean.low }
+    }
+
+    /// The upper end of an interval, or the mean.
+    fn high(&self, mean: Mean) -> f64 {
+        if self.is_quick() { mean.mean } else { mean.high }
+    }
+}
+
+/// The mean of a curve at `x`.
+fn at(curve: &Curve, x: f64) -> Mean {
+    curve.iter().find(|(at, _)| *at == x).expect("it was run").1
+}
+
+/// One FTP conversation alone.
+fn add_single(table: &mut Table, study: &Study) {
     let published =
         [(716_657.0, "throughput, bit/s"), (192.828, "packets/s"), (0.485, "utilisation"), (102.857, "queue, bytes")];
     for (mean, (value, name)) in study.single.iter().zip(published) {
-        add(
+        table.add(
             format!("one FTP conversation, mean of seeds: {name}"),
             "figure 3.9",
             Expected::Near { value, share: 0.1 },
             mean.mean,
         );
     }
-    add(
+    table.add(
         "one FTP conversation, median of seeds: longest queue, whole cells".into(),
         "figure 3.9",
         Expected::Exactly(9.0),
         study.longest,
     );
+}
 
+/// The utilisation by conversations of a type.
+fn add_utilisation(table: &mut Table, study: &Study) {
     let load = |name: &str| &study.load.iter().find(|(known, _)| *known == name).expect("a type").1;
-    add(
+    table.add(
         "utilisation, 2 FTP conversations: upper end".into(),
         "figure 4.2",
         Expected::AtMost(0.95),
-        high(at(load("FTP"), 2.0)),
+        study.high(at(load("FTP"), 2.0)),
     );
-    add(
+    table.add(
         "utilisation, 4 FTP conversations: lower end".into(),
         "figure 4.2",
         Expected::AtLeast(0.95),
-        low(at(load("FTP"), 4.0)),
+        study.low(at(load("FTP"), 4.0)),
     );
-    add(
+    table.add(
         "utilisation, 4 TELNET conversations: upper end".into(),
         "figure 4.2",
         Expected::AtMost(0.02),
-        high(at(load("TELNET"), 4.0)),
+        study.high(at(load("TELNET"), 4.0)),
     );
     for name in ["NNTP", "SMTP"] {
         let (ftp, other) = (at(load("FTP"), 2.0), at(load(name), 2.0));
-        add(
+        table.add(
             format!("utilisation, 2 FTP less 2 {name} conversations: interval ends"),
             "figure 4.2",
             Expected::AtLeast(0.0),
-            low(ftp) - high(other),
+            study.low(ftp) - study.high(other),
         );
         let telnet = at(load("TELNET"), 2.0);
-        add(
+        table.add(
             format!("utilisation, 2 {name} less 2 TELNET conversations: interval ends"),
             "figure 4.2",
             Expected::AtLeast(0.0),
-            low(other) - high(telnet),
+            study.low(other) - study.high(telnet),
         );
     }
-    add(
+    table.add(
         "3 Mbit/s: utilisation, 4 FTP conversations: upper end".into(),
         "section 4.3",
         Expected::AtMost(0.97),
-        high(at(&study.fast, 4.0)),
+        study.high(at(&study.fast, 4.0)),
     );
-    add(
+    table.add(
         "3 Mbit/s: utilisation, 8 FTP conversations: lower end".into(),
         "section 4.3",
         Expected::AtLeast(0.97),
-        low(at(&study.fast, 8.0)),
+        study.low(at(&study.fast, 8.0)),
     );
+}
+
+/// TELNET round trips and FTP throughput by policy.
+fn add_policies(table: &mut Table, study: &Study) {
     for (policy, curve) in Policy::ALL.into_iter().zip(&study.telnet) {
         let name = format!("TELNET round trip over 45 ms, 5 FTP, {}", policy.name());
         match policy {
             Policy::PerDestination => {
-                add(format!("{name}: lower end"), "figure 4.3", Expected::AtLeast(3.0), low(at(curve, 5.0)))
+                table.add(format!("{name}: lower end"), "figure 4.3", Expected::AtLeast(3.0), study.low(at(curve, 5.0)))
             }
-            _ => add(format!("{name}: upper end"), "figure 4.3", Expected::AtMost(1.2), high(at(curve, 5.0))),
+            _ => {
+                table.add(format!("{name}: upper end"), "figure 4.3", Expected::AtMost(1.2), study.high(at(curve, 5.0)))
+            }
         }
     }
     for (policy, curve) in Policy::ALL.into_iter().zip(&study.ftp) {
         let name = format!("throughput of one of 5 FTP over the link's, {}", policy.name());
-        add(name, "figure 4.4", Expected::Within { value: 0.2, by: 0.01 }, at(curve, 5.0).mean);
+        table.add(name, "figure 4.4", Expected::Within { value: 0.2, by: 0.01 }, at(curve, 5.0).mean);
     }
-    add(FAIRNESS.into(), "figure 4.5", Expected::AtLeast(0.99), study.fair[0].mean);
-    add(
+}
+
+/// Fairness between conversations.
+fn add_fairness(table: &mut Table, study: &Study) {
+    table.add(FAIRNESS.into(), "figure 4.5", Expected::AtLeast(0.99), study.fair[0].mean);
+    if let Some(row) = table.rows.last_mut() {
+        row.departs = Some(FAIRNESS_DEPARTS.to_owned());
+    }
+    table.add(
         "share of 5 s bins in which per type is less fair: lower end".into(),
         "figure 4.6",
         Expected::AtLeast(0.5),
-        low(study.fair[1]),
+        study.low(study.fair[1]),
     );
+}
+
+/// Growth of the queue with the number of conversations.
+fn add_queues(table: &mut Table, study: &Study) {
     // For each conversation that is added to two, which fill the link.
     let slopes = |window: usize| {
         [0, 1, 2].map(|policy: usize| {
@@ -560,47 +615,47 @@ pub fn rows_of(study: &Study) -> Vec<Row> {
     };
     let wide = slopes(0);
     // A slope between two points of few seeds is hardly known.
-    let by = if quick { 2.0 } else { 1.0 };
+    let by = if study.is_quick() { 2.0 } else { 1.0 };
     for (policy, (slope, value, by)) in
         Policy::ALL.into_iter().zip([(wide[0], 5.0, by), (wide[1], 1.0, by / 2.0), (wide[2], 1.0, by / 2.0)])
     {
         let name = format!("queue, round-trip windows for each FTP conversation from 2 to 5, {}", policy.name());
-        add(name, "figure 4.7", Expected::Within { value, by }, slope);
+        table.add(name, "figure 4.7", Expected::Within { value, by }, slope);
     }
     let [own, kind, _] = slopes(1);
-    add(
+    table.add(
         "the same with windows of 16 packets, per conversation over per type".into(),
         "section 4.4",
         Expected::Within { value: 2.0, by: 0.75 },
         own / kind,
     );
-    add(
+}
+
+/// Windows, timeouts, and how late packets are.
+fn add_windows(table: &mut Table, study: &Study) {
+    table.add(
         "share of the time with windows of 128 packets, 5 FTP, per conversation: lower end".into(),
         "figure 4.8",
         Expected::AtLeast(0.4),
-        low(study.open[0]),
+        study.low(study.open[0]),
     );
-    add("the same, per type: upper end".into(), "figure 4.9", Expected::AtMost(0.25), high(study.open[1]));
-    add(
+    table.add("the same, per type: upper end".into(), "figure 4.9", Expected::AtMost(0.25), study.high(study.open[1]));
+    table.add(
         "timeouts in 180 s without a loss, 5 FTP, per type: lower end".into(),
         "figure 4.9",
         Expected::AtLeast(100.0),
-        low(study.timeouts[1]),
+        study.low(study.timeouts[1]),
     );
-    add(
+    table.add(
         "the same, per type over per conversation".into(),
         "figure 4.9",
         Expected::AtLeast(5.0),
         study.timeouts[1].mean / study.timeouts[0].mean,
     );
-    add(
+    table.add(
         "changes of the queue and of how late packets are over 2 s, per type: correlation, mean of seeds".into(),
         "figures 4.10, 4.11",
         Expected::AtLeast(0.5),
         study.correlation.mean,
     );
-    if let Some(row) = rows.iter_mut().find(|row| row.name == FAIRNESS) {
-        row.departs = Some(FAIRNESS_DEPARTS.to_owned());
-    }
-    rows
 }

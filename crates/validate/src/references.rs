@@ -5,7 +5,7 @@ use flowloom_core::play::MIN_WAIT;
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, Pattern, Side};
 use flowloom_models::generate::Reference;
-use flowloom_models::generate::reference::{Arrivals, Trace};
+use flowloom_models::generate::reference::{Arrivals, Durations, Trace, Wire};
 use flowloom_models::lrd::hurst;
 use flowloom_models::{Approximation, discrete_approximation};
 
@@ -125,155 +125,241 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
 }
 
 fn of(published: &Published, effort: Effort) -> Vec<Row> {
-    let trace = &published.trace;
-    let drawn = match effort {
-        Effort::Full => Some(Drawn::new(trace)),
-        Effort::Quick => None,
-    };
-    let mut rows = Vec::new();
-    let mut row = |name: &str, source: &str, expected, ours| {
-        rows.push(Row::new(published.name, name, source, expected, ours));
-    };
-    let near = |value| Expected::Near { value, share: SHARE };
-    let shape = |value| Expected::Near { value, share: SHAPE };
-    const A: &str = "Aikat 2010";
+    let mut table = Table::new(published, effort);
+    table.add_connections();
+    table.add_load();
+    table.add_round_trips();
+    table.add_windows();
+    table.add_epochs();
+    table.add_sizes();
+    table.add_waits();
+    table.add_replays();
+    table.rows
+}
 
-    let wires: Vec<[_; 2]> = trace.classes.iter().map(|class| trace.wire(class)).collect();
-    let rate = trace.connections_per_second;
-    let each = || trace.classes.iter().zip(&wires);
-    let bytes_of = |is: &dyn Fn(Pattern, bool) -> bool| {
-        let chosen = each().filter(|(class, _)| is(class.pattern, class.complete));
-        chosen.map(|(class, wire)| HOUR * rate * class.share * (wire[0].bytes + wire[1].bytes)).sum::<f64>()
-    };
-    let share_of = |is: &dyn Fn(Pattern, bool) -> bool| {
-        trace.classes.iter().filter(|class| is(class.pattern, class.complete)).map(|class| class.share).sum::<f64>()
-    };
-    let sequential = |pattern: Pattern, _: bool| pattern == Pattern::Sequential;
-    let concurrent = |pattern: Pattern, _: bool| pattern == Pattern::Concurrent;
-    let complete_sequential = |pattern: Pattern, complete: bool| pattern == Pattern::Sequential && complete;
-    let incomplete_concurrent = |pattern: Pattern, complete: bool| pattern == Pattern::Concurrent && !complete;
-    let all = bytes_of(&|_, _| true);
-    let per_hour = HOUR * rate;
-    row("sequential connections an hour", A, near(published.connections[0]), per_hour * share_of(&sequential));
-    row("concurrent connections an hour", A, near(published.connections[1]), per_hour * share_of(&concurrent));
-    row("GB of sequential connections", A, near(published.gigabytes[0]), bytes_of(&sequential) / 1e9);
-    row("GB of concurrent connections", A, near(published.gigabytes[1]), bytes_of(&concurrent) / 1e9);
-    let percent = |share: f64| near(100.0 * share);
-    let kept = 100.0 * (1.0 - published.left_out);
-    let kept_bytes = 100.0 * (1.0 - published.left_out_bytes) / all;
-    let a2 = "Aikat 2010 (methods A.2)";
-    let [connections, bytes] = published.complete_sequential.map(percent);
-    row("complete sequential, % of the trace's connections", a2, connections, kept * share_of(&complete_sequential));
-    row("complete sequential, % of the bytes", a2, bytes, kept_bytes * bytes_of(&complete_sequential));
-    let [connections, bytes] = published.incomplete_concurrent.map(percent);
-    row(
-        "incomplete concurrent, % of the trace's connections",
-        a2,
-        connections,
-        kept * share_of(&incomplete_concurrent),
-    );
-    row("incomplete concurrent, % of the bytes", a2, bytes, kept_bytes * bytes_of(&incomplete_concurrent));
-    row("sequential, % of the bytes", A, percent(published.patterns[0]), kept_bytes * bytes_of(&sequential));
-    row("concurrent, % of the bytes", A, percent(published.patterns[1]), kept_bytes * bytes_of(&concurrent));
-    let total = |what: &dyn Fn(usize) -> f64| {
-        let mut both = [0, 1].map(what);
-        both.sort_by(|a, b| b.total_cmp(a));
-        both
-    };
-    let load = total(&|side| each().map(|(class, wire)| 8e-6 * rate * class.share * wire[side].bytes).sum());
-    row("Mbit/s in the busier direction", A, near(published.load[0]), load[0]);
-    row("Mbit/s in the other", A, near(published.load[1]), load[1]);
-    let packets = total(&|side| each().map(|(class, wire)| 1e-3 * rate * class.share * wire[side].packets).sum());
-    row(
-        "thousand packets a second, busier direction",
-        "replay of Aikat 2010 (methods C.9)",
-        Expected::Near { value: published.packets, share: 0.1 },
-        packets[0],
-    );
+/// The source of most published numbers.
+const AIKAT: &str = "Aikat 2010";
 
-    let quantile = |law: &Distribution, drawn: Option<&Vec<f64>>, u: f64| match drawn {
+fn near(value: f64) -> Expected {
+    Expected::Near { value, share: SHARE }
+}
+
+fn percent(share: f64) -> Expected {
+    near(100.0 * share)
+}
+
+fn mean(law: &Distribution) -> f64 {
+    law.mean().unwrap_or(f64::NAN)
+}
+
+/// A quantile of the drawn values, or of the distribution if there are none.
+fn quantile(law: &Distribution, drawn: Option<&Vec<f64>>, u: f64) -> f64 {
+    match drawn {
         Some(values) => values[((u * values.len() as f64).ceil() as usize).max(1) - 1],
         None => law.quantile(u),
-    };
-    let mean = |law: &Distribution| law.mean().unwrap_or(f64::NAN);
-    let rtts = drawn.as_ref().map(|drawn| &drawn.rtts);
-    row("round-trip time, ms: mean", A, near(published.rtt[0]), mean(&trace.rtt));
-    row("round-trip time: standard deviation", A, near(published.rtt[1]), trace.rtt.deviation().unwrap_or(f64::NAN));
-    row("round-trip time: median", A, near(published.rtt[2]), quantile(&trace.rtt, rtts, 0.5));
-    row("round-trip time: 97 %", A, near(published.rtt[3]), quantile(&trace.rtt, rtts, 0.97));
-    let da = match rtts {
-        Some(values) => thirtieths(values),
-        None => {
-            let places = (0..30_000).map(|at| (f64::from(at) + 0.5) / 30_000.0);
-            thirtieths(&places.map(|u| trace.rtt.quantile(u)).collect::<Vec<_>>())
-        }
-    };
-    for (place, (value, ours)) in published.da.iter().zip(&da).enumerate() {
-        let name = format!("round-trip time: mean of thirtieth {}", place + 1);
-        // Published in even milliseconds.
-        let by = (SHARE * value).max(1.0);
-        row(&name, "DA model (methods B.3)", Expected::Within { value: *value, by }, *ours);
     }
-    let mean_of = da.iter().sum::<f64>() / da.len() as f64;
-    row("round-trip time: mean of the thirtieths", "DA model (methods B.3)", near(published.da_mean), mean_of);
-    let windows = [4_096.0, 8_192.0, 16_384.0, 32_768.0, 49_152.0, 65_535.0_f64];
-    let at_them = windows.map(|bytes| trace.window.cdf(bytes) - trace.window.cdf(bytes.next_down()));
-    let name = "windows: % at 4, 8, 16, 32, 48 and 64 KB";
-    row(name, "Aikat 2010 (methods A.7)", percent(1.0), 100.0 * at_them.iter().sum::<f64>());
+}
 
-    let epochs = trace.epochs();
-    row("epochs: mean", A, near(published.epochs[0]), epochs.mean);
-    row("epochs: standard deviation", A, near(published.epochs[1]), epochs.deviation);
-    let single = drawn.as_ref().map_or(epochs.single, |drawn| drawn.single);
-    row("epochs: % of connections with one", A, percent(published.epochs[2]), 100.0 * single);
-    let sizes = [
-        ("response", &published.response, &trace.response, drawn.as_ref().map(|drawn| &drawn.responses)),
-        (
-            "concurrent ADU",
-            &published.concurrent_adu,
-            &trace.concurrent_adu,
-            drawn.as_ref().map(|drawn| &drawn.concurrent),
-        ),
-    ];
-    for (what, values, law, drawn) in sizes {
-        for (value, u) in values.iter().zip([0.5, 0.8, 0.9]) {
-            let name = if u == 0.5 { "bytes: median".to_owned() } else { format!("{} %", 100.0 * u) };
-            row(&format!("{what}, {name}"), A, near(*value), quantile(law, drawn, u));
-        }
-        row(&format!("{what}, mean"), A, near(values[3]), mean(law));
-    }
-    let durations = trace.durations();
-    let long = drawn.as_ref().map_or(
-        [durations.long.acceptor, durations.long.initiator, trace.concurrent_wait.ccdf(0.5_f64.next_down())],
-        |drawn| drawn.long,
-    );
-    for (what, (value, ours)) in ["for a response", "for the next request", "of concurrent connections"]
-        .iter()
-        .zip(published.long.iter().zip(long))
-    {
-        row(&format!("waits {what}: % of 500 ms and more"), "Aikat 2010 (methods A.5)", percent(*value), 100.0 * ours);
+/// Which connections are meant, by their pattern and whether they are complete.
+type Chosen = fn(Pattern, bool) -> bool;
+
+const SEQUENTIAL: Chosen = |pattern, _| pattern == Pattern::Sequential;
+const CONCURRENT: Chosen = |pattern, _| pattern == Pattern::Concurrent;
+const COMPLETE_SEQUENTIAL: Chosen = |pattern, complete| pattern == Pattern::Sequential && complete;
+const INCOMPLETE_CONCURRENT: Chosen = |pattern, complete| pattern == Pattern::Concurrent && !complete;
+
+/// The rows of one workload as they are made.
+struct Table<'a> {
+    published: &'a Published,
+    trace: &'a Trace,
+    drawn: Option<Drawn>,
+    /// Traffic of each class from the left and from the right of the link.
+    wires: Vec<[Wire; 2]>,
+    durations: Durations,
+    rows: Vec<Row>,
+}
+
+impl<'a> Table<'a> {
+    fn new(published: &'a Published, effort: Effort) -> Table<'a> {
+        let trace = &published.trace;
+        let drawn = match effort {
+            Effort::Full => Some(Drawn::new(trace)),
+            Effort::Quick => None,
+        };
+        let wires = trace.classes.iter().map(|class| trace.wire(class)).collect();
+        Table { published, trace, drawn, wires, durations: trace.durations(), rows: Vec::new() }
     }
 
-    let c9 = "replay of Aikat 2010 (methods C.9), fitted by waits";
-    row("response time, s: mean", c9, near(published.response_time[1]), durations.response);
-    row("duration, s: mean", c9, near(published.duration[2]), durations.connection);
-    let open = "methods C.4, Little's law";
-    row("connections open at once", open, near(published.open), rate * durations.connection);
-    if let Some(drawn) = &drawn {
-        row("duration: 80 %", c9, shape(published.duration[0]), quantile(&trace.rtt, Some(&drawn.durations), 0.8));
-        row("duration: 90 %", c9, shape(published.duration[1]), quantile(&trace.rtt, Some(&drawn.durations), 0.9));
-        row(
-            "response time: 90 %",
-            c9,
-            shape(published.response_time[0]),
-            quantile(&trace.rtt, Some(&drawn.times), 0.9),
+    fn add(&mut self, name: &str, source: &str, expected: Expected, ours: f64) {
+        self.rows.push(Row::new(self.published.name, name, source, expected, ours));
+    }
+
+    /// Bytes of the chosen connections in an hour.
+    fn bytes(&self, is: Chosen) -> f64 {
+        let rate = self.trace.connections_per_second;
+        let each = self.trace.classes.iter().zip(&self.wires);
+        let chosen = each.filter(|(class, _)| is(class.pattern, class.complete));
+        chosen.map(|(class, wire)| HOUR * rate * class.share * (wire[0].bytes + wire[1].bytes)).sum()
+    }
+
+    /// The share that the chosen connections have of all.
+    fn share(&self, is: Chosen) -> f64 {
+        let chosen = self.trace.classes.iter().filter(|class| is(class.pattern, class.complete));
+        chosen.map(|class| class.share).sum()
+    }
+
+    /// Connections and bytes by class.
+    fn add_connections(&mut self) {
+        let published = self.published;
+        let per_hour = HOUR * self.trace.connections_per_second;
+        for (name, place, is) in
+            [("sequential connections an hour", 0, SEQUENTIAL), ("concurrent connections an hour", 1, CONCURRENT)]
+        {
+            self.add(name, AIKAT, near(published.connections[place]), per_hour * self.share(is));
+        }
+        for (name, place, is) in
+            [("GB of sequential connections", 0, SEQUENTIAL), ("GB of concurrent connections", 1, CONCURRENT)]
+        {
+            self.add(name, AIKAT, near(published.gigabytes[place]), self.bytes(is) / 1e9);
+        }
+        let kept = 100.0 * (1.0 - published.left_out);
+        let kept_bytes = 100.0 * (1.0 - published.left_out_bytes) / self.bytes(|_, _| true);
+        let a2 = "Aikat 2010 (methods A.2)";
+        for (class, is, [connections, bytes]) in [
+            ("complete sequential", COMPLETE_SEQUENTIAL, published.complete_sequential.map(percent)),
+            ("incomplete concurrent", INCOMPLETE_CONCURRENT, published.incomplete_concurrent.map(percent)),
+        ] {
+            let name = format!("{class}, % of the trace's connections");
+            self.add(&name, a2, connections, kept * self.share(is));
+            self.add(&format!("{class}, % of the bytes"), a2, bytes, kept_bytes * self.bytes(is));
+        }
+        for (name, place, is) in
+            [("sequential, % of the bytes", 0, SEQUENTIAL), ("concurrent, % of the bytes", 1, CONCURRENT)]
+        {
+            self.add(name, AIKAT, percent(published.patterns[place]), kept_bytes * self.bytes(is));
+        }
+    }
+
+    /// A sum over the classes for each direction, the larger first: `what` is the part of a connection of a class.
+    fn directions(&self, what: impl Fn(f64, &Wire) -> f64) -> [f64; 2] {
+        let each = || self.trace.classes.iter().zip(&self.wires);
+        let mut both = [0, 1].map(|side| each().map(|(class, wire)| what(class.share, &wire[side])).sum::<f64>());
+        both.sort_by(|a, b| b.total_cmp(a));
+        both
+    }
+
+    /// Rates in both directions.
+    fn add_load(&mut self) {
+        let (published, rate) = (self.published, self.trace.connections_per_second);
+        let load = self.directions(|share, wire| 8e-6 * rate * share * wire.bytes);
+        self.add("Mbit/s in the busier direction", AIKAT, near(published.load[0]), load[0]);
+        self.add("Mbit/s in the other", AIKAT, near(published.load[1]), load[1]);
+        let packets = self.directions(|share, wire| 1e-3 * rate * share * wire.packets);
+        self.add(
+            "thousand packets a second, busier direction",
+            "replay of Aikat 2010 (methods C.9)",
+            Expected::Near { value: published.packets, share: 0.1 },
+            packets[0],
         );
-        let departs = published.response_departs.map(ToOwned::to_owned);
-        if let Some(last) = rows.last_mut() {
-            last.departs = departs;
+    }
+
+    /// Round-trip times, and the thirty values of the DA model.
+    fn add_round_trips(&mut self) {
+        let (published, law) = (self.published, &self.trace.rtt);
+        let rtts = self.drawn.as_ref().map(|drawn| &drawn.rtts);
+        let (median, high) = (quantile(law, rtts, 0.5), quantile(law, rtts, 0.97));
+        let da = match rtts {
+            Some(values) => thirtieths(values),
+            None => {
+                let places = (0..30_000).map(|at| (f64::from(at) + 0.5) / 30_000.0);
+                thirtieths(&places.map(|u| law.quantile(u)).collect::<Vec<_>>())
+            }
+        };
+        let deviation = law.deviation().unwrap_or(f64::NAN);
+        self.add("round-trip time, ms: mean", AIKAT, near(published.rtt[0]), mean(law));
+        self.add("round-trip time: standard deviation", AIKAT, near(published.rtt[1]), deviation);
+        self.add("round-trip time: median", AIKAT, near(published.rtt[2]), median);
+        self.add("round-trip time: 97 %", AIKAT, near(published.rtt[3]), high);
+        let source = "DA model (methods B.3)";
+        for (place, (value, ours)) in published.da.iter().zip(&da).enumerate() {
+            let name = format!("round-trip time: mean of thirtieth {}", place + 1);
+            // Published in even milliseconds.
+            let by = (SHARE * value).max(1.0);
+            self.add(&name, source, Expected::Within { value: *value, by }, *ours);
+        }
+        let mean_of = da.iter().sum::<f64>() / da.len() as f64;
+        self.add("round-trip time: mean of the thirtieths", source, near(published.da_mean), mean_of);
+    }
+
+    /// Windows at the usual sizes.
+    fn add_windows(&mut self) {
+        let law = &self.trace.window;
+        let windows = [4_096.0, 8_192.0, 16_384.0, 32_768.0, 49_152.0, 65_535.0_f64];
+        let at_them = windows.map(|bytes| law.cdf(bytes) - law.cdf(bytes.next_down()));
+        let name = "windows: % at 4, 8, 16, 32, 48 and 64 KB";
+        self.add(name, "Aikat 2010 (methods A.7)", percent(1.0), 100.0 * at_them.iter().sum::<f64>());
+    }
+
+    /// Epochs of sequential connections.
+    fn add_epochs(&mut self) {
+        let (published, epochs) = (self.published, self.trace.epochs());
+        self.add("epochs: mean", AIKAT, near(published.epochs[0]), epochs.mean);
+        self.add("epochs: standard deviation", AIKAT, near(published.epochs[1]), epochs.deviation);
+        let single = self.drawn.as_ref().map_or(epochs.single, |drawn| drawn.single);
+        self.add("epochs: % of connections with one", AIKAT, percent(published.epochs[2]), 100.0 * single);
+    }
+
+    /// Bytes of responses and of concurrent ADUs.
+    fn add_sizes(&mut self) {
+        let (published, trace) = (self.published, self.trace);
+        let drawn = self.drawn.as_ref();
+        let quantiles = |law: &Distribution, drawn: Option<&Vec<f64>>| [0.5, 0.8, 0.9].map(|u| quantile(law, drawn, u));
+        let response = quantiles(&trace.response, drawn.map(|drawn| &drawn.responses));
+        let adu = quantiles(&trace.concurrent_adu, drawn.map(|drawn| &drawn.concurrent));
+        for (what, values, law, ours) in [
+            ("response", &published.response, &trace.response, response),
+            ("concurrent ADU", &published.concurrent_adu, &trace.concurrent_adu, adu),
+        ] {
+            for ((value, name), ours) in values.iter().zip(["bytes: median", "80 %", "90 %"]).zip(ours) {
+                self.add(&format!("{what}, {name}"), AIKAT, near(*value), ours);
+            }
+            self.add(&format!("{what}, mean"), AIKAT, near(values[3]), mean(law));
         }
     }
-    rows
+
+    /// Shares of long waits.
+    fn add_waits(&mut self) {
+        let law = self.durations.long;
+        let concurrent = self.trace.concurrent_wait.ccdf(0.5_f64.next_down());
+        let long = self.drawn.as_ref().map_or([law.acceptor, law.initiator, concurrent], |drawn| drawn.long);
+        let whats = ["for a response", "for the next request", "of concurrent connections"];
+        for (what, (value, ours)) in whats.iter().zip(self.published.long.iter().zip(long)) {
+            let name = format!("waits {what}: % of 500 ms and more");
+            self.add(&name, "Aikat 2010 (methods A.5)", percent(*value), 100.0 * ours);
+        }
+    }
+
+    /// Times of replays. Quantiles need drawn values.
+    fn add_replays(&mut self) {
+        let (published, rate) = (self.published, self.trace.connections_per_second);
+        let Durations { response, connection, .. } = self.durations;
+        let c9 = "replay of Aikat 2010 (methods C.9), fitted by waits";
+        self.add("response time, s: mean", c9, near(published.response_time[1]), response);
+        self.add("duration, s: mean", c9, near(published.duration[2]), connection);
+        let open = "methods C.4, Little's law";
+        self.add("connections open at once", open, near(published.open), rate * connection);
+        let Some(drawn) = &self.drawn else { return };
+        let of = |values, u| quantile(&self.trace.rtt, Some(values), u);
+        let (times, durations) = (&drawn.times, &drawn.durations);
+        let (at_80, at_90, response) = (of(durations, 0.8), of(durations, 0.9), of(times, 0.9));
+        let shape = |value| Expected::Near { value, share: SHAPE };
+        self.add("duration: 80 %", c9, shape(published.duration[0]), at_80);
+        self.add("duration: 90 %", c9, shape(published.duration[1]), at_90);
+        self.add("response time: 90 %", c9, shape(published.response_time[0]), response);
+        if let Some(last) = self.rows.last_mut() {
+            last.departs = published.response_departs.map(ToOwned::to_owned);
+        }
+    }
 }
 
 /// How connections of the campus arrive: of an hour, or of several.

@@ -45,6 +45,9 @@ fn a_specification_is_run_and_told_node_by_node() {
     assert_eq!(&read("results/results.txt"), text);
     let answer = bench.json(&["run", "two.spec", "--json"]);
     assert_eq!(serde_json::from_str::<serde_json::Value>(&read("results/results.json")).unwrap(), answer);
+    let specification = &answer["specification"];
+    assert_eq!((&specification["file"], &specification["timer"]["end_s"]), (&"two.spec".into(), &20.0.into()));
+    assert_eq!(specification["links"][0]["speed_bits_per_second"], 1.5e6, "the default");
     let run = &answer["runs"][0];
     assert_eq!(run["routers"][0]["queue_bytes"]["n"], 200, "every 0.1 s");
     assert!(run["hosts"][0]["bits_per_second"].as_f64().unwrap() > 1e5, "{run}");
@@ -65,22 +68,22 @@ fn a_specification_is_run_and_told_node_by_node() {
 }
 
 #[test]
-fn wrong_specifications_are_refused_with_their_line() {
+fn wrong_specifications_are_refused_with_their_place() {
     let bench = Bench::new();
     let cases = [
-        ("route 10 1 3 2 110", "route 10 1 2 110", "line 17", "no switch between its routers"),
-        ("route 10 1 3 2 110", "route 110 2 3 1 10", "line 17", "must be a source"),
-        ("route 10 1 3 2 110", "route 10 1 3 2 11", "line 17", "must be a receiver"),
-        ("route 10 1 3 2 110", "route 10 1 3 1 3 2 110", "line 17", "comes to a node twice"),
-        ("route 10 1 3 2 110", "route 3 1 10", "line 17", "must be a host, a router, one or more switches"),
-        ("route 10 1 3 2 110", "route 11 1 3 2 110", "line 18", "one conversation at a time"),
-        ("link connects 3 2 delay 0 link_end", "", "line 17", "nodes 3 and 2 of the route are not linked"),
-        ("3091 4917", "3092 4917", "line 2", "seeds must be odd, and 3092 is even"),
-        ("traffic_type ftp", "traffic_type gopher", "line 9", "traffic_type must be one of ftp, nntp"),
-        ("delay 0.0225", "delay soon", "line 7", "delay must be a number"),
-        ("end 20", "end 0", "line 3", "end must be above 0"),
-        ("connects 1 3", "connects 1 1", "line 7", "must connect two different nodes"),
-        ("seed 3091", "tables nowhere seed 3091", "tables", "nowhere"),
+        ("route 10 1 3 2 110", "route 10 1 2 110", ":17:", "no switch between its routers"),
+        ("route 10 1 3 2 110", "route 110 2 3 1 10", ":17:", "must be a source"),
+        ("route 10 1 3 2 110", "route 10 1 3 2 11", ":17:", "must be a receiver"),
+        ("route 10 1 3 2 110", "route 10 1 3 1 3 2 110", ":17:", "comes to a node twice"),
+        ("route 10 1 3 2 110", "route 3 1 10", ":17:", "must be a host, a router, one or more switches"),
+        ("route 10 1 3 2 110", "route 11 1 3 2 110", ":18:", "one conversation at a time"),
+        ("link connects 3 2 delay 0 link_end", "", ":17:", "route: nodes 3 and 2 are not linked"),
+        ("3091 4917", "3092 4917", ":2:", "3092 is even, and seeds must be odd"),
+        ("traffic_type ftp", "traffic_type gopher", ":9:", "unknown word \"gopher\"\n  known: ftp, nntp"),
+        ("delay 0.0225", "delay soon", ":7:", "link.delay: \"soon\" is not a number"),
+        ("end 20", "end 0", ":3:", "timer.end must be above 0"),
+        ("connects 1 3", "connects 1 1", ":7:", "link.connects joins node 1 with itself"),
+        ("seed 3091", "tables nowhere seed 3091", ":2:", "tables: nowhere"),
     ];
     for (from, to, line, problem) in cases {
         let text = TWO.replacen(from, to, 1);
@@ -103,10 +106,44 @@ fn wrong_specifications_are_refused_with_their_line() {
     traced("cells.tsv", &["--seed", "1", "--seed", "2"]).failed(2, &["--cell-trace follows one run"]);
     assert_eq!(bench.names(), ["bad.spec", "two.spec"]);
     bench.file("odd.spec", b"// one\n// \xff\n");
-    bench.flowloom(&["run", "odd.spec"]).failed(2, &["odd.spec: line 2: this is not UTF-8"]);
+    bench.flowloom(&["run", "odd.spec"]).failed(2, &["odd.spec:2:4: this is not UTF-8"]);
     for words in [&["describe"][..], &["overhead"], &["model", "queue"]] {
         bench.flowloom(&[words, &["two.spec"]].concat()).failed(2, &["two.spec", "a specification of an internetwork"]);
     }
     bench.file("mine", b"");
     bench.flowloom(&["run", "two.spec", "-o", "mine", "--force"]).failed(1, &["mine exists and holds no results"]);
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once() {
+    let bench = Bench::new();
+    let text = TWO
+        .replace("router router_id 1", "router router_id 1 vcmap per_type idle_time soon")
+        .replace("delay 0.0225", "dely 0.0225")
+        .replace("host_id 11 traffic_type telnet", "host_id 11 traffic_type telnett window_limit 0")
+        .replace("link connects 2 110 link_end", "link connects 2 112 link_end");
+    bench.file("bad.spec", text.as_bytes());
+    let said = bench.flowloom(&["run", "bad.spec", "-o", "r"]);
+    said.failed(2, &[]);
+    let names = "cell_queue, dynamic_vc, idle_time, setup_time, vc_window, peak_rate, meter_time, report, buffer_policy, \
+                 buffer_size, discard, discard_threshold";
+    let wanted = format!(
+        "error: bad.spec:4:20: unknown name \"vcmap\" in a router block
+  known: router_id, vc_map, packet_queue, {names}
+  hint: did you mean \"vc_map\"?
+bad.spec:4:45: router.idle_time: \"soon\" is not a number of at least 0
+bad.spec:7:19: unknown name \"dely\" in a link block
+  known: link_id, connects, speed, delay, report
+  hint: did you mean \"delay\"?
+bad.spec:10:30: host.traffic_type: unknown word \"telnett\"
+  known: ftp, nntp, smtp, telnet, misc
+  hint: did you mean \"telnet\"?
+bad.spec:10:51: host.window_limit: \"0\" is not a whole number from 1 to 16777216
+bad.spec:15:17: link.connects: there is no node 112
+"
+    );
+    assert_eq!(said.err, wanted);
+    bench.file("bad.spec", TWO.replace("route 1", &"route 1 ".repeat(25)).as_bytes());
+    let said = bench.flowloom(&["run", "bad.spec", "-o", "r"]);
+    assert!(said.err.ends_with("\nand 30 more\n"), "{}", said.err);
 }

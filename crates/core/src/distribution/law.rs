@@ -160,6 +160,43 @@ fn sums_to_one(sum: f64) -> Result<(), DistributionError> {
     if (0.999_999..=1.000_001).contains(&sum) { Ok(()) } else { Err(DistributionError::Sum { sum }) }
 }
 
+/// Checks values with their probabilities.
+fn check_empirical(values: &[(f64, f64)]) -> Result<(), DistributionError> {
+    for &(value, probability) in values {
+        check("a value", value, 0.0, NOT_NEGATIVE)?;
+        check("a probability", probability, 0.0, NOT_NEGATIVE)?;
+    }
+    sums_to_one(values.iter().fold(0.0, |sum, (_, probability)| sum + probability))
+}
+
+/// Checks values with their cumulative probabilities.
+fn check_linear(knots: &[(f64, f64)]) -> Result<(), DistributionError> {
+    let Some(&(_, last)) = knots.last() else { return Err(DistributionError::Empty { needed: 1 }) };
+    for &(value, probability) in knots {
+        check("a value", value, 0.0, NOT_NEGATIVE)?;
+        check("a cumulative probability", probability, 0.0, SHARE)?;
+    }
+    rising(knots, |before, after| after.0 >= before.0, |knot| knot.0, "value")?;
+    rising(knots, |before, after| after.1 >= before.1, |knot| knot.1, "cumulative probability")?;
+    if last <= 1.000_001 { sums_to_one(last) } else { refuse("a cumulative probability", last, SHARE) }
+}
+
+/// Checks binary logarithms of shares and of values.
+fn check_log_log(knots: &[(f64, f64)]) -> Result<(), DistributionError> {
+    if knots.len() < 2 {
+        return Err(DistributionError::Empty { needed: 2 });
+    }
+    for &(share, value) in knots {
+        check("log2 of a share", share, f64::MIN, FINITE)?;
+        check("log2 of a value", value, f64::MIN, FINITE)?;
+        if share > 0.0 {
+            return refuse("log2 of a share", share, "at most 0");
+        }
+    }
+    rising(knots, |before, after| after.0 > before.0, |knot| knot.0, "log2 of a share")?;
+    rising(knots, |before, after| after.1 < before.1, |knot| -knot.1, "-log2 of a value")
+}
+
 impl Law {
     /// The same with listed values in ascending order, as its quantiles are.
     pub(super) fn in_order(self) -> Law {
@@ -234,37 +271,9 @@ impl Law {
                 check("alpha", alpha, f64::MIN, FINITE)?;
                 above_zero("beta", beta)
             }
-            Law::Empirical(ref values) => {
-                for &(value, probability) in values {
-                    check("a value", value, 0.0, NOT_NEGATIVE)?;
-                    check("a probability", probability, 0.0, NOT_NEGATIVE)?;
-                }
-                sums_to_one(values.iter().fold(0.0, |sum, (_, probability)| sum + probability))
-            }
-            Law::Linear(ref knots) => {
-                let Some(&(_, last)) = knots.last() else { return Err(DistributionError::Empty { needed: 1 }) };
-                for &(value, probability) in knots {
-                    check("a value", value, 0.0, NOT_NEGATIVE)?;
-                    check("a cumulative probability", probability, 0.0, SHARE)?;
-                }
-                rising(knots, |before, after| after.0 >= before.0, |knot| knot.0, "value")?;
-                rising(knots, |before, after| after.1 >= before.1, |knot| knot.1, "cumulative probability")?;
-                if last <= 1.000_001 { sums_to_one(last) } else { refuse("a cumulative probability", last, SHARE) }
-            }
-            Law::LogLog(ref knots) => {
-                if knots.len() < 2 {
-                    return Err(DistributionError::Empty { needed: 2 });
-                }
-                for &(share, value) in knots {
-                    check("log2 of a share", share, f64::MIN, FINITE)?;
-                    check("log2 of a value", value, f64::MIN, FINITE)?;
-                    if share > 0.0 {
-                        return refuse("log2 of a share", share, "at most 0");
-                    }
-                }
-                rising(knots, |before, after| after.0 > before.0, |knot| knot.0, "log2 of a share")?;
-                rising(knots, |before, after| after.1 < before.1, |knot| -knot.1, "-log2 of a value")
-            }
+            Law::Empirical(ref values) => check_empirical(values),
+            Law::Linear(ref knots) => check_linear(knots),
+            Law::LogLog(ref knots) => check_log_log(knots),
             Law::Mixture(ref parts) => {
                 for (weight, law) in parts {
                     check("a weight", *weight, 0.0, NOT_NEGATIVE)?;

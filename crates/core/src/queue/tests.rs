@@ -299,6 +299,15 @@ proptest! {
     }
 }
 
+/// Each discipline is refused with a message that begins so.
+#[track_caller]
+fn refuses(cases: Vec<(Discipline, &str)>) {
+    for (discipline, wanted) in cases {
+        let message = discipline.build("10mbit".parse().unwrap(), stream()).unwrap_err().to_string();
+        assert!(message.starts_with(wanted), "{discipline:?} gave {message}");
+    }
+}
+
 #[test]
 fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
     let red = RedParams::default();
@@ -306,7 +315,7 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
     let fq = FqCodelParams::default();
     let step = StepParams::default();
     let (packets, bytes) = (Limit::Packets, Limit::Bytes);
-    let cases: Vec<(Discipline, &str)> = vec![
+    refuses(vec![
         (Discipline::HeadDrop(packets(0)), "limit must hold at least one packet of 1514 bytes"),
         (Discipline::RoundRobin(bytes(1_513)), "limit must hold at least one packet"),
         (Discipline::Red(RedParams { min: packets(16), ..red }), "min of 16p must not be above max of 15p"),
@@ -366,6 +375,17 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
         (Discipline::FqCodel(FqCodelParams { flows: 0, ..fq }), "flows of 0 must be from 1 to 1048576"),
         (Discipline::FqCodel(FqCodelParams { quantum: 0, ..fq }), "quantum must be above zero"),
         (Discipline::FqCodel(FqCodelParams { memory: 1_000, ..fq }), "memory must hold at least one packet"),
+        (Discipline::DeficitRoundRobin { limit: packets(9), quantum: 0 }, "quantum must be above zero"),
+        (Discipline::Priority { limit: packets(9), bands: 0 }, "bands must be above zero"),
+    ]);
+}
+
+#[test]
+fn limits_below_what_they_must_hold_are_refused() {
+    let red = RedParams::default();
+    let adaptive = AdaptiveRedParams::default();
+    let (packets, bytes) = (Limit::Packets, Limit::Bytes);
+    refuses(vec![
         (
             Discipline::Red(RedParams { limit: packets(14), ..red }),
             "limit of 14p is below max, which is 15p: the queue",
@@ -400,13 +420,15 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
             Discipline::Rem(RemParams { limit: packets(9), target: 10, ..RemParams::default() }),
             "limit of 9p is below target, which is 10p",
         ),
-        (Discipline::DeficitRoundRobin { limit: packets(9), quantum: 0 }, "quantum must be above zero"),
-        (Discipline::Priority { limit: packets(9), bands: 0 }, "bands must be above zero"),
-    ];
-    for (discipline, wanted) in cases {
-        let message = discipline.build("10mbit".parse().unwrap(), stream()).unwrap_err().to_string();
-        assert!(message.starts_with(wanted), "{discipline:?} gave {message}");
-    }
+    ]);
+}
+
+#[test]
+fn possible_parameters_are_taken() {
+    let red = RedParams::default();
+    let adaptive = AdaptiveRedParams::default();
+    let step = StepParams::default();
+    let (packets, bytes) = (Limit::Packets, Limit::Bytes);
     for possible in [
         Discipline::Red(RedParams { limit: packets(15), ..red }),
         Discipline::Red(RedParams { min: packets(15), ..red }),

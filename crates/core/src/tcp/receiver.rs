@@ -566,51 +566,13 @@ impl Receiver {
         let fin = fin && end <= right_edge;
         let end = end.min(right_edge);
         if start > self.next {
-            let ahead = self.rare.ahead_or_new();
-            let is_expected = ahead.insert(start, end + u64::from(fin));
-            if fin {
-                ahead.fin = Some(end);
-            }
-            let highest = ahead.highest(self.next);
-            if let Some(buffer) = self.rare.buffer_mut() {
-                buffer.held(self.next, highest);
-            }
-            // Without SACK Linux leaves the window as it is, so that duplicate acknowledgements can be told (`tcp_data_queue_ofo`).
-            if self.growing > 0 && self.sack {
-                self.widen(end - start, config);
-            }
-            self.acknowledge_hole(now, path.rtt, is_expected, config);
-            return;
+            return self.keep_ahead(now, (start, end), fin, path, config);
         }
         let before = self.next;
         self.next = self.next.max(end);
-        let mut fin = fin;
-        let mut holes = false;
-        if let Some(ahead) = self.rare.ahead_mut() {
-            let filled = ahead.ranges.partition_point(|range| range.0 <= self.next);
-            if let Some(&(_, end)) = ahead.ranges[..filled].last() {
-                self.next = self.next.max(end);
-            }
-            ahead.ranges.drain(..filled);
-            // It is counted below, as one that comes in order.
-            if let Some(offset) = ahead.fin.take_if(|offset| *offset < self.next) {
-                (self.next, fin) = (offset, true);
-            }
-            holes = !ahead.ranges.is_empty();
-            // RFC 5681 section 4.2: a segment that fills (part of) a hole is acknowledged at once.
-            self.ack_now |= !holes || !config.sack_compression;
-            if ahead.is_empty() {
-                self.rare.clear_ahead();
-            }
-        }
-        if fin && !self.fin_received {
-            self.fin_received = true;
-            self.next += 1;
-            match config.quick_acks {
-                0 => self.ack_now = true,
-                // Linux (`tcp_fin`): the program is about to close, too, and that carries the acknowledgement.
-                _ => self.program = Program::Answers,
-            }
+        let (fin_ahead, holes) = self.join_ahead(config);
+        if fin || fin_ahead {
+            self.take_fin(config);
         }
         if self.growing > 0 {
             self.grow_window(now, segment, end - start, config);
@@ -621,9 +583,70 @@ impl Receiver {
         if holes {
             return self.acknowledge_hole(now, path.rtt, true, config);
         }
+        self.acknowledge_in_time(now, end - start, segment.flags.psh(), config);
+    }
+
+    /// Keeps a segment that arrived ahead of a hole: `range` is the offset of its first byte and the offset after its last.
+    fn keep_ahead(&mut self, now: Time, range: (u64, u64), fin: bool, path: Path, config: &Config) {
+        let (start, end) = range;
+        let ahead = self.rare.ahead_or_new();
+        let is_expected = ahead.insert(start, end + u64::from(fin));
+        if fin {
+            ahead.fin = Some(end);
+        }
+        let highest = ahead.highest(self.next);
+        if let Some(buffer) = self.rare.buffer_mut() {
+            buffer.held(self.next, highest);
+        }
+        // Without SACK Linux leaves the window as it is, so that duplicate acknowledgements can be told (`tcp_data_queue_ofo`).
+        if self.growing > 0 && self.sack {
+            self.widen(end - start, config);
+        }
+        self.acknowledge_hole(now, path.rtt, is_expected, config);
+    }
+
+    /// Takes the ranges behind a hole that is filled now. Returns whether a FIN is next, and whether holes remain.
+    #[inline]
+    fn join_ahead(&mut self, config: &Config) -> (bool, bool) {
+        let Some(ahead) = self.rare.ahead_mut() else { return (false, false) };
+        let filled = ahead.ranges.partition_point(|range| range.0 <= self.next);
+        if let Some(&(_, end)) = ahead.ranges[..filled].last() {
+            self.next = self.next.max(end);
+        }
+        ahead.ranges.drain(..filled);
+        // The FIN is counted by the caller, as one that comes in order.
+        let fin = ahead.fin.take_if(|offset| *offset < self.next);
+        self.next = fin.unwrap_or(self.next);
+        let holes = !ahead.ranges.is_empty();
+        // RFC 5681 section 4.2: a segment that fills (part of) a hole is acknowledged at once.
+        self.ack_now |= !holes || !config.sack_compression;
+        if ahead.is_empty() {
+            self.rare.clear_ahead();
+        }
+        (fin.is_some(), holes)
+    }
+
+    /// Takes the FIN, which is the next in order.
+    #[inline]
+    fn take_fin(&mut self, config: &Config) {
+        if self.fin_received {
+            return;
+        }
+        self.fin_received = true;
+        self.next += 1;
+        match config.quick_acks {
+            0 => self.ack_now = true,
+            // Linux (`tcp_fin`): the program is about to close, too, and that carries the acknowledgement.
+            _ => self.program = Program::Answers,
+        }
+    }
+
+    /// Acknowledges a segment with `bytes` of payload in order: at once, or after the acknowledgement delay.
+    #[inline]
+    fn acknowledge_in_time(&mut self, now: Time, bytes: u64, pushed: bool, config: &Config) {
         let full = self.full_segment(config);
-        let short = end - start < full;
-        if config.quick_acks > 0 && end > start && (short || segment.flags.psh()) {
+        let short = bytes < full;
+        if config.quick_acks > 0 && bytes > 0 && (short || pushed) {
             // Linux acknowledges what ends with a segment that is not full, or has PSH, once it is read, unless the program is taken to
             // answer; and a second one that is not full anyway (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
             match self.program {

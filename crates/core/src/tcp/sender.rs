@@ -98,6 +98,19 @@ pub(super) struct Sender {
     window_from: u32,
 }
 
+/// The content of an acknowledgement beside its number.
+#[derive(Clone, Copy)]
+struct Heard {
+    /// It acknowledges new data.
+    advanced: bool,
+    /// It has SACK blocks.
+    blocks: bool,
+    /// It counts as a duplicate.
+    duplicate: bool,
+    /// It echoes a mark.
+    marked: bool,
+}
+
 /// What goes out next whatever the windows say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -437,38 +450,14 @@ impl Sender {
         if self.undo.is_some() {
             self.reconsider(now, segment, duplicate, reported, agreed, config);
         }
+        let Some(heard) = self.heard(segment, duplicate, agreed) else { return };
+        let Heard { advanced, blocks, duplicate, marked } = heard;
         let ack = segment.acknowledgement;
-        let advanced = ack > self.unacknowledged;
-        let blocks = agreed.sack && !segment.sack.is_empty() && self.flight() > 0;
-        let duplicate = duplicate && !advanced && self.flight() > 0 && !self.is_answer_to_probe();
-        let marked = agreed.ecn && segment.flags.ece() && !segment.flags.syn();
-        if ack < self.unacknowledged || !(advanced || blocks || duplicate || marked) {
-            return;
-        }
-        let mss = u32::from(self.mss);
         let was_in_recovery = self.in_recovery;
         let used = self.used(agreed);
         let window_limited = self.may_grow(used);
         let acked = ack - self.unacknowledged;
-        let mut delivery = Delivery { bytes: acked, ..Delivery::default() };
-        if blocks && self.repair.is_none() {
-            let board = Scoreboard::new(self.unacknowledged, self.highest, false, false);
-            self.repair = Some(Box::new(Repair::new(board, &self.rto)));
-        }
-        if let Some(repair) = &mut self.repair {
-            delivery.bytes = 0;
-            delivery.since = repair.rack.as_ref().map_or(now, |rack| rack.since(now));
-            let since = delivery.since;
-            if agreed.timestamps && !repair.board.is_clean() {
-                // What arrives ahead of a hole moves no timestamp to echo (RFC 7323 section 4.3): the blocks are not bound by it.
-                delivery.since = since.min(segment.echoes_until(now));
-            }
-            repair.board.acknowledge(ack, &mut delivery);
-            delivery.since = since;
-            if blocks {
-                take_blocks(&mut repair.board, segment, &mut delivery);
-            }
-        }
+        let delivery = self.deliver(now, segment, blocks, agreed);
         self.unacknowledged = ack;
         self.next = self.next.max(ack);
         if advanced {
@@ -509,21 +498,8 @@ impl Sender {
                 departure: self.departure(now, config),
             });
         }
-        let restart_timer = match &self.repair {
-            Some(_) if agreed.sack => {
-                let progress = (delivery.bytes, advanced && lost == 0);
-                self.recover_by_sack(now, progress, config);
-                true
-            }
-            _ if advanced => self.recover_without_sack(now, acked, mss),
-            _ => {
-                // Where SACK is agreed a duplicate without blocks tells of no loss (RFC 6675 section 2).
-                if duplicate && !agreed.sack {
-                    self.handle_duplicate_ack(now, mss, config);
-                }
-                false
-            }
-        };
+        let progress = (delivery.bytes, advanced && lost == 0);
+        let restart_timer = self.repair_losses(now, heard, acked, progress, agreed, config);
         if probe_repaired && !self.in_recovery {
             self.undo = None;
             self.congestion.on_repaired_loss(now, used);
@@ -532,7 +508,7 @@ impl Sender {
             self.reduce_for_mark(now, used, config);
         }
         if self.is_reducing() {
-            self.go_on_reducing(now, (delivery.bytes, advanced && lost == 0));
+            self.go_on_reducing(now, progress);
         }
         if self.flight() == 0 {
             self.deadline = Deadline::NONE;
@@ -545,6 +521,72 @@ impl Sender {
         }
         self.arm_probe(now);
         self.tidy(agreed, config);
+    }
+
+    /// The content of an acknowledgement, if it has news. The answer to a window probe is not a duplicate.
+    #[inline]
+    fn heard(&mut self, segment: &Segment, duplicate: bool, agreed: Agreed) -> Option<Heard> {
+        let ack = segment.acknowledgement;
+        let advanced = ack > self.unacknowledged;
+        let blocks = agreed.sack && !segment.sack.is_empty() && self.flight() > 0;
+        let duplicate = duplicate && !advanced && self.flight() > 0 && !self.is_answer_to_probe();
+        let marked = agreed.ecn && segment.flags.ece() && !segment.flags.syn();
+        let has_news = ack >= self.unacknowledged && (advanced || blocks || duplicate || marked);
+        has_news.then_some(Heard { advanced, blocks, duplicate, marked })
+    }
+
+    /// The delivery that an acknowledgement reports. The first one with SACK blocks creates the scoreboard.
+    #[inline]
+    fn deliver(&mut self, now: Time, segment: &Segment, blocks: bool, agreed: Agreed) -> Delivery {
+        let ack = segment.acknowledgement;
+        let mut delivery = Delivery { bytes: ack - self.unacknowledged, ..Delivery::default() };
+        if blocks && self.repair.is_none() {
+            let board = Scoreboard::new(self.unacknowledged, self.highest, false, false);
+            self.repair = Some(Box::new(Repair::new(board, &self.rto)));
+        }
+        if let Some(repair) = &mut self.repair {
+            delivery.bytes = 0;
+            delivery.since = repair.rack.as_ref().map_or(now, |rack| rack.since(now));
+            let since = delivery.since;
+            if agreed.timestamps && !repair.board.is_clean() {
+                // What arrives ahead of a hole moves no timestamp to echo (RFC 7323 section 4.3): the blocks are not bound by it.
+                delivery.since = since.min(segment.echoes_until(now));
+            }
+            repair.board.acknowledge(ack, &mut delivery);
+            delivery.since = since;
+            if blocks {
+                take_blocks(&mut repair.board, segment, &mut delivery);
+            }
+        }
+        delivery
+    }
+
+    /// Detects and repairs losses, with SACK or without. Returns whether an acknowledgement of new data restarts the retransmission timer.
+    #[inline]
+    fn repair_losses(
+        &mut self,
+        now: Time,
+        heard: Heard,
+        acked: u64,
+        progress: (u64, bool),
+        agreed: Agreed,
+        config: &Config,
+    ) -> bool {
+        let mss = u32::from(self.mss);
+        match &self.repair {
+            Some(_) if agreed.sack => {
+                self.recover_by_sack(now, progress, config);
+                true
+            }
+            _ if heard.advanced => self.recover_without_sack(now, acked, mss),
+            _ => {
+                // Where SACK is agreed a duplicate without blocks tells of no loss (RFC 6675 section 2).
+                if heard.duplicate && !agreed.sack {
+                    self.handle_duplicate_ack(now, mss, config);
+                }
+                false
+            }
+        }
     }
 
     /// Whether what was delivered was sent before the first segment outstanding was sent last: that one may still arrive in its

@@ -681,6 +681,7 @@ impl Serialize for TcpTrace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::by_line;
 
     const ALL: &str = r#"
 [[sources]]
@@ -720,7 +721,7 @@ tcp-trace = [1, 5]
 "#;
 
     fn parse(text: &str) -> Result<Experiment, String> {
-        Experiment::parse(text, "x.toml").map_err(|failure| failure.to_string())
+        Experiment::parse(text, "x.toml").map_err(by_line)
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Virtual-circuit internetworks that VCSIM specifications describe.
 
 mod config;
+mod echo;
 mod files;
 mod results;
 
@@ -8,16 +9,17 @@ use std::path::{Path, PathBuf};
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_sim::cells::{self, Config, Event as CellEvent, Observer, Results};
-use flowloom_store::vcsim::{self, Specification};
+use flowloom_store::vcsim::{self, Reading};
 use serde_json::Value;
 
 use crate::context::{Context, Event, Progress, Step};
-use crate::error::Error;
+use crate::error::{Error, Place};
 use crate::parallel::{at_once, threads};
 use crate::run::millis;
 use crate::warning::{Warning, WarningKind};
 
 use config::{Names, config};
+use echo::echo;
 use files::{Folder, Series, Trace};
 use results::{answer, text_of, text_of_several};
 
@@ -50,11 +52,11 @@ pub struct VcsimResults {
 /// Simulates the virtual-circuit internetwork that the specification in `file` describes.
 ///
 /// # Errors
-/// What is wrong with the specification, with its line; what could not be written.
+/// All problems of the specification, with lines and columns; a file that cannot be written.
 pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> Result<VcsimResults, Error> {
     refuse_options(options)?;
-    let specification = read(file)?;
-    let (config, names) = config(&specification, file)?;
+    let reading = read(file)?;
+    let (config, names) = config(&reading, file)?;
     let folder = options.target.as_deref().map(|target| Folder::new(target, options.replace)).transpose()?;
     let seeds = if options.seeds.is_empty() { vec![config.seed] } else { options.seeds.clone() };
     let progress = context.begin(Step::Simulating, Some(millis(config.end) * seeds.len() as u64));
@@ -78,7 +80,7 @@ pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> R
             "run it again for the rest",
         ));
     }
-    let json = answer(file, &runs, &names, interrupted);
+    let json = answer(echo(&reading.specification, file), &runs, &names, interrupted);
     let text = match &runs[..] {
         [(_, results)] => text_of(results, &names),
         _ => text_of_several(&runs, &names),
@@ -99,17 +101,23 @@ fn refuse_options(options: &VcsimOptions) -> Result<(), Error> {
     options.cell_trace.as_deref().map_or(Ok(()), |trace| refuse_trace(trace, options))
 }
 
-/// The specification in `file`.
-fn read(file: &Path) -> Result<Specification, Error> {
-    let shown = file.display();
-    let bytes = std::fs::read(file).map_err(|error| Error::new(format_args!("{shown}: cannot read: {error}")))?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| {
-        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-        Error::usage(format_args!("{shown}: line {line}: this is not UTF-8"))
-    })?;
-    vcsim::read(text).map_err(|error| {
-        Error::usage(format_args!("{shown}: {error}")).hint("docs/guide/cells.md lists what a specification says")
-    })
+/// The specification in `file`, as far as it can be read.
+fn read(file: &Path) -> Result<Reading, Error> {
+    let bytes =
+        std::fs::read(file).map_err(|error| Error::new(format_args!("{}: cannot read: {error}", file.display())))?;
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => Ok(vcsim::read(text)),
+        Err(error) => {
+            let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            let place = Place {
+                file: file.display().to_string(),
+                line: Some(1 + before.matches('\n').count()),
+                column: Some(1 + line.chars().count()),
+            };
+            Err(Error::usage("this is not UTF-8").hint("a specification is text in UTF-8").at(place))
+        }
+    }
 }
 
 fn refuse_trace(trace: &Path, options: &VcsimOptions) -> Result<(), Error> {

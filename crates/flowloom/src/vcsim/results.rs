@@ -1,7 +1,6 @@
 //! Results of an internetwork, as text and as JSON.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use flowloom_report::statistics::Estimate;
 use flowloom_sim::cells::{HostResults, Results, RouterResults, Spread};
@@ -163,7 +162,8 @@ fn host_json(id: u64, kind: &str, host: &HostResults, results: &Results) -> Valu
     })
 }
 
-pub fn answer(file: &Path, runs: &[(u64, Results)], names: &Names, interrupted: bool) -> Value {
+/// What `run --json` prints of runs of `specification`.
+pub fn answer(specification: Value, runs: &[(u64, Results)], names: &Names, interrupted: bool) -> Value {
     let run = |(seed, results): &(u64, Results)| {
         let nodes = || names.nodes.iter().enumerate();
         let routers = nodes().filter_map(|(place, node)| {
@@ -192,9 +192,8 @@ pub fn answer(file: &Path, runs: &[(u64, Results)], names: &Names, interrupted: 
             "links": links.collect::<Vec<_>>(),
         })
     };
-    let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     json!({
-        "specification": name,
+        "specification": specification,
         "interrupted": interrupted,
         "runs": runs.iter().map(run).collect::<Vec<_>>(),
     })

@@ -323,14 +323,25 @@ fn flow_records(
     Ok(Loaded::new(facts, warnings, Source::Sorted(Box::new(sorted))))
 }
 
+/// A possible warning: its kind, the count, the cause, the text after the count, and the remedy.
+type Counted = (WarningKind, u64, &'static str, String, &'static str);
+
 /// What the user should know about flow records.
 fn of_flows(read: &FlowFacts, merged: &MergeFacts) -> Vec<Warning> {
+    let all = of_messages(read).into_iter().chain(of_connections(read, merged));
+    let told = all.filter(|(_, count, ..)| *count > 0);
+    told.map(|(kind, count, cause, more, remedy)| Warning::new(kind, format!("{cause}: {count}{more}"), remedy))
+        .collect()
+}
+
+/// Possible warnings about messages of exporters.
+fn of_messages(read: &FlowFacts) -> [Counted; 8] {
     let malformed = read.problems.first().map_or_else(String::new, |problem| {
         let file = read.inputs.get(problem.input).map_or("", |input| &input.name);
         format!("; the first: {file}: message {} at byte {}: {}", problem.message, problem.offset, problem.text)
     });
     let cut = u64::from(read.inputs.iter().any(|input| input.truncated));
-    let all: [(WarningKind, u64, &str, String, &str); 14] = [
+    [
         (
             WarningKind::MalformedFlowMessages,
             read.malformed,
@@ -381,6 +392,12 @@ fn of_flows(read: &FlowFacts, merged: &MergeFacts) -> Vec<Warning> {
             String::new(),
             "leave out the beginning",
         ),
+    ]
+}
+
+/// Possible warnings about the connections made from flow records.
+fn of_connections(read: &FlowFacts, merged: &MergeFacts) -> [Counted; 6] {
+    [
         (
             WarningKind::ScaledCounts,
             merged.scaled,
@@ -423,10 +440,7 @@ fn of_flows(read: &FlowFacts, merged: &MergeFacts) -> Vec<Warning> {
             String::new(),
             "set --active-timeout as the exporter has it",
         ),
-    ];
-    let told = all.into_iter().filter(|(_, count, ..)| *count > 0);
-    told.map(|(kind, count, cause, more, remedy)| Warning::new(kind, format!("{cause}: {count}{more}"), remedy))
-        .collect()
+    ]
 }
 
 fn captures(

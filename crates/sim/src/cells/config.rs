@@ -140,6 +140,8 @@ pub enum ConfigError {
     Route {
         /// Its place.
         route: usize,
+        /// The place in it of the node to blame, if there is one.
+        at: Option<usize>,
         /// What is wrong.
         problem: String,
     },
@@ -148,6 +150,8 @@ pub enum ConfigError {
     NotLinked {
         /// Its place.
         route: usize,
+        /// The place in it of the second node.
+        at: usize,
         /// The places of the nodes.
         nodes: [usize; 2],
     },
@@ -177,6 +181,18 @@ fn ordinal(number: usize) -> String {
         5 => "fifth".into(),
         _ => format!("{number}th"),
     }
+}
+
+fn host_problem(host: usize, node: &Node) -> Option<ConfigError> {
+    let Node::Host(Host { role: Role::Source { transport, .. } }) = node else { return None };
+    let problem = match transport {
+        TransportConfig { max_packet: 0, .. } => "its packets must have one byte at least",
+        TransportConfig { window_limit: 0, flow_control, .. } if *flow_control != FlowControl::None => {
+            "its window must be one packet at least"
+        }
+        _ => return None,
+    };
+    Some(ConfigError::Host { host, problem })
 }
 
 impl Router {
@@ -237,83 +253,91 @@ impl Config {
     /// # Errors
     /// The first part to blame.
     pub fn check(&self) -> Result<(), ConfigError> {
+        self.problems().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Finds all problems.
+    pub fn problems(&self) -> Vec<ConfigError> {
+        let mut problems = Vec::new();
         if self.cutting.payload() > u32::from(u16::MAX) {
-            return Err(ConfigError::Payload);
+            problems.push(ConfigError::Payload);
         }
-        for (link, &Link { ends: [a, b], rate, .. }) in self.links.iter().enumerate() {
-            if a == b || a.max(b) >= self.nodes.len() {
-                return Err(ConfigError::Link { link });
-            }
-            if rate.bits_per_second().is_none() {
-                return Err(ConfigError::Rate { link });
-            }
+        problems.extend(self.links.iter().enumerate().filter_map(|(place, link)| self.link_problem(place, link)));
+        if self.never_looks() {
+            problems.push(ConfigError::LookEvery);
         }
+        problems.extend(self.nodes.iter().enumerate().filter_map(|(place, node)| host_problem(place, node)));
+        let mut sources = vec![false; self.nodes.len()];
+        for (place, route) in self.routes.iter().enumerate() {
+            problems.extend(self.route_problems(place, route, &mut sources));
+        }
+        problems
+    }
+
+    fn link_problem(&self, link: usize, &Link { ends: [a, b], rate, .. }: &Link) -> Option<ConfigError> {
+        if a == b || a.max(b) >= self.nodes.len() {
+            Some(ConfigError::Link { link })
+        } else if rate.bits_per_second().is_none() {
+            Some(ConfigError::Rate { link })
+        } else {
+            None
+        }
+    }
+
+    /// Whether an interval between looks or checkpoints is zero.
+    fn never_looks(&self) -> bool {
         let mut looks = self.nodes.iter().filter_map(|node| match node {
             Node::Router(router) => Some(router.look_every),
             _ => None,
         });
-        if self.look_every.is_zero()
-            || looks.any(|every| every.is_zero())
-            || self.checkpoint_every == Some(Duration::ZERO)
-        {
-            return Err(ConfigError::LookEvery);
-        }
-        for (host, node) in self.nodes.iter().enumerate() {
-            let Node::Host(Host { role: Role::Source { transport, .. } }) = node else { continue };
-            let problem = match transport {
-                TransportConfig { max_packet: 0, .. } => "its packets must have one byte at least",
-                TransportConfig { window_limit: 0, flow_control, .. } if *flow_control != FlowControl::None => {
-                    "its window must be one packet at least"
-                }
-                _ => continue,
-            };
-            return Err(ConfigError::Host { host, problem });
-        }
-        let mut sources = vec![false; self.nodes.len()];
-        for (place, route) in self.routes.iter().enumerate() {
-            self.check_route(route, &mut sources).map_err(|problem| ConfigError::Route { route: place, problem })?;
-            if let Some(pair) = route.nodes.windows(2).find(|pair| self.port(pair[0], pair[1]).is_none()) {
-                return Err(ConfigError::NotLinked { route: place, nodes: [pair[0], pair[1]] });
-            }
-        }
-        Ok(())
+        self.look_every.is_zero() || looks.any(Duration::is_zero) || self.checkpoint_every == Some(Duration::ZERO)
     }
 
-    /// What is wrong with a route. A host is the source of one at most: it has one conversation at a time.
-    fn check_route(&self, route: &Route, sources: &mut [bool]) -> Result<(), String> {
+    /// The problem of the shape of a route, or else its missing links.
+    fn route_problems(&self, route: usize, way: &Route, sources: &mut [bool]) -> Vec<ConfigError> {
+        if let Err((at, problem)) = self.check_route(way, sources) {
+            return vec![ConfigError::Route { route, at, problem }];
+        }
+        let pairs = way.nodes.windows(2).enumerate();
+        let unlinked = pairs.filter(|(_, pair)| self.port(pair[0], pair[1]).is_none());
+        unlinked
+            .map(|(place, pair)| ConfigError::NotLinked { route, at: place + 1, nodes: [pair[0], pair[1]] })
+            .collect()
+    }
+
+    /// Checks the shape of a route. An error has the place in the route to blame. A host is the source of at most one route: it has one
+    /// conversation at a time.
+    fn check_route(&self, route: &Route, sources: &mut [bool]) -> Result<(), (Option<usize>, String)> {
         let Route { nodes } = route;
-        if let Some(node) = nodes.iter().find(|node| **node >= self.nodes.len()) {
-            return Err(format!("there is no node {node}"));
+        if let Some(place) = nodes.iter().position(|node| *node >= self.nodes.len()) {
+            return Err((Some(place), format!("there is no node {}", nodes[place])));
         }
         if nodes.len() > MOST_NODES {
-            return Err(format!("it has more than {MOST_NODES} nodes"));
+            return Err((Some(MOST_NODES), format!("it has more than {MOST_NODES} nodes")));
         }
-        if (1..nodes.len()).any(|place| nodes[..place].contains(&nodes[place])) {
-            return Err("it comes to a node twice".into());
+        if let Some(place) = (1..nodes.len()).find(|place| nodes[..*place].contains(&nodes[*place])) {
+            return Err((Some(place), "it comes to a node twice".into()));
         }
         let kinds: Vec<&Node> = nodes.iter().map(|node| &self.nodes[*node]).collect();
-        match kinds.as_slice() {
-            [Node::Host(source), Node::Router(_), switches @ .., Node::Router(_), Node::Host(sink)] => {
-                if switches.is_empty() {
-                    return Err("there is no switch between its routers".into());
-                }
-                if let Some(place) = switches.iter().position(|node| !matches!(node, Node::Switch(_))) {
-                    return Err(format!(
-                        "the {} of its nodes must be a switch: only switches are between routers",
-                        ordinal(place + 3)
-                    ));
-                }
-                if !matches!(source.role, Role::Source { .. }) {
-                    return Err("the host it begins at must be a source".into());
-                }
-                if !matches!(sink.role, Role::Sink) {
-                    return Err("the host it ends at must be a receiver".into());
-                }
-            }
-            _ => return Err("it must be a host, a router, one or more switches, a router and a host".into()),
+        let [Node::Host(source), Node::Router(_), switches @ .., Node::Router(_), Node::Host(sink)] = &kinds[..] else {
+            return Err((None, "it must be a host, a router, one or more switches, a router and a host".into()));
+        };
+        if switches.is_empty() {
+            return Err((Some(2), "there is no switch between its routers".into()));
+        }
+        if let Some(place) = switches.iter().position(|node| !matches!(node, Node::Switch(_))) {
+            let number = ordinal(place + 3);
+            let problem = format!("the {number} of its nodes must be a switch: only switches are between routers");
+            return Err((Some(place + 2), problem));
+        }
+        if !matches!(source.role, Role::Source { .. }) {
+            return Err((Some(0), "the host it begins at must be a source".into()));
+        }
+        if !matches!(sink.role, Role::Sink) {
+            return Err((Some(nodes.len() - 1), "the host it ends at must be a receiver".into()));
         }
         if std::mem::replace(&mut sources[nodes[0]], true) {
-            return Err("its source has another: a host has one conversation at a time".into());
+            return Err((Some(0), "its source has another: a host has one conversation at a time".into()));
         }
         Ok(())
     }

@@ -1,489 +1,275 @@
-//! Specifications from text.
+//! Reads specifications from text, and recovers after errors.
+//!
+//! An unknown name that is near a known one is read as the known one. After any other unknown name, the reader skips to the next known
+//! name. Each step takes at least one word, so that reading ends; and one mistake is reported once.
 
 use std::collections::BTreeMap;
+use std::iter::Peekable;
 
-use super::{
-    Buffer, Discard, Host, Law, Link, Mapping, NONE, Queueing, Route, Router, Specification, Switch, Timer, TrafficType,
-};
+use super::problem::{Problem, Problems, nearest, shown};
+use super::words::{FILE, Scope, Word, Words, closes, owners};
+use super::{Host, Link, Placed, Position, Route, Router, Specification, Switch};
 
-/// A line that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {problem}")]
-pub struct SpecificationError {
-    /// Its number, from 1.
-    pub line: u32,
-    /// What is wrong, and what would be right.
-    pub problem: String,
+/// A specification as far as it could be read.
+#[derive(Debug)]
+pub struct Reading {
+    /// The whole specification if there are no problems; otherwise its blocks without problems. Links and routes over other blocks are
+    /// left out.
+    pub specification: Specification,
+    /// All problems.
+    pub problems: Problems,
+    /// Links are missing because of problems: routes may lead over them.
+    pub lacks_links: bool,
 }
 
-/// Reads a specification.
-///
-/// # Errors
-/// The first line that is wrong.
-pub fn read(text: &str) -> Result<Specification, SpecificationError> {
-    let mut tokens = Tokens::of(text);
-    let mut found = Specification::default();
-    let mut kept = Kept::default();
-    while let Some((line, name)) = tokens.next() {
-        match name {
-            // How fine the original's clock was: times here are exact.
-            "ticks_per_sec" => drop(tokens.above_zero(name)?),
-            "bytes_per_cell" => found.bytes_per_cell = tokens.count(name, 1..=65_535)?,
-            "header_bytes" => found.header_bytes = tokens.count(name, 0..=65_535)?,
-            "padding" => found.padding = tokens.switch(name)?,
-            "max_pkt_size" => found.max_packet = tokens.count(name, 1..=1 << 20)?,
-            "tables" => found.tables = Some(tokens.value(name)?.1.to_owned()),
-            "seed" => found.seeds = tokens.seeds(line)?,
-            "timer" => tokens.timer(&mut found.timer)?,
-            "router" => found.routers.push(tokens.router(&mut kept.router, line)?),
-            "switch" => found.switches.push(tokens.switch_node(&mut kept.switch, line)?),
-            "link" => found.links.push(tokens.link(&mut kept.link, line)?),
-            "host" => found.hosts.push(tokens.host(&mut kept.host, line)?),
-            "route" => found.routes.push(Route { line, nodes: tokens.route(line)? }),
-            _ => return Err(unknown(line, name, &GLOBAL)),
-        }
-    }
-    found.check()?;
-    Ok(found)
-}
-
-/// Most looks at a router's queues: each is kept.
-const MOST_LOOKS: f64 = 1e8;
-/// Bits per second.
-const SPEEDS: std::ops::RangeInclusive<f64> = 1.0..=1e15;
-
-const GLOBAL: [&str; 13] = [
-    "ticks_per_sec",
-    "bytes_per_cell",
-    "header_bytes",
-    "padding",
-    "max_pkt_size",
-    "tables",
-    "seed",
-    "timer",
-    "router",
-    "switch",
-    "link",
-    "host",
-    "route",
-];
-const TIMER: [&str; 4] = ["log", "checkpoint", "regeneration", "end"];
-const BUFFER: [&str; 4] = ["buffer_policy", "buffer_size", "discard", "discard_threshold"];
-const ROUTER: [&str; 11] = [
-    "router_id",
-    "vc_map",
-    "packet_queue",
-    "cell_queue",
-    "dynamic_vc",
-    "idle_time",
-    "setup_time",
-    "vc_window",
-    "peak_rate",
-    "meter_time",
-    "report",
-];
-const SWITCH: [&str; 3] = ["switch_id", "cell_queue", "report"];
-const LINK: [&str; 5] = ["link_id", "connects", "speed", "delay", "report"];
-const HOST: [&str; 16] = [
-    "host_id",
-    "function",
-    "traffic_type",
-    "flow_control",
-    "window_limit",
-    "retransmit",
-    "conv_arr_dist",
-    "conv_arr_mean",
-    "conv_arr_std",
-    "conv_len_dist",
-    "conv_len_mean",
-    "pkt_arr_dist",
-    "pkt_arr_mean",
-    "pkt_len_dist",
-    "pkt_len_mean",
-    "report",
-];
-
-fn unknown(line: u32, name: &str, known: &[&str]) -> SpecificationError {
-    SpecificationError { line, problem: format!("there is no \"{}\" here; known: {}", shown(name), known.join(", ")) }
-}
-
-/// What of a token is shown.
-fn shown(token: &str) -> String {
-    token.chars().take(40).flat_map(char::escape_debug).collect()
-}
-
-/// What the next block of a kind has unless it says otherwise.
-#[derive(Debug, Default)]
-struct Kept {
-    router: Option<Router>,
-    switch: Option<Switch>,
-    link: Option<Link>,
-    host: Option<Host>,
-}
-
-struct Tokens<'a> {
-    all: std::vec::IntoIter<(u32, &'a str)>,
-    /// The line of the latest.
-    line: u32,
-}
-
-impl<'a> Tokens<'a> {
-    fn of(text: &'a str) -> Tokens<'a> {
-        let lines = text.lines().zip(1u32..);
-        let tokens = lines.flat_map(|(text, line)| {
-            let said = text.split_once("//").map_or(text, |(said, _)| said);
-            said.split_whitespace().map(move |token| (line, token))
-        });
-        Tokens { all: tokens.collect::<Vec<_>>().into_iter(), line: 1 }
-    }
-
-    fn next(&mut self) -> Option<(u32, &'a str)> {
-        let (line, token) = self.all.next()?;
-        self.line = line;
-        Some((line, token))
-    }
-
-    fn wrong<T>(&self, problem: String) -> Result<T, SpecificationError> {
-        Err(SpecificationError { line: self.line, problem })
-    }
-
-    /// The value of `name`.
-    fn value(&mut self, name: &str) -> Result<(u32, &'a str), SpecificationError> {
-        match self.next() {
-            Some(found) => Ok(found),
-            None => self.wrong(format!("{name} has no value: the file ends")),
-        }
-    }
-
-    /// The next name of a block, `None` at its end.
-    fn name(&mut self, block: &str, begun: u32) -> Result<Option<&'a str>, SpecificationError> {
-        match self.next() {
-            Some((_, name)) if name.strip_suffix("_end") == Some(block) => Ok(None),
-            Some((_, name)) => Ok(Some(name)),
-            None => self.wrong(format!("the {block} block of line {begun} has no {block}_end")),
-        }
-    }
-
-    fn number(&mut self, name: &str) -> Result<f64, SpecificationError> {
-        let (_, token) = self.value(name)?;
-        match token.parse::<f64>() {
-            Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-            _ => self.wrong(format!("{name} must be a number from 0 on, and is \"{}\"", shown(token))),
-        }
-    }
-
-    fn above_zero(&mut self, name: &str) -> Result<f64, SpecificationError> {
-        match self.number(name)? {
-            number if number > 0.0 => Ok(number),
-            _ => self.wrong(format!("{name} must be above 0")),
-        }
-    }
-
-    /// Of seconds at most a hundred years, and no more of anything else.
-    fn amount(&mut self, name: &str, unit: &str) -> Result<f64, SpecificationError> {
-        match self.number(name)? {
-            amount if amount <= 3.2e9 => Ok(amount),
-            _ => self.wrong(format!("{name} must be at most 3.2e9 {unit}")),
-        }
-    }
-
-    /// A time that is not rounded to none.
-    fn seconds(&mut self, name: &str) -> Result<f64, SpecificationError> {
-        match self.amount(name, "seconds")? {
-            seconds if seconds == 0.0 || seconds >= 1e-9 => Ok(seconds),
-            _ => self.wrong(format!("{name} must be 0, or 1e-9 seconds at least")),
-        }
-    }
-
-    fn count(&mut self, name: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, SpecificationError> {
-        let (_, token) = self.value(name)?;
-        match token.parse::<u32>() {
-            Ok(count) if range.contains(&count) => Ok(count),
-            _ => self.wrong(format!(
-                "{name} must be a whole number from {} to {}, and is \"{}\"",
-                range.start(),
-                range.end(),
-                shown(token)
-            )),
-        }
-    }
-
-    fn id(&mut self, name: &str) -> Result<u64, SpecificationError> {
-        let (_, token) = self.value(name)?;
-        match token.parse() {
-            Ok(id) if id != NONE => Ok(id),
-            _ => self.wrong(format!("{name} must be a whole number below {NONE}, and is \"{}\"", shown(token))),
-        }
-    }
-
-    fn switch(&mut self, name: &str) -> Result<bool, SpecificationError> {
-        Ok(self.count(name, 0..=1)? == 1)
-    }
-
-    fn one_of<T: Copy>(&mut self, name: &str, known: &[(&str, T)]) -> Result<T, SpecificationError> {
-        let (_, token) = self.value(name)?;
-        match known.iter().find(|(known, _)| *known == token) {
-            Some((_, value)) => Ok(*value),
-            None => {
-                let known: Vec<&str> = known.iter().map(|(known, _)| *known).collect();
-                self.wrong(format!("{name} must be one of {}, and is \"{}\"", known.join(", "), shown(token)))
-            }
-        }
-    }
-
-    fn queueing(&mut self, name: &str) -> Result<Queueing, SpecificationError> {
-        self.one_of(name, &[("fifo", Queueing::Fifo), ("round_robin", Queueing::RoundRobin)])
-    }
-
-    fn seeds(&mut self, begun: u32) -> Result<[u32; 2], SpecificationError> {
-        let mut seeds = Vec::new();
-        while let Some(token) = self.name("seed", begun)? {
-            match token.parse::<u32>() {
-                Ok(seed) if seed % 2 == 1 => seeds.push(seed),
-                Ok(seed) => return self.wrong(format!("seeds must be odd, and {seed} is even: take {}", seed | 1)),
-                Err(_) => {
-                    return self
-                        .wrong(format!("seeds must be whole numbers below 2^32, and \"{}\" is none", shown(token)));
-                }
-            }
-        }
-        let number = seeds.len();
-        seeds.try_into().or_else(|_| self.wrong(format!("a seed block has two seeds, and this has {number}")))
-    }
-
-    fn timer(&mut self, timer: &mut Timer) -> Result<(), SpecificationError> {
-        let begun = self.line;
-        while let Some(name) = self.name("timer", begun)? {
-            let place = match name {
-                "log" => &mut timer.log,
-                "checkpoint" => &mut timer.checkpoint,
-                "regeneration" => &mut timer.regeneration,
-                "end" => &mut timer.end,
-                _ => return Err(unknown(self.line, name, &TIMER)),
-            };
-            *place = self.seconds(name)?;
-        }
-        let problem = match *timer {
-            Timer { end: 0.0, .. } => "the timer block's end must be above 0".into(),
-            Timer { log, end, .. } if log >= end => {
-                format!("the timer block's log, {log} s, must be before its end, {end} s: nothing would be measured")
-            }
-            _ => return Ok(()),
-        };
-        Err(SpecificationError { line: begun, problem })
-    }
-
-    /// Reads a parameter of a buffer; whether `name` is one.
-    fn buffer(&mut self, name: &str, buffer: &mut Buffer) -> Result<bool, SpecificationError> {
-        match name {
-            "buffer_policy" => buffer.is_finite = self.one_of(name, &[("infinite", false), ("statistical", true)])?,
-            "buffer_size" => buffer.size = self.count(name, 1..=u32::MAX)?,
-            "discard" => {
-                let known = [("tail", Discard::Tail), ("partial", Discard::Partial), ("early", Discard::Early)];
-                buffer.discard = self.one_of(name, &known)?;
-            }
-            "discard_threshold" => buffer.threshold = self.count(name, 1..=u32::MAX)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    fn router(&mut self, kept: &mut Option<Router>, line: u32) -> Result<Router, SpecificationError> {
-        let mut router = kept.take().unwrap_or_default();
-        (router.line, router.id) = (line, NONE);
-        while let Some(name) = self.name("router", line)? {
-            match name {
-                "router_id" => router.id = self.id(name)?,
-                "vc_map" => {
-                    let known = [
-                        ("per_conversation", Mapping::PerConversation),
-                        ("per_type", Mapping::PerType),
-                        ("per_destination", Mapping::PerDestination),
-                    ];
-                    router.mapping = self.one_of(name, &known)?;
-                }
-                "packet_queue" => router.packet_queue = self.queueing(name)?,
-                "cell_queue" => router.cell_queue = self.queueing(name)?,
-                "dynamic_vc" => router.dynamic = self.switch(name)?,
-                "idle_time" => router.idle_time = self.seconds(name)?,
-                "setup_time" => router.setup_time = self.seconds(name)?,
-                "vc_window" => router.window = self.count(name, 0..=u32::MAX)?,
-                "peak_rate" => {
-                    router.peak_rate = self.number(name)?;
-                    if router.peak_rate != 0.0 && !SPEEDS.contains(&router.peak_rate) {
-                        return self.wrong("peak_rate must be 0 (none), or from 1 to 1e15 bits per second".into());
-                    }
-                }
-                "meter_time" => router.meter_time = self.seconds(name)?,
-                "report" => router.report = self.switch(name)?,
-                _ if self.buffer(name, &mut router.buffer)? => {}
-                _ => return Err(unknown(self.line, name, &[&ROUTER[..], &BUFFER].concat())),
-            }
-        }
-        if router.meter_time == 0.0 {
-            return Err(SpecificationError { line, problem: "meter_time must be above 0".into() });
-        }
-        *kept = Some(router.clone());
-        Ok(router)
-    }
-
-    fn switch_node(&mut self, kept: &mut Option<Switch>, line: u32) -> Result<Switch, SpecificationError> {
-        let mut switch = kept.take().unwrap_or_default();
-        (switch.line, switch.id) = (line, NONE);
-        while let Some(name) = self.name("switch", line)? {
-            match name {
-                "switch_id" => switch.id = self.id(name)?,
-                "cell_queue" => switch.cell_queue = self.queueing(name)?,
-                "report" => switch.report = self.switch(name)?,
-                _ if self.buffer(name, &mut switch.buffer)? => {}
-                _ => return Err(unknown(self.line, name, &[&SWITCH[..], &BUFFER].concat())),
-            }
-        }
-        *kept = Some(switch.clone());
-        Ok(switch)
-    }
-
-    fn link(&mut self, kept: &mut Option<Link>, line: u32) -> Result<Link, SpecificationError> {
-        let mut link = kept.take().unwrap_or_default();
-        (link.line, link.id, link.ends) = (line, NONE, [NONE; 2]);
-        while let Some(name) = self.name("link", line)? {
-            match name {
-                "link_id" => link.id = self.id(name)?,
-                "connects" => link.ends = [self.id(name)?, self.id(name)?],
-                "speed" => {
-                    link.speed = self.number(name)?;
-                    if !SPEEDS.contains(&link.speed) {
-                        return self.wrong("speed must be from 1 to 1e15 bits per second".into());
-                    }
-                }
-                "delay" => link.delay = self.seconds(name)?,
-                // The sample says it of routers; a link has nothing to leave out.
-                "report" => drop(self.switch(name)?),
-                _ => return Err(unknown(self.line, name, &LINK)),
-            }
-        }
-        if link.ends == [NONE; 2] {
-            return Err(SpecificationError {
-                line,
-                problem: "the link has no connects: the numbers of two nodes".into(),
-            });
-        }
-        *kept = Some(link.clone());
-        Ok(link)
-    }
-
-    fn law(&mut self, name: &str, law: &mut Law, part: &str, unit: &str) -> Result<(), SpecificationError> {
-        match part {
-            "dist" => law.is_exponential = self.one_of(name, &[("constant", false), ("exponential", true)])?,
-            "mean" => law.mean = self.amount(name, unit)?,
-            // Either law has the deviation that its mean gives it.
-            _ => drop(self.number(name)?),
-        }
-        Ok(())
-    }
-
-    fn host(&mut self, kept: &mut Option<Host>, line: u32) -> Result<Host, SpecificationError> {
-        let mut host = kept.take().unwrap_or_default();
-        (host.line, host.id) = (line, NONE);
-        while let Some(name) = self.name("host", line)? {
-            match name {
-                "host_id" => host.id = self.id(name)?,
-                "function" => {
-                    host.is_source = self.one_of(name, &[("source", true), ("receiver", false), ("sink", false)])?;
-                }
-                "traffic_type" => {
-                    let known = [
-                        ("ftp", TrafficType::Ftp),
-                        ("nntp", TrafficType::Nntp),
-                        ("smtp", TrafficType::Smtp),
-                        ("telnet", TrafficType::Telnet),
-                        ("misc", TrafficType::Misc),
-                    ];
-                    host.traffic = self.one_of(name, &known)?;
-                }
-                "flow_control" => {
-                    host.slow_start = self.one_of(name, &[("slow_start", true), ("fixed_window", false)])?;
-                }
-                "window_limit" => host.window_limit = self.count(name, 1..=1 << 24)?,
-                "retransmit" => host.retransmit = self.switch(name)?,
-                "report" => host.report = self.switch(name)?,
-                _ if HOST.contains(&name) => {
-                    let (which, part) = name.rsplit_once('_').unwrap_or((name, ""));
-                    let (law, unit) = match which {
-                        "conv_arr" => (&mut host.between, "seconds"),
-                        "conv_len" => (&mut host.length, "packets"),
-                        "pkt_arr" => (&mut host.gap, "seconds"),
-                        _ => (&mut host.bytes, "bytes"),
-                    };
-                    self.law(name, law, part, unit)?;
-                }
-                _ => return Err(unknown(self.line, name, &HOST)),
-            }
-        }
-        *kept = Some(host.clone());
-        Ok(host)
-    }
-
-    fn route(&mut self, begun: u32) -> Result<Vec<u64>, SpecificationError> {
-        let mut nodes = Vec::new();
-        while let Some(token) = self.name("route", begun)? {
-            match token.parse() {
-                Ok(node) => nodes.push(node),
-                Err(_) => return self.wrong(format!("a route has numbers of nodes, and \"{}\" is none", shown(token))),
-            }
-        }
-        Ok(nodes)
+impl Reading {
+    /// The specification, if it has no problems.
+    ///
+    /// # Errors
+    /// All problems.
+    pub fn whole(self) -> Result<Specification, Problems> {
+        if self.problems.is_empty() { Ok(self.specification) } else { Err(self.problems) }
     }
 }
 
-impl Specification {
-    /// Numbers of nodes that are missing, used twice, or not there; links that no route can mean; nobody who sends; more looks than can be
-    /// kept.
-    fn check(&self) -> Result<(), SpecificationError> {
-        let wrong = |line, problem| Err(SpecificationError { line, problem });
-        let mut nodes: BTreeMap<u64, u32> = BTreeMap::new();
-        let routers = self.routers.iter().map(|router| ("router", router.id, router.line));
-        let switches = self.switches.iter().map(|switch| ("switch", switch.id, switch.line));
-        let hosts = self.hosts.iter().map(|host| ("host", host.id, host.line));
-        for (kind, id, line) in routers.chain(switches).chain(hosts) {
-            if id == NONE {
-                return wrong(line, format!("the {kind} has no {kind}_id"));
-            }
-            if let Some(first) = nodes.insert(id, line) {
-                return wrong(line, format!("node {id} is there already, from line {first} on"));
-            }
+/// Reads a specification, and continues after errors.
+pub fn read(text: &str) -> Reading {
+    let mut reader = Reader::of(text);
+    while let Some(word) = reader.words.next() {
+        reader.statement(word);
+    }
+    reader.finish()
+}
+
+/// A block that was read.
+pub(super) struct Block<T> {
+    pub value: T,
+    /// It has no problem.
+    pub is_sound: bool,
+}
+
+/// The values that the next block of a kind inherits.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub router: Option<Router>,
+    pub switch: Option<Switch>,
+    pub link: Option<Link>,
+    pub host: Option<Host>,
+    /// Where the routers' `meter_time` was read.
+    pub meter_at: Option<Position>,
+}
+
+/// The state of reading.
+pub(super) struct Reader<'a> {
+    pub words: Peekable<Words<'a>>,
+    pub problems: Problems,
+    /// The values outside blocks of nodes, links and routes.
+    pub found: Specification,
+    /// Where the latest `end` of a timer was read.
+    pub end_at: Option<Position>,
+    pub kept: Kept,
+    /// Routers, each with the place of its `meter_time`.
+    pub routers: Vec<Block<(Router, Option<Position>)>>,
+    pub switches: Vec<Block<Switch>>,
+    pub links: Vec<Block<Link>>,
+    pub hosts: Vec<Block<Host>>,
+    pub routes: Vec<Block<Route>>,
+    /// The numbers of nodes that could be read, and where.
+    pub nodes: BTreeMap<u64, Position>,
+    /// There may be nodes whose numbers could not be read.
+    pub lost_nodes: bool,
+    /// There may be links that could not be read.
+    pub lost_links: bool,
+    /// There may be routes that could not be read.
+    pub lost_routes: bool,
+}
+
+/// A parameter whose value comes next.
+#[derive(Clone, Copy)]
+pub(super) struct Parameter {
+    /// The block it is in.
+    pub scope: &'static Scope,
+    pub name: &'static str,
+    pub at: Position,
+}
+
+impl Parameter {
+    /// The name of its block and its own.
+    pub fn key(&self) -> String {
+        match self.scope.block {
+            "" => self.name.to_owned(),
+            block => format!("{block}.{}", self.name),
         }
-        let mut links = BTreeMap::new();
-        for link in &self.links {
-            if let Some(node) = link.ends.iter().find(|node| !nodes.contains_key(node)) {
-                return wrong(link.line, format!("the link connects node {node}, which is not there"));
-            }
-            let [a, b] = link.ends;
-            if let Some(first) = links.insert((a.min(b), a.max(b)), link.line) {
-                return wrong(link.line, format!("nodes {a} and {b} are linked already, from line {first} on"));
-            }
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn of(text: &'a str) -> Reader<'a> {
+        Reader {
+            words: Words::of(text).peekable(),
+            problems: Problems::default(),
+            found: Specification::default(),
+            end_at: None,
+            kept: Kept::default(),
+            routers: Vec::new(),
+            switches: Vec::new(),
+            links: Vec::new(),
+            hosts: Vec::new(),
+            routes: Vec::new(),
+            nodes: BTreeMap::new(),
+            lost_nodes: false,
+            lost_links: false,
+            lost_routes: false,
         }
-        for route in &self.routes {
-            if let Some(node) = route.nodes.iter().find(|node| !nodes.contains_key(node)) {
-                return wrong(route.line, format!("the route has node {node}, which is not there"));
-            }
+    }
+
+    /// Reads a statement outside of blocks, which begins with `word`.
+    fn statement(&mut self, word: Word<'a>) {
+        let Word { text, at } = word;
+        if let Some(name) = FILE.names.iter().find(|name| **name == text) {
+            return self.named(Parameter { scope: &FILE, name, at });
         }
-        if let Some(router) = self.routers.iter().find(|router| self.timer.end / router.meter_time > MOST_LOOKS) {
-            let problem = format!(
-                "meter_time, {} s, makes more than {MOST_LOOKS:e} looks until the timer's end, {} s: take a longer one",
-                router.meter_time, self.timer.end
+        if closes(text) {
+            return self.problems.push(Problem::new(at, format_args!("{text} closes no block")));
+        }
+        let outside = owners(text);
+        if !outside.is_empty() {
+            let blocks = outside.join(" or ");
+            self.problems.push(
+                Problem::new(at, format_args!("{text} stands outside of a block"))
+                    .hint(format_args!("it is a parameter of {blocks} blocks")),
             );
-            return wrong(router.line, problem);
+            return self.skip(&FILE);
         }
-        if self.routes.is_empty() {
-            return wrong(1, "the file has no route block: nothing would be sent".into());
+        let meant = nearest(text, FILE.names.iter().copied());
+        self.problems.push(
+            Problem::new(at, format_args!("unknown name \"{}\" outside of blocks", shown(text)))
+                .known(FILE.names, meant),
+        );
+        match meant {
+            Some(name) => self.named(Parameter { scope: &FILE, name, at }),
+            None => {
+                (self.lost_nodes, self.lost_links, self.lost_routes) = (true, true, true);
+                self.skip(&FILE);
+            }
         }
-        Ok(())
+    }
+
+    /// Reads the value or the block of a name outside of blocks.
+    fn named(&mut self, parameter: Parameter) {
+        let at = parameter.at;
+        match parameter.name {
+            // How fine the original's clock was: times here are exact.
+            "ticks_per_sec" => drop(self.above_zero(parameter)),
+            "bytes_per_cell" => set(self.count(parameter, 1..=65_535), &mut self.found.bytes_per_cell),
+            "header_bytes" => set(self.count(parameter, 0..=65_535), &mut self.found.header_bytes),
+            "padding" => set(self.switch(parameter), &mut self.found.padding),
+            "max_pkt_size" => set(self.count(parameter, 1..=1 << 20), &mut self.found.max_packet),
+            "tables" => self.found.tables = self.folder(parameter).or(self.found.tables.take()),
+            "seed" => self.seed_block(at),
+            "timer" => self.timer_block(at),
+            "router" => self.router_block(at),
+            "switch" => self.switch_block(at),
+            "link" => self.link_block(at),
+            "host" => self.host_block(at),
+            "route" => self.route_block(at),
+            name => unreachable!("{name} is no name"),
+        }
+    }
+
+    /// Skips words up to the next name of `scope`, the end of a block, or a name outside of blocks.
+    fn skip(&mut self, scope: &Scope) {
+        let is_known =
+            |word: &Word<'_>| scope.names.contains(&word.text) || closes(word.text) || FILE.names.contains(&word.text);
+        while self.words.next_if(|word| !is_known(word)).is_some() {}
+    }
+
+    /// The next parameter of a block that was opened at `opened`; `None` at its end.
+    pub fn parameter(&mut self, scope: &'static Scope, opened: Position) -> Option<Parameter> {
+        loop {
+            let Word { text, at } = self.inside(scope, opened)?;
+            if let Some(name) = scope.names.iter().find(|name| **name == text) {
+                return Some(Parameter { scope, name, at });
+            }
+            let meant = nearest(text, scope.names.iter().copied().chain([scope.end]));
+            self.problems.push(
+                Problem::new(at, format_args!("unknown name \"{}\" in a {} block", shown(text), scope.block))
+                    .known(scope.names, meant),
+            );
+            match meant {
+                Some(name) if name == scope.end => return None,
+                Some(name) => return Some(Parameter { scope, name, at }),
+                None => self.skip(scope),
+            }
+        }
+    }
+
+    /// The next number of a block of numbers that was opened at `opened`; `None` at its end.
+    pub fn number_of_block(&mut self, scope: &'static Scope, opened: Position) -> Option<Word<'a>> {
+        let word = self.inside(scope, opened)?;
+        let meant = nearest(word.text, [scope.end]);
+        if meant.is_some() {
+            self.problems.push(
+                Problem::new(word.at, format_args!("unknown word \"{}\" in a {} block", shown(word.text), scope.block))
+                    .known(&[], meant),
+            );
+            return None;
+        }
+        Some(word)
+    }
+
+    /// The next word inside of a block that was opened at `opened`; `None` at its end, or where another block makes clear that its end
+    /// is missing.
+    fn inside(&mut self, scope: &'static Scope, opened: Position) -> Option<Word<'a>> {
+        match self.words.peek().copied() {
+            Some(word) if word.text == scope.end => {
+                self.words.next();
+                None
+            }
+            Some(word) if closes(word.text) => {
+                self.words.next();
+                let Scope { block, end, .. } = scope;
+                let problem = Problem::new(word.at, format_args!("{} does not close a {block} block", word.text));
+                self.problems.push(problem.hint(format_args!("{end} does")));
+                None
+            }
+            Some(word) if !FILE.names.contains(&word.text) => self.words.next(),
+            _ => {
+                let Scope { block, end, .. } = scope;
+                self.problems.push(Problem::new(opened, format_args!("the {block} block has no {end}")));
+                None
+            }
+        }
+    }
+
+    /// Registers the number of a node. Returns whether it is valid and no other node has it.
+    pub fn register(&mut self, id: Option<Placed<u64>>, key: &str) -> bool {
+        let Some(Placed { value, at }) = id else {
+            self.lost_nodes = true;
+            return false;
+        };
+        if let Some(first) = self.nodes.get(&value) {
+            let problem = format!("{key}: node {value} is there already, at line {}", first.line);
+            self.problems.push(Problem::new(at, problem).about(key).hint("give each node a number of its own"));
+            // The number that was meant is not known.
+            self.lost_nodes = true;
+            return false;
+        }
+        self.nodes.insert(value, at);
+        true
+    }
+}
+
+/// Stores a value, if there is one.
+pub(super) fn set<T>(value: Option<T>, place: &mut T) {
+    if let Some(value) = value {
+        *place = value;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{MOST_PROBLEMS, Mapping, TrafficType};
     use super::*;
 
     const SMALL: &str = "
@@ -501,72 +287,164 @@ link connects 2 110 link_end
 route 10 1 3 2 110 route_end
 ";
 
+    fn values(numbers: &[Placed<u64>]) -> Vec<u64> {
+        numbers.iter().map(|number| number.value).collect()
+    }
+
+    /// Place, message and hint of each problem of `text`.
+    fn told(text: &str) -> Vec<String> {
+        let told = |problem: &Problem| match &problem.hint {
+            Some(hint) => format!("{problem} [{hint}]"),
+            None => problem.to_string(),
+        };
+        read(text).problems.found().iter().map(told).collect()
+    }
+
     #[test]
     fn blocks_inherit_from_the_last_of_their_kind() {
-        let found = read(SMALL).unwrap();
+        let found = read(SMALL).whole().unwrap();
         assert_eq!((found.seeds, found.timer.log, found.timer.end, found.max_packet), ([3091, 4917], 10.0, 120.0, 512));
         let [first, second] = &found.routers[..] else { panic!("{:?}", found.routers) };
-        assert_eq!((second.mapping, second.idle_time, second.id), (Mapping::PerType, 0.2, 2));
+        assert_eq!((second.mapping, second.idle_time, second.id.value), (Mapping::PerType, 0.2, 2));
         assert!(first.report && !second.report);
         let links: Vec<(f64, f64)> = found.links.iter().map(|link| (link.speed, link.delay)).collect();
         assert_eq!(links, [(3e6, 0.0225), (3e6, 0.0), (3e6, 0.0), (3e6, 0.0)]);
         let [source, sink] = &found.hosts[..] else { panic!("{:?}", found.hosts) };
         assert!(source.is_source && !sink.is_source && sink.traffic == TrafficType::Telnet && sink.window_limit == 16);
-        assert_eq!((found.routes[0].line, &found.routes[0].nodes[..]), (13, &[10, 1, 3, 2, 110][..]));
+        assert_eq!((found.routes[0].at.line, values(&found.routes[0].nodes)), (13, vec![10, 1, 3, 2, 110]));
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
-        let problem = |from: &str, to: &str| {
-            let text = SMALL.replacen(from, to, 1);
-            assert_ne!(text, SMALL);
-            let error = read(&text).unwrap_err();
-            (error.line, error.problem)
-        };
+    fn each_kind_of_problem_has_its_place() {
+        // A text of the file, its replacement, and the problem.
         let cases = [
-            ("vc_map", "vcmap", 4, "there is no \"vcmap\" here"),
-            ("seed 3091", "sed 3091", 2, "there is no \"sed\" here"),
-            ("4917", "4918", 2, "seeds must be odd, and 4918 is even: take 4919"),
-            ("3091 4917", "3091", 2, "two seeds, and this has 1"),
-            ("per_type", "per_kind", 4, "vc_map must be one of per_conversation, per_type, per_destination"),
-            ("speed 3e6", "speed -1", 7, "speed must be a number from 0 on"),
-            ("speed 3e6", "speed 0", 7, "speed must be from 1"),
-            ("window_limit 16", "window_limit 0", 9, "window_limit must be a whole number from 1"),
-            ("router_id 2", "router_id 1", 5, "node 1 is there already, from line 4 on"),
-            ("switch_id 3", "", 6, "the switch has no switch_id"),
-            ("connects 2 110", "connects 2 111", 12, "node 111, which is not there"),
-            ("connects 2 110", "", 12, "no connects"),
-            ("route 10 1", "route 10 x", 13, "\"x\" is none"),
-            ("route_end", "", 13, "the route block of line 13 has no route_end"),
-            ("end 120.0", "end", 3, "end must be a number from 0 on, and is \"timer_end\""),
-            ("end 120.0", "end 0", 3, "end must be above 0"),
-            ("end 120.0", "end 10", 3, "log, 10 s, must be before its end, 10 s: nothing would be measured"),
-            ("log 10", "checkpoint 1e-12", 3, "checkpoint must be 0, or 1e-9 seconds at least"),
-            ("log 10", "log 4e9", 3, "log must be at most 3.2e9 seconds"),
-            ("idle_time 0.2", "meter_time 1e-12", 4, "meter_time must be 0, or 1e-9 seconds at least"),
+            // Names, blocks and missing values.
+            ("seed 3091", "sed 3091", "2:1: unknown name \"sed\" outside of blocks [did you mean \"seed\"?]"),
+            ("seed 3091", "colour red seed 3091", "2:1: unknown name \"colour\" outside of blocks"),
+            ("vc_map", "vcmap", "4:20: unknown name \"vcmap\" in a router block [did you mean \"vc_map\"?]"),
+            ("vc_map per_type", "colour red", "4:20: unknown name \"colour\" in a router block"),
+            ("seed 3091", "seed_end seed 3091", "2:1: seed_end closes no block"),
+            (
+                "seed 3091",
+                "vc_map per_type seed 3091",
+                "2:1: vc_map stands outside of a block [it is a parameter of router blocks]",
+            ),
+            ("report 0 router_end", "report 0", "5:1: the router block has no router_end"),
+            ("2 110 route_end", "2 110", "13:1: the route block has no route_end"),
+            ("0 router_end", "0 host_end", "5:29: host_end does not close a router block [router_end does]"),
+            (
+                "0 router_end",
+                "0 router_edn",
+                "5:29: unknown name \"router_edn\" in a router block [did you mean \"router_end\"?]",
+            ),
+            ("route_end", "routend", "13:20: unknown word \"routend\" in a route block [did you mean \"route_end\"?]"),
+            ("end 120.0", "end", "3:14: timer.end lacks a value"),
+            ("seed 3091", "tables seed 3091", "2:1: tables lacks a value"),
+            ("2 110 link_end", "2 link_end", "12:6: link.connects lacks a value"),
+            // Numbers and words.
+            ("speed 3e6", "speed -1", "7:25: link.speed: \"-1\" is not a number of at least 0"),
+            ("speed 3e6", "speed 0", "7:25: link.speed of 0 must be from 1 to 1e15 bits per second"),
+            ("end 120.0", "end 0", "3:18: timer.end must be above 0"),
+            ("seed 3091", "ticks_per_sec 0 seed 3091", "2:15: ticks_per_sec must be above 0"),
+            ("log 10", "checkpoint 1e-12", "3:18: timer.checkpoint of 1e-12 must be 0, or at least 1e-9 seconds"),
+            ("log 10", "log 4e9", "3:11: timer.log of 4e9 must be at most 3.2e9 seconds"),
+            ("window_limit 16", "conv_len_mean 1e10", "9:51: host.conv_len_mean of 1e10 must be at most 3.2e9 packets"),
+            ("window_limit 16", "pkt_len_mean 1e10", "9:50: host.pkt_len_mean of 1e10 must be at most 3.2e9 bytes"),
             (
                 "idle_time 0.2",
-                "meter_time 1e-7",
-                4,
-                "meter_time, 0.0000001 s, makes more than 1e8 looks until the timer's end, 120 s",
+                "peak_rate 0.2",
+                "4:46: router.peak_rate of 0.2 must be 0 (none), or from 1 to 1e15 bits per second",
             ),
-            ("idle_time 0.2", "meter_time 0", 4, "meter_time must be above 0"),
-            ("idle_time 0.2", "peak_rate 0.2", 4, "peak_rate must be 0 (none), or from 1 to 1e15 bits per second"),
-            ("idle_time 0.2", "peak_rate 1e16", 4, "peak_rate must be 0 (none), or from 1"),
-            ("window_limit 16", "conv_len_mean 1e10", 9, "conv_len_mean must be at most 3.2e9 packets"),
-            ("window_limit 16", "pkt_len_mean 1e10", 9, "pkt_len_mean must be at most 3.2e9 bytes"),
+            (
+                "window_limit 16",
+                "window_limit 0",
+                "9:50: host.window_limit: \"0\" is not a whole number from 1 to 16777216",
+            ),
+            ("report 0", "report no", "5:27: router.report: \"no\" is neither 0 nor 1"),
+            ("per_type", "per_tpye", "4:27: router.vc_map: unknown word \"per_tpye\" [did you mean \"per_type\"?]"),
+            ("telnet", "gopher", "9:30: host.traffic_type: unknown word \"gopher\""),
             (
                 "router_id 2",
                 "router_id 18446744073709551615",
-                5,
-                "router_id must be a whole number below 18446744073709551615",
+                "5:18: router.router_id: \"18446744073709551615\" is not a whole number below 18446744073709551615",
             ),
-            ("connects 2 110", "connects 3 1", 12, "nodes 3 and 1 are linked already, from line 7 on"),
-            ("route 10 1 3 2 110 route_end", "", 1, "the file has no route block"),
+            ("4917", "4918", "2:11: seed: 4918 is even, and seeds must be odd [take 4919]"),
+            ("4917", "two", "2:11: seed: \"two\" is not a whole number below 2^32"),
+            ("3091 4917", "3091", "2:1: seed: a seed block has two seeds, not 1"),
+            ("route 10 1", "route 10 x", "13:10: route: \"x\" is not the number of a node"),
+            // Blocks and the file as a whole.
+            (
+                "end 120.0",
+                "end 10",
+                "3:11: timer.log of 10 s must be before timer.end, 10 s: nothing would be measured",
+            ),
+            (
+                "idle_time 0.2",
+                "meter_time 1e-7",
+                "4:47: router.meter_time of 0.0000001 s makes more than 1e8 looks until timer.end, 120 s [take a longer one, or end earlier]",
+            ),
+            ("switch_id 3", "", "6:1: the switch has no switch_id"),
+            ("connects 2 110", "", "12:1: the link has no connects [connects A B names the numbers of its two nodes]"),
+            (
+                "router_id 2",
+                "router_id 1",
+                "5:18: router.router_id: node 1 is there already, at line 4 [give each node a number of its own]",
+            ),
+            ("connects 2 110", "connects 2 111", "12:17: link.connects: there is no node 111"),
+            ("connects 2 110", "connects 2 2", "12:17: link.connects joins node 2 with itself"),
+            ("connects 2 110", "connects 3 1", "12:17: link.connects: nodes 3 and 1 are linked already, at line 7"),
+            ("route 10 1 3", "route 10 1 4", "13:12: route: there is no node 4"),
+            ("route 10 1 3 2 110 route_end", "", "the file has no route block: nothing would be sent"),
         ];
-        for (from, to, line, wanted) in cases {
-            let (at, found) = problem(from, to);
-            assert!(at == line && found.contains(wanted), "{to}: line {at}: {found}");
+        for (from, to, wanted) in cases {
+            let text = SMALL.replacen(from, to, 1);
+            assert_ne!(text, SMALL);
+            assert_eq!(told(&text), [wanted], "{to}");
         }
+    }
+
+    #[test]
+    fn all_problems_are_told_in_order() {
+        let text = "
+routers router_id 1 vcmap per_tipe idle_time soon router_end
+router router_id 2 report 0
+switch switch_id x cell_queue fifo switch_end
+link connects 1 99 speed 0 link_end
+host host_id 10 traffic_type fpt host_end
+rout 10 1 3 1O route_end
+";
+        assert_eq!(
+            told(text),
+            [
+                "2:1: unknown name \"routers\" outside of blocks [did you mean \"router\"?]",
+                "2:21: unknown name \"vcmap\" in a router block [did you mean \"vc_map\"?]",
+                "2:27: router.vc_map: unknown word \"per_tipe\" [did you mean \"per_type\"?]",
+                "2:46: router.idle_time: \"soon\" is not a number of at least 0",
+                "3:1: the router block has no router_end",
+                "4:18: switch.switch_id: \"x\" is not a whole number below 18446744073709551615",
+                "5:26: link.speed of 0 must be from 1 to 1e15 bits per second",
+                "6:30: host.traffic_type: unknown word \"fpt\" [did you mean \"ftp\"?]",
+                "7:1: unknown name \"rout\" outside of blocks [did you mean \"route\"?]",
+                "7:13: route: \"1O\" is not the number of a node",
+            ],
+            "node 99 may be the switch whose number could not be read"
+        );
+    }
+
+    #[test]
+    fn problems_beyond_the_most_are_counted() {
+        let text = SMALL.replace("report 0", &"report 2 ".repeat(3 * MOST_PROBLEMS));
+        let problems = read(&text).problems;
+        assert_eq!((problems.found().len(), problems.more()), (MOST_PROBLEMS, 2 * MOST_PROBLEMS));
+    }
+
+    #[test]
+    fn what_is_sound_remains_for_further_checks() {
+        let Reading { specification, problems, lacks_links } =
+            read(&SMALL.replace("speed 3e6", "speed 0").replace("function sink", "function sunk"));
+        assert_eq!(problems.count(), 2);
+        assert!(lacks_links && specification.links.len() == 2, "{:?}", specification.links);
+        let hosts: Vec<u64> = specification.hosts.iter().map(|host| host.id.value).collect();
+        assert_eq!((hosts, specification.routes.len()), (vec![10], 0), "the route leads to a host with a problem");
     }
 }

@@ -62,46 +62,60 @@ impl Row for ConnectionVector {
 
 /// The columns of one end, named after it.
 fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
-    let prefix = match side {
-        Side::Initiator => "initiator",
-        Side::Acceptor => "acceptor",
-    };
+    let mut columns = host_columns(side);
+    columns.extend(end_columns(side));
+    columns.extend(size_columns(side));
+    columns.extend(segment_columns(side));
+    columns.push(column(
+        &name(side, "stated_loss_ppm"),
+        move |v: &ConnectionVector| v.ends[side].stated_loss_ppm,
+        move |v, x| v.ends[side].stated_loss_ppm = x,
+    ));
+    columns
+}
+
+/// The name of a column of one end.
+fn name(side: Side, column: &str) -> String {
+    match side {
+        Side::Initiator => format!("initiator_{column}"),
+        Side::Acceptor => format!("acceptor_{column}"),
+    }
+}
+
+/// The columns of an end's host, of which one has a value.
+fn host_columns(side: Side) -> Vec<Column<ConnectionVector>> {
+    vec![
+        column(
+            &name(side, "host_number"),
+            move |v: &ConnectionVector| match v.ends[side].host {
+                Some(Host::Number(number)) => Some(number),
+                Some(Host::Address(_)) | None => None,
+            },
+            move |v, x: Option<u32>| v.ends[side].host = x.map(Host::Number).or(v.ends[side].host),
+        ),
+        column(
+            &name(side, "address"),
+            move |v: &ConnectionVector| match v.ends[side].host {
+                Some(Host::Address(address)) => Some(address),
+                Some(Host::Number(_)) | None => None,
+            },
+            move |v, x: Option<IpAddr>| v.ends[side].host = x.map(Host::Address).or(v.ends[side].host),
+        ),
+    ]
+}
+
+/// The columns of what is known of every end.
+fn end_columns(side: Side) -> Vec<Column<ConnectionVector>> {
     macro_rules! end {
         ($name:literal, $($field:tt)+) => {
             column(
-                &format!("{prefix}_{}", $name),
+                &name(side, $name),
                 move |v: &ConnectionVector| v.ends[side].$($field)+,
                 move |v, x| v.ends[side].$($field)+ = x,
             )
         };
     }
-    macro_rules! sizes {
-        ($name:literal, $field:ident) => {
-            column(
-                &format!("{prefix}_{}", $name),
-                move |v: &ConnectionVector| v.ends[side].datagram_sizes.map(|sizes| sizes.$field),
-                move |v, x: Option<u32>| {
-                    if let Some(x) = x {
-                        v.ends[side].datagram_sizes.get_or_insert_default().$field = x;
-                    }
-                },
-            )
-        };
-    }
-    macro_rules! segments {
-        ($name:literal, $($field:tt)+) => {
-            column(
-                &format!("{prefix}_{}", $name),
-                move |v: &ConnectionVector| v.ends[side].segments.map(|segments| segments.$($field)+),
-                move |v, x: Option<u64>| {
-                    if let Some(x) = x {
-                        v.ends[side].segments.get_or_insert_default().$($field)+ = x;
-                    }
-                },
-            )
-        };
-    }
-    // A field added to one of these must become a column: this stops compiling until it does.
+    // A field added to it must become a column: this stops compiling until it does.
     let Endpoint {
         host: _,
         port: _,
@@ -120,7 +134,58 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         segments: _,
         stated_loss_ppm: _,
     } = Endpoint::default();
+    vec![
+        end!("port", port),
+        end!("syn_seen", syn_seen),
+        end!("mss_bytes", mss),
+        end!("max_window_bytes", max_window),
+        end!("max_window_unscaled_bytes", max_window_unscaled),
+        end!("window_scale", window_scale),
+        end!("min_transit_ns", min_transit),
+        end!("lead_in_ns", lead_in),
+        end!("fin_wait_ns", fin_wait),
+        end!("rst_seen", rst_seen),
+        end!("packets", packets),
+        end!("ip_bytes", ip_bytes),
+    ]
+}
+
+/// The columns of an end's datagrams.
+fn size_columns(side: Side) -> Vec<Column<ConnectionVector>> {
+    macro_rules! sizes {
+        ($name:literal, $field:ident) => {
+            column(
+                &name(side, $name),
+                move |v: &ConnectionVector| v.ends[side].datagram_sizes.map(|sizes| sizes.$field),
+                move |v, x: Option<u32>| {
+                    if let Some(x) = x {
+                        v.ends[side].datagram_sizes.get_or_insert_default().$field = x;
+                    }
+                },
+            )
+        };
+    }
+    // A field added to it must become a column: this stops compiling until it does.
     let DatagramSizes { smallest: _, largest: _ } = DatagramSizes::default();
+    vec![sizes!("smallest_datagram_bytes", smallest), sizes!("largest_datagram_bytes", largest)]
+}
+
+/// The columns of an end's segments, which are counted in captures.
+fn segment_columns(side: Side) -> Vec<Column<ConnectionVector>> {
+    macro_rules! segments {
+        ($name:literal, $($field:tt)+) => {
+            column(
+                &name(side, $name),
+                move |v: &ConnectionVector| v.ends[side].segments.map(|segments| segments.$($field)+),
+                move |v, x: Option<u64>| {
+                    if let Some(x) = x {
+                        v.ends[side].segments.get_or_insert_default().$($field)+ = x;
+                    }
+                },
+            )
+        };
+    }
+    // A field added to it must become a column: this stops compiling until it does.
     let Segments {
         data: _,
         duplicates: _,
@@ -135,36 +200,6 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         unacked_bytes: _,
     } = Segments::default();
     vec![
-        column(
-            &format!("{prefix}_host_number"),
-            move |v: &ConnectionVector| match v.ends[side].host {
-                Some(Host::Number(number)) => Some(number),
-                Some(Host::Address(_)) | None => None,
-            },
-            move |v, x: Option<u32>| v.ends[side].host = x.map(Host::Number).or(v.ends[side].host),
-        ),
-        column(
-            &format!("{prefix}_address"),
-            move |v: &ConnectionVector| match v.ends[side].host {
-                Some(Host::Address(address)) => Some(address),
-                Some(Host::Number(_)) | None => None,
-            },
-            move |v, x: Option<IpAddr>| v.ends[side].host = x.map(Host::Address).or(v.ends[side].host),
-        ),
-        end!("port", port),
-        end!("syn_seen", syn_seen),
-        end!("mss_bytes", mss),
-        end!("max_window_bytes", max_window),
-        end!("max_window_unscaled_bytes", max_window_unscaled),
-        end!("window_scale", window_scale),
-        end!("min_transit_ns", min_transit),
-        end!("lead_in_ns", lead_in),
-        end!("fin_wait_ns", fin_wait),
-        end!("rst_seen", rst_seen),
-        end!("packets", packets),
-        end!("ip_bytes", ip_bytes),
-        sizes!("smallest_datagram_bytes", smallest),
-        sizes!("largest_datagram_bytes", largest),
         segments!("data_segments", data),
         segments!("duplicate_segments", duplicates),
         segments!("late_segments", late),
@@ -183,7 +218,6 @@ fn endpoint_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         segments!("window_probe_segments", window_probes),
         segments!("missing_bytes", missing_bytes),
         segments!("unacked_bytes", unacked_bytes),
-        end!("stated_loss_ppm", stated_loss_ppm),
     ]
 }
 

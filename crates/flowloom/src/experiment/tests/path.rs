@@ -8,6 +8,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Probability;
 use flowloom_core::workload::{LinkSide, Side};
 
+use crate::error::by_line;
 use crate::experiment::Experiment;
 
 fn read(text: &str) -> Experiment {
@@ -161,7 +162,7 @@ fn impossible_values_are_refused_with_their_line() {
             "network.bottleneck has a trace and a shaper",
         ),
     ] {
-        let message = Experiment::parse(text, "x.toml").unwrap_err().to_string();
+        let message = by_line(Experiment::parse(text, "x.toml").unwrap_err());
         assert!(message.contains(wanted), "{text:?} gave {message}");
     }
 }

@@ -1,5 +1,6 @@
 use flowloom_sim::LinkNumber;
 
+use crate::error::by_line;
 use crate::experiment::Experiment;
 
 /// Two ways from a to d: over b and the bottleneck, or over c.
@@ -23,7 +24,7 @@ const GRAPH: &str = r#"
 "#;
 
 fn read(more: &str) -> Result<Experiment, String> {
-    Experiment::parse(&format!("{GRAPH}{more}"), "x.toml").map_err(|failure| failure.to_string())
+    Experiment::parse(&format!("{GRAPH}{more}"), "x.toml").map_err(by_line)
 }
 
 /// The links there, and those back, of the workload.
@@ -106,10 +107,10 @@ fn what_cannot_be_is_refused_with_key_and_line() {
         ("\"graph\"", "\"grap\"", "did you mean \"graph\"?"),
     ] {
         let text = GRAPH.replace(from, to);
-        let message = Experiment::parse(&text, "x.toml").unwrap_err().to_string();
+        let message = by_line(Experiment::parse(&text, "x.toml").unwrap_err());
         assert!(message.contains(wanted), "{to} gave {message}, not {wanted}");
     }
     let message =
-        Experiment::parse("[network]\ntopology = \"parking-lot\"\nhops = 0\n", "x.toml").unwrap_err().to_string();
+        by_line(Experiment::parse("[network]\ntopology = \"parking-lot\"\nhops = 0\n", "x.toml").unwrap_err());
     assert!(message.contains("x.toml:3: network.hops of 0 is not between 1 and 1000"), "{message}");
 }
