@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use flowloom_core::play::Datagrams;
-use flowloom_core::record::Recorder;
+use flowloom_core::record::{Record, Recorder};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Host, LinkSide, PerSide, Side};
 
@@ -209,7 +209,6 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
     let usage = CpuTimes::now().map_err(host("reading /proc/stat"))?;
     let (commands, orders) = emulator::commands().map_err(host("making an eventfd"))?;
     let (out, output) = channel();
-    let wants_packets = recorder.wants_packets();
     let mut flows = config.datagrams.clone();
     flows.sort_by_key(|flow| flow.datagrams.start);
     let mut live = Live {
@@ -237,7 +236,7 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
     let clock = Clock::starting_in(lead + COUNTDOWN + COUNTDOWN_EACH * u64::from(live.serial));
     let settings = emulator::Settings { tick: options.tick, bias, addressing, ..emulator::Settings::default() };
     let emulated = if has_guests { with_less_propagation(config, bias) } else { config.clone() };
-    let emulator = Emulator::new(emulated, settings, devices, clock, orders, out, wants_packets);
+    let emulator = Emulator::new(emulated, settings, devices, clock, orders, out);
     let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || emulator.run());
     let emulator = emulator.map_err(host("starting a thread"))?;
     live.workers.tell_all(&ToWorker::Start(clock));
@@ -550,7 +549,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
 
     fn take_from_emulator(&mut self, output: Output) -> Result<(), LiveError<W, R::Error>> {
         let recorded = match output {
-            Output::Records(records) => records.into_iter().try_for_each(|record| record.replay(self.recorder)),
+            Output::Records(records) => records.iter().try_for_each(|kept| self.recorder.record(kept.record())),
             Output::Closed(serial, closed) => match self.collector.closed(serial, *closed) {
                 Closing::Over(over) => self.record(&over),
                 Closing::Settle => {
@@ -580,12 +579,17 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             Origin::Workload { .. } => {
                 counts.add_connection(&over.record);
                 self.summary.connections.add(over.record.outcome);
-                self.recorder.connection(&over.classed.vector, &over.record, &over.epochs, over.monitor.as_ref())
+                self.recorder.record(Record::Connection {
+                    original: &over.classed.vector,
+                    ended: &over.record,
+                    epochs: &over.epochs,
+                    monitor: over.monitor.as_ref(),
+                })
             }
             Origin::Source { .. } => {
                 let source = over.source();
                 counts.add(&source);
-                self.recorder.source(&source)
+                self.recorder.record(Record::Source { source: &source })
             }
         }
     }

@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 
 use flowloom_core::model::RoundTrips;
 use flowloom_core::model::generate::SourceModel;
-use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin,
-};
+use flowloom_core::record::{EpochRecord, Record, Recorder};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::ConnectionVector;
@@ -451,13 +449,22 @@ struct Meter {
 impl Recorder for Meter {
     type Error = Infallible;
 
-    fn connection(
-        &mut self,
-        original: &ConnectionVector,
-        _: &ConnectionRecord,
-        epochs: &[EpochRecord],
-        _: Option<&ConnectionVector>,
-    ) -> Result<(), Infallible> {
+    fn record(&mut self, record: Record<'_>) -> Result<(), Infallible> {
+        match record {
+            Record::Connection { original, epochs, .. } => self.add_exchanges(original, epochs),
+            Record::Throughput { bin } => {
+                if self.window.contains(&bin.start) && bin.start + BIN <= self.window.end && bin.link < 2 {
+                    self.bytes[bin.from as usize] += bin.carried.bytes;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Meter {
+    fn add_exchanges(&mut self, original: &ConnectionVector, epochs: &[EpochRecord]) {
         let responses: Vec<Option<u64>> =
             original.epochs().map(|epoch| epoch.response.map(|response| response.bytes)).collect();
         // Those that were over in time, and the one under way at the end.
@@ -470,29 +477,5 @@ impl Recorder for Meter {
                 self.responses.add(*bytes);
             }
         }
-        Ok(())
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
-        if self.window.contains(&bin.start) && bin.start + BIN <= self.window.end && bin.link < 2 {
-            self.bytes[bin.from as usize] += bin.carried.bytes;
-        }
-        Ok(())
-    }
-
-    fn queue(&mut self, _: QueueSample) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn dropped(&mut self, _: DropRecord) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn wants_packets(&self) -> bool {
-        false
     }
 }

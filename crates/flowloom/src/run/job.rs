@@ -227,7 +227,8 @@ impl<'a> Job<'a> {
         let flows = self.senders.flows(seed, config.window);
         let config = Config { seed, ..config.clone() };
         let replayed = replayed_datagrams(source, self.senders, &config)?;
-        let config = Config { datagrams: [flows.datagrams, replayed].concat(), ..config };
+        let record_packets = !self.plan.captured.is_empty();
+        let config = Config { datagrams: [flows.datagrams, replayed].concat(), record_packets, ..config };
         let prefill = self.plan.experiment.workload.prefill();
         let writer = self.begin_folder(target, source, &config)?;
         let mut reader = source.vectors()?;
