@@ -48,7 +48,9 @@ pub mod calibrate;
 mod collector;
 mod ground;
 mod run;
+mod told;
 mod workers;
 
 pub use run::{LiveError, Observed, Options, check, run, run_elsewhere};
+pub use told::{Problem, Warning, WorkerName, WorkersError};
 pub use workers::Program;

@@ -27,7 +27,7 @@ use crate::input::{self, Kind};
 use crate::parallel::{at_once, threads};
 use crate::results;
 use crate::run::{Senders, config};
-use crate::warning::{Warning, WarningKind};
+use crate::warning::Warning;
 use crate::workload::load;
 use crate::workload::making::Making;
 
@@ -135,12 +135,10 @@ pub fn calibrate(file: &Path, options: &CalibrateOptions, context: Context<'_>) 
     let rows = job.rows(&options.loads, threads(options.jobs), context)?;
     let duration = experiment.measure.duration.as_ref().map_or(Duration::ZERO, |duration| duration.value);
     for remark in asked.model.remarks(duration) {
-        let remedy = "truncate the law, or read the loads as those of this seed and duration";
-        context.warn(&Warning::new(WarningKind::Model, remark, remedy));
+        context.warn(&Warning::CalibratedModel { remark });
     }
     if !rises(&rows) {
-        let cause = "a higher load has a lower rate: the runs are too short for their heavy tails";
-        context.warn(&Warning::new(WarningKind::RunsTooShort, cause, "raise measure.duration"));
+        context.warn(&Warning::RunsTooShort);
     }
     if let Some(folder) = &options.target {
         job.save(&rows, &sources, folder, file)?;

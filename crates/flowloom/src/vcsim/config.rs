@@ -117,14 +117,14 @@ impl Names {
                     "the link must connect two different nodes, at a speed of one bit per second at least".into(),
                 )
             }
-            ConfigError::Route { route, problem } => (specification.routes[*route].line, problem.clone()),
+            ConfigError::Route { route, problem } => (specification.routes[*route].line, problem.to_string()),
             ConfigError::NotLinked { route, nodes } => {
                 let [from, to] = nodes.map(|node| self.nodes[node].id);
                 (specification.routes[*route].line, format!("nodes {from} and {to} of the route are not linked"))
             }
             ConfigError::Host { host, problem } => {
                 let before = specification.routers.len() + specification.switches.len();
-                (specification.hosts[host - before].line, (*problem).to_owned())
+                (specification.hosts[host - before].line, problem.to_string())
             }
             ConfigError::LookEvery | ConfigError::Payload => (1, error.to_string()),
         }
