@@ -18,8 +18,8 @@ use crate::host::counters::Counters;
 use crate::host::hosts::EmulatedHost;
 use crate::host::settings::Settings;
 use crate::host::testbed::{Choice, PathDevice, Testbed};
+use crate::problem::Warning;
 use crate::run::{LiveError, Observed, Options, begin};
-use crate::told::Warning;
 use crate::workers::{Program, Workers};
 
 /// What is left of a ground while a run goes on.

@@ -47,10 +47,10 @@ pub mod worker;
 pub mod calibrate;
 mod collector;
 mod ground;
+mod problem;
 mod run;
-mod told;
 mod workers;
 
+pub use problem::{Problem, Warning, WorkerName, WorkersError};
 pub use run::{LiveError, Observed, Options, check, run, run_elsewhere};
-pub use told::{Problem, Warning, WorkerName, WorkersError};
 pub use workers::Program;

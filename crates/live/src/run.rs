@@ -31,7 +31,7 @@ use crate::host::settings::{Settings, Unsupported};
 use crate::host::testbed::{Kind, TestbedError};
 use crate::host::turns::Turns;
 use crate::lateness::Lateness;
-use crate::told::{Problem, Warning, WorkersError};
+use crate::problem::{Problem, Warning, WorkersError};
 use crate::workers::{Heard, Program, Workers};
 
 /// How a live run is made, beside the experiment.

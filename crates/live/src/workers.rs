@@ -14,7 +14,7 @@ use flowloom_core::workload::LinkSide;
 
 use crate::control::{FromWorker, ToWorker, receive, send_all};
 use crate::host::namespace::Namespace;
-use crate::told::WorkerName;
+use crate::problem::WorkerName;
 
 /// How a worker process is started: what is called with `--namespace N` has to end up in [`crate::worker::process`].
 #[derive(Clone, Debug)]

@@ -24,8 +24,8 @@ use crate::ground::{Ground, Standing};
 use crate::guests::{Guest, Guests};
 use crate::host::counters::{Counters, SideCounters};
 use crate::host::settings::Settings;
+use crate::problem::{Warning, WorkersError};
 use crate::run::{LiveError, Observed, Options, begin};
-use crate::told::{Warning, WorkersError};
 use crate::workers::{Ear, Heard, Program, Workers};
 
 /// The hosts of a run.

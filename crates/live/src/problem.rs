@@ -1,4 +1,4 @@
-//! What a live run has to say of itself: why its workers do not work, what went wrong in it, and what makes it less true.
+//! Errors of workers, problems and warnings of a live run.
 
 use std::fmt;
 use std::io;
