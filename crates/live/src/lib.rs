@@ -16,6 +16,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `run` | a run, from the first SYN to the last packet |
+//! | `problem` | errors of workers, problems and warnings of a run |
 //! | `plan` | what a run will need |
 //! | `workers`, `worker` | the processes that play ends of connections; one of them |
 //! | `emulator` | the thread that owns the path |

@@ -11,6 +11,7 @@
 //! | `wire` | what is said of all that on an edge |
 //! | `experiment` | a script, from setup to teardown |
 //! | `sides` | agents as the hosts of an ordinary experiment |
+//! | `error` | why an experiment cannot begin |
 
 mod below;
 mod edge;

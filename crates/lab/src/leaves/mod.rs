@@ -19,6 +19,7 @@
 //! | `monitor` | counters |
 //! | `command` | programs |
 //! | `work` | what the last four have in common |
+//! | `error` | why a leaf cannot do its work |
 
 pub mod announced;
 mod arrivals;

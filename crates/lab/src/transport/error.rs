@@ -1,4 +1,4 @@
-//! Why an agent does not do what it is asked, or cannot be asked.
+//! Why an agent does not do what a caller asks of it, or cannot be called.
 
 use std::error::Error as _;
 use std::io;
