@@ -57,10 +57,11 @@ impl Manner {
         event(&json!({ "event": "start", "command": command, "version": env!("CARGO_PKG_VERSION") }))
     }
 
-    /// Prints a warning with its remedy, unless quiet.
-    pub fn warn(self, cause: &str, remedy: &str) {
+    /// Prints a warning with its remedy, if there is one, unless quiet.
+    pub fn warn(self, cause: &str, remedy: Option<&str>) {
         if !self.quiet {
-            eprintln!("warning: {cause}\n  remedy: {remedy}");
+            let remedy = remedy.map_or_else(String::new, |remedy| format!("\n  remedy: {remedy}"));
+            eprintln!("warning: {cause}{remedy}");
         }
     }
 
@@ -107,7 +108,7 @@ impl Observer for Terminal {
                 let _ = self::event(&line);
             }
             Event::Decisions(text) => eprint!("{text}"),
-            Event::Warning(warning) => self.manner.warn(&warning.cause, &warning.remedy),
+            Event::Warning(warning) => self.manner.warn(&warning.cause(), warning.remedy()),
             _ if quiet => {}
             Event::About(input) => eprintln!("{}:", input.display()),
             Event::Capturing(interface) => {

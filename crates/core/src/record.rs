@@ -431,107 +431,84 @@ pub struct PacketRecord {
     pub ecn: Ecn,
 }
 
-/// Where a driver leaves what it measured, as it happens. An error stops the run.
+/// Something that a run recorded, lent by the driver. One variant per table of a run folder, and one for packets.
+///
+/// It holds references only, so that making one costs nothing per packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Record<'a> {
+    /// A connection of the workload ended, or the run did.
+    Connection {
+        /// Its vector.
+        original: &'a ConnectionVector,
+        /// What its ends saw.
+        ended: &'a ConnectionRecord,
+        /// Its complete epochs at the ends.
+        epochs: &'a [EpochRecord],
+        /// The vector that the extractor inferred from its packets at the monitor (methods M.1); `None` if none passed.
+        monitor: Option<&'a ConnectionVector>,
+    },
+    /// A flow of a source beside the workload ended, or the run did.
+    Source {
+        /// What it sent, and what arrived.
+        source: &'a SourceRecord,
+    },
+    /// A connection got its entry in the flow table of DelayBox (methods F.6). Recorded only where there are rules.
+    Flow {
+        /// The id of its vector.
+        connection: u64,
+        /// The entry.
+        flow: &'a Flow,
+    },
+    /// The queue of one direction of a monitored link, at a sampling instant when it was not empty.
+    Queue {
+        /// Its length.
+        sample: &'a QueueSample,
+    },
+    /// A bin of one direction of a monitored link is over. Bins without traffic are not recorded.
+    Throughput {
+        /// What was offered to the queue, and what the link carried past the monitor.
+        bin: &'a ThroughputBin,
+    },
+    /// A packet was dropped.
+    Dropped {
+        /// Which, where and why.
+        packet: &'a DropRecord,
+    },
+    /// The window of a traced sender changed.
+    Window {
+        /// The new window, and why it changed.
+        change: &'a WindowRecord,
+    },
+    /// A packet passed the monitor of a link. Recorded only where the driver's configuration asks for packets.
+    Packet {
+        /// The link, by its number: 0 and 1 are the bottleneck's.
+        link: u16,
+        /// Its headers.
+        packet: &'a PacketRecord,
+    },
+}
+
+/// Where a driver leaves what it measured, as it happens.
+///
+/// A recorder takes the records that it wants and returns `Ok` for all others. Records of one kind come in the order in
+/// which they happened.
 pub trait Recorder {
     /// Why a record could not be kept.
     type Error;
 
-    /// A connection ended, or the run did. `epochs` are its complete epochs at the endpoints, `monitor` is what
-    /// the extractor made of its packets at the monitor (methods M.1), `None` if none passed.
-    fn connection(
-        &mut self,
-        original: &ConnectionVector,
-        record: &ConnectionRecord,
-        epochs: &[EpochRecord],
-        monitor: Option<&ConnectionVector>,
-    ) -> Result<(), Self::Error>;
-
-    /// The queue of one direction of a monitored link, at a sampling instant when it was not empty.
-    fn queue(&mut self, sample: QueueSample) -> Result<(), Self::Error>;
-
-    /// One bin of one direction of a monitored link, once it is over: what was offered to the queue and what the link carried past
-    /// the monitor. Bins without traffic are not reported.
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Self::Error>;
-
-    /// A packet disappeared.
-    fn dropped(&mut self, record: DropRecord) -> Result<(), Self::Error>;
-
-    /// A connection got its entry in the flow table of DelayBox (methods F.6); called only where there are rules.
+    /// Takes one record.
     ///
     /// # Errors
-    /// The recorder's.
-    fn flow(&mut self, _connection: u64, _flow: &Flow) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    /// A flow of a source beside the workload ended, or the run did.
-    ///
-    /// # Errors
-    /// The recorder's.
-    fn source(&mut self, _record: &SourceRecord) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    /// A sender's window changed; called for connections that are traced.
-    ///
-    /// # Errors
-    /// The recorder's.
-    fn window(&mut self, _record: &WindowRecord) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    /// A packet passed the monitor at the link of this number (0 and 1 are the bottleneck's); called only if
-    /// [`Self::wants_packets`].
-    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Self::Error>;
-
-    /// Whether [`Self::packet`] is to be called.
-    fn wants_packets(&self) -> bool;
+    /// The record could not be kept. The run stops.
+    fn record(&mut self, record: Record<'_>) -> Result<(), Self::Error>;
 }
 
 /// A recorder that somebody else keeps.
 impl<R: Recorder + ?Sized> Recorder for &mut R {
     type Error = R::Error;
 
-    fn connection(
-        &mut self,
-        original: &ConnectionVector,
-        record: &ConnectionRecord,
-        epochs: &[EpochRecord],
-        monitor: Option<&ConnectionVector>,
-    ) -> Result<(), R::Error> {
-        (**self).connection(original, record, epochs, monitor)
-    }
-
-    fn queue(&mut self, sample: QueueSample) -> Result<(), R::Error> {
-        (**self).queue(sample)
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), R::Error> {
-        (**self).throughput(bin)
-    }
-
-    fn dropped(&mut self, record: DropRecord) -> Result<(), R::Error> {
-        (**self).dropped(record)
-    }
-
-    fn flow(&mut self, connection: u64, flow: &Flow) -> Result<(), R::Error> {
-        (**self).flow(connection, flow)
-    }
-
-    fn source(&mut self, record: &SourceRecord) -> Result<(), R::Error> {
-        (**self).source(record)
-    }
-
-    fn window(&mut self, record: &WindowRecord) -> Result<(), R::Error> {
-        (**self).window(record)
-    }
-
-    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), R::Error> {
-        (**self).packet(link, packet)
-    }
-
-    fn wants_packets(&self) -> bool {
-        (**self).wants_packets()
+    fn record(&mut self, record: Record<'_>) -> Result<(), R::Error> {
+        (**self).record(record)
     }
 }
 

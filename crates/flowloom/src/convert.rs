@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::extraction::CaptureOptions;
 use crate::input::{self, Kind};
-use crate::warning::{Warning, WarningKind};
+use crate::warning::{Lost, Warning};
 use crate::workload::hosts::{self, HostOptions};
 use crate::workload::load::{self, Loaded};
 use crate::workload::source::folder;
@@ -151,21 +151,12 @@ impl Conversion<'_> {
     /// What the form cannot hold of the workload as a whole.
     fn lost(&self, facts: &WorkloadFacts) -> Option<Warning> {
         let lost = match self.to {
-            Format::JsonLines | Format::Csv if facts.traffic != TrafficFacts::default() => (
-                "the original's packets over time were left out: the form holds connections",
-                "keep the workload as .parquet to compare throughput with the original",
-            ),
-            Format::Astf => (
-                "starts, round-trip times and losses were left out: TRex starts the connections of a template at an even pace",
-                "give the path to what TRex sends through; `flowloom run` keeps all of them",
-            ),
-            Format::Tgen => (
-                "round-trip times, windows and losses were left out: Shadow's network decides",
-                "give the path to the network that tgen runs in; `flowloom run` keeps all of them",
-            ),
+            Format::JsonLines | Format::Csv if facts.traffic != TrafficFacts::default() => Lost::Traffic,
+            Format::Astf => Lost::ByTrex,
+            Format::Tgen => Lost::ByTgen,
             _ => return None,
         };
-        Some(Warning::new(WarningKind::FormatLoses, lost.0, lost.1))
+        Some(Warning::FormatLoses(lost))
     }
 }
 

@@ -70,5 +70,5 @@ pub use queue_model::{QueueAnswer, QueueModelOptions, queue_model, queue_text};
 pub use rates::RateOptions;
 pub use run::{Driver, Overrides, Ran, RunOptions, run, run_files};
 pub use vcsim::{VcsimOptions, VcsimResults, run_vcsim};
-pub use warning::{Warning, WarningKind};
+pub use warning::{FlowFinding, Lost, NotModelled, Warning};
 pub use workload::{HostChoice, HostOptions, Made, load_json};

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::extraction::CaptureOptions;
 use crate::input::{self, Kind};
-use crate::warning::{Warning, WarningKind};
+use crate::warning::Warning;
 use crate::workload::load;
 use crate::workload::making::{Made, Making};
 use crate::workload::source::{Inputs, Source};
@@ -79,18 +79,10 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     let made = Making { workload, base, seed, duration, stop: context.stop() }.write(output)?;
     made.warnings().iter().for_each(|warning| context.warn(warning));
     for remark in &made.remarks {
-        context.warn(&Warning::new(
-            WarningKind::Model,
-            remark,
-            "docs/reference/models.md says what the model takes and what it means",
-        ));
+        context.warn(&Warning::Model { remark: remark.clone() });
     }
     if made.facts.connections == 0 {
-        context.warn(&Warning::new(
-            WarningKind::Empty,
-            "no connection starts: the workload is empty",
-            "raise the rate or the duration",
-        ));
+        context.warn(&Warning::Empty);
     }
     Ok((made, seed))
 }

@@ -8,7 +8,6 @@ use flowloom_core::extract::conversations::Transport;
 use flowloom_core::units::LINK_HEADER_BYTES;
 use flowloom_core::wire::Parsed;
 use flowloom_report::overhead::{DatagramTotals, Overhead, StackEfficiency};
-use flowloom_report::text::thousands;
 use flowloom_store::capture::Input;
 use flowloom_store::{formats, lengths};
 
@@ -16,7 +15,7 @@ use crate::context::Context;
 use crate::error::{Error, nearest};
 use crate::extraction::{self, CaptureOptions};
 use crate::input::{self, Kind};
-use crate::warning::{Warning, WarningKind};
+use crate::warning::Warning;
 use crate::workload::hosts::HostOptions;
 use crate::workload::load;
 
@@ -175,14 +174,7 @@ fn of_capture(options: &OverheadOptions, input: &Path, context: Context<'_>) -> 
     let long: u64 = long.sum();
     let mut carried = Carried::new(lengths, "packets");
     if long > 0 {
-        carried.warnings.push(Warning::new(
-            WarningKind::JumboDatagrams,
-            format!(
-                "datagrams of more than 1,500 bytes: {}; they are jumbo frames, or were captured before they were cut or after they were joined",
-                thousands(long)
-            ),
-            "capture with segmentation and receive offloads off, unless the link has jumbo frames",
-        ));
+        carried.warnings.push(Warning::JumboDatagrams { datagrams: long });
     }
     carried.left_out_packets = Some(extracted.packets - counted);
     carried.interrupted = extracted.interrupted;
@@ -202,14 +194,7 @@ fn of_vectors(options: &OverheadOptions, input: &Path, kind: Kind, context: Cont
     }
     let mut carried = Carried::new(lengths, "workload");
     if totals_only > 0 {
-        carried.warnings.push(Warning::new(
-            WarningKind::TotalsOnly,
-            format!(
-                "connections have totals only, and what an end sent is taken as one piece: {}",
-                thousands(totals_only)
-            ),
-            "extract from packets, if they can be captured",
-        ));
+        carried.warnings.push(Warning::TotalsOnly { connections: totals_only });
     }
     Ok(carried)
 }

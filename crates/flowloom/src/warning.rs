@@ -2,121 +2,677 @@
 
 use std::fmt;
 
-/// A warning: what kind it is, its cause and its remedy, each a clause without a full stop.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    /// What is doubtful, for programs.
-    pub kind: WarningKind,
-    /// What is doubtful, in words and numbers.
-    pub cause: String,
-    /// What to do about it.
-    pub remedy: String,
-}
+use flowloom_core::time::Duration;
+use flowloom_live::plan::Doubt;
+use flowloom_report::fit::harpoon::HarpoonWarning;
+use flowloom_report::text::{counted, thousands};
+use flowloom_store::flows::Problem;
+use flowloom_store::formats::Remark;
 
-impl Warning {
-    /// A warning of `cause`, with this remedy.
-    pub fn new(kind: WarningKind, cause: impl Into<String>, remedy: impl Into<String>) -> Warning {
-        Warning { kind, cause: cause.into(), remedy: remedy.into() }
-    }
-}
+use crate::extraction::Monitor;
+use crate::workload::making::bits;
 
-/// As run folders and JSON have it: the cause, and the remedy in brackets.
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (remedy: {})", self.cause, self.remedy)
-    }
-}
-
-/// What a warning is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// One thing that a user should know, with its numbers. [`Self::kind`] names it for programs; [`Self::cause`] and
+/// [`Self::remedy`] say it, each in a clause without a full stop.
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum WarningKind {
+pub enum Warning {
     /// No packet of a capture is TCP or UDP.
-    NoTraffic,
+    NoTraffic {
+        /// Packets of the capture.
+        packets: u64,
+        /// Whether only TCP was looked for.
+        tcp_only: bool,
+    },
     /// A capture holds UDP and no TCP.
     NoTcp,
     /// No connection of a capture can be replayed.
     NothingReplayable,
     /// Many connections began before the capture, or did not end in it.
-    ManyIncomplete,
+    ManyIncomplete {
+        /// How many of them.
+        connections: u64,
+        /// How many can be replayed in all.
+        replayable: u64,
+    },
     /// The capture was hardly made where its options say.
-    MonitorDoubtful,
-    /// The side of the link is unknown for some connections.
-    UnknownSide,
+    MonitorDoubtful {
+        /// Where they say.
+        monitor: Monitor,
+        /// Connections whose way to that end is too long for it.
+        far: u64,
+        /// Connections whose way to that end is known.
+        connections: u64,
+    },
+    /// The side of the link is unknown for some vectors.
+    UnknownSide {
+        /// How many.
+        vectors: u64,
+    },
     /// The clock of a capture jumps by more than a day.
-    ClockJumps,
+    ClockJumps {
+        /// How often.
+        jumps: u64,
+    },
     /// The clock of a capture runs backwards.
-    ClockRunsBackwards,
-    /// A file was cut off.
+    ClockRunsBackwards {
+        /// How often.
+        steps: u64,
+        /// By how much at most.
+        farthest: Duration,
+    },
+    /// A capture was cut off.
     CutCapture,
     /// The kernel lost packets because extraction could not keep up.
-    KernelDrops,
+    KernelDrops {
+        /// How many.
+        packets: u64,
+    },
     /// The capturing system lost packets.
-    CaptureDrops,
+    CaptureDrops {
+        /// How many.
+        packets: u64,
+    },
     /// A network interface went down.
     InterfaceDown,
     /// Entries of a folder are no captures.
-    SkippedEntries,
-    /// Connections or flows ended because memory was full.
-    MemoryFull,
+    SkippedEntries {
+        /// How many.
+        entries: usize,
+    },
+    /// Connections ended early because memory was full.
+    MemoryFull {
+        /// How many.
+        connections: u64,
+    },
+    /// Flows of datagrams were cut because memory was full.
+    MemoryFullOfDatagrams {
+        /// How many.
+        flows: u64,
+    },
     /// Packets of one end came in two VLANs.
-    MixedVlans,
+    MixedVlans {
+        /// Connections of such ends.
+        connections: u64,
+    },
     /// The ends of connections are in two VLANs.
-    SplitVlans,
+    SplitVlans {
+        /// How many connections.
+        connections: u64,
+    },
     /// Data came long after a connection had closed.
-    LateData,
-    /// The work was stopped.
-    Interrupted,
+    LateData {
+        /// How much.
+        bytes: u64,
+    },
+    /// Extraction was stopped.
+    ExtractionInterrupted {
+        /// Packets that were read.
+        packets: u64,
+    },
+    /// The simulation of an internetwork was stopped.
+    SimulationInterrupted,
+    /// A run was stopped before the last of its seeds.
+    SeedsNotBegun {
+        /// How many were asked for.
+        seeds: usize,
+        /// How many were not begun.
+        not_begun: usize,
+    },
+    /// Something about flow records.
+    FlowRecords {
+        /// What.
+        finding: FlowFinding,
+        /// How often.
+        count: u64,
+    },
     /// Messages of flow exporters contradict themselves.
-    MalformedFlowMessages,
-    /// The template of a data set of flows never came.
+    MalformedFlowMessages {
+        /// How many messages and sets.
+        count: u64,
+        /// The file of the first one, and what is wrong with it.
+        first: Option<(String, Problem)>,
+    },
+    /// A file of flow records was cut off.
+    CutFlowFile,
+    /// A remark of the reader or the writer of a form of vectors.
+    Format {
+        /// What.
+        remark: Remark,
+        /// How often.
+        count: u64,
+        /// The file and the line of the first one, where there are lines.
+        first: Option<(String, u64)>,
+    },
+    /// The form of an output cannot hold all.
+    FormatLoses(Lost),
+    /// The output holds captured addresses.
+    AddressesKept,
+    /// The load of a workload is not what was asked for.
+    LoadMissed {
+        /// The load in bits of payload per second.
+        made: f64,
+        /// What was asked for.
+        asked: f64,
+    },
+    /// The load of a workload drifts.
+    LoadDrifts {
+        /// By what share of the mean its thirds differ.
+        share: f64,
+    },
+    /// A remark about the model that a workload was drawn from.
+    Model {
+        /// The model's words.
+        remark: String,
+    },
+    /// A remark about the model whose load was calibrated.
+    CalibratedModel {
+        /// The model's words.
+        remark: String,
+    },
+    /// Something about a fitted Harpoon model.
+    FittedHarpoon(HarpoonWarning),
+    /// Connections are not in a fitted model.
+    LeftOfModel {
+        /// How many.
+        connections: u64,
+        /// Why.
+        reason: NotModelled,
+    },
+    /// A workload is empty.
+    Empty,
+    /// Several seeds give the same run.
+    SeedsAlike,
+    /// The host may not be able to run it.
+    HostDoubtful(Doubt),
+    /// Runs are too short for their heavy tails.
+    RunsTooShort,
+    /// Datagrams are longer than Ethernet carries.
+    JumboDatagrams {
+        /// How many.
+        datagrams: u64,
+    },
+    /// Only the totals of connections are known, whose datagrams were counted.
+    TotalsOnly {
+        /// How many.
+        connections: u64,
+    },
+    /// Only the totals of connections are known, which were replayed.
+    TotalsReplayed {
+        /// How many.
+        connections: u64,
+    },
+    /// Flows of datagrams were not replayed.
+    DatagramsNotReplayed {
+        /// How many.
+        flows: u64,
+        /// Whether they are a capture's.
+        of_capture: bool,
+    },
+    /// No connection was of a class.
+    ClassEmpty {
+        /// Its name.
+        class: String,
+    },
+    /// Connections that were to be traced did not begin.
+    TraceMissed {
+        /// How many were to be traced.
+        wanted: u64,
+        /// How many of them began.
+        began: u64,
+    },
+    /// The disk became full.
+    DiskFull,
+    /// Something makes a live run slower or less true.
+    Live(flowloom_live::Warning),
+}
+
+/// Something about flow records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FlowFinding {
+    /// The template of a data set never came.
     MissingTemplates,
     /// Flows or messages are missing.
-    LostFlowMessages,
-    /// The capture cut messages of flow exporters.
-    CutFlowMessages,
+    LostMessages,
+    /// The capture cut messages of exporters.
+    CutMessages,
     /// Messages of too many exporters were left out.
     TooManyExporters,
-    /// Flow records were sampled at an unknown rate.
+    /// Records were sampled at an unknown rate.
     UnknownSampling,
-    /// Flow records came before their exporter said that it samples.
+    /// Records came before their exporter said that it samples.
     LateSampling,
     /// Counts were scaled up from a sample.
     ScaledCounts,
-    /// Times of flow records are known only roughly.
+    /// Times of records are known only roughly.
     RoughTimes,
     /// Payload was estimated from IP bytes and packets.
     EstimatedPayload,
     /// Who opened a connection was guessed from its ports.
     GuessedInitiator,
     /// Connections were cut because too many were open.
-    TooManyOpenFlows,
-    /// Connections begin later than their flow records say.
+    TooManyOpen,
+    /// Connections begin later than their records say.
     MovedStarts,
-    /// A remark of the reader of a form of vectors.
-    Format,
-    /// The form of an output cannot hold all.
-    FormatLoses,
-    /// The output holds captured addresses.
-    AddressesKept,
-    /// The load of a workload is not what was asked for.
-    LoadMissed,
-    /// The load of a workload drifts.
-    LoadDrifts,
-    /// A remark about a model.
-    Model,
-    /// Connections are not in a fitted model.
-    LeftOfModel,
-    /// A workload is empty.
-    Empty,
-    /// Several seeds give the same run.
-    SeedsAlike,
-    /// The host may not be able to run it.
-    HostDoubtful,
-    /// Runs are too short for their heavy tails.
-    RunsTooShort,
-    /// Datagrams are longer than Ethernet carries.
-    JumboDatagrams,
-    /// Only the totals of connections are known.
-    TotalsOnly,
+}
+
+/// What the form of an output leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lost {
+    /// The original's packets over time, in forms that hold connections.
+    Traffic,
+    /// What TRex does not replay.
+    ByTrex,
+    /// What tgen does not replay.
+    ByTgen,
+}
+
+/// Why a connection is not in a fitted model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotModelled {
+    /// It has no addresses.
+    NoHost,
+    /// It was inferred from flow records.
+    FlowRecord,
+    /// It carries no data.
+    NoData,
+    /// There were too many clients or servers already.
+    TooManyHosts,
+}
+
+impl Warning {
+    /// The kind of warning, for programs: a word that stays the same. Warnings of one kind may have several causes.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Warning::NoTraffic { .. } => "no_traffic",
+            Warning::NoTcp => "no_tcp",
+            Warning::NothingReplayable => "nothing_replayable",
+            Warning::ManyIncomplete { .. } => "many_incomplete",
+            Warning::MonitorDoubtful { .. } => "monitor_doubtful",
+            Warning::UnknownSide { .. } => "unknown_side",
+            Warning::ClockJumps { .. } => "clock_jumps",
+            Warning::ClockRunsBackwards { .. } => "clock_runs_backwards",
+            Warning::CutCapture | Warning::CutFlowFile => "cut_capture",
+            Warning::KernelDrops { .. } => "kernel_drops",
+            Warning::CaptureDrops { .. } => "capture_drops",
+            Warning::InterfaceDown => "interface_down",
+            Warning::SkippedEntries { .. } => "skipped_entries",
+            Warning::MemoryFull { .. } | Warning::MemoryFullOfDatagrams { .. } => "memory_full",
+            Warning::MixedVlans { .. } => "mixed_vlans",
+            Warning::SplitVlans { .. } => "split_vlans",
+            Warning::LateData { .. } => "late_data",
+            Warning::ExtractionInterrupted { .. } | Warning::SimulationInterrupted | Warning::SeedsNotBegun { .. } => {
+                "interrupted"
+            }
+            Warning::FlowRecords { finding, .. } => finding.kind(),
+            Warning::MalformedFlowMessages { .. } => "malformed_flow_messages",
+            Warning::Format { .. } => "format",
+            Warning::FormatLoses(_) => "format_loses",
+            Warning::AddressesKept => "addresses_kept",
+            Warning::LoadMissed { .. } => "load_missed",
+            Warning::LoadDrifts { .. } => "load_drifts",
+            Warning::Model { .. } | Warning::CalibratedModel { .. } | Warning::FittedHarpoon(_) => "model",
+            Warning::LeftOfModel { .. } => "left_of_model",
+            Warning::Empty => "empty",
+            Warning::SeedsAlike => "seeds_alike",
+            Warning::HostDoubtful(_) => "host_doubtful",
+            Warning::RunsTooShort => "runs_too_short",
+            Warning::JumboDatagrams { .. } => "jumbo_datagrams",
+            Warning::TotalsOnly { .. } | Warning::TotalsReplayed { .. } => "totals_only",
+            Warning::DatagramsNotReplayed { .. } => "datagrams_not_replayed",
+            Warning::ClassEmpty { .. } => "class_empty",
+            Warning::TraceMissed { .. } => "trace_missed",
+            Warning::DiskFull => "disk_full",
+            Warning::Live(_) => "live",
+        }
+    }
+
+    /// What is doubtful, in words and numbers.
+    pub fn cause(&self) -> String {
+        match self {
+            Warning::NoTraffic { packets, tcp_only } => {
+                let wanted = if *tcp_only { "TCP" } else { "TCP or UDP" };
+                format!("none of the {} packets is {wanted} that could be read", thousands(*packets))
+            }
+            Warning::NoTcp => "no connection can be replayed: there is UDP and no TCP".to_owned(),
+            Warning::NothingReplayable => {
+                "no connection can be replayed: none has data and packets of both directions".to_owned()
+            }
+            Warning::ManyIncomplete { connections, replayable } => format!(
+                "{:.0} % of the replayable connections began before the capture did or did not end in it; they are \
+                 replayed as seen",
+                100.0 * *connections as f64 / *replayable as f64
+            ),
+            Warning::MonitorDoubtful { monitor, far, connections } => format!(
+                "--monitor {} says the capture was made there, but the way to that end and back is longer than 5 ms \
+                 for {} of {} connections",
+                monitor.word(),
+                thousands(*far),
+                thousands(*connections)
+            ),
+            Warning::UnknownSide { vectors } => format!(
+                "the side of the link is unknown for {}; {} taken as left",
+                counted(*vectors, "vector"),
+                if *vectors == 1 { "its initiator is" } else { "their initiators are" }
+            ),
+            Warning::ClockJumps { jumps } => {
+                format!("the capture's clock jumps by more than a day, {}", times(*jumps))
+            }
+            Warning::ClockRunsBackwards { steps, farthest } => {
+                format!("the clock runs backwards, {}, by up to {farthest}", times(*steps))
+            }
+            Warning::CutCapture => "a capture was cut off and read up to there".to_owned(),
+            Warning::KernelDrops { packets } => {
+                format!("the kernel lost {}, because extraction could not keep up", counted(*packets, "packet"))
+            }
+            Warning::CaptureDrops { packets } => {
+                format!("the capture lost {}, by the capturing system's own count", counted(*packets, "packet"))
+            }
+            Warning::InterfaceDown => "the network interface went down, and the capture ended there".to_owned(),
+            Warning::SkippedEntries { entries } => {
+                let (subject, are) = if *entries == 1 { ("entry", "is") } else { ("entries", "are") };
+                format!("{entries} {subject} of the folder {are} no capture and left out")
+            }
+            Warning::MemoryFull { connections } => format!(
+                "{} ended early because memory was full; what follows of theirs may count again",
+                counted(*connections, "connection")
+            ),
+            Warning::MemoryFullOfDatagrams { flows } => {
+                format!("{} cut because memory was full", counted(*flows, "datagram flow"))
+            }
+            Warning::MixedVlans { connections } => format!(
+                "{} with packets of one end in two VLANs: different ones may be mixed up",
+                counted(*connections, "connection")
+            ),
+            Warning::SplitVlans { connections } => {
+                format!("{} with each end in a VLAN of its own, in two halves", counted(*connections, "connection"))
+            }
+            Warning::LateData { bytes } => format!(
+                "{} of data came long after their connections had closed, and are in no vector",
+                counted(*bytes, "byte")
+            ),
+            Warning::ExtractionInterrupted { packets } => format!("interrupted after {}", counted(*packets, "packet")),
+            Warning::SimulationInterrupted => "interrupted: results are of what was simulated until then".to_owned(),
+            Warning::SeedsNotBegun { seeds, not_begun } => {
+                format!("interrupted: of {seeds} seeds {not_begun} were not begun")
+            }
+            Warning::FlowRecords { finding, count } => format!("{}: {count}", finding.cause()),
+            Warning::MalformedFlowMessages { count, first } => {
+                let first = first.as_ref().map_or_else(String::new, |(file, Problem { message, offset, text, .. })| {
+                    format!("; the first: {file}: message {message} at byte {offset}: {text}")
+                });
+                format!("messages and sets that contradict themselves were left out: {count}{first}")
+            }
+            Warning::CutFlowFile => "a file was cut off and read up to there: 1".to_owned(),
+            Warning::Format { remark, count, first } => {
+                let first =
+                    first.as_ref().map_or_else(String::new, |(file, line)| format!("; the first at {file}:{line}"));
+                format!("{}: {count}{first}", remark.cause())
+            }
+            Warning::FormatLoses(lost) => lost.cause().to_owned(),
+            Warning::AddressesKept => "the output holds the addresses of the captured hosts".to_owned(),
+            Warning::LoadMissed { made, asked } => {
+                format!("the load is {}, and {} were asked for", bits(*made), bits(*asked))
+            }
+            Warning::LoadDrifts { share } => {
+                format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * share)
+            }
+            Warning::Model { remark } | Warning::CalibratedModel { remark } => remark.clone(),
+            Warning::FittedHarpoon(warning) => warning.to_string(),
+            Warning::LeftOfModel { connections, reason } => format!("{connections} connections {}", reason.cause()),
+            Warning::Empty => "no connection starts: the workload is empty".to_owned(),
+            Warning::SeedsAlike => {
+                "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike"
+                    .to_owned()
+            }
+            Warning::HostDoubtful(doubt) => doubt.to_string(),
+            Warning::RunsTooShort => {
+                "a higher load has a lower rate: the runs are too short for their heavy tails".to_owned()
+            }
+            Warning::JumboDatagrams { datagrams } => format!(
+                "datagrams of more than 1,500 bytes: {}; they are jumbo frames, or were captured before they were cut \
+                 or after they were joined",
+                thousands(*datagrams)
+            ),
+            Warning::TotalsOnly { connections } => format!(
+                "connections have totals only, and what an end sent is taken as one piece: {}",
+                thousands(*connections)
+            ),
+            Warning::TotalsReplayed { connections } => format!(
+                "connections of which only totals are known: {}; each is replayed as one request and one response \
+                 without waits, over an assumed round-trip time: numbers and volumes can be compared with the \
+                 original, times cannot",
+                thousands(*connections)
+            ),
+            Warning::DatagramsNotReplayed { flows, .. } => {
+                format!("{} of UDP or QUIC datagrams not replayed", counted(*flows, "flow"))
+            }
+            Warning::ClassEmpty { class } => format!("no connection was of the class {class:?} (tcp.classes)"),
+            Warning::TraceMissed { wanted, began } => {
+                format!("of {} to be traced {began} began (measure.tcp-trace)", counted(*wanted, "connection"))
+            }
+            Warning::DiskFull => "the disk is full: the run ended, and what was recorded until then was completed \
+                                  with room kept back for it"
+                .to_owned(),
+            Warning::Live(warning) => warning.to_string(),
+        }
+    }
+
+    /// What to do about it, where something can be done.
+    pub fn remedy(&self) -> Option<&'static str> {
+        Some(match self {
+            Warning::NoTraffic { .. } => {
+                "`flowloom describe` says what they are; capture with `tcpdump -s 96 tcp or udp`"
+            }
+            Warning::NoTcp => "the flows of datagrams are kept; capture TCP too",
+            Warning::NothingReplayable => "capture at a point that sees both directions",
+            Warning::ManyIncomplete { .. } => "use --complete-only, or a longer capture",
+            Warning::MonitorDoubtful { .. } => "leave --monitor out unless the capture was made at that end",
+            Warning::UnknownSide { .. } => "say which addresses are on the left with --inside PREFIX",
+            Warning::ClockJumps { .. } => {
+                "captures that were pasted together replay with the same gaps; extract them one by one"
+            }
+            Warning::ClockRunsBackwards { .. } => {
+                "waits across such steps are taken as zero; reordercap puts packets in order"
+            }
+            Warning::CutCapture => "its last connections may be incomplete",
+            Warning::KernelDrops { .. } => {
+                "what they carried counts as missing; capture to a file with `tcpdump -s 96` and extract that"
+            }
+            Warning::CaptureDrops { .. } => {
+                "what they carried counts as missing; capture headers only, or to a faster disk"
+            }
+            Warning::InterfaceDown => "what was read is kept",
+            Warning::SkippedEntries { .. } => "-v says which and why",
+            Warning::MemoryFull { .. } => "raise --max-memory, or lower --idle-timeout",
+            Warning::MemoryFullOfDatagrams { .. } => "raise --max-memory, or lower --udp-idle-timeout",
+            Warning::MixedVlans { .. } => "--vlan-key keeps connections in different VLANs apart",
+            Warning::SplitVlans { .. } => "leave out --vlan-key",
+            Warning::LateData { .. } => "see docs/guide/extraction.md on closed connections",
+            Warning::ExtractionInterrupted { .. } => "the part that was read is kept",
+            Warning::SimulationInterrupted => "run it again for the rest",
+            Warning::SeedsNotBegun { .. } => "run them with --seed into a folder of their own",
+            Warning::FlowRecords { finding, .. } => finding.remedy(),
+            Warning::MalformedFlowMessages { .. } => "ask the exporter's maker",
+            Warning::CutFlowFile => "collect it again",
+            Warning::Format { remark, .. } => remark.remedy(),
+            Warning::FormatLoses(lost) => lost.remedy(),
+            Warning::AddressesKept => "keep it to yourself, or use --hosts number or --hosts cryptopan",
+            Warning::LoadMissed { .. } => {
+                "a few connections hold most of the bytes: take a longer source, or another seed"
+            }
+            Warning::LoadDrifts { .. } => "shuffle it (workload.load.shuffle), or use a part of it",
+            Warning::Model { .. } => "docs/reference/models.md says what the model takes and what it means",
+            Warning::CalibratedModel { .. } => "truncate the law, or read the loads as those of this seed and duration",
+            Warning::FittedHarpoon(_) => {
+                "docs/reference/models.md, section harpoon, says what the parameters are made of"
+            }
+            Warning::LeftOfModel { reason, .. } => reason.remedy(),
+            Warning::Empty => "raise the rate or the duration",
+            Warning::SeedsAlike => "one seed is enough",
+            Warning::HostDoubtful(_) => "look at the verdict of the run",
+            Warning::RunsTooShort => "raise measure.duration",
+            Warning::JumboDatagrams { .. } => {
+                "capture with segmentation and receive offloads off, unless the link has jumbo frames"
+            }
+            Warning::TotalsOnly { .. } => "extract from packets, if they can be captured",
+            Warning::TotalsReplayed { .. } => "extract from the packets, if they can be captured",
+            Warning::DatagramsNotReplayed { of_capture: false, .. } => {
+                "datagrams = \"as-seen\" in [workload] sends them"
+            }
+            Warning::DatagramsNotReplayed { of_capture: true, .. } => {
+                "datagrams = \"as-seen\" in [workload] sends them; --tcp-only keeps them out of the workload"
+            }
+            Warning::ClassEmpty { .. } | Warning::TraceMissed { .. } | Warning::DiskFull | Warning::Live(_) => {
+                return None;
+            }
+        })
+    }
+}
+
+/// As run folders and JSON have it: the cause, and the remedy in brackets.
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.cause())?;
+        self.remedy().map_or(Ok(()), |remedy| write!(f, " (remedy: {remedy})"))
+    }
+}
+
+/// How often.
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{} times", thousands(count)) }
+}
+
+impl FlowFinding {
+    fn kind(self) -> &'static str {
+        match self {
+            FlowFinding::MissingTemplates => "missing_templates",
+            FlowFinding::LostMessages => "lost_flow_messages",
+            FlowFinding::CutMessages => "cut_flow_messages",
+            FlowFinding::TooManyExporters => "too_many_exporters",
+            FlowFinding::UnknownSampling => "unknown_sampling",
+            FlowFinding::LateSampling => "late_sampling",
+            FlowFinding::ScaledCounts => "scaled_counts",
+            FlowFinding::RoughTimes => "rough_times",
+            FlowFinding::EstimatedPayload => "estimated_payload",
+            FlowFinding::GuessedInitiator => "guessed_initiator",
+            FlowFinding::TooManyOpen => "too_many_open_flows",
+            FlowFinding::MovedStarts => "moved_starts",
+        }
+    }
+
+    fn cause(self) -> &'static str {
+        match self {
+            FlowFinding::MissingTemplates => "data sets whose template never came were left out",
+            FlowFinding::LostMessages => "flows or messages are missing, as the exporters' sequence numbers say",
+            FlowFinding::CutMessages => "messages were cut by the capture",
+            FlowFinding::TooManyExporters => "messages of too many exporters were left out",
+            FlowFinding::UnknownSampling => {
+                "records were sampled at a rate that is not known and were taken as they are"
+            }
+            FlowFinding::LateSampling => {
+                "records came before their exporter said that it samples, and were taken as they are"
+            }
+            FlowFinding::ScaledCounts => "connections have counts scaled up from a sample",
+            FlowFinding::RoughTimes => "records have times that are known only roughly",
+            FlowFinding::EstimatedPayload => "connections have payload estimated from IP bytes and packets",
+            FlowFinding::GuessedInitiator => "connections have their larger port taken as the initiator's",
+            FlowFinding::TooManyOpen => "connections were cut because too many were open",
+            FlowFinding::MovedStarts => "connections begin later here than their records say",
+        }
+    }
+
+    fn remedy(self) -> &'static str {
+        match self {
+            FlowFinding::MissingTemplates => {
+                "give the file with the templates too, or capture for longer than templates are sent apart"
+            }
+            FlowFinding::LostMessages => "collect closer to the exporter, or with a larger receive buffer",
+            FlowFinding::CutMessages => "capture with a larger snap length",
+            FlowFinding::TooManyExporters => "give them apart",
+            FlowFinding::UnknownSampling => "let the exporter send its sampler options",
+            FlowFinding::LateSampling => "leave out the beginning",
+            FlowFinding::ScaledCounts => "export without sampling",
+            FlowFinding::RoughTimes => "let the exporter send its own clock",
+            FlowFinding::EstimatedPayload => "extract from packets, if they can be captured",
+            FlowFinding::GuessedInitiator => "export times in milliseconds or finer, or the flow's direction",
+            FlowFinding::TooManyOpen => "shorten --active-timeout",
+            FlowFinding::MovedStarts => "set --active-timeout as the exporter has it",
+        }
+    }
+}
+
+impl Lost {
+    fn cause(self) -> &'static str {
+        match self {
+            Lost::Traffic => "the original's packets over time were left out: the form holds connections",
+            Lost::ByTrex => {
+                "starts, round-trip times and losses were left out: TRex starts the connections of a template at an \
+                 even pace"
+            }
+            Lost::ByTgen => "round-trip times, windows and losses were left out: Shadow's network decides",
+        }
+    }
+
+    fn remedy(self) -> &'static str {
+        match self {
+            Lost::Traffic => "keep the workload as .parquet to compare throughput with the original",
+            Lost::ByTrex => "give the path to what TRex sends through; `flowloom run` keeps all of them",
+            Lost::ByTgen => "give the path to the network that tgen runs in; `flowloom run` keeps all of them",
+        }
+    }
+}
+
+impl NotModelled {
+    fn cause(self) -> &'static str {
+        match self {
+            NotModelled::NoHost => "without addresses are not in the model",
+            NotModelled::FlowRecord => "of flow records are not in the model",
+            NotModelled::NoData => "without data are not in the model",
+            NotModelled::TooManyHosts => {
+                "of further clients or servers are not in the model: there are too many to tell apart"
+            }
+        }
+    }
+
+    fn remedy(self) -> &'static str {
+        match self {
+            NotModelled::NoHost => "extract the capture with --hosts number",
+            NotModelled::FlowRecord => "fit packets, if they can be captured",
+            NotModelled::NoData => "nothing: they carry no traffic",
+            NotModelled::TooManyHosts => "fit a shorter capture",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_nouns_agree() {
+        let side = |vectors| Warning::UnknownSide { vectors }.cause();
+        assert_eq!(side(1), "the side of the link is unknown for 1 vector; its initiator is taken as left");
+        assert_eq!(
+            side(1_723),
+            "the side of the link is unknown for 1,723 vectors; their initiators are taken as left"
+        );
+        assert_eq!((times(1), times(1_000)), ("once".to_owned(), "1,000 times".to_owned()));
+    }
+
+    #[test]
+    fn remedies_stand_in_brackets_where_there_are_any() {
+        assert_eq!(
+            Warning::DatagramsNotReplayed { flows: 2, of_capture: true }.to_string(),
+            "2 flows of UDP or QUIC datagrams not replayed (remedy: datagrams = \"as-seen\" in [workload] sends them; \
+             --tcp-only keeps them out of the workload)"
+        );
+        let missed = Warning::TraceMissed { wanted: 2, began: 1 };
+        assert_eq!(missed.to_string(), "of 2 connections to be traced 1 began (measure.tcp-trace)");
+        let found = Warning::FlowRecords { finding: FlowFinding::CutMessages, count: 3 };
+        assert_eq!((found.kind(), &*found.cause()), ("cut_flow_messages", "messages were cut by the capture: 3"));
+    }
 }

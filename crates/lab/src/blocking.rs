@@ -25,11 +25,11 @@ use crate::control::{Command, Part};
 use crate::controller::Clocks;
 use crate::controller::experiment::{Experiment, Outcome, report_whole, run_whole};
 use crate::controller::sides::{ClockOf, Share, Sides};
-use crate::controller::{Place, Watcher};
+use crate::controller::{ControlError, Place, Watcher};
 use crate::rpc::{HelloReply, LogRequest};
 use crate::script::tree::Block;
-use crate::transport::client::{Caller, words};
-use crate::transport::server;
+use crate::transport::client::Caller;
+use crate::transport::{AgentError, CallError, server};
 
 /// How often a caller is asked whether it wants an end.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -152,16 +152,16 @@ pub struct Status {
 ///
 /// # Errors
 /// If the folder is not that of a member.
-pub fn status(folder: &Path, agents: &[(Option<Name>, String)]) -> Result<Vec<Result<Status, String>>, Error> {
+pub fn status(folder: &Path, agents: &[(Option<Name>, String)]) -> Result<Vec<Result<Status, AgentError>>, Error> {
     let caller = Caller::new(Credentials::load(folder)?);
     let asking = agents.iter().map(|(name, address)| one_status(&caller, name.as_ref(), address));
     Ok(runtime()?.block_on(futures_util::future::join_all(asking)))
 }
 
-async fn one_status(caller: &Caller, name: Option<&Name>, address: &str) -> Result<Status, String> {
+async fn one_status(caller: &Caller, name: Option<&Name>, address: &str) -> Result<Status, AgentError> {
     let mut link = caller.connect(address, name).await?;
     let mut clocks = Clocks::default();
-    link.measure_clock(&HostClock, &mut clocks, EXCHANGES).await.map_err(|why| format!("{address}: {why}"))?;
+    link.measure_clock(&HostClock, &mut clocks, EXCHANGES).await.map_err(|why| why.at(address))?;
     Ok(Status {
         agent: link.agent.identity.clone(),
         certificate_ends_unix_s: link.agent.not_after_unix_s,
@@ -191,7 +191,7 @@ pub fn logs(
     agents: &[(Option<Name>, String)],
     experiment: &str,
     lines: u32,
-) -> Result<Vec<Result<Log, String>>, Error> {
+) -> Result<Vec<Result<Log, AgentError>>, Error> {
     let caller = Caller::new(Credentials::load(folder)?);
     let request = LogRequest { experiment: experiment.to_owned(), lines };
     let asking = agents.iter().map(|(name, address)| {
@@ -201,10 +201,10 @@ pub fn logs(
     Ok(runtime()?.block_on(futures_util::future::join_all(asking)))
 }
 
-async fn one_log(caller: &Caller, name: Option<&Name>, address: &str, request: LogRequest) -> Result<Log, String> {
+async fn one_log(caller: &Caller, name: Option<&Name>, address: &str, request: LogRequest) -> Result<Log, AgentError> {
     let mut link = caller.connect(address, name).await?;
-    let told = |why: String| format!("{address}: {why}");
-    let said = |status: tonic::Status| told(words(&status));
+    let told = |why: CallError| why.at(address);
+    let said = |status: tonic::Status| told(CallError::of(&status));
     let mut clocks = Clocks::default();
     link.measure_clock(&HostClock, &mut clocks, EXCHANGES).await.map_err(told)?;
     let mut parts = link.client.log(request).await.map_err(said)?.into_inner();
@@ -229,7 +229,7 @@ pub fn experiment(
     (phase, watcher): (impl FnMut(Command), Watcher),
     report: impl FnMut(Part),
     is_over: impl Fn() -> bool,
-) -> Result<Result<Outcome, Vec<String>>, Error> {
+) -> Result<Result<Outcome, Vec<ControlError>>, Error> {
     let caller = Caller::new(Credentials::load(folder)?);
     runtime()?.block_on(async {
         match Experiment::begin(&caller, Arc::new(HostClock), name, script, list).await {
@@ -249,7 +249,7 @@ pub fn reports(
     script: &Block,
     list: &BTreeMap<Name, String>,
     report: impl FnMut(Part),
-) -> Result<Result<Outcome, Vec<String>>, Error> {
+) -> Result<Result<Outcome, Vec<ControlError>>, Error> {
     let caller = Caller::new(Credentials::load(folder)?);
     runtime()?.block_on(async {
         match Experiment::take_up(&caller, Arc::new(HostClock), name, script, list).await {
@@ -275,7 +275,7 @@ impl Lab {
         name: &str,
         places: &[(LinkSide, Place)],
         share: Share,
-    ) -> Result<Result<(Lab, Hosts), Vec<String>>, Error> {
+    ) -> Result<Result<(Lab, Hosts), Vec<ControlError>>, Error> {
         let caller = Caller::new(Credentials::load(folder)?);
         let runtime = runtime()?;
         let begun = runtime.block_on(Sides::begin(&caller, Arc::new(HostClock), name, places, share));
@@ -283,7 +283,7 @@ impl Lab {
     }
 
     /// Takes the agents' sides down: how their clocks were, and what failed.
-    pub fn end(self) -> (Vec<ClockOf>, Vec<String>) {
+    pub fn end(self) -> (Vec<ClockOf>, Vec<ControlError>) {
         self.runtime.block_on(self.sides.end())
     }
 }

@@ -100,7 +100,7 @@ fn main() {
     });
     let (out, outputs) = channel();
     let records = std::thread::spawn(move || outputs.iter().count());
-    let mut recorder = Forward::new(out, false);
+    let mut recorder = Forward::new(out);
     let mut path = Path::new(&config, Settings::default(), &mut devices, &mut recorder).expect("a possible experiment");
     for serial in 0..connections {
         let end = |transit| Endpoint {

@@ -123,7 +123,7 @@ fn main() {
         let classed = Classed { vector, class: 0, origin: Origin::Source { endless_until: None } };
         commands.send(Command::Open(serial, Box::new(classed))).expect("it listens");
     }
-    let emulator = Emulator::new(config, Settings { bias, ..Settings::default() }, devices, clock, orders, out, false);
+    let emulator = Emulator::new(config, Settings { bias, ..Settings::default() }, devices, clock, orders, out);
     let thread = thread::spawn(move || emulator.run());
     let records = thread::spawn(move || outputs.iter().count());
     let sockets = [(LinkSide::Left, INITIATORS), (LinkSide::Right, ACCEPTORS)].map(|(side, port)| {

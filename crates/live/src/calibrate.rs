@@ -61,7 +61,7 @@ pub fn calibrate<D: Device + Send + 'static>(
     let mut config = Config { monitor: false, ..Config::new(Rate::UNLIMITED, Duration::from_secs(60)) };
     config.bottleneck.delay = delay;
     let settings = emulator::Settings { tick, ..emulator::Settings::default() };
-    let emulator = Emulator::new(config, settings, devices, clock, orders, out, false);
+    let emulator = Emulator::new(config, settings, devices, clock, orders, out);
     let emulator = thread::Builder::new().name("calibration".to_owned()).spawn(move || emulator.run())?;
     let took = ping(ends, &clock);
     let _ = commands.send(Command::Stop { interrupted: true });
@@ -185,7 +185,7 @@ mod tests {
     /// When a packet of a program, and one of a connection with a round-trip time of 30 ms, have crossed a link of 10 ms.
     fn crossed(config: &Config) -> [Time; 2] {
         let (out, _output) = channel();
-        let mut records = Forward::new(out, false);
+        let mut records = Forward::new(out);
         let mut emulation = Emulation::new(config, &mut records).unwrap().ahead_by(BIAS);
         let stated_rtt = Some(Duration::from_millis(30));
         let connection = ConnectionVector { stated_rtt, ..ConnectionVector::default() };

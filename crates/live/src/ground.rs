@@ -18,6 +18,7 @@ use crate::host::counters::Counters;
 use crate::host::hosts::EmulatedHost;
 use crate::host::settings::Settings;
 use crate::host::testbed::{Choice, PathDevice, Testbed};
+use crate::problem::Warning;
 use crate::run::{LiveError, Observed, Options, begin};
 use crate::workers::{Program, Workers};
 
@@ -72,10 +73,10 @@ impl Here {
         let mut workers = Workers::start(&options.program, &testbed.namespaces, options.workers)
             .map_err(host("starting worker processes"))?;
         let homes = testbed.hosts.each_ref().map(|hosts| homes(&hosts[..usize::from(addressing.count())]));
-        begin(&mut workers, config, classes, homes).map_err(LiveError::Workers)?;
+        begin(&mut workers, config, classes, homes)?;
         let observed = Observed {
             notes,
-            warnings: testbed.warnings.iter().map(ToString::to_string).collect(),
+            warnings: testbed.warnings.iter().map(Warning::from).collect(),
             kernel: testbed.provenance.kernel.clone(),
             settings: testbed.provenance.settings.clone(),
             devices: devices[0].words().to_owned(),

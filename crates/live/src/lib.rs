@@ -16,6 +16,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `run` | a run, from the first SYN to the last packet |
+//! | `problem` | errors of workers, problems and warnings of a run |
 //! | `plan` | what a run will need |
 //! | `workers`, `worker` | the processes that play ends of connections; one of them |
 //! | `emulator` | the thread that owns the path |
@@ -47,8 +48,10 @@ pub mod worker;
 pub mod calibrate;
 mod collector;
 mod ground;
+mod problem;
 mod run;
 mod workers;
 
+pub use problem::{Problem, Warning, WorkerName, WorkersError};
 pub use run::{LiveError, Observed, Options, check, run, run_elsewhere};
 pub use workers::Program;

@@ -210,21 +210,44 @@ impl Need {
     }
 
     /// What may go wrong, and need not.
-    pub fn doubts(&self) -> Vec<String> {
+    pub fn doubts(&self) -> Vec<Doubt> {
         let waiting = self.starts_in_a_minute;
-        let overflow = (waiting > TIME_WAITS).then(|| {
-            format!(
+        let overflow = (waiting > TIME_WAITS).then_some(Doubt::TimeWaits { waiting });
+        let packets_per_second = self.packets_per_second;
+        let heavy = (packets_per_second > MOST_PACKETS).then_some(Doubt::Packets { packets_per_second });
+        overflow.into_iter().chain(heavy).collect()
+    }
+}
+
+/// What may go wrong on this host, and need not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Doubt {
+    /// The kernel keeps fewer connections in TIME-WAIT than there will be.
+    TimeWaits {
+        /// So many there will be.
+        waiting: u64,
+    },
+    /// More packets will cross the path than have been seen to.
+    Packets {
+        /// So many, in both directions.
+        packets_per_second: f64,
+    },
+}
+
+impl std::fmt::Display for Doubt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Doubt::TimeWaits { waiting } => write!(
+                f,
                 "{waiting} connections start in a minute, as long as they are in TIME-WAIT, of which the kernel is to keep {TIME_WAITS}: \
                  those above it have none"
-            )
-        });
-        let heavy = (self.packets_per_second > MOST_PACKETS).then(|| {
-            format!(
-                "about {:.0} packets a second will cross the path; two cores have carried {MOST_PACKETS:.0} (docs/evidence/live.md)",
-                self.packets_per_second
-            )
-        });
-        overflow.into_iter().chain(heavy).collect()
+            ),
+            Doubt::Packets { packets_per_second } => write!(
+                f,
+                "about {packets_per_second:.0} packets a second will cross the path; two cores have carried {MOST_PACKETS:.0} (docs/evidence/live.md)"
+            ),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use flowloom_core::play::Datagrams;
-use flowloom_core::record::Recorder;
+use flowloom_core::record::{Record, Recorder};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Host, LinkSide, PerSide, Side};
 
@@ -31,6 +31,7 @@ use crate::host::settings::{Settings, Unsupported};
 use crate::host::testbed::{Kind, TestbedError};
 use crate::host::turns::Turns;
 use crate::lateness::Lateness;
+use crate::problem::{Problem, Warning, WorkersError};
 use crate::workers::{Heard, Program, Workers};
 
 /// How a live run is made, beside the experiment.
@@ -55,10 +56,10 @@ pub struct Options {
 pub struct Observed {
     /// What of the experiment the kernel decides by itself, in words.
     pub notes: Vec<String>,
-    /// What makes the run slower or less true, in words.
-    pub warnings: Vec<String>,
-    /// What went wrong, in words.
-    pub problems: Vec<String>,
+    /// What makes the run slower or less true.
+    pub warnings: Vec<Warning>,
+    /// What went wrong.
+    pub problems: Vec<Problem>,
     /// The kernel, and its settings that replays depend on.
     pub kernel: String,
     /// See [`Self::kernel`].
@@ -114,8 +115,8 @@ pub enum LiveError<W, R> {
     #[error(transparent)]
     Testbed(#[from] TestbedError),
     /// Workers do not work.
-    #[error("{0}")]
-    Workers(String),
+    #[error(transparent)]
+    Workers(#[from] WorkersError),
     /// Something of the host.
     #[error("{what}: {cause}")]
     Host {
@@ -209,7 +210,6 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
     let usage = CpuTimes::now().map_err(host("reading /proc/stat"))?;
     let (commands, orders) = emulator::commands().map_err(host("making an eventfd"))?;
     let (out, output) = channel();
-    let wants_packets = recorder.wants_packets();
     let mut flows = config.datagrams.clone();
     flows.sort_by_key(|flow| flow.datagrams.start);
     let mut live = Live {
@@ -237,7 +237,7 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
     let clock = Clock::starting_in(lead + COUNTDOWN + COUNTDOWN_EACH * u64::from(live.serial));
     let settings = emulator::Settings { tick: options.tick, bias, addressing, ..emulator::Settings::default() };
     let emulated = if has_guests { with_less_propagation(config, bias) } else { config.clone() };
-    let emulator = Emulator::new(emulated, settings, devices, clock, orders, out, wants_packets);
+    let emulator = Emulator::new(emulated, settings, devices, clock, orders, out);
     let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || emulator.run());
     let emulator = emulator.map_err(host("starting a thread"))?;
     live.workers.tell_all(&ToWorker::Start(clock));
@@ -255,9 +255,9 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
         let failed = Some(error.to_string());
         EmulatorReport { failed, ..EmulatorReport::default() }
     });
-    live.problems.extend(report.failed.iter().map(|why| format!("the emulator could not go on: {why}")));
-    let unaccounted = if report.failed.is_none() { report.unaccounted() } else { 0 };
-    live.problems.extend((unaccounted > 0).then(|| format!("of {unaccounted} packets it is not known what became")));
+    live.problems.extend(report.failed.iter().map(|why| Problem::Emulator { why: why.clone() }));
+    let packets = if report.failed.is_none() { report.unaccounted() } else { 0 };
+    live.problems.extend((packets > 0).then_some(Problem::Unaccounted { packets }));
     let Live { mut summary, collector, reports, mut problems, workers, starts, guests, guest, .. } = live;
     drop((workers, guests));
     observed.cut_short = cut_short || report.failed.is_some();
@@ -265,14 +265,14 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
     observed.usage = CpuTimes::now().map_err(host("reading /proc/stat"))?.since(&usage);
     // A device that is gone has taken its counters with it; one that is down was taken down.
     let after = ground.counters().unwrap_or_else(|error| {
-        problems.push(format!("a device is gone or down: {error}"));
+        problems.push(Problem::Device { why: error.to_string() });
         before.clone()
     });
     // What came late to a tunnel was counted as lost before.
     observed.device_drops = after.device_drops().saturating_sub(before.device_drops());
     drop(devices);
     observed.listen_drops = after.listen_drops() - before.listen_drops();
-    problems.extend(after.losses_since(&before));
+    problems.extend(after.losses_since(&before).map(|(loss, count)| Problem::Lost { loss, count }));
     observed.take(&report, &reports);
     observed.scheduled = summary.connections.started;
     observed.started = collector.started();
@@ -291,8 +291,8 @@ pub(crate) fn begin(
     config: &Config,
     classes: Vec<SocketOptions>,
     homes: [Vec<PathBuf>; 2],
-) -> Result<(), String> {
-    let host_namespace = current_inode().map_err(|error| format!("/proc is not there: {error}"))?;
+) -> Result<(), WorkersError> {
+    let host_namespace = current_inode().map_err(WorkersError::NoProc)?;
     for place in 0..workers.count() {
         let (side, number) = workers.at(place);
         let orders = Orders {
@@ -313,14 +313,14 @@ pub(crate) fn begin(
         match workers.hear(LOOK) {
             Some((_, Heard::Said(FromWorker::Ready))) => waiting -= 1,
             Some((place, Heard::Said(FromWorker::Failed(why)))) => {
-                return Err(format!("{}: {why}", name(workers, place)));
+                return Err(WorkersError::Failed { worker: workers.name(place), why });
             }
             Some((place, Heard::Ended(why))) => {
-                return Err(format!("{}: {}", name(workers, place), why.unwrap_or_default()));
+                return Err(WorkersError::Failed { worker: workers.name(place), why: why.unwrap_or_default() });
             }
             Some((_, Heard::Said(_))) => {}
             None if clock.now() > Time::ZERO + PATIENCE => {
-                return Err(format!("{waiting} of {} workers do not begin", workers.count()));
+                return Err(WorkersError::Late { waiting, workers: workers.count() });
             }
             None => {}
         }
@@ -338,11 +338,6 @@ fn host_numbers(vector: &ConnectionVector) -> PerSide<Option<u32>> {
             Host::Address(IpAddr::V6(address)) => address.to_bits() as u32,
         })
     })
-}
-
-fn name(workers: &Workers, place: usize) -> String {
-    let (side, number) = workers.at(place);
-    format!("worker {number} on the {}", side.word())
 }
 
 /// The emulator's thread.
@@ -365,7 +360,7 @@ struct Live<'a, V, R> {
     serial: Serial,
     summary: Summary,
     reports: Vec<WorkerReport>,
-    problems: Vec<String>,
+    problems: Vec<Problem>,
     guests: Guests,
     guest: Option<ExitStatus>,
     /// When workers were told to end.
@@ -405,7 +400,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
         while !self.workers.have_ended() {
             self.hear(LOOK)?;
             if clock.now() > patience {
-                self.problems.push("workers did not end when they were told".to_owned());
+                self.problems.push(Problem::NotEnded);
                 break;
             }
         }
@@ -442,7 +437,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
     ) -> Result<(), LiveError<W, R::Error>> {
         let serial = self.serial;
         if u64::from(serial) + 1 >= self.addressing.most_connections() {
-            return Err(LiveError::Workers("there are more connections than pairs of addresses".to_owned()));
+            return Err(WorkersError::TooManyConnections.into());
         }
         self.serial += 1;
         self.summary.classes[usize::from(classed.class)].flows.started += 1;
@@ -501,7 +496,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
     }
 
     fn take_from_worker(&mut self, place: usize, heard: Heard) -> Result<(), LiveError<W, R::Error>> {
-        let problem = |workers: &Workers, why: &str| format!("{}: {why}", name(workers, place));
+        let worker = self.workers.name(place);
         match heard {
             Heard::Said(FromWorker::Ends(reports)) => {
                 reports.into_iter().try_for_each(|report| self.end(report))?;
@@ -515,12 +510,10 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
                 }
             }
             Heard::Said(FromWorker::Done(report)) => self.reports.push(*report),
-            Heard::Said(FromWorker::Failed(why)) => self.problems.push(problem(&self.workers, &why)),
+            Heard::Said(FromWorker::Failed(why)) => self.problems.push(Problem::Worker { worker, why }),
             Heard::Said(FromWorker::Ready) => {}
             Heard::Ended(why) => {
-                if let Some(why) = why {
-                    self.problems.push(problem(&self.workers, &why));
-                }
+                self.problems.extend(why.map(|why| Problem::Worker { worker, why }));
                 // What it had not reported nobody will.
                 let missing = self
                     .collector
@@ -550,7 +543,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
 
     fn take_from_emulator(&mut self, output: Output) -> Result<(), LiveError<W, R::Error>> {
         let recorded = match output {
-            Output::Records(records) => records.into_iter().try_for_each(|record| record.replay(self.recorder)),
+            Output::Records(records) => records.iter().try_for_each(|kept| self.recorder.record(kept.record())),
             Output::Closed(serial, closed) => match self.collector.closed(serial, *closed) {
                 Closing::Over(over) => self.record(&over),
                 Closing::Settle => {
@@ -580,12 +573,17 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             Origin::Workload { .. } => {
                 counts.add_connection(&over.record);
                 self.summary.connections.add(over.record.outcome);
-                self.recorder.connection(&over.classed.vector, &over.record, &over.epochs, over.monitor.as_ref())
+                self.recorder.record(Record::Connection {
+                    original: &over.classed.vector,
+                    ended: &over.record,
+                    epochs: &over.epochs,
+                    monitor: over.monitor.as_ref(),
+                })
             }
             Origin::Source { .. } => {
                 let source = over.source();
                 counts.add(&source);
-                self.recorder.source(&source)
+                self.recorder.record(Record::Source { source: &source })
             }
         }
     }

@@ -14,6 +14,7 @@ use flowloom_core::workload::LinkSide;
 
 use crate::control::{FromWorker, ToWorker, receive, send_all};
 use crate::host::namespace::Namespace;
+use crate::problem::WorkerName;
 
 /// How a worker process is started: what is called with `--namespace N` has to end up in [`crate::worker::process`].
 #[derive(Clone, Debug)]
@@ -152,6 +153,12 @@ impl Workers {
     /// The side and the number of the worker at a place.
     pub fn at(&self, place: usize) -> (LinkSide, u16) {
         (self.all[place].side, self.all[place].number)
+    }
+
+    /// The name of the worker at a place, for messages.
+    pub fn name(&self, place: usize) -> WorkerName {
+        let (side, number) = self.at(place);
+        WorkerName { side, number }
     }
 
     /// Tells a worker something. One that has ended does not hear it.

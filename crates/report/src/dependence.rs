@@ -1,12 +1,14 @@
 //! Long-range dependence of a run's traffic beside its original's (methods D): logscale diagrams of packets and bytes on the link, and
 //! what follows from them. `docs/reference/statistics.md` says what each number means and when not to believe it.
 
+use std::fmt;
+
 use flowloom_core::time::Duration;
 use flowloom_models::lrd::{
     self, Fits, Hurst, Octave, Wavelet, bandwidth, fit, local_whittle, logscale, rescaled_range, variance_time, whittle,
 };
 use flowloom_store::run_folder::Point;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::metric::Unit;
 use crate::run::{Arrivals, Measurements};
@@ -52,7 +54,7 @@ pub struct Scaling {
     /// Why there is no Hurst parameter; null if there is one.
     pub unknown: Option<String>,
     /// What to know of it, with its remedy.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<ScalingWarning>,
     /// The fit by the octave where it begins, all to the last octave with eight coefficients: no automatic choice is safe.
     pub fits: Vec<HurstFit>,
     /// The fit over the chosen octaves with wavelets of 1, 2 and 3 vanishing moments: they agree if there is no trend.
@@ -61,6 +63,61 @@ pub struct Scaling {
     pub others: Option<OtherEstimates>,
     /// Whether the parts of the window agree; null if they are too short.
     pub stationarity: Option<Stationarity>,
+}
+
+/// What to know of a Hurst parameter. In JSON it is its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ScalingWarning {
+    /// The octaves of the fit are short: they see round-trip times, not long memory.
+    ShortOctaves {
+        /// The time scale of the first one.
+        first_ns: u64,
+        /// The time scale of the last one.
+        last_ns: u64,
+    },
+    /// The interval of the Hurst parameter reaches above 1.
+    AboveOne,
+    /// The diagram is nowhere a straight line.
+    NotStraight,
+    /// Parts of the window have different Hurst parameters.
+    HurstDiffers,
+    /// Parts of the window have different means.
+    MeanDiffers,
+}
+
+impl fmt::Display for ScalingWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScalingWarning::ShortOctaves { first_ns, last_ns } => {
+                let [first, last] = [first_ns, last_ns].map(|nanos| Unit::Time.show(*nanos as f64));
+                write!(
+                    f,
+                    "the octaves cover {first} to {last}: below some 1 s traffic follows round-trip times, not long \
+                     memory; use a longer run"
+                )
+            }
+            ScalingWarning::AboveOne => f.write_str(
+                "the interval reaches above 1: the counts are not stationary, or the octaves too few; use a longer or \
+                 a steadier window",
+            ),
+            ScalingWarning::NotStraight => {
+                f.write_str("no range of octaves is a straight line: look at the diagram, not at the number")
+            }
+            ScalingWarning::HurstDiffers => {
+                f.write_str("parts of the window have different Hurst parameters: report each by itself")
+            }
+            ScalingWarning::MeanDiffers => f.write_str(
+                "parts of the window differ in their mean by more than long memory explains: use a steadier window",
+            ),
+        }
+    }
+}
+
+impl Serialize for ScalingWarning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// One octave of a logscale diagram.
@@ -321,37 +378,23 @@ impl Stationarity {
 /// A probability this small speaks against what it is the probability of.
 const REJECTED: f64 = 0.05;
 
-fn warnings(bin: Duration, hurst: &Hurst, is_straight: bool, stationarity: Option<&Stationarity>) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let [first, last] = [hurst.octaves.0, hurst.octaves.1].map(|octave| scale(bin, octave));
-    if first < LONG.as_nanos() {
-        let [first, last] = [first, last].map(|nanos| Unit::Time.show(nanos as f64));
-        warnings.push(format!(
-            "the octaves cover {first} to {last}: below some 1 s traffic follows round-trip times, not long memory; use a longer run"
-        ));
-    }
-    if hurst.reaches_above_one() {
-        warnings.push(
-            "the interval reaches above 1: the counts are not stationary, or the octaves too few; use a longer or a \
-             steadier window"
-                .to_owned(),
-        );
-    }
-    if !is_straight {
-        warnings.push("no range of octaves is a straight line: look at the diagram, not at the number".to_owned());
-    }
+fn warnings(
+    bin: Duration,
+    hurst: &Hurst,
+    is_straight: bool,
+    stationarity: Option<&Stationarity>,
+) -> Vec<ScalingWarning> {
+    let [first_ns, last_ns] = [hurst.octaves.0, hurst.octaves.1].map(|octave| scale(bin, octave));
     let parts = stationarity.map(|parts| (parts.hurst_p, parts.mean_p));
     let is_rejected = |p: Option<f64>| p.is_some_and(|p| p < REJECTED);
-    if parts.is_some_and(|(hurst, _)| is_rejected(hurst)) {
-        warnings.push("parts of the window have different Hurst parameters: report each by itself".to_owned());
-    }
-    if parts.is_some_and(|(_, mean)| is_rejected(mean)) {
-        warnings.push(
-            "parts of the window differ in their mean by more than long memory explains: use a steadier window"
-                .to_owned(),
-        );
-    }
-    warnings
+    let all = [
+        (first_ns < LONG.as_nanos(), ScalingWarning::ShortOctaves { first_ns, last_ns }),
+        (hurst.reaches_above_one(), ScalingWarning::AboveOne),
+        (!is_straight, ScalingWarning::NotStraight),
+        (parts.is_some_and(|(hurst, _)| is_rejected(hurst)), ScalingWarning::HurstDiffers),
+        (parts.is_some_and(|(_, mean)| is_rejected(mean)), ScalingWarning::MeanDiffers),
+    ];
+    all.into_iter().filter_map(|(holds, warning)| holds.then_some(warning)).collect()
 }
 
 #[cfg(test)]
@@ -393,11 +436,12 @@ mod tests {
     #[test]
     fn short_windows_and_changes_are_told() {
         let short = Scaling::of(Duration::from_millis(1), &noise(0.8, 4_096));
-        assert!(short.warnings.iter().any(|warning| warning.contains("below some 1 s")), "{:?}", short.warnings);
+        let [warning, ..] = &short.warnings[..] else { panic!() };
+        assert!(warning.to_string().contains("below some 1 s"), "{warning}");
         let rising: Vec<f64> =
             noise(0.5, 1 << 15).into_iter().enumerate().map(|(t, x)| x + t as f64 / 1_000.0).collect();
         let found = Scaling::of(Duration::from_millis(100), &rising);
-        assert!(found.warnings.iter().any(|warning| warning.contains("differ in their mean")), "{:?}", found.warnings);
+        assert!(found.warnings.contains(&ScalingWarning::MeanDiffers), "{:?}", found.warnings);
         assert_eq!(
             found.hurst.unwrap().p.map(|p| p >= REJECTED),
             Some(true),

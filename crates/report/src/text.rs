@@ -145,7 +145,7 @@ fn reasons(text: &mut String, differences: &[Difference]) {
             wrap(text, &format!("  {}:", metric.plural()), &verdict.reason);
             continue;
         }
-        let why = verdict.reason.split_once("; ").map_or("", |(_, why)| why);
+        let why = &*verdict.untested;
         match by_distance.iter_mut().find(|(told, _)| *told == why) {
             Some((_, metrics)) => metrics.push(metric.plural()),
             None => by_distance.push((why, vec![metric.plural()])),

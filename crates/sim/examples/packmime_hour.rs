@@ -14,7 +14,7 @@ use flowloom_core::queue::Discipline;
 use flowloom_core::record::*;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Limit;
-use flowloom_core::workload::{ConnectionVector, LinkSide};
+use flowloom_core::workload::LinkSide;
 use flowloom_models::generate::{Http, PackMime};
 use flowloom_models::lrd::{Hurst, Wavelet, fit, logscale};
 use flowloom_sim::{Config, RunError, Summary, run};
@@ -90,36 +90,11 @@ struct Packets([Vec<f64>; 2]);
 impl Recorder for Packets {
     type Error = Infallible;
 
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
+    fn record(&mut self, record: Record<'_>) -> Result<(), Infallible> {
+        let Record::Throughput { bin } = record else { return Ok(()) };
         if let Some(place) = self.0[bin.from as usize].get_mut((bin.start.as_nanos() / BIN.as_nanos()) as usize) {
             *place += bin.carried.packets as f64;
         }
         Ok(())
-    }
-
-    fn connection(
-        &mut self,
-        _: &ConnectionVector,
-        _: &ConnectionRecord,
-        _: &[EpochRecord],
-        _: Option<&ConnectionVector>,
-    ) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn queue(&mut self, _: QueueSample) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn dropped(&mut self, _: DropRecord) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn wants_packets(&self) -> bool {
-        false
     }
 }

@@ -242,33 +242,7 @@ struct Nothing;
 impl Recorder for Nothing {
     type Error = std::convert::Infallible;
 
-    fn connection(
-        &mut self,
-        _: &ConnectionVector,
-        _: &ConnectionRecord,
-        _: &[EpochRecord],
-        _: Option<&ConnectionVector>,
-    ) -> Result<(), Self::Error> {
+    fn record(&mut self, _: Record<'_>) -> Result<(), Self::Error> {
         Ok(())
-    }
-
-    fn queue(&mut self, _: QueueSample) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn throughput(&mut self, _: ThroughputBin) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn dropped(&mut self, _: DropRecord) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn wants_packets(&self) -> bool {
-        false
     }
 }

@@ -52,6 +52,8 @@ pub struct Config {
     pub queue_every: Duration,
     /// Width of throughput bins.
     pub throughput_every: Duration,
+    /// Whether the packets that pass the monitored links are recorded.
+    pub record_packets: bool,
     /// Seed of everything random: the initial sequence numbers, the decisions of queues, what happens on the way.
     pub seed: u64,
     /// Whether the packets at the monitor are made into vectors again (methods M.1). Costs time and memory.
@@ -253,6 +255,7 @@ impl Config {
             monitored: Vec::new(),
             queue_every: Duration::from_millis(10),
             throughput_every: Duration::from_millis(1),
+            record_packets: false,
             seed: 1,
             monitor: true,
             traced: Traced::None,

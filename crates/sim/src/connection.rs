@@ -2,7 +2,7 @@
 
 use flowloom_core::path::FlowValues;
 use flowloom_core::play::{Action, EpochTimes, Pauses, Player, PutAway, Script};
-use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Recorder, SourceRecord, WindowRecord};
+use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Record, Recorder, SourceRecord, WindowRecord};
 use flowloom_core::tcp::congestion::{Setup, Window};
 use flowloom_core::tcp::{self, Endpoint, Phase, Snapshot};
 use flowloom_core::time::{Duration, Time};
@@ -288,7 +288,7 @@ impl Connection {
     ) -> Result<(Origin, Outcome), R::Error> {
         let sum =
             |count: fn(&Endpoint) -> u32| Side::BOTH.iter().map(|&s| u64::from(count(&self.ends[s].endpoint))).sum();
-        let record = ConnectionRecord {
+        let ended = ConnectionRecord {
             class: self.flow.class(),
             id: self.flow.id(),
             start: self.cold.started,
@@ -302,28 +302,33 @@ impl Connection {
             timeouts: sum(Endpoint::timeouts),
             delivered_bytes: [self.received(Side::Acceptor), self.received(Side::Initiator)],
         };
-        plausibility.add_arrived(record.class, self.flow.link_side(Side::Initiator), &self.flow.tallies());
+        plausibility.add_arrived(ended.class, self.flow.link_side(Side::Initiator), &self.flow.tallies());
         let losses = self.flow.take_losses();
         for (side, losses) in Side::BOTH.into_iter().filter_map(|side| Some((side, losses[side].as_deref()?))) {
-            let judged = Judged::new(&self.cold.vector, record.class);
-            let sending = self.ends[side].sending(config.tcp(record.class));
+            let judged = Judged::new(&self.cold.vector, ended.class);
+            let sending = self.ends[side].sending(config.tcp(ended.class));
             plausibility.add_losses(&judged, side, losses, sending, config);
         }
         match self.cold.origin {
             Origin::Workload { .. } => {
-                counts.add_connection(&record);
+                counts.add_connection(&ended);
                 self.cold.adus.give_back(&mut self.cold.vector);
                 let monitor = self.flow.at_monitor(self.cold.vector.initiator_rule);
-                recorder.connection(&self.cold.vector, &record, &self.cold.epochs, monitor.as_ref())?;
+                recorder.record(Record::Connection {
+                    original: &self.cold.vector,
+                    ended: &ended,
+                    epochs: &self.cold.epochs,
+                    monitor: monitor.as_ref(),
+                })?;
             }
             Origin::Source { .. } => {
                 let sent = self.ends.initiator.endpoint.bytes_transmitted();
-                let record = SourceRecord::of_tcp(&record, self.flow.link_side(Side::Initiator), sent);
-                counts.add(&record);
-                recorder.source(&record)?;
+                let source = SourceRecord::of_tcp(&ended, self.flow.link_side(Side::Initiator), sent);
+                counts.add(&source);
+                recorder.record(Record::Source { source: &source })?;
             }
         }
-        Ok((self.cold.origin, record.outcome))
+        Ok((self.cold.origin, ended.outcome))
     }
 
     fn received(&self, side: Side) -> u64 {

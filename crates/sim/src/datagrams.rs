@@ -3,7 +3,7 @@
 use flowloom_core::distribution::Distribution;
 use flowloom_core::path::{FlowValues, PathDelays};
 use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pacing, Prefill, Run};
-use flowloom_core::record::{Outcome, Recorder, SourceRecord};
+use flowloom_core::record::{Outcome, Record, Recorder, SourceRecord};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, PerSide, Protocol, Side};
@@ -141,8 +141,8 @@ impl Stream {
             ..ConnectionVector::default()
         };
         let sent = self.source.sent();
-        let record = SourceRecord::of_datagrams(&vector, self.flow.class(), self.rtt, outcome, sent, &self.sink);
-        counts.add(&record);
-        recorder.source(&record)
+        let source = SourceRecord::of_datagrams(&vector, self.flow.class(), self.rtt, outcome, sent, &self.sink);
+        counts.add(&source);
+        recorder.record(Record::Source { source: &source })
     }
 }

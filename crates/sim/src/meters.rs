@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use flowloom_core::path::Link;
-use flowloom_core::record::{PacketRecord, QueueSample, Recorder, ThroughputBin, Traffic};
+use flowloom_core::record::{PacketRecord, QueueSample, Record, Recorder, ThroughputBin, Traffic};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
 
@@ -60,13 +60,14 @@ impl QueueSampler {
                     link.handle_timeout(self.next);
                     let backlog = link.backlog();
                     if backlog.packets > 0 {
-                        recorder.queue(QueueSample {
+                        let sample = QueueSample {
                             time: self.next,
                             link: *number,
                             from,
                             packets: backlog.packets,
                             bytes: backlog.bytes,
-                        })?;
+                        };
+                        recorder.record(Record::Queue { sample: &sample })?;
                     }
                 }
                 self.next += self.every;
@@ -189,14 +190,15 @@ impl ThroughputMeter {
                 if bin.offered == Traffic::default() && bin.carried == Traffic::default() {
                     continue;
                 }
-                recorder.throughput(ThroughputBin {
+                let bin = ThroughputBin {
                     start,
                     width: self.width,
                     link: self.links[from as usize],
                     from,
                     offered: bin.offered,
                     carried: bin.carried,
-                })?;
+                };
+                recorder.record(Record::Throughput { bin: &bin })?;
             }
         }
         self.over = first(&self.open).map_or(Time::MAX, |start| start + self.width);
@@ -237,7 +239,9 @@ impl Tap {
                 (None, _) => 1,
             };
             match self.coming[side].front() {
-                Some((_, packet)) if packet.time <= now => recorder.packet(self.links[side], packet)?,
+                Some((_, packet)) if packet.time <= now => {
+                    recorder.record(Record::Packet { link: self.links[side], packet })?;
+                }
                 _ => return Ok(()),
             }
             self.coming[side].pop_front();
@@ -253,7 +257,7 @@ pub struct Monitor {
     /// Their queues.
     pub sampler: QueueSampler,
     throughput: ThroughputMeter,
-    /// Present if the recorder wants packets.
+    /// Present if packets are recorded.
     tap: Option<Tap>,
     /// Accepted packets that have not passed yet, by direction: when they will.
     coming: [VecDeque<(Time, Traffic)>; 2],
@@ -262,20 +266,20 @@ pub struct Monitor {
 
 impl Monitor {
     /// Nothing measured yet.
-    pub fn new(links: Monitored, config: &Config, wants_packets: bool) -> Monitor {
+    pub fn new(links: Monitored, config: &Config) -> Monitor {
         let numbers = [links.there.0, links.back.unwrap_or(links.there).0];
         Monitor {
             links,
             sampler: QueueSampler::new(config.queue_every),
             throughput: ThroughputMeter::new(config.throughput_every, numbers),
-            tap: wants_packets.then(|| Tap::new(numbers)),
+            tap: config.record_packets.then(|| Tap::new(numbers)),
             coming: Default::default(),
             accepted: 0,
         }
     }
 
-    /// Whether packets are to be recorded.
-    pub fn wants_packets(&self) -> bool {
+    /// Whether packets are recorded.
+    pub fn records_packets(&self) -> bool {
         self.tap.is_some()
     }
 
@@ -323,10 +327,9 @@ mod tests {
 
     use flowloom_core::path::Offered;
     use flowloom_core::queue::{Discipline, Packet};
-    use flowloom_core::record::{ConnectionRecord, DropRecord, EpochRecord};
     use flowloom_core::rng::{Purpose, Stream};
     use flowloom_core::units::{Limit, Rate};
-    use flowloom_core::workload::{ConnectionVector, Side};
+    use flowloom_core::workload::Side;
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
@@ -342,37 +345,14 @@ mod tests {
     impl Recorder for Kept {
         type Error = Infallible;
 
-        fn connection(
-            &mut self,
-            _: &ConnectionVector,
-            _: &ConnectionRecord,
-            _: &[EpochRecord],
-            _: Option<&ConnectionVector>,
-        ) -> Result<(), Infallible> {
-            unreachable!("meters know no connections")
-        }
-
-        fn queue(&mut self, sample: QueueSample) -> Result<(), Infallible> {
-            self.samples.push(sample);
+        fn record(&mut self, record: Record<'_>) -> Result<(), Infallible> {
+            match record {
+                Record::Queue { sample } => self.samples.push(*sample),
+                Record::Throughput { bin } => self.bins.push(*bin),
+                Record::Packet { packet, .. } => self.packets.push(*packet),
+                other => unreachable!("meters record no {other:?}"),
+            }
             Ok(())
-        }
-
-        fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
-            self.bins.push(bin);
-            Ok(())
-        }
-
-        fn dropped(&mut self, _: DropRecord) -> Result<(), Infallible> {
-            unreachable!("meters drop nothing")
-        }
-
-        fn packet(&mut self, _: u16, packet: &PacketRecord) -> Result<(), Infallible> {
-            self.packets.push(*packet);
-            Ok(())
-        }
-
-        fn wants_packets(&self) -> bool {
-            true
         }
     }
 

@@ -7,7 +7,9 @@ use flowloom_core::path::{FlowTable, FlowValues, Link, LinkEvent, Offered, Passa
 use flowloom_core::plausibility::Signal;
 use flowloom_core::queue;
 use flowloom_core::queue::keys::Per;
-use flowloom_core::record::{DropReason, DropRecord, PacketKind, PacketRecord, Recorder, Traffic, WindowRecord};
+use flowloom_core::record::{
+    DropReason, DropRecord, PacketKind, PacketRecord, Record, Recorder, Traffic, WindowRecord,
+};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::Time;
@@ -107,7 +109,7 @@ pub struct Network<'a, R> {
     polling: bool,
     sampler: QueueSampler,
     throughput: ThroughputMeter,
-    /// Present if the recorder wants packets.
+    /// Present if packets are recorded.
     tap: Option<Tap>,
     accepted: u64,
     /// At links beside the bottleneck.
@@ -231,8 +233,7 @@ impl<'a, R: Recorder> Network<'a, R> {
                 }),
             })
         };
-        let wants_packets = recorder.wants_packets();
-        let monitors = config.monitored.iter().map(|links| Monitor::new(*links, config, wants_packets)).collect();
+        let monitors = config.monitored.iter().map(|links| Monitor::new(*links, config)).collect();
         Ok(Network {
             config,
             recorder,
@@ -247,7 +248,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             polling: false,
             sampler: QueueSampler::new(config.queue_every),
             throughput: ThroughputMeter::new(config.throughput_every, [0, 1]),
-            tap: wants_packets.then(|| Tap::new([0, 1])),
+            tap: config.record_packets.then(|| Tap::new([0, 1])),
             accepted: 0,
             monitors,
         })
@@ -262,7 +263,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         let values = self.config.rules.values(self.config.seed, vector);
         if let Some(flows) = &mut self.flows {
             let flow = flows.open(now, vector.id, values);
-            self.recorder.flow(vector.id, flow)?;
+            self.recorder.record(Record::Flow { connection: vector.id, flow })?;
         }
         Ok(values)
     }
@@ -357,7 +358,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             let (monitor, packet) = (&mut self.monitors[at], self.packets.get(handle));
             let segment = &packet.segment;
             let passed = at_left_end(side, passage);
-            let record = monitor.wants_packets().then(|| packet_record(flow, sender, segment, passed));
+            let record = monitor.records_packets().then(|| packet_record(flow, sender, segment, passed));
             monitor.accepted(side, passed, traffic(packet.link_bytes(), segment.payload_bytes), record);
         }
     }
@@ -411,7 +412,8 @@ impl<'a, R: Recorder> Network<'a, R> {
             self.hops[link.index()].counts.dropped.add(kind, bytes);
         }
         self.packets.remove(handle);
-        self.recorder.dropped(DropRecord { time, connection: flow.id(), from, kind, bytes, reason, link: Some(link.0) })
+        let dropped = DropRecord { time, connection: flow.id(), from, kind, bytes, reason, link: Some(link.0) };
+        self.recorder.record(Record::Dropped { packet: &dropped })
     }
 
     /// A loss model took `segment` of so many bytes, which is one of `flow`, at `time`: as it was sent, or as it reached the other end.
@@ -453,8 +455,8 @@ impl<'a, R: Recorder> Network<'a, R> {
 
     #[cold]
     fn report_all(&mut self) -> Result<(), R::Error> {
-        self.windows.drain(..).try_for_each(|record| self.recorder.window(&record))?;
-        self.lost.drain(..).try_for_each(|record| self.recorder.dropped(record))
+        self.windows.drain(..).try_for_each(|change| self.recorder.record(Record::Window { change: &change }))?;
+        self.lost.drain(..).try_for_each(|packet| self.recorder.record(Record::Dropped { packet: &packet }))
     }
 
     /// A packet that has crossed `link` will be at the next one at `arrived`.

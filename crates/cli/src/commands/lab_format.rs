@@ -70,7 +70,7 @@ fn formatted(script: &Path, to: Option<ScriptForm>, manner: Manner) -> Result<(S
         ScriptForm::Netspec => has_comments(&body),
     };
     if comments && (from, to) != (ScriptForm::Netspec, ScriptForm::Netspec) {
-        manner.warn("comments are lost in TOML", "keep the script that they are in");
+        manner.warn("comments are lost in TOML", Some("keep the script that they are in"));
     }
     let formatted = match to {
         ScriptForm::Toml => toml_form::write(&body),

@@ -19,7 +19,10 @@ pub fn run(args: &LabLogs, manner: Manner) -> Result<Exit, Error> {
     let mut lines: Vec<Map<String, Value>> = logs.iter().flatten().flat_map(lines).collect();
     lines.sort_by_key(|line| line["unix_ns"].as_i64());
     manner.answer(
-        || json!({ "lines": lines, "errors": logs.iter().filter_map(|log| log.as_ref().err()).collect::<Vec<_>>() }),
+        || {
+            let errors = logs.iter().filter_map(|log| log.as_ref().err()).map(ToString::to_string);
+            json!({ "lines": lines, "errors": errors.collect::<Vec<_>>() })
+        },
         || lines.iter().map(text).collect(),
     )?;
     logs.iter().filter_map(|log| log.as_ref().err()).for_each(|why| eprintln!("error: {why}"));

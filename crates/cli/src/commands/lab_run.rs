@@ -65,9 +65,9 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     };
     view.end();
     let outcome = begun.map_err(of_lab)?.map_err(|problems| {
-        let (first, others) =
-            problems.split_first().map_or((String::new(), &[][..]), |(one, rest)| (one.clone(), rest));
-        let failure = others.iter().cloned().fold(Error::new(first), Error::note);
+        let mut problems = problems.into_iter();
+        let first = problems.next().map_or_else(|| Error::new(""), Error::new);
+        let failure = problems.fold(first, Error::note);
         failure.hint("flowloom lab status asks agents what they say")
     })?;
     let script = format(&Body { children: vec![Child::Block(block)], ..Body::default() });

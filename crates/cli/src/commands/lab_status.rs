@@ -4,6 +4,7 @@ use flowloom_lab::authority::DAY_S;
 use flowloom_lab::blocking::{self, Status};
 use flowloom_lab::clock::exchange::Bounds;
 use flowloom_lab::clock::{Clock, HostClock};
+use flowloom_lab::transport::AgentError;
 use serde_json::{Value, json};
 
 use crate::args::LabStatus;
@@ -19,7 +20,7 @@ pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Error> {
     let agents = agents(&args.hosts)?;
     let addresses: Vec<String> = agents.iter().map(|(_, address)| address.clone()).collect();
     let statuses = blocking::status(&args.dir, &agents).map_err(of_lab)?;
-    let all: Vec<(&String, &Result<Status, String>)> = addresses.iter().zip(&statuses).collect();
+    let all: Vec<(&String, &Result<Status, AgentError>)> = addresses.iter().zip(&statuses).collect();
     manner.answer(
         || json!({ "agents": all.iter().map(|(address, status)| object(address, status)).collect::<Vec<_>>() }),
         || all.iter().filter_map(|(address, status)| Some(text(address, status.as_ref().ok()?))).collect(),
@@ -27,7 +28,7 @@ pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Error> {
     for status in &statuses {
         match status {
             Ok(status) => {
-                status.hello.notices.iter().for_each(|notice| manner.warn(notice, "see docs/guide/agents.md"))
+                status.hello.notices.iter().for_each(|notice| manner.warn(notice, Some("see docs/guide/agents.md")))
             }
             Err(why) => eprintln!("error: {why}"),
         }
@@ -35,10 +36,10 @@ pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Error> {
     Ok(if statuses.iter().all(Result::is_ok) { Exit::Done } else { Exit::CouldNot })
 }
 
-fn object(address: &str, status: &Result<Status, String>) -> Value {
+fn object(address: &str, status: &Result<Status, AgentError>) -> Value {
     let status = match status {
         Ok(status) => status,
-        Err(error) => return json!({ "address": address, "error": error }),
+        Err(error) => return json!({ "address": address, "error": error.to_string() }),
     };
     let (hello, host) = (&status.hello, status.hello.host.clone().unwrap_or_default());
     let clocks = [("time_of_day", status.time_of_day), ("monotonic", status.monotonic)];

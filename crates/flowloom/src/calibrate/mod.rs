@@ -8,9 +8,7 @@ use std::io::Write as _;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
-use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin,
-};
+use flowloom_core::record::{EpochRecord, Record, Recorder};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::ConnectionVector;
@@ -29,7 +27,7 @@ use crate::input::{self, Kind};
 use crate::parallel::{at_once, threads};
 use crate::results;
 use crate::run::{Senders, config};
-use crate::warning::{Warning, WarningKind};
+use crate::warning::Warning;
 use crate::workload::load;
 use crate::workload::making::Making;
 
@@ -137,12 +135,10 @@ pub fn calibrate(file: &Path, options: &CalibrateOptions, context: Context<'_>) 
     let rows = job.rows(&options.loads, threads(options.jobs), context)?;
     let duration = experiment.measure.duration.as_ref().map_or(Duration::ZERO, |duration| duration.value);
     for remark in asked.model.remarks(duration) {
-        let remedy = "truncate the law, or read the loads as those of this seed and duration";
-        context.warn(&Warning::new(WarningKind::Model, remark, remedy));
+        context.warn(&Warning::CalibratedModel { remark });
     }
     if !rises(&rows) {
-        let cause = "a higher load has a lower rate: the runs are too short for their heavy tails";
-        context.warn(&Warning::new(WarningKind::RunsTooShort, cause, "raise measure.duration"));
+        context.warn(&Warning::RunsTooShort);
     }
     if let Some(folder) = &options.target {
         job.save(&rows, &sources, folder, file)?;
@@ -451,13 +447,22 @@ struct Meter {
 impl Recorder for Meter {
     type Error = Infallible;
 
-    fn connection(
-        &mut self,
-        original: &ConnectionVector,
-        _: &ConnectionRecord,
-        epochs: &[EpochRecord],
-        _: Option<&ConnectionVector>,
-    ) -> Result<(), Infallible> {
+    fn record(&mut self, record: Record<'_>) -> Result<(), Infallible> {
+        match record {
+            Record::Connection { original, epochs, .. } => self.add_exchanges(original, epochs),
+            Record::Throughput { bin } => {
+                if self.window.contains(&bin.start) && bin.start + BIN <= self.window.end && bin.link < 2 {
+                    self.bytes[bin.from as usize] += bin.carried.bytes;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Meter {
+    fn add_exchanges(&mut self, original: &ConnectionVector, epochs: &[EpochRecord]) {
         let responses: Vec<Option<u64>> =
             original.epochs().map(|epoch| epoch.response.map(|response| response.bytes)).collect();
         // Those that were over in time, and the one under way at the end.
@@ -470,29 +475,5 @@ impl Recorder for Meter {
                 self.responses.add(*bytes);
             }
         }
-        Ok(())
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
-        if self.window.contains(&bin.start) && bin.start + BIN <= self.window.end && bin.link < 2 {
-            self.bytes[bin.from as usize] += bin.carried.bytes;
-        }
-        Ok(())
-    }
-
-    fn queue(&mut self, _: QueueSample) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn dropped(&mut self, _: DropRecord) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn wants_packets(&self) -> bool {
-        false
     }
 }

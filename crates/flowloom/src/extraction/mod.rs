@@ -19,7 +19,6 @@ mod outcome;
 mod threads;
 
 pub use options::{ACTIVE_TIMEOUT, CaptureOptions, IDLE_TIMEOUT, LiveCapture, MAX_MEMORY, Monitor, UDP_IDLE_TIMEOUT};
-pub(crate) use outcome::unknown_side;
 pub use outcome::{Extracted, Summary};
 use threads::{End, Waiting};
 

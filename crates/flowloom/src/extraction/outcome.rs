@@ -8,7 +8,6 @@ use flowloom_core::extract::{Class, Counts, FlowCounts, SideRule, TrafficSeries}
 use flowloom_core::wire::SetAsideCounts;
 use flowloom_core::workload::{InitiatorRule, LinkSide, Pattern, PerSide, Repaired, Repeated};
 use flowloom_report::describe::ClassShare;
-use flowloom_report::text::{counted, thousands};
 use flowloom_store::capture::{Format, InputFacts, Skipped};
 use flowloom_store::workload::{
     CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PerSideBytes, Provenance,
@@ -17,7 +16,7 @@ use flowloom_store::workload::{
 
 use super::options::CaptureOptions;
 use crate::context::Context;
-use crate::warning::{Warning, WarningKind};
+use crate::warning::Warning;
 
 /// What was learnt from captures beside their vectors.
 pub struct Extracted {
@@ -194,185 +193,81 @@ impl Extracted {
 
     /// What the user should know, each with its remedy.
     pub fn warnings(&self) -> Vec<Warning> {
-        let mut warnings = Vec::new();
-        let mut warn = |kind, cause: String, remedy: &str| warnings.push(Warning::new(kind, cause, remedy));
-        self.warn_of_contents(&mut warn);
-        self.warn_of_inputs(&mut warn);
-        self.warn_of_connections(&mut warn);
-        if self.interrupted {
-            warn(
-                WarningKind::Interrupted,
-                format!("interrupted after {}", counted(self.packets, "packet")),
-                "the part that was read is kept",
-            );
-        }
+        let mut warnings = self.warnings_of_contents();
+        warnings.extend(self.warnings_of_inputs());
+        warnings.extend(self.warnings_of_connections());
+        warnings.extend(self.interrupted.then_some(Warning::ExtractionInterrupted { packets: self.packets }));
         warnings
     }
 
     /// Whether there is anything to replay, and how much of it the capture cuts.
-    fn warn_of_contents(&self, warn: &mut impl FnMut(WarningKind, String, &str)) {
+    fn warnings_of_contents(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
         let connections = self.connections();
         let replayable = connections.sequential + connections.concurrent;
-        let datagrams = self.counts.datagrams;
-        if self.counts.packets + datagrams.packets == 0 {
-            let wanted = if self.options.tcp_only { "TCP" } else { "TCP or UDP" };
-            warn(
-                WarningKind::NoTraffic,
-                format!("none of the {} packets is {wanted} that could be read", thousands(self.packets)),
-                "`flowloom describe` says what they are; capture with `tcpdump -s 96 tcp or udp`",
-            );
+        if self.counts.packets + self.counts.datagrams.packets == 0 {
+            warnings.push(Warning::NoTraffic { packets: self.packets, tcp_only: self.options.tcp_only });
         } else if self.counts.packets == 0 {
-            warn(
-                WarningKind::NoTcp,
-                "no connection can be replayed: there is UDP and no TCP".to_owned(),
-                "the flows of datagrams are kept; capture TCP too",
-            );
+            warnings.push(Warning::NoTcp);
         } else if replayable == 0 {
-            warn(
-                WarningKind::NothingReplayable,
-                "no connection can be replayed: none has data and packets of both directions".to_owned(),
-                "capture at a point that sees both directions",
-            );
+            warnings.push(Warning::NothingReplayable);
         }
         if replayable > 0 && connections.incomplete * 4 > replayable {
-            warn(
-                WarningKind::ManyIncomplete,
-                format!(
-                    "{:.0} % of the replayable connections began before the capture did or did not end in it; they are replayed as seen",
-                    100.0 * connections.incomplete as f64 / replayable as f64
-                ),
-                "use --complete-only, or a longer capture",
-            );
+            warnings.push(Warning::ManyIncomplete { connections: connections.incomplete, replayable });
         }
-        if self.counts.long_near_transits * 2 > self.counts.near_transits {
-            warn(
-                WarningKind::MonitorDoubtful,
-                format!(
-                    "--monitor {} says the capture was made there, but the way to that end and back is longer than 5 ms for {} of {} connections",
-                    self.options.monitor.word(),
-                    thousands(self.counts.long_near_transits),
-                    thousands(self.counts.near_transits)
-                ),
-                "leave --monitor out unless the capture was made at that end",
-            );
+        let Counts { long_near_transits: far, near_transits, .. } = self.counts;
+        if far * 2 > near_transits {
+            let monitor = self.options.monitor;
+            warnings.push(Warning::MonitorDoubtful { monitor, far, connections: near_transits });
         }
-        let unknown = self.counts.side_rule(SideRule::Unknown);
-        if unknown > 0 && replayable > 0 {
-            warn(
-                WarningKind::UnknownSide,
-                unknown_side(unknown),
-                "say which addresses are on the left with --inside PREFIX",
-            );
+        let vectors = self.counts.side_rule(SideRule::Unknown);
+        if vectors > 0 && replayable > 0 {
+            warnings.push(Warning::UnknownSide { vectors });
         }
+        warnings
     }
 
     /// What was wrong with the captures, their clocks and their loss.
-    fn warn_of_inputs(&self, warn: &mut impl FnMut(WarningKind, String, &str)) {
+    fn warnings_of_inputs(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
         let jumps: u64 = self.inputs.iter().map(|input| input.jumps).sum();
         if jumps > 0 {
-            warn(
-                WarningKind::ClockJumps,
-                format!("the capture's clock jumps by more than a day, {}", times(jumps)),
-                "captures that were pasted together replay with the same gaps; extract them one by one",
-            );
+            warnings.push(Warning::ClockJumps { jumps });
         }
         if self.counts.clock_backwards > 0 {
-            warn(
-                WarningKind::ClockRunsBackwards,
-                format!(
-                    "the clock runs backwards, {}, by up to {}",
-                    times(self.counts.clock_backwards),
-                    self.counts.farthest_backwards
-                ),
-                "waits across such steps are taken as zero; reordercap puts packets in order",
-            );
+            let farthest = self.counts.farthest_backwards;
+            warnings.push(Warning::ClockRunsBackwards { steps: self.counts.clock_backwards, farthest });
         }
         if self.inputs.iter().any(|input| input.truncated) {
-            warn(
-                WarningKind::CutCapture,
-                "a capture was cut off and read up to there".to_owned(),
-                "its last connections may be incomplete",
-            );
+            warnings.push(Warning::CutCapture);
         }
-        let drops: u64 = self.inputs.iter().filter_map(|input| input.drops).sum();
-        if drops > 0 && self.inputs.iter().any(|input| input.format == Format::Interface) {
-            warn(
-                WarningKind::KernelDrops,
-                format!("the kernel lost {}, because extraction could not keep up", counted(drops, "packet")),
-                "what they carried counts as missing; capture to a file with `tcpdump -s 96` and extract that",
-            );
-        } else if drops > 0 {
-            warn(
-                WarningKind::CaptureDrops,
-                format!("the capture lost {}, by the capturing system's own count", counted(drops, "packet")),
-                "what they carried counts as missing; capture headers only, or to a faster disk",
-            );
+        let packets: u64 = self.inputs.iter().filter_map(|input| input.drops).sum();
+        if packets > 0 && self.inputs.iter().any(|input| input.format == Format::Interface) {
+            warnings.push(Warning::KernelDrops { packets });
+        } else if packets > 0 {
+            warnings.push(Warning::CaptureDrops { packets });
         }
         if self.inputs.iter().any(|input| input.went_down) {
-            warn(
-                WarningKind::InterfaceDown,
-                "the network interface went down, and the capture ended there".to_owned(),
-                "what was read is kept",
-            );
+            warnings.push(Warning::InterfaceDown);
         }
         if !self.skipped.is_empty() {
-            let count = self.skipped.len();
-            let (subject, are) = if count == 1 { ("entry", "is") } else { ("entries", "are") };
-            warn(
-                WarningKind::SkippedEntries,
-                format!("{count} {subject} of the folder {are} no capture and left out"),
-                "-v says which and why",
-            );
+            warnings.push(Warning::SkippedEntries { entries: self.skipped.len() });
         }
+        warnings
     }
 
     /// What was doubtful about connections.
-    fn warn_of_connections(&self, warn: &mut impl FnMut(WarningKind, String, &str)) {
+    fn warnings_of_connections(&self) -> impl Iterator<Item = Warning> {
         let Counts { memory_ended, vlan_changes, vlan_halves, straggler_bytes, .. } = self.counts;
-        if memory_ended > 0 {
-            warn(
-                WarningKind::MemoryFull,
-                format!(
-                    "{} ended early because memory was full; what follows of theirs may count again",
-                    counted(memory_ended, "connection")
-                ),
-                "raise --max-memory, or lower --idle-timeout",
-            );
-        }
-        if self.counts.datagrams.memory_ended > 0 {
-            warn(
-                WarningKind::MemoryFull,
-                format!("{} cut because memory was full", counted(self.counts.datagrams.memory_ended, "datagram flow")),
-                "raise --max-memory, or lower --udp-idle-timeout",
-            );
-        }
-        if vlan_changes > 0 {
-            warn(
-                WarningKind::MixedVlans,
-                format!(
-                    "{} with packets of one end in two VLANs: different ones may be mixed up",
-                    counted(vlan_changes, "connection")
-                ),
-                "--vlan-key keeps connections in different VLANs apart",
-            );
-        }
-        if vlan_halves > 0 {
-            warn(
-                WarningKind::SplitVlans,
-                format!("{} with each end in a VLAN of its own, in two halves", counted(vlan_halves, "connection")),
-                "leave out --vlan-key",
-            );
-        }
-        if straggler_bytes > 0 {
-            warn(
-                WarningKind::LateData,
-                format!(
-                    "{} of data came long after their connections had closed, and are in no vector",
-                    counted(straggler_bytes, "byte")
-                ),
-                "see docs/guide/extraction.md on closed connections",
-            );
-        }
+        let flows = self.counts.datagrams.memory_ended;
+        let all = [
+            (memory_ended, Warning::MemoryFull { connections: memory_ended }),
+            (flows, Warning::MemoryFullOfDatagrams { flows }),
+            (vlan_changes, Warning::MixedVlans { connections: vlan_changes }),
+            (vlan_halves, Warning::SplitVlans { connections: vlan_halves }),
+            (straggler_bytes, Warning::LateData { bytes: straggler_bytes }),
+        ];
+        all.into_iter().filter(|(count, _)| *count > 0).map(|(_, warning)| warning)
     }
 
     /// Which rules decided what, and why packets and connections were set aside.
@@ -579,31 +474,5 @@ impl Extracted {
             warnings: facts.warnings,
             interrupted: self.interrupted,
         }
-    }
-}
-
-/// Warns of connections and flows whose side of the link is unknown.
-pub fn unknown_side(vectors: u64) -> String {
-    let initiators = if vectors == 1 { "its initiator is" } else { "their initiators are" };
-    format!("the side of the link is unknown for {}; {initiators} taken as left", counted(vectors, "vector"))
-}
-
-/// How often.
-fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{} times", thousands(count)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_and_nouns_agree() {
-        assert_eq!(unknown_side(1), "the side of the link is unknown for 1 vector; its initiator is taken as left");
-        assert_eq!(
-            unknown_side(1_723),
-            "the side of the link is unknown for 1,723 vectors; their initiators are taken as left"
-        );
-        assert_eq!((times(1), times(1_000)), ("once".to_owned(), "1,000 times".to_owned()));
     }
 }

@@ -15,7 +15,7 @@ use crate::experiment::Quantity;
 use crate::extraction::CaptureOptions;
 use crate::input::Kind;
 use crate::results::write_page;
-use crate::warning::{Warning, WarningKind};
+use crate::warning::Warning;
 use crate::workload::hosts::{HostChoice, HostOptions};
 use crate::workload::load;
 
@@ -75,8 +75,7 @@ pub fn fit_harpoon(input: &Path, wanted: &HarpoonFitOptions, context: Context<'_
     let name = (!wanted.capture.anonymize).then(|| input.display().to_string());
     let fit = HarpoonFit::new(name, &found, &options, |direction| direction.without_address(pools));
     for warning in &fit.warnings {
-        let remedy = "docs/reference/models.md, section harpoon, says what the parameters are made of";
-        context.warn(&Warning::new(WarningKind::Model, warning, remedy));
+        context.warn(&Warning::FittedHarpoon(warning.clone()));
     }
     let plugins: Vec<Plugin> =
         found.directions.iter().flat_map(|direction| direction.plugins(pools, options.seed)).collect();

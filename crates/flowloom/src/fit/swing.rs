@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::experiment::Quantity;
 use crate::extraction::CaptureOptions;
-use crate::warning::{Warning, WarningKind};
+use crate::warning::{NotModelled, Warning};
 use crate::workload::hosts::{HostChoice, HostOptions};
 use crate::workload::load;
 
@@ -101,16 +101,12 @@ fn nothing(left_out: LeftOut, input: &impl std::fmt::Display) -> Error {
 /// Says what the model says nothing of.
 fn warn(left_out: LeftOut, context: Context<'_>) {
     let all = [
-        (left_out.no_host, "without addresses are not in the model", "extract the capture with --hosts number"),
-        (left_out.flow_records, "of flow records are not in the model", "fit packets, if they can be captured"),
-        (left_out.no_data, "without data are not in the model", "nothing: they carry no traffic"),
-        (
-            left_out.too_many_hosts,
-            "of further clients or servers are not in the model: there are too many to tell apart",
-            "fit a shorter capture",
-        ),
+        (left_out.no_host, NotModelled::NoHost),
+        (left_out.flow_records, NotModelled::FlowRecord),
+        (left_out.no_data, NotModelled::NoData),
+        (left_out.too_many_hosts, NotModelled::TooManyHosts),
     ];
-    for (count, what, remedy) in all.into_iter().filter(|(count, ..)| *count > 0) {
-        context.warn(&Warning::new(WarningKind::LeftOfModel, format!("{count} connections {what}"), remedy));
+    for (connections, reason) in all.into_iter().filter(|(count, _)| *count > 0) {
+        context.warn(&Warning::LeftOfModel { connections, reason });
     }
 }

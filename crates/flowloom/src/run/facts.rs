@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use flowloom_live::Observed;
-use flowloom_report::text::{counted, thousands};
 use flowloom_report::{Facts, HostFacts, Original, Run};
 use flowloom_sim::{Config, Summary};
 
@@ -16,6 +15,7 @@ use crate::run::config::topology;
 use crate::run::job::{Job, Part};
 use crate::run::plan::Plan;
 use crate::run::{live, plausibility};
+use crate::warning::Warning;
 use crate::workload::source::{Source, file_name};
 
 impl Job<'_> {
@@ -43,6 +43,11 @@ impl Job<'_> {
         experiment.run.seeds = vec![seed];
         let classes = self.senders.facts(summary);
         let topology = topology(&experiment.network, self.shape, config, summary);
+        let assumed = (totals_only > 0).then_some(Warning::TotalsReplayed { connections: totals_only });
+        let not_met = if to_its_end { self.senders.not_met(summary) } else { Vec::new() };
+        let of_host = observed.iter().flat_map(|observed| observed.warnings.iter().cloned().map(Warning::Live));
+        let own: Vec<Warning> =
+            assumed.into_iter().chain(left_out(plan, source)).chain(not_met).chain(of_host).collect();
         Facts {
             title: experiment.title.clone().unwrap_or_default(),
             source: source.name.clone(),
@@ -63,12 +68,7 @@ impl Job<'_> {
             command: command(plan, self.options, seed),
             provenance: provenance(source),
             interrupted: summary.interrupted || source.interrupted,
-            warnings: (capture.warnings.iter().cloned())
-                .chain(assumed(totals_only))
-                .chain(left_out(plan, source))
-                .chain(if to_its_end { self.senders.not_met(summary) } else { Vec::new() })
-                .chain(observed.iter().flat_map(|observed| observed.warnings.iter().cloned()))
-                .collect(),
+            warnings: (capture.warnings.iter().cloned()).chain(own.iter().map(Warning::to_string)).collect(),
             original: source.path.as_ref().map(|_| Original {
                 packets: capture.packets,
                 duration_ns: capture.duration_ns,
@@ -132,30 +132,9 @@ fn model(plan: &Plan) -> String {
 }
 
 /// Says that flows of datagrams are not replayed, if there are any.
-fn left_out(plan: &Plan, source: &Source) -> Option<String> {
+fn left_out(plan: &Plan, source: &Source) -> Option<Warning> {
     let flows = plan.left_out_flows(source);
-    (flows > 0).then(|| {
-        let other = match plan.kind {
-            Kind::Capture => "; --tcp-only keeps them out of the workload",
-            _ => "",
-        };
-        let flows = counted(flows, "flow");
-        format!(
-            "{flows} of UDP or QUIC datagrams not replayed (remedy: datagrams = \"as-seen\" in [workload] sends them{other})"
-        )
-    })
-}
-
-/// Says what of a replay of connections of which only totals are known is an assumption, if there are any.
-fn assumed(totals_only: u64) -> Option<String> {
-    (totals_only > 0).then(|| {
-        format!(
-            "connections of which only totals are known: {}; each is replayed as one request and one response without \
-             waits, over an assumed round-trip time: numbers and volumes can be compared with the original, times cannot \
-             (remedy: extract from the packets, if they can be captured)",
-            thousands(totals_only)
-        )
-    })
+    (flows > 0).then_some(Warning::DatagramsNotReplayed { flows, of_capture: plan.kind == Kind::Capture })
 }
 
 /// What is not replayed, by reason: what extraction set aside, and flows of datagrams.

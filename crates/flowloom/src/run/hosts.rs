@@ -117,7 +117,7 @@ impl LabHosts {
         let begun = Lab::begin(&self.folder, &name, &self.places, share).map_err(of_lab)?;
         begun.map_err(|problems| {
             let mut problems = problems.into_iter();
-            let first = Error::new(problems.next().unwrap_or_default());
+            let first = problems.next().map_or_else(|| Error::new(""), Error::new);
             problems.fold(first, Error::note).hint("flowloom lab status asks agents what they say")
         })
     }

@@ -12,7 +12,7 @@ use flowloom_core::record::{Recorder, Series};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{LinkSide, Protocol};
 use flowloom_live::plan::{Need, Planner};
-use flowloom_live::{Observed, Options};
+use flowloom_live::{Observed, Options, Problem};
 use flowloom_report::{Facts, Run};
 use flowloom_sim::{Classed, Config, DatagramFlow, Progress as SimProgress};
 use flowloom_store::run_folder::{RunFolder, RunIndex, RunOptions as FolderOptions, RunWriter, TrafficPoint};
@@ -32,7 +32,7 @@ use crate::run::plan::Plan;
 use crate::run::recording::{LinkCapture, Recording, Unrecorded};
 use crate::run::senders::{Senders, Together};
 use crate::run::{Driver, RunOptions, live};
-use crate::warning::{Warning, WarningKind};
+use crate::warning::Warning;
 use crate::workload::load;
 use crate::workload::source::{Source, file_name};
 
@@ -114,7 +114,7 @@ impl<'a> Job<'a> {
         }
         let need = self.need(source, config)?;
         for doubt in need.doubts() {
-            self.context.warn(&Warning::new(WarningKind::HostDoubtful, doubt, "look at the verdict of the run"));
+            self.context.warn(&Warning::HostDoubtful(doubt));
         }
         let (keys, guests) = (&self.plan.experiment.live, self.options.guests.clone());
         let mut options = live::options(keys, &need, &self.options.program, guests)?;
@@ -194,12 +194,7 @@ impl<'a> Job<'a> {
         let mut runs = runs.into_iter().collect::<Result<Vec<Run>, Error>>()?;
         let not_begun = seeds.len() - runs.len();
         if not_begun > 0 {
-            let cause = format!("interrupted: of {} seeds {not_begun} were not begun", seeds.len());
-            self.context.warn(&Warning::new(
-                WarningKind::Interrupted,
-                cause,
-                "run them with --seed into a folder of their own",
-            ));
+            self.context.warn(&Warning::SeedsNotBegun { seeds: seeds.len(), not_begun });
         }
         RunIndex::of_seeds(runs.iter().map(|run| run.facts.seed)).write(&self.plan.target).map_err(Error::new)?;
         write_own_report(&mut runs, &self.plan.target)?;
@@ -226,7 +221,8 @@ impl<'a> Job<'a> {
         let flows = self.senders.flows(seed, config.window);
         let config = Config { seed, ..config.clone() };
         let replayed = replayed_datagrams(source, self.senders, &config)?;
-        let config = Config { datagrams: [flows.datagrams, replayed].concat(), ..config };
+        let record_packets = !self.plan.captured.is_empty();
+        let config = Config { datagrams: [flows.datagrams, replayed].concat(), record_packets, ..config };
         let prefill = self.plan.experiment.workload.prefill();
         let writer = self.begin_folder(target, source, &config)?;
         let mut reader = source.vectors()?;
@@ -282,7 +278,7 @@ impl<'a> Job<'a> {
         if let (Some(lab), Some(observed)) = (lab, &mut observed) {
             let (clocks, problems) = lab.end();
             observed.notes.extend(clocks.iter().map(clock_note));
-            observed.problems.extend(problems);
+            observed.problems.extend(problems.iter().map(|why| Problem::Host { text: why.to_string() }));
         }
         let writer = recorder.finish()?;
         if let Some(status) = observed.as_ref().and_then(|observed| observed.guest) {
@@ -339,10 +335,11 @@ fn complete(
     let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Error::new)?;
     let mut run = results::load(&RunFolder::open(&folder).map_err(Error::new)?)?;
     if writer.reserve().is_spent() {
-        match &mut facts.live {
-            Some(live) => live.problems.push(DISK_FULL.to_owned()),
-            None => facts.warnings.push(DISK_FULL.to_owned()),
-        }
+        let told = match &mut facts.live {
+            Some(live) => &mut live.problems,
+            None => &mut facts.warnings,
+        };
+        told.push(Warning::DiskFull.to_string());
     }
     // The folder says that it is not complete until it has its name; the run knows better.
     run.facts = facts.clone();
@@ -353,10 +350,6 @@ fn complete(
     writer.finish(&described(&facts, &run), &host.to_json()).map_err(Error::new)?;
     Ok(run)
 }
-
-/// What a run says that has met a full disk.
-const DISK_FULL: &str =
-    "the disk is full: the run ended, and what was recorded until then was completed with room kept back for it";
 
 /// What the flows of datagrams of the workload send, if they do.
 fn replayed_datagrams(source: &Source, senders: &Senders<'_>, config: &Config) -> Result<Vec<DatagramFlow>, Error> {

@@ -87,7 +87,7 @@ pub fn facts(observed: &Observed, options: &Options) -> LiveFacts {
         packets: observed.packets,
         settings: observed.settings.clone(),
         notes: observed.notes.clone(),
-        problems: observed.problems.clone(),
+        problems: observed.problems.iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -9,8 +9,8 @@ use std::thread::ScopedJoinHandle;
 
 use flowloom_core::path::Flow;
 use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, SourceRecord, ThroughputBin,
-    WindowRecord,
+    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Record, Recorder, SourceRecord,
+    ThroughputBin, WindowRecord,
 };
 use flowloom_core::workload::ConnectionVector;
 use flowloom_sim::RunError;
@@ -40,7 +40,6 @@ pub fn run<T, E: From<RunError<WorkloadError, Unrecorded>>>(
     recorder: &mut (impl Recorder<Error = Unrecorded> + Send),
     simulate: impl FnOnce(&mut dyn Iterator<Item = Read>, &mut dyn Recorder<Error = Unrecorded>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let wants_packets = recorder.wants_packets();
     std::thread::scope(|scope| {
         let (read, batches) = sync_channel(WAITING);
         let reader = scope.spawn(move || read_ahead(vectors, &read));
@@ -49,7 +48,7 @@ pub fn run<T, E: From<RunError<WorkloadError, Unrecorded>>>(
         let (full, to_write) = sync_channel(WAITING);
         let (written, spare) = channel();
         let writer = scope.spawn(move || write_behind(&to_write, &written, recorder));
-        let mut behind = Behind { batch: Batch::default(), full, spare, wants_packets };
+        let mut behind = Behind { batch: Batch::default(), full, spare };
 
         let simulated = simulate(&mut ahead, &mut behind);
         // A reader that is ahead finds that nobody wants more.
@@ -122,7 +121,6 @@ struct Behind {
     full: SyncSender<Batch>,
     /// Batches that were written, with room for others.
     spare: Receiver<Batch>,
-    wants_packets: bool,
 }
 
 /// Records in the order they came, by kind: every kind has a file of its own.
@@ -150,17 +148,26 @@ struct Ended {
 impl Batch {
     /// Records everything; the batch is empty then.
     fn record<R: Recorder>(&mut self, recorder: &mut R) -> Result<(), R::Error> {
-        for ended in self.connections.drain(..) {
-            recorder.connection(&ended.original, &ended.record, &ended.epochs, ended.monitor.as_ref())?;
+        for Ended { original, record, epochs, monitor } in self.connections.drain(..) {
+            recorder.record(Record::Connection {
+                original: &original,
+                ended: &record,
+                epochs: &epochs,
+                monitor: monitor.as_ref(),
+            })?;
         }
-        self.queue.drain(..).try_for_each(|sample| recorder.queue(sample))?;
-        self.drops.drain(..).try_for_each(|record| recorder.dropped(record))?;
-        self.flows.drain(..).try_for_each(|(connection, flow)| recorder.flow(connection, &flow))?;
-        self.sources.drain(..).try_for_each(|record| recorder.source(&record))?;
-        self.windows.drain(..).try_for_each(|record| recorder.window(&record))?;
-        self.packets.drain(..).try_for_each(|(link, packet)| recorder.packet(link, &packet))?;
+        self.queue.drain(..).try_for_each(|sample| recorder.record(Record::Queue { sample: &sample }))?;
+        self.drops.drain(..).try_for_each(|packet| recorder.record(Record::Dropped { packet: &packet }))?;
+        self.flows
+            .drain(..)
+            .try_for_each(|(connection, flow)| recorder.record(Record::Flow { connection, flow: &flow }))?;
+        self.sources.drain(..).try_for_each(|source| recorder.record(Record::Source { source: &source }))?;
+        self.windows.drain(..).try_for_each(|change| recorder.record(Record::Window { change: &change }))?;
+        self.packets
+            .drain(..)
+            .try_for_each(|(link, packet)| recorder.record(Record::Packet { link, packet: &packet }))?;
         // After all that happened until its bins were over.
-        self.throughput.drain(..).try_for_each(|bin| recorder.throughput(bin))?;
+        self.throughput.drain(..).try_for_each(|bin| recorder.record(Record::Throughput { bin: &bin }))?;
         self.weight = 0;
         Ok(())
     }
@@ -184,60 +191,27 @@ impl Behind {
 impl Recorder for Behind {
     type Error = Unrecorded;
 
-    fn connection(
-        &mut self,
-        original: &ConnectionVector,
-        record: &ConnectionRecord,
-        epochs: &[EpochRecord],
-        monitor: Option<&ConnectionVector>,
-    ) -> Result<(), Unrecorded> {
-        let rows = 1 + original.adus.len() + epochs.len() + monitor.map_or(0, |vector| vector.adus.len());
-        self.batch.connections.push(Ended {
-            original: original.clone(),
-            record: record.clone(),
-            epochs: epochs.to_vec(),
-            monitor: monitor.cloned(),
-        });
+    fn record(&mut self, record: Record<'_>) -> Result<(), Unrecorded> {
+        let mut rows = 1;
+        match record {
+            Record::Connection { original, ended, epochs, monitor } => {
+                rows += original.adus.len() + epochs.len() + monitor.map_or(0, |vector| vector.adus.len());
+                self.batch.connections.push(Ended {
+                    original: original.clone(),
+                    record: ended.clone(),
+                    epochs: epochs.to_vec(),
+                    monitor: monitor.cloned(),
+                });
+            }
+            Record::Queue { sample } => self.batch.queue.push(*sample),
+            Record::Throughput { bin } => self.batch.throughput.push(*bin),
+            Record::Dropped { packet } => self.batch.drops.push(*packet),
+            Record::Flow { connection, flow } => self.batch.flows.push((connection, *flow)),
+            Record::Source { source } => self.batch.sources.push(source.clone()),
+            Record::Window { change } => self.batch.windows.push(*change),
+            Record::Packet { link, packet } => self.batch.packets.push((link, *packet)),
+        }
         self.added(rows)
-    }
-
-    fn queue(&mut self, sample: QueueSample) -> Result<(), Unrecorded> {
-        self.batch.queue.push(sample);
-        self.added(1)
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Unrecorded> {
-        self.batch.throughput.push(bin);
-        self.added(1)
-    }
-
-    fn dropped(&mut self, record: DropRecord) -> Result<(), Unrecorded> {
-        self.batch.drops.push(record);
-        self.added(1)
-    }
-
-    fn flow(&mut self, connection: u64, flow: &Flow) -> Result<(), Unrecorded> {
-        self.batch.flows.push((connection, *flow));
-        self.added(1)
-    }
-
-    fn source(&mut self, record: &SourceRecord) -> Result<(), Unrecorded> {
-        self.batch.sources.push(record.clone());
-        self.added(1)
-    }
-
-    fn window(&mut self, record: &WindowRecord) -> Result<(), Unrecorded> {
-        self.batch.windows.push(*record);
-        self.added(1)
-    }
-
-    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Unrecorded> {
-        self.batch.packets.push((link, *packet));
-        self.added(1)
-    }
-
-    fn wants_packets(&self) -> bool {
-        self.wants_packets
     }
 }
 
@@ -268,36 +242,11 @@ mod tests {
     impl Recorder for Kept {
         type Error = Unrecorded;
 
-        fn connection(
-            &mut self,
-            _: &ConnectionVector,
-            _: &ConnectionRecord,
-            _: &[EpochRecord],
-            _: Option<&ConnectionVector>,
-        ) -> Result<(), Unrecorded> {
-            unreachable!("no connections here")
-        }
-
-        fn queue(&mut self, sample: QueueSample) -> Result<(), Unrecorded> {
-            self.samples.push(sample);
+        fn record(&mut self, record: Record<'_>) -> Result<(), Unrecorded> {
+            let Record::Queue { sample } = record else { unreachable!("only samples here") };
+            self.samples.push(*sample);
             assert!(!self.panics || self.samples.len() < self.most, "a defect");
             if self.samples.len() < self.most { Ok(()) } else { Err(Unrecorded(Error::new("full"))) }
-        }
-
-        fn throughput(&mut self, _: ThroughputBin) -> Result<(), Unrecorded> {
-            Ok(())
-        }
-
-        fn dropped(&mut self, _: DropRecord) -> Result<(), Unrecorded> {
-            Ok(())
-        }
-
-        fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), Unrecorded> {
-            Ok(())
-        }
-
-        fn wants_packets(&self) -> bool {
-            false
         }
     }
 
@@ -311,7 +260,9 @@ mod tests {
     }
 
     fn records(count: u64, recorder: &mut dyn Recorder<Error = Unrecorded>) -> Simulated {
-        (0..count).try_for_each(|packets| recorder.queue(sample(packets))).map_err(RunError::Recorder)?;
+        (0..count)
+            .try_for_each(|packets| recorder.record(Record::Queue { sample: &sample(packets) }))
+            .map_err(RunError::Recorder)?;
         Ok(Summary::default())
     }
 
@@ -345,7 +296,7 @@ mod tests {
         let simulated = run(vectors, &mut to, |vectors, recorder| {
             for vector in vectors {
                 let vector = vector.map_err(RunError::Workload)?;
-                recorder.queue(sample(vector.id)).map_err(RunError::Recorder)?;
+                recorder.record(Record::Queue { sample: &sample(vector.id) }).map_err(RunError::Recorder)?;
             }
             Ok(Summary::default())
         });

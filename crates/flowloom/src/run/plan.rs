@@ -14,7 +14,7 @@ use crate::extraction::CaptureOptions;
 use crate::input::{self, Kind};
 use crate::run::facts::set_aside;
 use crate::run::{Overrides, RunOptions, config};
-use crate::warning::{Warning, WarningKind};
+use crate::warning::Warning;
 use crate::workload::making::Making;
 use crate::workload::source::{Inputs, Source, file_name};
 
@@ -107,11 +107,7 @@ impl Plan {
         let sources = self.open_or_make(&options.capture, context)?;
         sources.iter().try_for_each(|source| self.refuse_empty(source))?;
         if self.experiment.run.seeds.len() > 1 && !self.experiment.draws() {
-            context.warn(&Warning::new(
-                WarningKind::SeedsAlike,
-                "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike",
-                "one seed is enough",
-            ));
+            context.warn(&Warning::SeedsAlike);
         }
         Ok(sources)
     }

@@ -4,12 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use flowloom_core::path::Flow;
-use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, SourceRecord, ThroughputBin,
-    WindowRecord,
-};
-use flowloom_core::workload::ConnectionVector;
+use flowloom_core::record::{PacketRecord, Record, Recorder};
 use flowloom_sim::LinkNumber;
 use flowloom_store::capture::PcapWriter;
 use flowloom_store::reserve::ReservedFile;
@@ -64,14 +59,25 @@ impl LinkCapture {
 }
 
 impl Recording<'_> {
-    fn tell(&self, intervals: Option<Vec<Interval>>) {
-        intervals.iter().flatten().for_each(|interval| self.context.interval(interval));
+    fn tell(&self, intervals: &[Interval]) {
+        intervals.iter().for_each(|interval| self.context.interval(interval));
+    }
+
+    /// Writes a packet into the capture of its link, if there is one.
+    fn capture(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Unrecorded> {
+        let Some(capture) = self.captures.iter_mut().find(|capture| capture.pair.holds(LinkNumber(link))) else {
+            return Ok(());
+        };
+        let written = capture.writer.write(packet);
+        written.map_err(|error| capture.failure(error))
     }
 
     /// Completes the captures; the folder is still open.
     pub fn finish(mut self) -> Result<RunWriter, Error> {
-        let last = self.intervals.as_mut().map(Intervals::finish);
-        self.tell(last);
+        if let Some(intervals) = &mut self.intervals {
+            let last = intervals.finish();
+            self.tell(&last);
+        }
         for capture in self.captures {
             let cannot = |error: std::io::Error| Error::new(format_args!("{}: {error}", capture.path.display()));
             capture.writer.finish().and_then(|mut out| out.flush()).map_err(cannot)?;
@@ -83,63 +89,23 @@ impl Recording<'_> {
 impl Recorder for Recording<'_> {
     type Error = Unrecorded;
 
-    fn connection(
-        &mut self,
-        original: &ConnectionVector,
-        record: &ConnectionRecord,
-        epochs: &[EpochRecord],
-        monitor: Option<&ConnectionVector>,
-    ) -> Result<(), Unrecorded> {
-        if let Some(intervals) = &mut self.intervals {
-            intervals.connection(record.outcome);
+    fn record(&mut self, record: Record<'_>) -> Result<(), Unrecorded> {
+        if let Record::Packet { link, packet } = record {
+            return self.capture(link, packet);
         }
-        self.writer.connection(original, record, epochs, monitor).map_err(Unrecorded::from)
-    }
-
-    fn queue(&mut self, sample: QueueSample) -> Result<(), Unrecorded> {
         if let Some(intervals) = &mut self.intervals {
-            intervals.queue(&sample);
-        }
-        self.writer.queue(sample).map_err(Unrecorded::from)
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Unrecorded> {
-        let passed = self.intervals.as_mut().map(|intervals| intervals.throughput(&bin));
-        self.tell(passed);
-        self.writer.throughput(bin).map_err(Unrecorded::from)
-    }
-
-    fn dropped(&mut self, record: DropRecord) -> Result<(), Unrecorded> {
-        if let Some(intervals) = &mut self.intervals {
-            intervals.dropped(&record);
-        }
-        self.writer.dropped(record).map_err(Unrecorded::from)
-    }
-
-    fn flow(&mut self, connection: u64, flow: &Flow) -> Result<(), Unrecorded> {
-        self.writer.flow(connection, flow).map_err(Unrecorded::from)
-    }
-
-    fn source(&mut self, record: &SourceRecord) -> Result<(), Unrecorded> {
-        self.writer.source(record).map_err(Unrecorded::from)
-    }
-
-    fn window(&mut self, record: &WindowRecord) -> Result<(), Unrecorded> {
-        self.writer.window(record).map_err(Unrecorded::from)
-    }
-
-    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Unrecorded> {
-        match self.captures.iter_mut().find(|capture| capture.pair.holds(LinkNumber(link))) {
-            Some(capture) => {
-                let written = capture.writer.write(packet);
-                written.map_err(|error| capture.failure(error))
+            match record {
+                Record::Connection { ended, .. } => intervals.connection(ended.outcome),
+                Record::Queue { sample } => intervals.queue(sample),
+                Record::Dropped { packet } => intervals.dropped(packet),
+                Record::Throughput { bin } => {
+                    let passed = intervals.throughput(bin);
+                    self.tell(&passed);
+                }
+                _ => {}
             }
-            None => Ok(()),
         }
-    }
-
-    fn wants_packets(&self) -> bool {
-        !self.captures.is_empty()
+        self.writer.record(record).map_err(Unrecorded::from)
     }
 }
 

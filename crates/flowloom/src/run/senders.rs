@@ -7,11 +7,11 @@ use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, Protocol, Side};
 use flowloom_report::facts::ClassFacts;
-use flowloom_report::text::counted;
 use flowloom_sim::{Class, Classed, Config, DatagramFlow, Summary, Traced, Way};
 
 use crate::error::{Error, KeyError};
 use crate::experiment::{DatagramModel, Experiment, FIRST_FLOW, Flows, Placed, Shape, TcpClass, WORKLOAD};
+use crate::warning::Warning;
 
 /// The classes of a run, in the order of [`Config::classes`]: the workload, its classes, the sources.
 pub struct Senders<'a> {
@@ -160,16 +160,15 @@ impl<'a> Senders<'a> {
     }
 
     /// What was asked for of connections that a run to its end did not have.
-    pub fn not_met(&self, summary: &Summary) -> Vec<String> {
+    pub fn not_met(&self, summary: &Summary) -> Vec<Warning> {
         let classes = self.experiment.tcp.classes.iter().zip(summary.classes.iter().skip(1));
         let empty = classes.filter(|(_, counts)| counts.flows.started == 0);
-        let mut warnings: Vec<String> =
-            empty.map(|(class, _)| format!("no connection was of the class {:?} (tcp.classes)", class.name)).collect();
+        let mut warnings: Vec<Warning> =
+            empty.map(|(class, _)| Warning::ClassEmpty { class: class.name.to_string() }).collect();
         if let Traced::Connections(ids) = self.experiment.measure.tcp_trace.traced()
             && summary.traced < ids.len() as u64
         {
-            let wanted = counted(ids.len() as u64, "connection");
-            warnings.push(format!("of {wanted} to be traced {} began (measure.tcp-trace)", summary.traced));
+            warnings.push(Warning::TraceMissed { wanted: ids.len() as u64, began: summary.traced });
         }
         warnings
     }

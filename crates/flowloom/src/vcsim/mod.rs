@@ -16,7 +16,7 @@ use crate::context::{Context, Event, Progress, Step};
 use crate::error::{Error, Place};
 use crate::parallel::{at_once, threads};
 use crate::run::millis;
-use crate::warning::{Warning, WarningKind};
+use crate::warning::Warning;
 
 use config::{Names, config};
 use echo::echo;
@@ -74,11 +74,7 @@ pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> R
     drop(progress);
     let interrupted = context.is_stopped();
     if interrupted {
-        context.warn(&Warning::new(
-            WarningKind::Interrupted,
-            "interrupted: results are of what was simulated until then",
-            "run it again for the rest",
-        ));
+        context.warn(&Warning::SimulationInterrupted);
     }
     let json = answer(echo(&reading.specification, file), &runs, &names, interrupted);
     let text = match &runs[..] {

@@ -9,7 +9,7 @@ use flowloom_store::workload::Provenance;
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::warning::{Warning, WarningKind};
+use crate::warning::Warning;
 
 /// What to keep of addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,10 +92,6 @@ pub fn note(options: &HostOptions, provenance: &mut Provenance) {
 /// Warns of what is not protected.
 pub fn warn(options: &HostOptions, context: Context<'_>) {
     if options.keep == Some(HostChoice::Captured) {
-        context.warn(&Warning::new(
-            WarningKind::AddressesKept,
-            "the output holds the addresses of the captured hosts",
-            "keep it to yourself, or use --hosts number or --hosts cryptopan",
-        ));
+        context.warn(&Warning::AddressesKept);
     }
 }

@@ -17,7 +17,7 @@ use crate::context::{Context, Step, Stop};
 use crate::error::Error;
 use crate::extraction::{self, CaptureOptions, IDLE_TIMEOUT};
 use crate::input::Kind;
-use crate::warning::{Warning, WarningKind};
+use crate::warning::{FlowFinding, Warning};
 use crate::workload::hosts::{self, HostOptions};
 
 /// Between two looks at signals and clocks, in vectors or messages of flow records.
@@ -129,11 +129,7 @@ pub fn open(
     }
     let unknown = loaded.facts.capture.unknown_side_connections;
     if unknown > 0 && !own_files && kind != Kind::Capture {
-        loaded.warnings.push(Warning::new(
-            WarningKind::UnknownSide,
-            extraction::unknown_side(unknown),
-            "say which addresses are on the left with --inside PREFIX",
-        ));
+        loaded.warnings.push(Warning::UnknownSide { vectors: unknown });
     }
     if !own_files || hosts.keep.is_some() {
         hosts::note(hosts, &mut loaded.facts.provenance);
@@ -246,11 +242,9 @@ fn vector_files(
 /// What `notes` say, with the file where there are lines to point at; without one if names are to be left out.
 pub fn of_notes(notes: &Notes, file: Option<&str>) -> Vec<Warning> {
     let told = notes.remarks.iter().map(|(remark, found)| {
-        let place = match file {
-            Some(file) if found.first_line > 0 => format!("; the first at {file}:{}", found.first_line),
-            _ => String::new(),
-        };
-        Warning::new(WarningKind::Format, format!("{}: {}{place}", remark.cause(), found.count), remark.remedy())
+        let line = Some(found.first_line).filter(|line| *line > 0);
+        let first = file.zip(line).map(|(file, line)| (file.to_owned(), line));
+        Warning::Format { remark: *remark, count: found.count, first }
     });
     told.collect()
 }
@@ -323,124 +317,39 @@ fn flow_records(
     Ok(Loaded::new(facts, warnings, Source::Sorted(Box::new(sorted))))
 }
 
-/// A possible warning: its kind, the count, the cause, the text after the count, and the remedy.
-type Counted = (WarningKind, u64, &'static str, String, &'static str);
-
 /// What the user should know about flow records.
 fn of_flows(read: &FlowFacts, merged: &MergeFacts) -> Vec<Warning> {
-    let all = of_messages(read).into_iter().chain(of_connections(read, merged));
-    let told = all.filter(|(_, count, ..)| *count > 0);
-    told.map(|(kind, count, cause, more, remedy)| Warning::new(kind, format!("{cause}: {count}{more}"), remedy))
-        .collect()
-}
-
-/// Possible warnings about messages of exporters.
-fn of_messages(read: &FlowFacts) -> [Counted; 8] {
-    let malformed = read.problems.first().map_or_else(String::new, |problem| {
-        let file = read.inputs.get(problem.input).map_or("", |input| &input.name);
-        format!("; the first: {file}: message {} at byte {}: {}", problem.message, problem.offset, problem.text)
-    });
-    let cut = u64::from(read.inputs.iter().any(|input| input.truncated));
-    [
-        (
-            WarningKind::MalformedFlowMessages,
-            read.malformed,
-            "messages and sets that contradict themselves were left out",
-            malformed,
-            "ask the exporter's maker",
-        ),
-        (
-            WarningKind::MissingTemplates,
-            read.sets_without_template,
-            "data sets whose template never came were left out",
-            String::new(),
-            "give the file with the templates too, or capture for longer than templates are sent apart",
-        ),
-        (
-            WarningKind::LostFlowMessages,
-            read.lost.total(),
-            "flows or messages are missing, as the exporters' sequence numbers say",
-            String::new(),
-            "collect closer to the exporter, or with a larger receive buffer",
-        ),
-        (
-            WarningKind::CutFlowMessages,
-            read.messages_cut,
-            "messages were cut by the capture",
-            String::new(),
-            "capture with a larger snap length",
-        ),
-        (
-            WarningKind::TooManyExporters,
-            read.messages_refused,
-            "messages of too many exporters were left out",
-            String::new(),
-            "give them apart",
-        ),
-        (WarningKind::CutCapture, cut, "a file was cut off and read up to there", String::new(), "collect it again"),
-        (
-            WarningKind::UnknownSampling,
-            read.unknown_sampling_records,
-            "records were sampled at a rate that is not known and were taken as they are",
-            String::new(),
-            "let the exporter send its sampler options",
-        ),
-        (
-            WarningKind::LateSampling,
-            read.records_before_sampling,
-            "records came before their exporter said that it samples, and were taken as they are",
-            String::new(),
-            "leave out the beginning",
-        ),
-    ]
-}
-
-/// Possible warnings about the connections made from flow records.
-fn of_connections(read: &FlowFacts, merged: &MergeFacts) -> [Counted; 6] {
-    [
-        (
-            WarningKind::ScaledCounts,
-            merged.scaled,
-            "connections have counts scaled up from a sample",
-            String::new(),
-            "export without sampling",
-        ),
-        (
-            WarningKind::RoughTimes,
-            read.estimated_times + read.without_times,
-            "records have times that are known only roughly",
-            String::new(),
-            "let the exporter send its own clock",
-        ),
-        (
-            WarningKind::EstimatedPayload,
-            merged.estimated_payload,
-            "connections have payload estimated from IP bytes and packets",
-            String::new(),
-            "extract from packets, if they can be captured",
-        ),
-        (
-            WarningKind::GuessedInitiator,
-            merged.initiator_port,
-            "connections have their larger port taken as the initiator's",
-            String::new(),
-            "export times in milliseconds or finer, or the flow's direction",
-        ),
-        (
-            WarningKind::TooManyOpenFlows,
-            merged.early,
-            "connections were cut because too many were open",
-            String::new(),
-            "shorten --active-timeout",
-        ),
-        (
-            WarningKind::MovedStarts,
-            merged.moved_starts,
-            "connections begin later here than their records say",
-            String::new(),
-            "set --active-timeout as the exporter has it",
-        ),
-    ]
+    let mut warnings = Vec::new();
+    if read.malformed > 0 {
+        let first = read.problems.first().map(|problem| {
+            let file = read.inputs.get(problem.input).map_or_else(String::new, |input| input.name.clone());
+            (file, problem.clone())
+        });
+        warnings.push(Warning::MalformedFlowMessages { count: read.malformed, first });
+    }
+    let found = |finding, count| (count > 0).then_some(Warning::FlowRecords { finding, count });
+    let of_messages = [
+        (FlowFinding::MissingTemplates, read.sets_without_template),
+        (FlowFinding::LostMessages, read.lost.total()),
+        (FlowFinding::CutMessages, read.messages_cut),
+        (FlowFinding::TooManyExporters, read.messages_refused),
+    ];
+    warnings.extend(of_messages.into_iter().filter_map(|(finding, count)| found(finding, count)));
+    if read.inputs.iter().any(|input| input.truncated) {
+        warnings.push(Warning::CutFlowFile);
+    }
+    let of_records = [
+        (FlowFinding::UnknownSampling, read.unknown_sampling_records),
+        (FlowFinding::LateSampling, read.records_before_sampling),
+        (FlowFinding::ScaledCounts, merged.scaled),
+        (FlowFinding::RoughTimes, read.estimated_times + read.without_times),
+        (FlowFinding::EstimatedPayload, merged.estimated_payload),
+        (FlowFinding::GuessedInitiator, merged.initiator_port),
+        (FlowFinding::TooManyOpen, merged.early),
+        (FlowFinding::MovedStarts, merged.moved_starts),
+    ];
+    warnings.extend(of_records.into_iter().filter_map(|(finding, count)| found(finding, count)));
+    warnings
 }
 
 fn captures(

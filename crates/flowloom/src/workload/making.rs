@@ -24,7 +24,7 @@ use crate::context::Stop;
 use crate::error::Error;
 use crate::experiment::{DatagramModel, Workload};
 
-use crate::warning::{Warning, WarningKind};
+use crate::warning::Warning;
 use crate::workload::load;
 use crate::workload::source::{Source, file_name, folder};
 
@@ -357,25 +357,16 @@ impl Made {
     /// Why its load is not what was asked for, or not that of every part of it, with remedies.
     pub fn warnings(&self) -> Vec<Warning> {
         let missed = self.asked.map(|(side, asked)| (asked, self.load.payload_rate(side)));
-        let missed = missed.filter(|(asked, made)| (made / asked - 1.0).abs() > MISSED).map(|(asked, made)| {
-            let cause = format!("the load is {}, and {} were asked for", bits(made), bits(asked));
-            Warning::new(
-                WarningKind::LoadMissed,
-                cause,
-                "a few connections hold most of the bytes: take a longer source, or another seed",
-            )
-        });
+        let missed = missed.filter(|(asked, made)| (made / asked - 1.0).abs() > MISSED);
+        let missed = missed.map(|(asked, made)| Warning::LoadMissed { made, asked });
         let drift = Some(self.load.drift()).filter(|drift| *drift > STATIONARY && self.before.is_some());
-        let drift = drift.map(|drift| {
-            let cause =
-                format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * drift);
-            Warning::new(WarningKind::LoadDrifts, cause, "shuffle it (workload.load.shuffle), or use a part of it")
-        });
+        let drift = drift.map(|share| Warning::LoadDrifts { share });
         missed.into_iter().chain(drift).collect()
     }
 }
 
-fn bits(rate: f64) -> String {
+/// A rate in bits per second with its unit.
+pub(crate) fn bits(rate: f64) -> String {
     let (value, unit) = match rate {
         rate if rate < 1e6 => (rate / 1e3, "kbit/s"),
         rate if rate < 1e9 => (rate / 1e6, "Mbit/s"),

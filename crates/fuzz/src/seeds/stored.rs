@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use flowloom_core::extract::Extractor;
 use flowloom_core::record::{
-    ConnectionRecord, DropReason, DropRecord, EpochRecord, Outcome, PacketKind, QueueSample, Recorder,
+    ConnectionRecord, DropReason, DropRecord, EpochRecord, Outcome, PacketKind, QueueSample, Record, Recorder,
 };
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::{Decoder, Parsed};
@@ -145,11 +145,8 @@ fn run() -> &'static [(String, Vec<u8>)] {
             delivered_bytes: [300, 10_000],
         };
         let epoch = EpochRecord { connection: vector.id, epoch: 0, intended: None, start: at(45), end: at(160) };
-        writer.connection(&vector, &record, &[epoch], Some(&vector)).expect("a run folder");
-        writer
-            .queue(QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 3, bytes: 4_542 })
-            .expect("a run folder");
-        let dropped = writer.dropped(DropRecord {
+        let sample = QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 3, bytes: 4_542 };
+        let dropped = DropRecord {
             time: at(11),
             from: LinkSide::Left,
             connection: vector.id,
@@ -157,8 +154,13 @@ fn run() -> &'static [(String, Vec<u8>)] {
             bytes: 1_514,
             reason: DropReason::QueueFull,
             link: Some(0),
-        });
-        dropped.expect("a run folder");
+        };
+        let records = [
+            Record::Connection { original: &vector, ended: &record, epochs: &[epoch], monitor: Some(&vector) },
+            Record::Queue { sample: &sample },
+            Record::Dropped { packet: &dropped },
+        ];
+        records.into_iter().for_each(|record| writer.record(record).expect("a run folder"));
         writer.finish(&json!({}), &json!({})).expect("a run folder");
         let stored = RUN_FILES.iter().filter_map(|name| Some(((*name).to_owned(), fs::read(path.join(name)).ok()?)));
         let mut files: Vec<(String, Vec<u8>)> = stored.collect();

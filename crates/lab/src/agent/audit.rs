@@ -18,6 +18,11 @@ use crate::clock::Clock;
 /// Strangers are written down so often in a minute; how many more there were is said with the next.
 const STRANGERS_A_MINUTE: u32 = 60;
 
+/// The log cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("this agent's audit log cannot be written: {0}")]
+pub struct AuditError(#[source] io::Error);
+
 /// The log.
 #[derive(Debug)]
 pub struct Audit {
@@ -117,9 +122,9 @@ impl Audit {
     ///
     /// # Errors
     /// If it cannot be written; then what it is about must not be done.
-    pub fn write(&self, entry: &Entry<'_>) -> Result<(), String> {
+    pub fn write(&self, entry: &Entry<'_>) -> Result<(), AuditError> {
         let mut log = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        append(&mut log.file, entry).map_err(|error| format!("this agent's audit log cannot be written: {error}"))
+        append(&mut log.file, entry).map_err(AuditError)
     }
 
     /// Adds a line about somebody who is no member, unless there were many just now.

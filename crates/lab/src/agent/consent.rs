@@ -10,12 +10,123 @@ use prost::Message;
 use sha2::{Digest, Sha256};
 
 use super::leaf::Sending;
-use super::limits::{Limits, named};
+use super::limits::{LimitError, Limits, named};
 use crate::authority::credentials::Credentials;
 use crate::authority::identity::{Identity, Name, Role};
 use crate::authority::statement::{self, Kind};
 use crate::authority::trust::Trust;
 use crate::rpc::{Consent, ConsentRequest, Protocol, Signed};
+
+/// Why there is no consent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConsentError {
+    /// A request has no address.
+    #[error("{0:?} is no IP address")]
+    Address(String),
+    /// A request has no port.
+    #[error("{0} is no port")]
+    Port(u32),
+    /// A request has no sender.
+    #[error("{0}")]
+    Sender(String),
+    /// A request has no protocol.
+    #[error("the request names no protocol")]
+    Protocol,
+    /// The address is another host's.
+    #[error("{address} is not an address of {agent}")]
+    NotHere {
+        /// The address.
+        address: IpAddr,
+        /// The agent.
+        agent: Identity,
+    },
+    /// The agent's limits do not allow it.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// A statement cannot be signed.
+    #[error(transparent)]
+    Sign(#[from] crate::authority::Error),
+    /// Nobody at an address has agreed.
+    #[error("no agent at {to} has agreed to {}", protocol.as_str_name())]
+    None {
+        /// The address.
+        to: SocketAddr,
+        /// The protocol.
+        protocol: Protocol,
+    },
+    /// Nobody at an address has agreed to a sender.
+    #[error("no agent at {to} has agreed to {} from {sender}{}", protocol.as_str_name(), also(bad))]
+    NotFrom {
+        /// The address.
+        to: SocketAddr,
+        /// The protocol.
+        protocol: Protocol,
+        /// The sender.
+        sender: Name,
+        /// What is wrong with the consents that there are.
+        bad: Vec<BadStatement>,
+    },
+    /// The receiver has agreed to less.
+    #[error("the agent {receiver} at {to} has agreed to {agreed_bit_s} bit/s, not to {wanted_bit_s}")]
+    Slower {
+        /// The receiver.
+        receiver: String,
+        /// Its address.
+        to: SocketAddr,
+        /// What it has agreed to.
+        agreed_bit_s: u64,
+        /// What the leaf announces.
+        wanted_bit_s: u64,
+    },
+}
+
+/// Why a signed statement of another member does not count.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadStatement {
+    /// Its certificate or its signature is not good.
+    #[error(transparent)]
+    Unverified(#[from] crate::authority::Error),
+    /// It cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] prost::DecodeError),
+    /// A consent without an address.
+    #[error("it names no address")]
+    NoAddress,
+    /// A consent that its receiver has not signed.
+    #[error("{signer} has signed it for {receiver} at {address}")]
+    SignedFor {
+        /// Who has.
+        signer: Identity,
+        /// The receiver.
+        receiver: String,
+        /// Its address.
+        address: IpAddr,
+    },
+    /// A member that may not has signed it.
+    #[error("{0} has signed it")]
+    SignedBy(Identity),
+    /// It is for another experiment.
+    #[error("it is for another experiment")]
+    OtherExperiment,
+    /// A delegation that is for something else.
+    #[error("it is for another experiment, block, parent or child")]
+    OtherBlock,
+    /// It is for another member.
+    #[error("it is for {0}")]
+    For(String),
+    /// Its time is over.
+    #[error("it has ended")]
+    Ended,
+    /// Its address may be that of any host.
+    #[error("{0} is an address of its own on every host")]
+    Scoped(IpAddr),
+}
+
+fn also(bad: &[BadStatement]) -> String {
+    bad.iter().map(|why| format!("; a consent is not good: {why}")).collect()
+}
 
 /// One destination that a leaf may send to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +149,9 @@ impl Permits {
     ///
     /// # Errors
     /// If there is none: then nothing may be sent there.
-    pub fn to(&self, to: SocketAddr, protocol: Protocol) -> Result<Permit, String> {
+    pub fn to(&self, to: SocketAddr, protocol: Protocol) -> Result<Permit, ConsentError> {
         let found = self.permits.iter().find(|permit| permit.sending.to == to && permit.sending.protocol == protocol);
-        found.copied().ok_or_else(|| format!("no agent at {to} has agreed to {}", protocol.as_str_name()))
+        found.copied().ok_or(ConsentError::None { to, protocol })
     }
 
     /// The experiment that they are for.
@@ -64,21 +175,21 @@ pub(super) fn agree(
     experiment: &str,
     request: &ConsentRequest,
     now_unix_s: i64,
-) -> Result<Signed, String> {
-    let address: IpAddr = request.address.parse().map_err(|_| format!("{:?} is no IP address", request.address))?;
+) -> Result<Signed, ConsentError> {
+    let address: IpAddr = request.address.parse().map_err(|_| ConsentError::Address(request.address.clone()))?;
     let port = u16::try_from(request.port).ok().filter(|port| *port != 0);
-    let port = port.ok_or_else(|| format!("{} is no port", request.port))?;
-    let sender: Name = request.sender.parse()?;
+    let port = port.ok_or(ConsentError::Port(request.port))?;
+    let sender: Name = request.sender.parse().map_err(ConsentError::Sender)?;
     if request.protocol() == Protocol::Unspecified {
-        return Err("the request names no protocol".to_owned());
+        return Err(ConsentError::Protocol);
     }
     if !named(address) || !is_here(address) {
-        return Err(format!("{address} is not an address of {}", own.identity()));
+        return Err(ConsentError::NotHere { address, agent: own.identity().clone() });
     }
     limits.may_receive(port, request.rate_bit_s, request.duration_s)?;
     let (to, protocol, rate_bit_s) = (SocketAddr::new(address, port), request.protocol(), request.rate_bit_s);
     let until_unix_s = now_unix_s.saturating_add_unsigned(request.duration_s);
-    sign(own, experiment, &sender, &Sending { to, protocol, rate_bit_s }, until_unix_s)
+    Ok(sign(own, experiment, &sender, &Sending { to, protocol, rate_bit_s }, until_unix_s)?)
 }
 
 /// Signs that `own` agrees to a sending to itself. An agent does after a look at the request ([`agree`]); a controller at the address where the
@@ -92,7 +203,7 @@ pub(crate) fn sign(
     sender: &Name,
     sending: &Sending,
     until_unix_s: i64,
-) -> Result<Signed, String> {
+) -> Result<Signed, crate::authority::Error> {
     let consent = Consent {
         experiment: experiment.to_owned(),
         sender: sender.to_string(),
@@ -104,7 +215,7 @@ pub(crate) fn sign(
         until_unix_s,
         stack: stack(),
     };
-    statement::sign(own, Kind::Consent, consent.encode_to_vec()).map_err(|error| error.to_string())
+    statement::sign(own, Kind::Consent, consent.encode_to_vec())
 }
 
 /// Who commands a leaf, and from where.
@@ -126,36 +237,37 @@ pub(super) fn check(
     sendings: &[Sending],
     consents: &[Signed],
     now_unix_s: i64,
-) -> Result<Permits, String> {
+) -> Result<Permits, ConsentError> {
     // One that is not good is as one that is not there, but it is said why.
-    let mut why = Vec::new();
+    let mut bad = Vec::new();
     let mut agreed = Vec::new();
     for signed in consents {
         match consent(trust, own, commander, experiment, signed, now_unix_s) {
             Ok(consent) => agreed.push(consent),
-            Err(error) => why.push(error),
+            Err(why) => bad.push(why),
         }
     }
-    let permits = sendings.iter().map(|sending| {
+    let mut permits = Vec::with_capacity(sendings.len());
+    for sending in sendings {
         let to = sending.to;
         let of_address = agreed.iter().filter(|consent| {
             consent.address.parse() == Ok(to.ip().to_canonical())
                 && consent.port == u32::from(to.port())
                 && consent.protocol() == sending.protocol
         });
-        let consent = of_address.max_by_key(|consent| (consent.rate_bit_s, consent.until_unix_s)).ok_or_else(|| {
-            let why = why.iter().map(|why| format!("; {why}")).collect::<String>();
-            format!("no agent at {to} has agreed to {} from {own}{why}", sending.protocol.as_str_name())
-        })?;
+        let Some(consent) = of_address.max_by_key(|consent| (consent.rate_bit_s, consent.until_unix_s)) else {
+            return Err(ConsentError::NotFrom { to, protocol: sending.protocol, sender: own.clone(), bad });
+        };
         if sending.rate_bit_s > consent.rate_bit_s {
-            return Err(format!(
-                "the agent {} at {to} has agreed to {} bit/s, not to {}",
-                consent.receiver, consent.rate_bit_s, sending.rate_bit_s
-            ));
+            return Err(ConsentError::Slower {
+                receiver: consent.receiver.clone(),
+                to,
+                agreed_bit_s: consent.rate_bit_s,
+                wanted_bit_s: sending.rate_bit_s,
+            });
         }
-        Ok(Permit { sending: *sending, until_unix_s: consent.until_unix_s })
-    });
-    let permits = permits.collect::<Result<_, String>>()?;
+        permits.push(Permit { sending: *sending, until_unix_s: consent.until_unix_s });
+    }
     Ok(Permits { experiment: experiment.to_owned(), permits })
 }
 
@@ -166,28 +278,27 @@ fn consent(
     experiment: &str,
     signed: &Signed,
     now_unix_s: i64,
-) -> Result<Consent, String> {
-    let bad = |why: &dyn std::fmt::Display| format!("a consent is not good: {why}");
-    let signer = statement::verify(trust, Kind::Consent, signed, now_unix_s).map_err(|error| bad(&error))?;
-    let consent = Consent::decode(signed.statement.as_slice()).map_err(|error| bad(&error))?;
-    let address: IpAddr = consent.address.parse().map_err(|_| bad(&"it names no address"))?;
+) -> Result<Consent, BadStatement> {
+    let signer = statement::verify(trust, Kind::Consent, signed, now_unix_s)?;
+    let consent = Consent::decode(signed.statement.as_slice())?;
+    let address: IpAddr = consent.address.parse().map_err(|_| BadStatement::NoAddress)?;
     let for_itself = signer.identity.name.as_str() == consent.receiver;
     let is_commander =
         signer.identity == commander.identity && address.to_canonical() == commander.address.to_canonical();
     if !for_itself || (signer.identity.role != Role::Agent && !is_commander) {
-        return Err(bad(&format_args!("{} has signed it for {} at {address}", signer.identity, consent.receiver)));
+        return Err(BadStatement::SignedFor { signer: signer.identity, receiver: consent.receiver, address });
     }
     if consent.experiment != experiment {
-        return Err(bad(&"it is for another experiment"));
+        return Err(BadStatement::OtherExperiment);
     }
     if consent.sender != own.as_str() {
-        return Err(bad(&format_args!("it is for {}", consent.sender)));
+        return Err(BadStatement::For(consent.sender));
     }
     if consent.until_unix_s <= now_unix_s {
-        return Err(bad(&"it has ended"));
+        return Err(BadStatement::Ended);
     }
     if scoped(address) && consent.stack != stack() {
-        return Err(bad(&format_args!("{address} is an address of its own on every host")));
+        return Err(BadStatement::Scoped(address));
     }
     Ok(consent)
 }

@@ -135,15 +135,68 @@ impl TryFrom<Vec<String>> for Words {
     }
 }
 
+/// Which limit of an agent does not allow something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// An interface is not lent.
+    #[error("{interface} is not in this agent's {to}.interfaces")]
+    Interface {
+        /// Its name.
+        interface: String,
+        /// The part of the limits that would lend it.
+        to: &'static str,
+    },
+    /// The counters of the host are not lent.
+    #[error("this agent's monitor.host does not lend the counters of the host")]
+    HostCounters,
+    /// Nothing is lent under a name.
+    #[error("{name} is not in this agent's {setting} ({})", if known.is_empty() { "none".to_owned() } else { known.join(", ") })]
+    Name {
+        /// The name.
+        name: String,
+        /// The setting that would lend it.
+        setting: &'static str,
+        /// The names that it has.
+        known: Vec<String>,
+    },
+    /// An address is that of many hosts, or of none.
+    #[error("{0} is not the address of one host")]
+    NotOneHost(IpAddr),
+    /// Leaves do not send to an address.
+    #[error("{0} is not in this agent's send.destinations")]
+    Destination(IpAddr),
+    /// A port is not allowed.
+    #[error("port {port} is not in this agent's {setting}")]
+    Port {
+        /// The port.
+        port: u16,
+        /// `send.ports` or `receive.ports`.
+        setting: &'static str,
+    },
+    /// It is too much.
+    #[error("{asked} {unit} is more than this agent's {limit} of {most}")]
+    Above {
+        /// How much would be.
+        asked: u64,
+        /// In what unit.
+        unit: &'static str,
+        /// The setting.
+        limit: &'static str,
+        /// How much it allows.
+        most: u64,
+    },
+}
+
 /// Whether an interface is among those that are lent.
 ///
 /// # Errors
 /// Which setting would lend it.
-fn lent(interface: &str, lent: &[String], to: &str) -> Result<(), String> {
+fn lent(interface: &str, lent: &[String], to: &'static str) -> Result<(), LimitError> {
     if lent.iter().any(|one| one == interface) {
         return Ok(());
     }
-    Err(format!("{interface} is not in this agent's {to}.interfaces"))
+    Err(LimitError::Interface { interface: interface.to_owned(), to })
 }
 
 impl Limits {
@@ -151,7 +204,7 @@ impl Limits {
     ///
     /// # Errors
     /// Why not.
-    pub fn may_be_path(&self, interfaces: &[String; 2]) -> Result<(), String> {
+    pub fn may_be_path(&self, interfaces: &[String; 2]) -> Result<(), LimitError> {
         interfaces.iter().try_for_each(|interface| lent(interface, &self.path.interfaces, "path"))
     }
 
@@ -159,7 +212,7 @@ impl Limits {
     ///
     /// # Errors
     /// Why not.
-    pub fn may_capture(&self, interface: &str, snap_bytes: u64) -> Result<(), String> {
+    pub fn may_capture(&self, interface: &str, snap_bytes: u64) -> Result<(), LimitError> {
         lent(interface, &self.capture.interfaces, "capture")?;
         let most = match self.capture.snap {
             Some(Written(Limit::Bytes(bytes))) => bytes,
@@ -174,7 +227,7 @@ impl Limits {
     ///
     /// # Errors
     /// Why not.
-    pub fn may_watch(&self, interface: &str) -> Result<(), String> {
+    pub fn may_watch(&self, interface: &str) -> Result<(), LimitError> {
         lent(interface, &self.watch.interfaces, "watch")
     }
 
@@ -182,9 +235,9 @@ impl Limits {
     ///
     /// # Errors
     /// Why not.
-    pub fn may_monitor(&self, interface: Option<&str>) -> Result<(), String> {
+    pub fn may_monitor(&self, interface: Option<&str>) -> Result<(), LimitError> {
         if !self.monitor.host {
-            return Err("this agent's monitor.host does not lend the counters of the host".to_owned());
+            return Err(LimitError::HostCounters);
         }
         interface.map_or(Ok(()), |interface| lent(interface, &self.monitor.interfaces, "monitor"))
     }
@@ -193,7 +246,7 @@ impl Limits {
     ///
     /// # Errors
     /// Which are.
-    pub fn command(&self, name: &str) -> Result<Words, String> {
+    pub fn command(&self, name: &str) -> Result<Words, LimitError> {
         by_name(name, &self.commands, "commands")
     }
 
@@ -201,7 +254,7 @@ impl Limits {
     ///
     /// # Errors
     /// Which are.
-    pub fn workload(&self, name: &str) -> Result<PathBuf, String> {
+    pub fn workload(&self, name: &str) -> Result<PathBuf, LimitError> {
         by_name(name, &self.workloads, "workloads")
     }
 }
@@ -210,12 +263,9 @@ impl Limits {
 ///
 /// # Errors
 /// What is, by which setting.
-fn by_name<T: Clone>(name: &str, lent: &BTreeMap<String, T>, setting: &str) -> Result<T, String> {
-    lent.get(name).cloned().ok_or_else(|| {
-        let known: Vec<&str> = lent.keys().map(String::as_str).collect();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        format!("{name} is not in this agent's {setting} ({known})")
-    })
+fn by_name<T: Clone>(name: &str, lent: &BTreeMap<String, T>, setting: &'static str) -> Result<T, LimitError> {
+    let unknown = || LimitError::Name { name: name.to_owned(), setting, known: lent.keys().cloned().collect() };
+    lent.get(name).cloned().ok_or_else(unknown)
 }
 
 /// Limits of what leaves send.
@@ -312,16 +362,16 @@ impl Limits {
     ///
     /// # Errors
     /// Why not.
-    pub fn may_send_to(&self, to: SocketAddr) -> Result<(), String> {
+    pub fn may_send_to(&self, to: SocketAddr) -> Result<(), LimitError> {
         if !named(to.ip()) {
-            return Err(format!("{} is not the address of one host", to.ip()));
+            return Err(LimitError::NotOneHost(to.ip()));
         }
         let address = Address::new(to.ip().to_canonical(), to.port());
         if !self.send.destinations.iter().any(|prefix| prefix.0.contains(address)) {
-            return Err(format!("{} is not in this agent's send.destinations", to.ip()));
+            return Err(LimitError::Destination(to.ip()));
         }
         if !holds(&self.send.ports, to.port()) {
-            return Err(format!("port {} is not in this agent's send.ports", to.port()));
+            return Err(LimitError::Port { port: to.port(), setting: "send.ports" });
         }
         Ok(())
     }
@@ -330,9 +380,9 @@ impl Limits {
     ///
     /// # Errors
     /// Why not.
-    pub fn may_receive(&self, port: u16, rate_bit_s: u64, duration_s: u64) -> Result<(), String> {
+    pub fn may_receive(&self, port: u16, rate_bit_s: u64, duration_s: u64) -> Result<(), LimitError> {
         if !holds(&self.receive.ports, port) {
-            return Err(format!("port {port} is not in this agent's receive.ports"));
+            return Err(LimitError::Port { port, setting: "receive.ports" });
         }
         within("receive.rate", rate_bit_s, most(self.receive.rate.0), "bit/s")?;
         within("receive.duration", duration_s, self.receive.duration.0.as_nanos() / 1_000_000_000, "s")
@@ -393,7 +443,7 @@ impl Reservations {
     ///
     /// # Errors
     /// Which limit it would pass.
-    pub fn reserve(self: &Arc<Reservations>, demand: Demand) -> Result<Reserved, String> {
+    pub fn reserve(self: &Arc<Reservations>, demand: Demand) -> Result<Reserved, LimitError> {
         let send = &self.limits.send;
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let rate = held.rate_bit_s.saturating_add(demand.rate_bit_s);
@@ -424,11 +474,8 @@ fn most(rate: Rate) -> u64 {
     rate.bits_per_second().unwrap_or(u64::MAX)
 }
 
-fn within(limit: &str, asked: u64, most: u64, unit: &str) -> Result<(), String> {
-    if asked > most {
-        return Err(format!("{asked} {unit} is more than this agent's {limit} of {most}"));
-    }
-    Ok(())
+fn within(limit: &'static str, asked: u64, most: u64, unit: &'static str) -> Result<(), LimitError> {
+    if asked > most { Err(LimitError::Above { asked, unit, limit, most }) } else { Ok(()) }
 }
 
 /// Whether an address is that of one host.
@@ -476,9 +523,9 @@ mod tests {
     fn receiving() {
         let limits = Limits::parse(DEFAULT).unwrap();
         assert_eq!(limits.may_receive(5001, 100_000_000, 3600), Ok(()));
-        assert!(limits.may_receive(22, 1, 1).unwrap_err().contains("receive.ports"));
-        assert!(limits.may_receive(5001, 100_000_001, 1).unwrap_err().contains("receive.rate"));
-        assert!(limits.may_receive(5001, 1, 3601).unwrap_err().contains("receive.duration"));
+        assert!(limits.may_receive(22, 1, 1).unwrap_err().to_string().contains("receive.ports"));
+        assert!(limits.may_receive(5001, 100_000_001, 1).unwrap_err().to_string().contains("receive.rate"));
+        assert!(limits.may_receive(5001, 1, 3601).unwrap_err().to_string().contains("receive.duration"));
     }
 
     #[test]
@@ -486,17 +533,18 @@ mod tests {
         let all = Arc::new(Reservations::new(changed("leaves = 1000 ", "leaves = 3 ")));
         let one = Demand { rate_bit_s: 60_000_000, connections: 400, duration_ns: 1 };
         let first = all.reserve(one).unwrap();
-        assert!(all.reserve(one).unwrap_err().contains("send.rate"));
+        assert!(all.reserve(one).unwrap_err().to_string().contains("send.rate"));
         let half = Demand { rate_bit_s: 1, connections: 601, ..one };
-        assert!(all.reserve(half).unwrap_err().contains("send.connections"));
+        assert!(all.reserve(half).unwrap_err().to_string().contains("send.connections"));
         assert!(
             all.reserve(Demand { duration_ns: 3_600_000_000_001, ..Demand::default() })
                 .unwrap_err()
+                .to_string()
                 .contains("send.duration")
         );
         let _second = all.reserve(Demand::default()).unwrap();
         let _third = all.reserve(Demand::default()).unwrap();
-        assert!(all.reserve(Demand::default()).unwrap_err().contains("run.leaves"));
+        assert!(all.reserve(Demand::default()).unwrap_err().to_string().contains("run.leaves"));
         drop(first);
         assert!(all.reserve(Demand { rate_bit_s: 100_000_000, connections: 1000, duration_ns: 1 }).is_ok());
     }
@@ -505,23 +553,23 @@ mod tests {
     fn nothing_more_is_lent_than_the_file_says() {
         let default = Limits::parse(DEFAULT).unwrap();
         let both = ["eth1", "eth2"].map(str::to_owned);
-        assert!(default.may_be_path(&both).unwrap_err().contains("path.interfaces"));
-        assert!(default.may_capture("eth1", 14).unwrap_err().contains("capture.interfaces"));
-        assert!(default.may_watch("eth1").unwrap_err().contains("watch.interfaces"));
-        assert!(default.may_monitor(None).unwrap_err().contains("monitor.host"));
-        assert!(default.command("routes").unwrap_err().contains("(none)"));
+        assert!(default.may_be_path(&both).unwrap_err().to_string().contains("path.interfaces"));
+        assert!(default.may_capture("eth1", 14).unwrap_err().to_string().contains("capture.interfaces"));
+        assert!(default.may_watch("eth1").unwrap_err().to_string().contains("watch.interfaces"));
+        assert!(default.may_monitor(None).unwrap_err().to_string().contains("monitor.host"));
+        assert!(default.command("routes").unwrap_err().to_string().contains("(none)"));
         // The file says how: without the marks it lends.
         let (before, more) = DEFAULT.split_once("# [path]").unwrap();
         let more = format!("# [path]{more}").replace("# [", "[").replace("\n# ", "\n").replace("\n#\n", "\n");
         let lends = Limits::parse(&format!("{before}{more}")).unwrap();
         assert_eq!(lends.may_be_path(&both), Ok(()));
         assert_eq!((lends.may_capture("eth1", 128), lends.may_watch("eth1")), (Ok(()), Ok(())));
-        assert!(lends.may_capture("eth1", 129).unwrap_err().contains("capture.snap of 128"));
+        assert!(lends.may_capture("eth1", 129).unwrap_err().to_string().contains("capture.snap of 128"));
         assert!(lends.may_capture("lo", 128).is_err() && lends.may_watch("lo").is_err());
         assert_eq!((lends.may_monitor(None), lends.may_monitor(Some("eth1"))), (Ok(()), Ok(())));
-        assert!(lends.may_monitor(Some("eth2")).unwrap_err().contains("monitor.interfaces"));
+        assert!(lends.may_monitor(Some("eth2")).unwrap_err().to_string().contains("monitor.interfaces"));
         assert_eq!(lends.command("routes").unwrap().0, ["/usr/sbin/ip", "route"]);
-        assert!(lends.command("ip").unwrap_err().contains("(routes)"));
+        assert!(lends.command("ip").unwrap_err().to_string().contains("(routes)"));
         let relative = format!("{DEFAULT}\n[commands]\nid = [\"id\"]\n");
         assert!(Limits::parse(&relative).unwrap_err().contains("with its whole path"));
     }

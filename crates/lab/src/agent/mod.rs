@@ -11,6 +11,7 @@ mod facts;
 pub mod leaf;
 pub mod limits;
 mod path;
+mod refusal;
 mod replay;
 pub mod service;
 mod session;

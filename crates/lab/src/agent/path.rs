@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::consent::Permits;
-use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
+use super::leaf::{Leaf, LeafError, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::{Demand, Limits};
 use super::thread::in_thread;
 use super::tools::{Lent, asked, demand};
@@ -60,7 +60,7 @@ struct Open {
     /// The host's monotonic clock when the path's began.
     origin_ns: i64,
     order: Arc<Order>,
-    carrying: JoinHandle<Result<Carried, String>>,
+    carrying: JoinHandle<Result<Carried, LeafError>>,
     _claim: Claim,
 }
 
@@ -77,10 +77,10 @@ struct Claim {
 }
 
 impl Claim {
-    fn of(taken: &Taken, interfaces: &[String; 2]) -> Result<Claim, String> {
+    fn of(taken: &Taken, interfaces: &[String; 2]) -> Result<Claim, LeafError> {
         let mut all = taken.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(interface) = interfaces.iter().find(|interface| all.contains(*interface)) {
-            return Err(format!("{interface} is the end of another path"));
+            return Err(LeafError::Taken(interface.clone()));
         }
         all.extend(interfaces.iter().cloned());
         Ok(Claim { taken: Arc::clone(taken), interfaces: interfaces.clone() })
@@ -99,8 +99,8 @@ impl LeafKind for PathKind {
         "path"
     }
 
-    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
-        let Tool::Path(asked) = asked(block)? else { return Err("it is no path".to_owned()) };
+    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, LeafError> {
+        let Tool::Path(asked) = asked(block)? else { return Err(LeafError::OtherKind("path")) };
         self.limits.may_be_path(&asked.interfaces)?;
         let (room, taken) = (self.room.clone(), Arc::clone(&self.taken));
         Ok(Box::new(Between { asked: *asked, text: format::block(block), room, taken, is: Is::Made, run: None }))
@@ -118,16 +118,16 @@ impl Leaf for Between {
         Vec::new()
     }
 
-    async fn prepare(&mut self) -> Result<String, String> {
+    async fn prepare(&mut self) -> Result<String, LeafError> {
         // Another path may have them until this one is opened: here it is only seen whether they can be had.
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if self.asked.interfaces.iter().any(|interface| taken.contains(interface)) {
             return Ok(String::new());
         }
-        Carrying::open(&self.asked).map(|(_, said)| said)
+        Ok(Carrying::open(&self.asked)?.1)
     }
 
-    async fn open(&mut self, _permits: &Permits) -> Result<String, String> {
+    async fn open(&mut self, _permits: &Permits) -> Result<String, LeafError> {
         let claim = Claim::of(&self.taken, &self.asked.interfaces)?;
         let (carrying, _) = Carrying::open(&self.asked)?;
         let origin_ns = HostClock.monotonic_ns();
@@ -135,13 +135,13 @@ impl Leaf for Between {
         let order = Arc::new(Order::new());
         let told = Arc::clone(&order);
         let held = Arc::clone(&order);
-        let carrying = tokio::spawn(async move { in_thread(&held, move || carrying.carry(&clock, &told)).await? });
+        let carrying = tokio::spawn(async move { Ok(in_thread(&held, move || carrying.carry(&clock, &told)).await??) });
         self.is = Is::Open(Open { origin_ns, order, carrying, _claim: claim });
         Ok(String::new())
     }
 
-    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, String> {
-        let Is::Open(open) = &mut self.is else { return Err("it is not open".to_owned()) };
+    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, LeafError> {
+        let Is::Open(open) = &mut self.is else { return Err(LeafError::NotOpen) };
         let nanos = i64::try_from(self.asked.duration.as_nanos()).unwrap_or(i64::MAX);
         let end_ns = start.monotonic_ns.saturating_add(nanos);
         let failed = tokio::select! {
@@ -154,19 +154,19 @@ impl Leaf for Between {
             return Ok(Ran { started_monotonic_ns: start.monotonic_ns, text: String::new() });
         };
         let origin_ns = open.origin_ns;
-        let carried = ended.map_err(|_| "the path's thread ended".to_owned())??;
-        let why = carried.failure().unwrap_or("it ended by itself").to_owned();
+        let carried = ended.map_err(|_| LeafError::ThreadEnded("path"))??;
+        let why = carried.failure().map(str::to_owned);
         self.is = Is::Over { origin_ns, carried: Box::new(carried) };
-        Err(why)
+        Err(LeafError::PathEnded { why })
     }
 
-    async fn close(&mut self) -> Result<String, String> {
+    async fn close(&mut self) -> Result<String, LeafError> {
         let Is::Open(open) = &mut self.is else { return Ok(String::new()) };
         open.order.give(Todo::Finish);
         let origin_ns = open.origin_ns;
         let ended = (&mut open.carrying).await;
         self.is = Is::Made;
-        let carried = ended.map_err(|_| "the path's thread ended".to_owned())??;
+        let carried = ended.map_err(|_| LeafError::ThreadEnded("path"))??;
         let said = carried.words();
         self.is = Is::Over { origin_ns, carried: Box::new(carried) };
         Ok(said)

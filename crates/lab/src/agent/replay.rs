@@ -22,7 +22,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::consent::Permits;
-use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
+use super::leaf::{Leaf, LeafError, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::Demand;
 use super::tools::{Lent, asked, demand};
 use crate::leaves::announced;
@@ -94,11 +94,11 @@ impl LeafKind for Replay {
         Asked::KEYWORD
     }
 
-    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
-        let Tool::Replay(asked) = asked(block)? else { return Err("it is no replay".to_owned()) };
+    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, LeafError> {
+        let Tool::Replay(asked) = asked(block)? else { return Err(LeafError::OtherKind("replay")) };
         let workload = self.lent.limits.workload(&asked.workload)?;
         let class = Class { tcp: (*asked.tcp).clone(), ..Class::default() };
-        let (settings, sockets) = Settings::from_classes(&[class]).map_err(|error| error.to_string())?;
+        let (settings, sockets) = Settings::from_classes(&[class])?;
         let kernel = (settings, sockets.into_iter().next().unwrap_or_default());
         Ok(Box::new(Player {
             program: self.program.clone(),
@@ -132,15 +132,13 @@ impl Player {
         Sha256::digest(same).iter().take(8).fold(0, |token, byte| token << 8 | u64::from(*byte))
     }
 
-    async fn begin(&self, experiment: &str) -> Result<(Process, File, Vec<String>), String> {
-        let cannot = |error: io::Error| format!("the process of the replay: {error}");
-        let table =
-            tempfile::NamedTempFile::new_in(&self.room).map_err(|error| format!("no room for its table: {error}"))?;
+    async fn begin(&self, experiment: &str) -> Result<(Process, File, Vec<String>), LeafError> {
+        let table = tempfile::NamedTempFile::new_in(&self.room).map_err(LeafError::NoRoom)?;
         let mut command = Command::new(&self.program.path);
         command.args(&self.program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().map_err(cannot)?;
         let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("the process of the replay has no pipes".to_owned());
+            return Err(unexpected("has no pipes"));
         };
         let mut process = Process { _child: child, to, from };
         let Asked { side, part, parts, duration, delays, workers, .. } = self.asked;
@@ -161,15 +159,25 @@ impl Player {
             table: table.path().to_owned(),
         };
         process.say(&ToShare::Begin(Box::new(orders))).await.map_err(cannot)?;
-        let answer =
-            timeout(BEGINNING, process.hear()).await.map_err(|_| "the process of the replay does not begin")?;
+        let answer = timeout(BEGINNING, process.hear()).await.map_err(|_| unexpected("does not begin"))?;
         match answer.map_err(cannot)? {
             // Only the two of them have the table now.
             FromShare::Ready(words) => Ok((process, table.into_file(), words)),
-            FromShare::Failed(why) => Err(why),
-            FromShare::Done(_) => Err("the process of the replay is over before it began".to_owned()),
+            FromShare::Failed(why) => Err(LeafError::Failed { why }),
+            FromShare::Done(_) => Err(unexpected("is over before it began")),
         }
     }
+}
+
+/// What messages call the process.
+const PROCESS: &str = "the process of the replay";
+
+fn cannot(cause: io::Error) -> LeafError {
+    LeafError::Process { process: PROCESS, cause }
+}
+
+fn unexpected(does: &'static str) -> LeafError {
+    LeafError::Unexpected { process: PROCESS, does }
 }
 
 impl Process {
@@ -194,8 +202,8 @@ impl Process {
 }
 
 /// The SHA-256 of a workload file that can be read, in hexadecimal.
-fn digest(path: &Path) -> Result<String, String> {
-    WorkloadReader::open(path).map_err(|error| error.to_string())?;
+fn digest(path: &Path) -> Result<String, LeafError> {
+    WorkloadReader::open(path)?;
     let read = || {
         let (mut file, mut sha256) = (File::open(path)?, Sha256::new());
         let mut bytes = vec![0; 1 << 16];
@@ -206,7 +214,7 @@ fn digest(path: &Path) -> Result<String, String> {
             }
         }
     };
-    let sha256 = read().map_err(|error: io::Error| format!("{}: {error}", path.display()))?;
+    let sha256 = read().map_err(|cause: io::Error| LeafError::File { path: path.to_owned(), cause })?;
     Ok(sha256.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -221,14 +229,14 @@ impl Leaf for Player {
         vec![Sending { to: self.peer, protocol: Protocol::Udp, rate_bit_s: self.rate_bit_s() }]
     }
 
-    async fn prepare(&mut self) -> Result<String, String> {
+    async fn prepare(&mut self) -> Result<String, LeafError> {
         let path = self.workload.clone();
         let read = tokio::task::spawn_blocking(move || digest(&path)).await;
-        self.sha256 = read.map_err(|error| error.to_string())??;
+        self.sha256 = read??;
         Ok(String::new())
     }
 
-    async fn open(&mut self, permits: &Permits) -> Result<String, String> {
+    async fn open(&mut self, permits: &Permits) -> Result<String, LeafError> {
         permits.to(self.peer, Protocol::Udp)?;
         let (process, table, words) = self.begin(permits.experiment()).await?;
         (self.process, self.table) = (Some(process), Some(table));
@@ -236,9 +244,8 @@ impl Leaf for Player {
         Ok(notes.chain(words).collect::<Vec<_>>().join("; "))
     }
 
-    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, String> {
-        let process = self.process.as_mut().ok_or("it is not open")?;
-        let cannot = |error: io::Error| format!("the process of the replay: {error}");
+    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, LeafError> {
+        let process = self.process.as_mut().ok_or(LeafError::NotOpen)?;
         let began_ns = start.monotonic_ns.saturating_add(LEAD_NS);
         let clock = Clock::starting_at(began_ns.max(0).unsigned_abs());
         process.say(&ToShare::Start(clock)).await.map_err(cannot)?;
@@ -255,14 +262,18 @@ impl Leaf for Player {
                 let text = found.problems.join("; ");
                 let met_nobody = found.round_trip_ns == 0;
                 self.found = Some(found);
-                if met_nobody { Err(text) } else { Ok(Ran { started_monotonic_ns: start.monotonic_ns, text }) }
+                if met_nobody {
+                    Err(LeafError::Failed { why: text })
+                } else {
+                    Ok(Ran { started_monotonic_ns: start.monotonic_ns, text })
+                }
             }
-            FromShare::Failed(why) => Err(why),
-            FromShare::Ready(_) => Err("the process of the replay began twice".to_owned()),
+            FromShare::Failed(why) => Err(LeafError::Failed { why }),
+            FromShare::Ready(_) => Err(unexpected("began twice")),
         }
     }
 
-    async fn close(&mut self) -> Result<String, String> {
+    async fn close(&mut self) -> Result<String, LeafError> {
         self.process = None;
         Ok(String::new())
     }

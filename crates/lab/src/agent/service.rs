@@ -11,7 +11,9 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::audit::Entry;
+use super::audit::{AuditError, Entry};
+use super::consent::BadStatement;
+use super::refusal::Refusal;
 use super::session::{Block, MOST_NAME, Session, Work};
 use super::stage::Asked;
 use super::subtree::Subtree;
@@ -89,7 +91,8 @@ impl agent_server::Agent for Handler {
             )));
         }
         if !hello.revocations.is_empty() {
-            agent.take_revocations(&hello.revocations).map_err(Status::invalid_argument)?;
+            let taken = agent.take_revocations(&hello.revocations);
+            taken.map_err(|why| Status::invalid_argument(why.to_string()))?;
         }
         self.greeted.store(true, Ordering::Release);
         Ok(Response::new(HelloReply {
@@ -131,14 +134,16 @@ impl agent_server::Agent for Handler {
         let asking = match asking {
             Ok(asking) => asking,
             Err(why) => {
+                let why = why.to_string();
                 let line = entry(agent, &self.peer, "", None, "consent", "", false, &why);
-                agent.audit.write(&line).map_err(Status::internal)?;
+                agent.audit.write(&line).map_err(unwritten)?;
                 return Err(Status::permission_denied(why));
             }
         };
         let mut agreements = Vec::with_capacity(asking.requests.len());
         for request in &asking.requests {
             let agreed = consent::agree(&agent.own, &agent.limits, &asking.experiment, request, agent.clock.unix_s());
+            let agreed = agreed.map_err(|why| why.to_string());
             let block = format!(
                 "{} to {} port {} {} {} bit/s {} s",
                 request.sender,
@@ -150,7 +155,7 @@ impl agent_server::Agent for Handler {
             );
             let text = agreed.as_ref().err().map_or("", String::as_str);
             let line = entry(agent, &self.peer, &asking.experiment, None, "consent", &block, agreed.is_ok(), text);
-            agent.audit.write(&line).map_err(Status::internal)?;
+            agent.audit.write(&line).map_err(unwritten)?;
             let answer = agreed.map_or_else(Answer::Refusal, Answer::Consent);
             agreements.push(Agreement { answer: Some(answer) });
         }
@@ -178,7 +183,7 @@ impl agent_server::Agent for Handler {
             ))
         })?;
         let line = entry(&self.agent, &self.peer, &key.experiment, None, "talk", &first.block, true, "");
-        self.agent.audit.write(&line).map_err(Status::internal)?;
+        self.agent.audit.write(&line).map_err(unwritten)?;
         let (mut from, mut to) = tokio::io::split(talk);
         let (said, stream) = mpsc::channel(WORDS_WAITING);
         // Each direction ends when either end of it does.
@@ -252,13 +257,13 @@ async fn edge(
     };
     let experiment = attach.experiment.clone();
     let attached = agent.attach(&peer, number, attach);
-    let told = attached.as_ref().err().map_or("", String::as_str);
-    let line = entry(&agent, &peer, &experiment, Some(number), "attach", "", attached.is_ok(), told);
+    let told = attached.as_ref().err().map_or_else(String::new, Refusal::to_string);
+    let line = entry(&agent, &peer, &experiment, Some(number), "attach", "", attached.is_ok(), &told);
     let written = agent.audit.write(&line);
     let (session, last_number) = match attached {
         Ok(attached) => attached,
-        Err(why) => {
-            let _ = answers.send(Ok(error(number, why))).await;
+        Err(_) => {
+            let _ = answers.send(Ok(error(number, told))).await;
             return;
         }
     };
@@ -268,7 +273,7 @@ async fn edge(
             edge.answer(acknowledgement(number, Acknowledge { last_number, ..Acknowledge::default() })).await;
             edge.serve(&mut commands).await;
         }
-        Err(why) => edge.answer(error(number, why)).await,
+        Err(why) => edge.answer(error(number, why.to_string())).await,
     }
     session.stop_all(&agent).await;
     let line = entry(&agent, &edge.peer, &experiment, None, "ended", "", true, "");
@@ -281,11 +286,11 @@ impl Edge {
         // An error is a connection that was lost: as its end.
         while let Ok(Some(Down { number, command })) = commands.message().await {
             let Some(command) = command else {
-                self.answer(error(number, "the message has no command".to_owned())).await;
+                self.answer(error(number, Refusal::NoCommand.to_string())).await;
                 continue;
             };
             if let Err(why) = self.session.take(number) {
-                self.refuse(number, name(&command), why).await;
+                self.refuse(number, name(&command), why.to_string()).await;
                 continue;
             }
             if matches!(command, Command::Detach(_)) {
@@ -304,26 +309,26 @@ impl Edge {
         if matches!(command, Command::Run(_))
             && let Err(why) = self.audit(number, "start", &block, Ok(""))
         {
-            self.answer(error(number, why)).await;
+            self.answer(error(number, why.to_string())).await;
             return;
         }
-        let outcome = self.done(number, command).await;
+        let outcome = self.done(number, command).await.map_err(|why| why.to_string());
         let written =
             self.audit(number, what, &block, outcome.as_ref().map(|done| done.text.as_str()).map_err(String::as_str));
-        self.answer(match outcome.and_then(|done| written.map(|()| done)) {
+        self.answer(match outcome.and_then(|done| written.map(|()| done).map_err(|why| why.to_string())) {
             Ok(done) => acknowledgement(number, done),
             Err(why) => error(number, why),
         })
         .await;
     }
 
-    async fn done(&self, number: u64, command: Command) -> Result<Acknowledge, String> {
+    async fn done(&self, number: u64, command: Command) -> Result<Acknowledge, Refusal> {
         let (agent, session) = (&*self.agent, &*self.session);
         let text = |text| Acknowledge { text, ..Acknowledge::default() };
         let name = block_of(&command);
         let kind = if let Command::Phase(phase) = &command { phase.kind() } else { Kind::Unspecified };
         let work = if kind == Kind::Kill { session.block_to_kill(name) } else { session.block(name) };
-        let work = work.ok_or_else(|| format!("there is no block {name} here"));
+        let work = work.ok_or_else(|| Refusal::NoBlock(name.to_owned()));
         // It was killed before it was there: nothing is left to be done, and nothing was found.
         let never_came = work.is_err() && session.was_killed(name);
         match command {
@@ -333,13 +338,13 @@ impl Edge {
                 self.below(number, subtree.agents().await).await;
                 Ok(Acknowledge::default())
             }
-            Command::Attach(_) | Command::Detach(_) => Err("the edge is attached already".to_owned()),
+            Command::Attach(_) | Command::Detach(_) => Err(Refusal::AttachedAlready),
             // What a leaf found outlives it.
             Command::Phase(phase) if kind == Kind::Report && work.is_err() => {
                 match session.found(agent, &phase.block) {
                     Some(kept) => self.report(number, kept).await,
                     None if never_came => Ok(Acknowledge::default()),
-                    None => Err(format!("there is no block {} here, and there are no results of it", phase.block)),
+                    None => Err(Refusal::NothingFound(phase.block)),
                 }
             }
             _ if never_came && matches!(kind, Kind::Kill | Kind::Teardown) => Ok(Acknowledge::default()),
@@ -352,7 +357,7 @@ impl Edge {
     }
 
     /// A command to a leaf.
-    async fn leaf(&self, number: u64, block: &Block, command: Command) -> Result<Acknowledge, String> {
+    async fn leaf(&self, number: u64, block: &Block, command: Command) -> Result<Acknowledge, Refusal> {
         let (agent, session) = (&*self.agent, &*self.session);
         let text = |text| Acknowledge { text, ..Acknowledge::default() };
         match command {
@@ -362,17 +367,17 @@ impl Edge {
                 Kind::Report => self.report(number, block.report(agent, &session.key).await?).await,
                 kind => block.phase(agent, &session.key, kind).await.map(text),
             },
-            _ => Err("a leaf has nothing below".to_owned()),
+            _ => Err(Refusal::LeafOfBlock),
         }
     }
 
     /// A command to a control block, whose answer is what those below say.
-    async fn tree(&self, number: u64, subtree: &Subtree, command: Command) -> Result<Acknowledge, String> {
+    async fn tree(&self, number: u64, subtree: &Subtree, command: Command) -> Result<Acknowledge, Refusal> {
         let command = match command {
             Command::Run(run) => control::Command::Run {
                 start_ns: u64::try_from(run.start_monotonic_ns).ok().filter(|start| *start > 0),
             },
-            Command::Phase(phase) => wire::command(phase.kind()).ok_or("the command is of no kind")?,
+            Command::Phase(phase) => wire::command(phase.kind()).ok_or(Refusal::NoKind)?,
             Command::Ask(ask) => {
                 let consented = subtree.ask(ask.asking.unwrap_or_default()).await?;
                 self.answer(Up { number, reply: Some(Reply::Consented(consented)) }).await;
@@ -382,7 +387,7 @@ impl Edge {
                 subtree.agree(agree).await;
                 return Ok(Acknowledge::default());
             }
-            _ => return Err(format!("block {} is set up already", block_of(&command))),
+            _ => return Err(Refusal::SetUpAlready(block_of(&command).to_owned())),
         };
         let (reports, mut parts) = mpsc::channel(PARTS_WAITING);
         let asked = async move { subtree.command(command, &reports).await };
@@ -402,10 +407,10 @@ impl Edge {
                 Ok(Acknowledge::default())
             }
             Err(failed) => {
-                let text = format!("{} of it failed", failed.len());
+                let some_failed = Refusal::SomeFailed(failed.len());
                 let words = control::Acknowledgement { failed, ..Default::default() };
                 self.below(number, wire::of_words(words)).await;
-                Err(text)
+                Err(some_failed)
             }
         }
     }
@@ -417,7 +422,7 @@ impl Edge {
     }
 
     /// Sends results as they are read, as fast as the parent takes them.
-    async fn report(&self, number: u64, kept: super::store::Kept) -> Result<Acknowledge, String> {
+    async fn report(&self, number: u64, kept: super::store::Kept) -> Result<Acknowledge, Refusal> {
         let answers = self.answers.clone();
         let reading = tokio::task::spawn_blocking(move || {
             kept.read(|part| {
@@ -426,10 +431,8 @@ impl Edge {
             })
         });
         match reading.await {
-            Ok(read) => {
-                read.map(|()| Acknowledge::default()).map_err(|error| format!("the results cannot be read: {error}"))
-            }
-            Err(error) => Err(format!("the results cannot be read: {error}")),
+            Ok(read) => read.map(|()| Acknowledge::default()).map_err(Refusal::Reading),
+            Err(error) => Err(Refusal::ReadingEnded(error)),
         }
     }
 
@@ -444,7 +447,7 @@ impl Edge {
         let _ = self.answers.send(Ok(up)).await;
     }
 
-    fn audit(&self, number: u64, command: &str, block: &str, outcome: Result<&str, &str>) -> Result<(), String> {
+    fn audit(&self, number: u64, command: &str, block: &str, outcome: Result<&str, &str>) -> Result<(), AuditError> {
         let (Ok(text) | Err(text)) = outcome;
         let experiment = &self.session.key.experiment;
         self.agent.audit.write(&entry(
@@ -462,11 +465,11 @@ impl Edge {
 
 impl Agent {
     /// Believes a newer list of revocations from now on.
-    fn take_revocations(&self, list: &[u8]) -> Result<(), String> {
-        let newer = self.trust.borrow().newer(list).map_err(|error| error.to_string())?;
+    fn take_revocations(&self, list: &[u8]) -> Result<(), crate::authority::Error> {
+        let newer = self.trust.borrow().newer(list)?;
         if let Some(newer) = newer {
             // Kept first: what is revoked stays revoked when the agent starts again.
-            self.own.keep_revocations(newer.revocations()).map_err(|error| error.to_string())?;
+            self.own.keep_revocations(newer.revocations())?;
             self.trust.send_if_modified(|trust| {
                 let is_newer = newer.number() > trust.number();
                 if is_newer {
@@ -489,11 +492,11 @@ impl Agent {
     }
 
     /// Begins a session or takes one up again.
-    fn attach(&self, peer: &Peer, number: u64, attach: Attach) -> Result<(Arc<Session>, u64), String> {
+    fn attach(&self, peer: &Peer, number: u64, attach: Attach) -> Result<(Arc<Session>, u64), Refusal> {
         let experiment = attach.experiment;
         let digits = |c: char| matches!(c, '0'..='9' | 'a'..='f');
         if experiment.len() != 32 || !experiment.chars().all(digits) {
-            return Err("an experiment is named by 32 hexadecimal digits".to_owned());
+            return Err(Refusal::ExperimentName);
         }
         let parent = peer.identity().clone();
         let of_path = |c: char| c.is_ascii_digit() || c == '.';
@@ -501,24 +504,22 @@ impl Agent {
             || attach.above.len() > MOST_NAME
             || !attach.above.chars().all(of_path)
         {
-            return Err(
-                "an agent that commands is at work on a block of the script, a controller on all of it".to_owned()
-            );
+            return Err(Refusal::Above);
         }
         let key = Key { experiment: experiment.clone(), parent, above: attach.above };
         let delegated = self.delegated(&key, &attach.delegations)?;
         let mut sessions = self.sessions();
         let known = self.store.knows(&key);
         if attach.resume && !known {
-            return Err(format!("experiment {experiment} is not known here"));
+            return Err(Refusal::UnknownExperiment(experiment));
         }
         if !attach.resume && known {
-            return Err(format!("experiment {experiment} has been here before: it is not begun again"));
+            return Err(Refusal::KnownExperiment(experiment));
         }
         let others = sessions.iter().filter(|(other, session)| other.experiment != experiment && session.is_attached());
         let others = others.map(|(other, _)| &other.experiment).collect::<BTreeSet<_>>().len();
         if others >= self.limits.run.experiments {
-            return Err(format!("{others} experiments are at this agent, which is its run.experiments"));
+            return Err(Refusal::TooManyExperiments(others));
         }
         // Those that are over are remembered by their results; the session only knows the last number.
         while sessions.len() > SESSIONS_KEPT {
@@ -530,26 +531,26 @@ impl Agent {
         let last = session.attach(number, peer.address.ip(), attach.resume, delegated)?;
         self.store.begin(&session.key).map_err(|error| {
             session.turn_away();
-            format!("results cannot be kept: {error}")
+            Refusal::NoResults(error)
         })?;
         Ok((session, last))
     }
 
     /// What is asked, if a controller asks it, now, of this agent; of agents that carry it those that take part.
-    fn asked(&self, peer: &Peer, signed: &Signed) -> Result<Asking, String> {
+    fn asked(&self, peer: &Peer, signed: &Signed) -> Result<Asking, Refusal> {
         let now_unix_s = self.clock.unix_s();
         let trust = Arc::clone(&self.trust.borrow());
-        let bad = |why: &dyn std::fmt::Display| format!("it is not good: {why}");
-        let by = statement::verify(&trust, statement::Kind::Asking, signed, now_unix_s).map_err(|error| bad(&error))?;
-        let asking = Asking::decode(signed.statement.as_slice()).map_err(|error| bad(&error))?;
+        let by = statement::verify(&trust, statement::Kind::Asking, signed, now_unix_s)
+            .map_err(|error| Refusal::Asking(error.into()))?;
+        let asking = Asking::decode(signed.statement.as_slice()).map_err(|error| Refusal::Asking(error.into()))?;
         if by.identity.role != Role::Controller {
-            return Err(format!("{} is no controller", by.identity));
+            return Err(Refusal::NoController(by.identity));
         }
         if asking.receiver != self.identity().name.as_str() {
-            return Err(bad(&format_args!("it is for {}", asking.receiver)));
+            return Err(Refusal::Asking(BadStatement::For(asking.receiver)));
         }
         if asking.until_unix_s <= now_unix_s {
-            return Err(bad(&"it has ended"));
+            return Err(Refusal::Asking(BadStatement::Ended));
         }
         let takes_part = || {
             let sessions = self.sessions();
@@ -558,13 +559,13 @@ impl Agent {
             })
         };
         if peer.identity().role != Role::Controller && !takes_part() {
-            return Err(format!("{} has no part in the experiment here", peer.identity()));
+            return Err(Refusal::NoPart(peer.identity().clone()));
         }
         Ok(asking)
     }
 
     /// What a parent that is an agent may set up here; a controller needs no leave.
-    fn delegated(&self, key: &Key, delegations: &[Signed]) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    fn delegated(&self, key: &Key, delegations: &[Signed]) -> Result<BTreeMap<String, Vec<u8>>, Refusal> {
         let Key { experiment, parent, above } = key;
         if parent.role == Role::Controller {
             return Ok(BTreeMap::new());
@@ -573,30 +574,35 @@ impl Agent {
         let trust = Arc::clone(&self.trust.borrow());
         let mut delegated = BTreeMap::new();
         for signed in delegations {
-            let bad = |why: &dyn std::fmt::Display| format!("a delegation is not good: {why}");
             let by = statement::verify(&trust, statement::Kind::Delegation, signed, now_unix_s)
-                .map_err(|error| bad(&error))?;
-            let delegation = Delegation::decode(signed.statement.as_slice()).map_err(|error| bad(&error))?;
+                .map_err(|error| Refusal::Delegation(error.into()))?;
+            let delegation = Delegation::decode(signed.statement.as_slice());
+            let delegation = delegation.map_err(|error| Refusal::Delegation(error.into()))?;
             let for_this = delegation.experiment == *experiment
                 && delegation.parent == parent.name.as_str()
                 && delegation.above == *above
                 && delegation.child == self.identity().name.as_str();
             if by.identity.role != Role::Controller {
-                return Err(bad(&format_args!("{} has signed it", by.identity)));
+                return Err(Refusal::Delegation(BadStatement::SignedBy(by.identity)));
             }
             if !for_this {
-                return Err(bad(&"it is for another experiment, block, parent or child"));
+                return Err(Refusal::Delegation(BadStatement::OtherBlock));
             }
             if delegation.until_unix_s <= now_unix_s {
-                return Err(bad(&"it has ended"));
+                return Err(Refusal::Delegation(BadStatement::Ended));
             }
             delegated.extend(delegation.blocks.into_iter().map(|one| (one.block, one.sha256)));
         }
         if delegated.is_empty() {
-            return Err(format!("{parent} is no controller, and none has delegated anything to it here"));
+            return Err(Refusal::NoDelegation(parent.clone()));
         }
         Ok(delegated)
     }
+}
+
+/// An answer that cannot be given, because the log cannot be written.
+fn unwritten(error: AuditError) -> Status {
+    Status::internal(error.to_string())
 }
 
 #[expect(clippy::too_many_arguments, reason = "a line of the log has this much in it")]

@@ -17,8 +17,9 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::consent::{self, Commander, Permits};
-use super::leaf::{Leaf, Ran, Start, Stop};
+use super::leaf::{Leaf, LeafError, Ran, Start, Stop};
 use super::limits::Reserved;
+use super::refusal::Refusal;
 use super::stage::{Asked, Stage};
 use super::store::Kept;
 use super::subtree::Subtree;
@@ -112,13 +113,13 @@ impl Session {
         from: IpAddr,
         is_taken_up: bool,
         delegated: BTreeMap<String, Vec<u8>>,
-    ) -> Result<u64, String> {
+    ) -> Result<u64, Refusal> {
         let mut state = self.state();
         if state.attached.is_some() {
-            return Err("the experiment is attached on another connection".to_owned());
+            return Err(Refusal::AttachedElsewhere);
         }
         if number <= state.last {
-            return Err(format!("command {number} was answered before: it is not done again"));
+            return Err(Refusal::Answered(number));
         }
         state.attached = Some(from);
         (state.is_taken_up, state.delegated) = (is_taken_up, delegated);
@@ -126,15 +127,15 @@ impl Session {
     }
 
     /// Takes the next command's number.
-    pub(super) fn take(&self, number: u64) -> Result<(), String> {
+    pub(super) fn take(&self, number: u64) -> Result<(), Refusal> {
         let mut state = self.state();
         match number.checked_sub(state.last) {
             Some(1) => {
                 state.last = number;
                 Ok(())
             }
-            None | Some(0) => Err(format!("command {number} was answered before: it is not done again")),
-            Some(_) => Err(format!("command {number} came where {} is next", state.last + 1)),
+            None | Some(0) => Err(Refusal::Answered(number)),
+            Some(_) => Err(Refusal::OutOfOrder { number, next: state.last + 1 }),
         }
     }
 
@@ -176,10 +177,10 @@ impl Session {
     }
 
     /// Makes a leaf of a script and prepares it.
-    pub(super) async fn setup(&self, agent: &Agent, setup: Setup) -> Result<String, String> {
+    pub(super) async fn setup(&self, agent: &Agent, setup: Setup) -> Result<String, Refusal> {
         let name = setup.block;
         let script = self.allowed(&name, &setup.text)?;
-        let address = self.state().attached.ok_or("the experiment has ended here")?;
+        let address = self.state().attached.ok_or(Refusal::Over)?;
         let commander = Commander { identity: self.key.parent.clone(), address };
         let block = Arc::new(Block::new(agent, &self.key, commander, name.clone(), script, setup.consents)?);
         self.take_up(&name, Work::Leaf(Arc::clone(&block)))?;
@@ -188,15 +189,15 @@ impl Session {
         if prepared.is_err() {
             held.fail().await;
         }
-        prepared
+        Ok(prepared?)
     }
 
     /// Takes a control block to be at work on, and connects to the agents below.
-    pub(super) async fn place(&self, agent: &Agent, place: Place) -> Result<Arc<Subtree>, String> {
+    pub(super) async fn place(&self, agent: &Agent, place: Place) -> Result<Arc<Subtree>, Refusal> {
         let name = place.block.clone();
         let script = self.allowed(&name, &place.text)?;
         if script.control().is_none() {
-            return Err(format!("{} is a kind of leaf, and has nothing below", script.keyword));
+            return Err(Refusal::NoTree(script.keyword));
         }
         let is_taken_up = self.is_taken_up();
         let subtree = Arc::new(Subtree::place(agent, &self.key, place, &script, is_taken_up).await?);
@@ -205,39 +206,38 @@ impl Session {
     }
 
     /// A block of this name and text, if its parent may have it done.
-    fn allowed(&self, name: &str, text: &str) -> Result<Script, String> {
+    fn allowed(&self, name: &str, text: &str) -> Result<Script, Refusal> {
         let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if name.is_empty() || name.len() > MOST_NAME || !name.chars().all(of_name) || name.starts_with('.') {
-            return Err(format!("{name:?} is no name of a block: up to {MOST_NAME} letters, digits, points, hyphens"));
+            return Err(Refusal::BlockName(name.to_owned()));
         }
         if self.key.parent.role == crate::authority::identity::Role::Agent {
             let state = self.state();
-            let sha256 =
-                state.delegated.get(name).ok_or_else(|| format!("no controller has delegated block {name}"))?;
+            let sha256 = state.delegated.get(name).ok_or_else(|| Refusal::NotDelegated(name.to_owned()))?;
             if *sha256 != Sha256::digest(text)[..] {
-                return Err(format!("block {name} is not the one that was delegated"));
+                return Err(Refusal::OtherDelegated(name.to_owned()));
             }
         }
-        parsed(text)
+        parsed(text).map_err(Refusal::Script)
     }
 
-    fn take_up(&self, name: &str, work: Work) -> Result<(), String> {
+    fn take_up(&self, name: &str, work: Work) -> Result<(), Refusal> {
         let mut state = self.state();
         if state.attached.is_none() {
-            return Err("the experiment has ended here".to_owned());
+            return Err(Refusal::Over);
         }
         if state.blocks.contains_key(name) {
-            return Err(format!("block {name} is set up already"));
+            return Err(Refusal::SetUpAlready(name.to_owned()));
         }
         if state.killed.contains(name) {
-            return Err(format!("block {name} was killed"));
+            return Err(Refusal::Killed(name.to_owned()));
         }
         state.blocks.insert(name.to_owned(), work);
         Ok(())
     }
 
     /// Takes a leaf down: what it held is free, what it found is kept.
-    pub(super) async fn teardown(&self, agent: &Agent, block: &Block) -> Result<String, String> {
+    pub(super) async fn teardown(&self, agent: &Agent, block: &Block) -> Result<String, Refusal> {
         let kept = block.stop_and_keep(agent, &self.key).await;
         self.forget(&block.name, kept.as_ref().ok());
         kept.map(|kept| kept.words().to_owned())
@@ -317,7 +317,7 @@ impl Block {
         name: String,
         script: Script,
         consents: Vec<crate::rpc::Signed>,
-    ) -> Result<Block, String> {
+    ) -> Result<Block, Refusal> {
         let mut held = Held::new(agent, key, &commander, &script, &consents)?;
         let talk = Mutex::new(held.leaf.talk());
         Ok(Block {
@@ -338,7 +338,7 @@ impl Block {
     }
 
     /// Runs it from `start_monotonic_ns` on (0: at once) to its end, or to where it is stopped.
-    pub(super) async fn run(&self, agent: &Agent, start_monotonic_ns: i64) -> Result<Acknowledge, String> {
+    pub(super) async fn run(&self, agent: &Agent, start_monotonic_ns: i64) -> Result<Acknowledge, Refusal> {
         let mut held = self.held.lock().await;
         held.stage.takes(Asked::Run)?;
         let mut stop = Stop(self.stop.subscribe());
@@ -347,7 +347,7 @@ impl Block {
         let start_ns = if start_monotonic_ns == 0 { now_ns } else { start_monotonic_ns };
         let most_ahead_ns = i64::try_from(agent.limits.most_duration_ns()).unwrap_or(i64::MAX);
         if start_ns.saturating_sub(now_ns) > most_ahead_ns {
-            return Err("the start is further ahead than this agent's send.duration".to_owned());
+            return Err(Refusal::FarAhead);
         }
         tokio::select! {
             () = sleep_until(&**clock, start_ns.saturating_sub(READY_NS)) => {}
@@ -358,19 +358,19 @@ impl Block {
         let deadline_ns = held.permits_end_ns.map_or(announced, |end| end.min(announced));
         let left_ns = deadline_ns.saturating_sub(clock.monotonic_ns());
         let outcome = if stop.is_told() {
-            Err("it was stopped before it started".to_owned())
+            Err(LeafError::StoppedEarly.into())
         } else if left_ns <= 0 {
-            Err("a consent ended before it started".to_owned())
+            Err(Refusal::ConsentEnded)
         } else {
             let start = Start { monotonic_ns: start_ns, clock: Arc::clone(clock) };
-            run_until(&mut *held.leaf, start, &self.stop, stop, left_ns.unsigned_abs()).await
+            run_until(&mut *held.leaf, start, &self.stop, stop, left_ns.unsigned_abs()).await.map_err(Refusal::from)
         };
         let ended_monotonic_ns = clock.monotonic_ns();
         match outcome {
             // A part of it would pass for all of it.
             Ok(_) if self.is_over.load(Ordering::SeqCst) => {
                 held.fail().await;
-                Err("it was stopped: the agent was ended, or has lost who commands it".to_owned())
+                Err(Refusal::StoppedByAgent)
             }
             Ok(Ran { text, started_monotonic_ns }) => {
                 held.stage = Stage::Ran;
@@ -384,7 +384,7 @@ impl Block {
     }
 
     /// Does what a command without further words asks for; not a report, not a teardown.
-    pub(super) async fn phase(&self, agent: &Agent, key: &Key, kind: Kind) -> Result<String, String> {
+    pub(super) async fn phase(&self, agent: &Agent, key: &Key, kind: Kind) -> Result<String, Refusal> {
         if matches!(kind, Kind::Finish | Kind::Kill | Kind::Reset) {
             self.stop.send_replace(true);
         }
@@ -394,13 +394,13 @@ impl Block {
         let mut held = self.held.lock().await;
         held.stage.takes(Asked::Phase(kind))?;
         let Held { leaf, permits, stage, .. } = &mut *held;
-        let done = match kind {
-            Kind::Open => leaf.open(permits).await.inspect(|_| *stage = Stage::Open),
+        let done: Result<String, Refusal> = match kind {
+            Kind::Open => leaf.open(permits).await.inspect(|_| *stage = Stage::Open).map_err(Refusal::from),
             Kind::Finish => {
                 *stage = Stage::Ran;
                 Ok(String::new())
             }
-            Kind::Close => leaf.close().await.inspect(|_| *stage = Stage::Closed),
+            Kind::Close => leaf.close().await.inspect(|_| *stage = Stage::Closed).map_err(Refusal::from),
             Kind::Reset => {
                 // What cannot be closed goes with the leaf.
                 let _ = timeout(STOPPING, leaf.close()).await;
@@ -410,11 +410,11 @@ impl Block {
                 *self.talk.lock().unwrap_or_else(PoisonError::into_inner) = held.leaf.talk();
                 // One look under the watch's lock, so that what is over is not called back.
                 self.stop.send_modify(|stop| *stop = self.is_over.load(Ordering::SeqCst));
-                held.leaf.prepare().await
+                held.leaf.prepare().await.map_err(Refusal::from)
             }
             Kind::Parameters | Kind::Config => Ok(leaf.describe()),
             Kind::Unspecified | Kind::Setup | Kind::Run | Kind::Kill | Kind::Teardown | Kind::Report => {
-                Err("it is no such command".to_owned())
+                Err(Refusal::NoSuchCommand)
             }
         };
         if done.is_err() {
@@ -424,14 +424,14 @@ impl Block {
     }
 
     /// What it found, for a report.
-    pub(super) async fn report(&self, agent: &Agent, key: &Key) -> Result<Kept, String> {
+    pub(super) async fn report(&self, agent: &Agent, key: &Key) -> Result<Kept, Refusal> {
         let mut held = self.held.lock().await;
         held.stage.takes(Asked::Phase(Kind::Report))?;
         self.keep(agent, key, &mut held)
     }
 
     /// Stops it if it runs, closes it, and keeps what it found.
-    async fn stop_and_keep(&self, agent: &Agent, key: &Key) -> Result<Kept, String> {
+    async fn stop_and_keep(&self, agent: &Agent, key: &Key) -> Result<Kept, Refusal> {
         self.stop.send_replace(true);
         // Whoever runs it lets go within the time for stopping.
         let mut held = self.held.lock().await;
@@ -444,13 +444,13 @@ impl Block {
         self.keep(agent, key, &mut held)
     }
 
-    fn keep(&self, agent: &Agent, key: &Key, held: &mut Held) -> Result<Kept, String> {
+    fn keep(&self, agent: &Agent, key: &Key, held: &mut Held) -> Result<Kept, Refusal> {
         if let Some(kept) = &held.kept {
             return Ok(kept.clone());
         }
         let leaf = &mut held.leaf;
         let kept = agent.store.keep(key, &self.name, &mut |out| leaf.results(out));
-        let kept = kept.map_err(|error| format!("the results of block {}: {error}", self.name))?;
+        let kept = kept.map_err(|cause| Refusal::Results { block: self.name.clone(), cause })?;
         Ok(held.kept.insert(kept).clone())
     }
 }
@@ -463,10 +463,10 @@ impl Held {
         commander: &Commander,
         script: &Script,
         consents: &[crate::rpc::Signed],
-    ) -> Result<Held, String> {
+    ) -> Result<Held, Refusal> {
         let kind = agent.kinds.iter().find(|kind| kind.keyword() == script.keyword).ok_or_else(|| {
-            let known: Vec<&str> = agent.kinds.iter().map(|kind| kind.keyword()).collect();
-            format!("{} has no leaf {:?}; it has {}", agent.identity(), script.keyword, known.join(", "))
+            let known = agent.kinds.iter().map(|kind| kind.keyword()).collect();
+            Refusal::NoLeaf { agent: agent.identity().clone(), keyword: script.keyword.clone(), known }
         })?;
         let leaf = kind.make(script)?;
         let (sendings, demand) = (leaf.sends(), leaf.demand());
@@ -475,7 +475,7 @@ impl Held {
         }
         let announced = sendings.iter().fold(0_u64, |sum, sending| sum.saturating_add(sending.rate_bit_s));
         if announced > demand.rate_bit_s {
-            return Err("the leaf announces less than it sends".to_owned());
+            return Err(Refusal::AnnouncesLess);
         }
         let now_unix_s = agent.clock.unix_s();
         let trust = Arc::clone(&agent.trust.borrow());
@@ -505,7 +505,7 @@ async fn run_until(
     tell: &watch::Sender<bool>,
     stop: Stop,
     most_ns: u64,
-) -> Result<Ran, String> {
+) -> Result<Ran, LeafError> {
     let mut told = stop.clone();
     let mut run = pin!(leaf.run(start, stop));
     let over = tokio::select! {
@@ -517,10 +517,8 @@ async fn run_until(
         }
     };
     match timeout(STOPPING, run).await {
-        Ok(Ok(_)) if over => {
-            Err("it was stopped: it went on for longer than it announced, or than a consent counts".to_owned())
-        }
+        Ok(Ok(_)) if over => Err(LeafError::Overtime),
         Ok(outcome) => outcome,
-        Err(_) => Err("it did not stop when it was told, and was dropped".to_owned()),
+        Err(_) => Err(LeafError::Dropped),
     }
 }

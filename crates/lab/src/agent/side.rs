@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::consent::Permits;
-use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
+use super::leaf::{Leaf, LeafError, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::Demand;
 use super::tools::{asked, demand};
 use crate::report::Report;
@@ -26,6 +26,8 @@ const WAITING: usize = 256 << 10;
 
 /// A process whose conversation is over has so long to end.
 const ENDING: Duration = Duration::from_millis(200);
+/// What messages call the process.
+const PROCESS: &str = "a process for the side";
 
 /// `side`, played by processes of this program.
 pub(super) struct Side(pub(super) Program);
@@ -45,8 +47,8 @@ impl LeafKind for Side {
         script::Side::KEYWORD
     }
 
-    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
-        let Tool::Side(asked) = asked(block)? else { return Err("it is no side".to_owned()) };
+    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, LeafError> {
+        let Tool::Side(asked) = asked(block)? else { return Err(LeafError::OtherKind("side")) };
         let (theirs, ours) = duplex(WAITING);
         Ok(Box::new(Player {
             program: self.0.clone(),
@@ -85,23 +87,24 @@ impl Leaf for Player {
         vec![Sending { to: self.asked.emulator, protocol: Protocol::Udp, rate_bit_s: self.rate_bit_s() }]
     }
 
-    async fn prepare(&mut self) -> Result<String, String> {
+    async fn prepare(&mut self) -> Result<String, LeafError> {
         Ok(String::new())
     }
 
-    async fn open(&mut self, permits: &Permits) -> Result<String, String> {
-        permits.to(self.asked.emulator, Protocol::Udp).map(|_| String::new())
+    async fn open(&mut self, permits: &Permits) -> Result<String, LeafError> {
+        permits.to(self.asked.emulator, Protocol::Udp)?;
+        Ok(String::new())
     }
 
-    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, String> {
-        let ours = self.ours.take().ok_or("it has run")?;
+    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, LeafError> {
+        let ours = self.ours.take().ok_or(LeafError::HasRun)?;
         let started_monotonic_ns = tokio::select! {
             started = start.wait() => started,
-            () = stop.told() => return Err("it was stopped before it started".to_owned()),
+            () = stop.told() => return Err(LeafError::StoppedEarly),
         };
-        let mut process = self.process().map_err(|error| format!("a process for the side: {error}"))?;
+        let mut process = self.process().map_err(|cause| LeafError::Process { process: PROCESS, cause })?;
         let (Some(mut input), Some(mut output)) = (process.stdin.take(), process.stdout.take()) else {
-            return Err("a process for the side has no pipes".to_owned());
+            return Err(LeafError::Unexpected { process: PROCESS, does: "has no pipes" });
         };
         let (mut from, mut to) = split(ours);
         let listening = async {
@@ -117,15 +120,15 @@ impl Leaf for Player {
         }
         drop(to);
         let ended = match timeout(ENDING, process.wait()).await {
-            Ok(ended) => Some(ended.map_err(|error| error.to_string())?),
+            Ok(ended) => Some(ended.map_err(LeafError::Waiting)?),
             Err(_) => {
-                process.kill().await.map_err(|error| error.to_string())?;
+                process.kill().await.map_err(LeafError::Waiting)?;
                 None
             }
         };
         self.ended = ended;
         match ended {
-            Some(status) if !status.success() => Err(format!("the process of the side ended with {status}")),
+            Some(status) if !status.success() => Err(LeafError::Ended(status)),
             _ => Ok(Ran { started_monotonic_ns, text: String::new() }),
         }
     }
@@ -134,7 +137,7 @@ impl Leaf for Player {
         self.theirs.take()
     }
 
-    async fn close(&mut self) -> Result<String, String> {
+    async fn close(&mut self) -> Result<String, LeafError> {
         Ok(String::new())
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use super::consent::Permits;
-use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
+use super::leaf::{Leaf, LeafError, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::Demand;
 use super::tools::asked;
 use crate::script::leaf::Tool;
@@ -24,8 +24,8 @@ impl LeafKind for Sleep {
         "sleep"
     }
 
-    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
-        let Tool::Sleep(sleep) = asked(block)? else { return Err("it is no sleep".to_owned()) };
+    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, LeafError> {
+        let Tool::Sleep(sleep) = asked(block)? else { return Err(LeafError::OtherKind("sleep")) };
         let duration = Duration::from_nanos(sleep.duration.as_nanos());
         Ok(Box::new(Sleeper { duration, slept: None }))
     }
@@ -42,18 +42,18 @@ impl Leaf for Sleeper {
         Vec::new()
     }
 
-    async fn prepare(&mut self) -> Result<String, String> {
+    async fn prepare(&mut self) -> Result<String, LeafError> {
         Ok(String::new())
     }
 
-    async fn open(&mut self, _permits: &Permits) -> Result<String, String> {
+    async fn open(&mut self, _permits: &Permits) -> Result<String, LeafError> {
         Ok(String::new())
     }
 
-    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, String> {
+    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, LeafError> {
         let started_monotonic_ns = tokio::select! {
             started = start.wait() => started,
-            () = stop.told() => return Err("it was stopped before it started".to_owned()),
+            () = stop.told() => return Err(LeafError::StoppedEarly),
         };
         let began = tokio::time::Instant::now();
         tokio::select! {
@@ -64,7 +64,7 @@ impl Leaf for Sleeper {
         Ok(Ran { started_monotonic_ns, text: String::new() })
     }
 
-    async fn close(&mut self) -> Result<String, String> {
+    async fn close(&mut self) -> Result<String, LeafError> {
         Ok(String::new())
     }
 

@@ -19,6 +19,19 @@ pub(super) enum Stage {
     Killed,
 }
 
+/// Why a block does not take a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum StageError {
+    #[error("the command is of no kind")]
+    NoKind,
+    #[error("the block has failed and takes no further part")]
+    Failed,
+    #[error("the block was killed")]
+    Killed,
+    #[error("{asked} comes after {after}, and the block {}", stage.words())]
+    Early { asked: &'static str, after: &'static str, stage: Stage },
+}
+
 /// What is asked of a block that is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
@@ -31,7 +44,7 @@ impl Stage {
     ///
     /// # Errors
     /// What has to come first.
-    pub(super) fn takes(self, asked: Asked) -> Result<(), String> {
+    pub(super) fn takes(self, asked: Asked) -> Result<(), StageError> {
         use Stage::{Closed, Failed, Killed, Open, Ran, SetUp};
         let (can, after) = match asked {
             Asked::Phase(Kind::Open) => (self == SetUp, "setup"),
@@ -41,16 +54,16 @@ impl Stage {
             Asked::Phase(Kind::Report) => (matches!(self, Ran | Closed | Failed | Killed), "run"),
             Asked::Phase(Kind::Reset | Kind::Kill | Kind::Teardown | Kind::Parameters | Kind::Config) => (true, ""),
             Asked::Phase(Kind::Unspecified | Kind::Setup | Kind::Run) => {
-                return Err("the command is of no kind".to_owned());
+                return Err(StageError::NoKind);
             }
         };
         if can {
             return Ok(());
         }
         Err(match self {
-            Failed => "the block has failed and takes no further part".to_owned(),
-            Killed => "the block was killed".to_owned(),
-            _ => format!("{} comes after {after}, and the block {}", asked.name(), self.words()),
+            Failed => StageError::Failed,
+            Killed => StageError::Killed,
+            stage => StageError::Early { asked: asked.name(), after, stage },
         })
     }
 
@@ -115,6 +128,6 @@ mod tests {
                 assert_eq!(stage.takes(asked).is_ok(), stages.contains(&stage), "{asked:?} when {stage:?}");
             }
         }
-        assert_eq!(SetUp.takes(Asked::Run).unwrap_err(), "run comes after open, and the block is set up");
+        assert_eq!(SetUp.takes(Asked::Run).unwrap_err().to_string(), "run comes after open, and the block is set up");
     }
 }

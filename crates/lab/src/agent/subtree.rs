@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{RwLock, watch};
 
 use super::limits::{Demand, Reserved};
+use super::refusal::Refusal;
 use super::{Agent, Key};
 use crate::control::{Command, Failure, Reply, Reports};
 use crate::controller::{self, Commander, Hosts, Tree};
@@ -37,13 +38,12 @@ impl Subtree {
         place: Place,
         script: &Script,
         resume: bool,
-    ) -> Result<Subtree, String> {
+    ) -> Result<Subtree, Refusal> {
         let reserved = agent.reservations.reserve(Demand::default())?;
-        let hosts = place.hosts.into_iter().map(|at| Ok((at.agent.parse()?, at.address)));
-        let hosts = hosts.collect::<Result<Hosts, String>>()?;
+        let hosts = place.hosts.into_iter().map(|at| Ok((at.agent.parse().map_err(Refusal::AgentName)?, at.address)));
+        let hosts = hosts.collect::<Result<Hosts, Refusal>>()?;
         let address = script.address.as_ref().and_then(|word| word.text.parse().ok());
-        let address =
-            address.ok_or_else(|| format!("block {} is given to an agent and has no address", place.block))?;
+        let address = address.ok_or_else(|| Refusal::NoAddress(place.block.clone()))?;
         let own = controller::place(&address, &hosts);
         let caller =
             Caller { own: agent.own.clone(), trust: agent.trust.borrow().clone(), version: agent.version.clone() };
@@ -51,7 +51,7 @@ impl Subtree {
         let path = place.block.clone();
         let by = Commander { caller, clock: agent.clock.clone(), experiment, resume };
         let tree = Tree::begin(&by, script, &place.block, Some(&own), &hosts, place.delegations).await;
-        let tree = tree.map_err(|problems| problems.join("\n"))?;
+        let tree = tree.map_err(Refusal::Below)?;
         Ok(Subtree {
             name: tree.name().to_owned(),
             path,
@@ -105,10 +105,10 @@ impl Subtree {
     }
 
     /// Has an agent below asked for its consents.
-    pub(super) async fn ask(&self, asking: Signed) -> Result<Consented, String> {
+    pub(super) async fn ask(&self, asking: Signed) -> Result<Consented, Refusal> {
         match &*self.tree.read().await {
-            Some(tree) => tree.ask(asking).await,
-            None => Err("the experiment has ended here".to_owned()),
+            Some(tree) => Ok(tree.ask(asking).await?),
+            None => Err(Refusal::Over),
         }
     }
 

@@ -5,13 +5,14 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
+use super::leaf::LeafError;
 use crate::leaves::{Order, Todo};
 
 /// Does it in a thread of its own. When this is dropped, the thread is told to stop at once.
 pub(super) async fn in_thread<T: Send + 'static>(
     order: &Arc<Order>,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, String> {
+) -> Result<T, LeafError> {
     struct Told(Arc<Order>);
     impl Drop for Told {
         fn drop(&mut self) {
@@ -23,7 +24,7 @@ pub(super) async fn in_thread<T: Send + 'static>(
         // Nobody may wait for it any more.
         let _ = done.send(work());
     });
-    thread.map_err(|error| format!("no thread for the leaf: {error}"))?;
+    thread.map_err(LeafError::NoThread)?;
     let _told = Told(Arc::clone(order));
-    over.await.map_err(|_| "the leaf's thread ended".to_owned())
+    over.await.map_err(|_| LeafError::ThreadEnded("leaf"))
 }

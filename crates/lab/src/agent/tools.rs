@@ -9,7 +9,7 @@ use flowloom_core::time::Duration;
 use flowloom_live::Program;
 
 use super::consent::Permits;
-use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
+use super::leaf::{Leaf, LeafError, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::{Demand, Limits};
 use super::thread::in_thread;
 use crate::leaves::{Capturing, Commanding, Monitoring, Order, Todo, Watching, Work};
@@ -22,12 +22,9 @@ use crate::script::tree::Block;
 ///
 /// # Errors
 /// What is wrong with its block.
-pub(super) fn asked(block: &Block) -> Result<Tool, String> {
-    let (tool, found) = Tool::read(block).ok_or_else(|| format!("{} is of no kind that is known", block.keyword))?;
-    tool.ok_or_else(|| {
-        let errors = found.iter().filter(|one| one.is_error()).map(|one| one.message.as_str());
-        errors.collect::<Vec<_>>().join("; ")
-    })
+pub(super) fn asked(block: &Block) -> Result<Tool, LeafError> {
+    let (tool, found) = Tool::read(block).ok_or_else(|| LeafError::UnknownKind(block.keyword.clone()))?;
+    tool.ok_or_else(|| LeafError::of_script(&found))
 }
 
 /// What a leaf demands that sends nothing.
@@ -74,7 +71,7 @@ impl LeafKind for InThread {
         self.keyword
     }
 
-    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
+    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, LeafError> {
         let Lent { limits, room, keeper } = &self.lent;
         let tool = asked(block)?;
         let duration = tool.duration();
@@ -94,11 +91,11 @@ impl LeafKind for InThread {
             }
             Tool::Command(command) => {
                 let words = limits.command(&command.name)?;
-                let keeper = keeper.clone().ok_or("this agent runs no commands: it has nothing to keep them with")?;
+                let keeper = keeper.clone().ok_or(LeafError::NoKeeper)?;
                 Box::new(Commanding::new(command, words.0, keeper))
             }
             Tool::Sleep(_) | Tool::Path(_) | Tool::Side(_) | Tool::Replay(_) => {
-                return Err(format!("{} is a leaf of its own", block.keyword));
+                return Err(LeafError::OfItsOwn(block.keyword.clone()));
             }
         };
         Ok(Box::new(Working { duration, text: format::block(block), work: Some(work) }))
@@ -115,16 +112,16 @@ impl Leaf for Working {
         Vec::new()
     }
 
-    async fn prepare(&mut self) -> Result<String, String> {
-        self.work.as_mut().map_or_else(|| Err("it is gone".to_owned()), |work| work.prepare())
+    async fn prepare(&mut self) -> Result<String, LeafError> {
+        Ok(self.work.as_mut().ok_or(LeafError::Gone)?.prepare()?)
     }
 
-    async fn open(&mut self, _permits: &Permits) -> Result<String, String> {
-        self.work.as_mut().map_or_else(|| Err("it is gone".to_owned()), |work| work.open())
+    async fn open(&mut self, _permits: &Permits) -> Result<String, LeafError> {
+        Ok(self.work.as_mut().ok_or(LeafError::Gone)?.open()?)
     }
 
-    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, String> {
-        let mut work = self.work.take().ok_or("it is gone")?;
+    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, LeafError> {
+        let mut work = self.work.take().ok_or(LeafError::Gone)?;
         let order = Arc::new(Order::new());
         let told = Arc::clone(&order);
         let clock = flowloom_live::clock::Clock::starting_at(start.monotonic_ns.unsigned_abs());
@@ -142,13 +139,13 @@ impl Leaf for Working {
         };
         let (work, done) = tokio::select! {
             done = working => done?,
-            () = watching => return Err("it was stopped".to_owned()),
+            () = watching => return Err(LeafError::Stopped),
         };
         self.work = Some(work);
-        done.map(|text| Ran { started_monotonic_ns: start.monotonic_ns, text })
+        Ok(Ran { started_monotonic_ns: start.monotonic_ns, text: done? })
     }
 
-    async fn close(&mut self) -> Result<String, String> {
+    async fn close(&mut self) -> Result<String, LeafError> {
         Ok(String::new())
     }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::consent::Permits;
-use super::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
+use super::leaf::{Leaf, LeafError, LeafKind, Ran, Sending, Start, Stop};
 use super::limits::Demand;
 use super::thread::in_thread;
 use crate::leaves::{Ends, Options, Order, Sink, Source, Todo, announced};
@@ -51,12 +51,9 @@ impl LeafKind for Test {
         TEST
     }
 
-    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
+    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, LeafError> {
         let (asked, found) = Asked::read(block);
-        let asked = asked.ok_or_else(|| {
-            let errors = found.iter().filter(|one| one.is_error()).map(|one| one.message.as_str());
-            errors.collect::<Vec<_>>().join("; ")
-        })?;
+        let asked = asked.ok_or_else(|| LeafError::of_script(&found))?;
         let ends = Ends { own: announced::address(&asked.own)?, peer: announced::address(&asked.peer)? };
         let buffer = match &asked.work {
             Work::Source { buffer_bytes, .. } => *buffer_bytes,
@@ -86,7 +83,7 @@ impl Tester {
         }
     }
 
-    fn source(&self, traffic: &netspec::Traffic) -> Result<Source, String> {
+    fn source(&self, traffic: &netspec::Traffic) -> Result<Source, LeafError> {
         let leaf = netspec::Leaf {
             traffic: traffic.clone(),
             duration: Some(self.asked.duration.as_secs_f64()),
@@ -96,7 +93,7 @@ impl Tester {
             ends: Default::default(),
         };
         let most = Rate::from_bits_per_second(announced::rate_bit_s(&self.asked)).unwrap_or(Rate::UNLIMITED);
-        Source::new(leaf, self.ends, self.options.clone(), self.seed, most).map_err(|error| error.to_string())
+        Source::new(leaf, self.ends, self.options.clone(), self.seed, most).map_err(LeafError::Traffic)
     }
 
     fn over(&mut self, kind: &str, results: &impl Serialize) {
@@ -130,12 +127,12 @@ impl Leaf for Tester {
         if self.asked.sends() { vec![sending] } else { Vec::new() }
     }
 
-    async fn prepare(&mut self) -> Result<String, String> {
+    async fn prepare(&mut self) -> Result<String, LeafError> {
         let held = announced::rate_bit_s(&self.asked);
         self.is = match &self.asked.work {
             Work::Sink { .. } => {
                 let sink = Sink::listen(self.transport(), self.ends, &self.options);
-                Is::Sink(sink.map_err(|error| error.to_string())?)
+                Is::Sink(sink.map_err(LeafError::Socket)?)
             }
             Work::Source { traffic, .. } => Is::Source(Box::new(self.source(traffic)?)),
         };
@@ -145,7 +142,7 @@ impl Leaf for Tester {
         Ok(if says { format!("it names no rate, and is held to {held} bit/s") } else { String::new() })
     }
 
-    async fn open(&mut self, permits: &Permits) -> Result<String, String> {
+    async fn open(&mut self, permits: &Permits) -> Result<String, LeafError> {
         if !matches!(self.is, Is::Source(_)) {
             return Ok(String::new());
         }
@@ -160,12 +157,12 @@ impl Leaf for Tester {
             }
         })
         .await?;
-        opened.map_err(|error| error.to_string())?;
+        opened.map_err(LeafError::Socket)?;
         self.is = Is::Source(source);
         Ok(String::new())
     }
 
-    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, String> {
+    async fn run(&mut self, start: Start, mut stop: Stop) -> Result<Ran, LeafError> {
         let clock = flowloom_live::clock::Clock::starting_at(start.monotonic_ns.unsigned_abs());
         let longest = self.asked.duration;
         let order = Arc::new(Order::new());
@@ -182,30 +179,30 @@ impl Leaf for Tester {
             Is::Sink(sink) => {
                 let running = in_thread(&order, move || sink.run(&clock, longest, &orders));
                 let results =
-                    tokio::select! { results = running => results?, () = watching => return Err(String::new()) };
+                    tokio::select! { results = running => results?, () = watching => return Err(LeafError::Stopped) };
                 self.over("sink", &results);
-                if let Some(failure) = results.failure {
-                    return Err(failure);
+                if let Some(why) = results.failure {
+                    return Err(LeafError::Failed { why });
                 }
                 results.reads_ns
             }
             Is::Source(source) => {
                 let running = in_thread(&order, move || source.run(&clock, longest, &orders));
                 let results =
-                    tokio::select! { results = running => results?, () = watching => return Err(String::new()) };
+                    tokio::select! { results = running => results?, () = watching => return Err(LeafError::Stopped) };
                 self.over("source", &results);
                 if let (Some(failure), 0) = (&results.failure, results.bytes) {
-                    return Err(failure.clone());
+                    return Err(LeafError::Failed { why: failure.clone() });
                 }
                 results.writes_ns
             }
-            Is::Made | Is::Over(_) => return Err("it is not open".to_owned()),
+            Is::Made | Is::Over(_) => return Err(LeafError::NotOpen),
         };
         let after = first.map_or(0, |(first, _)| i64::try_from(first).unwrap_or(i64::MAX));
         Ok(Ran { started_monotonic_ns: start.monotonic_ns.saturating_add(after), text: String::new() })
     }
 
-    async fn close(&mut self) -> Result<String, String> {
+    async fn close(&mut self) -> Result<String, LeafError> {
         if !matches!(self.is, Is::Over(_)) {
             self.is = Is::Made;
         }

@@ -10,6 +10,7 @@ use crate::authority::identity::Name;
 use crate::clock::Clock;
 use crate::rpc::{Attach, Consented, Signed};
 use crate::transport::client::{Caller, Link};
+use crate::transport::{AgentError, CallError};
 
 /// Exchanges of timestamps with an agent before, and again after the run.
 const EXCHANGES: usize = 16;
@@ -44,7 +45,7 @@ impl Agent {
         place: &Place,
         above: &str,
         delegations: Vec<Signed>,
-    ) -> Result<Agent, String> {
+    ) -> Result<Agent, AgentError> {
         let mut link = by.caller.connect(&place.address, place.name.as_ref()).await?;
         let (experiment, resume, above) = (by.experiment.clone(), by.resume, above.to_owned());
         // Whoever takes an experiment up does not know how many commands there were: fewer than milliseconds since 1970.
@@ -53,7 +54,7 @@ impl Agent {
         Ok(Agent {
             name: link.agent.identity.name.clone(),
             address: place.address.clone(),
-            edge: edge.map_err(|why| format!("{}: {why}", place.address))?,
+            edge: edge.map_err(|why| why.at(&place.address))?,
             link,
             clocks: Mutex::default(),
             before: Mutex::default(),
@@ -64,7 +65,7 @@ impl Agent {
     ///
     /// # Errors
     /// If the agent does not answer.
-    pub async fn measure(&self, clock: &dyn Clock) -> Result<(), String> {
+    pub async fn measure(&self, clock: &dyn Clock) -> Result<(), AgentError> {
         let mut clocks = self.clocks();
         let measured = self.link.clone().measure_clock(clock, &mut clocks, EXCHANGES).await;
         {
@@ -72,7 +73,7 @@ impl Agent {
             *before = before.or_else(|| Offset::of(&clocks.monotonic, clock.monotonic_ns()));
         }
         *self.clocks.lock().unwrap_or_else(PoisonError::into_inner) = clocks;
-        measured.map(|_| ()).map_err(|why| format!("{}: {why}", self.address))
+        measured.map(|_| ()).map_err(|why| why.at(&self.address))
     }
 
     /// What is known of its clocks.
@@ -92,7 +93,7 @@ impl Agent {
     }
 
     /// Asks it for its consents.
-    pub async fn consents(&self, asking: Signed) -> Result<Consented, String> {
+    pub async fn consents(&self, asking: Signed) -> Result<Consented, CallError> {
         self.link.clone().consents(asking).await
     }
 }

@@ -11,7 +11,8 @@ use crate::rpc::down::Command;
 use crate::rpc::phase::Kind;
 use crate::rpc::up::Reply;
 use crate::rpc::{Acknowledge, Attach, Detach, Down, Phase, Run, Setup, Signed};
-use crate::transport::client::{Link, words};
+use crate::transport::CallError;
+use crate::transport::client::Link;
 
 /// Parts of a report that may wait for whoever reads it; when there are more, the agent waits too.
 const PARTS_WAITING: usize = 16;
@@ -19,7 +20,7 @@ const PARTS_WAITING: usize = 16;
 const COMMANDS_WAITING: usize = 64;
 
 /// What an agent answers: acknowledged, or an error's words.
-pub type Answer = Result<Acknowledge, String>;
+pub type Answer = Result<Acknowledge, CallError>;
 
 /// An edge to an agent, attached to an experiment. When it is dropped, the agent stops what the experiment runs there.
 pub struct Edge {
@@ -39,7 +40,7 @@ struct Sending {
 #[derive(Default)]
 struct Waiting {
     for_number: BTreeMap<u64, mpsc::Sender<Reply>>,
-    ended: Option<String>,
+    ended: Option<CallError>,
 }
 
 impl Edge {
@@ -47,7 +48,7 @@ impl Edge {
     ///
     /// # Errors
     /// Why the agent does not take it.
-    pub async fn begin(link: &mut Link, experiment: &str) -> Result<Edge, String> {
+    pub async fn begin(link: &mut Link, experiment: &str) -> Result<Edge, CallError> {
         Edge::attach(link, 1, Attach { experiment: experiment.to_owned(), ..Attach::default() }).await
     }
 
@@ -55,7 +56,7 @@ impl Edge {
     ///
     /// # Errors
     /// Why the agent does not take it.
-    pub async fn resume(link: &mut Link, experiment: &str, number: u64) -> Result<Edge, String> {
+    pub async fn resume(link: &mut Link, experiment: &str, number: u64) -> Result<Edge, CallError> {
         let attach = Attach { experiment: experiment.to_owned(), resume: true, ..Attach::default() };
         Edge::attach(link, number, attach).await
     }
@@ -64,16 +65,15 @@ impl Edge {
     ///
     /// # Errors
     /// Why the agent does not take it.
-    pub async fn attach(link: &mut Link, number: u64, attach: Attach) -> Result<Edge, String> {
+    pub async fn attach(link: &mut Link, number: u64, attach: Attach) -> Result<Edge, CallError> {
         let (down, commands) = mpsc::channel(COMMANDS_WAITING);
-        let gone = || "the connection has ended".to_owned();
-        down.send(Down { number, command: Some(Command::Attach(attach)) }).await.map_err(|_| gone())?;
-        let said = |status: tonic::Status| words(&status);
+        down.send(Down { number, command: Some(Command::Attach(attach)) }).await.map_err(|_| CallError::Ended)?;
+        let said = |status: tonic::Status| CallError::of(&status);
         let mut answers = link.client.control(ReceiverStream::new(commands)).await.map_err(said)?.into_inner();
         let last_number = match answers.message().await.map_err(said)?.and_then(|up| up.reply) {
             Some(Reply::Acknowledge(done)) => done.last_number,
-            Some(Reply::Error(error)) => return Err(error.text),
-            Some(Reply::Report(_) | Reply::Below(_) | Reply::Consented(_)) | None => return Err(gone()),
+            Some(Reply::Error(error)) => return Err(CallError::Said(error.text)),
+            Some(Reply::Report(_) | Reply::Below(_) | Reply::Consented(_)) | None => return Err(CallError::Ended),
         };
         let waiting: Arc<Mutex<Waiting>> = Arc::default();
         let of_answers = Arc::clone(&waiting);
@@ -94,8 +94,8 @@ impl Edge {
                             let _ = to.send(reply).await;
                         }
                     }
-                    Ok(None) => break gone(),
-                    Err(status) => break words(&status),
+                    Ok(None) => break CallError::Ended,
+                    Err(status) => break CallError::of(&status),
                 }
             };
             let mut waiting = lock(&of_answers);
@@ -110,7 +110,7 @@ impl Edge {
     ///
     /// # Errors
     /// How the connection ended.
-    pub async fn ask(&self, command: Command) -> Result<Answers, String> {
+    pub async fn ask(&self, command: Command) -> Result<Answers, CallError> {
         let mut sending = self.sending.lock().await;
         let number = sending.last + 1;
         self.send(&mut sending, number, command).await
@@ -137,7 +137,7 @@ impl Edge {
         answers?.end().await
     }
 
-    async fn send(&self, sending: &mut Sending, number: u64, command: Command) -> Result<Answers, String> {
+    async fn send(&self, sending: &mut Sending, number: u64, command: Command) -> Result<Answers, CallError> {
         let Sending { down, last } = sending;
         let (to, answers) = mpsc::channel(PARTS_WAITING);
         // A number is taken when nothing keeps its command from going: whoever asks may give up until then.
@@ -221,8 +221,8 @@ impl Answers {
         }
         self.end = Some(match self.answers.recv().await {
             Some(Reply::Acknowledge(done)) => Ok(done),
-            Some(Reply::Error(error)) => Err(error.text),
-            None => Err(lock(&self.waiting).ended.clone().unwrap_or_else(|| "the connection has ended".to_owned())),
+            Some(Reply::Error(error)) => Err(CallError::Said(error.text)),
+            None => Err(lock(&self.waiting).ended.clone().unwrap_or(CallError::Ended)),
             part => return part,
         });
         None
@@ -234,7 +234,7 @@ impl Answers {
     /// The agent's words, or how the connection ended.
     pub async fn end(mut self) -> Answer {
         while self.part().await.is_some() {}
-        self.end.unwrap_or_else(|| Err("the connection has ended".to_owned()))
+        self.end.unwrap_or(Err(CallError::Ended))
     }
 }
 

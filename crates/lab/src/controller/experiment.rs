@@ -12,7 +12,7 @@ use super::plan::{Ends, Hosts, Placed, Survey, ends};
 use super::remote::Watcher;
 use super::times::{AgentRun, LeafRun, Times};
 use super::tree::Tree;
-use super::{Wanted, ask, delegate};
+use super::{ControlError, Wanted, ask, delegate};
 use crate::authority::identity::Name;
 use crate::clock::Clock;
 use crate::control::{Command, Failure, Part, Reply, Reports, Said};
@@ -67,7 +67,7 @@ impl Experiment {
         name: &str,
         script: &Block,
         hosts: &Hosts,
-    ) -> Result<Experiment, Vec<String>> {
+    ) -> Result<Experiment, Vec<ControlError>> {
         let (experiment, leaves, seconds) = Experiment::connect(caller, clock, name, script, hosts, false).await?;
         experiment.consents(caller, &leaves, seconds).await?;
         Ok(experiment)
@@ -83,7 +83,7 @@ impl Experiment {
         name: &str,
         script: &Block,
         hosts: &Hosts,
-    ) -> Result<Experiment, Vec<String>> {
+    ) -> Result<Experiment, Vec<ControlError>> {
         Experiment::connect(caller, clock, name, script, hosts, true).await.map(|(experiment, _, _)| experiment)
     }
 
@@ -101,7 +101,7 @@ impl Experiment {
         script: &'a Block,
         hosts: &Hosts,
         resume: bool,
-    ) -> Result<(Experiment, Vec<Placed<'a>>, u64), Vec<String>> {
+    ) -> Result<(Experiment, Vec<Placed<'a>>, u64), Vec<ControlError>> {
         let survey = Survey::of(script, name, hosts);
         if !survey.problems.is_empty() {
             return Err(survey.problems);
@@ -112,14 +112,14 @@ impl Experiment {
             delegation.until_unix_s = until_unix_s;
             delegate(&caller.own, &delegation)
         });
-        let delegations = delegations.collect::<Result<Vec<_>, _>>().map_err(|why| vec![why])?;
+        let delegations = delegations.collect::<Result<Vec<_>, _>>().map_err(|why| vec![why.into()])?;
         let by = Commander { caller: caller.clone(), clock, experiment: name.to_owned(), resume };
         let tree = Tree::begin(&by, script, "1", None, hosts, delegations).await?;
         Ok((Experiment { name: name.to_owned(), tree }, survey.leaves, seconds))
     }
 
     /// Asks those to whom leaves send. Where a leaf sends to none of the script nobody is asked, and its agent will not let it.
-    async fn consents(&self, caller: &Caller, leaves: &[Placed<'_>], seconds: u64) -> Result<(), Vec<String>> {
+    async fn consents(&self, caller: &Caller, leaves: &[Placed<'_>], seconds: u64) -> Result<(), Vec<ControlError>> {
         let with_ends: Vec<(&Placed<'_>, Ends)> =
             leaves.iter().filter_map(|leaf| Some((leaf, ends(leaf.block)?))).collect();
         let mut receivers: BTreeMap<&Endpoint, &Placed<'_>> = BTreeMap::new();
@@ -161,7 +161,7 @@ impl Experiment {
         receiver: &Name,
         wanted: &[(&str, Wanted)],
         seconds: u64,
-    ) -> Result<Vec<(String, Agreement)>, String> {
+    ) -> Result<Vec<(String, Agreement)>, ControlError> {
         let asking = Asking {
             experiment: self.name.clone(),
             receiver: receiver.to_string(),
@@ -173,7 +173,7 @@ impl Experiment {
         let agreements = match self.tree.ask(asking).await {
             Ok(Consented { agreements }) => agreements,
             // Without consent the sending agent refuses, and why is said with that.
-            Err(why) => vec![refused(&why); wanted.len()],
+            Err(why) => vec![refused(&why.to_string()); wanted.len()],
         };
         let named = agreements.into_iter().map(|agreement| match agreement.answer {
             Some(Answer::Refusal(why)) => refused(&why),

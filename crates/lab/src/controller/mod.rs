@@ -11,9 +11,11 @@
 //! | `wire` | what is said of all that on an edge |
 //! | `experiment` | a script, from setup to teardown |
 //! | `sides` | agents as the hosts of an ordinary experiment |
+//! | `error` | why an experiment cannot begin |
 
 mod below;
 mod edge;
+mod error;
 pub mod experiment;
 mod plan;
 mod remote;
@@ -27,6 +29,7 @@ use std::net::SocketAddr;
 use prost::Message;
 use tokio_stream::wrappers::ReceiverStream;
 
+use crate::authority;
 use crate::authority::credentials::Credentials;
 use crate::authority::statement::{self, Kind};
 use crate::clock::Clock;
@@ -34,10 +37,12 @@ use crate::clock::exchange::Exchange;
 use crate::clock::track::{Learnt, Track};
 use crate::rpc::agreement::Answer as Agreed;
 use crate::rpc::{Asking, ClockRequest, ConsentRequest, Consented, Delegation, Protocol, Signed};
-use crate::transport::client::{Link, words};
+use crate::transport::CallError;
+use crate::transport::client::Link;
 
 pub use below::Commander;
 pub use edge::{Answer, Answers, Edge};
+pub use error::ControlError;
 pub use plan::{Hosts, Place, place};
 pub use remote::{Step, Watcher};
 pub use times::{AgentRun, LeafRun, Offset, Times};
@@ -77,16 +82,15 @@ impl Link {
         clock: &dyn Clock,
         clocks: &mut Clocks,
         times: usize,
-    ) -> Result<Vec<Learnt>, String> {
+    ) -> Result<Vec<Learnt>, CallError> {
         let (ask, asked) = tokio::sync::mpsc::channel(1);
-        let said = |status: tonic::Status| words(&status);
+        let said = |status: tonic::Status| CallError::of(&status);
         let mut answers = self.client.clock(ReceiverStream::new(asked)).await.map_err(said)?.into_inner();
         let mut learnt = Vec::with_capacity(times);
         for _ in 0..times {
             let (day_1_ns, t1_ns) = (clock.unix_ns(), clock.monotonic_ns());
-            let gone = || "the connection has ended".to_owned();
-            ask.send(ClockRequest { t1_ns }).await.map_err(|_| gone())?;
-            let reply = answers.message().await.map_err(said)?.ok_or_else(gone)?;
+            ask.send(ClockRequest { t1_ns }).await.map_err(|_| CallError::Ended)?;
+            let reply = answers.message().await.map_err(said)?.ok_or(CallError::Ended)?;
             let (t4_ns, day_4_ns) = (clock.monotonic_ns(), clock.unix_ns());
             if reply.t1_ns != t1_ns {
                 learnt.push(Learnt::Nothing);
@@ -104,8 +108,8 @@ impl Link {
     ///
     /// # Errors
     /// Why it does not even look at what is asked.
-    pub async fn consents(&mut self, asking: Signed) -> Result<Consented, String> {
-        self.client.consents(asking).await.map(tonic::Response::into_inner).map_err(|status| words(&status))
+    pub async fn consents(&mut self, asking: Signed) -> Result<Consented, CallError> {
+        self.client.consents(asking).await.map(tonic::Response::into_inner).map_err(|status| CallError::of(&status))
     }
 
     /// Asks the agent, as `controller`, to agree to receive traffic in `experiment`. What it signs is for the agent that will send.
@@ -118,15 +122,15 @@ impl Link {
         experiment: &str,
         wanted: &Wanted,
         until_unix_s: i64,
-    ) -> Result<Signed, String> {
+    ) -> Result<Signed, ControlError> {
         let receiver = self.agent.identity.name.to_string();
         let requests = vec![wanted.request()];
         let asking = Asking { experiment: experiment.to_owned(), receiver, requests, until_unix_s };
         let consented = self.consents(ask(controller, &asking)?).await?;
         match consented.agreements.into_iter().next().and_then(|agreement| agreement.answer) {
             Some(Agreed::Consent(consent)) => Ok(consent),
-            Some(Agreed::Refusal(why)) => Err(why),
-            None => Err("it has not answered".to_owned()),
+            Some(Agreed::Refusal(why)) => Err(ControlError::Disagrees(why)),
+            None => Err(ControlError::NoAnswer),
         }
     }
 }
@@ -149,14 +153,14 @@ impl Wanted {
 ///
 /// # Errors
 /// If it cannot be signed.
-pub fn ask(controller: &Credentials, asking: &Asking) -> Result<Signed, String> {
-    statement::sign(controller, Kind::Asking, asking.encode_to_vec()).map_err(|error| error.to_string())
+pub fn ask(controller: &Credentials, asking: &Asking) -> Result<Signed, authority::Error> {
+    statement::sign(controller, Kind::Asking, asking.encode_to_vec())
 }
 
 /// Lets an agent command another agent of blocks of a script.
 ///
 /// # Errors
 /// If it cannot be signed.
-pub fn delegate(controller: &Credentials, delegation: &Delegation) -> Result<Signed, String> {
-    statement::sign(controller, Kind::Delegation, delegation.encode_to_vec()).map_err(|error| error.to_string())
+pub fn delegate(controller: &Credentials, delegation: &Delegation) -> Result<Signed, authority::Error> {
+    statement::sign(controller, Kind::Delegation, delegation.encode_to_vec())
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
+use super::error::ControlError;
 use crate::authority::identity::Name;
 use crate::leaves::announced;
 use crate::rpc::{DelegatedBlock, Delegation, Protocol};
@@ -55,7 +56,7 @@ pub(super) struct Plan<'a> {
     /// Control blocks with an address of their own.
     pub blocks: Vec<Placed<'a>>,
     /// Leaves that have no place.
-    pub problems: Vec<String>,
+    pub problems: Vec<ControlError>,
 }
 
 impl<'a> Plan<'a> {
@@ -91,9 +92,7 @@ impl<'a> Plan<'a> {
         let own_end = || ends(block).map(|ends| Address { host: ends.own.host, port: None });
         match address(block).or_else(own_end).map(|address| place(&address, hosts)).or_else(|| own.cloned()) {
             Some(place) => self.leaves.push(Placed { block, path, place }),
-            None => self
-                .problems
-                .push(format!("{} {path} has no address: write {} HOST {{ ... }}", block.keyword, block.keyword)),
+            None => self.problems.push(ControlError::NoAddress { keyword: block.keyword.clone(), path }),
         }
     }
 }
@@ -135,7 +134,7 @@ pub(super) struct Survey<'a> {
     /// What agents are to be allowed, yet without an end.
     pub delegations: Vec<Delegation>,
     /// What cannot be done.
-    pub problems: Vec<String>,
+    pub problems: Vec<ControlError>,
 }
 
 impl<'a> Survey<'a> {
@@ -162,10 +161,8 @@ impl<'a> Survey<'a> {
     fn delegate(&mut self, experiment: &str, who: &str, above: &str, own: &Place, plan: &Plan<'_>) {
         let mut name = |place: &Place| {
             if place.name.is_none() {
-                self.problems.push(format!(
-                    "{who} is done by an agent, and {} is not in the list of hosts: delegations name their agents",
-                    place.address
-                ));
+                let address = place.address.clone();
+                self.problems.push(ControlError::NoName { block: who.to_owned(), address });
             }
             place.name.clone()
         };
@@ -211,7 +208,8 @@ mod tests {
             let blocks: Vec<&str> = one.blocks.iter().map(|block| block.block.as_str()).collect();
             format!("{} {} -> {}: {}", one.parent, one.above, one.child, blocks.join(" "))
         };
-        (leaves, survey.delegations.iter().map(delegated).collect(), survey.problems)
+        let problems = survey.problems.iter().map(ControlError::to_string).collect();
+        (leaves, survey.delegations.iter().map(delegated).collect(), problems)
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::control::{Acknowledgement, Command, Failure, Node, Part, Reply, Repor
 use crate::rpc::agreement::Answer;
 use crate::rpc::up::Reply as Up;
 use crate::rpc::{Agree, Agreed, Agreement, Below, Phase, Run, Setup, Signed, down};
+use crate::transport::CallError;
 
 /// Agreements that go down in one message: each has a certificate in it.
 const AGREEMENTS_AT_ONCE: usize = 1_000;
@@ -110,7 +111,7 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    async fn ask(&self, command: Command) -> Result<Answers, String> {
+    async fn ask(&self, command: Command) -> Result<Answers, CallError> {
         let (edge, block) = (&self.agent.edge, self.path.clone());
         edge.ask(match (command, &self.leaf) {
             (Command::Setup, Some(text)) => {
@@ -153,7 +154,7 @@ impl Remote {
     }
 
     /// Gives the agent what was agreed to for leaves below.
-    async fn hand_down(&self) -> Result<(), String> {
+    async fn hand_down(&self) -> Result<(), CallError> {
         let below: Vec<Agreed> = {
             let agreements = lock(&self.notes.agreements);
             let within = agreements.iter().filter(|(leaf, _)| is_within(leaf, &self.path));
@@ -194,7 +195,7 @@ impl Remote {
             Ok(done) => done,
             // A block that failed has named what failed of it.
             Err(_) if !all.failed.is_empty() => return Err(all.failed),
-            Err(text) => return Err(vec![self.failure(command, text)]),
+            Err(why) => return Err(vec![self.failure(command, &why)]),
         };
         let node = self.name.clone();
         match (command, &self.leaf) {
@@ -222,7 +223,8 @@ impl Remote {
         }
     }
 
-    fn failure(&self, command: Command, mut text: String) -> Failure {
+    fn failure(&self, command: Command, why: &CallError) -> Failure {
+        let mut text = why.to_string();
         if let (Command::Setup, Some(why)) = (command, self.refusal()) {
             text += &format!("; {why}");
         }
@@ -240,7 +242,7 @@ impl Node for Remote {
         self.step(command, None);
         let reply = match self.ask(command).await {
             Ok(answers) => self.answer(command, answers, reports).await,
-            Err(text) => Err(vec![self.failure(command, text)]),
+            Err(why) => Err(vec![self.failure(command, &why)]),
         };
         self.step(command, Some(reply.is_ok()));
         reply

@@ -11,9 +11,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::Clocks;
 use super::edge::Edge;
 use super::plan::Place;
+use super::{Clocks, ControlError};
 use crate::agent::consent;
 use crate::agent::leaf::Sending;
 use crate::agent::limits::Limits;
@@ -21,7 +21,8 @@ use crate::clock::Clock;
 use crate::clock::exchange::Bounds;
 use crate::rpc::phase::Kind;
 use crate::rpc::{Protocol, Word};
-use crate::transport::client::{Caller, Link, words};
+use crate::transport::CallError;
+use crate::transport::client::{Caller, Link};
 
 /// The block at each agent.
 const BLOCK: &str = "side";
@@ -51,7 +52,7 @@ struct Side {
     link: Link,
     clocks: Clocks,
     before: Option<Bounds>,
-    running: JoinHandle<Result<(), String>>,
+    running: JoinHandle<Result<(), CallError>>,
 }
 
 /// How far an agent's monotonic clock was ahead of this host's, before and after a run.
@@ -76,14 +77,14 @@ impl Sides {
         experiment: &str,
         places: &[(LinkSide, Place)],
         share: Share,
-    ) -> Result<(Sides, Hosts), Vec<String>> {
+    ) -> Result<(Sides, Hosts), Vec<ControlError>> {
         let connecting = places.iter().map(|(_, place)| caller.connect(&place.address, place.name.as_ref()));
         let mut links = Vec::with_capacity(places.len());
-        let mut problems = Vec::new();
+        let mut problems: Vec<ControlError> = Vec::new();
         for ((side, place), link) in places.iter().zip(futures_util::future::join_all(connecting).await) {
             match link {
                 Ok(link) => links.push((*side, place, link)),
-                Err(why) => problems.push(why),
+                Err(why) => problems.push(why.into()),
             }
         }
         if !problems.is_empty() {
@@ -93,14 +94,13 @@ impl Sides {
         let mut agents = Vec::with_capacity(links.len());
         let mut hosts = Vec::with_capacity(links.len());
         for (side, place, link) in links {
-            let told = |why: String| format!("{}: {why}", place.address);
-            let port = sockets[side as usize].local_addr().map_err(|error| vec![error.to_string()])?.port();
+            let port = sockets[side as usize].local_addr().map_err(|error| vec![ControlError::Socket(error)])?.port();
             match Side::begin(caller, &*clock, experiment, side, link, port, share).await {
                 Ok((agent, host)) => {
                     agents.push(agent);
                     hosts.push(host);
                 }
-                Err(why) => problems.push(told(why)),
+                Err(why) => problems.push(why.of_host(&place.address)),
             }
         }
         if !problems.is_empty() {
@@ -110,7 +110,7 @@ impl Sides {
     }
 
     /// Takes the agents' sides down after a run, and asks their clocks once more. What failed at an agent is said of it.
-    pub async fn end(self) -> (Vec<ClockOf>, Vec<String>) {
+    pub async fn end(self) -> (Vec<ClockOf>, Vec<ControlError>) {
         let (mut clocks, mut problems) = (Vec::new(), Vec::new());
         for mut agent in self.agents {
             // One that is gone cannot be asked, and its clock stays as it was known.
@@ -118,24 +118,25 @@ impl Sides {
             let after = agent.clocks.monotonic.offset(self.clock.monotonic_ns()).filter(|_| asked.is_ok());
             clocks.push(ClockOf { agent: agent.name.clone(), before: agent.before, after });
             let torn_down = agent.edge.phase(BLOCK, Kind::Teardown).await;
-            let ran = agent.running.await.unwrap_or_else(|error| Err(error.to_string()));
-            let all = [asked.map(drop), torn_down.map(drop), ran];
-            problems.extend(all.into_iter().filter_map(Result::err).map(|why| format!("{}: {why}", agent.name)));
+            let ran = agent.running.await.map_err(ControlError::Task).and_then(|ran| Ok(ran?));
+            let all =
+                [asked.map(drop).map_err(ControlError::Call), torn_down.map(drop).map_err(ControlError::Call), ran];
+            problems.extend(all.into_iter().filter_map(Result::err).map(|why| why.of_host(&agent.name)));
         }
         (clocks, problems)
     }
 }
 
 /// The emulator's ends of the tunnels of both sides, at addresses of the family by which their agents are reached.
-fn sockets(links: &[(LinkSide, &Place, Link)]) -> Result<[UdpSocket; 2], String> {
+fn sockets(links: &[(LinkSide, &Place, Link)]) -> Result<[UdpSocket; 2], ControlError> {
     let socket = |wanted: LinkSide| {
         let mut families = links.iter().filter(|(side, ..)| *side == wanted).map(|(_, _, link)| link.ends[0].is_ipv4());
-        let is_ipv4 = families.next().ok_or_else(|| format!("the {} side has no host", wanted.word()))?;
+        let is_ipv4 = families.next().ok_or(ControlError::NoHost(wanted))?;
         if families.any(|other| other != is_ipv4) {
-            return Err(format!("name the hosts of the {} side all by IPv4, or all by IPv6", wanted.word()));
+            return Err(ControlError::Families(wanted));
         }
         let any: IpAddr = if is_ipv4 { [0; 4].into() } else { [0; 16].into() };
-        UdpSocket::bind((any, 0)).map_err(|error| format!("no socket for tunnels: {error}"))
+        UdpSocket::bind((any, 0)).map_err(ControlError::NoSocket)
     };
     Ok([socket(LinkSide::Left)?, socket(LinkSide::Right)?])
 }
@@ -149,10 +150,11 @@ impl Side {
         mut link: Link,
         port: u16,
         share: Share,
-    ) -> Result<(Side, Host), String> {
+    ) -> Result<(Side, Host), ControlError> {
         let Share { duration_s } = share;
         // Connections send as their kernels have them: a host may use all that its agent lends.
-        let rate_bit_s = Limits::parse(&link.hello.limits_toml)?.send.rate_bit_s().min(MOST_BIT_S);
+        let rate_bit_s =
+            Limits::parse(&link.hello.limits_toml).map_err(ControlError::Limits)?.send.rate_bit_s().min(MOST_BIT_S);
         let agent = link.agent.identity.name.clone();
         let mut clocks = Clocks::default();
         link.measure_clock(clock, &mut clocks, EXCHANGES).await?;
@@ -181,11 +183,11 @@ impl Side {
 }
 
 /// Takes up the conversation with the block at an agent.
-async fn talk(link: &mut Link, experiment: &str) -> Result<(Hear, Say), String> {
+async fn talk(link: &mut Link, experiment: &str) -> Result<(Hear, Say), CallError> {
     let (say, said) = mpsc::channel(WORDS);
     let first = Word { experiment: experiment.to_owned(), block: BLOCK.to_owned(), bytes: Vec::new() };
-    say.send(first).await.map_err(|_| "the connection has ended".to_owned())?;
-    let answers = link.client.talk(ReceiverStream::new(said)).await.map_err(|status| words(&status))?;
+    say.send(first).await.map_err(|_| CallError::Ended)?;
+    let answers = link.client.talk(ReceiverStream::new(said)).await.map_err(|status| CallError::of(&status))?;
     let mut answers = answers.into_inner();
     let (heard, hear) = mpsc::channel(WORDS);
     tokio::spawn(async move {

@@ -12,7 +12,7 @@ use super::below::{Agent, Commander};
 use super::plan::{Hosts, Place, Placed, Plan, is_within};
 use super::remote::{Notes, Remote, Watcher};
 use super::times::{AgentRun, LeafRun, Offset, Times};
-use super::wire;
+use super::{ControlError, wire};
 use crate::authority::identity::Name;
 use crate::clock::Clock;
 use crate::control::{Branch, Command, NextStart, Node, Reply, Reports};
@@ -20,6 +20,7 @@ use crate::rpc::up::Reply as Up;
 use crate::rpc::{self, Agreement, Asking, Below, Consented, Delegation, Signed, Where, down};
 use crate::script::format;
 use crate::script::tree::{Block, Keyword};
+use crate::transport::{AgentError, CallError};
 
 /// So many agents are connected at the same time, and so many blocks given out.
 const AT_ONCE: usize = 64;
@@ -61,7 +62,7 @@ impl Tree {
         own: Option<&Place>,
         hosts: &Hosts,
         delegations: Vec<Signed>,
-    ) -> Result<Tree, Vec<String>> {
+    ) -> Result<Tree, Vec<ControlError>> {
         let plan = Plan::of(block, path, own, hosts);
         if !plan.problems.is_empty() {
             return Err(plan.problems);
@@ -71,7 +72,7 @@ impl Tree {
             .into_iter()
             .map(|signed| Delegation::decode(signed.statement.as_slice()).map(|decoded| (decoded, signed)))
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| vec![format!("a delegation is not good: {error}")])?;
+            .map_err(|error| vec![ControlError::Delegation(error)])?;
         let places: BTreeSet<&Place> = plan.leaves.iter().chain(&plan.blocks).map(|placed| &placed.place).collect();
         let agents = all(places.into_iter().map(|place| {
             let to = |delegation: &Delegation| {
@@ -155,13 +156,13 @@ impl Tree {
     ///
     /// # Errors
     /// Why nobody could ask it.
-    pub async fn ask(&self, asking: Signed) -> Result<Consented, String> {
-        let receiver = Asking::decode(asking.statement.as_slice()).map_err(|error| error.to_string())?.receiver;
+    pub async fn ask(&self, asking: Signed) -> Result<Consented, ControlError> {
+        let receiver = Asking::decode(asking.statement.as_slice()).map_err(ControlError::Asking)?.receiver;
         if let Some(agent) = self.agents.iter().find(|agent| agent.name.as_str() == receiver) {
-            return agent.consents(asking).await;
+            return Ok(agent.consents(asking).await?);
         }
         let given = self.blocks.iter().find(|given| given.below.iter().any(|name| name.as_str() == receiver));
-        let given = given.ok_or_else(|| format!("there is no agent {receiver} below"))?;
+        let given = given.ok_or(ControlError::NotBelow(receiver))?;
         let ask = rpc::Ask { block: given.path.clone(), asking: Some(asking) };
         let mut answers = given.agent.edge.ask(down::Command::Ask(ask)).await?;
         let mut agreements = Vec::new();
@@ -243,7 +244,9 @@ fn run_of(agent: &Agent, again_ns: Option<i64>) -> AgentRun {
 }
 
 /// Does things that may fail, some at once; all that failed if one did.
-async fn all<T>(what: impl Iterator<Item = BoxFuture<'_, Result<T, impl Problems>>>) -> Result<Vec<T>, Vec<String>> {
+async fn all<T>(
+    what: impl Iterator<Item = BoxFuture<'_, Result<T, impl Problems>>>,
+) -> Result<Vec<T>, Vec<ControlError>> {
     let (mut done, mut problems) = (Vec::new(), Vec::new());
     let mut doing = stream::iter(what.collect::<Vec<_>>()).buffered(AT_ONCE);
     while let Some(one) = doing.next().await {
@@ -257,17 +260,17 @@ async fn all<T>(what: impl Iterator<Item = BoxFuture<'_, Result<T, impl Problems
 
 /// One problem or several.
 trait Problems {
-    fn list(self) -> Vec<String>;
+    fn list(self) -> Vec<ControlError>;
 }
 
-impl Problems for String {
-    fn list(self) -> Vec<String> {
-        vec![self]
+impl Problems for AgentError {
+    fn list(self) -> Vec<ControlError> {
+        vec![self.into()]
     }
 }
 
-impl Problems for Vec<String> {
-    fn list(self) -> Vec<String> {
+impl Problems for Vec<ControlError> {
+    fn list(self) -> Vec<ControlError> {
         self
     }
 }
@@ -279,7 +282,7 @@ async fn give(
     hosts: &Hosts,
     delegations: Vec<Signed>,
     notes: &Notes,
-) -> Result<(), Vec<String>> {
+) -> Result<(), Vec<ControlError>> {
     let hosts = hosts.iter().map(|(name, address)| Where { agent: name.to_string(), address: address.clone() });
     let place = rpc::Place {
         block: placed.path.clone(),
@@ -287,9 +290,12 @@ async fn give(
         hosts: hosts.collect(),
         delegations,
     };
-    let problems = |why: String| {
-        let told = |why: &str| format!("{} {} at {}: {why}", placed.block.keyword, placed.path, agent.name);
-        why.lines().map(told).collect::<Vec<_>>()
+    // What an agent cannot have below it are the lines of its answer.
+    let problems = |why: CallError| {
+        let (block, agent) = (format!("{} {}", placed.block.keyword, placed.path), agent.name.to_string());
+        let told =
+            |why: &str| ControlError::NotPlaced { block: block.clone(), agent: agent.clone(), why: why.to_owned() };
+        why.to_string().lines().map(told).collect::<Vec<_>>()
     };
     let mut answers = agent.edge.ask(down::Command::Place(place)).await.map_err(problems)?;
     let mut agents = Vec::new();

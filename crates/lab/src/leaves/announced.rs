@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
+use super::WorkError;
 use crate::rpc;
 use crate::script::address::Host;
 use crate::script::leaf::{Endpoint, Leaf, Protocol, Work};
@@ -48,13 +49,13 @@ pub fn protocol(leaf: &Leaf) -> rpc::Protocol {
 ///
 /// # Errors
 /// If the name is not known.
-pub fn address(end: &Endpoint) -> Result<SocketAddr, String> {
+pub fn address(end: &Endpoint) -> Result<SocketAddr, WorkError> {
     match &end.host {
         Host::Ip(ip) => Ok(SocketAddr::new(*ip, end.port)),
         Host::Name(name) => {
             let found = (name.as_str(), end.port).to_socket_addrs();
-            let found = found.map_err(|error| format!("{name}: {error}"))?.next();
-            found.ok_or_else(|| format!("{name} has no address"))
+            let found = found.map_err(|cause| WorkError::Named { name: name.clone(), cause })?.next();
+            found.ok_or_else(|| WorkError::NoAddress(name.clone()))
         }
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interface::Interface;
 use super::work::Work;
-use super::{Order, Todo};
+use super::{Order, Todo, WorkError};
 use crate::report::Report;
 use crate::script::leaf::Capture;
 
@@ -58,14 +58,13 @@ impl Capturing {
         Capturing { asked, room: room.to_owned(), most_bytes, file: None, interface: None, results }
     }
 
-    fn capture(&mut self, clock: &Clock, order: &Arc<Order>, file: &File) -> Result<(), String> {
+    fn capture(&mut self, clock: &Clock, order: &Arc<Order>, file: &File) -> Result<(), WorkError> {
         let results = &mut self.results;
         let snap = self.asked.snap_bytes;
-        let mut interface = self.interface.take().ok_or("it is not open")?;
+        let mut interface = self.interface.take().ok_or(WorkError::NotOpen)?;
         interface.begin(clock, self.asked.duration, order);
-        let cannot = |error: io::Error| format!("the capture cannot be written: {error}");
         let begun = PcapngWriter::new(BufWriter::new(file), interface.link(), &self.asked.interface, snap as u32);
-        let mut out = begun.map_err(cannot)?;
+        let mut out = begun.map_err(WorkError::Write)?;
         let mut left = self.most_bytes.saturating_sub(out.bytes());
         let read = interface.each(|packet| {
             let bytes = pcapng_record_bytes(packet.bytes.len());
@@ -76,32 +75,32 @@ impl Capturing {
             left -= bytes;
             results.packets += 1;
             results.bytes += u64::from(packet.wire_length);
-            out.write(packet).map_err(cannot)
+            out.write(packet).map_err(WorkError::Write)
         });
         results.dropped = interface.dropped();
         results.went_down = interface.went_down();
         results.covers_unix_ns = Some(interface.covered());
         // What came before an error is kept.
-        out.finish(results.packets + results.left_out + results.dropped, results.dropped).map_err(cannot)?;
+        out.finish(results.packets + results.left_out + results.dropped, results.dropped).map_err(WorkError::Write)?;
         read
     }
 }
 
 impl Work for Capturing {
-    fn prepare(&mut self) -> Result<String, String> {
+    fn prepare(&mut self) -> Result<String, WorkError> {
         Interface::open(&self.asked.interface, self.asked.snap_bytes)?;
         let made = tempfile::tempfile_in(&self.room);
-        self.file = Some(made.map_err(|error| format!("there is no room for the capture: {error}"))?);
+        self.file = Some(made.map_err(|cause| WorkError::NoRoom { what: "capture", cause })?);
         Ok(String::new())
     }
 
-    fn open(&mut self) -> Result<String, String> {
+    fn open(&mut self) -> Result<String, WorkError> {
         self.interface = Some(Interface::open(&self.asked.interface, self.asked.snap_bytes)?);
         Ok(String::new())
     }
 
-    fn run(&mut self, clock: &Clock, order: &Arc<Order>) -> Result<String, String> {
-        let Some(file) = self.file.take() else { return Err("it is not open".to_owned()) };
+    fn run(&mut self, clock: &Clock, order: &Arc<Order>) -> Result<String, WorkError> {
+        let Some(file) = self.file.take() else { return Err(WorkError::NotOpen) };
         let captured = self.capture(clock, order, &file);
         self.file = Some(file);
         captured?;

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use super::work::{Work, wait_for_start};
-use super::{GLANCE, Order, Todo};
+use super::{GLANCE, Order, Todo, WorkError};
 use crate::report::Report;
 use crate::script::leaf::Command as Asked;
 
@@ -192,17 +192,17 @@ fn code(status: ExitStatus) -> u8 {
 }
 
 impl Work for Commanding {
-    fn prepare(&mut self) -> Result<String, String> {
-        let Some(program) = self.words.first() else { return Err("the command is empty".to_owned()) };
+    fn prepare(&mut self) -> Result<String, WorkError> {
+        let Some(program) = self.words.first() else { return Err(WorkError::EmptyCommand) };
         match std::fs::metadata(program) {
             Ok(metadata) if metadata.is_file() => Ok(String::new()),
-            Ok(_) => Err(format!("{program} is no program")),
-            Err(error) => Err(format!("{program}: {error}")),
+            Ok(_) => Err(WorkError::NoProgram(program.clone())),
+            Err(cause) => Err(WorkError::Named { name: program.clone(), cause }),
         }
     }
 
-    fn run(&mut self, clock: &Clock, order: &Arc<Order>) -> Result<String, String> {
-        self.command(clock, order).map_err(|error| format!("{}: {error}", self.asked.name))?;
+    fn run(&mut self, clock: &Clock, order: &Arc<Order>) -> Result<String, WorkError> {
+        self.command(clock, order).map_err(|cause| WorkError::Named { name: self.asked.name.clone(), cause })?;
         let CommandResults { exit_code, timed_out, stopped, .. } = self.results;
         Ok(match exit_code {
             _ if stopped => "it was stopped, and ended".to_owned(),

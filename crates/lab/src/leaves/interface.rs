@@ -7,7 +7,7 @@ use flowloom_core::wire::LinkType;
 use flowloom_live::clock::Clock;
 use flowloom_store::capture::{Captures, LiveOptions, Packet};
 
-use super::{Order, Todo};
+use super::{Order, Todo, WorkError};
 use crate::clock::{Clock as _, HostClock};
 
 /// What the kernel holds for who is late: a second of 32 MB/s.
@@ -37,7 +37,7 @@ impl Interface {
     ///
     /// # Errors
     /// The interface cannot be read, and what to do.
-    pub(super) fn open(name: &str, snap_bytes: u64) -> Result<Interface, String> {
+    pub(super) fn open(name: &str, snap_bytes: u64) -> Result<Interface, WorkError> {
         let until: Arc<OnceLock<Until>> = Arc::default();
         let is_over = {
             let until = Arc::clone(&until);
@@ -53,7 +53,7 @@ impl Interface {
             buffer_bytes: BUFFER,
             ..LiveOptions::default()
         };
-        let captures = Captures::live(name, options, Box::new(is_over)).map_err(|error| error.to_string())?;
+        let captures = Captures::live(name, options, Box::new(is_over))?;
         let link = captures.interface_link().unwrap_or(LinkType::Ethernet);
         Ok(Interface { captures, link, until, covered: (Time::ZERO, Time::ZERO), dropped_before: 0 })
     }
@@ -76,12 +76,12 @@ impl Interface {
     ///
     /// # Errors
     /// Those of the interface, or of `take`.
-    pub(super) fn each(&mut self, mut take: impl FnMut(&Packet<'_>) -> Result<(), String>) -> Result<(), String> {
+    pub(super) fn each(&mut self, mut take: impl FnMut(&Packet<'_>) -> Result<(), WorkError>) -> Result<(), WorkError> {
         let (start, end) = self.covered;
         let mut has_begun = false;
         loop {
             let lost = if has_begun { 0 } else { self.lost() };
-            let Some(packet) = self.captures.next_packet().map_err(|error| error.to_string())? else { break };
+            let Some(packet) = self.captures.next_packet()? else { break };
             if (start..end).contains(&packet.time) {
                 take(&packet)?;
                 has_begun = true;

@@ -19,11 +19,13 @@
 //! | `monitor` | counters |
 //! | `command` | programs |
 //! | `work` | what the last four have in common |
+//! | `error` | why a leaf cannot do its work |
 
 pub mod announced;
 mod arrivals;
 mod capture;
 mod command;
+mod error;
 mod interface;
 mod monitor;
 mod path;
@@ -42,6 +44,7 @@ use serde::{Deserialize, Serialize};
 pub use arrivals::Arrivals;
 pub use capture::{CaptureResults, Capturing};
 pub use command::{CommandResults, Commanding};
+pub use error::WorkError;
 pub use monitor::{MonitorResults, Monitoring};
 pub use path::{Carried, Carrying, PathResults};
 pub use sink::{Sink, SinkResults};

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::work::{Work, wait_for_start};
-use super::{GLANCE, Order, Todo};
+use super::{GLANCE, Order, Todo, WorkError};
 use crate::report::Report;
 use crate::script::leaf::Monitor;
 
@@ -121,16 +121,16 @@ impl Monitoring {
 }
 
 impl Work for Monitoring {
-    fn prepare(&mut self) -> Result<String, String> {
+    fn prepare(&mut self) -> Result<String, WorkError> {
         let counters = Counters::open(self.asked.interface.as_deref());
-        self.counters = Some(counters.map_err(|error| format!("the counters cannot be read: {error}"))?);
+        self.counters = Some(counters.map_err(WorkError::Counters)?);
         let made = tempfile::tempfile_in(&self.room);
-        self.file = Some(made.map_err(|error| format!("there is no room for the table: {error}"))?);
+        self.file = Some(made.map_err(|cause| WorkError::NoRoom { what: "table", cause })?);
         Ok(String::new())
     }
 
-    fn run(&mut self, clock: &Clock, order: &Arc<Order>) -> Result<String, String> {
-        self.sample(clock, order).map_err(|error| error.to_string())?;
+    fn run(&mut self, clock: &Clock, order: &Arc<Order>) -> Result<String, WorkError> {
+        self.sample(clock, order).map_err(WorkError::Sample)?;
         let missed = self.results.missed;
         Ok(if missed > 0 { format!("{missed} samples were not taken: the host was late") } else { String::new() })
     }

@@ -17,7 +17,7 @@ use flowloom_live::host::port::{HEADER, Port, Refused};
 use flowloom_sim::Config;
 use serde::{Deserialize, Serialize};
 
-use super::{Order, Todo};
+use super::{Order, Todo, WorkError};
 use crate::report::Report;
 use crate::script::leaf::Path;
 
@@ -109,18 +109,18 @@ impl Carrying {
     ///
     /// # Errors
     /// Which interface cannot be had, and why.
-    pub fn open(asked: &Path) -> Result<(Carrying, String), String> {
+    pub fn open(asked: &Path) -> Result<(Carrying, String), WorkError> {
         let port = |name: &String| {
-            Port::open(name).map_err(|error| match error.kind() {
-                io::ErrorKind::PermissionDenied => format!("{name}: {error}: this takes CAP_NET_RAW"),
-                _ => format!("{name}: {error}"),
+            Port::open(name).map_err(|cause| match cause.kind() {
+                io::ErrorKind::PermissionDenied => WorkError::NotPermitted { name: name.clone(), cause },
+                _ => WorkError::Named { name: name.clone(), cause },
             })
         };
         let [left, right] = &asked.interfaces;
         let ports = [port(left)?, port(right)?];
         let mut room = usize::MAX;
         for (port, name) in ports.iter().zip(&asked.interfaces) {
-            let mtu = port.mtu().map_err(|error| format!("{name}: {error}"))?;
+            let mtu = port.mtu().map_err(|cause| WorkError::Named { name: name.clone(), cause })?;
             room = room.min(mtu as usize + HEADER);
         }
         let merging: Vec<&str> = ports
@@ -145,10 +145,10 @@ impl Carrying {
     ///
     /// # Errors
     /// What it did does not add up, or its thread cannot wait.
-    pub fn carry(self, clock: &Clock, order: &Order) -> Result<Carried, String> {
+    pub fn carry(self, clock: &Clock, order: &Order) -> Result<Carried, WorkError> {
         let Carrying { config, settings, mut ports } = self;
         let carried = carry(&config, settings, &mut ports, clock, || order.todo() != Todo::GoOn);
-        let (report, series) = carried.map_err(|error| error.to_string())?;
+        let (report, series) = carried?;
         let mut refused = [Refused::default(); 2];
         for (port, refused) in ports.iter_mut().zip(&mut refused) {
             *refused = port.refused().unwrap_or_default();

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::arrivals::Arrivals;
 use super::interface::Interface;
 use super::work::Work;
-use super::{Order, Todo, announced};
+use super::{Order, Todo, WorkError, announced};
 use crate::report::Report;
 use crate::script::leaf::Watch;
 
@@ -115,9 +115,9 @@ impl Watching {
         Watching { asked, ends: None, interface: None, found: None }
     }
 
-    fn watch(&mut self, ends: Ends, clock: &Clock, order: &Arc<Order>) -> Result<(), String> {
+    fn watch(&mut self, ends: Ends, clock: &Clock, order: &Arc<Order>) -> Result<(), WorkError> {
         let Watch { duration, protocol, numbered, .. } = &self.asked;
-        let mut interface = self.interface.take().ok_or("it is not open")?;
+        let mut interface = self.interface.take().ok_or(WorkError::NotOpen)?;
         interface.begin(clock, *duration, order);
         let mut flow = Flow::new(ends, *protocol, *numbered, Time::from_nanos(interface.covered().0));
         let mut decoder = Decoder::default();
@@ -132,20 +132,20 @@ impl Watching {
 }
 
 impl Work for Watching {
-    fn prepare(&mut self) -> Result<String, String> {
+    fn prepare(&mut self) -> Result<String, WorkError> {
         Interface::open(&self.asked.interface, SNAP_BYTES)?;
         let address = |end| announced::address(end).map(|end: SocketAddr| Address::new(end.ip(), end.port()));
         self.ends = Some(Ends { from: address(&self.asked.from)?, to: address(&self.asked.to)? });
         Ok(String::new())
     }
 
-    fn open(&mut self) -> Result<String, String> {
+    fn open(&mut self) -> Result<String, WorkError> {
         self.interface = Some(Interface::open(&self.asked.interface, SNAP_BYTES)?);
         Ok(String::new())
     }
 
-    fn run(&mut self, clock: &Clock, order: &Arc<Order>) -> Result<String, String> {
-        let Some(ends) = self.ends else { return Err("it is not open".to_owned()) };
+    fn run(&mut self, clock: &Clock, order: &Arc<Order>) -> Result<String, WorkError> {
+        let Some(ends) = self.ends else { return Err(WorkError::NotOpen) };
         self.watch(ends, clock, order)?;
         let dropped = self.found.as_ref().map_or(0, |found| found.dropped);
         let mut said = Vec::new();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use flowloom_core::time::Time;
 use flowloom_live::clock::Clock;
 
-use super::{GLANCE, Order, Todo};
+use super::{GLANCE, Order, Todo, WorkError};
 use crate::report::Report;
 
 /// The work of a leaf.
@@ -15,13 +15,13 @@ pub trait Work: Send + 'static {
     ///
     /// # Errors
     /// Why it cannot be done.
-    fn prepare(&mut self) -> Result<String, String>;
+    fn prepare(&mut self) -> Result<String, WorkError>;
 
     /// Gets what it cannot have for long without doing it, shortly before it runs; a sentence for the user, or none.
     ///
     /// # Errors
     /// Why it cannot be had.
-    fn open(&mut self) -> Result<String, String> {
+    fn open(&mut self) -> Result<String, WorkError> {
         Ok(String::new())
     }
 
@@ -29,7 +29,7 @@ pub trait Work: Send + 'static {
     ///
     /// # Errors
     /// What failed; what was found before is told all the same.
-    fn run(&mut self, clock: &Clock, order: &Arc<Order>) -> Result<String, String>;
+    fn run(&mut self, clock: &Clock, order: &Arc<Order>) -> Result<String, WorkError>;
 
     /// What it found.
     ///

@@ -1,6 +1,5 @@
 //! The calling side: a connection to an agent whose certificate is verified before anything is said, and greeted before anything else.
 
-use std::error::Error as _;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,14 +11,14 @@ use tokio::io::AsyncBufReadExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tonic::Status;
 use tonic::codegen::http::Uri;
 use tonic::transport::{Channel, Endpoint};
 
+use super::error::{AgentError, CallError};
 use super::{KEEP_ALIVE_EVERY, KEEP_ALIVE_PATIENCE, MOST_MESSAGE_BYTES, Version, tls};
 use crate::authority::credentials::Credentials;
 use crate::authority::identity::{Certified, Name, Role};
-use crate::authority::trust::{Trust, in_words};
+use crate::authority::trust::Trust;
 use crate::rpc::agent_client::AgentClient;
 use crate::rpc::{HelloReply, HelloRequest};
 
@@ -50,41 +49,51 @@ pub async fn connect(
     address: &str,
     expected: Option<&Name>,
     version: &Version,
-) -> Result<Link, String> {
+) -> Result<Link, AgentError> {
+    connected(own, trust, address, expected, version).await.map_err(|why| why.at(address))
+}
+
+async fn connected(
+    own: &Credentials,
+    trust: &Trust,
+    address: &str,
+    expected: Option<&Name>,
+    version: &Version,
+) -> Result<Link, CallError> {
+    let late = |what| CallError::Late { what, seconds: PATIENCE.as_secs() };
     let stream = match timeout(PATIENCE, TcpStream::connect(address)).await {
         Ok(Ok(stream)) => stream,
-        Ok(Err(error)) => return Err(format!("{address}: {error}")),
-        Err(_) => return Err(format!("{address}: no connection within {} s", PATIENCE.as_secs())),
+        Ok(Err(error)) => return Err(CallError::system(error)),
+        Err(_) => return Err(late("connection")),
     };
-    let told = |why: String| format!("{address}: {why}");
-    stream.set_nodelay(true).map_err(|error| told(error.to_string()))?;
+    stream.set_nodelay(true).map_err(CallError::system)?;
     let ends = [stream.local_addr(), stream.peer_addr()];
-    let [Ok(ours), Ok(its)] = ends else { return Err(told("the connection was closed".to_owned())) };
-    let config = tls::client(own, trust).map_err(|error| told(error.to_string()))?;
-    let name = ServerName::try_from(trust.lab().dns_name()).map_err(|error| told(error.to_string()))?;
+    let [Ok(ours), Ok(its)] = ends else { return Err(CallError::Closed) };
+    let config = tls::client(own, trust).map_err(CallError::system)?;
+    let name = ServerName::try_from(trust.lab().dns_name()).map_err(CallError::system)?;
     let connect = TlsConnector::from(config).connect(name, stream);
     let mut stream = match timeout(PATIENCE, connect).await {
         Ok(Ok(stream)) => stream,
-        Ok(Err(error)) => return Err(told(tls_words(&error))),
-        Err(_) => return Err(told(format!("no handshake within {} s", PATIENCE.as_secs()))),
+        Ok(Err(error)) => return Err(CallError::of_tls(&error)),
+        Err(_) => return Err(late("handshake")),
     };
     let certificate = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
-    let agent = certificate.ok_or_else(|| told("it has no certificate".to_owned()))?;
-    let agent = Certified::read(agent).map_err(|error| told(error.to_string()))?;
+    let agent = certificate.ok_or(CallError::NoCertificate)?;
+    let agent = Certified::read(agent).map_err(CallError::system)?;
     if agent.identity.role != Role::Agent {
-        return Err(told(format!("{} answers there, which is no agent", agent.identity)));
+        return Err(CallError::NoAgent(agent.identity));
     }
     if let Some(expected) = expected.filter(|expected| **expected != agent.identity.name) {
-        return Err(told(format!("{} answers there, where {expected} is expected", agent.identity)));
+        return Err(CallError::OtherAgent { found: agent.identity, expected: expected.clone() });
     }
 
     // Our handshake ends before the agent has looked at our certificate (RFC 8446 section 4.4). What it says next are its HTTP/2 settings,
     // or why it closes.
     match timeout(PATIENCE, stream.fill_buf()).await {
-        Ok(Ok([])) => return Err(told("the connection was closed".to_owned())),
+        Ok(Ok([])) => return Err(CallError::Closed),
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => return Err(told(tls_words(&error))),
-        Err(_) => return Err(told(format!("no word within {} s", PATIENCE.as_secs()))),
+        Ok(Err(error)) => return Err(CallError::of_tls(&error)),
+        Err(_) => return Err(late("word")),
     }
 
     // One connection: when it has ended its experiments are stopped, and another would not know of them.
@@ -99,7 +108,7 @@ pub async fn connect(
         .keep_alive_while_idle(true)
         .connect_with_connector(connector)
         .await
-        .map_err(|error| told(error.to_string()))?;
+        .map_err(CallError::system)?;
     let mut client = AgentClient::new(channel)
         .max_decoding_message_size(MOST_MESSAGE_BYTES)
         .max_encoding_message_size(MOST_MESSAGE_BYTES);
@@ -110,56 +119,14 @@ pub async fn connect(
     };
     let hello = match timeout(PATIENCE, client.hello(request)).await {
         Ok(Ok(reply)) => reply.into_inner(),
-        Ok(Err(status)) => return Err(told(words(&status))),
-        Err(_) => return Err(told(format!("no greeting within {} s", PATIENCE.as_secs()))),
+        Ok(Err(status)) => return Err(CallError::of(&status)),
+        Err(_) => return Err(late("greeting")),
     };
     if Version::of(&hello) != *version {
-        return Err(told(format!("{} runs {}, this is {version}", agent.identity, Version::of(&hello))));
+        let (theirs, ours) = (Version::of(&hello), version.clone());
+        return Err(CallError::Version { agent: agent.identity, theirs, ours });
     }
     Ok(Link { client, agent, hello, ends: [ours, its] })
-}
-
-/// What a refused call says.
-pub fn words(status: &Status) -> String {
-    let mut source = status.source();
-    let mut is_lost = false;
-    while let Some(error) = source {
-        if let Some(error) = error.downcast_ref::<io::Error>() {
-            return tls_words(error);
-        }
-        is_lost |= error.is::<hyper::Error>();
-        source = error.source();
-    }
-    if is_lost {
-        // It does not say which of the two it was.
-        let silence_s = (KEEP_ALIVE_EVERY + KEEP_ALIVE_PATIENCE).as_secs_f64();
-        return format!("the connection was lost: the other end closed it, or gave no sign of life for {silence_s} s");
-    }
-    match status.message() {
-        "" => status.code().to_string(),
-        message => message.to_owned(),
-    }
-}
-
-fn tls_words(error: &io::Error) -> String {
-    use rustls::AlertDescription as Alert;
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        Some(rustls::Error::AlertReceived(alert)) => match alert {
-            Alert::CertificateRevoked => "our certificate is revoked".to_owned(),
-            Alert::CertificateExpired => "our certificate has expired".to_owned(),
-            Alert::UnknownCA | Alert::DecryptError | Alert::BadCertificate => {
-                "our certificate is of another lab".to_owned()
-            }
-            alert => format!("it does not accept us: {alert:?}"),
-        },
-        Some(error) => in_words(error),
-        None => match error.kind() {
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
-                "the connection was closed".to_owned()
-            }
-            _ => error.to_string(),
-        },
-    }
 }
 
 /// What members hold of each other at one moment, to connect by.
@@ -184,7 +151,7 @@ impl Caller {
     ///
     /// # Errors
     /// As [`connect`].
-    pub async fn connect(&self, address: &str, expected: Option<&Name>) -> Result<Link, String> {
+    pub async fn connect(&self, address: &str, expected: Option<&Name>) -> Result<Link, AgentError> {
         connect(&self.own, &self.trust, address, expected, &self.version).await
     }
 }

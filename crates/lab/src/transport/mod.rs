@@ -2,12 +2,15 @@
 
 pub mod client;
 mod counts;
+mod error;
 pub mod server;
 mod tls;
 
 use std::time::Duration;
 
 use crate::rpc::HelloReply;
+
+pub use error::{AgentError, CallError};
 
 /// The version of the messages. It grows when one of them changes its meaning.
 pub const PROTOCOL: u32 = 2;

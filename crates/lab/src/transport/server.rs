@@ -154,16 +154,36 @@ impl Server {
             tokio::spawn(async move {
                 let _opening = opening;
                 let shaken = timeout(patience, handshake(stream, address, config, &trust, now_unix_s)).await;
-                match shaken.unwrap_or_else(|_| Err("no certificate in time".to_owned())) {
+                match shaken.unwrap_or(Err(Stranger::Late)) {
                     // If the listener has ended meanwhile, nobody takes it.
                     Ok((stream, peer)) => drop(came.send(Member { stream, peer: Arc::new(peer), counted }).await),
-                    Err(why) => stranger(address, &why),
+                    Err(why) => stranger(address, &why.to_string()),
                 }
             });
         }
         // What is under way may end; the agent has stopped what it ran.
         let _ = timeout(Duration::from_millis(500), async { while connections.join_next().await.is_some() {} }).await;
     }
+}
+
+/// Why a connection is refused.
+#[derive(Debug, thiserror::Error)]
+enum Stranger {
+    #[error("it said nothing")]
+    Silent,
+    #[error("it does not speak TLS")]
+    NoTls,
+    #[error("it has no certificate")]
+    NoCertificate,
+    #[error("no certificate in time")]
+    Late,
+    #[error(transparent)]
+    Socket(io::Error),
+    /// In the library's words.
+    #[error("{0}")]
+    Tls(String),
+    #[error(transparent)]
+    NoMember(#[from] crate::authority::Error),
 }
 
 struct Member {
@@ -178,26 +198,26 @@ async fn handshake(
     config: Arc<rustls::ServerConfig>,
     trust: &Trust,
     now_unix_s: i64,
-) -> Result<(TlsStream<TcpStream>, Peer), String> {
+) -> Result<(TlsStream<TcpStream>, Peer), Stranger> {
     // A handshake record (RFC 8446 section 5.1). To anything else TLS would answer with an alert: it gets no byte.
     const HANDSHAKE: u8 = 22;
     let mut first = [0];
     match stream.peek(&mut first).await {
         Ok(1..) if first[0] == HANDSHAKE => {}
-        Ok(0) => return Err("it said nothing".to_owned()),
-        Ok(_) => return Err("it does not speak TLS".to_owned()),
-        Err(error) => return Err(error.to_string()),
+        Ok(0) => return Err(Stranger::Silent),
+        Ok(_) => return Err(Stranger::NoTls),
+        Err(error) => return Err(Stranger::Socket(error)),
     }
-    stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    stream.set_nodelay(true).map_err(Stranger::Socket)?;
     let stream = TlsAcceptor::from(config).accept(stream).await.map_err(|error| {
         let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        tls.map_or_else(|| error.to_string(), crate::authority::trust::in_words)
+        Stranger::Tls(tls.map_or_else(|| error.to_string(), crate::authority::trust::in_words))
     })?;
     let certificate = match stream.get_ref().1.peer_certificates() {
         Some([certificate, ..]) => certificate.to_vec(),
-        _ => return Err("it has no certificate".to_owned()),
+        _ => return Err(Stranger::NoCertificate),
     };
-    let certified = trust.member(&certificate, now_unix_s).map_err(|error| error.to_string())?;
+    let certified = trust.member(&certificate, now_unix_s)?;
     Ok((stream, Peer { certified, address, certificate }))
 }
 

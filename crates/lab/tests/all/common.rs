@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flowloom_lab::agent::consent::Permits;
-use flowloom_lab::agent::leaf::{Leaf, LeafKind, Ran, Sending, Start, Stop};
+use flowloom_lab::agent::leaf::{Leaf, LeafError, LeafKind, Ran, Sending, Start, Stop};
 use flowloom_lab::agent::limits::{DEFAULT, Demand};
 use flowloom_lab::agent::{Agent, LIMITS_FILE};
 use flowloom_lab::authority::credentials::Credentials;
@@ -162,7 +162,7 @@ impl LeafKind for Probe {
         "probe"
     }
 
-    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
+    fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, LeafError> {
         let word = |name: &str| {
             block.body.parameters.iter().find(|parameter| parameter.name == name).map(|parameter| {
                 match &parameter.value {
@@ -205,11 +205,11 @@ impl Leaf for Probing {
         self.to.map(|to| Sending { to, protocol: Protocol::Udp, rate_bit_s: self.rate_bit_s }).into_iter().collect()
     }
 
-    async fn prepare(&mut self) -> Result<String, String> {
+    async fn prepare(&mut self) -> Result<String, LeafError> {
         Ok("prepared".to_owned())
     }
 
-    async fn open(&mut self, permits: &Permits) -> Result<String, String> {
+    async fn open(&mut self, permits: &Permits) -> Result<String, LeafError> {
         if let Some(to) = self.to {
             permits.to(to, Protocol::Udp)?;
             self.socket = Some(UdpSocket::bind(if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }).unwrap());
@@ -217,7 +217,7 @@ impl Leaf for Probing {
         Ok(String::new())
     }
 
-    async fn run(&mut self, start: Start, stop: Stop) -> Result<Ran, String> {
+    async fn run(&mut self, start: Start, stop: Stop) -> Result<Ran, LeafError> {
         let started_monotonic_ns = start.wait().await;
         let ran = |text: &str| Ran { started_monotonic_ns, text: text.to_owned() };
         self.seen.running.fetch_add(1, Ordering::SeqCst);
@@ -235,12 +235,12 @@ impl Leaf for Probing {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         if self.fails {
-            return Err("it fails, as it was told to".to_owned());
+            return Err(LeafError::Failed { why: "it fails, as it was told to".to_owned() });
         }
         Ok(ran("to its end"))
     }
 
-    async fn close(&mut self) -> Result<String, String> {
+    async fn close(&mut self) -> Result<String, LeafError> {
         self.socket = None;
         Ok(String::new())
     }

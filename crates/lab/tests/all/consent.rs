@@ -9,7 +9,7 @@ use flowloom_lab::authority::identity::Role;
 use flowloom_lab::authority::statement::{self, Kind as Statement};
 use flowloom_lab::authority::unique;
 use flowloom_lab::clock::HostClock;
-use flowloom_lab::controller::{Edge, Wanted, ask, delegate};
+use flowloom_lab::controller::{ControlError, Edge, Wanted, ask, delegate};
 use flowloom_lab::rpc::phase::Kind;
 use flowloom_lab::rpc::{Asking, Attach, Consent, DelegatedBlock, Delegation, Protocol, Signed};
 use flowloom_lab::transport::client::{Caller, Link};
@@ -37,7 +37,7 @@ impl Host {
     }
 }
 
-async fn consent(link: &mut Link, by: &Caller, experiment: &str, wanted: &Wanted) -> Result<Signed, String> {
+async fn consent(link: &mut Link, by: &Caller, experiment: &str, wanted: &Wanted) -> Result<Signed, ControlError> {
     link.consent(&by.own, experiment, wanted, now() + 60).await
 }
 
@@ -88,7 +88,7 @@ async fn a_silent_host_gets_no_packet() {
     let experiment = unique().unwrap();
     let mut link = sender.link(&controller).await;
     let edge = Edge::begin(&mut link, &experiment).await.unwrap();
-    let refused = edge.setup("none", &block(silent.to, 1_000_000), vec![]).await.unwrap_err();
+    let refused = edge.setup("none", &block(silent.to, 1_000_000), vec![]).await.unwrap_err().to_string();
     assert!(refused.contains("no agent at") && refused.contains("has agreed"), "{refused}");
 
     // A real consent, and all that it is not.
@@ -140,14 +140,14 @@ async fn a_silent_host_gets_no_packet() {
         ),
     ];
     for (name, consent, why) in cases {
-        let refused = edge.setup(name, &block(silent.to, 1_000_000), vec![consent]).await.unwrap_err();
+        let refused = edge.setup(name, &block(silent.to, 1_000_000), vec![consent]).await.unwrap_err().to_string();
         assert!(refused.contains(why), "{name}: {refused}");
         assert!(edge.phase(name, Kind::Open).await.is_err());
         assert!(edge.run(name, 0).await.is_err());
     }
     // What the sender's own limits do not allow, no consent allows.
     let far: SocketAddr = "192.0.2.1:5001".parse().unwrap();
-    let refused = edge.setup("far", &block(far, 1), vec![real]).await.unwrap_err();
+    let refused = edge.setup("far", &block(far, 1), vec![real]).await.unwrap_err().to_string();
     assert!(refused.contains("send.destinations"), "{refused}");
     assert!(!silent.hears(), "not one packet");
     sender.end().await;
@@ -174,16 +174,16 @@ async fn a_receiver_agrees_only_to_what_is_its_own_and_within_its_limits() {
         (Wanted { sender: "../x".to_owned(), ..good.clone() }, "is no name"),
         (Wanted { protocol: Protocol::Unspecified, ..good.clone() }, "no protocol"),
     ] {
-        let refused = consent(&mut link, &controller, &experiment, &asked).await.unwrap_err();
+        let refused = consent(&mut link, &controller, &experiment, &asked).await.unwrap_err().to_string();
         assert!(refused.contains(why), "{asked:?}: {refused}");
     }
     consent(&mut link, &controller, &experiment, &good).await.unwrap();
     // An agent asks for nothing of its own; what a controller asks it carries where it takes part, and nowhere else.
     let agent = lab.member("agent", Role::Agent);
     let mut carried = receiver.link(&agent).await;
-    let own = consent(&mut carried, &agent, &experiment, &good).await.unwrap_err();
+    let own = consent(&mut carried, &agent, &experiment, &good).await.unwrap_err().to_string();
     assert!(own.contains("agent agent is no controller"), "{own}");
-    let of_controller = consent(&mut carried, &controller, &experiment, &good).await.unwrap_err();
+    let of_controller = consent(&mut carried, &controller, &experiment, &good).await.unwrap_err().to_string();
     assert!(of_controller.contains("agent agent has no part in the experiment"), "{of_controller}");
     let blocks = vec![DelegatedBlock { block: "1.1.1".to_owned(), sha256: vec![0; 32] }];
     let (parent, child, above) = ("agent".to_owned(), "receiver".to_owned(), "1.1".to_owned());
@@ -193,7 +193,7 @@ async fn a_receiver_agrees_only_to_what_is_its_own_and_within_its_limits() {
     let attach = Attach { experiment: experiment.clone(), above: "1.1".to_owned(), delegations, ..Attach::default() };
     let edge = Edge::attach(&mut carried, 1, attach).await.unwrap();
     consent(&mut carried, &controller, &experiment, &good).await.unwrap();
-    let other = consent(&mut carried, &controller, &unique().unwrap(), &good).await.unwrap_err();
+    let other = consent(&mut carried, &controller, &unique().unwrap(), &good).await.unwrap_err().to_string();
     assert!(other.contains("has no part"), "{other}");
     let asking = |receiver: &str, until_unix_s| {
         let (experiment, requests) = (experiment.clone(), vec![good.request()]);
@@ -204,7 +204,7 @@ async fn a_receiver_agrees_only_to_what_is_its_own_and_within_its_limits() {
         (asking("receiver", now()), "it has ended"),
         (Signed { signature: vec![0; 70], ..asking("receiver", now() + 60) }, "not signed by controller"),
     ] {
-        let refused = carried.consents(asking).await.unwrap_err();
+        let refused = carried.consents(asking).await.unwrap_err().to_string();
         assert!(refused.contains(why), "{refused}");
     }
     drop(edge);
@@ -227,10 +227,10 @@ async fn what_runs_stops_when_the_consent_ends() {
     match edge.setup("a", &text, vec![consent]).await {
         Ok(_) => {
             edge.phase("a", Kind::Open).await.unwrap();
-            let ended = edge.run("a", 0).await.unwrap_err();
+            let ended = edge.run("a", 0).await.unwrap_err().to_string();
             assert!(ended.contains("a consent"), "{ended}");
         }
-        Err(refused) => assert!(refused.contains("has ended"), "{refused}"),
+        Err(refused) => assert!(refused.to_string().contains("has ended"), "{refused}"),
     }
     while host.hears() {}
     sender.end().await;

@@ -14,12 +14,12 @@ use flowloom_lab::rpc::phase::Kind;
 use flowloom_lab::rpc::{Attach, DelegatedBlock, Delegation, Phase, Setup};
 use flowloom_lab::transport::client::connect;
 use flowloom_lab::transport::server::Bounds;
-use flowloom_lab::transport::{PROTOCOL, Version};
+use flowloom_lab::transport::{CallError, PROTOCOL, Version};
 use sha2::{Digest, Sha256};
 
 use crate::common::{Cable, Lab, Shifted, until};
 
-async fn report(edge: &Edge, block: &str) -> Result<String, String> {
+async fn report(edge: &Edge, block: &str) -> Result<String, CallError> {
     let mut bytes = Vec::new();
     edge.report(block, |part| bytes.extend(part)).await?;
     Ok(String::from_utf8(bytes).unwrap())
@@ -36,9 +36,9 @@ async fn the_phases_of_a_block() {
     let experiment = unique().unwrap();
     let edge = Edge::begin(&mut link, &experiment).await.unwrap();
     assert_eq!(edge.setup("a", "probe { duration = 0.05; }", vec![]).await.unwrap().text, "prepared");
-    assert!(edge.setup("a", "probe { }", vec![]).await.unwrap_err().contains("set up already"));
-    assert!(edge.run("a", 0).await.unwrap_err().contains("run comes after open"));
-    assert!(edge.phase("b", Kind::Open).await.unwrap_err().contains("no block b"));
+    assert!(edge.setup("a", "probe { }", vec![]).await.unwrap_err().to_string().contains("set up already"));
+    assert!(edge.run("a", 0).await.unwrap_err().to_string().contains("run comes after open"));
+    assert!(edge.phase("b", Kind::Open).await.unwrap_err().to_string().contains("no block b"));
     edge.phase("a", Kind::Open).await.unwrap();
     let start = HostClock.monotonic_ns() + 20_000_000;
     let ran = edge.run("a", start).await.unwrap();
@@ -60,14 +60,17 @@ async fn the_phases_of_a_block() {
         ("probe { duration = 3601; }", "send.duration"),
         ("probe { rate = 100000001; }", "send.rate"),
     ] {
-        let error = edge.setup("c", text, vec![]).await.unwrap_err();
+        let error = edge.setup("c", text, vec![]).await.unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
     for name in ["", "../x", ".x", "a/b", &"x".repeat(181)] {
-        assert!(edge.setup(name, "probe { }", vec![]).await.unwrap_err().contains("no name of a block"));
+        assert!(edge.setup(name, "probe { }", vec![]).await.unwrap_err().to_string().contains("no name of a block"));
     }
     edge.phase("k", Kind::Kill).await.unwrap();
-    assert!(edge.setup("k", "probe { }", vec![]).await.unwrap_err().contains("was killed"), "before it was there");
+    assert!(
+        edge.setup("k", "probe { }", vec![]).await.unwrap_err().to_string().contains("was killed"),
+        "before it was there"
+    );
     assert_eq!(report(&edge, "k").await.unwrap(), "", "nothing was found");
     edge.phase("k", Kind::Teardown).await.unwrap();
     edge.setup("s", "sleep { duration = 0.01; }", vec![]).await.unwrap();
@@ -102,23 +105,23 @@ async fn a_command_is_answered_once() {
     edge.command_numbered(2, setup("a")).await.unwrap();
     edge.command_numbered(3, teardown).await.unwrap();
     // The setup again: had it been done, the block would be there.
-    assert!(edge.command_numbered(2, setup("a")).await.unwrap_err().contains("answered before"));
-    assert!(edge.command_numbered(1, setup("a")).await.unwrap_err().contains("answered before"));
-    assert!(edge.command_numbered(5, setup("b")).await.unwrap_err().contains("where 4 is next"));
+    assert!(edge.command_numbered(2, setup("a")).await.unwrap_err().to_string().contains("answered before"));
+    assert!(edge.command_numbered(1, setup("a")).await.unwrap_err().to_string().contains("answered before"));
+    assert!(edge.command_numbered(5, setup("b")).await.unwrap_err().to_string().contains("where 4 is next"));
     let command = Command::Phase(Phase { block: "a".to_owned(), kind: Kind::Config.into() });
-    assert!(edge.command_numbered(4, command).await.unwrap_err().contains("no block a"));
+    assert!(edge.command_numbered(4, command).await.unwrap_err().to_string().contains("no block a"));
     // Not on another connection either: neither from its beginning nor from where it was.
     drop(edge);
     drop(link);
     until("the edge has ended", || agent.audit().iter().any(|line| line["command"] == "ended")).await;
     let mut link = agent.link(&controller).await;
-    let again = Edge::begin(&mut link, &experiment).await.err().unwrap();
+    let again = Edge::begin(&mut link, &experiment).await.err().unwrap().to_string();
     assert!(again.contains("been here before"), "{again}");
-    let again = Edge::resume(&mut link, &experiment, 4).await.err().unwrap();
+    let again = Edge::resume(&mut link, &experiment, 4).await.err().unwrap().to_string();
     assert!(again.contains("answered before"), "{again}");
     let edge = Edge::resume(&mut link, &experiment, 5).await.unwrap();
     assert_eq!(edge.last_number, 4);
-    assert!(Edge::resume(&mut link, &unique().unwrap(), 1).await.err().unwrap().contains("not known"));
+    assert!(Edge::resume(&mut link, &unique().unwrap(), 1).await.err().unwrap().to_string().contains("not known"));
     drop(edge);
     agent.end().await;
 }
@@ -164,7 +167,7 @@ async fn a_lost_controller_stops_everything_and_reports_wait_for_it() {
             let beats: u64 = report.strip_suffix(" beats").unwrap().parse().unwrap();
             assert!(beats > 0, "{how} {block}: {report}");
         }
-        assert!(again.run("a", 0).await.unwrap_err().contains("no block a"), "it is over");
+        assert!(again.run("a", 0).await.unwrap_err().to_string().contains("no block a"), "it is over");
         again.detach().await.unwrap();
     }
     agent.end().await;
@@ -196,7 +199,7 @@ async fn an_agent_that_ends_stops_and_keeps_what_it_ran() {
     let mut link = agent.link(&controller).await;
     let again = Edge::resume(&mut link, &experiment, 1).await.unwrap();
     assert!(report(&again, "a").await.unwrap().ends_with("beats"));
-    assert!(report(&again, "b").await.unwrap_err().contains("no results"));
+    assert!(report(&again, "b").await.unwrap_err().to_string().contains("no results"));
     agent.end().await;
 }
 
@@ -210,7 +213,7 @@ async fn experiments_are_kept_apart() {
     let names = [unique().unwrap(), unique().unwrap()];
     let first = Edge::begin(&mut links[0], &names[0]).await.unwrap();
     let second = Edge::begin(&mut links[1], &names[1]).await.unwrap();
-    let third = Edge::begin(&mut links[0], &unique().unwrap()).await.err().unwrap();
+    let third = Edge::begin(&mut links[0], &unique().unwrap()).await.err().unwrap().to_string();
     assert!(third.contains("run.experiments"), "{third}");
     first.setup("a", "probe { duration = 1; }", vec![]).await.unwrap();
     second.setup("a", "probe { duration = 2; }", vec![]).await.unwrap();
@@ -219,7 +222,7 @@ async fn experiments_are_kept_apart() {
     first.detach().await.unwrap();
     assert_eq!(second.phase("a", Kind::Config).await.unwrap().text, "duration = 2");
     // Another controller neither takes it up nor reads what it found.
-    let spied = Edge::resume(&mut links[1], &names[0], 100).await.err().unwrap();
+    let spied = Edge::resume(&mut links[1], &names[0], 100).await.err().unwrap().to_string();
     assert!(spied.contains("not known"), "{spied}");
     assert_eq!(agent.link(&one).await.hello.experiments.iter().filter(|running| running.attached).count(), 1);
     agent.end().await;
@@ -264,7 +267,7 @@ async fn another_release_is_refused_with_both_versions() {
         .agent_with("east", DEFAULT, Arc::new(HostClock), Bounds::default(), |agent| agent.with_version(theirs))
         .await;
     let controller = lab.controller();
-    let error = controller.connect(&agent.address.to_string(), None).await.unwrap_err();
+    let error = controller.connect(&agent.address.to_string(), None).await.unwrap_err().to_string();
     assert!(error.contains("9.9.9") && error.contains(env!("CARGO_PKG_VERSION")), "{error}");
     connect(&controller.own, &controller.trust, &agent.address.to_string(), None, &other).await.unwrap();
     agent.end().await;
@@ -312,7 +315,7 @@ async fn an_agent_commands_another_only_as_a_controller_has_delegated() {
         delegations,
         ..Attach::default()
     };
-    let refused = Edge::attach(&mut link, 1, attach("1.2", vec![])).await.err().unwrap();
+    let refused = Edge::attach(&mut link, 1, attach("1.2", vec![])).await.err().unwrap().to_string();
     assert!(refused.contains("is no controller"), "{refused}");
 
     let text = "probe { duration = 0.01; }";
@@ -346,20 +349,23 @@ async fn an_agent_commands_another_only_as_a_controller_has_delegated() {
         (delegate(&Lab::new().controller().own, &delegation), "another lab"),
     ];
     for (signed, why) in bad {
-        let refused = Edge::attach(&mut link, 1, attach("1.2", vec![signed.unwrap()])).await.err().unwrap();
+        let refused = Edge::attach(&mut link, 1, attach("1.2", vec![signed.unwrap()])).await.err().unwrap().to_string();
         assert!(refused.contains(why), "{refused}");
     }
     let good = delegate(&controller.own, &delegation).unwrap();
     for above in ["", "../x", "1.2/"] {
-        let refused = Edge::attach(&mut link, 1, attach(above, vec![good.clone()])).await.err().unwrap();
+        let refused = Edge::attach(&mut link, 1, attach(above, vec![good.clone()])).await.err().unwrap().to_string();
         assert!(refused.contains("is at work on a block"), "{above}: {refused}");
     }
     let edge = Edge::attach(&mut link, 1, attach("1.2", vec![good.clone()])).await.unwrap();
-    assert!(edge.setup("b", text, vec![]).await.unwrap_err().contains("no controller has delegated block b"));
+    assert!(
+        edge.setup("b", text, vec![]).await.unwrap_err().to_string().contains("no controller has delegated block b")
+    );
     assert!(
         edge.setup("a", "probe { duration = 1; }", vec![])
             .await
             .unwrap_err()
+            .to_string()
             .contains("not the one that was delegated")
     );
     edge.setup("a", text, vec![]).await.unwrap();
@@ -367,7 +373,7 @@ async fn an_agent_commands_another_only_as_a_controller_has_delegated() {
     edge.run("a", 0).await.unwrap();
     edge.detach().await.unwrap();
     // What was delegated for one experiment is not begun again by it.
-    let again = Edge::attach(&mut link, 1, attach("1.2", vec![good])).await.err().unwrap();
+    let again = Edge::attach(&mut link, 1, attach("1.2", vec![good])).await.err().unwrap().to_string();
     assert!(again.contains("been here before"), "{again}");
     agent.end().await;
 }

@@ -242,11 +242,11 @@ fn what_cannot_be_had_is_said() {
     let file = files.add("a.ns", text, None);
     let (body, _) = parser::script(&files, file, Mode::Strict);
     let Some((Some(Tool::Path(asked)), _)) = Tool::read(body.blocks().next().unwrap()) else { panic!("{text}") };
-    let refused: io::Result<String> = hosts.router.within(|| Ok(Carrying::open(&asked).unwrap_err()));
+    let refused: io::Result<String> = hosts.router.within(|| Ok(Carrying::open(&asked).unwrap_err().to_string()));
     let refused = refused.unwrap();
     assert!(refused.starts_with("eth9: "), "{refused}");
     ip(&hosts.router, "link set eth2 down");
     let asked = flowloom_lab::script::leaf::Path { interfaces: ["eth1".into(), "eth2".into()], ..*asked };
-    let refused: io::Result<String> = hosts.router.within(|| Ok(Carrying::open(&asked).unwrap_err()));
+    let refused: io::Result<String> = hosts.router.within(|| Ok(Carrying::open(&asked).unwrap_err().to_string()));
     assert!(refused.unwrap().starts_with("eth2: network down"), "down");
 }

@@ -182,6 +182,6 @@ async fn what_has_no_agent_is_said_at_once() {
     {
         let begun = Experiment::begin(&lab.controller(), Arc::new(HostClock), &name, &script(text), &list).await;
         let problems = begun.err().unwrap();
-        assert!(problems[0].contains(why), "{problems:?}");
+        assert!(problems[0].to_string().contains(why), "{problems:?}");
     }
 }

@@ -149,7 +149,7 @@ async fn callers_learn_why_they_are_refused() {
     let address = agent.address.to_string();
     let refused = |caller: Caller| {
         let address = address.clone();
-        async move { caller.connect(&address, None).await.unwrap_err() }
+        async move { caller.connect(&address, None).await.unwrap_err().to_string() }
     };
     let foreign = refused(Lab::new().controller()).await;
     assert!(foreign.contains("another lab"), "{foreign}");
@@ -157,9 +157,9 @@ async fn callers_learn_why_they_are_refused() {
     let old = refused(Caller::new(Credentials::load(&old).unwrap())).await;
     assert!(old.contains("has expired"), "{old}");
     let east = "west".parse().unwrap();
-    let other = lab.controller().connect(&address, Some(&east)).await.unwrap_err();
+    let other = lab.controller().connect(&address, Some(&east)).await.unwrap_err().to_string();
     assert!(other.contains("agent east answers there, where west is expected"), "{other}");
-    let nobody = lab.controller().connect("127.0.0.1:1", None).await.unwrap_err();
+    let nobody = lab.controller().connect("127.0.0.1:1", None).await.unwrap_err().to_string();
     assert!(nobody.contains("127.0.0.1:1") && nobody.contains("refused"), "{nobody}");
     agent.end().await;
 }
@@ -178,7 +178,7 @@ async fn a_revoked_member_is_out_as_soon_as_a_controller_has_come() {
     // Its connection is closed on, and no other is made.
     until("it is out", || agent.audit().iter().any(|line| line["command"] == "ended")).await;
     assert!(edge.setup("b", "probe { duration = 60; }", vec![]).await.is_err());
-    let refused = gone.connect(&agent.address.to_string(), None).await.unwrap_err();
+    let refused = gone.connect(&agent.address.to_string(), None).await.unwrap_err().to_string();
     assert!(refused.contains("revoked"), "{refused}");
     assert_eq!(got(agent.address, Some(&lab.place.path().join("gone"))).await, b"");
 
@@ -189,12 +189,12 @@ async fn a_revoked_member_is_out_as_soon_as_a_controller_has_come() {
     assert_eq!(trust.number(), 2);
     let agent = lab.agent("east").await;
     assert_ne!(address.port(), 0);
-    let refused = gone.connect(&agent.address.to_string(), None).await.unwrap_err();
+    let refused = gone.connect(&agent.address.to_string(), None).await.unwrap_err().to_string();
     assert!(refused.contains("revoked"), "{refused}");
 
     // A revoked agent is believed by no controller.
     lab.authority.revoke(&"east".parse().unwrap(), common::now()).unwrap();
-    let refused = lab.controller().connect(&agent.address.to_string(), None).await.unwrap_err();
+    let refused = lab.controller().connect(&agent.address.to_string(), None).await.unwrap_err().to_string();
     assert!(refused.contains("its certificate is revoked"), "{refused}");
     agent.end().await;
 }

@@ -9,7 +9,7 @@ use flowloom_lab::authority::unique;
 use flowloom_lab::clock::{Clock, HostClock};
 use flowloom_lab::control::Part;
 use flowloom_lab::controller::experiment::{Experiment, Outcome, report_whole, run_whole};
-use flowloom_lab::controller::{Hosts, Step};
+use flowloom_lab::controller::{ControlError, Hosts, Step};
 use flowloom_lab::script::parser;
 use flowloom_lab::script::place::Files;
 use flowloom_lab::script::tree::Block;
@@ -33,7 +33,7 @@ fn hosts(agents: &[(&str, &Running)]) -> Hosts {
     agents.iter().map(|(name, agent)| (name.parse().unwrap(), agent.address.to_string())).collect()
 }
 
-async fn begun(lab: &Lab, name: &str, text: &str, hosts: &Hosts) -> Result<Experiment, Vec<String>> {
+async fn begun(lab: &Lab, name: &str, text: &str, hosts: &Hosts) -> Result<Experiment, Vec<ControlError>> {
     Experiment::begin(&lab.controller(), Arc::new(HostClock), name, &script(text), hosts).await
 }
 
@@ -257,7 +257,10 @@ async fn who_is_not_there_below_keeps_the_experiment_from_beginning() {
     hosts.insert("e".parse().unwrap(), b.address.to_string());
     let problems = |text: &'static str| {
         let (lab, hosts) = (&lab, &hosts);
-        async move { begun(lab, &unique().unwrap(), text, hosts).await.err().unwrap() }
+        async move {
+            let problems = begun(lab, &unique().unwrap(), text, hosts).await.err().unwrap();
+            problems.iter().map(ControlError::to_string).collect::<Vec<_>>()
+        }
     };
     for (text, wanted) in [
         ("parallel { cluster a { sleep c { duration = 1; } } }", "9.9.9"),

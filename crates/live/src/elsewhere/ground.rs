@@ -24,6 +24,7 @@ use crate::ground::{Ground, Standing};
 use crate::guests::{Guest, Guests};
 use crate::host::counters::{Counters, SideCounters};
 use crate::host::settings::Settings;
+use crate::problem::{Warning, WorkersError};
 use crate::run::{LiveError, Observed, Options, begin};
 use crate::workers::{Ear, Heard, Program, Workers};
 
@@ -89,6 +90,18 @@ enum Answer {
     Gone(String),
 }
 
+/// Why a host is heard no more.
+#[derive(Debug, thiserror::Error)]
+enum Parting {
+    #[error("the run is over")]
+    Over,
+    #[error("it speaks of a worker {0} that it does not have")]
+    NoSuchWorker(u16),
+    /// In its own words.
+    #[error("{0}")]
+    Failed(String),
+}
+
 /// What the thread that listens to a host needs.
 struct Listener {
     at: usize,
@@ -115,7 +128,7 @@ impl Elsewhere {
         let system = |what| move |cause| LiveError::Host { what, cause };
         let notes = settings.notes().iter().map(ToString::to_string).collect();
         let token = token().map_err(system("drawing a token"))?;
-        let counts = counts(&hosts, options.workers).map_err(LiveError::Workers)?;
+        let counts = counts(&hosts, options.workers)?;
         let (telling, answers) = channel();
         let (mut workers, hosts) =
             meet(hosts, (counts, options.workers), &settings, token, &telling).map_err(system("starting a thread"))?;
@@ -124,7 +137,7 @@ impl Elsewhere {
             Answer::Begun(begun) => Some(*begun),
             Answer::Counted(_) | Answer::Gone(_) => None,
         });
-        let all_begun = all_begun.map_err(LiveError::Workers)?;
+        let all_begun = all_begun?;
 
         let both = || hosts.iter().zip(&all_begun);
         let lost = [Arc::<AtomicU64>::default(), Arc::default()];
@@ -137,14 +150,15 @@ impl Elsewhere {
             tunnels(socket, side, options.workers, far.collect(), Arc::clone(&lost[side as usize]), &mut warnings)
         };
         let [left, right] = sockets;
-        let (left, way_left) = end(LinkSide::Left, left).map_err(LiveError::Workers)?;
-        let (right, way_right) = end(LinkSide::Right, right).map_err(LiveError::Workers)?;
+        let (left, way_left) = end(LinkSide::Left, left)?;
+        let (right, way_right) = end(LinkSide::Right, right)?;
         let bias = way_left + way_right;
-        begin(&mut workers, config, classes, Default::default()).map_err(LiveError::Workers)?;
+        begin(&mut workers, config, classes, Default::default())?;
 
-        warnings.extend(
-            both().flat_map(|(host, begun)| begun.warnings.iter().map(|warning| format!("{}: {warning}", host.name))),
-        );
+        warnings.extend(both().flat_map(|(host, begun)| {
+            let warning = |text: &String| Warning::Host { host: host.name.clone(), text: text.clone() };
+            begun.warnings.iter().map(warning)
+        }));
         let kernels: Vec<String> =
             both().map(|(host, begun)| format!("{} {}", host.name, begun.provenance.kernel)).collect();
         let observed = Observed {
@@ -170,12 +184,12 @@ fn token() -> io::Result<u64> {
 }
 
 /// How many hosts each side has; or that they are too many or too few for so many workers on each.
-fn counts(hosts: &[Host], each_side: u16) -> Result<[usize; 2], String> {
+fn counts(hosts: &[Host], each_side: u16) -> Result<[usize; 2], WorkersError> {
     let of = |side| hosts.iter().filter(|host| host.side == side).count();
     let counts = [LinkSide::Left, LinkSide::Right].map(of);
     match counts.iter().all(|count| (1..=usize::from(each_side)).contains(count)) {
         true => Ok(counts),
-        false => Err(format!("{counts:?} hosts cannot have {each_side} workers on each side")),
+        false => Err(WorkersError::Hosts { hosts: counts, each_side }),
     }
 }
 
@@ -251,16 +265,16 @@ fn all_answers<T>(
     hosts: &[Talk],
     answers: &Receiver<(usize, Answer)>,
     wanted: impl Fn(Answer) -> Option<T>,
-) -> Result<Vec<T>, String> {
+) -> Result<Vec<T>, WorkersError> {
     let mut all: Vec<Option<T>> = hosts.iter().map(|_| None).collect();
     while all.iter().any(Option::is_none) {
         match answers.recv_timeout(PATIENCE) {
-            Ok((at, Answer::Gone(why))) => return Err(format!("{}: {why}", hosts[at].name)),
+            Ok((at, Answer::Gone(why))) => return Err(WorkersError::Gone { host: hosts[at].name.clone(), why }),
             Ok((at, answer)) => all[at] = wanted(answer).or(all[at].take()),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 let silent = hosts.iter().zip(&all).filter(|(_, answer)| answer.is_none());
-                let silent: Vec<&str> = silent.map(|(host, _)| host.name.as_str()).collect();
-                return Err(format!("{} did not answer within {} s", silent.join(", "), PATIENCE.as_secs()));
+                let hosts = silent.map(|(host, _)| host.name.clone()).collect();
+                return Err(WorkersError::Silent { hosts, seconds: PATIENCE.as_secs() });
             }
         }
     }
@@ -314,7 +328,7 @@ fn listen(name: &str, from: Box<dyn Read + Send>, listener: Listener) -> io::Res
             match receive(&mut from) {
                 Ok(Some(message)) => match listener.take(message) {
                     Ok(()) => {}
-                    Err(why) => break why,
+                    Err(why) => break why.to_string(),
                 },
                 Ok(None) => break "it is gone".to_owned(),
                 Err(error) => break error.to_string(),
@@ -331,18 +345,17 @@ fn listen(name: &str, from: Box<dyn Read + Send>, listener: Listener) -> io::Res
 
 impl Listener {
     /// Hands on what the host said; or why it says no more.
-    fn take(&self, message: FromSide) -> Result<(), String> {
-        let over = "the run is over";
-        let answered = |answer| self.answers.send((self.at, answer)).map_err(|_| over.to_owned());
+    fn take(&self, message: FromSide) -> Result<(), Parting> {
+        let answered = |answer| self.answers.send((self.at, answer)).map_err(|_| Parting::Over);
         let heard = |number: u16, heard| {
             let place = number.checked_sub(self.first_worker).map(|number| self.places.start + usize::from(number));
             let place = place.filter(|place| self.places.contains(place));
-            let place = place.ok_or_else(|| format!("it speaks of a worker {number} that it does not have"))?;
-            self.workers.send((place, heard)).map_err(|_| over.to_owned())
+            let place = place.ok_or(Parting::NoSuchWorker(number))?;
+            self.workers.send((place, heard)).map_err(|_| Parting::Over)
         };
         match message {
             FromSide::Begun(begun) => answered(Answer::Begun(begun)),
-            FromSide::Failed(why) => Err(why),
+            FromSide::Failed(why) => Err(Parting::Failed(why)),
             FromSide::Worker(number, said) => heard(number, Heard::Said(*said)),
             FromSide::Ended(number, why) => heard(number, Heard::Ended(why)),
             FromSide::Counted(counted) => answered(Answer::Counted(counted)),
@@ -357,9 +370,9 @@ fn tunnels(
     workers: u16,
     mut hosts: Vec<(&str, Far)>,
     lost: Arc<AtomicU64>,
-    warnings: &mut Vec<String>,
-) -> Result<(FarEnds, Duration), String> {
-    let failed = |error: io::Error| format!("the tunnels of the {} side: {error}", side.word());
+    warnings: &mut Vec<Warning>,
+) -> Result<(FarEnds, Duration), WorkersError> {
+    let failed = |cause| WorkersError::Tunnels { side, cause };
     // As they are in there.
     hosts.sort_by_key(|(_, far)| far.first_worker);
     let far = hosts.iter().map(|(_, far)| *far).collect();
@@ -367,15 +380,12 @@ fn tunnels(
     let mut took = Vec::with_capacity(hosts.len());
     for ((name, far), one) in hosts.iter().zip(round_trips(&mut ends).map_err(failed)?) {
         let address = far.address;
-        took.push(one.ok_or_else(|| format!("{name}: datagrams from {address} do not come through to this host"))?);
+        took.push(one.ok_or_else(|| WorkersError::Unreachable { host: (*name).to_owned(), address })?);
     }
     let least = took.iter().min().copied().unwrap_or_default();
     let most = took.iter().max().copied().unwrap_or_default();
     if most.saturating_sub(least) > ALIKE {
-        let side = side.word();
-        warnings.push(format!(
-            "the hosts of the {side} side are {least} to {most} away: half the mean is taken off delays"
-        ));
+        warnings.push(Warning::HostsApart { side, least, most });
     }
     let sum: u64 = took.iter().map(|took| took.as_nanos()).sum();
     Ok((ends, Duration::from_nanos(sum / took.len().max(1) as u64 / 2)))
@@ -435,10 +445,10 @@ mod tests {
             };
             sides.into_iter().map(host).collect()
         };
-        assert_eq!(counts(&of(2, 1), 2), Ok([2, 1]));
+        assert_eq!(counts(&of(2, 1), 2).unwrap(), [2, 1]);
         for (left, right) in [(0, 1), (1, 0), (3, 1)] {
             let words = format!("[{left}, {right}] hosts cannot have 2 workers on each side");
-            assert_eq!(counts(&of(left, right), 2), Err(words));
+            assert_eq!(counts(&of(left, right), 2).unwrap_err().to_string(), words);
         }
     }
 
@@ -473,7 +483,7 @@ mod tests {
         let (ends, way) = found.unwrap();
         // There and back are 9.5 ms, and what a busy machine adds to the quietest of them.
         assert!((Duration::from_millis(4)..Duration::from_millis(8)).contains(&way), "{way}");
-        assert_eq!((ends.hosts(), warnings), (1, Vec::<String>::new()));
+        assert_eq!((ends.hosts(), warnings), (1, vec![]));
     }
 
     #[test]

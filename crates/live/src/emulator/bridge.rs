@@ -7,13 +7,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use flowloom_core::record::{
-    ConnectionRecord, DropReason, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin,
-};
+use flowloom_core::record::{DropReason, Record, Recorder, ThroughputBin};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::Ecn;
-use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
+use flowloom_core::workload::{LinkSide, Side};
 use flowloom_sim::emulation::{EmulationError, Slot};
 use flowloom_sim::{Config, Emulation, link_bytes};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -274,45 +272,27 @@ impl Series {
 impl Recorder for Series {
     type Error = HungUp;
 
-    /// Of ends, which are elsewhere: a network never calls it.
-    fn connection(
-        &mut self,
-        _: &ConnectionVector,
-        _: &ConnectionRecord,
-        _: &[EpochRecord],
-        _: Option<&ConnectionVector>,
-    ) -> Result<(), HungUp> {
+    fn record(&mut self, record: Record<'_>) -> Result<(), HungUp> {
+        match record {
+            Record::Queue { sample } => {
+                let bin = self.bin(sample.time, sample.from);
+                bin.queue_sum_packets += sample.packets;
+                bin.queue_max_packets = bin.queue_max_packets.max(sample.packets);
+            }
+            Record::Throughput { bin: &ThroughputBin { start, from, offered, carried, .. } } => {
+                let bin = self.bin(start, from);
+                bin.offered_packets += offered.packets;
+                bin.offered_bytes += offered.bytes;
+                bin.carried_packets += carried.packets;
+                bin.carried_bytes += carried.bytes;
+            }
+            Record::Dropped { packet } => {
+                self.bin(packet.time, packet.from).dropped_packets += 1;
+                *self.dropped[packet.from as usize].entry(packet.reason).or_default() += 1;
+            }
+            // A network knows no ends, and the rest does not appear in a series.
+            _ => {}
+        }
         Ok(())
-    }
-
-    fn queue(&mut self, sample: QueueSample) -> Result<(), HungUp> {
-        let bin = self.bin(sample.time, sample.from);
-        bin.queue_sum_packets += sample.packets;
-        bin.queue_max_packets = bin.queue_max_packets.max(sample.packets);
-        Ok(())
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), HungUp> {
-        let ThroughputBin { offered, carried, .. } = bin;
-        let bin = self.bin(bin.start, bin.from);
-        bin.offered_packets += offered.packets;
-        bin.offered_bytes += offered.bytes;
-        bin.carried_packets += carried.packets;
-        bin.carried_bytes += carried.bytes;
-        Ok(())
-    }
-
-    fn dropped(&mut self, record: DropRecord) -> Result<(), HungUp> {
-        self.bin(record.time, record.from).dropped_packets += 1;
-        *self.dropped[record.from as usize].entry(record.reason).or_default() += 1;
-        Ok(())
-    }
-
-    fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), HungUp> {
-        Ok(())
-    }
-
-    fn wants_packets(&self) -> bool {
-        false
     }
 }

@@ -56,7 +56,7 @@ pub use buffers::Buffer;
 pub use counters::{DeviceCounts, EmulatorReport};
 pub use crossing::{Crossing, Entering};
 pub use path::{Path, PathError, Wake};
-pub use records::{Forward, HungUp, Output, Record};
+pub use records::{Forward, HungUp, Kept, Output};
 
 use crate::addresses::{Addressing, Serial};
 use crate::clock::{Clock, thread_cpu_time};
@@ -178,7 +178,7 @@ pub struct Emulator<D> {
 
 impl<D: Device> Emulator<D> {
     /// The emulator between the devices of the left and of the right side, whose time is that of `clock`. What it records goes to
-    /// `out`, packets too if `wants_packets`.
+    /// `out`.
     pub fn new(
         config: Config,
         settings: Settings,
@@ -186,9 +186,8 @@ impl<D: Device> Emulator<D> {
         clock: Clock,
         orders: Orders,
         out: Sender<Output>,
-        wants_packets: bool,
     ) -> Emulator<D> {
-        Emulator { config, settings, devices, clock, orders, recorder: Forward::new(out, wants_packets) }
+        Emulator { config, settings, devices, clock, orders, recorder: Forward::new(out) }
     }
 
     /// Runs until it is told to stop, on the thread that calls it. The devices come back, whose counters say what they lost.

@@ -3,10 +3,7 @@
 use std::sync::mpsc::Sender;
 
 use flowloom_core::path;
-use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin,
-};
-use flowloom_core::workload::ConnectionVector;
+use flowloom_core::record::{DropRecord, PacketRecord, QueueSample, Record, Recorder, ThroughputBin};
 use flowloom_sim::Closed;
 
 use crate::addresses::Serial;
@@ -15,38 +12,47 @@ use crate::addresses::Serial;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// What was recorded since the last of these.
-    Records(Vec<Record>),
+    Records(Vec<Kept>),
     /// A connection is over.
     Closed(Serial, Box<Closed>),
 }
 
-/// What the network records, for the [`Recorder`] of the run.
+/// A [`Record`] of the network, kept for the recorder of the run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Record {
-    /// For [`Recorder::queue`].
+pub enum Kept {
+    /// [`Record::Queue`].
     Queue(QueueSample),
-    /// For [`Recorder::throughput`].
+    /// [`Record::Throughput`].
     Throughput(ThroughputBin),
-    /// For [`Recorder::dropped`].
+    /// [`Record::Dropped`].
     Dropped(DropRecord),
-    /// For [`Recorder::flow`].
+    /// [`Record::Flow`].
     Flow(u64, path::Flow),
-    /// For [`Recorder::packet`].
+    /// [`Record::Packet`].
     Packet(u16, PacketRecord),
 }
 
-impl Record {
-    /// Hands it to a recorder.
-    ///
-    /// # Errors
-    /// The recorder's.
-    pub fn replay<R: Recorder>(self, recorder: &mut R) -> Result<(), R::Error> {
+impl Kept {
+    /// A copy of the record; `None` of one that networks do not make.
+    fn copy_of(record: Record<'_>) -> Option<Kept> {
+        Some(match record {
+            Record::Queue { sample } => Kept::Queue(*sample),
+            Record::Throughput { bin } => Kept::Throughput(*bin),
+            Record::Dropped { packet } => Kept::Dropped(*packet),
+            Record::Flow { connection, flow } => Kept::Flow(connection, *flow),
+            Record::Packet { link, packet } => Kept::Packet(link, *packet),
+            Record::Connection { .. } | Record::Source { .. } | Record::Window { .. } => return None,
+        })
+    }
+
+    /// The record, for the recorder of the run.
+    pub fn record(&self) -> Record<'_> {
         match self {
-            Record::Queue(sample) => recorder.queue(sample),
-            Record::Throughput(bin) => recorder.throughput(bin),
-            Record::Dropped(record) => recorder.dropped(record),
-            Record::Flow(connection, flow) => recorder.flow(connection, &flow),
-            Record::Packet(link, packet) => recorder.packet(link, &packet),
+            Kept::Queue(sample) => Record::Queue { sample },
+            Kept::Throughput(bin) => Record::Throughput { bin },
+            Kept::Dropped(packet) => Record::Dropped { packet },
+            Kept::Flow(connection, flow) => Record::Flow { connection: *connection, flow },
+            Kept::Packet(link, packet) => Record::Packet { link: *link, packet },
         }
     }
 }
@@ -60,22 +66,16 @@ pub struct HungUp;
 #[derive(Debug)]
 pub struct Forward {
     to: Sender<Output>,
-    batch: Vec<Record>,
-    wants_packets: bool,
+    batch: Vec<Kept>,
 }
 
 impl Forward {
     /// Records of a batch.
     const BATCH: usize = 512;
 
-    /// To this channel, with packets if they are wanted.
-    pub fn new(to: Sender<Output>, wants_packets: bool) -> Forward {
-        Forward { to, batch: Vec::with_capacity(Forward::BATCH), wants_packets }
-    }
-
-    fn add(&mut self, record: Record) -> Result<(), HungUp> {
-        self.batch.push(record);
-        if self.batch.len() < Forward::BATCH { Ok(()) } else { self.flush() }
+    /// To this channel.
+    pub fn new(to: Sender<Output>) -> Forward {
+        Forward { to, batch: Vec::with_capacity(Forward::BATCH) }
     }
 
     /// Hands on what there is.
@@ -103,38 +103,9 @@ impl Forward {
 impl Recorder for Forward {
     type Error = HungUp;
 
-    /// Of ends, which are elsewhere: a network never calls it.
-    fn connection(
-        &mut self,
-        _: &ConnectionVector,
-        _: &ConnectionRecord,
-        _: &[EpochRecord],
-        _: Option<&ConnectionVector>,
-    ) -> Result<(), HungUp> {
-        Ok(())
-    }
-
-    fn queue(&mut self, sample: QueueSample) -> Result<(), HungUp> {
-        self.add(Record::Queue(sample))
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), HungUp> {
-        self.add(Record::Throughput(bin))
-    }
-
-    fn dropped(&mut self, record: DropRecord) -> Result<(), HungUp> {
-        self.add(Record::Dropped(record))
-    }
-
-    fn flow(&mut self, connection: u64, flow: &path::Flow) -> Result<(), HungUp> {
-        self.add(Record::Flow(connection, *flow))
-    }
-
-    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), HungUp> {
-        self.add(Record::Packet(link, *packet))
-    }
-
-    fn wants_packets(&self) -> bool {
-        self.wants_packets
+    fn record(&mut self, record: Record<'_>) -> Result<(), HungUp> {
+        let Some(kept) = Kept::copy_of(record) else { return Ok(()) };
+        self.batch.push(kept);
+        if self.batch.len() < Forward::BATCH { Ok(()) } else { self.flush() }
     }
 }

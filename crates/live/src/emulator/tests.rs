@@ -95,7 +95,7 @@ impl Came {
             Output::Closed(..) => None,
         });
         let drops = records.flatten().filter_map(|record| match record {
-            Record::Dropped(drop) => Some(*drop),
+            Kept::Dropped(drop) => Some(*drop),
             _ => None,
         });
         drops.collect()
@@ -108,7 +108,7 @@ impl Came {
             Output::Closed(..) => None,
         });
         let packets = records.flatten().filter_map(|record| match record {
-            Record::Packet(0, packet) => Some((packet.sequence, packet.acknowledgement)),
+            Kept::Packet(0, packet) => Some((packet.sequence, packet.acknowledgement)),
             _ => None,
         });
         packets.collect()
@@ -154,7 +154,7 @@ impl Bench {
             kernels[1].borrow_mut().room = Some(room);
         }
         let (out, outputs): (_, Receiver<Output>) = channel();
-        let mut recorder = Forward::new(out, true);
+        let mut recorder = Forward::new(out);
         let end = Time::ZERO + self.config.window;
         let mut path = Path::new(&self.config, self.settings, &mut devices, &mut recorder).unwrap();
         let mut orders = self.orders.iter().cloned().peekable();
@@ -198,6 +198,7 @@ fn micros(n: u64) -> Time {
 /// 8 Mbit/s, 1 us a byte; 2 ms.
 fn line() -> Config {
     let mut config = Config::new("8mbit".parse().unwrap(), Duration::from_millis(500));
+    config.record_packets = true;
     config.bottleneck.delay = Duration::from_millis(2);
     config
 }
@@ -322,7 +323,7 @@ fn an_idle_path_waits_and_a_busy_one_goes_by_ticks() {
     let ((one, kernel), (other, _)) = (Fake::new(&now), Fake::new(&now));
     let (mut devices, config) = ([one, other], line());
     let (out, _outputs) = channel();
-    let mut recorder = Forward::new(out, false);
+    let mut recorder = Forward::new(out);
     let mut path = Path::new(&config, Settings::default(), &mut devices, &mut recorder).unwrap();
     assert_eq!(path.step(|| now.get()).unwrap(), Wake::WithPacket);
     kernel.borrow_mut().sends.push_back((micros(0), probe(150).udp()));
@@ -345,7 +346,7 @@ fn a_thread_that_comes_very_late_reads_between_what_is_due() {
     let (mut devices, mut config) = ([one, other], line());
     config.bottleneck.rate = "10gbit".parse().unwrap();
     let (out, _outputs) = channel();
-    let mut recorder = Forward::new(out, false);
+    let mut recorder = Forward::new(out);
     let mut path = Path::new(&config, Settings::default(), &mut devices, &mut recorder).unwrap();
     (0..1_000).for_each(|_| kernel.borrow_mut().sends.push_back((micros(0), probe(150).udp())));
     while path.step(|| now.get()).unwrap() == Wake::At(micros(0)) {}
@@ -552,7 +553,7 @@ fn sequence_numbers_go_round() {
         })
         .flatten()
         .map(|record| match record {
-            Record::Throughput(bin) => bin.carried.payload_bytes,
+            Kept::Throughput(bin) => bin.carried.payload_bytes,
             _ => 0,
         })
         .sum();
@@ -679,7 +680,7 @@ fn the_thread_hands_packets_on_when_they_are_due_and_sleeps_when_none_is() {
     let config = Config { window: Duration::from_secs(60), ..line() };
     let clock = Clock::starting_in(Duration::ZERO);
     let ((commands, orders), (out, outputs)) = (commands().unwrap(), channel());
-    let emulator = Emulator::new(config, Settings::default(), [one, other], clock, orders, out, true);
+    let emulator = Emulator::new(config, Settings::default(), [one, other], clock, orders, out);
     let thread = std::thread::spawn(move || emulator.run().0.unwrap());
     let mut room = [0; 2_048];
     for n in 0..20 {
@@ -701,7 +702,7 @@ fn the_thread_hands_packets_on_when_they_are_due_and_sleeps_when_none_is() {
         Output::Records(records) => &records[..],
         Output::Closed(..) => &[],
     });
-    assert_eq!(records.filter(|record| matches!(record, Record::Packet(0, _))).count(), 20);
+    assert_eq!(records.filter(|record| matches!(record, Kept::Packet(0, _))).count(), 20);
     assert!(outputs.iter().any(|output| matches!(output, Output::Closed(5, _))));
     assert_eq!(commands.send(Command::Close(5)), Err(HungUp));
 }
@@ -713,8 +714,7 @@ fn a_device_that_is_gone_ends_the_thread_with_all_that_it_has() {
     [&one, &other].iter().for_each(|device| device.set_nonblocking(true).unwrap());
     let ((commands, orders), (out, outputs)) = (commands().unwrap(), channel());
     let config = Config { window: Duration::from_secs(60), ..line() };
-    let emulator =
-        Emulator::new(config, Settings::default(), [one, other], Clock::starting_in(NONE), orders, out, true);
+    let emulator = Emulator::new(config, Settings::default(), [one, other], Clock::starting_in(NONE), orders, out);
     commands.send(Command::Open(5, Box::new(connection([8_192; 2], 536).into()))).unwrap();
     drop(right);
     for _ in 0..3 {
@@ -737,7 +737,7 @@ fn a_run_that_is_gone_stops_the_thread() {
     [&one, &other].iter().for_each(|device| device.set_nonblocking(true).unwrap());
     let ((commands, orders), (out, _outputs)) = (commands().unwrap(), channel());
     let clock = Clock::starting_in(Duration::ZERO);
-    let emulator = Emulator::new(line(), Settings::default(), [one, other], clock, orders, out, false);
+    let emulator = Emulator::new(line(), Settings::default(), [one, other], clock, orders, out);
     let thread = std::thread::spawn(move || emulator.run().0);
     drop(commands);
     assert_eq!(thread.join().unwrap().unwrap().unaccounted(), 0);

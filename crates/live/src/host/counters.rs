@@ -1,5 +1,6 @@
 //! What a side's kernel counted: its device, its TCP, its listeners.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -26,24 +27,51 @@ impl Counters {
     }
 
     /// What kernels lost of connections for lack of room since `before`, in words: none of it is the model's.
-    pub fn losses_since(&self, before: &Counters) -> Vec<String> {
+    pub fn losses_since(&self, before: &Counters) -> impl Iterator<Item = (Loss, u64)> {
         let sum = |counters: &Counters, of: fn(&KernelCounters) -> u64| -> u64 {
             counters.sides.iter().map(|side| of(&side.kernel)).sum()
         };
         let lost = |of: fn(&KernelCounters) -> u64| sum(self, of).saturating_sub(sum(before, of));
         let lost = [
-            (lost(|kernel| kernel.backlog_drops), "segments were lost before a busy socket"),
-            (lost(|kernel| kernel.receive_queue_drops), "segments were lost before a full receive buffer"),
-            (lost(|kernel| kernel.prunes), "times received data was thrown away for lack of memory"),
-            (lost(|kernel| kernel.memory_aborts), "connections were given up for lack of memory"),
-            (lost(|kernel| kernel.time_wait_overflows), "closed connections had no TIME-WAIT"),
+            (Loss::Backlog, lost(|kernel| kernel.backlog_drops)),
+            (Loss::ReceiveBuffer, lost(|kernel| kernel.receive_queue_drops)),
+            (Loss::Pruned, lost(|kernel| kernel.prunes)),
+            (Loss::Aborted, lost(|kernel| kernel.memory_aborts)),
+            (Loss::TimeWait, lost(|kernel| kernel.time_wait_overflows)),
         ];
-        lost.into_iter().filter(|lost| lost.0 > 0).map(|(lost, what)| format!("{lost} {what}")).collect()
+        lost.into_iter().filter(|lost| lost.1 > 0)
     }
 
     /// Connections that listeners could not take in.
     pub fn listen_drops(&self) -> u64 {
         self.sides.iter().map(|side| side.kernel.listen_drops).sum()
+    }
+}
+
+/// What a kernel counts when it cannot keep up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Segments that found the backlog of a busy socket full.
+    Backlog,
+    /// Segments that found a receive buffer full.
+    ReceiveBuffer,
+    /// Received data that was thrown away for lack of memory.
+    Pruned,
+    /// Connections that were given up for lack of memory.
+    Aborted,
+    /// Closed connections without TIME-WAIT.
+    TimeWait,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Loss::Backlog => "segments were lost before a busy socket",
+            Loss::ReceiveBuffer => "segments were lost before a full receive buffer",
+            Loss::Pruned => "times received data was thrown away for lack of memory",
+            Loss::Aborted => "connections were given up for lack of memory",
+            Loss::TimeWait => "closed connections had no TIME-WAIT",
+        })
     }
 }
 

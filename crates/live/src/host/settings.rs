@@ -43,6 +43,11 @@ pub struct Settings {
     notes: Vec<Note>,
 }
 
+/// Another host sends a setting that runs do not have.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is no setting of a run")]
+struct UnknownSetting(String);
+
 /// The same between hosts. Notes are for the one who asked.
 #[derive(Serialize, Deserialize)]
 struct Sent {
@@ -58,14 +63,14 @@ impl From<Settings> for Sent {
 }
 
 impl TryFrom<Sent> for Settings {
-    type Error = String;
+    type Error = UnknownSetting;
 
     /// Takes values of settings that are told anyway, and of no others: another host does not choose which files are written.
-    fn try_from(sent: Sent) -> Result<Settings, String> {
+    fn try_from(sent: Sent) -> Result<Settings, UnknownSetting> {
         let mut settings = Settings { notes: Vec::new(), metrics: sent.metrics, ..Settings::default() };
         for (key, value) in sent.values {
             let known = settings.settings.iter_mut().find(|setting| setting.key == key);
-            known.ok_or_else(|| format!("{key:?} is no setting of a run"))?.value = value;
+            known.ok_or(UnknownSetting(key))?.value = value;
         }
         Ok(settings)
     }
@@ -495,7 +500,7 @@ mod tests {
         let received = Settings::try_from(Sent { values: sent.values.clone(), metrics: sent.metrics }).unwrap();
         assert_eq!((&received.settings, received.metrics), (&settings.settings, settings.metrics));
         sent.values.push(("kernel/core_pattern".to_owned(), "|/bin/sh".to_owned()));
-        assert!(Settings::try_from(sent).unwrap_err().contains("core_pattern"));
+        assert!(Settings::try_from(sent).unwrap_err().to_string().contains("core_pattern"));
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn across(
         commands.send(Command::Open(serial, Box::new(vector.clone().into()))).unwrap();
     }
     let settings = Settings { linger: Duration::from_secs(1), ..Settings::default() };
-    let emulator = Emulator::new(config.clone(), settings, devices, clock, orders, out, false);
+    let emulator = Emulator::new(config.clone(), settings, devices, clock, orders, out);
     let thread = thread::spawn(move || emulator.run());
     let [left, right] = &testbed.namespaces;
     work([left, right], &clock);

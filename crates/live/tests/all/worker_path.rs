@@ -43,7 +43,7 @@ fn across(classes: &[SocketOptions], planned: &[Planned], loss: LossModel) -> Op
     let clock = Clock::starting_in(Duration::from_millis(50));
     let mut config = Config::new("200mbit".parse().unwrap(), Duration::from_secs(60));
     config.path[LinkSide::Right as usize].loss = loss;
-    let emulator = Emulator::new(config, Settings::default(), devices, clock, orders, out, false);
+    let emulator = Emulator::new(config, Settings::default(), devices, clock, orders, out);
     let emulator = thread::spawn(move || emulator.run());
     workers.iter_mut().for_each(|worker| worker.tell(&ToWorker::Start(clock)));
     workers.iter_mut().for_each(|worker| worker.tell(&ToWorker::NoMore));

@@ -52,7 +52,7 @@ pub enum Incomparable {
         /// The metric.
         metric: Metric,
         /// Where there are none, or why.
-        why: String,
+        why: Missing,
     },
     /// Pairs were asked for, and replications are none.
     #[error("{other} and {reference} cannot be paired: {why}")]
@@ -62,7 +62,52 @@ pub enum Incomparable {
         /// The other.
         other: String,
         /// What is not common.
-        why: String,
+        why: Unpaired,
+    },
+}
+
+/// Why a metric has no values to compare.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Missing {
+    /// It has none after what does not fit was left out.
+    #[error("no values")]
+    Everywhere,
+    /// Neither side has any.
+    #[error("no values in either")]
+    InEither,
+    /// One side has none.
+    #[error("no values in {0}")]
+    In(String),
+    /// Queues of the original were not seen.
+    #[error("no values in the original, whose queues were not seen")]
+    OriginalQueues,
+    /// Sources beside the workload share the link, which they did not do in the original.
+    #[error("sources beside the workload are on the link")]
+    SourcesOnLink,
+    /// Round-trip times of a run and of a tool are not the same quantity.
+    #[error("a run has its paths' base round-trip times, the tool samples of its own")]
+    OtherRoundTrips,
+    /// The tool does not measure it.
+    #[error("other tools do not measure it, or not so")]
+    OtherTool,
+}
+
+/// Why replications of two variants cannot be compared run by run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unpaired {
+    /// The options do not ask for it.
+    #[error("not asked for")]
+    NotAsked,
+    /// They have different seeds.
+    #[error("they have different seeds")]
+    Seeds,
+    /// With one seed they have different workloads.
+    #[error("with seed {seed} they replay different workloads")]
+    Workloads {
+        /// The seed.
+        seed: u64,
     },
 }
 
@@ -121,17 +166,14 @@ pub fn comparable(groups: &[Group<'_>], options: &Options) -> Result<(), Incompa
     let points = if groups.len() == 1 { &[Point::Original, Point::Monitor][..] } else { &[Point::Endpoint] };
     for &metric in &options.metrics {
         if groups.len() == 1 && matches!(metric, Metric::QueueFromLeft | Metric::QueueFromRight) {
-            return Err(Incomparable::NoValues {
-                metric,
-                why: "no values in the original, whose queues were not seen".to_owned(),
-            });
+            return Err(Incomparable::NoValues { metric, why: Missing::OriginalQueues });
         }
         let empty =
             |run: &&Run| points.iter().any(|point| run.measurements.sample(metric, *point, |_| true).is_empty());
         let without: Vec<&Run> = all().filter(empty).collect();
         if let Some(one) = without.first() {
             let within = if without.len() == all().count() { "any of the runs" } else { &one.name };
-            return Err(Incomparable::NoValues { metric, why: format!("no values in {within}") });
+            return Err(Incomparable::NoValues { metric, why: Missing::In(within.to_owned()) });
         }
     }
     if options.pairing == Pairing::Paired

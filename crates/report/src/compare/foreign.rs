@@ -7,7 +7,7 @@ use flowloom_core::time::Duration;
 use flowloom_store::results::{Quantity, Results, Series, Way};
 use flowloom_store::run_folder::Point;
 
-use super::comparable::Incomparable;
+use super::comparable::{Incomparable, Missing};
 use super::difference::{Difference, difference};
 use super::effect::{Evidence, Known, statistics_of};
 use super::options::Options;
@@ -55,8 +55,8 @@ impl Party<'_> {
     }
 
     /// `metric` of each replication; an error says why there is none.
-    fn binned(&self, metric: Metric) -> Result<Vec<Binned>, String> {
-        let nothing = || format!("no values in {}", self.name());
+    fn binned(&self, metric: Metric) -> Result<Vec<Binned>, Missing> {
+        let nothing = || Missing::In(self.name().to_owned());
         match (self, metric) {
             (Party::Runs(group), Metric::Goodput) => {
                 let of = |run: &crate::Run| Binned {
@@ -71,10 +71,8 @@ impl Party<'_> {
             (Party::Results { files, .. }, Metric::RoundTripTime) => {
                 files.iter().map(|file| round_trips(file).ok_or_else(nothing)).collect()
             }
-            (Party::Runs(_), Metric::RoundTripTime) => {
-                Err("a run has its paths' base round-trip times, the tool samples of its own".to_owned())
-            }
-            _ => Err("other tools do not measure it, or not so".to_owned()),
+            (Party::Runs(_), Metric::RoundTripTime) => Err(Missing::OtherRoundTrips),
+            _ => Err(Missing::OtherTool),
         }
     }
 
@@ -194,11 +192,11 @@ fn draft(reference: &Party<'_>, other: &Party<'_>, options: &Options) -> Result<
             (Ok(a), Ok(b)) => match drafted(metric, [reference.name(), other.name()], a, b, options)? {
                 Some(found) => draft.found.push(found),
                 None => {
-                    draft.left_out.insert(metric.name(), "no values".to_owned());
+                    draft.left_out.insert(metric.name(), Missing::Everywhere.to_string());
                 }
             },
             (Err(why), _) | (_, Err(why)) if options.metrics.is_empty() => {
-                draft.left_out.insert(metric.name(), why);
+                draft.left_out.insert(metric.name(), why.to_string());
             }
             (Err(why), _) | (_, Err(why)) => return Err(Incomparable::NoValues { metric, why }),
         }

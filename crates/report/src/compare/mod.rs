@@ -26,7 +26,7 @@ mod rules;
 mod series;
 mod verdict;
 
-pub use comparable::{Incomparable, comparable};
+pub use comparable::{Incomparable, Missing, Unpaired, comparable};
 pub use difference::{CLOSE, Difference, FEWEST, Judgement, Ratio, SAME, difference};
 pub use effect::{Asked, BLOCK_NS, Basis, Effect, FEWEST_REPLICATIONS, statistics_of};
 pub use fidelity::Fidelity;
@@ -215,15 +215,15 @@ impl<'a> Pair<'a> {
         metric: Metric,
         of: impl Fn(Class) -> bool + Copy,
         options: &Options,
-    ) -> Result<Drafted, String> {
+    ) -> Result<Drafted, Missing> {
         let samples = self.samples(metric, of);
         let [a, b] = [Sample::pooled(&samples[0]), Sample::pooled(&samples[1])];
         let names = if self.original { ["the original", "the replay"] } else { [self.reference.name, self.other.name] };
         let mut difference =
             difference(metric, &a, &b, names[0], names[1]).ok_or_else(|| match (a.is_empty(), b.is_empty()) {
-                (true, true) => "no values in either".to_owned(),
-                (true, false) => format!("no values in {}", names[0]),
-                _ => format!("no values in {}", names[1]),
+                (true, true) => Missing::InEither,
+                (true, false) => Missing::In(names[0].to_owned()),
+                _ => Missing::In(names[1].to_owned()),
             })?;
         if metric.is_series() && self.reference.runs.len() == 1 && self.other.runs.len() == 1 {
             difference.series = self.series_distance(metric);
@@ -291,7 +291,7 @@ pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Optio
     let of_queue = |metric| matches!(metric, Metric::QueueFromLeft | Metric::QueueFromRight);
     let metrics = || Metric::ALL.into_iter().filter(|metric| options.wants(*metric) && !of_queue(*metric));
     let mut draft = Draft::new(metrics(), |metric| match has_sources && of_link(metric) {
-        true => Err("sources beside the workload are on the link".to_owned()),
+        true => Err(Missing::SourcesOnLink),
         false => pair.difference(metric, |class| !(timed(metric) && class.lost_in_original), options),
     });
     let lost = metrics()
@@ -325,7 +325,7 @@ pub fn compare_groups(groups: &[Group<'_>], options: &Options) -> Vec<Comparison
     let mut drafts: Vec<(Pair<'_>, String, Draft)> = pairs
         .map(|(reference, other)| {
             let common = match options.pairing {
-                Pairing::Unpaired => Err("not asked for".to_owned()),
+                Pairing::Unpaired => Err(Unpaired::NotAsked),
                 Pairing::Auto | Pairing::Paired => pairing(reference, other),
             };
             let pair = Pair::of_groups(*reference, *other, common.is_ok());
@@ -349,16 +349,16 @@ pub fn compare_groups(groups: &[Group<'_>], options: &Options) -> Vec<Comparison
 
 /// Whether replications of two variants can be compared run by run: the same seeds, and with each the same workload (methods L.5). An error
 /// says why not.
-pub(crate) fn pairing(reference: &Group<'_>, other: &Group<'_>) -> Result<(), String> {
+pub(crate) fn pairing(reference: &Group<'_>, other: &Group<'_>) -> Result<(), Unpaired> {
     let by_seed = |group: &Group<'_>| -> BTreeMap<u64, _> {
         group.runs.iter().map(|run| (run.facts.seed, run.measurements.workload)).collect()
     };
     let (a, b) = (by_seed(reference), by_seed(other));
     if a.len() != reference.runs.len() || b.len() != other.runs.len() || !a.keys().eq(b.keys()) {
-        return Err("they have different seeds".to_owned());
+        return Err(Unpaired::Seeds);
     }
     match a.iter().zip(&b).find(|(a, b)| a != b) {
-        Some(((seed, _), _)) => Err(format!("with seed {seed} they replay different workloads")),
+        Some(((seed, _), _)) => Err(Unpaired::Workloads { seed: *seed }),
         None => Ok(()),
     }
 }
@@ -370,13 +370,13 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(metrics: impl Iterator<Item = Metric>, of: impl Fn(Metric) -> Result<Drafted, String>) -> Draft {
+    fn new(metrics: impl Iterator<Item = Metric>, of: impl Fn(Metric) -> Result<Drafted, Missing>) -> Draft {
         let mut draft = Draft { found: Vec::new(), left_out: BTreeMap::new() };
         for metric in metrics {
             match of(metric) {
                 Ok(found) => draft.found.push(found),
                 Err(why) => {
-                    draft.left_out.insert(metric.name(), why);
+                    draft.left_out.insert(metric.name(), why.to_string());
                 }
             }
         }

@@ -47,6 +47,9 @@ pub struct Verdict {
     pub effects: Vec<Effect>,
     /// Why, in words.
     pub reason: String,
+    /// The end of the reason of a mere distance: why there is no test. Empty of all others.
+    #[serde(skip)]
+    pub untested: String,
 }
 
 /// Gives the p values of all effects of an answer what is due to there being many, and sets their outcomes.
@@ -81,8 +84,14 @@ impl Verdict {
                 Judgement::CannotTell => (Outcome::CannotTell, "too few values"),
             };
             let told = if basis == Basis::Distance { told } else { format!("{told}, each with too few values") };
-            let reason = format!("{reason}; a description, no test: {told}");
-            return Verdict { outcome, basis: Basis::Distance, effects, reason };
+            let untested = format!("a description, no test: {told}");
+            return Verdict {
+                outcome,
+                basis: Basis::Distance,
+                effects,
+                reason: format!("{reason}; {untested}"),
+                untested,
+            };
         }
         let outcome = match effects.iter().map(|effect| effect.outcome) {
             mut all if all.clone().any(|outcome| outcome == Outcome::Different) => {
@@ -100,7 +109,7 @@ impl Verdict {
             }
             false => outcome,
         };
-        Verdict { outcome, basis, effects, reason }
+        Verdict { outcome, basis, effects, reason, untested: String::new() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use flowloom_core::units::three_digits;
 
 use super::run::{Breakdown, DescribedRun};
-use crate::dependence::{Dependence, HurstFit, Scaling, TrafficDependence, WithInterval};
+use crate::dependence::{Dependence, HurstFit, Scaling, ScalingWarning, TrafficDependence, WithInterval};
 use crate::marginals::Marginal;
 use crate::metric::Unit;
 use crate::steady::{JointWarmUp, RatioMean, SeriesSteadiness, Steady};
@@ -239,9 +239,9 @@ fn dependence(text: &mut String, dependence: &Dependence) {
         let fits: Vec<String> = one.fits.iter().map(fit_by_first).collect();
         wrap(text, "  ", &format!("p of {name} from {}", fits.join(", ")));
     }
-    let warned: Vec<(&String, &String)> =
+    let warned: Vec<(&String, &ScalingWarning)> =
         scalings.iter().flat_map(|(name, _, one)| one.warnings.iter().map(move |warning| (name, warning))).collect();
-    let mut told: Vec<&String> = Vec::new();
+    let mut told: Vec<&ScalingWarning> = Vec::new();
     for (_, warning) in &warned {
         if !told.contains(warning) {
             told.push(warning);

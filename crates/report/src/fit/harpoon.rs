@@ -1,10 +1,10 @@
 //! What self-configuration of Harpoon found (methods K.1), as JSON and in words.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use flowloom_core::workload::LinkSide;
 use flowloom_models::generate::harpoon::configure::{Configuration, Configured, Options, Unconfigured};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::metric::Unit;
 use crate::text::{counted, thousands};
@@ -42,7 +42,66 @@ pub struct HarpoonFit {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
     /// What the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<HarpoonWarning>,
+}
+
+/// What the user should know about a fitted Harpoon model. In JSON it is its text.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum HarpoonWarning {
+    /// Many sessions transfer nothing in their interval.
+    IdleSessions {
+        /// The side of the link that the bytes come from.
+        from: &'static str,
+        /// The share of these sessions.
+        share: f64,
+        /// The interval.
+        interval_ns: u64,
+    },
+    /// The pools have too few addresses.
+    FewAddresses {
+        /// The side of the link that the bytes come from.
+        from: &'static str,
+        /// Hosts that have none.
+        hosts: u64,
+    },
+    /// A direction has flows and no model.
+    NoModel(LeftOut),
+    /// Connections without hosts are not in the model.
+    WithoutHosts {
+        /// How many.
+        connections: u64,
+    },
+}
+
+impl fmt::Display for HarpoonWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HarpoonWarning::IdleSessions { from, share, interval_ns } => write!(
+                f,
+                "from {from}: {} of the sessions transfer nothing: gaps are long for an interval of {}",
+                Unit::Share.show(*share),
+                Unit::Time.show(*interval_ns as f64)
+            ),
+            HarpoonWarning::FewAddresses { from, hosts } => write!(
+                f,
+                "from {from}: the pools have no address for the {} with the fewest sessions",
+                counted(*hosts, "host")
+            ),
+            HarpoonWarning::NoModel(LeftOut { flows, from, reason }) => {
+                write!(f, "{} from {from} have no model: {reason}", counted(*flows, "flow"))
+            }
+            HarpoonWarning::WithoutHosts { connections } => {
+                write!(f, "{} without hosts are left out", counted(*connections, "connection"))
+            }
+        }
+    }
+}
+
+impl Serialize for HarpoonWarning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// The model of a direction.
@@ -97,7 +156,7 @@ pub struct Interval {
 }
 
 /// A direction without a model.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
     /// The side of the link that the bytes come from.
     pub from: &'static str,
@@ -178,29 +237,19 @@ impl HarpoonFit {
         fit
     }
 
-    fn told(&self) -> Vec<String> {
+    fn told(&self) -> Vec<HarpoonWarning> {
         let mut told = Vec::new();
-        for direction in &self.directions {
-            let from = direction.from;
-            if direction.idle_share > MOST_IDLE {
-                told.push(format!(
-                    "from {from}: {} of the sessions transfer nothing: gaps are long for an interval of {}",
-                    Unit::Share.show(direction.idle_share),
-                    Unit::Time.show(self.interval_ns as f64)
-                ));
+        for &Direction { from, idle_share, without_address, .. } in &self.directions {
+            if idle_share > MOST_IDLE {
+                told.push(HarpoonWarning::IdleSessions { from, share: idle_share, interval_ns: self.interval_ns });
             }
-            if direction.without_address > 0 {
-                told.push(format!(
-                    "from {from}: the pools have no address for the {} with the fewest sessions",
-                    counted(direction.without_address as u64, "host")
-                ));
+            if without_address > 0 {
+                told.push(HarpoonWarning::FewAddresses { from, hosts: without_address as u64 });
             }
         }
-        for left in &self.left_out {
-            told.push(format!("{} from {} have no model: {}", counted(left.flows, "flow"), left.from, left.reason));
-        }
+        told.extend(self.left_out.iter().cloned().map(HarpoonWarning::NoModel));
         if self.without_hosts > 0 {
-            told.push(format!("{} without hosts are left out", counted(self.without_hosts, "connection")));
+            told.push(HarpoonWarning::WithoutHosts { connections: self.without_hosts });
         }
         told
     }

@@ -6,7 +6,7 @@ use flowloom_core::units::three_digits;
 use super::figure::{Axis, Below, Figure, FittedLine, Kind, Line, Number, Points, Role, Table, View};
 use super::figures::{Source, plain};
 use super::provenance::Scope;
-use crate::dependence::{HurstFit, OctaveEnergy, Scaling};
+use crate::dependence::{HurstFit, OctaveEnergy, Scaling, ScalingWarning};
 use crate::metric::Unit;
 use crate::run::Arrivals;
 
@@ -20,7 +20,7 @@ struct Diagram<'a> {
     /// Octaves with any energy.
     octaves: Vec<OctaveEnergy>,
     hurst: Option<HurstFit>,
-    warnings: Vec<String>,
+    warnings: Vec<ScalingWarning>,
 }
 
 /// The figure; `None` if too little was recorded. Of several seeds the first is drawn: energies of different runs have no mean that

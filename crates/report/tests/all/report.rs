@@ -131,7 +131,8 @@ fn a_folder_that_was_cut_off_is_read_and_says_so() {
         offered: flowloom_core::record::Traffic { packets: 1, bytes: 100, payload_bytes: 0 },
         carried: Default::default(),
     };
-    flowloom_core::record::Recorder::throughput(&mut writer, bin).unwrap();
+    let bin = flowloom_core::record::Record::Throughput { bin: &bin };
+    flowloom_core::record::Recorder::record(&mut writer, bin).unwrap();
     drop(writer);
     let left = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
     let left =

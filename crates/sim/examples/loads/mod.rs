@@ -114,35 +114,9 @@ pub struct Counter {
 impl Recorder for Counter {
     type Error = Infallible;
 
-    fn connection(
-        &mut self,
-        _: &ConnectionVector,
-        _: &ConnectionRecord,
-        _: &[EpochRecord],
-        _: Option<&ConnectionVector>,
-    ) -> Result<(), Infallible> {
-        self.connections += 1;
+    fn record(&mut self, record: Record<'_>) -> Result<(), Infallible> {
+        self.connections += u64::from(matches!(record, Record::Connection { .. }));
         Ok(())
-    }
-
-    fn queue(&mut self, _: QueueSample) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn throughput(&mut self, _: ThroughputBin) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn dropped(&mut self, _: DropRecord) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn wants_packets(&self) -> bool {
-        false
     }
 }
 

@@ -143,7 +143,8 @@ pub enum ConfigError {
         /// The place in it of the node to blame, if there is one.
         at: Option<usize>,
         /// What is wrong.
-        problem: String,
+        #[source]
+        problem: RouteError,
     },
     /// A route over nodes that no link joins.
     #[error("route {route}: its nodes {} and {} are not linked", nodes[0], nodes[1])]
@@ -161,7 +162,8 @@ pub enum ConfigError {
         /// Its place among the nodes.
         host: usize,
         /// What is wrong.
-        problem: &'static str,
+        #[source]
+        problem: HostError,
     },
     /// A time between two looks or checkpoints is nothing.
     #[error("the time between two looks at queues and between checkpoints must be above zero")]
@@ -169,6 +171,52 @@ pub enum ConfigError {
     /// Cells that hold more than a packet may.
     #[error("a cell's payload must be at most 65535 bytes")]
     Payload,
+}
+
+/// What is wrong with a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// Its packets are empty.
+    #[error("its packets must have one byte at least")]
+    EmptyPackets,
+    /// Its flow control lets it send nothing.
+    #[error("its window must be one packet at least")]
+    NoWindow,
+}
+
+/// What is wrong with a route.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RouteError {
+    /// It leads over a node that is not there.
+    #[error("there is no node {0}")]
+    NoNode(usize),
+    /// It is too long.
+    #[error("it has more than {MOST_NODES} nodes")]
+    TooLong,
+    /// It has a loop.
+    #[error("it comes to a node twice")]
+    Loop,
+    /// Its routers are neighbours.
+    #[error("there is no switch between its routers")]
+    NoSwitch,
+    /// A node between its routers is no switch.
+    #[error("the {} of its nodes must be a switch: only switches are between routers", ordinal(*number))]
+    NotSwitch {
+        /// The number of the node, the first being 1.
+        number: usize,
+    },
+    /// It does not begin at a source.
+    #[error("the host it begins at must be a source")]
+    NotSource,
+    /// It does not end at a receiver.
+    #[error("the host it ends at must be a receiver")]
+    NotSink,
+    /// Its nodes are of other kinds, or in another order.
+    #[error("it must be a host, a router, one or more switches, a router and a host")]
+    Kinds,
+    /// Another route begins at its source.
+    #[error("its source has another: a host has one conversation at a time")]
+    SourceTaken,
 }
 
 /// Most nodes of a route: more than any has, and few enough that places fit a byte.
@@ -186,9 +234,9 @@ fn ordinal(number: usize) -> String {
 fn host_problem(host: usize, node: &Node) -> Option<ConfigError> {
     let Node::Host(Host { role: Role::Source { transport, .. } }) = node else { return None };
     let problem = match transport {
-        TransportConfig { max_packet: 0, .. } => "its packets must have one byte at least",
+        TransportConfig { max_packet: 0, .. } => HostError::EmptyPackets,
         TransportConfig { window_limit: 0, flow_control, .. } if *flow_control != FlowControl::None => {
-            "its window must be one packet at least"
+            HostError::NoWindow
         }
         _ => return None,
     };
@@ -307,37 +355,35 @@ impl Config {
 
     /// Checks the shape of a route. An error has the place in the route to blame. A host is the source of at most one route: it has one
     /// conversation at a time.
-    fn check_route(&self, route: &Route, sources: &mut [bool]) -> Result<(), (Option<usize>, String)> {
+    fn check_route(&self, route: &Route, sources: &mut [bool]) -> Result<(), (Option<usize>, RouteError)> {
         let Route { nodes } = route;
         if let Some(place) = nodes.iter().position(|node| *node >= self.nodes.len()) {
-            return Err((Some(place), format!("there is no node {}", nodes[place])));
+            return Err((Some(place), RouteError::NoNode(nodes[place])));
         }
         if nodes.len() > MOST_NODES {
-            return Err((Some(MOST_NODES), format!("it has more than {MOST_NODES} nodes")));
+            return Err((Some(MOST_NODES), RouteError::TooLong));
         }
         if let Some(place) = (1..nodes.len()).find(|place| nodes[..*place].contains(&nodes[*place])) {
-            return Err((Some(place), "it comes to a node twice".into()));
+            return Err((Some(place), RouteError::Loop));
         }
         let kinds: Vec<&Node> = nodes.iter().map(|node| &self.nodes[*node]).collect();
         let [Node::Host(source), Node::Router(_), switches @ .., Node::Router(_), Node::Host(sink)] = &kinds[..] else {
-            return Err((None, "it must be a host, a router, one or more switches, a router and a host".into()));
+            return Err((None, RouteError::Kinds));
         };
         if switches.is_empty() {
-            return Err((Some(2), "there is no switch between its routers".into()));
+            return Err((Some(2), RouteError::NoSwitch));
         }
         if let Some(place) = switches.iter().position(|node| !matches!(node, Node::Switch(_))) {
-            let number = ordinal(place + 3);
-            let problem = format!("the {number} of its nodes must be a switch: only switches are between routers");
-            return Err((Some(place + 2), problem));
+            return Err((Some(place + 2), RouteError::NotSwitch { number: place + 3 }));
         }
         if !matches!(source.role, Role::Source { .. }) {
-            return Err((Some(0), "the host it begins at must be a source".into()));
+            return Err((Some(0), RouteError::NotSource));
         }
         if !matches!(sink.role, Role::Sink) {
-            return Err((Some(nodes.len() - 1), "the host it ends at must be a receiver".into()));
+            return Err((Some(nodes.len() - 1), RouteError::NotSink));
         }
         if std::mem::replace(&mut sources[nodes[0]], true) {
-            return Err((Some(0), "its source has another: a host has one conversation at a time".into()));
+            return Err((Some(0), RouteError::SourceTaken));
         }
         Ok(())
     }

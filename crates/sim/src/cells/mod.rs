@@ -6,6 +6,6 @@ mod network;
 mod plan;
 mod results;
 
-pub use config::{Config, ConfigError, Host, Link, Node, Role, Route, Router, Switch};
+pub use config::{Config, ConfigError, Host, HostError, Link, Node, Role, Route, RouteError, Router, Switch};
 pub use network::{Event, Happening, Observer, run};
 pub use results::{HostResults, LinkResults, Results, RouterResults, Spread};

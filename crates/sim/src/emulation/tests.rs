@@ -53,49 +53,22 @@ struct Log {
 impl Recorder for Log {
     type Error = Infallible;
 
-    fn connection(
-        &mut self,
-        original: &ConnectionVector,
-        record: &ConnectionRecord,
-        _: &[EpochRecord],
-        monitor: Option<&ConnectionVector>,
-    ) -> Result<(), Infallible> {
-        self.paths.insert(original.id, (record.rtt, monitor.cloned()));
+    fn record(&mut self, record: Record<'_>) -> Result<(), Infallible> {
+        match record {
+            Record::Connection { original, ended, monitor, .. } => {
+                self.paths.insert(original.id, (ended.rtt, monitor.cloned()));
+            }
+            Record::Source { source } => {
+                self.paths.insert(source.id, (source.rtt, None));
+            }
+            Record::Queue { sample } => self.queue.push(*sample),
+            Record::Throughput { bin } => self.bins.push(*bin),
+            Record::Dropped { packet } => self.drops.push(*packet),
+            Record::Flow { connection, flow } => self.flows.push((connection, *flow)),
+            Record::Packet { link, packet } => self.packets.push((link, *packet)),
+            Record::Window { .. } => {}
+        }
         Ok(())
-    }
-
-    fn source(&mut self, record: &SourceRecord) -> Result<(), Infallible> {
-        self.paths.insert(record.id, (record.rtt, None));
-        Ok(())
-    }
-
-    fn queue(&mut self, sample: QueueSample) -> Result<(), Infallible> {
-        self.queue.push(sample);
-        Ok(())
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
-        self.bins.push(bin);
-        Ok(())
-    }
-
-    fn dropped(&mut self, record: DropRecord) -> Result<(), Infallible> {
-        self.drops.push(record);
-        Ok(())
-    }
-
-    fn flow(&mut self, connection: u64, flow: &path::Flow) -> Result<(), Infallible> {
-        self.flows.push((connection, *flow));
-        Ok(())
-    }
-
-    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Infallible> {
-        self.packets.push((link, *packet));
-        Ok(())
-    }
-
-    fn wants_packets(&self) -> bool {
-        true
     }
 }
 
@@ -147,6 +120,7 @@ fn workload() -> Vec<Classed> {
 /// Two classes, of which one crosses a link more, with loss, jitter, doubled and reordered packets, and rules.
 fn experiment(queue: Discipline, drain: Duration) -> Config {
     let mut config = Config::new("8mbit".parse().unwrap(), ms(4_000));
+    config.record_packets = true;
     config.drain = drain;
     config.bottleneck = LinkConfig { queue, delay: ms(2), ..LinkConfig::new("8mbit".parse().unwrap()) };
     let slow = Discipline::HeadDrop(Limit::Packets(20));
@@ -288,6 +262,7 @@ fn a_driver_that_comes_late_meets_the_same_network_as_the_simulator() {
 /// A line of 8 Mbit/s, 1 us a byte, with a propagation of 2 ms.
 fn line() -> Config {
     let mut config = Config::new("8mbit".parse().unwrap(), ms(1_000));
+    config.record_packets = true;
     config.bottleneck.delay = ms(2);
     config
 }

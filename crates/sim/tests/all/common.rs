@@ -20,66 +20,35 @@ pub struct Log {
     pub elsewhere: Vec<(u16, PacketRecord)>,
     pub sources: Vec<SourceRecord>,
     pub windows: Vec<WindowRecord>,
-    pub without_packets: bool,
 }
 
 impl Recorder for Log {
     type Error = Infallible;
 
-    fn connection(
-        &mut self,
-        original: &ConnectionVector,
-        record: &ConnectionRecord,
-        epochs: &[EpochRecord],
-        monitor: Option<&ConnectionVector>,
-    ) -> Result<(), Infallible> {
-        self.connections.push((original.clone(), record.clone(), epochs.to_vec(), monitor.cloned()));
-        Ok(())
-    }
-
-    fn queue(&mut self, sample: QueueSample) -> Result<(), Infallible> {
-        self.queue.push(sample);
-        Ok(())
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
-        self.bins.push(bin);
-        Ok(())
-    }
-
-    fn dropped(&mut self, record: DropRecord) -> Result<(), Infallible> {
-        self.drops.push(record);
-        Ok(())
-    }
-
-    fn source(&mut self, record: &SourceRecord) -> Result<(), Infallible> {
-        self.sources.push(record.clone());
-        Ok(())
-    }
-
-    fn window(&mut self, record: &WindowRecord) -> Result<(), Infallible> {
-        self.windows.push(*record);
-        Ok(())
-    }
-
-    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Infallible> {
-        match link {
-            0 | 1 => self.packets.push(*packet),
-            link => self.elsewhere.push((link, *packet)),
+    fn record(&mut self, record: Record<'_>) -> Result<(), Infallible> {
+        match record {
+            Record::Connection { original, ended, epochs, monitor } => {
+                self.connections.push((original.clone(), ended.clone(), epochs.to_vec(), monitor.cloned()));
+            }
+            Record::Queue { sample } => self.queue.push(*sample),
+            Record::Throughput { bin } => self.bins.push(*bin),
+            Record::Dropped { packet } => self.drops.push(*packet),
+            Record::Source { source } => self.sources.push(source.clone()),
+            Record::Window { change } => self.windows.push(*change),
+            Record::Packet { link: 0 | 1, packet } => self.packets.push(*packet),
+            Record::Packet { link, packet } => self.elsewhere.push((link, *packet)),
+            Record::Flow { .. } => {}
         }
         Ok(())
     }
-
-    fn wants_packets(&self) -> bool {
-        !self.without_packets
-    }
 }
 
-/// Runs `vectors` to the end.
+/// Runs `vectors` to the end, and records packets too.
 pub fn simulate(vectors: &[ConnectionVector], config: &Config) -> (Summary, Log) {
     let mut log = Log::default();
+    let config = Config { record_packets: true, ..config.clone() };
     let outcome: Result<Summary, RunError<Infallible, Infallible>> =
-        run(vectors.iter().cloned().map(Ok), config, &mut log, |_| ControlFlow::Continue(()));
+        run(vectors.iter().cloned().map(Ok), &config, &mut log, |_| ControlFlow::Continue(()));
     (outcome.expect("the run succeeds"), log)
 }
 

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::common::{Log, at, exchange, ms, simulate, vector};
 use flowloom_core::path::Placement;
 use flowloom_core::queue::Discipline;
-use flowloom_core::record::{Outcome, PacketKind, Recorder, Traffic};
+use flowloom_core::record::{Outcome, PacketKind, Record, Recorder, Traffic};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
 use flowloom_core::wire::Flags;
@@ -299,7 +299,7 @@ fn a_shift_in_time_shifts_everything() {
 fn an_interrupted_run_keeps_what_there_is() {
     let vectors: Vec<_> = (0..20_000).map(|id| exchange(id, at(2 * id), 500, 50_000)).collect();
     let config = Config::new("100mbit".parse().unwrap(), ms(40_000));
-    let mut log = Log { without_packets: true, ..Log::default() };
+    let mut log = Log::default();
     let mut calls = 0;
     let outcome: Result<Summary, RunError<Infallible, Infallible>> =
         run(vectors.into_iter().map(Ok), &config, &mut log, |progress| {
@@ -360,29 +360,12 @@ fn a_full_disk_stops_the_run() {
     struct Full;
     impl Recorder for Full {
         type Error = &'static str;
-        fn connection(
-            &mut self,
-            _: &ConnectionVector,
-            _: &flowloom_core::record::ConnectionRecord,
-            _: &[flowloom_core::record::EpochRecord],
-            _: Option<&ConnectionVector>,
-        ) -> Result<(), Self::Error> {
-            Err("no space left on device")
-        }
-        fn queue(&mut self, _: flowloom_core::record::QueueSample) -> Result<(), Self::Error> {
-            Ok(())
-        }
-        fn throughput(&mut self, _: flowloom_core::record::ThroughputBin) -> Result<(), Self::Error> {
-            Ok(())
-        }
-        fn dropped(&mut self, _: flowloom_core::record::DropRecord) -> Result<(), Self::Error> {
-            Ok(())
-        }
-        fn packet(&mut self, _: u16, _: &flowloom_core::record::PacketRecord) -> Result<(), Self::Error> {
-            Ok(())
-        }
-        fn wants_packets(&self) -> bool {
-            false
+
+        fn record(&mut self, record: Record<'_>) -> Result<(), Self::Error> {
+            match record {
+                Record::Connection { .. } => Err("no space left on device"),
+                _ => Ok(()),
+            }
         }
     }
     let vectors = [Ok::<_, Infallible>(exchange(1, at(0), 1, 1))];

@@ -157,7 +157,7 @@ fn poisson_datagrams_make_the_queue_of_theory() {
     let poisson = Datagrams { stop: Time::ZERO + config.window, ..datagrams(Pacing::Poisson, gap, 1_000) };
     config.datagrams = vec![flow(1, LinkSide::Left, poisson)];
     (config.queue_every, config.throughput_every) = (ms(10_000), ms(1_000));
-    let mut log = Log { without_packets: true, ..Log::default() };
+    let mut log = Log::default();
     let none: [Result<ConnectionVector, ()>; 0] = [];
     let summary = run(none, &config, &mut log, |_| ControlFlow::Continue(())).unwrap();
     let wait = log.sources[0].delays.unwrap().mean - ms(15) - service;

@@ -4,9 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-use flowloom_core::path::Flow;
 use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, Outcome, PacketRecord, QueueSample, Recorder, Series, SourceRecord,
+    ConnectionRecord, DropRecord, EpochRecord, Outcome, QueueSample, Record, Recorder, Series, SourceRecord,
     ThroughputBin, Traffic, WindowRecord,
 };
 use flowloom_core::time::{Duration, Time};
@@ -206,7 +205,7 @@ impl RunWriter {
     ) -> Result<(), RunFolderError> {
         let width = series.width();
         self.original_bins += series.bins().count() as u64;
-        self.record(|tables| {
+        self.write(|tables| {
             series.bins().try_for_each(|&(index, traffic)| {
                 let start = Time::ZERO + width * index;
                 let link = from as u16;
@@ -221,7 +220,7 @@ impl RunWriter {
     ///
     /// [`FileError::Write`] if the table cannot grow.
     pub fn lateness(&mut self, row: LatenessRow) -> Result<(), RunFolderError> {
-        self.record(|tables| tables.lateness.write(row))
+        self.write(|tables| tables.lateness.write(row))
     }
 
     /// Completes the folder and gives it its name. `run` must be an object; `format`, `version` and, unless it says
@@ -285,7 +284,7 @@ impl RunWriter {
     }
 
     /// Passes the tables to `write` and remembers why it failed.
-    fn record(&mut self, write: impl FnOnce(&mut Tables) -> Result<(), FileError>) -> Result<(), RunFolderError> {
+    fn write(&mut self, write: impl FnOnce(&mut Tables) -> Result<(), FileError>) -> Result<(), RunFolderError> {
         let Some(tables) = &mut self.tables else { return Err(RunFolderError::Closed) };
         write(tables).map_err(|error| {
             self.failure = Some(error.to_string());
@@ -402,10 +401,33 @@ fn number(index: usize) -> u32 {
 impl Recorder for RunWriter {
     type Error = RunFolderError;
 
-    fn connection(
+    fn record(&mut self, record: Record<'_>) -> Result<(), RunFolderError> {
+        match record {
+            Record::Connection { original, ended, epochs, monitor } => {
+                self.write_connection(original, ended, epochs, monitor)
+            }
+            Record::Source { source } => self.write(|tables| tables.sources.write(source.clone())),
+            Record::Flow { connection, flow } => self.write(|tables| {
+                Side::BOTH.into_iter().try_for_each(|sender| tables.flows.write(FlowRow::new(connection, flow, sender)))
+            }),
+            Record::Queue { sample } => match sample.packets {
+                0 => Ok(()),
+                _ => self.write(|tables| tables.queue.write(*sample)),
+            },
+            Record::Throughput { bin } => self.write_bin(bin),
+            Record::Dropped { packet } => self.write(|tables| tables.drops.write(*packet)),
+            Record::Window { change } => self.write(|tables| tables.tcp_trace.write(*change)),
+            // A run folder keeps no packets.
+            Record::Packet { .. } => Ok(()),
+        }
+    }
+}
+
+impl RunWriter {
+    fn write_connection(
         &mut self,
         original: &ConnectionVector,
-        record: &ConnectionRecord,
+        ended: &ConnectionRecord,
         epochs: &[EpochRecord],
         monitor: Option<&ConnectionVector>,
     ) -> Result<(), RunFolderError> {
@@ -414,9 +436,9 @@ impl Recorder for RunWriter {
             self.replay_active.add(monitor.start, monitor.end());
         }
         let cut = cut_by_end(original, self.options.original_duration);
-        let unfinished = record.outcome == Outcome::Unfinished;
-        self.record(|tables| {
-            tables.connections.write(connection_row(original, record, monitor))?;
+        let unfinished = ended.outcome == Outcome::Unfinished;
+        self.write(|tables| {
+            tables.connections.write(connection_row(original, ended, monitor))?;
             tables.exchanges(Point::Original, original.id, original, cut)?;
             if let Some(monitor) = monitor {
                 tables.exchanges(Point::Monitor, original.id, monitor, unfinished)?;
@@ -425,16 +447,9 @@ impl Recorder for RunWriter {
         })
     }
 
-    fn queue(&mut self, sample: QueueSample) -> Result<(), RunFolderError> {
-        if sample.packets == 0 {
-            return Ok(());
-        }
-        self.record(|tables| tables.queue.write(sample))
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), RunFolderError> {
-        let ThroughputBin { start, width, link, from, offered, carried } = bin;
-        self.record(|tables| {
+    fn write_bin(&mut self, bin: &ThroughputBin) -> Result<(), RunFolderError> {
+        let &ThroughputBin { start, width, link, from, offered, carried } = bin;
+        self.write(|tables| {
             for (point, traffic) in [(TrafficPoint::ReplayOffered, offered), (TrafficPoint::ReplayCarried, carried)] {
                 if traffic != Traffic::default() {
                     tables.throughput.write(ThroughputRow { point, link, from, start, width, traffic })?;
@@ -442,33 +457,6 @@ impl Recorder for RunWriter {
             }
             Ok(())
         })
-    }
-
-    fn dropped(&mut self, record: DropRecord) -> Result<(), RunFolderError> {
-        self.record(|tables| tables.drops.write(record))
-    }
-
-    fn flow(&mut self, connection: u64, flow: &Flow) -> Result<(), RunFolderError> {
-        self.record(|tables| {
-            Side::BOTH.into_iter().try_for_each(|sender| tables.flows.write(FlowRow::new(connection, flow, sender)))
-        })
-    }
-
-    fn source(&mut self, record: &SourceRecord) -> Result<(), RunFolderError> {
-        self.record(|tables| tables.sources.write(record.clone()))
-    }
-
-    fn window(&mut self, record: &WindowRecord) -> Result<(), RunFolderError> {
-        self.record(|tables| tables.tcp_trace.write(*record))
-    }
-
-    fn packet(&mut self, _: u16, _: &PacketRecord) -> Result<(), RunFolderError> {
-        Ok(())
-    }
-
-    /// A run folder keeps no packets.
-    fn wants_packets(&self) -> bool {
-        false
     }
 }
 
@@ -558,7 +546,7 @@ mod tests {
         let mut writer = RunWriter::create_with(&target, RunOptions::default(), open_full).unwrap();
         let sample = QueueSample { time: Time::ZERO, link: 0, from: LinkSide::Left, packets: 1, bytes: 1 };
         // Enough for a row group, so that the error comes while the run goes on.
-        let error = (0..1_000_000).find_map(|_| writer.queue(sample).err());
+        let error = (0..1_000_000).find_map(|_| writer.record(Record::Queue { sample: &sample }).err());
         let text = error.expect("a row group of samples is more than a buffer holds").to_string();
         assert!(text.contains("queue.parquet") && text.contains("No space left on device"), "{text}");
         drop(writer);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support;
 use flowloom_core::record::{
-    ConnectionRecord, DropReason, DropRecord, EpochRecord, Outcome, PacketKind, QueueSample, Recorder, Series,
+    ConnectionRecord, DropReason, DropRecord, EpochRecord, Outcome, PacketKind, QueueSample, Record, Recorder, Series,
     ThroughputBin, Traffic,
 };
 use flowloom_core::time::{Duration, Time};
@@ -85,7 +85,9 @@ fn a_connection_is_seen_from_three_points() {
     monitor.adus[1].seen = monitor.adus[1].seen.map(|seen| Span { last: ms(140), ..seen });
     monitor.t_close = Some(ms(2_000));
     let epoch = EpochRecord { connection: 0, epoch: 0, intended: Some(at(40)), start: at(45), end: at(160) };
-    writer.connection(&original, &record(&original, Outcome::Completed), &[epoch], Some(&monitor)).unwrap();
+    let ended = record(&original, Outcome::Completed);
+    let monitor = Some(&monitor);
+    writer.record(Record::Connection { original: &original, ended: &ended, epochs: &[epoch], monitor }).unwrap();
     writer.finish(&json!({}), &json!({})).unwrap();
     let run = RunFolder::open(&folder.run()).unwrap();
 
@@ -160,7 +162,8 @@ fn half_and_cut_epochs_have_no_response_time() {
     for (id, last) in [(0, 400), (1, 999)] {
         let vector = greeted(id, last);
         let unfinished = record(&vector, Outcome::Unfinished);
-        writer.connection(&vector, &unfinished, &[], Some(&vector)).unwrap();
+        let monitor = Some(&vector);
+        writer.record(Record::Connection { original: &vector, ended: &unfinished, epochs: &[], monitor }).unwrap();
     }
     writer.finish(&json!({}), &json!({})).unwrap();
     let epochs = rows(RunFolder::open(&folder.run()).unwrap().epochs());
@@ -199,7 +202,7 @@ fn throughput_comes_from_the_original_and_the_replay() {
         offered: traffic(3),
         carried: Traffic::default(),
     };
-    writer.throughput(bin).unwrap();
+    writer.record(Record::Throughput { bin: &bin }).unwrap();
     writer.finish(&json!({}), &json!({})).unwrap();
     let row = |point, from, link, start, packets| ThroughputRow {
         point,
@@ -316,10 +319,11 @@ proptest! {
         let write = |target: &Path| {
             let mut writer = create(target);
             for (vector, record, monitor) in &connections {
-                writer.connection(vector, record, &[], monitor.as_ref()).unwrap();
+                let monitor = monitor.as_ref();
+                writer.record(Record::Connection { original: vector, ended: record, epochs: &[], monitor }).unwrap();
             }
-            samples.iter().for_each(|sample| writer.queue(*sample).unwrap());
-            drops.iter().for_each(|record| writer.dropped(*record).unwrap());
+            samples.iter().for_each(|sample| writer.record(Record::Queue { sample }).unwrap());
+            drops.iter().for_each(|packet| writer.record(Record::Dropped { packet }).unwrap());
             writer.finish(&json!({ "seed": 1, "a": [1, 2] }), &json!({ "cores": 2 })).unwrap();
         };
         let again = folder.0.path().join("again");
@@ -373,7 +377,8 @@ fn a_writer_dropped_before_it_recorded_anything_leaves_nothing() {
 fn a_cut_run_can_be_read_and_says_so() {
     let folder = Folder::new();
     let mut writer = create(&folder.run());
-    writer.queue(QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 1, bytes: 1_514 }).unwrap();
+    let sample = QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 1, bytes: 1_514 };
+    writer.record(Record::Queue { sample: &sample }).unwrap();
     drop(writer);
     let names = folder.names();
     assert!(names.len() == 1 && names[0].starts_with("run.partial-"), "{names:?}");
@@ -390,13 +395,13 @@ fn a_closed_run_can_be_read_before_it_is_finished() {
     let sample = QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 1, bytes: 1_514 };
     let close = || {
         let mut writer = create(&folder.run());
-        writer.queue(sample).unwrap();
+        writer.record(Record::Queue { sample: &sample }).unwrap();
         let open = writer.close(&json!({ "seed": 5 }), &json!({ "cores": 2 })).unwrap();
         assert_eq!(open, writer.folder());
         let run = RunFolder::open(&open).unwrap();
         assert!(!run.complete());
         assert_eq!(rows(run.queue()), [sample]);
-        assert!(matches!(writer.queue(sample), Err(RunFolderError::Closed)));
+        assert!(matches!(writer.record(Record::Queue { sample: &sample }), Err(RunFolderError::Closed)));
         (writer, open)
     };
     // Dropped now, it keeps what it said.

@@ -11,7 +11,7 @@ use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::path::{Jitter, LossRate, Matching, Reorder, Reordering, Rule, Rules};
 use flowloom_core::play::{Action, Player, Script};
 use flowloom_core::queue::{FqCodelParams, RedParams, StepParams, StepPoint};
-use flowloom_core::record::{ConnectionRecord, EpochRecord, PacketRecord, QueueSample, Recorder, ThroughputBin};
+use flowloom_core::record::{ConnectionRecord, PacketRecord, QueueSample, Record, Recorder, ThroughputBin};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::congestion::Setup;
 use flowloom_core::tcp::{self, EcnEcho, Endpoint, Profile, SackBlocks, Segment, Timestamps};
@@ -46,43 +46,22 @@ struct AtEnds {
 impl Recorder for Log {
     type Error = Infallible;
 
-    fn connection(
-        &mut self,
-        original: &ConnectionVector,
-        record: &ConnectionRecord,
-        _: &[EpochRecord],
-        monitor: Option<&ConnectionVector>,
-    ) -> Result<(), Infallible> {
-        let &ConnectionRecord { rtt, established, first_data, last_data, closed, .. } = record;
-        let &ConnectionRecord { retransmissions, delivered_bytes, .. } = record;
-        let ends = AtEnds { rtt, established, first_data, last_data, closed, retransmissions, delivered_bytes };
-        self.connections.insert(original.id, ends);
-        self.monitor.insert(original.id, monitor.cloned());
+    fn record(&mut self, record: Record<'_>) -> Result<(), Infallible> {
+        match record {
+            Record::Connection { original, ended, monitor, .. } => {
+                let &ConnectionRecord { rtt, established, first_data, last_data, closed, .. } = ended;
+                let &ConnectionRecord { retransmissions, delivered_bytes, .. } = ended;
+                let ends = AtEnds { rtt, established, first_data, last_data, closed, retransmissions, delivered_bytes };
+                self.connections.insert(original.id, ends);
+                self.monitor.insert(original.id, monitor.cloned());
+            }
+            Record::Queue { sample } => self.queue.push(*sample),
+            Record::Throughput { bin } => self.bins.push(*bin),
+            Record::Dropped { packet } => self.drops.push(*packet),
+            Record::Packet { link, packet } => self.packets.push((link, *packet)),
+            Record::Source { .. } | Record::Flow { .. } | Record::Window { .. } => {}
+        }
         Ok(())
-    }
-
-    fn queue(&mut self, sample: QueueSample) -> Result<(), Infallible> {
-        self.queue.push(sample);
-        Ok(())
-    }
-
-    fn throughput(&mut self, bin: ThroughputBin) -> Result<(), Infallible> {
-        self.bins.push(bin);
-        Ok(())
-    }
-
-    fn dropped(&mut self, record: DropRecord) -> Result<(), Infallible> {
-        self.drops.push(record);
-        Ok(())
-    }
-
-    fn packet(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Infallible> {
-        self.packets.push((link, *packet));
-        Ok(())
-    }
-
-    fn wants_packets(&self) -> bool {
-        true
     }
 }
 
@@ -304,6 +283,7 @@ fn workload() -> Vec<ConnectionVector> {
 fn experiment(queue: Discipline) -> Config {
     let ms = Duration::from_millis;
     let mut config = Config::new("6mbit".parse().unwrap(), ms(8_000));
+    config.record_packets = true;
     config.bottleneck = LinkConfig { queue, delay: ms(2), ..LinkConfig::new("6mbit".parse().unwrap()) };
     config.links = vec![LinkConfig { delay: ms(1), ..LinkConfig::new("5mbit".parse().unwrap()) }];
     config.monitored = vec![Monitored { there: LinkNumber::other(0), back: None }];
@@ -340,7 +320,7 @@ fn driven(config: &Config, end: Time) -> (Log, EmulatorReport) {
     let ((left, left_kernel), (right, right_kernel)) = (Fake::new(&now), Fake::new(&now));
     let (mut devices, kernels) = ([left, right], [left_kernel, right_kernel]);
     let (out, outputs) = channel();
-    let mut recorder = Forward::new(out, true);
+    let mut recorder = Forward::new(out);
     // A step is due again as soon as there can be anything.
     let settings = Settings { tick: Duration::from_nanos(1), ..Settings::default() };
     let mut path = Path::new(config, settings, &mut devices, &mut recorder).unwrap();
@@ -414,7 +394,7 @@ fn driven(config: &Config, end: Time) -> (Log, EmulatorReport) {
     }
     for output in outputs {
         match output {
-            Output::Records(records) => records.into_iter().for_each(|record| record.replay(&mut log).unwrap()),
+            Output::Records(records) => records.iter().for_each(|kept| log.record(kept.record()).unwrap()),
             Output::Closed(_, closed) => {
                 log.connections.get_mut(&closed.id).unwrap().rtt = closed.rtt;
                 log.monitor.insert(closed.id, closed.monitor);

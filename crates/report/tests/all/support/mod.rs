@@ -7,7 +7,7 @@ pub mod large;
 use std::path::Path;
 
 use flowloom_core::record::{
-    ConnectionRecord, DropReason, DropRecord, EpochRecord, Outcome, PacketKind, QueueSample, Recorder, Series,
+    ConnectionRecord, DropReason, DropRecord, EpochRecord, Outcome, PacketKind, QueueSample, Record, Recorder, Series,
     ThroughputBin, Traffic,
 };
 use flowloom_core::rng::{Purpose, Stream};
@@ -187,7 +187,8 @@ impl MadeUp {
                 Some(EpochRecord { connection: id, epoch: index as u32, intended: None, start, end })
             })
             .collect();
-        writer.connection(&original, &record, &endpoint, (!unfinished).then_some(&monitor)).unwrap();
+        let monitor = (!unfinished).then_some(&monitor);
+        writer.record(Record::Connection { original: &original, ended: &record, epochs: &endpoint, monitor }).unwrap();
     }
 
     fn vector(
@@ -257,21 +258,19 @@ impl MadeUp {
                 let start = Time::ZERO + BIN * bin;
                 if self.queues && from == LinkSide::Right && carried.packets > 12 {
                     let packets = carried.packets / 3;
-                    writer
-                        .queue(QueueSample { time: start, link: from as u16, from, packets, bytes: packets * 1_400 })
-                        .unwrap();
+                    let bytes = packets * 1_400;
+                    let sample = QueueSample { time: start, link: from as u16, from, packets, bytes };
+                    writer.record(Record::Queue { sample: &sample }).unwrap();
                     if carried.packets > 400 {
                         offered.packets += 1;
                         let (kind, reason) = (PacketKind::Data, DropReason::QueueFull);
                         let link = Some(from as u16);
-                        writer
-                            .dropped(DropRecord { time: start, connection: 0, from, kind, bytes: 1_514, reason, link })
-                            .unwrap();
+                        let packet = DropRecord { time: start, connection: 0, from, kind, bytes: 1_514, reason, link };
+                        writer.record(Record::Dropped { packet: &packet }).unwrap();
                     }
                 }
-                writer
-                    .throughput(ThroughputBin { start, width: BIN, link: from as u16, from, offered, carried })
-                    .unwrap();
+                let bin = ThroughputBin { start, width: BIN, link: from as u16, from, offered, carried };
+                writer.record(Record::Throughput { bin: &bin }).unwrap();
             }
         }
     }
