@@ -6,6 +6,8 @@ mod live;
 use std::borrow::Cow;
 use std::path::Path;
 
+use nix::sys::statvfs::statvfs;
+use nix::unistd::{AccessFlags, access};
 use serde::Serialize;
 
 use crate::args;
@@ -93,7 +95,7 @@ fn memory() -> Capability {
 }
 
 fn disk() -> Capability {
-    let free = rustix::fs::statvfs(".").map(|stat| stat.f_bavail as f64 * stat.f_frsize as f64 / 1e9);
+    let free = statvfs(".").map(|stat| stat.blocks_available() as f64 * stat.fragment_size() as f64 / 1e9);
     let (state, found, remedy) = match free {
         Err(error) => (State::Limited, error.to_string(), Some("run in a folder that exists and can be read")),
         Ok(gigabytes) if gigabytes < 1.0 => (
@@ -113,7 +115,7 @@ fn disk() -> Capability {
 }
 
 fn output_folder() -> Capability {
-    let writable = rustix::fs::access(".", rustix::fs::Access::WRITE_OK).is_ok();
+    let writable = access(".", AccessFlags::W_OK).is_ok();
     Capability {
         name: "output",
         state: if writable { State::Ok } else { State::Missing },
@@ -151,5 +153,5 @@ fn on_path(program: &str) -> bool {
 }
 
 fn is_program(path: &Path) -> bool {
-    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }

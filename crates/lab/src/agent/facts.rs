@@ -1,19 +1,24 @@
 //! What an agent says of its host.
 
-use rustix::system::{sysinfo, uname};
+use std::ffi::OsStr;
+
+use nix::sys::sysinfo::sysinfo;
+use nix::sys::utsname::{UtsName, uname};
 
 use crate::clock::Clock;
 use crate::rpc::Host;
 
 pub(super) fn host(clock: &dyn Clock) -> Host {
-    let uname = uname();
-    let memory = sysinfo();
+    let names = uname().ok();
+    let text = |of: fn(&UtsName) -> &OsStr| {
+        names.as_ref().map_or_else(String::new, |names| of(names).to_string_lossy().into_owned())
+    };
     Host {
-        name: uname.nodename().to_string_lossy().into_owned(),
-        kernel: uname.release().to_string_lossy().into_owned(),
-        machine: uname.machine().to_string_lossy().into_owned(),
+        name: text(UtsName::nodename),
+        kernel: text(UtsName::release),
+        machine: text(UtsName::machine),
         processors: std::thread::available_parallelism().map_or(0, |processors| processors.get() as u32),
-        memory_bytes: (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit)),
+        memory_bytes: sysinfo().map_or(0, |memory| memory.ram_total()),
         uptime_ns: clock.monotonic_ns().max(0).unsigned_abs(),
     }
 }

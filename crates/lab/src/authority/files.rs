@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
 use super::Error;
 
@@ -30,9 +31,9 @@ pub fn create_folder(path: &Path, fill: impl FnOnce(&Path) -> Result<(), Error>)
     private_folder(&staged.0)?;
     fill(&staged.0)?;
     sync(&staged.0)?;
-    match renameat_with(CWD, &staged.0, CWD, path, RenameFlags::NOREPLACE) {
+    match renameat2(AT_FDCWD, &staged.0, AT_FDCWD, path, RenameFlags::RENAME_NOREPLACE) {
         Ok(()) => {}
-        Err(rustix::io::Errno::EXIST) => return Err(taken()),
+        Err(Errno::EEXIST) => return Err(taken()),
         Err(error) => return Err(Error::file(path)(error.into())),
     }
     sync_parent(path)

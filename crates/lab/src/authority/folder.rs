@@ -5,8 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::{Flock, FlockArg};
 use rcgen::{Issuer, KeyPair, PublicKeyData};
-use rustix::fs::{FlockOperation, flock};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde::{Deserialize, Serialize};
@@ -269,11 +269,10 @@ impl Authority {
         self.folder.join(folder).join(format!("{hash}.json"))
     }
 
-    fn lock(&self) -> Result<File, Error> {
+    fn lock(&self) -> Result<Flock<File>, Error> {
         let path = self.folder.join(LOCK);
         let lock = File::open(&path).map_err(Error::file(&path))?;
-        flock(&lock, FlockOperation::LockExclusive).map_err(|error| Error::file(&path)(error.into()))?;
-        Ok(lock)
+        Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| Error::file(&path)(error.into()))
     }
 }
 

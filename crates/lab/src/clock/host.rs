@@ -3,8 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use rustix::thread::clock_nanosleep_absolute;
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use nix::errno::Errno;
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 
 /// What tells the time. Tests have their own.
 pub trait Clock: Send + Sync {
@@ -24,16 +25,17 @@ pub struct HostClock;
 
 impl Clock for HostClock {
     fn monotonic_ns(&self) -> i64 {
-        nanoseconds(clock_gettime(ClockId::Monotonic))
+        nanoseconds(ClockId::CLOCK_MONOTONIC)
     }
 
     fn unix_ns(&self) -> i64 {
-        nanoseconds(clock_gettime(ClockId::Realtime))
+        nanoseconds(ClockId::CLOCK_REALTIME)
     }
 }
 
-fn nanoseconds(time: Timespec) -> i64 {
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
+fn nanoseconds(clock: ClockId) -> i64 {
+    let now = clock_gettime(clock).expect("every Linux has it");
+    now.tv_sec() * 1_000_000_000 + now.tv_nsec()
 }
 
 /// Comes back when `clock`'s monotonic time is `monotonic_ns`, as near as the kernel can: its timers are finer than those of the
@@ -53,12 +55,11 @@ pub async fn sleep_until(clock: &dyn Clock, monotonic_ns: i64) {
 }
 
 fn kernel_sleep_until(monotonic_ns: i64) -> io::Result<()> {
-    let until =
-        Timespec { tv_sec: monotonic_ns.div_euclid(1_000_000_000), tv_nsec: monotonic_ns.rem_euclid(1_000_000_000) };
+    let until = TimeSpec::new(monotonic_ns.div_euclid(1_000_000_000), monotonic_ns.rem_euclid(1_000_000_000));
     loop {
-        match clock_nanosleep_absolute(ClockId::Monotonic, &until) {
-            Err(rustix::io::Errno::INTR) => {}
-            other => return other.map_err(Into::into),
+        match clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &until) {
+            Err(Errno::EINTR) => {}
+            other => return Ok(other.map(drop)?),
         }
     }
 }

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use flowloom_core::time::{Duration, Time};
 use flowloom_live::Program;
 use flowloom_live::clock::Clock;
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, Signal, kill_process};
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
 use super::work::{Work, wait_for_start};
-use super::{GLANCE, Order, Todo, WorkError};
+use super::{GLANCE, Order, Todo, WorkError, socket};
 use crate::report::Report;
 use crate::script::leaf::Command as Asked;
 
@@ -122,16 +123,11 @@ impl Commanding {
             if self.results.timed_out || self.results.stopped {
                 return Ok(());
             }
-            let wait = clock.until(end).min(GLANCE).as_nanos();
-            let wait = Timespec { tv_sec: 0, tv_nsec: wait as _ };
             let mut polled = Vec::with_capacity(2);
-            polled.extend(open[0].then(|| PollFd::from_borrowed_fd(output.as_fd(), PollFlags::IN)));
-            polled.extend(open[1].then(|| PollFd::from_borrowed_fd(errors.as_fd(), PollFlags::IN)));
-            match rustix::event::poll(&mut polled, Some(&wait)) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-            let mut ready = polled.iter().map(|one| !one.revents().is_empty()).collect::<Vec<_>>().into_iter();
+            polled.extend(open[0].then(|| PollFd::new(output.as_fd(), PollFlags::POLLIN)));
+            polled.extend(open[1].then(|| PollFd::new(errors.as_fd(), PollFlags::POLLIN)));
+            socket::wait(&mut polled, clock.now(), Some(end))?;
+            let mut ready = polled.iter().map(socket::is_ready).collect::<Vec<_>>().into_iter();
             if open[0] && ready.next() == Some(true) {
                 open[0] = self.results.output.take(&mut output)?;
             }
@@ -162,10 +158,8 @@ impl Kept {
         if let Some(ended) = self.0.try_wait()? {
             return Ok(ended);
         }
-        if let Some(keeper) = Pid::from_raw(self.0.id().cast_signed()) {
-            // It cannot have ended in the meantime so that its number is another's: it is waited for here.
-            kill_process(keeper, Signal::TERM)?;
-        }
+        // It cannot have ended in the meantime so that its number is another's: it is waited for here.
+        kill(Pid::from_raw(self.0.id().cast_signed()), Signal::SIGTERM)?;
         while clock.now() < until {
             if let Some(ended) = self.0.try_wait()? {
                 return Ok(ended);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
 
 use flowloom_core::play::{Datagram, DatagramSink, Delays};
 use flowloom_core::time::{Duration, Time};
@@ -10,14 +11,12 @@ use flowloom_live::clock::Clock;
 use flowloom_live::host::sys;
 use flowloom_live::worker::label;
 use flowloom_models::generate::on_off::Transport;
-use rustix::event::{PollFd, PollFlags};
-use rustix::net::RecvFlags;
+use nix::poll::{PollFd, PollFlags};
 use serde::{Deserialize, Serialize};
-use socket2::Socket;
 
 use super::arrivals::Arrivals;
-use super::socket::fd;
-use super::{Ends, Options, Order, Todo, socket};
+use super::socket::{self, Socket};
+use super::{Ends, Options, Order, Todo};
 
 /// Most bytes taken by one read.
 const READ: usize = 1 << 20;
@@ -85,11 +84,11 @@ impl Sink {
     /// # Errors
     /// The kernel's.
     pub fn listen(transport: Transport, ends: Ends, options: &Options) -> io::Result<Sink> {
-        let listener = socket::bound(transport, ends.own, options)?;
+        let listener = Socket::bound(transport, ends.own, options)?;
         match transport {
-            Transport::Tcp => listener.listen(1_024)?,
+            Transport::Tcp => listener.listen()?,
             // What comes while nobody looks has to wait somewhere.
-            Transport::Udp if options.window.is_none() => listener.set_recv_buffer_size(4 << 20)?,
+            Transport::Udp if options.window.is_none() => listener.set_receive_buffer(4 << 20)?,
             Transport::Udp => {}
         }
         Ok(Sink { transport, ends, listener })
@@ -100,7 +99,7 @@ impl Sink {
     /// # Errors
     /// The kernel's.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()?.as_socket().ok_or_else(|| io::ErrorKind::Unsupported.into())
+        self.listener.address()
     }
 
     /// Reads for so long, or until it is told to end. Only what its peer's host sends is taken.
@@ -117,52 +116,33 @@ impl Sink {
     }
 
     fn read_streams(
-        &self,
+        self,
         clock: &Clock,
         longest: Duration,
         order: &Order,
         results: &mut SinkResults,
     ) -> io::Result<()> {
+        let listener = TcpListener::from(self.listener);
         let mut connections: Vec<Socket> = Vec::new();
         let is_over = || order.todo() != Todo::GoOn || clock.now() >= Time::ZERO + longest;
         while !is_over() {
-            let mut polled = vec![PollFd::from_borrowed_fd(fd(&self.listener), PollFlags::IN)];
-            polled.extend(connections.iter().map(|one| PollFd::from_borrowed_fd(fd(one), PollFlags::IN)));
+            let mut polled = vec![PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+            polled.extend(connections.iter().map(|one| PollFd::new(one.as_fd(), PollFlags::POLLIN)));
             socket::wait(&mut polled, clock.now(), Some(Time::ZERO + longest))?;
-            let ready: Vec<bool> = polled.iter().map(|one| !one.revents().is_empty()).collect();
+            let ready: Vec<bool> = polled.iter().map(socket::is_ready).collect();
             drop(polled);
             let mut readiness = ready[1..].iter();
             connections.retain(|one| !readiness.next().copied().unwrap_or_default() || results.read(one, clock));
             if ready[0] {
-                self.accept(&mut connections, results)?;
+                accept(&listener, &self.ends, &mut connections, results)?;
             }
         }
         if order.todo() == Todo::Stop {
             for socket in connections {
-                socket.set_linger(Some(std::time::Duration::ZERO))?;
+                socket.reset_when_dropped()?;
             }
         }
         Ok(())
-    }
-
-    /// Takes the connections that wait, and refuses those of others.
-    fn accept(&self, connections: &mut Vec<Socket>, results: &mut SinkResults) -> io::Result<()> {
-        loop {
-            let (socket, from) = match self.listener.accept() {
-                Ok(accepted) => accepted,
-                Err(error) if is_transient(&error) => return Ok(()),
-                Err(error) => return Err(error),
-            };
-            let from = from.as_socket().map(|from| from.ip().to_canonical());
-            if from == Some(self.ends.peer.ip()) && connections.len() < MOST_CONNECTIONS {
-                socket.set_nonblocking(true)?;
-                results.connections += 1;
-                connections.push(socket);
-            } else {
-                results.strangers += 1;
-                socket.set_linger(Some(std::time::Duration::ZERO))?;
-            }
-        }
     }
 
     fn read_datagrams(
@@ -174,14 +154,12 @@ impl Sink {
     ) -> io::Result<()> {
         let mut flows: BTreeMap<SocketAddr, DatagramSink> = BTreeMap::new();
         while order.todo() == Todo::GoOn && clock.now() < Time::ZERO + longest {
-            let mut polled = [PollFd::from_borrowed_fd(fd(&self.listener), PollFlags::IN)];
+            let mut polled = [PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)];
             socket::wait(&mut polled, clock.now(), Some(Time::ZERO + longest))?;
             for _ in 0..TURN {
                 let mut head = [0; label::BYTES];
-                // With MSG_TRUNC it says how long the datagram was, whatever of it there was room for.
-                let received = rustix::net::recvfrom(&self.listener, &mut head, RecvFlags::TRUNC);
-                let (bytes, from) = match received.map_err(io::Error::from) {
-                    Ok((_, bytes, from)) => (bytes, from.and_then(|from| SocketAddr::try_from(from).ok())),
+                let (bytes, from) = match self.listener.receive(&mut head) {
+                    Ok(received) => received,
                     Err(error) if is_transient(&error) => break,
                     Err(error) => return Err(error),
                 };
@@ -219,6 +197,30 @@ impl Sink {
     }
 }
 
+/// Takes the connections that wait, and refuses those of others.
+fn accept(
+    listener: &TcpListener,
+    ends: &Ends,
+    connections: &mut Vec<Socket>,
+    results: &mut SinkResults,
+) -> io::Result<()> {
+    loop {
+        let (stream, from) = match listener.accept() {
+            Ok(accepted) => accepted,
+            Err(error) if is_transient(&error) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let socket = Socket::try_from(stream)?;
+        if from.ip().to_canonical() == ends.peer.ip() && connections.len() < MOST_CONNECTIONS {
+            results.connections += 1;
+            connections.push(socket);
+        } else {
+            results.strangers += 1;
+            socket.reset_when_dropped()?;
+        }
+    }
+}
+
 /// Whether the same call may work the next time.
 fn is_transient(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, WouldBlock};
@@ -229,7 +231,7 @@ impl SinkResults {
     /// Takes what there is of a connection; whether it goes on.
     fn read(&mut self, socket: &Socket, clock: &Clock) -> bool {
         for _ in 0..TURN {
-            match sys::discard(fd(socket), READ) {
+            match sys::discard(socket, READ) {
                 Ok(0) => return false,
                 Ok(bytes) => self.note(clock.now(), bytes as u64),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,

@@ -1,7 +1,8 @@
 //! A leaf that writes.
 
-use std::io::{self, Write};
-use std::net::{Shutdown, SocketAddr};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
 
 use flowloom_core::play::{BlockWriter, Late, Written};
 use flowloom_core::time::{Duration, Time};
@@ -12,13 +13,12 @@ use flowloom_live::worker::label;
 use flowloom_models::generate::Impossible;
 use flowloom_models::generate::netspec::{Blocks, Leaf, Parameter, Program, Traffic};
 use flowloom_models::generate::on_off::Transport;
-use rustix::event::{PollFd, PollFlags};
+use nix::poll::{PollFd, PollFlags};
 use serde::{Deserialize, Serialize};
-use socket2::Socket;
 
-use super::socket::fd;
+use super::socket::{self, Socket};
 use super::work::wait_for_start;
-use super::{Ends, Options, Order, Todo, socket};
+use super::{Ends, Options, Order, Todo};
 use flowloom_live::budget::Budget;
 
 /// Largest write. What is written are zeros.
@@ -102,18 +102,18 @@ impl Source {
             return Ok(());
         }
         let clock = Clock::starting_in(Duration::ZERO);
-        let socket = socket::bound(self.leaf.protocol, self.ends.own, &self.options)?;
-        let mut is_up = socket::connect(&socket, self.ends.peer)?;
+        let socket = Socket::bound(self.leaf.protocol, self.ends.own, &self.options)?;
+        let mut is_up = socket.connect(self.ends.peer)?;
         while !is_up {
             let now = clock.now();
             if now >= Time::ZERO + within || order.todo() != Todo::GoOn {
                 let peer = self.ends.peer;
                 return Err(io::Error::new(io::ErrorKind::TimedOut, format!("{peer} did not answer")));
             }
-            let mut polled = [PollFd::new(&socket, PollFlags::OUT)];
+            let mut polled = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
             socket::wait(&mut polled, now, Some(Time::ZERO + within))?;
-            if !polled[0].revents().is_empty() {
-                if let Some(error) = socket.take_error()? {
+            if socket::is_ready(&polled[0]) {
+                if let Some(error) = socket.failure()? {
                     return Err(socket::told(error, &format!("cannot reach {}", self.ends.peer)));
                 }
                 is_up = true;
@@ -172,17 +172,17 @@ impl Source {
             }
             let waiting = sessions.iter().filter(|session| session.waits());
             let mut polled: Vec<_> =
-                waiting.map(|session| PollFd::from_borrowed_fd(fd(&session.socket), PollFlags::OUT)).collect();
+                waiting.map(|session| PollFd::new(session.socket.as_fd(), PollFlags::POLLOUT)).collect();
             if let Err(error) = socket::wait(&mut polled, now, due) {
                 results.fail(&error);
             }
-            let ready: Vec<bool> = polled.iter().map(|one| !one.revents().is_empty()).collect();
+            let ready: Vec<bool> = polled.iter().map(socket::is_ready).collect();
             drop(polled);
             let waiting = sessions.iter_mut().filter(|session| session.waits());
             for (session, _) in waiting.zip(ready).filter(|(_, is_ready)| *is_ready) {
                 session.is_full = false;
                 if !session.is_up {
-                    match session.socket.take_error() {
+                    match session.socket.failure() {
                         Ok(None) => {
                             session.is_up = true;
                             results.connections += 1;
@@ -216,8 +216,8 @@ impl Source {
             None => {
                 // Several at once cannot have the same port.
                 let own = SocketAddr::new(self.ends.own.ip(), 0);
-                let socket = socket::bound(self.leaf.protocol, own, &self.options)?;
-                let is_up = socket::connect(&socket, self.ends.peer)?;
+                let socket = Socket::bound(self.leaf.protocol, own, &self.options)?;
+                let is_up = socket.connect(self.ends.peer)?;
                 (socket, is_up)
             }
         };
@@ -248,7 +248,7 @@ impl Session {
             }
             let written = if self.is_stream {
                 let bytes = due.min(allowed - headers).min(CHUNK as u64);
-                self.socket.write(&ZEROS[..bytes as usize]).map(|bytes| bytes as u64)
+                self.socket.send(&ZEROS[..bytes as usize])
             } else {
                 self.send(one as usize, now)
             };
@@ -280,7 +280,7 @@ impl Session {
         label::write(self.datagrams, now, payload);
         let sent = self.socket.send(payload)?;
         self.datagrams += 1;
-        Ok(sent as u64)
+        Ok(sent)
     }
 
     /// Whether it waits for the kernel.
@@ -313,15 +313,11 @@ impl Session {
     fn close(self, reset: bool, results: &mut SourceResults) {
         results.take(self.writer.written());
         if self.is_stream {
-            if let Ok(facts) = sys::tcp_info(fd(&self.socket)) {
+            if let Ok(facts) = sys::tcp_info(&self.socket) {
                 results.retransmissions += u64::from(facts.retransmissions);
             }
             // Both can fail only for a connection that is gone.
-            let _ = if reset {
-                self.socket.set_linger(Some(std::time::Duration::ZERO))
-            } else {
-                self.socket.shutdown(Shutdown::Write)
-            };
+            let _ = if reset { self.socket.reset_when_dropped() } else { self.socket.finish() };
         }
     }
 }

@@ -34,7 +34,7 @@ fn ip(of: &Namespace, arguments: &str) {
 
 impl Hosts {
     fn new() -> Option<Hosts> {
-        if !rustix::process::geteuid().is_root() {
+        if !nix::unistd::geteuid().is_root() {
             skip("lab: path leaves", Need::ROOT);
             return None;
         }

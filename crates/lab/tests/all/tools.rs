@@ -81,7 +81,7 @@ fn report(folder: &Path, number: &str) -> Value {
 
 /// Whether packets can be captured here; a skip where not.
 fn may_capture() -> bool {
-    let can = rustix::process::geteuid().is_root();
+    let can = nix::unistd::geteuid().is_root();
     if !can {
         skip("lab: capture, watch and monitor leaves", Need::ROOT);
     }

@@ -101,7 +101,7 @@ impl AsFd for Namespace {
 }
 
 /// Does `work` in a thread of its own, and waits for it.
-fn in_thread<T: Send, E: Send>(work: impl FnOnce() -> Result<T, E> + Send) -> Result<T, E> {
+pub(super) fn in_thread<T: Send, E: Send>(work: impl FnOnce() -> Result<T, E> + Send) -> Result<T, E> {
     thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 

@@ -2,21 +2,24 @@
 //! children processes are.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, openat};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
+use nix::unistd::Pid;
 
 /// A process without its run.
 #[derive(Debug)]
 pub struct Stray {
     /// Its number.
     pub process: u32,
-    /// Stands for this process, also when another gets its number.
-    descriptor: OwnedFd,
+    /// Its folder in /proc: empty when it is gone, also when another has its number.
+    folder: File,
 }
 
 impl Stray {
@@ -25,7 +28,7 @@ impl Stray {
     /// # Errors
     /// It is another user's.
     pub fn end(&self) -> io::Result<()> {
-        self.signal(Signal::KILL)
+        self.signal(Signal::SIGKILL)
     }
 
     /// Asks it to end, and lets it go on if it was stopped: that of a guest ends first what it has started.
@@ -33,15 +36,23 @@ impl Stray {
     /// # Errors
     /// It is another user's.
     pub fn ask_to_end(&self) -> io::Result<()> {
-        self.signal(Signal::TERM)?;
-        self.signal(Signal::CONT)
+        self.signal(Signal::SIGTERM)?;
+        self.signal(Signal::SIGCONT)
     }
 
     fn signal(&self, signal: Signal) -> io::Result<()> {
-        match pidfd_send_signal(&self.descriptor, signal) {
-            Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        // The folder is asked immediately before: for its number to be another's the kernel would have to give out all others in between.
+        if !self.is_there() {
+            return Ok(());
+        }
+        match kill(Pid::from_raw(self.process.cast_signed()), signal) {
+            Ok(()) | Err(Errno::ESRCH) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn is_there(&self) -> bool {
+        openat(&self.folder, "stat", OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty()).is_ok()
     }
 }
 
@@ -57,11 +68,10 @@ pub fn strays(subcommand: &str) -> io::Result<Vec<Stray>> {
         if !is_stray(processes, process, &program, subcommand) {
             continue;
         }
-        let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-        let Some(Ok(descriptor)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else { continue };
+        let Ok(folder) = File::open(processes.join(process.to_string())) else { continue };
         // It may have ended in between, and another may have its number.
         if is_stray(processes, process, &program, subcommand) {
-            found.push(Stray { process, descriptor });
+            found.push(Stray { process, folder });
         }
     }
     Ok(found)
@@ -160,6 +170,20 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!children(std::process::id()).unwrap().contains(&child.id()));
+    }
+
+    #[test]
+    fn a_process_is_ended_and_its_successor_is_not() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let folder = File::open(format!("/proc/{}", child.id())).unwrap();
+        let stray = Stray { process: child.id(), folder };
+        assert!(stray.is_there());
+        stray.end().unwrap();
+        assert!(!child.wait().unwrap().success());
+        // As if this process had the number now.
+        let stray = Stray { process: std::process::id(), folder: stray.folder };
+        assert!(!stray.is_there());
+        stray.end().unwrap();
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! A TUN device: packets that a namespace routes to it come out of a file, and what is written to the file arrives there.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use nix::libc;
-use rustix::fs::{Mode, OFlags, openat};
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
 
+use super::namespace::in_thread;
 use super::sys;
 use crate::device::Device;
 
@@ -42,22 +43,23 @@ pub fn open() -> io::Result<File> {
 }
 
 /// Has the kernel receive what is written to `device` in a thread of its own, not in that of the writer. Works from any thread in
-/// the device's namespace: sysfs is looked at through a mount that nothing else sees.
+/// the device's namespace: sysfs is looked at in a mount namespace that nothing else sees, and that goes with its only thread.
 ///
 /// # Errors
 /// The kernel's, before Linux 5.12; or sysfs is hidden, as in some containers.
 pub fn thread_napi(device: &str) -> io::Result<()> {
-    let filesystem = fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    fsconfig_create(&filesystem)?;
-    let root = fsmount(&filesystem, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
-    let open = |flags| -> io::Result<File> {
-        let file: OwnedFd = openat(&root, format!("class/net/{device}/threaded"), flags, Mode::empty())?;
-        Ok(File::from(file))
-    };
-    open(OFlags::WRONLY)?.write_all(b"1")?;
-    let mut kept = String::new();
-    open(OFlags::RDONLY)?.read_to_string(&mut kept)?;
-    if kept.trim() == "1" { Ok(()) } else { Err(io::Error::other(format!("it stays {}", kept.trim()))) }
+    const NONE: Option<&str> = None;
+    in_thread(|| -> io::Result<()> {
+        unshare(CloneFlags::CLONE_NEWNS)?;
+        // What is mounted here must not appear in other namespaces.
+        mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)?;
+        // sysfs shows the devices of the network namespace from which it was mounted.
+        mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), NONE)?;
+        let setting = format!("/sys/class/net/{device}/threaded");
+        OpenOptions::new().write(true).open(&setting)?.write_all(b"1")?;
+        let kept = fs::read_to_string(&setting)?;
+        if kept.trim() == "1" { Ok(()) } else { Err(io::Error::other(format!("it stays {}", kept.trim()))) }
+    })
 }
 
 impl Device for Tun {

@@ -13,7 +13,6 @@ use std::fs;
 
 use flowloom_core::time::Duration;
 use nix::libc;
-use rustix::process::{getpriority_process, setpriority_process};
 
 use super::sys;
 
@@ -51,11 +50,12 @@ pub fn come_first() -> Turns {
     if sys::set_scheduling(0, libc::SCHED_FIFO, 0, REAL_TIME, Duration::ZERO).is_ok() {
         return Turns::RealTime;
     }
-    take_short_turns();
-    match setpriority_process(None, FAVOURED) {
-        Ok(()) => Turns::Favoured,
-        Err(_) => Turns::Ordinary,
+    let favour = |slice| sys::set_scheduling(0, libc::SCHED_OTHER, FAVOURED, 0, slice);
+    if favour(SHORT).or_else(|_| favour(Duration::ZERO)).is_ok() {
+        return Turns::Favoured;
     }
+    take_short_turns();
+    Turns::Ordinary
 }
 
 /// The kernel's threads that receive for devices called `device`, of all namespaces; none where they cannot be seen.
@@ -76,7 +76,13 @@ pub fn receive_first(thread: i32) {
 /// Has the calling thread take short turns, where the kernel knows that. It keeps its nice value.
 pub fn take_short_turns() {
     // An older kernel ignores it, and one that refuses it has turns of its own.
-    if let Ok(nice) = getpriority_process(None) {
+    if let Some(nice) = nice() {
         let _ = sys::set_scheduling(0, libc::SCHED_OTHER, nice, 0, SHORT);
     }
+}
+
+/// The nice value of the calling thread: the 17th field after its name, which is in parentheses.
+fn nice() -> Option<i32> {
+    let line = fs::read_to_string("/proc/thread-self/stat").ok()?;
+    line.rsplit_once(')')?.1.split_whitespace().nth(16)?.parse().ok()
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use flowloom_core::play::{Datagram, DatagramSink, DatagramSource};
 use flowloom_core::time::{Duration, Time};
@@ -16,11 +16,11 @@ use flowloom_core::workload::Side;
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::libc;
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, sendmsg, setsockopt, sockopt,
+    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrIn, bind, recvmsg,
+    sendmsg, setsockopt, socket, sockopt,
 };
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::homes::Homes;
 use super::label;
@@ -63,14 +63,14 @@ impl DatagramSocket {
     /// # Errors
     /// The kernel's.
     pub fn bind(port: u16) -> io::Result<DatagramSocket> {
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let fd = rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)?;
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let fd = socket(AddressFamily::Inet, SockType::Datagram, flags, None)?;
         setsockopt(&fd, sockopt::Ipv4PacketInfo, &true)?;
         setsockopt(&fd, sockopt::RcvBufForce, &BUFFER_BYTES)
             .or_else(|_| setsockopt(&fd, sockopt::RcvBuf, &BUFFER_BYTES))?;
         setsockopt(&fd, sockopt::SndBufForce, &BUFFER_BYTES)
             .or_else(|_| setsockopt(&fd, sockopt::SndBuf, &BUFFER_BYTES))?;
-        rustix::net::bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port))?;
+        bind(fd.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)))?;
         Ok(DatagramSocket(fd))
     }
 
@@ -200,9 +200,9 @@ impl DatagramEnds {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn watch(&self, epoll: impl AsFd, tokens: [u64; 2]) -> io::Result<()> {
+    pub fn watch(&self, epoll: &Epoll, tokens: [u64; 2]) -> io::Result<()> {
         for (socket, token) in self.sockets.iter().flat_map(|pair| pair.iter().zip(tokens)) {
-            epoll::add(&epoll, &socket.0, EventData::new_u64(token), EventFlags::IN)?;
+            epoll.add(&socket.0, EpollEvent::new(EpollFlags::EPOLLIN, token))?;
         }
         Ok(())
     }

@@ -1,14 +1,13 @@
 //! One end of a connection: a player over a socket.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
 use flowloom_core::play::{AHEAD, Action, Pauses, Player, Script};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, Pattern, PerSide, Side};
 use flowloom_sim::{Origin, limits};
 use nix::libc;
-use rustix::event::epoll::EventFlags;
+use nix::sys::epoll::{Epoll, EpollFlags};
 
 use super::intended::Lost;
 use super::socket::{Received, Socket};
@@ -85,7 +84,7 @@ pub struct Turn<'a> {
     /// If what has come may have been there for long: since when at most.
     pub held_up: Option<Time>,
     /// Where its events come from.
-    pub epoll: BorrowedFd<'a>,
+    pub epoll: &'a Epoll,
     /// Its number there.
     pub token: u64,
 }
@@ -213,14 +212,14 @@ impl End {
     }
 
     /// Something happened to its socket.
-    pub fn handle_events(&mut self, events: EventFlags, turn: Turn<'_>) -> State {
+    pub fn handle_events(&mut self, events: EpollFlags, turn: Turn<'_>) -> State {
         let result = self.take_events(events, turn);
         self.state(result)
     }
 
-    fn take_events(&mut self, events: EventFlags, turn: Turn<'_>) -> io::Result<()> {
+    fn take_events(&mut self, events: EpollFlags, turn: Turn<'_>) -> io::Result<()> {
         let Some(socket) = &self.socket else { return Ok(()) };
-        if events.contains(EventFlags::ERR) {
+        if events.contains(EpollFlags::EPOLLERR) {
             if self.is_connecting {
                 return socket.failure().map_or(Ok(()), Err);
             }
@@ -229,7 +228,7 @@ impl End {
             return self.socket.as_ref().and_then(Socket::failure).map_or(Ok(()), Err);
         }
         if self.is_connecting {
-            if !events.contains(EventFlags::OUT) {
+            if !events.contains(EpollFlags::EPOLLOUT) {
                 return Ok(());
             }
             self.is_connecting = false;
@@ -240,8 +239,8 @@ impl End {
             // Before the peer's answer to it is looked at.
             self.drive(turn)?;
         }
-        if events.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP) {
-            self.receive(events.contains(EventFlags::RDHUP), turn)?;
+        if events.intersects(EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP) {
+            self.receive(events.contains(EpollFlags::EPOLLRDHUP), turn)?;
         }
         Ok(())
     }

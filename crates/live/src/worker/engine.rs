@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsFd, OwnedFd};
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Protocol, Side};
 use flowloom_sim::events::EventQueue;
+use nix::errno::Errno;
 use nix::libc;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use rustix::buffer::spare_capacity;
-use rustix::event::Timespec;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::io::Errno;
 
 use super::datagrams::DatagramEnds;
 use super::end::{End, Outcome, State, Turn};
@@ -98,7 +95,7 @@ pub enum Finish {
 
 /// What ends are given to play with.
 struct Surroundings {
-    epoll: OwnedFd,
+    epoll: Epoll,
     /// Rings at times that `epoll` knows too roughly: it counts milliseconds.
     alarm: TimerFd,
     /// For when it is set.
@@ -113,18 +110,18 @@ impl Surroundings {
     /// # Errors
     /// The kernel's.
     fn new(clock: Clock) -> io::Result<Surroundings> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
         let alarm = TimerFd::new(nix::sys::timerfd::ClockId::CLOCK_MONOTONIC, flags)?;
-        epoll::add(&epoll, &alarm, EventData::new_u64(ALARM), EventFlags::IN | EventFlags::ET)?;
+        epoll.add(&alarm, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, ALARM))?;
         Ok(Surroundings { epoll, alarm, alarmed: Time::ZERO, clock, pace: Pace::default() })
     }
 
-    /// Sleeps until something has happened or `deadline` has come, and fills in what has happened.
+    /// Sleeps until something has happened or `deadline` has come, and fills in what has happened; how many events that are.
     ///
     /// # Errors
     /// The kernel's.
-    fn wait(&mut self, deadline: Option<Time>, events: &mut Vec<Event>) -> io::Result<()> {
+    fn wait(&mut self, deadline: Option<Time>, events: &mut [EpollEvent]) -> io::Result<usize> {
         let now = self.clock.now();
         let until = self.pace.wait(now, deadline);
         if until > now && Some(until) == deadline && until != self.alarmed {
@@ -133,24 +130,22 @@ impl Surroundings {
             self.alarm.set(Expiration::OneShot(time), TimerSetTimeFlags::empty())?;
             self.alarmed = until;
         }
-        loop {
-            let left = self.clock.until(until).as_nanos();
-            let timeout = Timespec { tv_sec: (left / 1_000_000_000) as _, tv_nsec: (left % 1_000_000_000) as _ };
-            match epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout)) {
+        let happened = loop {
+            let left = self.clock.until(until).as_nanos().div_ceil(1_000_000);
+            match self.epoll.wait(events, EpollTimeout::try_from(left).unwrap_or(EpollTimeout::MAX)) {
                 // As after a stop.
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-                Ok(_) => break,
+                Err(Errno::EINTR) => {}
+                other => break other?,
             }
-        }
-        self.pace.look(self.clock.now(), events.len());
-        Ok(())
+        };
+        self.pace.look(self.clock.now(), happened);
+        Ok(happened)
     }
 
     /// The turn of the end in `slot`, now.
     fn turn(&self, slot: u32) -> Turn<'_> {
         let now = self.clock.now();
-        Turn { now, held_up: self.pace.held_up(now), epoll: self.epoll.as_fd(), token: slot.into() }
+        Turn { now, held_up: self.pace.held_up(now), epoll: &self.epoll, token: slot.into() }
     }
 }
 
@@ -209,7 +204,7 @@ impl<'a> Engine<'a> {
             listener.watch(&around.epoll, token)?;
         }
         datagrams.watch(&around.epoll, DATAGRAMS)?;
-        epoll::add(&around.epoll, inbox.bell(), EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
+        around.epoll.add(inbox.bell(), EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, BELL))?;
         Ok(Engine {
             orders,
             around,
@@ -242,7 +237,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// What came from the run was no message or made no sense, or the kernel's, beside those of single connections.
     pub fn play(&mut self) -> io::Result<Finish> {
-        let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
+        let mut events = vec![EpollEvent::empty(); EVENTS];
         loop {
             if let Some(finish) = self.take_messages()? {
                 return Ok(finish);
@@ -259,8 +254,8 @@ impl<'a> Engine<'a> {
             if self.no_more && self.active == 0 && !self.leaves_open {
                 return Ok(Finish::Done);
             }
-            self.wait(now, &mut events)?;
-            for event in events.drain(..) {
+            let happened = self.wait(now, &mut events)?;
+            for event in &events[..happened] {
                 self.serve_event(event)?;
                 // What is due does not wait for all that has come.
                 self.serve_rings()?;
@@ -269,8 +264,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Sleeps until there is something to do, and fills in what has happened.
-    fn wait(&mut self, now: Time, events: &mut Vec<Event>) -> io::Result<()> {
+    /// Sleeps until there is something to do, and fills in what has happened; how many events that are.
+    fn wait(&mut self, now: Time, events: &mut [EpollEvent]) -> io::Result<usize> {
         let is_idle = self.ready.is_empty();
         if let Some(until) = self.around.pace.rest(now).filter(|_| is_idle) {
             // What has come can wait for more to come; what is due cannot.
@@ -400,8 +395,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn serve_event(&mut self, event: Event) -> io::Result<()> {
-        let (token, flags) = (event.data.u64(), event.flags);
+    fn serve_event(&mut self, event: &EpollEvent) -> io::Result<()> {
+        let (token, flags) = (event.data(), event.events());
         match token {
             // These have ended the sleep; messages and times are looked at in each round.
             BELL | ALARM => {}

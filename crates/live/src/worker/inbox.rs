@@ -1,12 +1,12 @@
 //! What the run tells a worker: read by a thread of its own, so that the loop that plays never waits for it.
 
 use std::io::{self, BufReader, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 
-use rustix::event::{EventfdFlags, eventfd};
+use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use crate::control::{self, ToWorker};
 
@@ -16,7 +16,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// What has come, in order.
 pub struct Inbox {
     messages: Receiver<io::Result<Option<ToWorker>>>,
-    bell: Arc<OwnedFd>,
+    bell: Arc<EventFd>,
     is_over: bool,
 }
 
@@ -26,7 +26,7 @@ impl Inbox {
     /// # Errors
     /// The kernel's, if it has no thread or descriptor for it.
     pub fn new(input: impl Read + Send + 'static) -> io::Result<Inbox> {
-        let bell = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
+        let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?);
         let (sender, messages) = channel();
         let ringer = Arc::clone(&bell);
         thread::Builder::new().name("inbox".to_owned()).spawn(move || {
@@ -40,7 +40,7 @@ impl Inbox {
                 // Where more is at hand, one ring does for all of it.
                 if is_last || !holds_a_message(input.buffer()) {
                     // It can only fail by having been rung 2^64 times.
-                    let _ = rustix::io::write(&*ringer, &1_u64.to_ne_bytes());
+                    let _ = ringer.write(1);
                 }
                 if is_last {
                     return;
@@ -107,6 +107,8 @@ fn holds_a_message(buffer: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
     use super::*;
 
     fn bytes(messages: &[ToWorker]) -> Vec<u8> {
@@ -144,8 +146,8 @@ mod tests {
         let mut inbox = Inbox::new(from).unwrap();
         assert_eq!(inbox.take().unwrap(), Received::Nothing);
         control::send(&mut to, &ToWorker::Stop).unwrap();
-        let mut rung = rustix::event::PollFd::from_borrowed_fd(inbox.bell(), rustix::event::PollFlags::IN);
-        rustix::event::poll(std::slice::from_mut(&mut rung), None).unwrap();
+        let mut rung = [PollFd::new(inbox.bell(), PollFlags::POLLIN)];
+        poll(&mut rung, PollTimeout::NONE).unwrap();
         assert_eq!(inbox.take().unwrap(), Received::Message(ToWorker::Stop));
     }
 

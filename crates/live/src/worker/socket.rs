@@ -2,21 +2,23 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use flowloom_core::time::Duration;
-use nix::sys::socket::{setsockopt, sockopt};
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SendFlags, Shutdown, SocketAddrAny, SocketFlags, SocketType, sockopt as common};
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
+use nix::sys::socket::{
+    AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, bind, connect, getsockopt, listen,
+    send, setsockopt, shutdown, socket, sockopt,
+};
 
 use crate::control::KernelFacts;
 use crate::host::sys;
 
-/// Connections that wait to be accepted; the kernel takes the smaller of this and net.core.somaxconn.
-const BACKLOG: i32 = 65_535;
+/// Connections that wait to be accepted: as many as net.core.somaxconn allows.
+const BACKLOG: Backlog = Backlog::MAXALLOWABLE;
 /// What Linux takes for TCP_MAXSEG (TCP_MIN_MSS and MAX_TCP_WINDOW).
 const MSS_RANGE: (u16, u16) = (88, 32_767);
 /// Bytes thrown away at once: more than a receive buffer holds.
@@ -25,10 +27,11 @@ const DISCARD: usize = 1 << 30;
 /// What is sent: its bytes mean nothing.
 static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
 
-const NEW: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
+const NEW: SockFlag = SockFlag::SOCK_NONBLOCK.union(SockFlag::SOCK_CLOEXEC);
 
 /// Everything that can happen to a connection, told once each time it does.
-const EVENTS: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
+const EVENTS: EpollFlags =
+    EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT).union(EpollFlags::EPOLLRDHUP).union(EpollFlags::EPOLLET);
 
 /// A connection, or one to be.
 #[derive(Debug)]
@@ -51,8 +54,8 @@ impl Socket {
     /// # Errors
     /// The kernel's.
     pub fn connect(from: Ipv4Addr, to: SocketAddrV4, congestion: Option<&str>, mss: Option<u16>) -> io::Result<Socket> {
-        let fd = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, NEW, None)?;
-        common::set_tcp_nodelay(&fd, true)?;
+        let fd = new()?;
+        setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
         if let Some(mss) = mss {
             setsockopt(&fd, sockopt::TcpMaxSeg, &u32::from(mss.clamp(MSS_RANGE.0, MSS_RANGE.1)))?;
         }
@@ -61,9 +64,9 @@ impl Socket {
             socket.set_congestion(name)?;
         }
         sys::set_bind_address_no_port(&socket)?;
-        rustix::net::bind(&socket, &SocketAddrV4::new(from, 0))?;
-        match rustix::net::connect(&socket, &to) {
-            Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        bind(socket.0.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(from, 0)))?;
+        match connect(socket.0.as_raw_fd(), &SockaddrIn::from(to)) {
+            Ok(()) | Err(Errno::EINPROGRESS) => Ok(socket),
             Err(error) => Err(error.into()),
         }
     }
@@ -80,16 +83,16 @@ impl Socket {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn watch(&self, epoll: impl AsFd, token: u64) -> io::Result<()> {
-        Ok(epoll::add(epoll, self, EventData::new_u64(token), EVENTS)?)
+    pub fn watch(&self, epoll: &Epoll, token: u64) -> io::Result<()> {
+        Ok(epoll.add(self, EpollEvent::new(EVENTS, token))?)
     }
 
     /// Has it told again whether it is writable: at once if it is, and otherwise when it comes to be.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn watch_again(&self, epoll: impl AsFd, token: u64) -> io::Result<()> {
-        Ok(epoll::modify(epoll, self, EventData::new_u64(token), EVENTS)?)
+    pub fn watch_again(&self, epoll: &Epoll, token: u64) -> io::Result<()> {
+        Ok(epoll.modify(self, &mut EpollEvent::new(EVENTS, token))?)
     }
 
     /// Sends as much of `bytes` as is taken at once, and no more than one buffer.
@@ -98,9 +101,9 @@ impl Socket {
     /// The connection's.
     pub fn send(&self, bytes: u64) -> io::Result<u64> {
         let buffer = &ZEROS[..usize::try_from(bytes).unwrap_or(usize::MAX).min(ZEROS.len())];
-        match rustix::net::send(self, buffer, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+        match send(self.0.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL) {
             Ok(taken) => Ok(taken as u64),
-            Err(Errno::AGAIN) => Ok(0),
+            Err(Errno::EAGAIN) => Ok(0),
             Err(error) => Err(error.into()),
         }
     }
@@ -144,8 +147,9 @@ impl Socket {
 
     /// Why it failed; `None` if it did not.
     pub fn failure(&self) -> Option<io::Error> {
-        match common::socket_error(self) {
-            Ok(result) => result.err().map(io::Error::from),
+        match getsockopt(self, sockopt::SocketError) {
+            Ok(0) => None,
+            Ok(error) => Some(io::Error::from_raw_os_error(error)),
             Err(error) => Some(error.into()),
         }
     }
@@ -155,13 +159,13 @@ impl Socket {
     /// # Errors
     /// The connection's.
     pub fn shutdown(&self) -> io::Result<()> {
-        Ok(rustix::net::shutdown(self, Shutdown::Write)?)
+        Ok(shutdown(self.0.as_raw_fd(), Shutdown::Write)?)
     }
 
     /// Resets the connection.
     pub fn reset(self) {
         // It can fail only for what is no socket.
-        let _ = common::set_socket_linger(&self, Some(time::Duration::ZERO));
+        let _ = setsockopt(&self, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 });
     }
 
     /// Ends it without a packet: whoever is at the other end hears no more of it. The kernel must allow it (CAP_NET_ADMIN in its
@@ -190,7 +194,7 @@ impl AsFd for Socket {
 /// Listens on all addresses. What is set here the accepted sockets inherit.
 #[derive(Debug)]
 pub struct Listener {
-    fd: OwnedFd,
+    listener: TcpListener,
     /// A descriptor to give up when there are no others, so that who comes then can be told so.
     reserve: Option<OwnedFd>,
 }
@@ -212,24 +216,29 @@ impl Listener {
     /// # Errors
     /// The kernel's.
     pub fn new(port: u16, congestion: Option<&str>) -> io::Result<Listener> {
-        let fd = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, NEW, None)?;
-        common::set_socket_reuseaddr(&fd, true)?;
-        common::set_tcp_nodelay(&fd, true)?;
+        let fd = new()?;
+        setsockopt(&fd, sockopt::ReuseAddr, &true)?;
+        setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
         if let Some(name) = congestion {
             setsockopt(&fd, sockopt::TcpCongestion, &OsString::from(name))?;
         }
-        rustix::net::bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port))?;
-        rustix::net::listen(&fd, BACKLOG)?;
+        bind(fd.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)))?;
+        listen(&fd, BACKLOG)?;
         let reserve = Some(fd.try_clone()?);
-        Ok(Listener { fd, reserve })
+        Ok(Listener { listener: fd.into(), reserve })
     }
 
     /// Has it told, under the number `token`, while somebody is waiting.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn watch(&self, epoll: impl AsFd, token: u64) -> io::Result<()> {
-        Ok(epoll::add(epoll, &self.fd, EventData::new_u64(token), EventFlags::IN)?)
+    pub fn watch(&self, epoll: &Epoll, token: u64) -> io::Result<()> {
+        Ok(epoll.add(&self.listener, EpollEvent::new(EpollFlags::EPOLLIN, token))?)
+    }
+
+    /// A descriptor to give up, if one is to be had.
+    fn reserve(&self) -> Option<OwnedFd> {
+        self.listener.as_fd().try_clone_to_owned().ok()
     }
 
     /// Accepts who is waiting.
@@ -238,40 +247,56 @@ impl Listener {
     /// The kernel's, beside those of a single connection.
     pub fn accept(&mut self) -> io::Result<Accepted> {
         if self.reserve.is_none() {
-            self.reserve = self.fd.try_clone().ok();
+            self.reserve = self.reserve();
         }
         loop {
-            let (error, accepted) = match rustix::net::acceptfrom_with(&self.fd, NEW) {
-                Err(error @ (Errno::MFILE | Errno::NFILE)) if self.reserve.take().is_some() => {
-                    (Some(error), rustix::net::acceptfrom_with(&self.fd, NEW))
+            let (error, accepted) = match self.listener.accept() {
+                Err(error) if is_out_of_descriptors(&error) && self.reserve.take().is_some() => {
+                    (Some(error), self.listener.accept())
                 }
                 other => (None, other),
             };
-            let (socket, peer) = match accepted {
-                Ok((fd, peer)) => (Socket(fd), peer.and_then(address)),
-                Err(Errno::AGAIN) => return Ok(Accepted::Nobody),
-                // What went wrong before it was accepted (accept(2)).
-                Err(Errno::CONNABORTED | Errno::INTR | Errno::PROTO | Errno::HOSTUNREACH | Errno::NETUNREACH) => {
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
+            let (stream, peer) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EAGAIN) => return Ok(Accepted::Nobody),
+                    // What went wrong before it was accepted (accept(2)).
+                    Some(libc::ECONNABORTED | libc::EINTR | libc::EPROTO | libc::EHOSTUNREACH | libc::ENETUNREACH) => {
+                        continue;
+                    }
+                    _ => return Err(error),
+                },
             };
-            let own = rustix::net::getsockname(&socket).ok().and_then(address);
-            let (Some(peer), Some(own)) = (peer, own) else { continue };
+            stream.set_nonblocking(true)?;
+            let own = stream.local_addr().ok();
+            let socket = Socket(stream.into());
+            let (Some(peer), Some(own)) = (address(peer), own.and_then(address)) else { continue };
             return Ok(match error {
                 None => Accepted::Connection(socket, peer, own),
                 Some(error) => {
                     socket.reset();
-                    self.reserve = self.fd.try_clone().ok();
-                    Accepted::Refused(error.into(), peer, own)
+                    self.reserve = self.reserve();
+                    Accepted::Refused(error, peer, own)
                 }
             });
         }
     }
 }
 
-fn address(any: SocketAddrAny) -> Option<Ipv4Addr> {
-    SocketAddrV4::try_from(any).ok().map(|address| *address.ip())
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+fn address(of: SocketAddr) -> Option<Ipv4Addr> {
+    match of.ip() {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(_) => None,
+    }
+}
+
+/// A TCP socket that does not block.
+fn new() -> io::Result<OwnedFd> {
+    Ok(socket(AddressFamily::Inet, SockType::Stream, NEW, None)?)
 }
 
 /// Whether sockets can have the congestion control `name` here.
@@ -279,5 +304,5 @@ fn address(any: SocketAddrAny) -> Option<Ipv4Addr> {
 /// # Errors
 /// The kernel's.
 pub fn probe_congestion(name: &str) -> io::Result<()> {
-    Socket(rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, NEW, None)?).set_congestion(name)
+    Socket(new()?).set_congestion(name)
 }

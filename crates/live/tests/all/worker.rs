@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 use std::net::SocketAddrV4;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
 use flowloom_core::time::Duration;
@@ -10,7 +11,7 @@ use flowloom_live::addresses::{self, Serial};
 use flowloom_live::clock::Clock;
 use flowloom_live::control::{EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker};
 use flowloom_live::lateness::Lateness;
-use rustix::net::{AddressFamily, SocketType};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect, socket};
 
 use crate::support::{Planned, Sides, Worker, at, finish, orders, play, vector};
 
@@ -197,9 +198,9 @@ fn what_comes_early_is_held_and_who_is_not_expected_is_a_stranger() {
     for from in [addresses::host(LinkSide::Left), initiator] {
         sides
             .within(LinkSide::Left, move || {
-                let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
-                rustix::net::bind(&socket, &SocketAddrV4::new(from, 0))?;
-                Ok(rustix::net::connect(&socket, &SocketAddrV4::new(acceptor, port))?)
+                let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None)?;
+                bind(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(from, 0)))?;
+                Ok(connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(acceptor, port)))?)
             })
             .unwrap();
     }

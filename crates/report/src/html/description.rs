@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use flowloom_core::extract::conversations::Transport;
+use maud::{Markup, html};
 
-use super::escaped;
 use super::figure::{
     Axis, Below, Figure, Kind as FigureKind, Line, Number, Points, Role, TABLE_PROBABILITIES, Table, View, curve_error,
     unit_word,
 };
-use super::page::{document, list, swatch, value};
+use super::page::{document, heads, list, row, scrolled, swatch, value};
 use super::pictures::{figure_element, legend};
 use super::provenance::Provenance;
 use crate::describe::text::{MEDIANS, by_packets, median, percent, protocol_words, published_rows, rows};
@@ -98,24 +98,25 @@ pub(super) fn page(described: &[Described]) -> String {
         [first, second] => format!("{first} and {second}"),
         names => format!("{} descriptions", names.len()),
     };
-    document(&title, &figures, &[], |html| {
-        header(html, &title, described, &names);
-        html.push_str("<main>\n");
-        answer(html, described, &names);
-        html.push_str("<section id=\"pictures\">\n<h2>Pictures</h2>\n");
-        let roles: Vec<Role> = (0..names.len()).map(Role::run).collect();
-        legend(html, roles.iter().zip(names.iter().map(String::as_str)));
-        html.push_str("<div class=\"figures\">\n");
-        figures.iter().for_each(|figure| figure_element(html, figure));
-        html.push_str("</div>\n</section>\n");
-        protocols(html, described, &names);
-        conversations(html, described, &names);
-        warnings(html, described, &names);
-        html.push_str("</main>\n");
-    })
+    let roles: Vec<Role> = (0..names.len()).map(Role::run).collect();
+    let body = html! {
+        (header(&title, described, &names))
+        main {
+            (answer(described, &names))
+            section id="pictures" {
+                h2 { "Pictures" }
+                (legend(roles.iter().zip(names.iter().map(String::as_str))))
+                div class="figures" { @for figure in &figures { (figure_element(figure)) } }
+            }
+            (protocols(described, &names))
+            (conversations(described, &names))
+            (warnings(described, &names))
+        }
+    };
+    document(&title, &figures, &[], &body)
 }
 
-fn header(html: &mut String, title: &str, described: &[Described], names: &[String]) {
+fn header(title: &str, described: &[Described], names: &[String]) -> Markup {
     let total = |of: &dyn Fn(&Described) -> u64| thousands(described.iter().map(of).sum::<u64>());
     let mut lead = format!("{} TCP connections", total(&|one| one.workload.connections.total));
     let flows = |one: &Described| one.workload.datagrams.iter().map(|datagrams| datagrams.flows).sum::<u64>();
@@ -128,60 +129,69 @@ fn header(html: &mut String, title: &str, described: &[Described], names: &[Stri
     if described.len() > 1 {
         let _ = write!(lead, " in {} inputs", described.len());
     }
-    let _ = write!(
-        html,
-        "<header class=\"top\">\n<p class=\"brand\">Flowloom <span>description</span></p>\n<h1>{}</h1>\n\
-         <p class=\"lead\">{lead}.</p>\n<ul class=\"facts\">\n<li><span>inputs</span> {}</li>\n</ul>\n<nav aria-label=\"Sections\">\n",
-        escaped(title),
-        escaped(&list(names.iter().map(String::as_str)))
-    );
-    html.push_str("<a href=\"#answer\">Numbers</a>\n<a href=\"#pictures\">Pictures</a>\n");
-    if described.iter().any(|one| one.protocols.as_ref().is_some_and(|rows| !rows.is_empty())) {
-        html.push_str("<a href=\"#protocols\">Protocols</a>\n");
-    }
-    if described.iter().any(|one| one.conversations.is_some()) {
-        html.push_str("<a href=\"#conversations\">Conversations</a>\n");
-    }
-    html.push_str("</nav>\n</header>\n");
-}
-
-/// A table whose columns are `heads` after the first, and whose rows begin with their names.
-fn table(html: &mut String, heads: &[String], rows: impl Iterator<Item = Vec<String>>) {
-    html.push_str("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Numbers\"><table class=\"numbers\">\n<thead><tr>");
-    for head in heads {
-        let _ = write!(html, "<th scope=\"col\">{head}</th>");
-    }
-    html.push_str("</tr></thead>\n<tbody>\n");
-    for row in rows {
-        let (name, cells) = row.split_first().map_or(("", &[][..]), |(name, cells)| (name.as_str(), cells));
-        let _ = write!(html, "<tr><th scope=\"row\">{}</th>", escaped(name.trim()));
-        for cell in cells {
-            let cell = cell.split_whitespace().collect::<Vec<_>>().join(" ");
-            let _ = write!(html, "<td>{}</td>", value(&cell));
+    html! {
+        header class="top" {
+            p class="brand" { "Flowloom " span { "description" } }
+            h1 { (title) }
+            p class="lead" { (lead) "." }
+            ul class="facts" { li { span { "inputs" } " " (list(names.iter().map(String::as_str))) } }
+            nav aria-label="Sections" {
+                a href="#answer" { "Numbers" }
+                a href="#pictures" { "Pictures" }
+                @if described.iter().any(|one| one.protocols.as_ref().is_some_and(|rows| !rows.is_empty())) {
+                    a href="#protocols" { "Protocols" }
+                }
+                @if described.iter().any(|one| one.conversations.is_some()) {
+                    a href="#conversations" { "Conversations" }
+                }
+            }
         }
-        html.push_str("</tr>\n");
     }
-    html.push_str("</tbody>\n</table></div>\n");
 }
 
-fn answer(html: &mut String, described: &[Described], names: &[String]) {
-    html.push_str("<section id=\"answer\">\n<h2>Numbers</h2>\n");
-    let columns =
-        names.iter().enumerate().map(|(index, name)| format!("{}{}", swatch(&Role::run(index)), escaped(name)));
-    let heads: Vec<String> =
-        std::iter::once("<span class=\"quiet\">quantity</span>".to_owned()).chain(columns).collect();
+/// A table whose columns are `names` after the first, and whose rows begin with their names.
+fn table(names: &[Markup], rows: impl Iterator<Item = Vec<String>>) -> Markup {
+    let cell = |text: &String| value(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let table = html! {
+        table class="numbers" {
+            (heads(names))
+            tbody {
+                @for cells in rows {
+                    @let (name, cells) = cells.split_first().map_or(("", &[][..]), |(name, cells)| (name.as_str(), cells));
+                    (row(name.trim(), cells.iter().map(cell)))
+                }
+            }
+        }
+    };
+    scrolled("Numbers", &table)
+}
+
+fn words(names: &[&str]) -> Vec<Markup> {
+    names.iter().map(|name| html! { (name) }).collect()
+}
+
+/// The name of input `index` beside the look of its lines.
+fn input(index: usize, name: &str) -> Markup {
+    html! { (swatch(&Role::run(index))) (name) }
+}
+
+fn answer(described: &[Described], names: &[String]) -> Markup {
+    let columns = names.iter().enumerate().map(|(index, name)| input(index, name));
+    let heads: Vec<Markup> = std::iter::once(html! { span class="quiet" { "quantity" } }).chain(columns).collect();
     let rows = rows(described)
         .into_iter()
         .map(|row| std::iter::once(row.full_name).chain(described.iter().map(row.value)).collect());
-    table(html, &heads, rows);
-    html.push_str(
-        "<p class=\"below\">Loads are over the length of the original. Distributions are median / 99 % quantile.</p>\n\
-         </section>\n",
-    );
+    html! {
+        section id="answer" {
+            h2 { "Numbers" }
+            (table(&heads, rows))
+            p class="below" { "Loads are over the length of the original. Distributions are median / 99 % quantile." }
+        }
+    }
 }
 
 /// What the packets carry, a column for each capture.
-fn protocols(html: &mut String, described: &[Described], names: &[String]) {
+fn protocols(described: &[Described], names: &[String]) -> Markup {
     let told = described.iter().zip(names).enumerate();
     let captures: Vec<_> =
         told.filter_map(|(index, (one, name))| Some((index, name, one.protocols.as_deref()?))).collect();
@@ -191,108 +201,101 @@ fn protocols(html: &mut String, described: &[Described], names: &[String]) {
             protocols.push(row.protocol);
         }
     }
-    if protocols.is_empty() {
-        return;
-    }
-    html.push_str("<section id=\"protocols\">\n<h2>Packets by protocol</h2>\n");
-    let mut heads = vec!["<span class=\"quiet\">protocol</span>".to_owned()];
+    let mut heads = vec![html! { span class="quiet" { "protocol" } }];
     for (index, name, _) in &captures {
-        heads.push(format!("{}{}: packets", swatch(&Role::run(*index)), escaped(name)));
-        heads.push("bytes".to_owned());
+        heads.push(html! { (input(*index, name)) ": packets" });
+        heads.push(html! { "bytes" });
     }
-    table(
-        html,
-        &heads,
-        protocols.into_iter().map(|protocol| {
-            let mut cells = vec![protocol_words(protocol).to_owned()];
-            for (_, _, rows) in &captures {
-                let [packets, bytes] =
-                    rows.iter().find(|row| row.protocol == protocol).map_or([0; 2], |row| [row.packets, row.bytes]);
-                cells.extend([thousands(packets), Unit::Bytes.show(bytes as f64)]);
+    let cells = |protocol: &&'static str| {
+        let mut cells = vec![protocol_words(protocol).to_owned()];
+        for (_, _, rows) in &captures {
+            let [packets, bytes] =
+                rows.iter().find(|row| row.protocol == *protocol).map_or([0; 2], |row| [row.packets, row.bytes]);
+            cells.extend([thousands(packets), Unit::Bytes.show(bytes as f64)]);
+        }
+        cells
+    };
+    html! {
+        @if !protocols.is_empty() {
+            section id="protocols" {
+                h2 { "Packets by protocol" }
+                (table(&heads, protocols.iter().map(cells)))
             }
-            cells
-        }),
-    );
-    html.push_str("</section>\n");
+        }
+    }
 }
 
-fn conversations(html: &mut String, described: &[Described], names: &[String]) {
+fn conversations(described: &[Described], names: &[String]) -> Markup {
     let told = described.iter().zip(names).enumerate();
-    let mut told = told.filter_map(|(index, (one, name))| Some((index, one.conversations.as_ref()?, name))).peekable();
-    if told.peek().is_none() {
-        return;
+    let told: Vec<_> =
+        told.filter_map(|(index, (one, name))| Some((index, one.conversations.as_ref()?, name))).collect();
+    html! {
+        @if !told.is_empty() {
+            section id="conversations" {
+                h2 { "Conversations" }
+                @for (index, conversations, name) in told {
+                    h3 { (input(index, name)) }
+                    (conversation_tables(conversations))
+                }
+            }
+        }
     }
-    html.push_str("<section id=\"conversations\">\n<h2>Conversations</h2>\n");
-    for (index, conversations, name) in told {
-        let _ = writeln!(html, "<h3>{}{}</h3>", swatch(&Role::run(index)), escaped(name));
-        conversation_tables(html, conversations);
-    }
-    html.push_str("</section>\n");
 }
 
-fn conversation_tables(html: &mut String, conversations: &ConversationDescription) {
-    let heads = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+fn conversation_tables(conversations: &ConversationDescription) -> Markup {
     let bytes = |bytes: u64| Unit::Bytes.show(bytes as f64);
     let applications =
         || [Transport::Tcp, Transport::Udp].into_iter().flat_map(|transport| by_packets(conversations, transport));
     let name = |row: &ApplicationDescription| format!("{} {}", row.transport, row.application);
     let share = |part: u64, all: u64| format!("({})", percent(part, all));
-    table(
-        html,
-        &heads(&["application", "class", "packets", "payload", "conversations"]),
-        applications().map(|row| {
-            let transport = if row.transport == Transport::Tcp.name() { Transport::Tcp } else { Transport::Udp };
-            let [all_packets, all_bytes, all] = conversations.totals(transport);
-            vec![
-                name(row),
-                row.class.to_owned(),
-                format!("{} {}", thousands(row.packets), share(row.packets, all_packets)),
-                format!("{} {}", bytes(row.payload_bytes), share(row.payload_bytes, all_bytes)),
-                format!("{} {}", thousands(row.conversations), share(row.conversations, all)),
-            ]
-        }),
-    );
-    html.push_str("<p class=\"below\">Shares are of TCP and of UDP.</p>\n");
+    let totals = applications().map(|row| {
+        let transport = if row.transport == Transport::Tcp.name() { Transport::Tcp } else { Transport::Udp };
+        let [all_packets, all_bytes, all] = conversations.totals(transport);
+        vec![
+            name(row),
+            row.class.to_owned(),
+            format!("{} {}", thousands(row.packets), share(row.packets, all_packets)),
+            format!("{} {}", bytes(row.payload_bytes), share(row.payload_bytes, all_bytes)),
+            format!("{} {}", thousands(row.conversations), share(row.conversations, all)),
+        ]
+    });
     let mut names = vec!["medians of conversations"];
     names.extend(MEDIANS.iter().map(|(name, _)| *name));
     names.push("one-sided");
-    table(
-        html,
-        &heads(&names),
-        applications().filter(|row| row.conversations > 0).map(|row| {
-            let mut cells = vec![name(row)];
-            cells.extend(MEDIANS.iter().map(|(_, variable)| median(&row.distributions, *variable)));
-            cells.push(percent(row.one_sided, row.conversations));
-            cells
-        }),
-    );
-    html.push_str(
-        "<p class=\"below\">interval: between starts; length and gap: of packets; ratio: bytes of the heavier direction / of the \
-         other; one-sided: share without bytes of one end.</p>\n",
-    );
+    let medians = applications().filter(|row| row.conversations > 0).map(|row| {
+        let mut cells = vec![name(row)];
+        cells.extend(MEDIANS.iter().map(|(_, variable)| median(&row.distributions, *variable)));
+        cells.push(percent(row.one_sided, row.conversations));
+        cells
+    });
     let published = published_rows(conversations);
-    if !published.is_empty() {
-        table(
-            html,
-            &heads(&["shares that were published", "1991", "here"]),
-            published
-                .into_iter()
-                .map(|row| vec![row.name.to_owned(), row.in_1991.to_owned(), Unit::Share.show(row.here)]),
-        );
+    let shares =
+        published.iter().map(|row| vec![row.name.to_owned(), row.in_1991.to_owned(), Unit::Share.show(row.here)]);
+    html! {
+        (table(&words(&["application", "class", "packets", "payload", "conversations"]), totals))
+        p class="below" { "Shares are of TCP and of UDP." }
+        (table(&words(&names), medians))
+        p class="below" {
+            "interval: between starts; length and gap: of packets; ratio: bytes of the heavier direction / of the other; one-sided: \
+             share without bytes of one end."
+        }
+        @if !published.is_empty() { (table(&words(&["shares that were published", "1991", "here"]), shares)) }
     }
 }
 
-fn warnings(html: &mut String, described: &[Described], names: &[String]) {
-    if described.iter().all(|one| one.capture.warnings.is_empty()) {
-        return;
-    }
-    html.push_str("<section id=\"warnings\">\n<h2>What to know</h2>\n<ul class=\"warnings\">\n");
-    for (one, name) in described.iter().zip(names) {
-        for warning in &one.capture.warnings {
-            let _ = writeln!(html, "<li>{}: {}</li>", escaped(name), escaped(warning));
+fn warnings(described: &[Described], names: &[String]) -> Markup {
+    html! {
+        @if described.iter().any(|one| !one.capture.warnings.is_empty()) {
+            section id="warnings" {
+                h2 { "What to know" }
+                ul class="warnings" {
+                    @for (one, name) in described.iter().zip(names) {
+                        @for warning in &one.capture.warnings { li { (name) ": " (warning) } }
+                    }
+                }
+            }
         }
     }
-    html.push_str("</ul>\n</section>\n");
 }
 
 fn of(described: &Described, place: Place, variable: Variable) -> Option<&Distribution> {

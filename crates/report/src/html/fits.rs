@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::escaped;
+use maud::{Markup, Render, html};
+
 use super::figure::{Axis, Below, CURVE_ERROR, Figure, Kind, Line, Number, Points, Role, Table, View, unit_word};
-use super::page::{document, swatch, value};
+use super::page::{document, heads, scrolled, swatch, value};
 use super::pictures::{figure_element, legend};
 use super::provenance::Provenance;
 use crate::fit::text::{mean_of, summary, tail_lines};
-use crate::fit::{Fitted, FittedVariable};
+use crate::fit::{Fitted, FittedLaw, FittedVariable};
 use crate::statistics::thin_steps;
 use crate::text::thousands;
 
@@ -24,71 +25,70 @@ pub(super) fn page(fitted: &Fitted) -> String {
     let file = |name: &String| name.rsplit('/').next().unwrap_or(name).to_owned();
     let title = format!("Laws of {}", fitted.name.as_ref().map_or_else(|| "a workload".to_owned(), file));
     let figures: Vec<Figure> = fitted.variables.iter().filter(|one| !one.laws.is_empty()).map(ccdf).collect();
-    document(&title, &figures, &[], |html| {
-        let _ = write!(
-            html,
-            "<header class=\"top\">\n<p class=\"brand\">Flowloom <span>fits</span></p>\n<h1>{}</h1>\n\
-             <p class=\"lead\">{} TCP connections. Laws are fitted by maximum likelihood; the nearest by Kolmogorov-Smirnov distance comes \
-             first.</p>\n<nav aria-label=\"Sections\">\n",
-            escaped(&title),
-            thousands(fitted.connections)
-        );
-        for variable in &fitted.variables {
-            let _ = writeln!(html, "<a href=\"#of-{}\">{}</a>", variable.name, escaped(variable.variable.words()));
+    let roles = [Role::original(), Role::run(0), Role::run(1), Role::run(2)];
+    let body = html! {
+        header class="top" {
+            p class="brand" { "Flowloom " span { "fits" } }
+            h1 { (title) }
+            p class="lead" {
+                (thousands(fitted.connections)) " TCP connections. Laws are fitted by maximum likelihood; the nearest by \
+                 Kolmogorov-Smirnov distance comes first."
+            }
+            nav aria-label="Sections" {
+                @for variable in &fitted.variables {
+                    a href={ "#of-" (variable.name) } { (variable.variable.words()) }
+                }
+            }
         }
-        html.push_str("</nav>\n</header>\n<main>\n");
-        let roles = [Role::original(), Role::run(0), Role::run(1), Role::run(2)];
-        legend(html, roles.iter().zip(["values", "nearest law", "second", "third"]));
-        for variable in &fitted.variables {
-            section(html, variable, figures.iter().find(|figure| figure.id == variable.name));
+        main {
+            (legend(roles.iter().zip(["values", "nearest law", "second", "third"])))
+            @for variable in &fitted.variables {
+                (section(variable, figures.iter().find(|figure| figure.id == variable.name)))
+            }
         }
-        html.push_str("</main>\n");
-    })
+    };
+    document(&title, &figures, &[], &body)
 }
 
-fn section(html: &mut String, variable: &FittedVariable, figure: Option<&Figure>) {
-    let _ = write!(
-        html,
-        "<section id=\"of-{}\">\n<h2>{}</h2>\n<p class=\"intro\">{}.</p>\n",
-        variable.name,
-        escaped(variable.variable.words()),
-        escaped(&summary(variable))
-    );
-    if let Some(figure) = figure {
-        html.push_str("<div class=\"figures\">\n");
-        figure_element(html, figure);
-        quantiles(html, variable);
-        html.push_str("</div>\n");
-        laws(html, variable);
-    }
-    html.push_str("<ul class=\"warnings\">\n");
+fn section(variable: &FittedVariable, figure: Option<&Figure>) -> Markup {
     let refused = variable.refused.iter().map(|refused| format!("{}: no fit: {}", refused.kind, refused.reason));
-    for line in variable.tail.iter().flat_map(|tail| tail_lines(variable, tail)).chain(refused) {
-        let _ = writeln!(html, "<li>{}</li>", escaped(&line));
+    let lines = variable.tail.iter().flat_map(|tail| tail_lines(variable, tail)).chain(refused);
+    html! {
+        section id={ "of-" (variable.name) } {
+            h2 { (variable.variable.words()) }
+            p class="intro" { (summary(variable)) "." }
+            @if let Some(figure) = figure {
+                div class="figures" {
+                    (figure_element(figure))
+                    (quantiles(variable))
+                }
+                (laws(variable))
+            }
+            ul class="warnings" { @for line in lines { li { (line) } } }
+        }
     }
-    html.push_str("</ul>\n</section>\n");
 }
 
-fn laws(html: &mut String, variable: &FittedVariable) {
-    html.push_str("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Laws\"><table class=\"numbers\">\n<thead><tr>");
-    for head in ["law", "KS", "A<sup>2</sup>", "ΔAIC", "mean", "in an experiment"] {
-        let _ = write!(html, "<th scope=\"col\">{head}</th>");
-    }
-    html.push_str("</tr></thead>\n<tbody>\n");
-    for (rank, law) in variable.laws.iter().enumerate() {
-        let mark = if rank < DRAWN { swatch(&Role::run(rank)) } else { String::new() };
-        let _ = writeln!(
-            html,
-            "<tr><th scope=\"row\">{mark}{}</th><td>{:.4}</td><td>{}</td><td>{:.1}</td><td>{}</td><td><code>{}</code></td></tr>",
-            law.kind,
-            law.ks,
-            law.anderson_darling.map_or_else(|| "–".to_owned(), |statistic| format!("{statistic:.2}")),
-            law.delta_aic,
-            value(&mean_of(variable, law.mean)),
-            escaped(law.quantities.as_ref().unwrap_or(&law.numbers))
-        );
-    }
-    html.push_str("</tbody>\n</table></div>\n");
+fn laws(variable: &FittedVariable) -> Markup {
+    let names: [&dyn Render; 6] = [&"law", &"KS", &html! { "A" sup { "2" } }, &"ΔAIC", &"mean", &"in an experiment"];
+    let table = html! {
+        table class="numbers" {
+            (heads(names))
+            tbody {
+                @for (rank, law) in variable.laws.iter().enumerate() {
+                    tr {
+                        th scope="row" { @if rank < DRAWN { (swatch(&Role::run(rank))) } (law.kind) }
+                        td { (format_args!("{:.4}", law.ks)) }
+                        td { (law.anderson_darling.map_or_else(|| "–".to_owned(), |statistic| format!("{statistic:.2}"))) }
+                        td { (format_args!("{:.1}", law.delta_aic)) }
+                        td { (value(&mean_of(variable, law.mean))) }
+                        td { code { (law.quantities.as_ref().unwrap_or(&law.numbers)) } }
+                    }
+                }
+            }
+        }
+    };
+    scrolled("Laws", &table)
 }
 
 /// The shares above each value, of the values above zero and of the nearest laws.
@@ -161,51 +161,54 @@ const TOP: f64 = 26.0;
 const BOTTOM: f64 = 228.0;
 
 /// Quantiles of the values against those of the nearest law, both on logarithmic axes: on the diagonal they are equal.
-fn quantiles(html: &mut String, variable: &FittedVariable) {
-    let (Some(low), Some(high)) = (variable.values.min(), variable.values.max()) else { return };
+fn quantiles(variable: &FittedVariable) -> Markup {
+    let (Some(low), Some(high)) = (variable.values.min(), variable.values.max()) else { return Markup::default() };
     let (low, high) = if high > low { (low, high) } else { (low / 2.0, high * 2.0) };
     let at = |value: f64| (libm::log(value.clamp(low, high) / low) / libm::log(high / low)).clamp(0.0, 1.0);
     let (x, y) = (|value| LEFT + (RIGHT - LEFT) * at(value), |value| BOTTOM - (BOTTOM - TOP) * at(value));
     let words = variable.variable.words();
-    let _ = write!(
-        html,
-        "<figure><div class=\"head\"><h3>{words}: quantiles</h3></div>\n<figcaption>On the diagonal a law has the quantile of the \
-         values.</figcaption>\n<div class=\"frame\"><div class=\"plot\"><svg class=\"chart\" role=\"img\" viewBox=\"0 0 {WIDTH} {SIDE}\" \
-         aria-label=\"Quantiles of {words} against those of laws\"><g class=\"axes\">"
-    );
     let decades = libm::ceil(libm::log10(low)) as i32..=libm::floor(libm::log10(high)) as i32;
-    for tick in decades.map(|exponent| libm::exp10(f64::from(exponent))) {
-        let label = variable.variable.unit().show(tick).replace(".00 ", " ").replace(".0 ", " ");
-        let _ = write!(
-            html,
-            "<g class=\"grid\"><line x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{0:.1}\" y2=\"{0:.1}\"/></g>\
-             <text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{label}</text>\
-             <text x=\"{3:.1}\" y=\"{4}\" text-anchor=\"middle\">{label}</text>",
-            y(tick),
-            LEFT - 8.0,
-            y(tick) + 4.0,
-            x(tick),
-            BOTTOM + 17.0
-        );
-    }
-    let _ = write!(
-        html,
-        "<text class=\"title\" x=\"0\" y=\"11\">quantile of the values</text>\
-         <text class=\"title\" x=\"{RIGHT}\" y=\"{}\" text-anchor=\"end\">quantile of the law</text></g>\
-         <path class=\"line original\" d=\"M{LEFT},{BOTTOM}L{RIGHT},{TOP}\"/>",
-        BOTTOM + 34.0
-    );
-    for (rank, law) in variable.laws.iter().take(DRAWN).enumerate() {
+    let ticks = decades.map(|exponent| libm::exp10(f64::from(exponent)));
+    let label = |tick: f64| variable.variable.unit().show(tick).replace(".00 ", " ").replace(".0 ", " ");
+    // Far into the tail, as far as there are ten values beyond.
+    let n = variable.values.count() as f64;
+    let tail = || [0.995, 0.999, 0.9995, 0.9999, 0.99999].into_iter().filter(|p| (1.0 - p) * n >= 10.0);
+    let path = |law: &FittedLaw| {
         let mut path = String::new();
-        // Far into the tail, as far as there are ten values beyond.
-        let n = variable.values.count() as f64;
-        let tail = [0.995, 0.999, 0.9995, 0.9999, 0.99999].into_iter().filter(|p| (1.0 - p) * n >= 10.0);
-        let shares = (1..100).map(|percent| f64::from(percent) / 100.0).chain(tail);
+        let shares = (1..100).map(|percent| f64::from(percent) / 100.0).chain(tail());
         for (index, p) in shares.enumerate() {
             let Some(found) = variable.values.quantile(p) else { continue };
             let _ = write!(path, "{}{:.1},{:.1}", if index == 0 { 'M' } else { 'L' }, x(law.law.quantile(p)), y(found));
         }
-        let _ = write!(html, "<path class=\"line {}\" d=\"{path}\"/>", Role::run(rank).class);
+        path
+    };
+    let described = format!("Quantiles of {words} against those of laws");
+    html! {
+        figure {
+            div class="head" { h3 { (words) ": quantiles" } }
+            figcaption { "On the diagonal a law has the quantile of the values." }
+            div class="frame" {
+                div class="plot" {
+                    svg class="chart" role="img" viewBox={ "0 0 " (WIDTH) " " (SIDE) } aria-label=(described) {
+                        g class="axes" {
+                            @for tick in ticks {
+                                @let (x, y) = (x(tick), y(tick));
+                                g class="grid" {
+                                    line x1=(LEFT) x2=(RIGHT) y1=(format_args!("{y:.1}")) y2=(format_args!("{y:.1}")) {}
+                                }
+                                text x=(LEFT - 8.0) y=(format_args!("{:.1}", y + 4.0)) text-anchor="end" { (label(tick)) }
+                                text x=(format_args!("{x:.1}")) y=(BOTTOM + 17.0) text-anchor="middle" { (label(tick)) }
+                            }
+                            text class="title" x="0" y="11" { "quantile of the values" }
+                            text class="title" x=(RIGHT) y=(BOTTOM + 34.0) text-anchor="end" { "quantile of the law" }
+                        }
+                        path class="line original" d=(format_args!("M{LEFT},{BOTTOM}L{RIGHT},{TOP}")) {}
+                        @for (rank, law) in variable.laws.iter().take(DRAWN).enumerate() {
+                            path class={ "line " (Role::run(rank).class) } d=(path(law)) {}
+                        }
+                    }
+                }
+            }
+        }
     }
-    html.push_str("</svg></div></div>\n</figure>\n");
 }

@@ -1,65 +1,82 @@
 //! How a run was made: the experiment as resolved, its inputs, versions and the command that makes it again.
 
-use std::fmt::Write as _;
-
 use flowloom_core::time::Duration;
+use maud::{Markup, html};
 
-use super::escaped;
 use super::page::Shown;
 use crate::metric::Unit;
+use crate::run::Run;
 use crate::text::thousands;
 
 /// The section.
-pub(super) fn section(html: &mut String, shown: &Shown<'_>) {
-    html.push_str("<section id=\"making\">\n<h2>How it was made</h2>\n");
-    for (index, (_, run)) in shown.firsts().enumerate() {
-        shown.heading(html, index);
-        let level = if shown.variants.len() > 1 { "h4" } else { "h3" };
-        let facts = &run.facts;
-        html.push_str("<div class=\"making\">\n<dl>\n");
-        let mut entry = |name: &str, value: &str| {
-            if !value.is_empty() {
-                let _ = writeln!(html, "<dt>{}</dt><dd>{}</dd>", escaped(name), escaped(value));
-            }
-        };
-        if shown.variants.len() > 1 {
-            entry("run folder", &shown.variants[index].name);
-        }
-        entry("workload", &facts.source);
-        entry("model", &facts.model);
-        entry("network", &facts.network);
-        entry("driver", &facts.driver);
-        if let Some(original) = &facts.original {
-            let packets = match original.packets {
-                0 => String::new(),
-                packets => format!("{} packets, ", thousands(packets)),
-            };
-            let length = Unit::Time.show(original.duration_ns as f64);
-            let connections = thousands(original.connections);
-            entry("original", &format!("{packets}{length}, {connections} TCP connections"));
-            entry("set aside", &original.set_aside_text());
-        }
-        if let Some(events) = facts.events {
-            entry("events", &thousands(events));
-        }
-        if let Some(wall) = run.host.wall_ns {
-            entry("wall time", &Duration::from_nanos(wall).to_string());
-        }
-        run.host.host.iter().chain(&facts.provenance).for_each(|(name, value)| entry(name, value));
-        html.push_str("</dl>\n<div class=\"sources\">\n");
-        for (kind, title, text) in
-            [("command", "Make it again", &facts.command), ("experiment", "Experiment as resolved", &facts.experiment)]
-        {
-            if !text.is_empty() {
-                let _ = writeln!(
-                    html,
-                    "<div class=\"source\"><{level}>{title}</{level}><button type=\"button\" data-copy=\"{kind}-{index}\">Copy</button>\
-                     <pre id=\"{kind}-{index}\" tabindex=\"0\">{}</pre></div>",
-                    escaped(text)
-                );
+pub(super) fn section(shown: &Shown<'_>) -> Markup {
+    let many = shown.variants.len() > 1;
+    html! {
+        section id="making" {
+            h2 { "How it was made" }
+            @for (index, (_, run)) in shown.firsts().enumerate() {
+                (shown.heading(index))
+                div class="making" {
+                    dl {
+                        @for (name, value) in entries(run, many.then_some(&shown.variants[index].name)) {
+                            dt { (name) } dd { (value) }
+                        }
+                    }
+                    div class="sources" {
+                        (source(&format!("command-{index}"), "Make it again", &run.facts.command, many))
+                        (source(&format!("experiment-{index}"), "Experiment as resolved", &run.facts.experiment, many))
+                    }
+                }
             }
         }
-        html.push_str("</div>\n</div>\n");
     }
-    html.push_str("</section>\n");
+}
+
+/// What is known of how a run was made, without what is empty; with its `folder` where there are several.
+fn entries(run: &Run, folder: Option<&String>) -> Vec<(String, String)> {
+    let facts = &run.facts;
+    let mut entries: Vec<(String, String)> = Vec::new();
+    let mut entry = |name: &str, value: &str| {
+        if !value.is_empty() {
+            entries.push((name.to_owned(), value.to_owned()));
+        }
+    };
+    if let Some(folder) = folder {
+        entry("run folder", folder);
+    }
+    entry("workload", &facts.source);
+    entry("model", &facts.model);
+    entry("network", &facts.network);
+    entry("driver", &facts.driver);
+    if let Some(original) = &facts.original {
+        let packets = match original.packets {
+            0 => String::new(),
+            packets => format!("{} packets, ", thousands(packets)),
+        };
+        let length = Unit::Time.show(original.duration_ns as f64);
+        let connections = thousands(original.connections);
+        entry("original", &format!("{packets}{length}, {connections} TCP connections"));
+        entry("set aside", &original.set_aside_text());
+    }
+    if let Some(events) = facts.events {
+        entry("events", &thousands(events));
+    }
+    if let Some(wall) = run.host.wall_ns {
+        entry("wall time", &Duration::from_nanos(wall).to_string());
+    }
+    run.host.host.iter().chain(&facts.provenance).for_each(|(name, value)| entry(name, value));
+    entries
+}
+
+/// A text to be copied, below a heading; nothing if it is empty.
+fn source(id: &str, title: &str, text: &str, many: bool) -> Markup {
+    html! {
+        @if !text.is_empty() {
+            div class="source" {
+                @if many { h4 { (title) } } @else { h3 { (title) } }
+                button type="button" data-copy=(id) { "Copy" }
+                pre id=(id) tabindex="0" { (text) }
+            }
+        }
+    }
 }

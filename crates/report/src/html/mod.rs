@@ -103,29 +103,3 @@ pub fn write_overhead(overhead: &Overhead, mut out: impl Write) -> io::Result<()
     out.write_all(overhead::page(overhead).as_bytes())?;
     out.flush()
 }
-
-/// Text that is safe within HTML, attributes included.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            letter => safe.push(letter),
-        }
-    }
-    safe
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_cannot_become_markup() {
-        assert_eq!(escaped("<b a=\"1\">&'"), "&lt;b a=&quot;1&quot;&gt;&amp;&#39;");
-    }
-}

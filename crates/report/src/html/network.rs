@@ -1,12 +1,11 @@
 //! The simulated network: a picture of nodes and links, and what became of packets at each link.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 
 use flowloom_core::units::{Rate, three_digits};
+use maud::{Markup, html};
 
-use super::escaped;
-use super::page::{Shown, value};
+use super::page::{Shown, heads, scrolled, value};
 use crate::facts::{LinkFacts, Topology};
 use crate::text::thousands;
 
@@ -31,30 +30,30 @@ struct Wire<'a> {
 }
 
 /// The section: each network once, and the links of every run. Empty if no run has a network.
-pub(super) fn section(html: &mut String, shown: &Shown<'_>) {
-    let with: Vec<(usize, &Topology)> = shown
+pub(super) fn section(shown: &Shown<'_>) -> Markup {
+    let mut with: Vec<(usize, &Topology)> = shown
         .firsts()
         .enumerate()
         .filter_map(|(index, (_, run))| Some((index, run.facts.topology.as_ref()?)))
-        .filter(|(_, topology)| !topology.links.is_empty())
         .collect();
-    if with.is_empty() {
-        return;
-    }
-    html.push_str("<section id=\"network\">\n<h2>Network</h2>\n");
-    let mut drawn: Vec<&Topology> = Vec::new();
-    for (index, topology) in &with {
-        shown.heading_of_first(html, *index);
-        if !drawn.iter().any(|one| same_network(one, topology)) {
-            drawn.push(topology);
-            picture(html, topology);
+    with.retain(|(_, topology)| !topology.links.is_empty());
+    let is_new = |place: usize| !with[..place].iter().any(|(_, one)| same_network(one, with[place].1));
+    html! {
+        @if !with.is_empty() {
+            section id="network" {
+                h2 { "Network" }
+                @for (place, (index, topology)) in with.iter().enumerate() {
+                    (shown.heading_of_first(*index))
+                    @if is_new(place) { (picture(topology)) }
+                    (scrolled("Links", &table(&topology.links)))
+                }
+                p class="from" {
+                    "From " code { "run.json" } ": " code { "topology" } " (" code { "nodes" } ", " code { "ends" } ", "
+                    code { "links" } ")."
+                }
+            }
         }
-        table(html, &topology.links);
     }
-    html.push_str(
-        "<p class=\"from\">From <code>run.json</code>: <code>topology</code> (<code>nodes</code>, <code>ends</code>, <code>links</code>).</p>\n\
-         </section>\n",
-    );
 }
 
 /// Whether two networks look the same, whatever happened in them.
@@ -116,9 +115,9 @@ fn layers(topology: &Topology, wires: &[Wire<'_>]) -> Vec<Vec<usize>> {
     layers
 }
 
-fn picture(html: &mut String, topology: &Topology) {
+fn picture(topology: &Topology) -> Markup {
     if topology.nodes.len() > MOST_NODES {
-        return;
+        return Markup::default();
     }
     let wires = wires(topology);
     let layers = layers(topology, &wires);
@@ -146,33 +145,24 @@ fn picture(html: &mut String, topology: &Topology) {
     let (width, height) =
         (2 * MARGIN[0] + (layers.len() as i64 - 1) * STEP + right, 2 * MARGIN[1] + (rows - 1) * ROW + 2 * spare);
     at.iter_mut().for_each(|place| place[1] += spare);
-    let _ = writeln!(
-        html,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Picture of the network\"><svg class=\"network\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
-         aria-label=\"{} nodes from {} to {}, joined by {}\">",
-        topology.nodes.len(),
-        escaped(&topology.ends[0]),
-        escaped(&topology.ends[1]),
-        escaped(&wires.iter().map(|wire| wire.link.name.as_str()).collect::<Vec<_>>().join(", ")),
-    );
-    for (wire, bend) in wires.iter().zip(&bends) {
-        draw(html, wire, wire.ends.map(|end| at[end]), *bend, wires.len() <= MOST_LABELS);
-    }
-    for (name, [x, y]) in topology.nodes.iter().zip(&at) {
-        let side = ["left side", "right side"].into_iter().zip(&topology.ends).find(|(_, end)| *end == name);
-        let class = if side.is_some() { " class=\"end\"" } else { "" };
-        let _ = write!(
-            html,
-            "<circle cx=\"{x}\" cy=\"{y}\" r=\"9\"{class}/><text x=\"{x}\" y=\"{}\">{}</text>",
-            y + 25,
-            escaped(name)
-        );
-        if let Some((side, _)) = side {
-            let _ = write!(html, "<text class=\"quiet\" x=\"{x}\" y=\"{}\">{side}</text>", y + 25 + LINE);
+    let names: Vec<&str> = wires.iter().map(|wire| wire.link.name.as_str()).collect();
+    let [first, last] = &topology.ends;
+    let described = format!("{} nodes from {first} to {last}, joined by {}", topology.nodes.len(), names.join(", "));
+    let svg = html! {
+        svg class="network" width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } role="img"
+            aria-label=(described) {
+            @for (wire, bend) in wires.iter().zip(&bends) {
+                (draw(wire, wire.ends.map(|end| at[end]), *bend, wires.len() <= MOST_LABELS))
+            }
+            @for (name, [x, y]) in topology.nodes.iter().zip(&at) {
+                @let side = ["left side", "right side"].into_iter().zip(&topology.ends).find(|(_, end)| *end == name);
+                circle cx=(x) cy=(y) r="9" class=[side.map(|_| "end")] {}
+                text x=(x) y=(y + 25) { (name) }
+                @if let Some((side, _)) = side { text class="quiet" x=(x) y=(y + 25 + LINE) { (side) } }
+            }
         }
-        html.push('\n');
-    }
-    html.push_str("</svg></div>\n");
+    };
+    scrolled("Picture of the network", &svg)
 }
 
 /// How far the middle of a wire is from the straight line between its ends, twice.
@@ -186,47 +176,38 @@ fn bend(wires: &[Wire<'_>], place: usize, within_layer: bool) -> i64 {
     if within_layer { (rank + 1) * APART } else { (2 * rank - (alike.len() as i64 - 1)) * APART }
 }
 
-fn draw(html: &mut String, wire: &Wire<'_>, [[x0, y0], [x1, y1]]: [[i64; 2]; 2], bend: i64, labelled: bool) {
+fn draw(wire: &Wire<'_>, [[x0, y0], [x1, y1]]: [[i64; 2]; 2], bend: i64, labelled: bool) -> Markup {
     let link = wire.link;
-    let class = if link.monitored { "wire monitored" } else { "wire" };
     // The control point: to the right of wires within a layer, below the others.
     let (middle_x, middle_y) = ((x0 + x1) / 2, (y0 + y1) / 2);
     let (control_x, control_y) = if x0 == x1 { (middle_x + bend, middle_y) } else { (middle_x, middle_y + bend) };
-    let _ = write!(
-        html,
-        "<path class=\"{class}\" d=\"M{x0} {y0}Q{control_x} {control_y} {x1} {y1}\"><title>{}: {}, {}, {}</title></path>",
-        escaped(&link.name),
-        rate(link),
-        delay(link),
-        escaped(&link.queue)
-    );
-    if labelled {
-        let within_layer = x0 == x1;
-        let (x, y) = ((middle_x + control_x) / 2, (middle_y + control_y) / 2);
-        // Those within a layer stand below each other.
-        let (x, y, anchor) =
-            if within_layer { (x + 8, y + bend / APART * 3 * LINE - LINE, "start") } else { (x, y, "middle") };
-        let direction = if wire.two_way { String::new() } else { format!(" ({} \u{2192} {})", link.from, link.to) };
-        let mark = if link.monitored { ", monitored" } else { "" };
-        // The first parameter of a queue is its limit.
-        let queue = link.queue.split(',').next().unwrap_or_default();
-        let lines =
-            [format!("{}{direction}{mark}", link.name), format!("{}, {}", rate(link), delay(link)), queue.to_owned()];
-        for (row, text) in (0..).zip(&lines) {
-            let class = match (row, link.monitored) {
-                (0, true) => "name mark",
-                (0, false) => "name",
-                _ => "quiet",
-            };
-            let _ = write!(
-                html,
-                "<text class=\"{class}\" style=\"text-anchor:{anchor}\" x=\"{x}\" y=\"{}\">{}</text>",
-                y - 8 - (2 - row) * LINE,
-                escaped(text)
-            );
+    let path = format!("M{x0} {y0}Q{control_x} {control_y} {x1} {y1}");
+    let within_layer = x0 == x1;
+    let (x, y) = ((middle_x + control_x) / 2, (middle_y + control_y) / 2);
+    // Those within a layer stand below each other.
+    let (x, y, anchor) =
+        if within_layer { (x + 8, y + bend / APART * 3 * LINE - LINE, "start") } else { (x, y, "middle") };
+    let direction = if wire.two_way { String::new() } else { format!(" ({} \u{2192} {})", link.from, link.to) };
+    let mark = if link.monitored { ", monitored" } else { "" };
+    // The first parameter of a queue is its limit.
+    let queue = link.queue.split(',').next().unwrap_or_default();
+    let lines =
+        [format!("{}{direction}{mark}", link.name), format!("{}, {}", rate(link), delay(link)), queue.to_owned()];
+    html! {
+        path class=(if link.monitored { "wire monitored" } else { "wire" }) d=(path) {
+            title { (link.name) ": " (rate(link)) ", " (delay(link)) ", " (link.queue) }
+        }
+        @if labelled {
+            @for (row, text) in (0..).zip(&lines) {
+                @let class = match (row, link.monitored) {
+                    (0, true) => "name mark",
+                    (0, false) => "name",
+                    _ => "quiet",
+                };
+                text class=(class) style={ "text-anchor:" (anchor) } x=(x) y=(y - 8 - (2 - row) * LINE) { (text) }
+            }
         }
     }
-    html.push('\n');
 }
 
 fn rate(link: &LinkFacts) -> String {
@@ -237,36 +218,49 @@ fn delay(link: &LinkFacts) -> String {
     flowloom_core::time::Duration::from_nanos(link.delay_ns).to_string()
 }
 
-fn table(html: &mut String, links: &[LinkFacts]) {
-    html.push_str(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Links\"><table class=\"numbers\">\n<thead><tr><th scope=\"col\">link</th><th scope=\"col\">from</th>\
-         <th scope=\"col\">to</th><th scope=\"col\">rate</th><th scope=\"col\">delay</th><th scope=\"col\">queue</th>\
-         <th scope=\"col\">packets offered</th><th scope=\"col\">dropped</th><th scope=\"col\">utilisation</th>\
-         <th scope=\"col\">waiting, mean</th><th scope=\"col\">max</th></tr></thead>\n<tbody>\n",
-    );
-    for link in links {
-        let _ = write!(html, "<tr><th scope=\"row\">{}", escaped(&link.name));
-        if link.monitored {
-            html.push_str(" <span class=\"quiet\">monitored</span>");
-        }
-        html.push_str("</th>");
-        for cell in [
-            escaped(&link.from),
-            escaped(&link.to),
+fn table(links: &[LinkFacts]) -> Markup {
+    let names = [
+        "link",
+        "from",
+        "to",
+        "rate",
+        "delay",
+        "queue",
+        "packets offered",
+        "dropped",
+        "utilisation",
+        "waiting, mean",
+        "max",
+    ];
+    let cells = |link: &LinkFacts| {
+        [
+            link.from.clone(),
+            link.to.clone(),
             value(&rate(link)),
             value(&delay(link)),
-            escaped(&link.queue),
+            link.queue.clone(),
             thousands(link.offered_packets),
             thousands(link.dropped_packets),
             value(&format!("{} %", three_digits(100.0 * link.utilisation))),
             three_digits(link.queue_mean_packets),
             thousands(link.queue_max_packets),
-        ] {
-            let _ = write!(html, "<td>{cell}</td>");
+        ]
+    };
+    html! {
+        table class="numbers" {
+            (heads(names))
+            tbody {
+                @for link in links {
+                    tr {
+                        th scope="row" {
+                            (link.name) @if link.monitored { " " span class="quiet" { "monitored" } }
+                        }
+                        @for cell in cells(link) { td { (cell) } }
+                    }
+                }
+            }
         }
-        html.push_str("</tr>\n");
     }
-    html.push_str("</tbody>\n</table></div>\n");
 }
 
 #[cfg(test)]
@@ -291,9 +285,7 @@ mod tests {
     }
 
     fn drawn(topology: &Topology) -> String {
-        let mut html = String::new();
-        picture(&mut html, topology);
-        html
+        picture(topology).into_string()
     }
 
     #[test]

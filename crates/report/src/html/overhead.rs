@@ -1,10 +1,9 @@
 //! The page of `flowloom overhead`: efficiency against the size of a cell, and the tables.
 
-use std::fmt::Write as _;
+use maud::{Markup, html};
 
-use super::escaped;
 use super::figure::{Axis, Below, Figure, Kind, Line, Number, Points, Role, Table, View, unit_word};
-use super::page::document;
+use super::page::{document, heads, scrolled};
 use super::pictures::{figure_element, legend};
 use super::provenance::Provenance;
 use crate::metric::Unit;
@@ -24,51 +23,52 @@ pub(super) fn page(overhead: &Overhead) -> String {
             names.into_iter().enumerate().map(|(place, names)| curve(names, place, &drawn)).collect()
         }
     };
-    document(&title, &figures, &[], |html| {
-        let _ = write!(
-            html,
-            "<header class=\"top\">\n<p class=\"brand\">Flowloom <span>overhead</span></p>\n<h1>{}</h1>\n<p class=\"lead\">{}.</p>\n\
-             </header>\n<main>\n",
-            escaped(&title),
-            escaped(&lead(overhead))
-        );
-        if !figures.is_empty() {
-            html.push_str("<section id=\"cells\">\n<h2>Efficiency against the payload of a cell</h2>\n");
-            let roles: Vec<Role> = (0..drawn.len()).map(Role::run).collect();
-            legend(html, roles.iter().zip(drawn.iter().map(|stack| stack.stack.as_str())));
-            html.push_str("<div class=\"figures\">\n");
-            figures.iter().for_each(|figure| figure_element(html, figure));
-            html.push_str("</div>\n</section>\n");
+    let roles: Vec<Role> = (0..drawn.len()).map(Role::run).collect();
+    let body = html! {
+        header class="top" {
+            p class="brand" { "Flowloom " span { "overhead" } }
+            h1 { (title) }
+            p class="lead" { (lead(overhead)) "." }
         }
-        html.push_str("<section id=\"stacks\">\n<h2>Stacks</h2>\n");
-        table(html, &overhead.stacks);
-        html.push_str("</section>\n</main>\n");
-    })
+        main {
+            @if !figures.is_empty() {
+                section id="cells" {
+                    h2 { "Efficiency against the payload of a cell" }
+                    (legend(roles.iter().zip(drawn.iter().map(|stack| stack.stack.as_str()))))
+                    div class="figures" { @for figure in &figures { (figure_element(figure)) } }
+                }
+            }
+            section id="stacks" {
+                h2 { "Stacks" }
+                (scrolled("Stacks", &table(&overhead.stacks)))
+            }
+        }
+    };
+    document(&title, &figures, &[], &body)
 }
 
-fn table(html: &mut String, stacks: &[StackEfficiency]) {
-    html.push_str("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Stacks\"><table class=\"numbers\">\n<thead><tr>");
-    for head in ["stack", "technique", "application, %", "datagram, %", "frame, %", "bytes on the line for a datagram"]
-    {
-        let _ = write!(html, "<th scope=\"col\">{head}</th>");
-    }
-    html.push_str("</tr></thead>\n<tbody>\n");
-    for stack in stacks {
-        for technique in &stack.techniques {
-            let shares = technique.shares;
-            let _ = writeln!(
-                html,
-                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{:.1}</td><td>{:.1}</td><td>{:.1}</td><td>{:.1}</td></tr>",
-                escaped(&stack.stack),
-                technique.technique,
-                100.0 * shares.application,
-                100.0 * shares.datagram,
-                100.0 * shares.frame,
-                technique.line_bytes_per_datagram
-            );
+fn table(stacks: &[StackEfficiency]) -> Markup {
+    let names = ["stack", "technique", "application, %", "datagram, %", "frame, %", "bytes on the line for a datagram"];
+    html! {
+        table class="numbers" {
+            (heads(names))
+            tbody {
+                @for stack in stacks {
+                    @for technique in &stack.techniques {
+                        @let shares = technique.shares;
+                        tr {
+                            th scope="row" { (stack.stack) }
+                            td { (technique.technique) }
+                            @for share in [shares.application, shares.datagram, shares.frame] {
+                                td { (format_args!("{:.1}", 100.0 * share)) }
+                            }
+                            td { (format_args!("{:.1}", technique.line_bytes_per_datagram)) }
+                        }
+                    }
+                }
+            }
         }
     }
-    html.push_str("</tbody>\n</table></div>\n");
 }
 
 /// Efficiency number `place` of each stack, without compression, against the payload of its cells.

@@ -1,13 +1,12 @@
 //! The page around the pictures.
 
-use std::fmt::Write as _;
-
 use flowloom_core::units::three_digits;
+use maud::{Markup, PreEscaped, Render, html};
 
+use super::ReportOptions;
 use super::figure::{Figure, Role};
 use super::figures::Source;
 use super::grid::Grid;
-use super::{ReportOptions, escaped};
 use crate::answer::Answer;
 use crate::compare::{Basis, Judgement, Outcome, Verdict as MetricVerdict};
 use crate::run::Run;
@@ -27,9 +26,12 @@ const SCRIPT: [&str; 6] = [
     include_str!("script/page.js"),
 ];
 
-/// A value as HTML in which no line ends between a number and its unit.
+/// The content security policy: a page fetches nothing. Images come from data in the page only, which is how a figure becomes a PNG.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+/// A value in which no line ends between a number and its unit.
 pub(super) fn value(text: &str) -> String {
-    escaped(text).split(" / ").map(|part| part.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" / ")
+    text.split(" / ").map(|part| part.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" / ")
 }
 
 /// A report's variants as its sections need them.
@@ -61,22 +63,24 @@ impl<'a> Shown<'a> {
     }
 
     /// The heading of what is told of variant `index`; none if there is only one.
-    pub(super) fn heading(&self, html: &mut String, index: usize) {
-        if self.variants.len() > 1 {
-            let _ = writeln!(html, "<h3>{}{}</h3>", swatch(&Role::run(index)), escaped(&self.names[index]));
+    pub(super) fn heading(&self, index: usize) -> Markup {
+        html! {
+            @if self.variants.len() > 1 {
+                h3 { (swatch(&Role::run(index))) (self.names[index]) }
+            }
         }
     }
 
     /// The same of what is told of its first seed only.
-    pub(super) fn heading_of_first(&self, html: &mut String, index: usize) {
+    pub(super) fn heading_of_first(&self, index: usize) -> Markup {
         let runs = &self.variants[index].runs;
-        let first = if runs.len() > 1 {
-            format!(" <span class=\"quiet\">seed {}</span>", runs[0].facts.seed)
-        } else {
-            String::new()
-        };
-        if self.variants.len() > 1 || runs.len() > 1 {
-            let _ = writeln!(html, "<h3>{}{}{first}</h3>", swatch(&Role::run(index)), escaped(&self.names[index]));
+        html! {
+            @if self.variants.len() > 1 || runs.len() > 1 {
+                h3 {
+                    (swatch(&Role::run(index))) (self.names[index])
+                    @if runs.len() > 1 { " " span class="quiet" { "seed " (runs[0].facts.seed) } }
+                }
+            }
         }
     }
 }
@@ -94,48 +98,54 @@ pub(super) fn page(
     let summaries: Vec<Summary> = runs.iter().map(|(_, run)| run.summary()).collect();
     let title = options.title.clone().unwrap_or_else(|| default_title(shown));
     let lines: Vec<(Role, String)> = sources.iter().map(|source| (source.role.clone(), source.name.clone())).collect();
-    document(&title, figures, grids, |html| {
-        header(html, &title, shown, &runs, answer, &summaries, !grids.is_empty());
-        html.push_str("<main>\n");
-        super::answer::section(html, shown, answer, &lines);
-        super::trust::section(html, &runs, answer, &summaries);
-        super::pictures::section(html, &lines, figures, grids);
-        super::breakdown::section(html, shown);
-        super::senders::section(html, shown);
-        super::network::section(html, shown);
-        super::making::section(html, shown);
-        html.push_str("</main>\n");
-    })
+    let body = html! {
+        (header(&title, shown, &runs, answer, &summaries, !grids.is_empty()))
+        main {
+            (super::answer::section(shown, answer, &lines))
+            (super::trust::section(&runs, answer, &summaries))
+            (super::pictures::section(&lines, figures, grids))
+            (super::breakdown::section(shown))
+            (super::senders::section(shown))
+            (super::network::section(shown))
+            (super::making::section(shown))
+        }
+    };
+    document(&title, figures, grids, &body)
 }
 
-/// A whole file: what `body` writes, with style, script and the data of `figures` and `grids`. Its policy lets nothing be fetched;
-/// pictures come from data in the page only, which is how a figure becomes a PNG.
-pub(super) fn document(title: &str, figures: &[Figure], grids: &[Grid], body: impl FnOnce(&mut String)) -> String {
-    let mut html = String::with_capacity(1 << 20);
-    let safe_title = escaped(title);
-    let _ = write!(
-        html,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src 'unsafe-inline'; img-src data:\">\n\
-         <title>{safe_title} – Flowloom</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
-    );
-    body(&mut html);
-    let _ = writeln!(html, "<script type=\"application/json\" id=\"figures\">{}</script>", json(figures, grids));
-    html.push_str("<script>\n\"use strict\";\n(() => {\n");
-    SCRIPT.iter().for_each(|part| html.push_str(part));
-    html.push_str("})();\n</script>\n</body>\n</html>\n");
-    html
+/// A whole file: `body` with style, script and the data of `figures` and `grids`.
+pub(super) fn document(title: &str, figures: &[Figure], grids: &[Grid], body: &Markup) -> String {
+    let page = html! {
+        (PreEscaped("<!doctype html>\n"))
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { (title) " – Flowloom" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (body)
+                script type="application/json" id="figures" { (json(figures, grids)) }
+                script {
+                    (PreEscaped("\n\"use strict\";\n(() => {\n"))
+                    @for part in SCRIPT { (PreEscaped(part)) }
+                    (PreEscaped("})();\n"))
+                }
+            }
+        }
+    };
+    page.into_string() + "\n"
 }
 
 /// The figures as JSON that cannot end its script element.
-fn json(figures: &[Figure], grids: &[Grid]) -> String {
+fn json(figures: &[Figure], grids: &[Grid]) -> PreEscaped<String> {
     let figures = figures.iter().map(serde_json::to_string);
     let all: Vec<String> =
         figures.chain(grids.iter().map(serde_json::to_string)).map(|text| text.unwrap_or_default()).collect();
-    format!("[{}]", all.join(",")).replace('<', "\\u003c")
+    PreEscaped(format!("[{}]", all.join(",")).replace('<', "\\u003c"))
 }
 
 fn default_title(shown: &Shown<'_>) -> String {
@@ -161,14 +171,13 @@ fn default_title(shown: &Shown<'_>) -> String {
 }
 
 fn header(
-    html: &mut String,
     title: &str,
     shown: &Shown<'_>,
     runs: &[(String, &Run)],
     answer: &Answer,
     summaries: &[Summary],
     multiples: bool,
-) {
+) -> Markup {
     let worst = summaries.iter().map(|summary| summary.verdict).max().unwrap_or(Verdict::Invalid);
     let reason = summaries
         .iter()
@@ -199,29 +208,17 @@ fn header(
         ),
         (false, n) => format!("{n} runs {drivers}, measured at their own ends and set beside the first."),
     };
-    let _ = write!(
-        html,
-        "<header class=\"top\">\n<p class=\"brand\">Flowloom <span>report</span></p>\n<h1>{}</h1>\n\
-         <p class=\"lead\">{}</p>\n<p class=\"verdict {}\"><b>{worst}</b> <span>{}</span></p>\n<ul class=\"facts\">\n",
-        escaped(title),
-        escaped(&lead),
-        worst.to_string().to_lowercase(),
-        escaped(&reason)
-    );
-    let mut fact = |name: &str, value: String| {
-        if !value.is_empty() {
-            let _ = writeln!(html, "<li><span>{name}</span> {}</li>", escaped(&value));
-        }
-    };
-    fact("driver", list(runs.iter().map(|(_, run)| run.facts.driver.as_str())));
     let seeds: Vec<String> = runs.iter().map(|(_, run)| run.facts.seed.to_string()).collect();
-    fact(if runs.len() == 1 { "seed" } else { "seeds" }, list(seeds.iter().map(String::as_str)));
-    fact("window", list(runs.iter().map(|(_, run)| window(run)).collect::<Vec<_>>().iter().map(String::as_str)));
-    fact("date", list(runs.iter().map(|(_, run)| run.host.date.as_str())));
-    html.push_str("</ul>\n<nav aria-label=\"Sections\">\n");
+    let windows: Vec<String> = runs.iter().map(|(_, run)| window(run)).collect();
+    let facts = [
+        ("driver", list(runs.iter().map(|(_, run)| run.facts.driver.as_str()))),
+        (if runs.len() == 1 { "seed" } else { "seeds" }, list(seeds.iter().map(String::as_str))),
+        ("window", list(windows.iter().map(String::as_str))),
+        ("date", list(runs.iter().map(|(_, run)| run.host.date.as_str()))),
+    ];
     let network = runs.iter().any(|(_, run)| run.facts.topology.is_some());
     let senders = super::senders::is_needed(shown);
-    for (anchor, name) in [
+    let sections = [
         ("answer", "Answer"),
         ("trust", "Can I trust it"),
         ("pictures", "Pictures"),
@@ -234,11 +231,25 @@ fn header(
     .into_iter()
     .filter(|(anchor, _)| network || *anchor != "network")
     .filter(|(anchor, _)| senders || *anchor != "senders")
-    .filter(|(anchor, _)| multiples || *anchor != "multiples")
-    {
-        let _ = writeln!(html, "<a href=\"#{anchor}\">{name}</a>");
+    .filter(|(anchor, _)| multiples || *anchor != "multiples");
+    html! {
+        header class="top" {
+            p class="brand" { "Flowloom " span { "report" } }
+            h1 { (title) }
+            p class="lead" { (lead) }
+            p class={ "verdict " (worst.to_string().to_lowercase()) } {
+                b { (maud::display(worst)) } " " span { (reason) }
+            }
+            ul class="facts" {
+                @for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
+                    li { span { (name) } " " (value) }
+                }
+            }
+            nav aria-label="Sections" {
+                @for (anchor, name) in sections { a href={ "#" (anchor) } { (name) } }
+            }
+        }
     }
-    html.push_str("</nav>\n</header>\n");
 }
 
 fn window(run: &Run) -> String {
@@ -267,27 +278,41 @@ fn judgement_class(judgement: Judgement) -> &'static str {
     }
 }
 
-pub(super) fn badge(judgement: Judgement) -> String {
-    format!("<span class=\"judged {}\">{judgement}</span>", judgement_class(judgement))
+pub(super) fn badge(judgement: Judgement) -> Markup {
+    html! { span class={ "judged " (judgement_class(judgement)) } { (maud::display(judgement)) } }
 }
 
 /// The same of what is said of a metric: its verdict, or what its distance means where there is nothing else.
-pub(super) fn verdict_badge(judgement: Judgement, verdict: &MetricVerdict) -> String {
+pub(super) fn verdict_badge(judgement: Judgement, verdict: &MetricVerdict) -> Markup {
     let class = match (verdict.basis, verdict.outcome) {
         (Basis::Distance, _) => judgement_class(judgement),
         (_, Outcome::Same) => "same",
         (_, Outcome::Different) => "different",
         (_, Outcome::CannotTell) => "untold",
     };
-    format!("<span class=\"judged {class}\">{}</span>", said(judgement, verdict))
+    html! { span class={ "judged " (class) } { (said(judgement, verdict)) } }
 }
 
 /// The look of a role's lines, beside its name.
-pub(super) fn swatch(role: &Role) -> String {
-    format!(
-        "<svg class=\"swatch {}\" aria-hidden=\"true\" width=\"22\" height=\"8\"><path d=\"M1 4H21\"/></svg>",
-        role.class
-    )
+pub(super) fn swatch(role: &Role) -> Markup {
+    html! {
+        svg class={ "swatch " (role.class) } aria-hidden="true" width="22" height="8" { path d="M1 4H21" {} }
+    }
+}
+
+/// A table that scrolls sideways where it is wider than the page, which a keyboard can do too.
+pub(super) fn scrolled(label: &str, table: &Markup) -> Markup {
+    html! { div class="scroll" tabindex="0" role="group" aria-label=(label) { (table) } }
+}
+
+/// The head of a table: one row with the names of the columns.
+pub(super) fn heads<T: Render>(names: impl IntoIterator<Item = T>) -> Markup {
+    html! { thead { tr { @for name in names { th scope="col" { (name) } } } } }
+}
+
+/// A row of a table: its name, then its cells.
+pub(super) fn row<T: Render>(name: impl Render, cells: impl IntoIterator<Item = T>) -> Markup {
+    html! { tr { th scope="row" { (name) } @for cell in cells { td { (cell) } } } }
 }
 
 #[cfg(test)]

@@ -1,10 +1,8 @@
 //! Where numbers come from: the table and the columns of the run folder, and a query that gives them (`docs/reference/schemas.md`).
 
-use std::fmt::Write as _;
-
 use flowloom_core::time::{Duration, Time};
+use maud::{Markup, html};
 
-use super::escaped;
 use crate::metric::Metric;
 
 /// Where the numbers of a figure or of a row of the answer come from.
@@ -195,28 +193,27 @@ impl Scope {
 }
 
 /// `text` as HTML, what stands between backquotes as code.
-pub(super) fn coded(text: &str) -> String {
-    let parts = escaped(text);
-    let mut html = String::new();
-    for (place, part) in parts.split('`').enumerate() {
-        let _ = if place % 2 == 1 { write!(html, "<code>{part}</code>") } else { write!(html, "{part}") };
+pub(super) fn coded(text: &str) -> Markup {
+    html! {
+        @for (place, part) in text.split('`').enumerate() {
+            @if place % 2 == 1 { code { (part) } } @else { (part) }
+        }
     }
-    html
 }
 
 /// What the page says of it beneath what has the id `id`; nothing if it says nothing.
-pub(super) fn write(html: &mut String, id: &str, provenance: &Provenance) {
-    if provenance.from.is_empty() {
-        return;
-    }
-    let _ = writeln!(html, "<p class=\"from\">From {}.</p>", coded(&provenance.from));
-    if !provenance.query.is_empty() {
-        let _ = writeln!(
-            html,
-            "<details class=\"query\"><summary>Query</summary><button type=\"button\" data-copy=\"{id}-query\">Copy for DuckDB</button>\
-             <pre id=\"{id}-query\" tabindex=\"0\">{}</pre></details>",
-            escaped(&provenance.query)
-        );
+pub(super) fn part(id: &str, provenance: &Provenance) -> Markup {
+    html! {
+        @if !provenance.from.is_empty() {
+            p class="from" { "From " (coded(&provenance.from)) "." }
+            @if !provenance.query.is_empty() {
+                details class="query" {
+                    summary { "Query" }
+                    button type="button" data-copy={ (id) "-query" } { "Copy for DuckDB" }
+                    pre id={ (id) "-query" } tabindex="0" { (provenance.query) }
+                }
+            }
+        }
     }
 }
 
@@ -244,6 +241,6 @@ mod tests {
 
     #[test]
     fn code_is_marked_and_nothing_becomes_markup() {
-        assert_eq!(coded("`a<b`: 1"), "<code>a&lt;b</code>: 1");
+        assert_eq!(coded("`a<b`: 1").0, "<code>a&lt;b</code>: 1");
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::escaped;
+use maud::{Markup, html};
+
 use super::figure::{Figure, Kind, Line, Number, Points, Role, unit_word};
 use super::grid::Cell;
 use crate::metric::Unit;
@@ -67,13 +68,13 @@ struct Panel<'a> {
 }
 
 /// The picture of `figure`, a distribution always as CDF.
-pub(super) fn still(figure: &Figure) -> String {
+pub(super) fn still(figure: &Figure) -> Markup {
     let panel = Panel { area: [LEFT, RIGHT, TOP, BOTTOM], title: "", labelled: [true; 2], roles: &[] };
     picture(figure, &figure.title, [WIDTH, HEIGHT], &[panel])
 }
 
 /// The same with a panel for each of `cells`.
-pub(super) fn still_grid(figure: &Figure, title: &str, cells: &[Cell]) -> String {
+pub(super) fn still_grid(figure: &Figure, title: &str, cells: &[Cell]) -> Markup {
     let count = |of: fn(&Cell) -> usize| 1 + cells.iter().map(of).max().unwrap_or(0);
     let (rows, columns) = (count(|cell| cell.row), count(|cell| cell.column));
     let wide = (GRID_WIDTH - LEFT - (WIDTH - RIGHT) + PANEL_GAP) / columns as f64 - PANEL_GAP;
@@ -96,7 +97,7 @@ pub(super) fn still_grid(figure: &Figure, title: &str, cells: &[Cell]) -> String
     picture(figure, title, [GRID_WIDTH, height], &panels)
 }
 
-fn picture(figure: &Figure, title: &str, [width, height]: [f64; 2], panels: &[Panel<'_>]) -> String {
+fn picture(figure: &Figure, title: &str, [width, height]: [f64; 2], panels: &[Panel<'_>]) -> Markup {
     let distribution = figure.kind == Kind::Distribution;
     let lines: Vec<(&Line, Vec<(f64, f64)>)> = figure
         .lines
@@ -123,78 +124,66 @@ fn picture(figure: &Figure, title: &str, [width, height]: [f64; 2], panels: &[Pa
         Kind::Octaves => (ys().fold(f64::MAX, f64::min) - 1.0, ys().fold(f64::MIN, f64::max) + 1.0),
     };
 
-    let mut svg = format!(
-        "<svg class=\"chart\" role=\"img\" viewBox=\"0 0 {width} {height:.0}\" aria-label=\"{}. {}\">",
-        escaped(title),
-        escaped(&figure.finding)
-    );
-    for panel in panels {
-        let [left, right, top, bottom] = panel.area;
-        let x = Scale { low: across.0, high: across.1, log, from: left, to: right };
-        let y = Scale { low: up.0, high: up.1, log: false, from: bottom, to: top };
-        axes(&mut svg, figure, panel, &x, &y);
-        for (line, points) in
-            lines.iter().filter(|(line, _)| panel.roles.is_empty() || panel.roles.contains(&line.role.name))
-        {
-            let steps = distribution && !line.smooth;
-            let _ = write!(svg, "<path class=\"line {}\" d=\"{}\"/>", line.role.class, path(points, &x, &y, steps));
-        }
-        if !panel.title.is_empty() {
-            let _ = write!(
-                svg,
-                "<text class=\"panel\" x=\"{left:.1}\" y=\"{:.1}\">{}</text>",
-                top - 7.0,
-                escaped(panel.title)
-            );
+    let label = if distribution { format!("share of {} ≤ x", figure.plural) } else { figure.y.label.clone() };
+    html! {
+        svg class="chart" role="img" viewBox=(format_args!("0 0 {width} {height:.0}"))
+            aria-label={ (title) ". " (figure.finding) } {
+            @for panel in panels {
+                @let [left, right, top, bottom] = panel.area;
+                @let x = Scale { low: across.0, high: across.1, log, from: left, to: right };
+                @let y = Scale { low: up.0, high: up.1, log: false, from: bottom, to: top };
+                (axes(figure, panel, &x, &y))
+                @for (line, points) in &lines {
+                    @if panel.roles.is_empty() || panel.roles.contains(&line.role.name) {
+                        path class={ "line " (line.role.class) } d=(path(points, &x, &y, distribution && !line.smooth)) {}
+                    }
+                }
+                @if !panel.title.is_empty() {
+                    text class="panel" x=(pixels(left)) y=(pixels(top - 7.0)) { (panel.title) }
+                }
+            }
+            text class="title" x="0" y="11" { (label) }
+            text class="title" x=(width - (WIDTH - RIGHT)) y=(format_args!("{:.0}", height - 6.0)) text-anchor="end" {
+                (figure.x.label)
+            }
         }
     }
-    let up = if distribution { format!("share of {} ≤ x", figure.plural) } else { figure.y.label.clone() };
-    let _ = write!(
-        svg,
-        "<text class=\"title\" x=\"0\" y=\"11\">{up}</text>\
-         <text class=\"title\" x=\"{}\" y=\"{:.0}\" text-anchor=\"end\">{}</text></svg>",
-        width - (WIDTH - RIGHT),
-        height - 6.0,
-        figure.x.label
-    );
-    svg
 }
 
-fn axes(svg: &mut String, figure: &Figure, panel: &Panel<'_>, x: &Scale, y: &Scale) {
-    let distribution = figure.kind == Kind::Distribution;
+/// A place in a picture, to the tenth of a pixel.
+fn pixels(place: f64) -> String {
+    format!("{place:.1}")
+}
+
+fn axes(figure: &Figure, panel: &Panel<'_>, x: &Scale, y: &Scale) -> Markup {
     let [left, right, _, bottom] = panel.area;
-    svg.push_str("<g class=\"axes\">");
-    for tick in y.ticks() {
-        let label = match figure.kind {
-            Kind::Distribution => format!("{tick:.1}"),
-            Kind::Series => short(figure.unit.show(tick)),
-            Kind::Octaves => format!("{tick:.0}"),
-        };
-        let at = y.at(tick);
-        let _ = write!(
-            svg,
-            "<g class=\"grid\"><line x1=\"{left:.1}\" x2=\"{right:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/></g>"
-        );
-        if panel.labelled[0] {
-            let _ =
-                write!(svg, "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>", left - 8.0, at + 4.0);
+    let label_up = |tick: f64| match figure.kind {
+        Kind::Distribution => format!("{tick:.1}"),
+        Kind::Series => short(figure.unit.show(tick)),
+        Kind::Octaves => format!("{tick:.0}"),
+    };
+    let label_across = |tick: f64| match figure.kind {
+        Kind::Distribution => short(figure.unit.show(tick)),
+        Kind::Octaves => format!("{tick:.0}"),
+        Kind::Series if figure.x.unit == unit_word(Unit::Bytes) => short(Unit::Bytes.show(tick)),
+        Kind::Series => short(Unit::Time.show(tick * 1e9)),
+    };
+    html! {
+        g class="axes" {
+            @for tick in y.ticks() {
+                @let at = y.at(tick);
+                g class="grid" { line x1=(pixels(left)) x2=(pixels(right)) y1=(pixels(at)) y2=(pixels(at)) {} }
+                @if panel.labelled[0] {
+                    text x=(pixels(left - 8.0)) y=(pixels(at + 4.0)) text-anchor="end" { (label_up(tick)) }
+                }
+            }
+            @if panel.labelled[1] {
+                @for tick in x.ticks() {
+                    text x=(pixels(x.at(tick))) y=(pixels(bottom + 17.0)) text-anchor="middle" { (label_across(tick)) }
+                }
+            }
         }
     }
-    for tick in x.ticks().into_iter().filter(|_| panel.labelled[1]) {
-        let label = match figure.kind {
-            _ if distribution => short(figure.unit.show(tick)),
-            Kind::Octaves => format!("{tick:.0}"),
-            _ if figure.x.unit == unit_word(Unit::Bytes) => short(Unit::Bytes.show(tick)),
-            _ => short(Unit::Time.show(tick * 1e9)),
-        };
-        let _ = write!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
-            x.at(tick),
-            bottom + 17.0
-        );
-    }
-    svg.push_str("</g>");
 }
 
 /// Up to [`MAX_POINTS`] points of a line, the extremes among them.

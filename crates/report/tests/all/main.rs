@@ -2,5 +2,6 @@
 
 mod conversations;
 mod export;
+mod markup;
 mod report;
 mod support;
