@@ -68,7 +68,7 @@ pub use make::{MakeOptions, make};
 pub use overhead::{Datagrams, OverheadOptions, overhead};
 pub use queue_model::{QueueAnswer, QueueModelOptions, queue_model, queue_text};
 pub use rates::RateOptions;
-pub use run::{Driver, Overrides, Ran, RunOptions, run, run_files};
+pub use run::{Driver, Needs, Overrides, Ran, RunOptions, plan, run, run_files};
 pub use vcsim::{VcsimOptions, VcsimResults, run_vcsim};
 pub use warning::{FlowFinding, Lost, NotModelled, Warning};
 pub use workload::{HostChoice, HostOptions, Made, load_json};

@@ -7,6 +7,7 @@ pub(crate) mod hosts;
 pub(crate) mod intervals;
 mod job;
 mod live;
+mod needs;
 pub(crate) mod pipeline;
 mod plan;
 mod plausibility;
@@ -30,6 +31,7 @@ use crate::extraction::CaptureOptions;
 pub(crate) use config::config;
 pub use hosts::{LabHosts, agents, hosts_of, of_lab};
 pub(crate) use job::millis;
+pub use needs::{Needs, plan};
 pub(crate) use senders::Senders;
 
 use job::Job;

@@ -61,6 +61,11 @@ impl<'a> Senders<'a> {
         Ok(Senders { experiment, classes, lots: tcp.lots(), sources, datagrams })
     }
 
+    /// Whether the datagrams of the workload are sent.
+    pub fn sends_datagrams(&self) -> bool {
+        self.datagrams.is_some()
+    }
+
     /// As the simulator takes them.
     pub fn classes(&self) -> Vec<Class> {
         self.classes.clone()

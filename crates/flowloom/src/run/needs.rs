@@ -1,0 +1,211 @@
+//! What a run will need, before it is run: connections, packets, memory, time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::Rate;
+use flowloom_core::workload::{ConnectionVector, Protocol};
+use flowloom_sim::{Config, Origin};
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::experiment::Experiment;
+use crate::parallel::threads;
+
+use super::plan::Plan;
+use super::{Driver, RunOptions, Senders, config};
+
+/// What the runs of an experiment will need. Packets, memory and time are estimates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Needs {
+    /// Runs, one for each seed.
+    pub runs: u64,
+    /// Connections and flows of datagrams of the first run that start in it, those of sources among them.
+    pub connections: u64,
+    /// Most of them open at once, if each takes its waits, its round trips and the time of its bytes on the bottleneck.
+    pub active: u64,
+    /// Packets of the first run in both directions, acknowledgements among them, without retransmissions.
+    pub packets: u64,
+    /// Time that a run simulates, or takes with real TCP, at most: with the time to drain.
+    pub duration: Duration,
+    /// Memory of all runs that go on at once, in bytes.
+    pub memory_bytes: u64,
+    /// Time that all runs take, without reading or drawing the workload: of the simulator within a factor of two of an ordinary machine.
+    pub time: Duration,
+}
+
+/// Packets that are simulated in a second of one core with everything recorded, results and report included. Measured on 25 November 2026 with
+/// runs of 2 to 19 million packets: 1.2 to 2.7 million.
+const PACKETS_PER_SECOND: f64 = 1.5e6;
+/// Memory of a run with few connections: 65 to 80 MB in the same runs.
+const LEAST_MEMORY: u64 = 70_000_000;
+/// Memory of a connection that is open: 11 to 14 kB in the same runs.
+const MEMORY_OF_ACTIVE: u64 = 12_000;
+
+/// Works out what [`run`](super::run) would need with these options. Captures are read and workloads drawn as for the run; nothing is run, and no
+/// run folder is written.
+///
+/// # Errors
+/// Those of [`run`](super::run) that show before anything is sent.
+pub fn plan(experiment: &Experiment, options: &RunOptions, context: Context<'_>) -> Result<Needs, Error> {
+    let plan = Plan::of_experiment(experiment.clone(), options)?;
+    let shape = plan.experiment.network.shape()?;
+    let sources = plan.sources(options, context)?;
+    let senders = Senders::new(&plan.experiment, &shape)?;
+    let Some(source) = sources.first() else { return Ok(Needs::default()) };
+    let config = config(&plan.experiment, &shape, &senders, &source.facts, plan.traces.clone())
+        .map_err(|error| plan.located(error))?;
+    let mut count = Count::new(&config);
+    for vector in source.vectors()? {
+        let vector = vector.map_err(Error::new)?;
+        if vector.protocol == Protocol::Tcp || senders.sends_datagrams() {
+            count.connection(&vector);
+        }
+    }
+    let flows = senders.flows(plan.experiment.run.seeds[0], config.window);
+    for flow in &flows.connections {
+        count.connection(&flow.vector);
+        if let Origin::Source { endless_until: Some(until) } = flow.origin {
+            count.endless(flow.vector.start, until);
+        }
+    }
+    for flow in &flows.datagrams {
+        let length = flow.datagrams.stop.min(Time::ZERO + config.window).since(flow.datagrams.start);
+        let gap = flow.datagrams.gap.as_secs_f64().max(1e-6);
+        count.needs.connections += 1;
+        count.needs.packets += (length.as_secs_f64() / gap) as u64;
+    }
+    let runs = plan.experiment.run.seeds.len() as u64;
+    let duration = config.window + config.drain;
+    let (at_once, time) = match options.on {
+        Driver::Sim => {
+            let at_once = runs.min(threads(options.jobs) as u64);
+            let one = count.needs.packets as f64 / PACKETS_PER_SECOND;
+            (at_once, Duration::from_secs_f64(one * runs.div_ceil(at_once) as f64))
+        }
+        Driver::Live | Driver::Lab(_) => (1, (0..runs).map(|_| duration).sum()),
+    };
+    let needs = count.needs();
+    let memory_bytes = at_once * (LEAST_MEMORY + needs.active * MEMORY_OF_ACTIVE);
+    Ok(Needs { runs, duration, memory_bytes, time, ..needs })
+}
+
+/// Counts what connections need.
+struct Count<'a> {
+    config: &'a Config,
+    needs: Needs,
+    /// When those that are open end.
+    open: BinaryHeap<Reverse<Time>>,
+}
+
+impl<'a> Count<'a> {
+    fn new(config: &'a Config) -> Count<'a> {
+        Count { config, needs: Needs::default(), open: BinaryHeap::new() }
+    }
+
+    fn rate(&self) -> f64 {
+        self.config.bottleneck.rate.bits_per_second().unwrap_or(Rate::FASTEST) as f64
+    }
+
+    fn connection(&mut self, vector: &ConnectionVector) {
+        if vector.start.since(Time::ZERO) >= self.config.window {
+            return;
+        }
+        let mut bytes = 0;
+        // Two packets open a connection and four close it, beside the first acknowledgement.
+        let mut packets = 7;
+        let mut waits = Duration::ZERO;
+        for adu in &vector.adus {
+            let mss = vector.ends[adu.side].mss.map_or(1_460, u64::from).max(1);
+            let data = match vector.protocol {
+                Protocol::Tcp => adu.bytes.div_ceil(mss),
+                _ => adu.packets.map_or(1, u64::from),
+            };
+            // Every second full segment is acknowledged, and what follows carries the acknowledgement of a short one.
+            packets += data + if vector.protocol == Protocol::Tcp { data / 2 } else { 0 };
+            bytes += adu.bytes;
+            waits += adu.wait.unwrap_or_default();
+        }
+        let rtt = vector.min_rtt().unwrap_or(self.config.unknown_rtt);
+        let trips = rtt.as_secs_f64() * (2 + vector.adus.len() / 2) as f64;
+        let length = waits + Duration::from_secs_f64(trips + 8.0 * bytes as f64 / self.rate());
+        self.needs.connections += 1;
+        self.needs.packets += packets;
+        self.opened(vector.start, length);
+    }
+
+    /// A transfer that has no end of its own: together these fill the bottleneck, which is counted once.
+    fn endless(&mut self, start: Time, until: Time) {
+        let length = until.since(start);
+        let full = 1.5 * length.as_secs_f64() * self.rate() / (8.0 * 1_514.0);
+        self.needs.packets = self.needs.packets.max(full as u64);
+        self.opened(start, length);
+    }
+
+    fn opened(&mut self, start: Time, length: Duration) {
+        while self.open.peek().is_some_and(|Reverse(end)| *end <= start) {
+            self.open.pop();
+        }
+        self.open.push(Reverse(start + length));
+        self.needs.active = self.needs.active.max(self.open.len() as u64);
+    }
+
+    fn needs(self) -> Needs {
+        self.needs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::context::{Silent, Stop};
+
+    use super::*;
+
+    fn beside_a_run(experiment: Experiment) -> (Needs, crate::Ran, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = RunOptions { target: Some(folder.path().join("run")), jobs: Some(1), ..RunOptions::default() };
+        let stop = Stop::new();
+        let needs = plan(&experiment, &options, Context::new(&Silent, &stop)).unwrap();
+        assert!(!folder.path().join("run").exists(), "a plan leaves nothing");
+        let ran = crate::run(experiment, &options, Context::new(&Silent, &stop)).unwrap();
+        (needs, ran, folder)
+    }
+
+    #[test]
+    fn a_plan_is_near_what_the_run_takes() {
+        let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
+        let exchanges = "workload.model = { kind = \"exchanges\", connections-per-second = 300.0, request-bytes = 500.0, \
+                         response-bytes = 20000.0, think-ms = 50.0, rtt-ms = 50.0 }\nmeasure.duration = \"10s\"\n\
+                         network.bottleneck.rate = \"100mbit\"\n";
+        let bulk = "network.bottleneck.rate = \"10mbit\"\nmeasure.duration = \"10s\"\n[[sources]]\nname = \"ftp\"\n\
+                    kind = \"bulk\"\ncount = 5\nrtt = \"40ms\"\n";
+        for experiment in
+            [Experiment::of(demo), Experiment::parse(exchanges, "x").unwrap(), Experiment::parse(bulk, "x").unwrap()]
+        {
+            let (needs, ran, _folder) = beside_a_run(experiment);
+            let run = &ran.runs[0];
+            let ratio = needs.packets as f64 / run.summary().packets as f64;
+            assert!((0.7..1.5).contains(&ratio), "{needs:?}: {ratio}");
+            assert!(needs.active > 0 && needs.memory_bytes > LEAST_MEMORY && needs.connections > 0, "{needs:?}");
+        }
+    }
+
+    #[test]
+    fn seeds_share_the_cores() {
+        let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
+        let experiment = Experiment::of(demo).with("run.seeds", "[1, 2, 3, 4]").unwrap();
+        let needs = |jobs, on| {
+            let options = RunOptions { jobs: Some(jobs), on, ..RunOptions::default() };
+            plan(&experiment, &options, Context::new(&Silent, &Stop::new())).unwrap()
+        };
+        let (one, two) = (needs(1, Driver::Sim), needs(2, Driver::Sim));
+        assert_eq!((one.runs, two.memory_bytes), (4, 2 * one.memory_bytes));
+        assert!((one.time.as_secs_f64() / two.time.as_secs_f64() - 2.0).abs() < 0.01);
+        let live = needs(2, Driver::Live);
+        assert_eq!(
+            (live.memory_bytes, live.time),
+            (one.memory_bytes, live.duration + live.duration + live.duration + live.duration)
+        );
+    }
+}
