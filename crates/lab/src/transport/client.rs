@@ -84,7 +84,7 @@ async fn connected(
         return Err(CallError::NoAgent(agent.identity));
     }
     if let Some(expected) = expected.filter(|expected| **expected != agent.identity.name) {
-        return Err(CallError::OtherAgent { found: agent.identity, expected: expected.clone() });
+        return Err(CallError::OtherAgent { found: Box::new(agent.identity), expected: expected.clone() });
     }
 
     // Our handshake ends before the agent has looked at our certificate (RFC 8446 section 4.4). What it says next are its HTTP/2 settings,
@@ -123,8 +123,8 @@ async fn connected(
         Err(_) => return Err(late("greeting")),
     };
     if Version::of(&hello) != *version {
-        let (theirs, ours) = (Version::of(&hello), version.clone());
-        return Err(CallError::Version { agent: agent.identity, theirs, ours });
+        let (theirs, ours) = (Box::new(Version::of(&hello)), Box::new(version.clone()));
+        return Err(CallError::Version { agent: Box::new(agent.identity), theirs, ours });
     }
     Ok(Link { client, agent, hello, ends: [ours, its] })
 }

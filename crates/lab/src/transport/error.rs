@@ -61,7 +61,7 @@ pub enum CallError {
     #[error("{found} answers there, where {expected} is expected")]
     OtherAgent {
         /// Which.
-        found: Identity,
+        found: Box<Identity>,
         /// Who should.
         expected: Name,
     },
@@ -69,11 +69,11 @@ pub enum CallError {
     #[error("{agent} runs {theirs}, this is {ours}")]
     Version {
         /// The agent.
-        agent: Identity,
+        agent: Box<Identity>,
         /// Its version.
-        theirs: Version,
+        theirs: Box<Version>,
         /// This one's.
-        ours: Version,
+        ours: Box<Version>,
     },
     /// The system, or a library, in its words.
     #[error("{0}")]
