@@ -29,7 +29,9 @@ pub struct Place {
 impl Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
-        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
+        let Some(line) = self.line else { return Ok(()) };
+        write!(f, ":{line}")?;
+        self.column.map_or(Ok(()), |column| write!(f, ":{column}"))
     }
 }
 
@@ -123,6 +125,17 @@ impl Error {
     }
 }
 
+#[cfg(test)]
+impl Error {
+    /// In words, with lines and without columns: for tests of many texts, of which columns have tests of their own.
+    pub(crate) fn by_lines(mut self) -> String {
+        for one in std::iter::once(&mut self.place).chain(self.others.iter_mut().map(|other| &mut other.place)) {
+            one.iter_mut().for_each(|place| place.column = None);
+        }
+        self.to_string()
+    }
+}
+
 /// The place and the cause, the notes and the hint below them; then the other errors.
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -168,7 +181,7 @@ mod tests {
         let text = error.at(place).note("known: a, b").hint("give a larger one").to_string();
         assert_eq!(
             text,
-            "x.toml:7: network.bottleneck.queue.limit must hold a packet\n  known: a, b\n  hint: give a larger one"
+            "x.toml:7:3: network.bottleneck.queue.limit must hold a packet\n  known: a, b\n  hint: give a larger one"
         );
     }
 }

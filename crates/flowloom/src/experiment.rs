@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     fn failure(text: &str) -> String {
-        Experiment::parse(text, "x.toml").unwrap_err().to_string()
+        Experiment::parse(text, "x.toml").unwrap_err().by_lines()
     }
 
     #[test]
@@ -278,6 +278,16 @@ mod tests {
         assert_eq!(experiment.measure.duration.as_ref().unwrap().value, Duration::from_secs(3600));
         assert_eq!(experiment.run.seeds, [1, 2, 3]);
         assert_eq!(Experiment::parse(&experiment.to_toml(), "again"), Ok(experiment));
+    }
+
+    #[test]
+    fn places_have_columns() {
+        let text = "[network]\nhops = 3\nbottleneck = { rate = \"1mbit\",\n  qeue = 1, delay = \"soon\" }\n";
+        let error = Experiment::parse(text, "x.toml").unwrap_err();
+        let places: Vec<String> = error.each().filter_map(|one| Some(one.place.as_ref()?.to_string())).collect();
+        assert_eq!(places, ["x.toml:4:3", "x.toml:4:21"], "{error}");
+        let error = Experiment::parse("[network]\nhops = 3\n", "x.toml").unwrap_err().to_string();
+        assert!(error.starts_with("x.toml:2:1: network.hops"), "{error}");
     }
 
     #[test]

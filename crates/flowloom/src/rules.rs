@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     fn failure(text: &str) -> String {
-        parse(text, "r.toml").unwrap_err().to_string()
+        parse(text, "r.toml").unwrap_err().by_lines()
     }
 
     #[test]

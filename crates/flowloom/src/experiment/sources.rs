@@ -719,7 +719,7 @@ tcp-trace = [1, 5]
 "#;
 
     fn parse(text: &str) -> Result<Experiment, String> {
-        Experiment::parse(text, "x.toml").map_err(|failure| failure.to_string())
+        Experiment::parse(text, "x.toml").map_err(crate::error::Error::by_lines)
     }
 
     #[test]

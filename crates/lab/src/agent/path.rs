@@ -102,6 +102,7 @@ impl LeafKind for PathKind {
     fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, String> {
         let Tool::Path(asked) = asked(block)? else { return Err("it is no path".to_owned()) };
         self.limits.may_be_path(&asked.interfaces)?;
+        asked.played()?;
         let (room, taken) = (self.room.clone(), Arc::clone(&self.taken));
         Ok(Box::new(Between { asked: *asked, text: format::block(block), room, taken, is: Is::Made, run: None }))
     }

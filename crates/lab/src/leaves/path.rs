@@ -108,7 +108,7 @@ impl Carrying {
     /// Opens both interfaces, which it has to itself from now on. With it comes a sentence for the user, or none.
     ///
     /// # Errors
-    /// Which interface cannot be had, and why.
+    /// Which interface cannot be had, and why; or what it cannot play.
     pub fn open(asked: &Path) -> Result<(Carrying, String), String> {
         let port = |name: &String| {
             Port::open(name).map_err(|error| match error.kind() {
@@ -137,7 +137,7 @@ impl Carrying {
             ),
         };
         // Its clock begins before the run does, and may go on longer.
-        let config = Config { window: Config::MAX_WINDOW, ..Series::measured(asked.config()) };
+        let config = Config { window: Config::MAX_WINDOW, ..Series::measured(asked.config()?) };
         Ok((Carrying { config, settings: Settings { room, ..Settings::default() }, ports }, said))
     }
 

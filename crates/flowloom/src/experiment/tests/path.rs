@@ -161,7 +161,7 @@ fn impossible_values_are_refused_with_their_line() {
             "network.bottleneck has a trace and a shaper",
         ),
     ] {
-        let message = Experiment::parse(text, "x.toml").unwrap_err().to_string();
+        let message = Experiment::parse(text, "x.toml").unwrap_err().by_lines();
         assert!(message.contains(wanted), "{text:?} gave {message}");
     }
 }

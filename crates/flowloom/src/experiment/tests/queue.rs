@@ -4,7 +4,7 @@ use crate::experiment::Experiment;
 
 fn queue(keys: &str) -> Result<Queue, String> {
     let text = format!("[network.bottleneck]\nrate = \"10mbit\"\n\n[network.bottleneck.queue]\n{keys}\n");
-    Experiment::parse(&text, "x.toml").map(|e| e.network.bottleneck.queue).map_err(|failure| failure.to_string())
+    Experiment::parse(&text, "x.toml").map(|e| e.network.bottleneck.queue).map_err(crate::error::Error::by_lines)
 }
 
 #[test]
@@ -125,6 +125,6 @@ fn what_is_wrong_is_said_with_key_and_line() {
         assert!(message.contains(wanted), "{keys:?} gave {message}");
     }
     let inline = "[network]\nbottleneck = { rate = \"1mbit\",\n  queue = { kind = \"red\",\n  min = \"20p\" } }\n";
-    let message = Experiment::parse(inline, "x.toml").unwrap_err().to_string();
+    let message = Experiment::parse(inline, "x.toml").unwrap_err().by_lines();
     assert!(message.contains("x.toml:4: network.bottleneck.queue.min of 20p"), "{message}");
 }

@@ -23,7 +23,7 @@ const GRAPH: &str = r#"
 "#;
 
 fn read(more: &str) -> Result<Experiment, String> {
-    Experiment::parse(&format!("{GRAPH}{more}"), "x.toml").map_err(|failure| failure.to_string())
+    Experiment::parse(&format!("{GRAPH}{more}"), "x.toml").map_err(crate::error::Error::by_lines)
 }
 
 /// The links there, and those back, of the workload.
@@ -106,10 +106,10 @@ fn what_cannot_be_is_refused_with_key_and_line() {
         ("\"graph\"", "\"grap\"", "did you mean \"graph\"?"),
     ] {
         let text = GRAPH.replace(from, to);
-        let message = Experiment::parse(&text, "x.toml").unwrap_err().to_string();
+        let message = Experiment::parse(&text, "x.toml").unwrap_err().by_lines();
         assert!(message.contains(wanted), "{to} gave {message}, not {wanted}");
     }
     let message =
-        Experiment::parse("[network]\ntopology = \"parking-lot\"\nhops = 0\n", "x.toml").unwrap_err().to_string();
+        Experiment::parse("[network]\ntopology = \"parking-lot\"\nhops = 0\n", "x.toml").unwrap_err().by_lines();
     assert!(message.contains("x.toml:3: network.hops of 0 is not between 1 and 1000"), "{message}");
 }
