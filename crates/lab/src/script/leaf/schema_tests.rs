@@ -82,7 +82,7 @@ fn values(root: &Json, schema: &Json, path: &str, found: &mut Vec<(String, Strin
             continue;
         }
         values(root, of_key, &format!("{path}.{key}"), &mut inner);
-        let within = |(path, value)| (path, table(root, schema, Some((key, value))));
+        let within = |(path, value)| (path, table(root, schema, Some((key.as_str(), value))));
         found.extend(inner.into_iter().filter(|_| key != "kind").map(within));
     }
 }
