@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod diagnostics;
 mod exit;
 mod interrupt;
 mod lab_view;
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
     match result {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("error: {error}");
+            diagnostics::error(&error);
             Exit::from(error.kind).into()
         }
     }

@@ -10,6 +10,8 @@ use flowloom_lab::script::place::Files;
 
 use flowloom::Error;
 
+use crate::diagnostics;
+
 /// The name and the text of a script; "-" is standard input.
 pub fn read(path: &Path) -> Result<(String, String), Error> {
     let read = match path.as_os_str() == "-" {
@@ -45,20 +47,20 @@ fn text(file: impl Read) -> Result<String, String> {
 /// Most warnings, and most errors, that are printed.
 const MOST_SHOWN: usize = 50;
 
-/// Prints what was found; the last error is what the command fails with.
-pub fn tell(files: &Files, found: &[Diagnostic], quiet: bool) -> Result<(), Error> {
+/// Prints what was found; whether none of it is an error.
+#[must_use]
+pub fn tell(files: &Files, found: &[Diagnostic], quiet: bool) -> bool {
     let (errors, others): (Vec<&Diagnostic>, Vec<&Diagnostic>) = found.iter().partition(|one| one.is_error());
     if !quiet {
-        others.iter().take(MOST_SHOWN).for_each(|one| eprint!("{}", one.text(files)));
+        others.iter().take(MOST_SHOWN).for_each(|one| diagnostics::script(files, one, None));
         if others.len() > MOST_SHOWN {
             eprintln!("warnings and notes that are not shown: {}", others.len() - MOST_SHOWN);
         }
     }
-    let shown = &errors[..errors.len().min(MOST_SHOWN)];
-    let Some((last, before)) = shown.split_last() else { return Ok(()) };
-    before.iter().for_each(|one| eprint!("{}", one.text(files)));
-    let failure = last.pointed(files).into_iter().fold(Error::usage(last.summary(files)), Error::note);
-    let failure =
-        if errors.len() > 1 { failure.note(format_args!("errors in all: {}", errors.len())) } else { failure };
-    Err(failure.hint_if(last.hint.as_ref()))
+    let shown = errors.len().min(MOST_SHOWN);
+    for (number, one) in (1..).zip(&errors[..shown]) {
+        let is_last = number == shown && shown > 1;
+        diagnostics::script(files, one, is_last.then(|| format!("errors in all: {}", errors.len())));
+    }
+    errors.is_empty()
 }

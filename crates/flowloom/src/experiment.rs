@@ -337,6 +337,17 @@ mod tests {
     }
 
     #[test]
+    fn places_have_columns() {
+        let text = "[network]\nhops = 3\nbottleneck = { rate = \"1mbit\",\n  qeue = 1, delay = \"soon\" }\n";
+        let error = Experiment::parse(text, "x.toml").unwrap_err();
+        let mut places: Vec<String> = error.each().filter_map(|one| Some(one.place.as_ref()?.to_string())).collect();
+        places.sort();
+        assert_eq!(places, ["x.toml:4:21", "x.toml:4:3"], "{error}");
+        let error = Experiment::parse("[network]\nhops = 3\n", "x.toml").unwrap_err().to_string();
+        assert!(error.starts_with("x.toml:2:1: network.hops"), "{error}");
+    }
+
+    #[test]
     fn unknown_keys_and_words_are_named_with_the_nearest() {
         let text = failure("[network]\nbottleneck = { rate = \"1mbit\",\n  qeue = { kind = \"drop-tail\" } }\n");
         assert!(text.contains("x.toml:3: unknown key \"qeue\""), "{text}");

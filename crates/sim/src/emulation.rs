@@ -158,15 +158,34 @@ impl<'a, R: Recorder> Emulation<'a, R> {
     /// A flow that no vector describes: its packets cross the links of the first class, without delays of its own, and are counted,
     /// sampled and dropped as all others. No vector is made of it.
     pub fn open_guest(&mut self, initiator_side: LinkSide) -> Slot {
+        let near = self.next_guest(initiator_side);
+        let values = PerSide { initiator: FlowValues::UNTOUCHED, acceptor: FlowValues::UNTOUCHED };
+        self.take_in_guest(&near, &values)
+    }
+
+    /// The same with what rules draw for it that match flows of which nothing but the side is known; its first packet comes at `now`.
+    ///
+    /// # Errors
+    /// The recorder's.
+    pub fn open_stranger(&mut self, now: Time, initiator_side: LinkSide) -> Result<Slot, EmulationError<R::Error>> {
+        let now = self.happen_by(now).map_err(RunError::Recorder)?;
+        let near = self.next_guest(initiator_side);
+        let values = self.network.open(now, &near).map_err(RunError::Recorder)?;
+        Ok(self.take_in_guest(&near, &values))
+    }
+
+    /// A vector that says nothing but that its ends are near.
+    fn next_guest(&mut self, initiator_side: LinkSide) -> ConnectionVector {
         let id = FIRST_GUEST + self.guests;
         self.guests += 1;
-        let near =
-            ConnectionVector { id, initiator_side, stated_rtt: Some(Duration::ZERO), ..ConnectionVector::default() };
+        ConnectionVector { id, initiator_side, stated_rtt: Some(Duration::ZERO), ..ConnectionVector::default() }
+    }
+
+    fn take_in_guest(&mut self, near: &ConnectionVector, values: &PerSide<FlowValues>) -> Slot {
         let config = self.network.config;
-        let delays = PathDelays::new(&near, config.placement, config.propagation(0), Duration::ZERO);
-        let values = PerSide { initiator: FlowValues::UNTOUCHED, acceptor: FlowValues::UNTOUCHED };
-        let identifiers = Identifiers { id, initiator_side, class: 0 };
-        let flow = Flow::new(identifiers, config, &delays, &values).unobserved();
+        let delays = PathDelays::new(near, config.placement, config.propagation(0), Duration::ZERO);
+        let identifiers = Identifiers { id: near.id, initiator_side: near.initiator_side, class: 0 };
+        let flow = Flow::new(identifiers, config, &delays, values).unobserved();
         self.take_in(flow, delays.rtt(), InitiatorRule::default())
     }
 

@@ -22,12 +22,12 @@ pub fn run(args: &args::LabCheck, manner: Manner) -> Result<Exit, Error> {
         Some(block) => explain(&whole.files, &block, whole.found),
         None => Err(whole.found),
     };
-    match explained {
-        Err(found) => scripts::tell(&whole.files, &found, manner.quiet)?,
-        Ok((explanation, found)) => {
-            scripts::tell(&whole.files, &found, manner.quiet)?;
-            manner.answer(|| json!(explanation), || text(&explanation))?;
-        }
-    }
+    let (explanation, found) = match explained {
+        Ok((explanation, found)) => (Some(explanation), found),
+        Err(found) => (None, found),
+    };
+    let is_good = scripts::tell(&whole.files, &found, manner.quiet);
+    let Some(explanation) = explanation.filter(|_| is_good) else { return Ok(Exit::Usage) };
+    manner.answer(|| json!(explanation), || text(&explanation))?;
     Ok(Exit::Done)
 }

@@ -28,7 +28,7 @@ pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
     if let Some(path) = args.output.as_ref().filter(|path| path.exists() && !args.force) {
         return Err(Error::exists(path));
     }
-    let (_, formatted) = formatted(script, args.to, manner)?;
+    let Some((_, formatted)) = formatted(script, args.to, manner)? else { return Ok(Exit::Usage) };
     match &args.output {
         Some(path) => write_page(path, |out| out.write_all(formatted.as_bytes()))?,
         None => output::text(&formatted)?,
@@ -40,7 +40,8 @@ pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
 fn check(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
     let mut exit = Exit::Done;
     for script in &args.scripts {
-        let (text, formatted) = formatted(script, None, Manner { quiet: true, ..manner })?;
+        let laid_out = formatted(script, None, Manner { quiet: true, ..manner })?;
+        let Some((text, formatted)) = laid_out else { return Ok(Exit::Usage) };
         if text == formatted {
             continue;
         }
@@ -53,8 +54,8 @@ fn check(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// The text of a script, and how it is laid out in its form or in another.
-fn formatted(script: &Path, to: Option<ScriptForm>, manner: Manner) -> Result<(String, String), Error> {
+/// The text of a script, and how it is laid out in its form or in another; nothing of one with errors, which are printed.
+fn formatted(script: &Path, to: Option<ScriptForm>, manner: Manner) -> Result<Option<(String, String)>, Error> {
     let (name, text) = scripts::read(script)?;
     let mut files = Files::new();
     let file = files.add(&name, &text, None);
@@ -63,7 +64,9 @@ fn formatted(script: &Path, to: Option<ScriptForm>, manner: Manner) -> Result<(S
         ScriptForm::Toml => toml_form::read(&files, file),
         ScriptForm::Netspec => fragment(&files, file, Mode::Lenient),
     };
-    scripts::tell(&files, &found, manner.quiet)?;
+    if !scripts::tell(&files, &found, manner.quiet) {
+        return Ok(None);
+    }
     let to = to.unwrap_or(from);
     let comments = match from {
         ScriptForm::Toml => text.lines().any(|line| line.trim_start().starts_with('#')),
@@ -76,5 +79,5 @@ fn formatted(script: &Path, to: Option<ScriptForm>, manner: Manner) -> Result<(S
         ScriptForm::Toml => toml_form::write(&body),
         ScriptForm::Netspec => format(&body),
     };
-    Ok((text, formatted))
+    Ok(Some((text, formatted)))
 }

@@ -40,7 +40,9 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     }
     let (file, text) = scripts::read(&args.script)?;
     let whole = whole(&file, &text, Mode::Lenient, &mut scripts::included);
-    scripts::tell(&whole.files, &whole.found, quiet)?;
+    if !scripts::tell(&whole.files, &whole.found, quiet) {
+        return Ok(Exit::Usage);
+    }
     let block = whole.block.ok_or_else(|| Error::usage(format_args!("{file}: there is no block in it")))?;
     let mut list: BTreeMap<Name, String> = BTreeMap::new();
     if let Some(file) = &args.hosts {

@@ -73,7 +73,7 @@ fn models_that_cannot_be_are_refused() {
             ["e.toml:2: workload.model.scale of 0 must be above 0 and at most 1000; 1 is the published", ""],
         ),
         (campus("scale = -0.5"), ["scale of -0.5 must be above 0", ""]),
-        (campus("scale = \"1\""), ["e.toml:2: workload.model: invalid type: string \"1\"", ""]),
+        (campus("scale = \"1\""), ["e.toml:2: workload.model.scale: expected a number, found \"1\"", ""]),
         (campus("rate = 1"), ["unknown key \"rate\"", "scale"]),
     ] {
         bench.file("e.toml", text.as_bytes());

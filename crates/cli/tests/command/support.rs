@@ -102,7 +102,7 @@ impl Said {
 }
 
 /// A text without the columns of its places: `e.toml:3:7: ` becomes `e.toml:3: `.
-fn without_columns(text: &str) -> String {
+pub fn without_columns(text: &str) -> String {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let line = |line: &str| {
         let parts: Vec<&str> = line.split(':').collect();

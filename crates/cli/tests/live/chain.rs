@@ -162,6 +162,6 @@ fn what_the_kernel_lacks_is_refused_before_anything_is_made() {
     run("[live]\nhosts = \"all\"").failed(2, &["hosts"]);
     run("[live]\nworkers = 0").failed(2, &["workers"]);
     run("[[sources]]\nname = \"ftp\"\nkind = \"bulk\"\nmss = 9000")
-        .failed(2, &["x.toml:6: sources.ftp.mss of 9000", "at most 1460", "--on sim"]);
+        .failed(2, &["x.toml:6: sources[0].mss of 9000", "at most 1460", "--on sim"]);
     assert_eq!(bench.names(), ["x.toml"]);
 }

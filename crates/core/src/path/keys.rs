@@ -386,6 +386,11 @@ impl DelayBox {
         }
     }
 
+    /// Whether its loss is that of the original.
+    pub fn loss_is_measured(&self) -> bool {
+        self.loss == Some(FlowLoss::Measured)
+    }
+
     /// Whether it would leave every flow as it is.
     pub fn does_nothing(&self) -> bool {
         self.delay.is_none() && self.loss.is_none() && self.rate.is_none()

@@ -2,21 +2,13 @@
 
 use std::sync::LazyLock;
 
-use schemars::generate::SchemaSettings;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use flowloom_core::distribution::Distribution;
+use flowloom_core::keys::Written;
 use flowloom_core::keys::walk::{Checks, Node, NodeValue, Problem, ProblemKind, walk};
-use flowloom_core::keys::{Drawn, Optional, Share, Size, Span, Written};
-use flowloom_core::path::keys::{Bucket, Bytes, FlowLoss, Loss};
-use flowloom_core::queue::keys::Target;
-use flowloom_core::tcp::keys::Gain;
-use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, Rate};
 use flowloom_models::generate::harpoon::Block;
-use flowloom_sim::keys::RateChoice;
+use flowloom_sim::keys::schema::{self as keys, Check, means, text};
 
 use super::Experiment;
 use super::diagnosis::place;
@@ -25,88 +17,25 @@ use super::workload::WindowChoice;
 use crate::error::Error;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    let settings = SchemaSettings::draft2020_12().for_deserialize();
-    let mut schema = settings.into_generator().into_root_schema_for::<Experiment>().to_value();
-    without_null(&mut schema);
+    let mut schema = keys::schema::<Experiment>();
     schema["title"] = "Experiment of Flowloom".into();
     schema
 });
-
-/// Takes out null, which TOML does not have: a key without a value is left out.
-fn without_null(schema: &mut Value) {
-    let is_null = |schema: &Value| schema["type"] == "null";
-    match schema {
-        Value::Array(items) => items.iter_mut().for_each(without_null),
-        Value::Object(keys) => {
-            if let Some(Value::Array(types)) = keys.get_mut("type") {
-                types.retain(|name| name != "null");
-                if let [only] = &types[..] {
-                    let only = only.clone();
-                    keys.insert("type".to_owned(), only);
-                }
-            }
-            if let Some(Value::Array(branches)) = keys.get_mut("anyOf") {
-                branches.retain(|branch| !is_null(branch));
-                if let [Value::Object(only)] = &mut branches[..] {
-                    let only = std::mem::take(only);
-                    keys.remove("anyOf");
-                    only.into_iter().for_each(|(key, value)| _ = keys.entry(key).or_insert(value));
-                }
-            }
-            if keys.get("default").is_some_and(Value::is_null) {
-                keys.remove("default");
-            }
-            keys.values_mut().for_each(without_null);
-        }
-        _ => {}
-    }
-}
 
 /// The JSON Schema (2020-12) of experiment files: every key with its type, meaning, unit and default.
 pub fn schema() -> &'static Value {
     &SCHEMA
 }
 
-fn means<T: DeserializeOwned>(value: &Value) -> Result<(), String> {
-    T::deserialize(value).map(|_| ()).map_err(|error: serde_json::Error| error.to_string())
-}
-
-fn text<T: Written>(value: &Value) -> Result<(), String> {
-    let text = value.as_str().unwrap_or_default();
-    text.parse::<T>().map(|_| ()).map_err(|error| error.to_string())
-}
-
-/// What the values of each format of the schema are read as.
-const FORMATS: [(&str, fn(&Value) -> Result<(), String>); 24] = [
-    (Duration::FORMAT, text::<Duration>),
-    (Span::FORMAT, text::<Span>),
-    (Rate::FORMAT, text::<Rate>),
-    (Limit::FORMAT, text::<Limit>),
-    (Size::FORMAT, text::<Size>),
-    (Share::FORMAT, text::<Share>),
-    (Optional::<Duration>::FORMAT, text::<Optional<Duration>>),
-    (Optional::<Size>::FORMAT, text::<Optional<Size>>),
-    (RateChoice::FORMAT, text::<RateChoice>),
-    (Target::FORMAT, text::<Target>),
-    (WindowChoice::FORMAT, text::<WindowChoice>),
-    (Gain::FORMAT, text::<Gain>),
-    (Bytes::FORMAT, text::<Bytes>),
-    ("drawn-time", means::<Drawn<Duration>>),
-    ("drawn-span", means::<Drawn<Span>>),
-    ("drawn-rate", means::<Drawn<Rate>>),
-    ("drawn-size", means::<Drawn<Size>>),
-    ("drawn-share", means::<Drawn<Share>>),
-    ("drawn-number", means::<Distribution>),
-    ("loss", means::<Loss>),
-    ("flow-loss", means::<FlowLoss>),
-    ("bucket", means::<Bucket>),
-    ("rtt", means::<Rtt>),
-    ("addresses", means::<Block>),
-];
+/// What the values of the formats are read as that only experiments have.
+const FORMATS: [(&str, Check); 3] =
+    [(WindowChoice::FORMAT, text::<WindowChoice>), ("rtt", means::<Rtt>), ("addresses", means::<Block>)];
 
 /// See [`Checks`].
-pub(super) const CHECKS: Checks<'static> =
-    &|format, value| FORMATS.iter().find(|(name, _)| *name == format).map(|(_, check)| check(value));
+pub(super) const CHECKS: Checks<'static> = &|format, value| {
+    let own = FORMATS.iter().find(|(name, _)| *name == format).map(|(_, check)| check(value));
+    own.or_else(|| (keys::CHECKS)(format, value))
+};
 
 /// Everything that is wrong with the text of an experiment file by the schema.
 pub(super) fn errors(document: &DeTable<'_>, source: &str, file: &str) -> Vec<Error> {
@@ -190,7 +119,9 @@ mod tests {
         let rust = ["uint8", "uint16", "uint32", "uint64", "double"];
         let unchecked: Vec<&&str> = found
             .iter()
-            .filter(|format| !rust.contains(format) && !FORMATS.iter().any(|(name, _)| name == *format))
+            .filter(|format| {
+                !rust.contains(format) && !FORMATS.iter().chain(&keys::FORMATS).any(|(name, _)| name == *format)
+            })
             .collect();
         assert!(unchecked.is_empty(), "{unchecked:?}");
     }

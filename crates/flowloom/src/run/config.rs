@@ -4,18 +4,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use flowloom_core::extract::TrafficSeries;
-use flowloom_core::path::{Placement, Rules, Trace};
+use flowloom_core::path::{Placement, Trace};
 use flowloom_core::play::{ReplayModel, Waits};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::{LinkFacts, Topology};
-use flowloom_sim::{Config, LinkConfig, LinkNumber, Summary};
+use flowloom_sim::{Config, LinkNumber, Summary};
 use flowloom_store::mahimahi;
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
 use crate::error::{Error, KeyError};
-use crate::experiment::{Bucket, DelayBox, Experiment, LossChoice, Network, Part, Quantity, Queue, RateChoice, Shape};
+use crate::experiment::{Experiment, LossChoice, Network, Part, Quantity, RateChoice, Shape};
 use crate::run::senders::Senders;
 
 /// The traces of the bottleneck, if it has any: of the packets from the left and from the right.
@@ -68,58 +68,12 @@ pub fn config(
         ))
         .hint("connections start for measure.duration; without it, for the length of the capture"));
     }
-    let bottleneck = &experiment.network.bottleneck;
-    let discipline = |key: &str, queue: &Queue, rate: Rate| {
-        queue.discipline_at(rate).map_err(|error| Error::from(error.within(format_args!("{key}.queue"))))
-    };
-    // What is told of a link with a trace, and what its queue takes its parameters from.
-    let rate = match &traces {
-        Some([left, right]) => left.mean_rate().max(right.mean_rate()),
-        None => link_rate("network.bottleneck", &bottleneck.rate, facts, length)?,
-    };
-    let monitored = LinkConfig {
-        rate,
-        delay: bottleneck.delay.value,
-        queue: discipline("network.bottleneck", &bottleneck.queue, rate)?,
-        per: bottleneck.queue.per(),
-        trace: traces,
-        shaper: bottleneck.shaper.as_ref().map(Bucket::config),
-        policer: bottleneck.policer.as_ref().map(Bucket::config),
-    };
-    let other = |part: Part| {
-        Ok::<_, Error>(match part {
-            Part::Alike(LinkSide::Left) => monitored.clone(),
-            Part::Alike(LinkSide::Right) => {
-                // Every other link sends what comes from its left.
-                let trace = monitored.trace.clone().map(|[left, right]| [right, left]);
-                LinkConfig { trace, ..monitored.clone() }
-            }
-            Part::Link(place) => {
-                let link = &experiment.network.links[place];
-                let key = format!("network.links[{place}]");
-                let rate = link_rate(&key, &link.rate, facts, length)?;
-                LinkConfig {
-                    rate,
-                    delay: link.delay.value,
-                    queue: discipline(&key, &link.queue, rate)?,
-                    per: link.queue.per(),
-                    trace: None,
-                    shaper: link.shaper.as_ref().map(Bucket::config),
-                    policer: link.policer.as_ref().map(Bucket::config),
-                }
-            }
-        })
-    };
-    // The first two are the bottleneck's.
-    let others = shape.graph.links().iter().skip(LinkNumber::other(0).index());
+    let rate = |key: &str, choice: &Quantity<RateChoice>| link_rate(key, choice, facts, length);
+    let network: Config = experiment.network.config(shape, window, traces, rate)?;
     let config = Config {
-        links: others.map(|joined| other(joined.link)).collect::<Result<_, _>>()?,
         classes: senders.classes(),
         traced: experiment.measure.tcp_trace.traced(),
-        bottleneck: monitored,
-        path: experiment.network.path.impairments(),
-        rules: Rules::new(experiment.network.delay_box.iter().map(DelayBox::rule).collect())
-            .with_measured_loss(experiment.workload.loss == LossChoice::Measured),
+        rules: network.rules.clone().with_measured_loss(experiment.workload.loss == LossChoice::Measured),
         replay: ReplayModel { waits, lead_in: experiment.workload.lead_in, t_close: experiment.workload.t_close },
         placement: Placement::Measured,
         unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),
@@ -127,7 +81,7 @@ pub fn config(
         monitored: shape.monitored(&experiment.measure.monitor).map_err(Error::usage)?,
         queue_every: experiment.measure.queue_every.value,
         throughput_every: experiment.measure.throughput_every.value,
-        ..Config::new(Rate::UNLIMITED, window)
+        ..network
     };
     config.validate().map_err(Error::usage)?;
     senders.check(&config)?;

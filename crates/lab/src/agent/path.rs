@@ -17,7 +17,7 @@ use super::limits::{Demand, Limits};
 use super::thread::in_thread;
 use super::tools::{Lent, asked, demand};
 use crate::clock::{Clock as _, HostClock, sleep_until};
-use crate::leaves::{Carried, Carrying, Order, Todo};
+use crate::leaves::{Carried, Carrying, Order, Todo, WorkError};
 use crate::script::format;
 use crate::script::leaf::{Path, Tool};
 use crate::script::tree::Block;
@@ -102,6 +102,7 @@ impl LeafKind for PathKind {
     fn make(&self, block: &Block) -> Result<Box<dyn Leaf>, LeafError> {
         let Tool::Path(asked) = asked(block)? else { return Err(LeafError::OtherKind("path")) };
         self.limits.may_be_path(&asked.interfaces)?;
+        asked.played().map_err(WorkError::from)?;
         let (room, taken) = (self.room.clone(), Arc::clone(&self.taken));
         Ok(Box::new(Between { asked: *asked, text: format::block(block), room, taken, is: Is::Made, run: None }))
     }

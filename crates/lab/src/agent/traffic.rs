@@ -59,13 +59,15 @@ impl LeafKind for Test {
             Work::Source { buffer_bytes, .. } => *buffer_bytes,
             Work::Sink { .. } => None,
         };
-        let (window, mss, nodelay) = match &asked.protocol {
-            Over::Tcp(tcp) => (tcp.window_bytes, tcp.mss_bytes, tcp.no_delay.unwrap_or_default()),
-            Over::Udp(udp) => (udp.window_bytes, None, false),
+        let (window, mss, nodelay, congestion) = match &asked.protocol {
+            Over::Tcp(tcp) => {
+                (tcp.window_bytes, tcp.mss_bytes, tcp.no_delay.unwrap_or_default(), tcp.congestion.clone())
+            }
+            Over::Udp(udp) => (udp.window_bytes, None, false, None),
         };
         let window = window.or(buffer).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         let paced = asked.protocol.rate().is_some();
-        let options = Options { window, mss, nodelay, paced, congestion: None };
+        let options = Options { window, mss, nodelay, paced, congestion };
         let text = format::block(block);
         // The same leaf of the same script draws the same numbers, and others draw others.
         let seed = text

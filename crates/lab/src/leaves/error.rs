@@ -5,6 +5,8 @@ use std::io;
 use flowloom_live::emulator::PathError;
 use flowloom_store::capture::CaptureError;
 
+use crate::script::leaf::NetworkError;
+
 /// Why a leaf cannot do its work.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -37,6 +39,9 @@ pub enum WorkError {
     /// A name has no address.
     #[error("{0} has no address")]
     NoAddress(String),
+    /// A path cannot play its network.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
     /// Packets cannot be captured.
     #[error(transparent)]
     Capture(#[from] CaptureError),

@@ -137,7 +137,7 @@ impl Carrying {
             ),
         };
         // Its clock begins before the run does, and may go on longer.
-        let config = Config { window: Config::MAX_WINDOW, ..Series::measured(asked.config()) };
+        let config = Config { window: Config::MAX_WINDOW, ..Series::measured(asked.config()?) };
         Ok((Carrying { config, settings: Settings { room, ..Settings::default() }, ports }, said))
     }
 

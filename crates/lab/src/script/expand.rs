@@ -7,11 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use super::diagnostic::{Diagnostic, nearest};
+use flowloom_core::keys::nearest;
+
+use super::diagnostic::Diagnostic;
 use super::parser::{self, MOST_CALLS, MOST_DEPTH, MOST_ERRORS, MOST_ITEMS, Mode, one_block};
 use super::place::{Files, Place};
 use super::toml_form;
-use super::tree::{Argument, Block, Body, Child, Form, Function, Include, Let, Parameter, Value, Word};
+use super::tree::{Argument, Block, Body, Child, Form, Function, Include, Let, List, Parameter, Value, Word};
 use super::word::{self, Part};
 
 /// Most files that include each other.
@@ -242,6 +244,16 @@ impl Expander<'_> {
                 }
                 Some(Value::Function(Function { name, place, arguments: expanded }))
             }
+            Value::List(List { items, place }) => {
+                let mut expanded = Vec::new();
+                for item in items {
+                    if !self.count(place) {
+                        return None;
+                    }
+                    expanded.push(self.value(item, calls + 1)?);
+                }
+                Some(Value::List(List { items: expanded, place }))
+            }
             Value::Word(word) if word.form == Form::Variable => self.variables(&word, calls),
             other => Some(other),
         }
@@ -257,7 +269,7 @@ impl Expander<'_> {
             match &mut value {
                 Value::Word(inner) => inner.place = word.place,
                 Value::Text(inner) => inner.place = word.place,
-                Value::Function(_) => {}
+                Value::Function(_) | Value::List(_) => {}
             }
             return Some(value);
         }
@@ -289,17 +301,21 @@ impl Expander<'_> {
 
     /// Counts the arguments of a value that is put in within `calls` functions.
     fn count_value(&mut self, value: &Value, place: Place, calls: usize) -> Option<()> {
-        let Value::Function(function) = value else { return Some(()) };
+        let within: Vec<&Value> = match value {
+            Value::Function(function) => function.arguments.iter().map(|argument| &argument.value).collect(),
+            Value::List(list) => list.items.iter().collect(),
+            Value::Text(_) | Value::Word(_) => return Some(()),
+        };
         if calls == MOST_CALLS {
             let message = format!("more than {MOST_CALLS} functions within each other");
             self.say(Diagnostic::error(place, message));
             return None;
         }
-        for argument in &function.arguments {
+        for value in within {
             if !self.count(place) {
                 return None;
             }
-            self.count_value(&argument.value, place, calls + 1)?;
+            self.count_value(value, place, calls + 1)?;
         }
         Some(())
     }
@@ -308,8 +324,9 @@ impl Expander<'_> {
     fn variable(&mut self, name: &str, place: Place) -> Option<&Value> {
         let found = self.scopes.iter().rposition(|scope| scope.contains_key(name));
         let Some(found) = found else {
-            let known = self.scopes.iter().flat_map(BTreeMap::keys).map(String::as_str);
-            let hint = match nearest(name, known) {
+            let known: Vec<&str> = self.scopes.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
+            // Any letter is near to any other.
+            let hint = match nearest(name, &known).filter(|_| name.len() > 1) {
                 Some(meant) => format!("did you mean ${meant}?"),
                 None => format!("@let {name} = value; defines it, in this block or one around it"),
             };
@@ -432,11 +449,8 @@ mod tests {
             Ok(("o.ns".into(), "y = 16KK;".into()))
         });
         assert_eq!(found.len(), 1);
-        assert!(
-            whole.found[0].text(&whole.files).ends_with("\n  included at main.ns:1:20\n"),
-            "{}",
-            whole.found[0].text(&whole.files)
-        );
+        let included = whole.found[0].included(&whole.files);
+        assert_eq!(included.iter().map(|at| whole.files.locate(*at)).collect::<Vec<_>>(), ["main.ns:1:20"]);
     }
 
     /// A few lines that stand for more than memory holds.

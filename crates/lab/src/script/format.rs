@@ -151,10 +151,24 @@ fn write_wide(out: &mut String, value: &Value, depth: usize) {
     write_value(out, value);
     let line = out.len() - out.rfind('\n').map_or(0, |end| end + 1);
     // The sign behind it counts too.
-    let Value::Function(function) = value else { return };
-    if line < WIDTH || function.arguments.is_empty() {
+    if line < WIDTH {
         return;
     }
+    let function = match value {
+        Value::Function(function) if !function.arguments.is_empty() => function,
+        Value::List(list) if !list.items.is_empty() => {
+            out.truncate(begin);
+            out.push_str("[\n");
+            for item in &list.items {
+                indent(out, depth + 1);
+                write_wide(out, item, depth + 1);
+                out.push_str(",\n");
+            }
+            indent(out, depth);
+            return out.push(']');
+        }
+        _ => return,
+    };
     out.truncate(begin);
     let _ = writeln!(out, "{}(", function.name);
     for Argument { name, value, .. } in &function.arguments {
@@ -170,6 +184,14 @@ fn write_wide(out: &mut String, value: &Value, depth: usize) {
 fn write_value(out: &mut String, value: &Value) {
     match value {
         Value::Function(function) => write_function(out, function),
+        Value::List(list) => {
+            out.push('[');
+            for (index, item) in list.items.iter().enumerate() {
+                out.push_str(if index > 0 { ", " } else { "" });
+                write_value(out, item);
+            }
+            out.push(']');
+        }
         Value::Text(text) => write_text(out, &text.text),
         Value::Word(word) => out.push_str(&word.text),
     }
@@ -241,6 +263,17 @@ mod tests {
         for (one, other) in whole.body.blocks().zip(again.body.blocks()) {
             assert_eq!(block(one), block(other));
         }
+    }
+
+    #[test]
+    fn lists_are_laid_out_as_functions_are() {
+        let item = "table(name = access, from = a, to = b, rate = 10M)";
+        let text = format!("serial {{ path {{ via = [ a,b , ]; none = []; links = [{item}, {item}]; }} }}");
+        let wanted = format!(
+            "serial {{\n  path {{\n    via = [a, b];\n    none = [];\n    links = [\n      {item},\n      {item},\n    ];\n  }}\n}}\n"
+        );
+        assert_eq!(formatted(&text), wanted);
+        assert_eq!(formatted(&wanted), wanted);
     }
 
     #[test]

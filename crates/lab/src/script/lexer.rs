@@ -21,6 +21,10 @@ pub enum Kind<'a> {
     Begin,
     /// `)`
     End,
+    /// `[`
+    BeginList,
+    /// `]`
+    EndList,
     /// `=`
     Equals,
     /// `;`
@@ -42,6 +46,8 @@ impl Kind<'_> {
             Kind::Close => "\"}\"".to_owned(),
             Kind::Begin => "\"(\"".to_owned(),
             Kind::End => "\")\"".to_owned(),
+            Kind::BeginList => "\"[\"".to_owned(),
+            Kind::EndList => "\"]\"".to_owned(),
             Kind::Equals => "\"=\"".to_owned(),
             Kind::Semicolon => "\";\"".to_owned(),
             Kind::Comma => "\",\"".to_owned(),
@@ -203,6 +209,8 @@ impl<'a> Lexer<'a> {
             '}' => Kind::Close,
             '(' => Kind::Begin,
             ')' => Kind::End,
+            '[' if !self.at_address() => Kind::BeginList,
+            ']' => Kind::EndList,
             '=' => Kind::Equals,
             ';' => Kind::Semicolon,
             ',' => Kind::Comma,
@@ -215,6 +223,13 @@ impl<'a> Lexer<'a> {
         };
         self.advance();
         single
+    }
+
+    /// Whether the bracket here is that of an address of IPv6, and not of a list: two colons are in it or one is behind it.
+    fn at_address(&self) -> bool {
+        let inner = self.rest.get(1..).unwrap_or_default();
+        let length = inner.find(|c| !(is_word(c) || c == '%')).unwrap_or(inner.len());
+        inner[..length].matches(':').count() >= 2 || inner[length..].starts_with("]:")
     }
 
     /// A word: what stands in brackets at its begin, and braces behind a `$`, belong to it.
@@ -290,7 +305,7 @@ impl<'a> Lexer<'a> {
 
 /// Whether a token can begin with it.
 fn is_token(c: char) -> bool {
-    is_word(c) || "{}()=;,\"@[".contains(c)
+    is_word(c) || "{}()=;,\"@[]".contains(c)
 }
 
 #[cfg(test)]
@@ -384,6 +399,18 @@ mod tests {
             ]
         );
         assert_eq!(tokens.len(), 14);
+    }
+
+    #[test]
+    fn brackets_are_of_addresses_or_of_lists() {
+        use Kind::*;
+        let of = |text| kinds(&lex(text).0).into_iter().take(3).map(|kind| kind.words()).collect::<Vec<_>>();
+        let first = |text| lex(text).0[0].kind.clone();
+        assert_eq!(of("[a, b]"), [BeginList, Word("a"), Comma].map(|kind| kind.words()));
+        assert_eq!(of("[a:1]"), [BeginList, Word("a:1"), EndList].map(|kind| kind.words()));
+        assert_eq!(of("[]"), [BeginList, EndList, EndOfFile].map(|kind| kind.words()));
+        assert_eq!((first("[::1]:80"), first("[fe80::1%eth0]")), (Word("[::1]:80"), Word("[fe80::1%eth0]")));
+        assert_eq!((first("[$a]:80"), first("[[::1]]")), (Word("[$a]:80"), BeginList));
     }
 
     #[test]

@@ -5,11 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use super::diagnostic::{Diagnostic, nearest};
+use flowloom_core::keys::nearest;
+
+use super::diagnostic::{Diagnostic, did_you_mean};
 use super::lexer::{Kind, Lexer, Token};
 use super::place::{Files, Place};
 use super::tree::{
-    Argument, Around, Block, Body, Child, Comment, Form, Function, Include, Keyword, Let, Parameter, Text, Value, Word,
+    Argument, Around, Block, Body, Child, Comment, Form, Function, Include, Keyword, Let, List, Parameter, Text, Value,
+    Word,
 };
 use super::word;
 
@@ -403,7 +406,9 @@ impl<'a> Parser<'a> {
         let (words, place) = (self.current.kind.words(), self.current.place);
         self.say(Diagnostic::error(place, format!("{what} is expected here, not {words}")).hint_if(hint));
         // Otherwise the same would be met again.
-        if let Kind::Begin | Kind::End | Kind::Comma | Kind::Equals | Kind::Text(_) = self.current.kind {
+        if let Kind::Begin | Kind::End | Kind::BeginList | Kind::EndList | Kind::Comma | Kind::Equals | Kind::Text(_) =
+            self.current.kind
+        {
             self.take();
         }
         Err(Skip)
@@ -492,9 +497,8 @@ impl<'a> Parser<'a> {
         if let Some(leaf) = items.leaf {
             items.misplaced += 1;
             if items.misplaced == 1 {
-                let meant = nearest(leaf, Keyword::ALL.map(Keyword::word));
                 let error = Diagnostic::error(place, format!("{leaf} is a kind of leaf, and leaves hold no blocks"));
-                self.say(error.hint_if(meant.map(|meant| format!("did you mean \"{meant}\"?"))));
+                self.say(error.hint_if(did_you_mean(leaf, &Keyword::ALL.map(Keyword::word))));
             }
         }
         if items.depth == MOST_DEPTH {
@@ -531,9 +535,8 @@ impl<'a> Parser<'a> {
 
     /// Warns of a kind of leaf that is spelt nearly like something else.
     fn suspect(&mut self, keyword: &str, place: Place) {
-        if let Some(meant) = nearest(keyword, Keyword::ALL.map(Keyword::word)) {
-            let warning = Diagnostic::warning(place, format!("{keyword} is taken for a kind of leaf"));
-            self.say(warning.hint(format!("did you mean \"{meant}\"?")));
+        if let Some(meant) = did_you_mean(keyword, &Keyword::ALL.map(Keyword::word)) {
+            self.say(Diagnostic::warning(place, format!("{keyword} is taken for a kind of leaf")).hint(meant));
         }
     }
 
@@ -574,7 +577,7 @@ impl<'a> Parser<'a> {
                 items.body.children.push(Child::Include(Include { file, place, around }));
             }
             other => {
-                let meant = nearest(other, ["let", "include"]).map(|meant| format!("did you mean \"@{meant}\"?"));
+                let meant = nearest(other, &["let", "include"]).map(|meant| format!("did you mean \"@{meant}\"?"));
                 let error = Diagnostic::error(at, format!("\"@{other}\" is not known"));
                 return self.fail(error.hint("known: @let, @include").hint_if(meant));
             }
@@ -596,7 +599,8 @@ impl<'a> Parser<'a> {
             }
             Kind::Word(name) if self.peek().kind == Kind::Begin => self.function(name, calls).map(Value::Function),
             Kind::Word(text) => self.word(text).map(Value::Word),
-            Kind::Semicolon | Kind::Comma | Kind::End | Kind::Close | Kind::EndOfFile => {
+            Kind::BeginList => self.list(calls).map(Value::List),
+            Kind::Semicolon | Kind::Comma | Kind::End | Kind::EndList | Kind::Close | Kind::EndOfFile => {
                 self.fail(Diagnostic::error(self.behind, "a value is missing"))
             }
             _ => self.expected("a value", None).and(Err(Skip)),
@@ -633,7 +637,7 @@ impl<'a> Parser<'a> {
                 _ => None,
             };
             let Some(argument) = named else {
-                let hint = self.unended(opened).unwrap_or_else(|| "arguments are written name = value".to_owned());
+                let hint = self.unended("(", opened).unwrap_or_else(|| "arguments are written name = value".to_owned());
                 return self.expected("an argument or \")\"", Some(hint)).and(Err(Skip));
             };
             let place = self.name(argument, "an argument")?;
@@ -647,17 +651,43 @@ impl<'a> Parser<'a> {
                 Kind::Comma => drop(self.take()),
                 Kind::End => {}
                 _ => {
-                    let hint = self.unended(opened);
+                    let hint = self.unended("(", opened);
                     return self.expected("\",\" or \")\"", hint).and(Err(Skip));
                 }
             }
         }
     }
 
-    /// What to do where the `(` at `opened` has no end before the item has.
-    fn unended(&self, opened: Place) -> Option<String> {
+    /// `[value, ...]`
+    fn list(&mut self, calls: usize) -> Result<List, Skip> {
+        let place = self.current.place;
+        if calls == MOST_CALLS {
+            return self.fail(Diagnostic::error(place, format!("more than {MOST_CALLS} functions within each other")));
+        }
+        self.take();
+        let mut items = Vec::new();
+        loop {
+            if self.at(&Kind::EndList) {
+                self.take();
+                return Ok(List { items, place });
+            }
+            self.count();
+            items.push(self.value(calls + 1)?);
+            match self.current.kind {
+                Kind::Comma => drop(self.take()),
+                Kind::EndList => {}
+                _ => {
+                    let hint = self.unended("[", place);
+                    return self.expected("\",\" or \"]\"", hint).and(Err(Skip));
+                }
+            }
+        }
+    }
+
+    /// What to do where the bracket at `opened` has no end before the item has.
+    fn unended(&self, bracket: &str, opened: Place) -> Option<String> {
         let ends = matches!(self.current.kind, Kind::Semicolon | Kind::Close | Kind::EndOfFile);
-        ends.then(|| format!("the \"(\" in line {} has no end", opened.line))
+        ends.then(|| format!("the \"{bracket}\" in line {} has no end", opened.line))
     }
 }
 

@@ -4,7 +4,12 @@ fn read(text: &str, mode: Mode) -> (Body, Vec<String>) {
     let mut files = Files::new();
     let file = files.add("a.ns", text, None);
     let (body, found) = script(&files, file, mode);
-    (body, found.iter().map(|one| one.text(&files)).collect())
+    (body, found.iter().map(|one| told(one, &files)).collect())
+}
+
+/// A diagnostic, and the line that it is about.
+fn told(one: &Diagnostic, files: &Files) -> String {
+    format!("{}: {}\n{}\n", one.severity.word(), one.summary(files), files.line(one.place))
 }
 
 /// What is said of a script, each as `severity: line:column: message | hint`.
@@ -139,7 +144,7 @@ fn an_error_shows_its_line() {
     assert_eq!(
         said,
         [
-            "error: a.ns:3:9: b:70000: a port is a number from 0 to 65535, not \"70000\"\n      own = b:70000; # too high\n            ^^^^^^^\n"
+            "error: a.ns:3:9: b:70000: a port is a number from 0 to 65535, not \"70000\"\n\t\town = b:70000; # too high\n"
         ]
     );
 }

@@ -16,7 +16,7 @@
 //!
 //! A function is a table with one key, its name, which holds the table of its arguments. A number without a multiplier is a number, any other
 //! word a string; a text in quotes that would be a word without them is `{ string = "udp" }`. `let` is a table of variables, a child with
-//! `include` a file. A file without `block` holds what can stand in a file: `let`, `parameters`, `children`. What is written and read again is
+//! `include` a file. A list is an array. A file without `block` holds what can stand in a file: `let`, `parameters`, `children`. What is written and read again is
 //! the same tree, without comments and empty lines.
 
 mod read;

@@ -103,10 +103,21 @@ pub struct Include {
 pub enum Value {
     /// `name(argument = value, ...)`
     Function(Function),
+    /// `[value, ...]` (an extension).
+    List(List),
     /// `"text"`
     Text(Text),
     /// Anything else.
     Word(Word),
+}
+
+/// `[value, ...]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    /// Its values.
+    pub items: Vec<Value>,
+    /// Where it begins.
+    pub place: Place,
 }
 
 /// `"text"`
@@ -179,6 +190,7 @@ impl Value {
     pub fn place(&self) -> Place {
         match self {
             Value::Function(function) => function.place,
+            Value::List(list) => list.place,
             Value::Text(text) => text.place,
             Value::Word(word) => word.place,
         }

@@ -14,7 +14,7 @@ use flowloom_lab::script::parser::{self, Mode, fragment, script};
 use flowloom_lab::script::place::{Files, Place};
 use flowloom_lab::script::toml_form;
 use flowloom_lab::script::tree::{
-    Argument, Around, Block, Body, Child, Comment, Form, Function, Include, Let, Parameter, Text, Value, Word,
+    Argument, Around, Block, Body, Child, Comment, Form, Function, Include, Let, List, Parameter, Text, Value, Word,
 };
 
 fn word(form: Form, pattern: &'static str) -> impl Strategy<Value = Word> {
@@ -42,11 +42,14 @@ fn value() -> impl Strategy<Value = Value> {
         "udp|16K|a:1|\\$a".prop_map(|text| Value::Text(Text { text, place: Place::default() })),
     ];
     leaf.prop_recursive(3, 12, 4, |inner| {
-        ("[a-zA-Z][a-zA-Z0-9]{0,20}", btree_map("[a-z][a-z0-9-]{0,12}", inner, 0..4)).prop_map(|(name, arguments)| {
+        let arguments = btree_map("[a-z][a-z0-9-]{0,12}", inner.clone(), 0..4);
+        let function = ("[a-zA-Z][a-zA-Z0-9]{0,20}", arguments).prop_map(|(name, arguments)| {
             let place = Place::default();
             let arguments = arguments.into_iter().map(|(name, value)| Argument { name, place, value }).collect();
             Value::Function(Function { name, place, arguments })
-        })
+        });
+        let list = vec(inner, 0..4).prop_map(|items| Value::List(List { items, place: Place::default() }));
+        prop_oneof![3 => function, 1 => list]
     })
 }
 
@@ -146,7 +149,7 @@ fn read(text: &str, mode: Mode) -> (Body, Vec<Diagnostic>, Files) {
 }
 
 fn told(found: &[Diagnostic], files: &Files) -> String {
-    found.iter().map(|one| one.text(files)).collect()
+    found.iter().map(|one| one.summary(files) + "\n").collect()
 }
 
 proptest! {
@@ -192,10 +195,9 @@ proptest! {
             let (damaged, found, files) = read(&text, mode);
             for one in &found {
                 let lines = text.split('\n').count() as u32;
-                prop_assert!((1..=lines).contains(&one.place.line), "{}\n{text}", one.text(&files));
+                prop_assert!((1..=lines).contains(&one.place.line), "{}\n{text}", one.summary(&files));
                 let width = files.line(one.place).chars().count() as u32 + 2;
-                prop_assert!((1..=width).contains(&one.place.column), "{}\n{text}", one.text(&files));
-                one.text(&files);
+                prop_assert!((1..=width).contains(&one.place.column), "{}\n{text}", one.summary(&files));
             }
             let again = format(&damaged);
             let (second, found, files) = read(&again, Mode::Strict);

@@ -172,7 +172,7 @@ impl Crossing for Frames {
 
     fn enter(
         &mut self,
-        _now: Time,
+        now: Time,
         side: LinkSide,
         frame: &mut Buffer,
         emulation: &mut Emulation<'_, Series>,
@@ -182,7 +182,11 @@ impl Crossing for Frames {
             counts.malformed += 1;
             return Ok(None);
         };
-        let slot = *self.slots[head.flow].get_or_insert_with(|| emulation.open_guest(LinkSide::Left));
+        let known = &mut self.slots[head.flow];
+        let slot = match *known {
+            Some(slot) => slot,
+            None => *known.insert(emulation.open_stranger(now, LinkSide::Left)?),
+        };
         let bytes = frame.packet().len() as u32;
         // As a datagram of IPv4: all behind its headers, and those of Ethernet.
         let segment = Segment {

@@ -1,6 +1,8 @@
 //! The keys of a network: `[network]` of experiments.
 
+mod config;
 mod network;
+pub mod schema;
 mod topology;
 
 pub use network::{Bottleneck, Network, RateChoice};

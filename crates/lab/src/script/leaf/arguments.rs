@@ -3,12 +3,13 @@
 use std::ops::RangeInclusive;
 
 use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, Probability, Rate};
+use flowloom_core::units::Rate;
 
-use super::super::diagnostic::{Diagnostic, nearest};
+use super::super::diagnostic::{Diagnostic, did_you_mean};
 use super::super::place::Place;
 use super::super::quantity::Quantity;
 use super::super::tree::{Argument, Block, Form, Function, Value};
+use super::keys::Keys;
 use super::{Endpoint, endpoint};
 
 /// A name without regard to capitals, `-` and `_`.
@@ -76,6 +77,19 @@ impl<'a> Arguments<'a> {
         let at = self.function.arguments.iter().position(|argument| same_name(&argument.name, name))?;
         self.used[at] = true;
         Some(&self.function.arguments[at])
+    }
+
+    /// Arguments that nobody asked for and that are keys of the outermost table.
+    pub fn keys(&mut self, keys: &Keys) -> Vec<(&'static str, &'a Argument)> {
+        self.known.extend(keys.names());
+        let mut given = Vec::new();
+        for (argument, used) in self.function.arguments.iter().zip(&mut self.used).filter(|(_, used)| !**used) {
+            if let Some(key) = keys.key(&argument.name) {
+                *used = true;
+                given.push((key, argument));
+            }
+        }
+        given
     }
 
     /// An argument that must be there, and what it is.
@@ -215,68 +229,29 @@ impl<'a> Arguments<'a> {
         endpoint(&argument.name, &argument.value, self.found)
     }
 
-    /// What stands in quotes with its unit, or as a number, which `of_number` reads.
-    fn measured<T: std::str::FromStr>(
-        &mut self,
-        argument: &Argument,
-        expected: &str,
-        of_number: impl FnOnce(Quantity) -> Option<T>,
-    ) -> Option<T> {
+    /// A time: in microseconds, as periods are, or with its unit in quotes.
+    pub fn time(&mut self, argument: &Argument) -> Option<Duration> {
         let read = match &argument.value {
-            Value::Word(word) if word.form == Form::Quantity => word.text.parse().ok().and_then(of_number),
+            Value::Word(word) if word.form == Form::Quantity => word.text.parse().ok().and_then(|number: Quantity| {
+                let micros = number.decimal();
+                // A hundred years.
+                (0.0..=3.2e15).contains(&micros).then(|| Duration::from_nanos((micros * 1e3).round() as u64))
+            }),
             Value::Text(text) => text.text.parse().ok(),
             _ => None,
         };
         if read.is_none() {
-            let message = format!("{} is {expected}", argument.name);
+            let message = format!("{} is a time: microseconds, or with a unit as in \"20ms\"", argument.name);
             self.found.push(Diagnostic::error(argument.value.place(), message));
         }
         read
-    }
-
-    /// A time: in microseconds, as periods are, or with its unit in quotes.
-    pub fn time(&mut self, argument: &Argument) -> Option<Duration> {
-        self.measured(argument, "a time: microseconds, or with a unit as in \"20ms\"", |number| {
-            let micros = number.decimal();
-            // A hundred years.
-            (0.0..=3.2e15).contains(&micros).then(|| Duration::from_nanos((micros * 1e3).round() as u64))
-        })
-    }
-
-    /// A share of packets: from 0 to 1, or with `%` in quotes.
-    pub fn share(&mut self, argument: &Argument) -> Option<Probability> {
-        let expected = "a share, from 0 to 1, or as in \"1%\"";
-        let read = match &argument.value {
-            Value::Word(word) if word.form == Form::Quantity => word.text.parse().ok().map(Quantity::decimal),
-            Value::Text(text) => text
-                .text
-                .strip_suffix('%')
-                .and_then(|percent| percent.trim().parse().ok())
-                .map(|percent: f64| percent / 100.0),
-            _ => None,
-        };
-        let share = read.and_then(Probability::new);
-        if share.is_none() {
-            let message = format!("{} is {expected}", argument.name);
-            self.found.push(Diagnostic::error(argument.value.place(), message));
-        }
-        share
-    }
-
-    /// How much may wait: packets, or with its unit in quotes.
-    pub fn limit(&mut self, argument: &Argument) -> Option<Limit> {
-        self.measured(argument, "a number of packets, or with a unit as in \"100p\" or \"64k\"", |number| {
-            let packets = number.decimal();
-            (packets >= 1.0 && packets.fract() == 0.0 && packets < 1e15).then_some(Limit::Packets(packets as u64))
-        })
     }
 
     /// Warns of parameters of a block that nobody asked for: they are passed on.
     pub fn pass_on(self) {
         let Arguments { function, used, known, found } = self;
         for (argument, _) in function.arguments.iter().zip(used).filter(|(_, used)| !used) {
-            let meant =
-                nearest(&argument.name, known.iter().copied()).map(|meant| format!("did you mean \"{meant}\"?"));
+            let meant = did_you_mean(&argument.name, &known);
             let message = format!("{} means nothing to a {}, and is passed on", argument.name, function.name);
             found.push(Diagnostic::warning(argument.place, message).hint_if(meant));
         }
@@ -287,8 +262,8 @@ impl<'a> Arguments<'a> {
         let Arguments { function, used, known, found } = self;
         for (argument, _) in function.arguments.iter().zip(used).filter(|(_, used)| !used) {
             let error = Diagnostic::error(argument.place, format!("{} takes no {}", function.name, argument.name));
-            let hint = match nearest(&argument.name, known.iter().copied()) {
-                Some(meant) => format!("did you mean \"{meant}\"?"),
+            let hint = match did_you_mean(&argument.name, &known) {
+                Some(meant) => meant,
                 None if known.is_empty() => "it takes nothing".to_owned(),
                 None => format!("it takes {}", known.join(", ")),
             };

@@ -6,12 +6,13 @@
 mod arguments;
 mod capture;
 mod command;
+mod keys;
 mod monitor;
 mod path;
-mod queue;
 mod replay;
 mod side;
 mod sleep;
+mod tcp;
 mod tool;
 mod traffic;
 mod watch;
@@ -21,14 +22,14 @@ use flowloom_core::units::Rate;
 use flowloom_models::generate::netspec::{Parameter as Drawn, Traffic};
 
 use super::address::{Address, Host};
-use super::diagnostic::{Diagnostic, nearest};
+use super::diagnostic::{Diagnostic, did_you_mean};
 use super::tree::{Block, Form, Function, Parameter, Value};
 use arguments::{Arguments, as_function, same_name};
 
 pub use capture::Capture;
 pub use command::Command;
 pub use monitor::Monitor;
-pub use path::Path;
+pub use path::{NetworkError, Path};
 pub use replay::Replay;
 pub use side::Side;
 pub use sleep::Sleep;
@@ -76,7 +77,7 @@ pub enum Work {
 /// What is sent over.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Protocol {
-    /// `tcp(window, tcpmtu or mss, nodelay, rate)`
+    /// `tcp(window, tcpmtu or mss, nodelay, rate)`, and all keys of `[tcp]`.
     Tcp(Tcp),
     /// `udp(window, rate)`
     Udp(Udp),
@@ -93,6 +94,8 @@ pub struct Tcp {
     pub no_delay: Option<bool>,
     /// It is paced not to be faster.
     pub rate: Option<Rate>,
+    /// Congestion control, by the kernel's name.
+    pub congestion: Option<String>,
 }
 
 /// What is asked of UDP; what is left out is as the host has it.
@@ -176,7 +179,7 @@ fn read(block: &Block, found: &mut Vec<Diagnostic>) -> Option<Leaf> {
         match PARAMETERS.iter().position(|name| same_name(name, &parameter.name)) {
             Some(known) => given[known] = Some(parameter),
             None => {
-                let meant = nearest(&parameter.name, PARAMETERS).map(|meant| format!("did you mean \"{meant}\"?"));
+                let meant = did_you_mean(&parameter.name, &PARAMETERS);
                 let message = format!("{} means nothing to a {TEST}, and is passed on", parameter.name);
                 found.push(Diagnostic::warning(parameter.place, message).hint_if(meant));
             }
@@ -228,7 +231,8 @@ fn protocol(parameter: &Parameter, found: &mut Vec<Diagnostic>) -> Option<Protoc
         };
         let no_delay = arguments.optional("nodelay").and_then(|argument| arguments.switch(argument));
         let (window_bytes, rate) = (arguments.window(), arguments.rate());
-        Protocol::Tcp(Tcp { window_bytes, mss_bytes, no_delay, rate })
+        let congestion = arguments.socket_tcp();
+        Protocol::Tcp(Tcp { window_bytes, mss_bytes, no_delay, rate, congestion })
     } else if same_name(&function.name, "udp") {
         let (window_bytes, rate) = (arguments.window(), arguments.rate());
         Protocol::Udp(Udp { window_bytes, rate })
@@ -276,6 +280,8 @@ pub fn duration(block: &Block) -> Option<Duration> {
     }
 }
 
+#[cfg(test)]
+mod schema_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

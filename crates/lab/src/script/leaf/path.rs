@@ -1,34 +1,65 @@
 //! `path { left = eth1; right = eth2; rate = 10M; delay = "20ms"; queue = drop-tail(limit = 100); duration = 20; }`: a host that stands
-//! between two network interfaces, as a path.
+//! between two network interfaces, as a path. It has all keys of `[network]`, of which some have a shorthand.
 
-use flowloom_core::path::{GilbertElliott, Impairments, LossModel, Reorder, Reordering};
-use flowloom_core::queue::Discipline;
+use flowloom_core::keys::walk::KeyPath;
+use flowloom_core::keys::{KeyError, Quantity};
 use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, Probability, Rate};
-use flowloom_sim::{Config, LinkConfig};
+use flowloom_core::units::Rate;
+use flowloom_sim::keys::{Network, RateChoice, Shape, Topology};
+use flowloom_sim::topology::TopologyError;
+use flowloom_sim::{Class, Config, ConfigError};
 
 use super::super::diagnostic::Diagnostic;
-use super::super::tree::{Argument, Value};
+use super::super::tree::{Argument, Function, Value};
 use super::arguments::{Arguments, same_name};
+use super::keys::{Entry, Keys, NETWORK};
 
-/// What a `path` is asked to do. Both directions are alike.
+/// What a `path` is asked to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     /// The network interfaces that it stands between.
     pub interfaces: [String; 2],
     /// How long.
     pub duration: Duration,
-    /// Of the link.
-    pub rate: Rate,
-    /// Propagation, one way.
-    pub delay: Duration,
-    /// Before the link.
-    pub queue: Discipline,
-    /// What else happens on the way, before the queue.
-    pub impairments: Impairments,
+    /// The network between them, its left side at the first.
+    pub network: Box<Network>,
     /// What is drawn is drawn by this.
     pub seed: u64,
 }
+
+/// Why a path cannot play its network.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NetworkError {
+    /// It has a trace, which is a file.
+    #[error("a path plays no trace: it reads no file that a script names")]
+    Trace,
+    /// A key has an impossible value.
+    #[error("{0}")]
+    Key(KeyError),
+    /// There is no way from one side to the other.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// The simulator's numbers do not fit together.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+/// Keys of `[network]` that have a name of their own here.
+const SHORTHANDS: [(&str, [&str; 2]); 6] = [
+    ("rate", ["bottleneck", "rate"]),
+    ("delay", ["bottleneck", "delay"]),
+    ("queue", ["bottleneck", "queue"]),
+    ("loss", ["path", "loss"]),
+    ("duplicate", ["path", "duplicate"]),
+    ("reorder", ["path", "reorder"]),
+];
+
+/// Keys that frames of strangers have no part in: they are of no connection of a workload.
+const OF_CONNECTIONS: [(&str, &str); 3] = [
+    ("port", "the rule matches none of them"),
+    ("subset", "the rule matches none of them"),
+    ("sender", "the side of left counts as the initiator"),
+];
 
 impl Path {
     pub(super) const KEYWORD: &str = "path";
@@ -37,94 +68,149 @@ impl Path {
         let left = given.needed_name("left", "a network interface");
         let right = given.needed_name("right", "the other network interface");
         let duration = given.duration();
-        let rate = given.needed_rate("rate", "bit/s of the link");
-        let delay = given.optional("delay").map_or(Some(Duration::ZERO), |delay| given.time(delay));
-        let queue = given.optional("queue");
-        let queue_place = queue.map(|queue| queue.place);
-        let queue = queue.map_or(Some(Discipline::DropTail(Limit::Packets(65_000))), |queue| given.queue(queue));
-        let loss = given.optional("loss").map_or(Some(LossModel::None), |loss| given.loss(loss));
-        let duplicate = given.optional("duplicate").map_or(Some(Probability::ZERO), |duplicate| given.share(duplicate));
-        let reorder = given.optional("reorder").map_or(Some(None), |reorder| given.reorder(reorder).map(Some));
         let seed = given.optional("seed").map_or(Some(1), |seed| given.whole(seed, 1..=u64::MAX >> 12));
-        let impairments = Impairments { loss: loss?, duplicate: duplicate?, reorder: reorder?, jitter: None };
-        let path = Path {
-            interfaces: [left?, right?],
-            duration: duration?,
-            rate: rate?,
-            delay: delay?,
-            queue: queue?,
-            impairments,
-            seed: seed?,
-        };
+        let shorthands = SHORTHANDS.map(|(name, path)| given.optional(name).map(|argument| (name, path, argument)));
+        let mut keys = Keys::of(&NETWORK, given.place());
+        let of_network = given.keys(&keys);
+        let mut entries = keys.entries(&of_network);
+        for (name, path, argument) in shorthands.into_iter().flatten() {
+            let late = if name == "reorder" { late(argument) } else { None };
+            keys.add(&mut entries, path, name, late.as_ref().unwrap_or(argument));
+        }
+        let network = network(given, &mut keys, &entries)?;
+        let (left, right, duration, seed) = (left?, right?, duration?, seed?);
+        let path = Path { interfaces: [left, right], duration, network, seed };
         if path.interfaces[0] == path.interfaces[1] {
             let place = given.place();
             given.wrong(place, "left and right are two interfaces", "name another one for right");
             return None;
         }
-        if let Err(impossible) = path.config().validate() {
-            let place = queue_place.unwrap_or(given.place());
+        if path.played().is_ok()
+            && let Err(impossible) = path.config()
+        {
+            let place = given.place();
             given.found().push(Diagnostic::error(place, impossible.to_string()));
             return None;
         }
         Some(path)
     }
 
-    /// The same as an experiment has it.
-    pub fn config(&self) -> Config {
-        let link = LinkConfig { delay: self.delay, queue: self.queue.clone(), ..LinkConfig::new(self.rate) };
-        Config {
-            bottleneck: link,
-            path: [self.impairments.clone(), self.impairments.clone()],
-            seed: self.seed,
-            monitor: false,
-            ..Config::new(self.rate, self.duration)
+    /// Whether a path can play its network; why not.
+    ///
+    /// # Errors
+    /// What it has no means for.
+    pub fn played(&self) -> Result<(), NetworkError> {
+        match self.network.bottleneck.trace {
+            Some(_) => Err(NetworkError::Trace),
+            None => Ok(()),
         }
+    }
+
+    /// The same as an experiment has it.
+    ///
+    /// # Errors
+    /// What cannot be, or cannot be played.
+    pub fn config(&self) -> Result<Config, NetworkError> {
+        self.played()?;
+        let shape = self.network.shape().map_err(NetworkError::Key)?;
+        let config = config(&self.network, &shape, self.duration).map_err(NetworkError::Key)?;
+        let way = shape.workload_way()?;
+        let classes = vec![Class { way, ..Class::default() }];
+        let config = Config { seed: self.seed, monitor: false, classes, ..config };
+        config.validate()?;
+        Ok(config)
     }
 
     pub(super) fn words(&self) -> String {
         let [left, right] = &self.interfaces;
-        format!("is a path of {} and {} s between {left} and {right}", self.rate, self.delay.as_secs_f64())
+        let bottleneck = &self.network.bottleneck;
+        let link = match bottleneck.rate.value {
+            RateChoice::Fixed(rate) => format!("{rate} and {} s", bottleneck.delay.value.as_secs_f64()),
+            RateChoice::Auto | RateChoice::OfLoad(_) => "a trace".to_owned(),
+        };
+        match self.network.topology {
+            Topology::Dumbbell => format!("is a path of {link} between {left} and {right}"),
+            Topology::ParkingLot | Topology::Graph => {
+                format!("is a {} of {link} between {left} and {right}", self.network.kind())
+            }
+        }
     }
 }
 
-impl Arguments<'_> {
-    /// A share of packets, or a model of losses: `gilbert-elliott(p = 0.01, r = 0.25)`.
-    fn loss(&mut self, argument: &Argument) -> Option<LossModel> {
-        let Value::Function(function) = &argument.value else {
-            return self.share(argument).map(LossModel::Bernoulli);
-        };
-        if !same_name(&function.name, "gilbert-elliott") {
-            self.wrong(function.place, format!("there is no loss {}", function.name), "known: gilbert-elliott");
+/// The network of these keys, and everything that is wrong with them.
+fn network(given: &mut Arguments<'_>, keys: &mut Keys, entries: &[Entry]) -> Option<Box<Network>> {
+    let place = given.place();
+    let mut wrong = keys.wrong(entries);
+    if !["bottleneck.rate", "bottleneck.trace"].iter().any(|key| keys.is_given(entries, key)) {
+        wrong.push(Diagnostic::error(place, "path needs rate: bit/s of the link"));
+    }
+    if !wrong.is_empty() {
+        given.found().append(&mut wrong);
+        return None;
+    }
+    let network: Network = match keys.read(entries) {
+        Ok(network) => network,
+        Err(problem) => {
+            given.found().push(Diagnostic::error(place, problem));
             return None;
         }
-        self.within(function, |inner| {
-            let p = inner.needed("p", "from the good to the bad state, each packet").and_then(|p| inner.share(p));
-            let r = inner.needed("r", "from the bad to the good state, each packet").and_then(|r| inner.share(r));
-            let bad = inner.optional("bad-loss").map(|share| inner.share(share));
-            let good = inner.optional("good-loss").map(|share| inner.share(share));
-            let simple = GilbertElliott::simple(p?, r?);
-            Some(LossModel::GilbertElliott(GilbertElliott {
-                bad_loss: bad.map_or(Some(simple.bad_loss), |bad| bad)?,
-                good_loss: good.map_or(Some(simple.good_loss), |good| good)?,
-                ..simple
-            }))
-        })
+    };
+    let (mut problems, shape) = network.problems();
+    let played = network.bottleneck.trace.is_none();
+    if let (Some(shape), true) = (&shape, problems.is_empty() && played) {
+        problems.extend(config(&network, shape, Duration::from_secs(1)).err());
     }
+    if !problems.is_empty() {
+        let wrong = problems.iter().map(|problem| keys.impossible(entries, "network", problem, place));
+        let wrong: Vec<Diagnostic> = wrong.collect();
+        given.found().extend(wrong);
+        return None;
+    }
+    let at = |path: &str| KeyPath::parse(path).and_then(|path| keys.locate(entries, path.steps())).unwrap_or(place);
+    let mut doubts = Vec::new();
+    if !played {
+        let warning = "a path plays no trace: it reads no file that a script names";
+        doubts.push(Diagnostic::warning(at("bottleneck.trace"), warning).hint("flowloom run --on live plays traces"));
+    }
+    for (number, rule) in network.delay_box.iter().enumerate() {
+        let key = |key: &str| format!("delay-box[{number}].{key}");
+        for (name, so) in OF_CONNECTIONS.into_iter().filter(|(name, _)| keys.is_given(entries, &key(name))) {
+            let message =
+                format!("{} is of connections of a workload, which frames belong to none of: {so}", key(name));
+            doubts.push(Diagnostic::warning(at(&key(name)), message));
+        }
+        if rule.loss_is_measured() {
+            let message = format!("{} is that of the workload's connections, which frames have none of", key("loss"));
+            doubts.push(Diagnostic::warning(at(&key("loss")), message));
+        }
+    }
+    given.found().extend(doubts);
+    Some(Box::new(network))
+}
 
-    /// `reorder = late(share = 0.01, by = "5ms")`: so many packets are handed on later than the others.
-    fn reorder(&mut self, argument: &Argument) -> Option<Reorder> {
-        let function = match &argument.value {
-            Value::Function(function) if same_name(&function.name, "late") => function,
-            value => {
-                let hint = "write reorder = late(share = 0.01, by = \"5ms\");";
-                self.wrong(value.place(), "reorder says how many packets are late, and by how much", hint);
-                return None;
-            }
-        };
-        self.within(function, |inner| {
-            let share = inner.needed("share", "of the packets").and_then(|share| inner.share(share));
-            let by = inner.needed("by", "how much later").and_then(|by| inner.time(by));
-            Some(Reorder { share: share?, gap: 1, manner: Reordering::Late(by?) })
-        })
+/// The simulator's numbers of a network.
+fn config(network: &Network, shape: &Shape, window: Duration) -> Result<Config, KeyError> {
+    network.config(shape, window, None, |key: &str, rate: &Quantity<RateChoice>| match rate.value {
+        RateChoice::Fixed(rate) => Ok::<Rate, KeyError>(rate),
+        RateChoice::Auto | RateChoice::OfLoad(_) => {
+            let problem =
+                format_args!("of {rate} is relative to a workload, which a path has none of: give a rate, as in 10M");
+            Err(KeyError::new(format!("{key}.rate"), problem))
+        }
+    })
+}
+
+/// `reorder = late(share = 0.01, by = "5ms")` as `table(share = 0.01, late = "5ms")`.
+fn late(argument: &Argument) -> Option<Argument> {
+    let Value::Function(function) = &argument.value else { return None };
+    if !same_name(&function.name, "late") {
+        return None;
     }
+    let renamed = |inner: &Argument| match same_name(&inner.name, "by") {
+        true => Argument { name: "late".to_owned(), ..inner.clone() },
+        false => inner.clone(),
+    };
+    let arguments = function.arguments.iter().map(renamed).collect();
+    let table = Function { name: "table".to_owned(), place: function.place, arguments };
+    Some(Argument { value: Value::Function(table), ..argument.clone() })
 }

@@ -3,8 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use flowloom_core::tcp::congestion::Algorithm;
-use flowloom_core::tcp::{self, Profile};
+use flowloom_core::tcp;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
@@ -59,7 +58,7 @@ impl Replay {
         let parts = given.optional("parts").map_or(Some(1), |parts| given.whole(parts, PARTS));
         let delays = given.optional("delays").map_or(Some(true), |delays| given.switch(delays));
         let workers = given.optional("workers").map_or(Some(1), |workers| given.whole(workers, WORKERS));
-        let tcp = given.tcp();
+        let tcp = given.own_tcp();
         let (part, parts) = (part?, parts?);
         if part > parts {
             let place = given.place();
@@ -93,41 +92,5 @@ impl Replay {
     pub(super) fn words(&self) -> String {
         let share = if self.parts == 1 { String::new() } else { format!(", part {} of {},", self.part, self.parts) };
         format!("replays the {} side of {}{share} with {}", self.side.word(), self.workload, self.peer)
-    }
-}
-
-/// The profiles of TCP by their names in experiments.
-const PROFILES: [(&str, Profile); 5] = [
-    ("linux", Profile::Linux),
-    ("bsd-2008", Profile::Bsd2008),
-    ("rfc", Profile::Rfc),
-    ("plain", Profile::Plain),
-    ("classic", Profile::Classic),
-];
-
-impl Arguments<'_> {
-    /// `profile = linux; congestion = bbr;`
-    fn tcp(&mut self) -> Option<tcp::Config> {
-        let mut tcp = tcp::Config::of(Profile::Linux);
-        if let Some(profile) = self.optional("profile") {
-            let name = self.name(profile)?;
-            let Some((_, known)) = PROFILES.iter().find(|(known, _)| same_name(known, &name)) else {
-                let known = PROFILES.map(|(name, _)| name).join(", ");
-                self.wrong(profile.place, format!("there is no profile {name}"), &format!("known: {known}"));
-                return None;
-            };
-            tcp = tcp::Config::of(*known);
-        }
-        if let Some(congestion) = self.optional("congestion") {
-            let name = self.name(congestion)?;
-            match name.parse::<Algorithm>() {
-                Ok(algorithm) => tcp.congestion = algorithm,
-                Err(error) => {
-                    self.wrong(congestion.place, error.to_string(), "as in experiments: congestion = cubic;");
-                    return None;
-                }
-            }
-        }
-        Some(tcp)
     }
 }

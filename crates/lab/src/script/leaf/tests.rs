@@ -67,6 +67,7 @@ fn what_is_given_is_what_is_meant() {
         mss_bytes: Some(1_460),
         no_delay: Some(true),
         rate: Rate::from_bits_per_second(1_500_000),
+        congestion: None,
     };
     assert_eq!(leaf.protocol, Protocol::Tcp(tcp));
     assert_eq!((leaf.own.to_string(), leaf.peer.to_string()), ("[::1]:0".to_owned(), "host-b:65535".to_owned()));
@@ -128,7 +129,7 @@ fn what_cannot_be_is_told() {
         ("burst(blocksize = 1, period = 0, duration = 1)", "error: 2:8: burst: period of 0 never ends"),
         (
             "burst(blocksize = ftpItemSise(), period = 1, duration = 1)",
-            "error: 2:26: there is no function ftpItemSise | did you mean ftpItemSize?",
+            "error: 2:26: there is no function ftpItemSise | did you mean \"ftpItemSize\"?",
         ),
         (
             "burst(blocksize = ftpItemSize(lambda = 1), period = 1, duration = 1)",
@@ -136,7 +137,7 @@ fn what_cannot_be_is_told() {
         ),
         (
             "burst(blocksize = ftpItemSize(mean = 1), period = 1, duration = 1)",
-            "error: 2:38: ftpItemSize takes no mean",
+            "error: 2:38: ftpItemSize takes no mean | did you mean \"min\"?",
         ),
         ("burst(blocksize = wwwItemSize(shape = 1), period = 1, duration = 1)", "error: 2:26: wwwItemSize needs min"),
         ("burst(blocksize = ftpItemSize(min = a), period = 1, duration = 1)", "error: 2:44: min takes a number"),
@@ -168,4 +169,35 @@ fn what_cannot_be_is_told() {
         "error: 1:1: port 0 of own is none that something could be sent to"
     );
     assert_eq!(with("udp", "own = a:1;"), "error: 1:1: the test has no peer | peer = HOST:PORT;");
+}
+
+#[test]
+fn a_socket_is_told_its_congestion_control() {
+    let of = |arguments: &str| {
+        leaf(&format!("type = full(blocksize = 1K, duration = 1); protocol = tcp({arguments}); {ENDS}"))
+    };
+    let (asked, said) = of("window = 64K, congestion = bbr");
+    let Some(Leaf { protocol: Protocol::Tcp(tcp), .. }) = asked else { panic!("{said:?}") };
+    assert_eq!((tcp.congestion.as_deref(), said), (Some("bbr"), Vec::new()));
+    let (asked, said) = of("initial-window = 4, prr = off, sack = on, congestion = reno");
+    assert!(asked.is_some(), "{said:?}");
+    let wanted = [
+        "initial-window = 4 is not a socket's to choose: the kernel's own setting holds",
+        "prr = false is not the kernel's to choose: it has PRR always",
+        "sack = on is not a socket's to choose: the kernel's own setting holds",
+        "congestion = reno is not the kernel's to choose: its reno recovers as newreno does (RFC 6582)",
+    ];
+    assert!(
+        said.iter().zip(wanted).all(|(one, wanted)| one.starts_with("note: 2:") && one.ends_with(wanted)),
+        "{said:?}"
+    );
+    assert_eq!(said.len(), wanted.len(), "{said:?}");
+    for (arguments, wanted) in [
+        ("congestion = cubik", "congestion: unknown word \"cubik\""),
+        ("initial-window = 2000", "initial-window of 2000 segments is above 1000"),
+        ("congestoin = cubic", "tcp takes no congestoin | did you mean \"congestion\"?"),
+    ] {
+        let (asked, said) = of(arguments);
+        assert!(asked.is_none() && said.iter().any(|one| one.contains(wanted)), "{arguments}: {said:?}");
+    }
 }

@@ -4,7 +4,7 @@ use flowloom_core::time::Duration;
 use flowloom_models::generate::netspec::{self, Call, Conference, Memory, Mpeg, Netspec, Parameter as Drawn, Traffic};
 use flowloom_models::generate::on_off::Transport;
 
-use super::super::diagnostic::{Diagnostic, nearest};
+use super::super::diagnostic::{Diagnostic, did_you_mean};
 use super::super::quantity::Quantity;
 use super::super::tree::{Argument, Form, Function, Parameter, Value};
 use super::arguments::{Arguments, as_function, same_name};
@@ -43,7 +43,7 @@ pub fn work(
     let function = named_function(parameter, found)?;
     let Some(kind) = TYPES.into_iter().find(|kind| same_name(kind, &function.name)) else {
         let error = Diagnostic::error(function.place, format!("there is no type {}", function.name));
-        let meant = nearest(&function.name, TYPES).map(|meant| format!("did you mean \"{meant}\"?"));
+        let meant = did_you_mean(&function.name, &TYPES);
         found.push(error.hint(format!("known: {}", TYPES.join(", "))).hint_if(meant));
         return None;
     };
@@ -206,7 +206,7 @@ impl Arguments<'_> {
             _ => return self.number(argument).map(Drawn::Number),
         };
         let Some(name) = known_function(&function.name) else {
-            let meant = nearest(&function.name, FUNCTIONS).map(|meant| format!("did you mean {meant}?"));
+            let meant = did_you_mean(&function.name, &FUNCTIONS);
             let error = Diagnostic::error(function.place, format!("there is no function {}", function.name));
             self.found().push(error.hint(format!("known: {}", FUNCTIONS.join(", "))).hint_if(meant));
             return None;
@@ -220,7 +220,7 @@ impl Arguments<'_> {
                 Some("shape") => (&mut call.shape, false),
                 Some("lambda") => (&mut call.lambda, false),
                 _ => {
-                    let meant = nearest(&inner.name, ARGUMENTS).map(|meant| format!("did you mean \"{meant}\"?"));
+                    let meant = did_you_mean(&inner.name, &ARGUMENTS);
                     let error = Diagnostic::error(inner.place, format!("{} takes no {}", function.name, inner.name));
                     self.found().push(error.hint_if(meant));
                     return None;

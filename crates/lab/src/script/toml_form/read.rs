@@ -5,11 +5,11 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::super::diagnostic::{Diagnostic, nearest};
+use super::super::diagnostic::{Diagnostic, did_you_mean};
 use super::super::parser::{MOST_BYTES, MOST_CALLS, MOST_DEPTH, MOST_ERRORS, MOST_ITEMS};
 use super::super::place::{Files, Place};
 use super::super::tree::{
-    Argument, Around, Block, Body, Child, Form, Function, Include, Keyword, Let, Parameter, Text, Value, Word,
+    Argument, Around, Block, Body, Child, Form, Function, Include, Keyword, Let, List, Parameter, Text, Value, Word,
 };
 use super::super::word;
 use super::STRING;
@@ -106,8 +106,7 @@ impl Reader<'_> {
                 }
                 (name, _) if known.contains(&name) => {}
                 (name, _) => {
-                    let meant = nearest(name, known.iter().copied()).map(|meant| format!("did you mean \"{meant}\"?"));
-                    let hint = meant.unwrap_or_else(|| format!("known: {}", known.join(", ")));
+                    let hint = did_you_mean(name, known).unwrap_or_else(|| format!("known: {}", known.join(", ")));
                     self.say(&key.span(), format!("the key {name:?} is not known"), Some(hint));
                 }
             }
@@ -135,8 +134,7 @@ impl Reader<'_> {
         let block = self.block(table, &item.span(), depth)?;
         if let Some(leaf) = leaf {
             let error = Diagnostic::error(block.place, format!("{leaf} is a kind of leaf, and leaves hold no blocks"));
-            let meant = nearest(leaf, Keyword::ALL.map(Keyword::word));
-            self.report(error.hint_if(meant.map(|meant| format!("did you mean \"{meant}\"?"))));
+            self.report(error.hint_if(did_you_mean(leaf, &Keyword::ALL.map(Keyword::word))));
             return None;
         }
         Some(Child::Block(block))
@@ -221,12 +219,13 @@ impl Reader<'_> {
             DeValue::Float(number) => number.as_str().to_owned(),
             DeValue::Boolean(value) => value.to_string(),
             DeValue::Table(table) => return self.function(table, item, calls),
+            DeValue::Array(items) => return self.list(&items[..], place, calls),
             other => {
                 let what = format!("a value is no {} of TOML", other.type_str());
                 self.say(
                     &item.span(),
                     what,
-                    Some("it is a number, a string or { name = { argument = value } }".to_owned()),
+                    Some("it is a number, a string, a list or { name = { argument = value } }".to_owned()),
                 );
                 return None;
             }
@@ -238,6 +237,18 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    fn list(&mut self, items: &[Item<'_>], place: Place, calls: usize) -> Option<Value> {
+        if calls == MOST_CALLS {
+            self.report(Diagnostic::error(place, format!("more than {MOST_CALLS} functions within each other")));
+            return None;
+        }
+        let items = items.iter().map(|item| {
+            self.count(&item.span())?;
+            self.value(item, calls + 1)
+        });
+        Some(Value::List(List { items: items.collect::<Option<_>>()?, place }))
     }
 
     fn text(&mut self, text: &str, item: &Item<'_>) -> Option<Text> {
@@ -301,10 +312,10 @@ mod tests {
     fn toml_says_the_same_as_a_script() {
         let toml = "block = \"cluster\"\n\n[let]\nport = 42005\n\n[parameters]\nx = true\n\n[[children]]\nblock = \"test\"\naddress = \
             \"a:42005\"\n\n[children.parameters]\ntype = { full = { blocksize = 32768, duration = 1.50 } }\nprotocol = { tcp = { \
-            window = \"128K\" } }\nown = \"a:$port\"\nold = { f = {} }\nq = { string = \"udp\" }\nr = \"two words\"\nz = \"007\"\n\n[[children]]\ninclude \
+            window = \"128K\" } }\nown = \"a:$port\"\nold = { f = {} }\nq = { string = \"udp\" }\nr = \"two words\"\nl = [\"a\", { f = { x = [] } }]\nz = \"007\"\n\n[[children]]\ninclude \
             = \"more.ns\"\n";
         let script = "cluster {\n  @let port = 42005;\n  x = true;\n  test a:42005 {\n    type = full(blocksize = 32768, duration = \
-            1.50);\n    protocol = tcp(window = 128K);\n    own = a:$port;\n    old = f();\n    q = \"udp\";\n    r = \"two words\";\n    z = 007;\n  }\n  \
+            1.50);\n    protocol = tcp(window = 128K);\n    own = a:$port;\n    old = f();\n    q = \"udp\";\n    r = \"two words\";\n    l = [a, f(x = [])];\n    z = 007;\n  }\n  \
             @include \"more.ns\";\n}\n";
         let (body, found) = read(toml);
         assert_eq!(found, [""; 0]);
@@ -321,11 +332,11 @@ mod tests {
             (test("own = \"a:70000\""), "3:7: a:70000: a port is a number from 0 to 65535, not \"70000\""),
             (
                 test("x = 0x10"),
-                "3:5: a value is no integer of TOML | it is a number, a string or { name = { argument = value } }",
+                "3:5: a value is no integer of TOML | it is a number, a string, a list or { name = { argument = value } }",
             ),
             (
-                test("x = [1]"),
-                "3:5: a value is no array of TOML | it is a number, a string or { name = { argument = value } }",
+                test("x = [1, 1979-05-27]"),
+                "3:9: a value is no datetime of TOML | it is a number, a string, a list or { name = { argument = value } }",
             ),
             (
                 test("x = { a = 1 }"),

@@ -61,6 +61,7 @@ fn value(value: &Value) -> String {
                 false => format!("{{ {} = {{ {} }} }}", function.name, arguments.join(", ")),
             }
         }
+        Value::List(list) => format!("[{}]", list.items.iter().map(self::value).collect::<Vec<_>>().join(", ")),
         Value::Text(text) if word::is_word(&text.text) => format!("{{ {STRING} = {} }}", quoted(&text.text)),
         Value::Text(text) => quoted(&text.text),
         Value::Word(word) if word.form == Form::Quantity && is_number(&word.text) => word.text.clone(),
