@@ -9,8 +9,8 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use flowloom_sim::run;
-use flowloom_store::run_folder::{RunOptions, RunWriter};
+use flowloom::sim::run;
+use flowloom::store::run_folder::{RunOptions, RunWriter};
 use loads::*;
 use serde_json::json;
 

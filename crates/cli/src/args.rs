@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, Rate};
-use flowloom_report::export;
-use flowloom_store::formats::Format;
+use flowloom::report::export;
+use flowloom::store::formats::Format;
+use flowloom::time::Duration;
+use flowloom::units::{Limit, Rate};
 
 use flowloom::experiment::{self, MOST_HOSTS, Quantity, RateChoice};
 use flowloom::input::Kind;

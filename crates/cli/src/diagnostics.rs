@@ -14,9 +14,9 @@ use std::fmt::Write;
 use std::fs;
 use std::io::IsTerminal;
 
+use flowloom::lab::script::diagnostic::{Diagnostic, Severity};
+use flowloom::lab::script::place::Files;
 use flowloom::{Error, Place};
-use flowloom_lab::script::diagnostic::{Diagnostic, Severity};
-use flowloom_lab::script::place::Files;
 
 /// One thing to say.
 struct Message<'a> {

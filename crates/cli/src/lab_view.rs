@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use flowloom_lab::control::Command;
-use flowloom_lab::controller::Step;
+use flowloom::lab::control::Command;
+use flowloom::lab::controller::Step;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// So many agents have a line of their own; the others share one.

@@ -17,8 +17,8 @@ use clap::Parser;
 
 use args::{Calculation, Cli, Command, LabCommand, LabMembers};
 use exit::Exit;
+use flowloom::live::host::namespace::enter_user_namespace;
 use flowloom::{Driver, Error};
-use flowloom_live::host::namespace::enter_user_namespace;
 use output::Manner;
 
 /// Packets and segments are short-lived and of few sizes.

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use flowloom::units::three_digits;
 use flowloom::{Step, Stopwatch, Unit};
-use flowloom_core::units::three_digits;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::json;
 

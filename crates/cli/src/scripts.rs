@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use flowloom_lab::script::diagnostic::Diagnostic;
-use flowloom_lab::script::parser::MOST_BYTES;
-use flowloom_lab::script::place::Files;
+use flowloom::lab::script::diagnostic::Diagnostic;
+use flowloom::lab::script::parser::MOST_BYTES;
+use flowloom::lab::script::place::Files;
 
 use flowloom::Error;
 

@@ -11,7 +11,7 @@
 //! | `experiment` | experiment files, one file per table of keys; `diagnosis` finds where an error is |
 //! | `input` | what a path holds |
 //! | `extract`, `extraction` | captures into workload files; threads, memory and what was learnt beside the vectors |
-//! | `workload` | any input as vectors (`load`), workloads drawn or changed (`making`), a run's workload on disk (`source`), addresses (`hosts`) |
+//! | `workload` | any input as vectors (`load`), workloads drawn or changed (`generation`), a run's workload on disk (`source`), addresses (`hosts`) |
 //! | `init` | a commented experiment to begin with |
 //! | `make`, `convert` | the workload of an experiment; one form into another |
 //! | `run` | `plan`, then `job`: from a workload to a complete run folder; `config` and `senders` give the simulator's numbers, `live` and `hosts` those of this kernel and of a lab; `pipeline` reads and writes beside the simulation |
@@ -48,6 +48,14 @@ pub mod run;
 mod vcsim;
 mod warning;
 pub mod workload;
+
+/// Times; rates, sizes and limits.
+pub use flowloom_core::{time, units};
+/// The crates below: for clients that show more of results, or drive more of the lab, than these functions do.
+pub use {
+    flowloom_core as core, flowloom_lab as lab, flowloom_live as live, flowloom_models as models,
+    flowloom_report as report, flowloom_sim as sim, flowloom_store as store,
+};
 
 pub use calibrate::{CalibrateOptions, Calibrated, calibrate};
 pub use clock::Stopwatch;

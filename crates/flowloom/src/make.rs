@@ -11,8 +11,8 @@ use crate::experiment::Experiment;
 use crate::extraction::CaptureOptions;
 use crate::input::{self, Kind};
 use crate::warning::Warning;
+use crate::workload::generation::{Generation, Made};
 use crate::workload::load;
-use crate::workload::making::{Made, Making};
 use crate::workload::source::{Inputs, Source};
 
 /// How a workload is made.
@@ -76,7 +76,7 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     }
     let base = Some(&base).filter(|base| base.path.is_some());
     let duration = given.map(|duration| duration + workload.prefill().shift());
-    let made = Making { workload, base, seed, duration, stop: context.stop() }.write(output)?;
+    let made = Generation { workload, base, seed, duration, stop: context.stop() }.write(output)?;
     made.warnings().iter().for_each(|warning| context.warn(warning));
     for remark in &made.remarks {
         context.warn(&Warning::Model { remark: remark.clone() });

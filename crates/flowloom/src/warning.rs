@@ -10,7 +10,7 @@ use flowloom_store::flows::Problem;
 use flowloom_store::formats::Remark;
 
 use crate::extraction::Monitor;
-use crate::workload::making::bits;
+use crate::workload::generation::bits;
 
 /// One thing that a user should know, with its numbers. [`Self::kind`] names it for programs; [`Self::cause`] and
 /// [`Self::remedy`] say it, each in a clause without a full stop.

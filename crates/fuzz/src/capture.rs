@@ -2,10 +2,10 @@
 
 use std::io::{self, Cursor, Read};
 
-use flowloom_core::extract::{self, Class, Extractor, Position};
-use flowloom_core::wire::{Decoder, Parsed};
-use flowloom_core::workload::{Segments, Side};
-use flowloom_store::capture::{Captures, Compression, Options};
+use flowloom::core::extract::{self, Class, Extractor, Position};
+use flowloom::core::wire::{Decoder, Parsed};
+use flowloom::core::workload::{Segments, Side};
+use flowloom::store::capture::{Captures, Compression, Options};
 
 /// Hands out a few bytes at a time, so that records straddle reads.
 struct Trickle(Cursor<Vec<u8>>, usize);

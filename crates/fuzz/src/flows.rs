@@ -2,8 +2,8 @@
 
 use std::io::{Cursor, Read};
 
-use flowloom_core::workload::Evidence;
-use flowloom_store::flows::{self, MergeOptions, Options, Reader, Vectors};
+use flowloom::core::workload::Evidence;
+use flowloom::store::flows::{self, MergeOptions, Options, Reader, Vectors};
 
 /// A file of export messages, or a capture of an exporter: what is counted is what comes out, decoded and merged.
 pub fn messages(data: &[u8]) {

@@ -1,9 +1,9 @@
 //! Vectors in the forms of other tools.
 
-use flowloom_core::time::Duration;
-use flowloom_core::workload::{ConnectionVector, Side};
-use flowloom_store::formats::tmix::{self, Assumptions, Spelling, TmixWriter};
-use flowloom_store::formats::{Format, FormatError, Rows, csv_table, json_lines, zeek};
+use flowloom::core::workload::{ConnectionVector, Side};
+use flowloom::store::formats::tmix::{self, Assumptions, Spelling, TmixWriter};
+use flowloom::store::formats::{Format, FormatError, Rows, csv_table, json_lines, zeek};
+use flowloom::time::Duration;
 
 /// More bytes than an end of a connection that was read can have sent.
 const MOST_BYTES: u64 = 1 << 48;

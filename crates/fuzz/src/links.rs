@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use flowloom_core::path::Schedule;
-use flowloom_core::path::schedule::OPPORTUNITY_BYTES;
-use flowloom_core::time::Time;
-use flowloom_store::mahimahi;
-use flowloom_store::rates::{self, Rates};
-use flowloom_store::results::Results;
+use flowloom::core::path::Schedule;
+use flowloom::core::path::schedule::OPPORTUNITY_BYTES;
+use flowloom::store::mahimahi;
+use flowloom::store::rates::{self, Rates};
+use flowloom::store::results::Results;
+use flowloom::time::Time;
 
 /// A trace of mahimahi: what is taken has an opportunity per line at most, and packets that always wait are carried in order,
 /// the last of a round's at its end.

@@ -1,6 +1,6 @@
 //! Inputs a little wrong, the same ones every time.
 
-use flowloom_core::rng::{Purpose, Stream};
+use flowloom::core::rng::{Purpose, Stream};
 
 /// Numbers that lengths and counts go wrong at.
 const EDGES: [u32; 12] = [0, 1, 2, 4, 7, 15, 16, 127, 255, 0x7fff_ffff, 0xffff_fffe, 0xffff_ffff];

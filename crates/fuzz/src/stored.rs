@@ -4,9 +4,9 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 
-use flowloom_store::addresses::CryptoPan;
-use flowloom_store::run_folder::{RunFolder, RunIndex};
-use flowloom_store::workload::WorkloadReader;
+use flowloom::store::addresses::CryptoPan;
+use flowloom::store::run_folder::{RunFolder, RunIndex};
+use flowloom::store::workload::WorkloadReader;
 use tempfile::TempDir;
 
 use crate::seeds::stored as seeds;

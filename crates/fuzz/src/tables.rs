@@ -1,11 +1,11 @@
 //! Tables of distributions, and files of models that are made of such.
 
-use flowloom_core::cell::framing::{Compression, NAMED_STACKS, Stack, Totals, totals};
-use flowloom_core::distribution::{Distribution, Law};
-use flowloom_core::time::Duration;
-use flowloom_models::generate::harpoon::Harpoon;
-use flowloom_models::swing::{Draw, Swing};
-use flowloom_store::{harpoon, histogram, lengths, swing};
+use flowloom::core::cell::framing::{Compression, NAMED_STACKS, Stack, Totals, totals};
+use flowloom::core::distribution::{Distribution, Law};
+use flowloom::models::generate::harpoon::Harpoon;
+use flowloom::models::swing::{Draw, Swing};
+use flowloom::store::{harpoon, histogram, lengths, swing};
+use flowloom::time::Duration;
 
 /// A cumulative histogram: what is taken is a law, whose values rise from the first row's to the last's.
 pub fn histogram(data: &[u8]) {

@@ -1,12 +1,12 @@
 //! What people write.
 
+use flowloom::core::extract::Prefix;
+use flowloom::lab::script::diagnostic::Diagnostic;
+use flowloom::lab::script::parser::{self, Mode};
+use flowloom::lab::script::place::Files;
+use flowloom::lab::script::{self, toml_form};
+use flowloom::store::vcsim;
 use flowloom::{Experiment, rules};
-use flowloom_core::extract::Prefix;
-use flowloom_lab::script::diagnostic::Diagnostic;
-use flowloom_lab::script::parser::{self, Mode};
-use flowloom_lab::script::place::Files;
-use flowloom_lab::script::{self, toml_form};
-use flowloom_store::vcsim;
 
 /// An experiment file: one that is taken means the same when it is written out and read again.
 pub fn experiment(data: &[u8]) {

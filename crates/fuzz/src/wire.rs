@@ -1,7 +1,7 @@
 //! Packets.
 
-use flowloom_core::time::{Duration, Time};
-use flowloom_core::wire::{Decoder, LinkType, Parsed};
+use flowloom::core::wire::{Decoder, LinkType, Parsed};
+use flowloom::time::{Duration, Time};
 
 /// Numbers of link types: of all that are read, of some that are not.
 pub const LINKS: [u32; 16] = [1, 113, 276, 101, 0, 108, 9, 50, 51, 104, 12, 228, 229, 10, 105, 197];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowloom_core::workload::LinkSide;
-use flowloom_live::elsewhere::ground::Hosts;
+use flowloom_live::remote::backend::Hosts;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 

@@ -19,7 +19,7 @@ use nix::unistd::Pid;
 use crate::addresses;
 use crate::clock::Clock;
 use crate::host::namespace::{Namespace, current_inode, refuse_host_namespace};
-use crate::host::strays::children;
+use crate::host::orphans::children;
 use crate::host::testbed::Testbed;
 use crate::workers::Program;
 

@@ -20,7 +20,7 @@
 //! | `plan` | what a run will need |
 //! | `workers`, `worker` | the processes that play ends of connections; one of them |
 //! | `emulator` | the thread that owns the path |
-//! | `ground`, `elsewhere` | what a run stands on: this host, or others |
+//! | `backend`, `remote` | live back ends: this host, other hosts |
 //! | `guests` | programs of the user's inside the sides |
 //! | `calibrate` | what crossing takes by itself |
 //! | `collector` | what the ends and the emulator say of a connection, put together |
@@ -37,21 +37,21 @@ pub mod budget;
 pub mod clock;
 pub mod control;
 pub mod device;
-pub mod elsewhere;
 pub mod emulator;
 pub mod guests;
 pub mod host;
 pub mod lateness;
 pub mod plan;
+pub mod remote;
 pub mod worker;
 
+mod backend;
 pub mod calibrate;
 mod collector;
-mod ground;
 mod problem;
 mod run;
 mod workers;
 
 pub use problem::{Problem, Warning, WorkerName, WorkersError};
-pub use run::{LiveError, Observed, Options, check, run, run_elsewhere};
+pub use run::{LiveError, Observed, Options, check, run, run_remote};
 pub use workers::Program;

@@ -17,13 +17,12 @@ use flowloom_core::workload::{ConnectionVector, Host, LinkSide, PerSide, Side};
 use flowloom_sim::{Classed, Config, ConfigError, DatagramFlow, Origin, Progress, RunError, Starts, Summary};
 
 use crate::addresses::{self, Addressing, Serial};
+use crate::backend::{Backend, Here, Standing};
 use crate::calibrate::with_less_propagation;
 use crate::clock::Clock;
 use crate::collector::{Closing, Collector, News, Over};
 use crate::control::{Assignment, EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
-use crate::elsewhere::ground::{Elsewhere, Hosts};
 use crate::emulator::{self, Command, Commands, Emulator, EmulatorReport, Output, PathError};
-use crate::ground::{Ground, Here, Standing};
 use crate::guests::{Guest, Guests};
 use crate::host::limits::CpuTimes;
 use crate::host::namespace::current_inode;
@@ -32,6 +31,7 @@ use crate::host::testbed::{Kind, TestbedError};
 use crate::host::turns::Turns;
 use crate::lateness::Lateness;
 use crate::problem::{Problem, Warning, WorkersError};
+use crate::remote::backend::{Hosts, RemoteBackend};
 use crate::workers::{Heard, Program, Workers};
 
 /// How a live run is made, beside the experiment.
@@ -181,7 +181,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
 ///
 /// # Errors
 /// See [`LiveError`]. Whatever happens, nothing is left on them.
-pub fn run_elsewhere<W, R: Recorder, C: Into<Classed>>(
+pub fn run_remote<W, R: Recorder, C: Into<Classed>>(
     vectors: impl IntoIterator<Item = Result<C, W>>,
     config: &Config,
     options: &Options,
@@ -190,11 +190,11 @@ pub fn run_elsewhere<W, R: Recorder, C: Into<Classed>>(
     mut progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
     config.validate()?;
-    let standing = Elsewhere::stand(config, options, Settings::for_elsewhere(&config.classes)?, hosts)?;
+    let standing = RemoteBackend::stand(config, options, Settings::for_remote(&config.classes)?, hosts)?;
     play_on(standing, vectors, config, options, recorder, &mut progress)
 }
 
-fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
+fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
     standing: Standing<G>,
     vectors: impl IntoIterator<Item = Result<C, W>>,
     config: &Config,
@@ -205,8 +205,8 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
     let host = |what| move |cause| LiveError::Host { what, cause };
     let addressing = options.addressing;
     let has_guests = !options.guests.1.is_empty();
-    let Standing { mut ground, devices, workers, bias, lead, mut observed } = standing;
-    let before = ground.counters().map_err(host("reading counters"))?;
+    let Standing { mut backend, devices, workers, bias, lead, mut observed } = standing;
+    let before = backend.counters().map_err(host("reading counters"))?;
     let usage = CpuTimes::now().map_err(host("reading /proc/stat"))?;
     let (commands, orders) = emulator::commands().map_err(host("making an eventfd"))?;
     let (out, output) = channel();
@@ -242,7 +242,7 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
     let emulator = emulator.map_err(host("starting a thread"))?;
     live.workers.tell_all(&ToWorker::Start(clock));
     let (program, guests) = &options.guests;
-    live.guests = ground.guests(guests, program).map_err(host("starting a program"))?;
+    live.guests = backend.guests(guests, program).map_err(host("starting a program"))?;
     let played = live.play(clock, &emulator, progress);
     let cut_short = live.summary.interrupted || played.is_err() || live.guest.is_some();
     // Whatever came of it, the emulator ends: it would wait for ever. One that has ended says why.
@@ -264,7 +264,7 @@ fn play_on<G: Ground, W, R: Recorder, C: Into<Classed>>(
     observed.guest = guest;
     observed.usage = CpuTimes::now().map_err(host("reading /proc/stat"))?.since(&usage);
     // A device that is gone has taken its counters with it; one that is down was taken down.
-    let after = ground.counters().unwrap_or_else(|error| {
+    let after = backend.counters().unwrap_or_else(|error| {
         problems.push(Problem::Device { why: error.to_string() });
         before.clone()
     });
@@ -290,7 +290,7 @@ pub(crate) fn begin(
     workers: &mut Workers,
     config: &Config,
     classes: Vec<SocketOptions>,
-    homes: [Vec<PathBuf>; 2],
+    namespaces: [Vec<PathBuf>; 2],
 ) -> Result<(), WorkersError> {
     let host_namespace = current_inode().map_err(WorkersError::NoProc)?;
     for place in 0..workers.count() {
@@ -300,7 +300,7 @@ pub(crate) fn begin(
             number,
             workers: workers.each_side(),
             host_namespace,
-            hosts: homes[side as usize].clone(),
+            hosts: namespaces[side as usize].clone(),
             replay: config.replay,
             classes: classes.clone(),
             seed: config.seed,

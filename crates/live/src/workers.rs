@@ -88,7 +88,7 @@ impl Workers {
 
     /// Those of a run on other hosts, `each_side` on each side, left first, by how each is told something; and where to say, by its
     /// place, what was heard of it.
-    pub fn elsewhere(each_side: u16, ears: impl Iterator<Item = Ear>) -> (Workers, Sender<(usize, Heard)>) {
+    pub fn remote(each_side: u16, ears: impl Iterator<Item = Ear>) -> (Workers, Sender<(usize, Heard)>) {
         let mut workers = Workers::none(each_side);
         let numbered =
             [LinkSide::Left, LinkSide::Right].into_iter().flat_map(|side| (0..each_side).map(move |n| (side, n)));

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use flowloom_report::compare::{Margin, Options, Pairing};
-use flowloom_report::metric::Metric;
-use flowloom_report::statistics::Correction;
+use flowloom::report::compare::{Margin, Options, Pairing};
+use flowloom::report::metric::Metric;
+use flowloom::report::statistics::Correction;
 
 /// `flowloom compare`
 #[derive(Debug, Args)]

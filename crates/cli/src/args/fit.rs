@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use flowloom_core::time::Duration;
-use flowloom_models::generate::harpoon::Block;
-use flowloom_report::fit::FitVariable;
+use flowloom::models::generate::harpoon::Block;
+use flowloom::report::fit::FitVariable;
+use flowloom::time::Duration;
 
 use super::{Capture, Form, whole};
 use flowloom::experiment::Quantity;

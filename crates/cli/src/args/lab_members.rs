@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use flowloom_core::time::Duration;
-use flowloom_lab::authority::identity::Name;
+use flowloom::lab::authority::identity::Name;
+use flowloom::time::Duration;
 
 use super::Form;
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
-use flowloom_core::cell::slot::MicroDynamics;
-use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, Rate};
+use flowloom::core::cell::slot::MicroDynamics;
+use flowloom::time::Duration;
+use flowloom::units::{Limit, Rate};
 
 use super::{Capture, Form, GuestSide, Load, whole};
 

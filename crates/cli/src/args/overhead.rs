@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use flowloom_store::lengths::BUILT_IN;
+use flowloom::store::lengths::BUILT_IN;
 
 use super::{Capture, Form};
 

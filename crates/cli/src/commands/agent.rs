@@ -1,7 +1,7 @@
 //! `flowloom agent`: serves controllers of its lab until it is asked to end.
 
-use flowloom_lab::agent::Programs;
-use flowloom_lab::blocking;
+use flowloom::lab::agent::Programs;
+use flowloom::lab::blocking;
 
 use crate::args;
 use crate::commands::program;

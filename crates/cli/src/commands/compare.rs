@@ -1,7 +1,7 @@
 //! `flowloom compare`: a replay with its original, or variants of an experiment with the first.
 
+use flowloom::report::text;
 use flowloom::{Error, compare};
-use flowloom_report::text;
 use serde_json::json;
 
 use crate::args;

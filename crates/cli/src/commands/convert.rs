@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use flowloom::input::{self, Kind};
+use flowloom::report::export::Form;
+use flowloom::report::facts::set_aside_text;
+use flowloom::report::text::counted;
+use flowloom::store::formats::{Format, Rows};
+use flowloom::store::workload::WorkloadFacts;
+use flowloom::time::Duration;
 use flowloom::{Conversion, Converted, Error, Warning, convert, nearest};
-use flowloom_core::time::Duration;
-use flowloom_report::export::Form;
-use flowloom_report::facts::set_aside_text;
-use flowloom_report::text::counted;
-use flowloom_store::formats::{Format, Rows};
-use flowloom_store::workload::WorkloadFacts;
 use serde_json::json;
 
 use crate::args::{self, Target};

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use flowloom::input::{self, Kind};
+use flowloom::report::describe::text::description_text;
+use flowloom::report::describe::{described_run_text, joint_warm_up_text};
+use flowloom::report::{html, text};
 use flowloom::results::{write_page, write_report};
 use flowloom::{DescribeOptions, Error, describe, describe_run};
-use flowloom_report::describe::text::description_text;
-use flowloom_report::describe::{described_run_text, joint_warm_up_text};
-use flowloom_report::{html, text};
 use serde_json::json;
 
 use crate::args;

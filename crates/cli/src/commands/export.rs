@@ -3,8 +3,8 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use flowloom_report::Run;
-use flowloom_report::export::Form;
+use flowloom::report::Run;
+use flowloom::report::export::Form;
 use serde_json::json;
 
 use crate::args::{self, Target};

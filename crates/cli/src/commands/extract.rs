@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use flowloom::input::{self, Kind};
+use flowloom::report::facts::set_aside_text;
+use flowloom::report::metric::Unit;
+use flowloom::report::text::{by_pattern, counted};
+use flowloom::store::formats::{Format, Rows};
+use flowloom::store::workload::{CaptureFacts, ConnectionCounts, DatagramFacts};
 use flowloom::{Conversion, Error, ExtractOptions, Extracted, Packets, check_output, extract};
-use flowloom_report::facts::set_aside_text;
-use flowloom_report::metric::Unit;
-use flowloom_report::text::{by_pattern, counted};
-use flowloom_store::formats::{Format, Rows};
-use flowloom_store::workload::{CaptureFacts, ConnectionCounts, DatagramFacts};
 use serde_json::json;
 
 use crate::args;

@@ -1,9 +1,9 @@
 //! `flowloom fit`: distributions, or a traffic model, fitted to a workload.
 
+use flowloom::report::fit::text::fitted_text;
+use flowloom::report::html;
 use flowloom::results::write_page;
 use flowloom::{Error, HarpoonFitOptions, SwingFitOptions, fit, fit_harpoon, fit_swing};
-use flowloom_report::fit::text::fitted_text;
-use flowloom_report::html;
 use serde_json::json;
 
 use crate::args::{self, FittedModel};

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use flowloom_lab::script::expand::whole;
-use flowloom_lab::script::explain::{explain, text};
-use flowloom_lab::script::parser::Mode;
+use flowloom::lab::script::expand::whole;
+use flowloom::lab::script::explain::{explain, text};
+use flowloom::lab::script::parser::Mode;
 
 use crate::args;
 use crate::exit::Exit;

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use flowloom_lab::script::expand::is_toml;
-use flowloom_lab::script::format::{format, has_comments};
-use flowloom_lab::script::parser::{Mode, fragment};
-use flowloom_lab::script::place::Files;
-use flowloom_lab::script::toml_form;
+use flowloom::lab::script::expand::is_toml;
+use flowloom::lab::script::format::{format, has_comments};
+use flowloom::lab::script::parser::{Mode, fragment};
+use flowloom::lab::script::place::Files;
+use flowloom::lab::script::toml_form;
 
 use crate::args::{self, ScriptForm};
 use crate::exit::Exit;

@@ -1,7 +1,7 @@
 //! `flowloom lab-keeper`: runs a program that an agent's keeper has put on its list, and ends what it leaves behind. The agent starts it;
 //! it is of no use to anyone else.
 
-use flowloom_live::guests::keep;
+use flowloom::live::guests::keep;
 
 use crate::args;
 use crate::exit::Exit;

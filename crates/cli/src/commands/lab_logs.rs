@@ -1,6 +1,6 @@
 //! `flowloom lab logs`: what agents did, in one order.
 
-use flowloom_lab::blocking::{self, Log};
+use flowloom::lab::blocking::{self, Log};
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;

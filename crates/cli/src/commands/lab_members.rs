@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use flowloom_lab::authority::enrolment::{Answer, MOST_BYTES, Pending, Request};
-use flowloom_lab::authority::files;
-use flowloom_lab::authority::folder::{Authority, Invitation};
-use flowloom_lab::authority::identity::Role;
-use flowloom_lab::authority::token::Token;
-use flowloom_lab::blocking;
-use flowloom_lab::clock::{Clock, HostClock};
+use flowloom::lab::authority::enrolment::{Answer, MOST_BYTES, Pending, Request};
+use flowloom::lab::authority::files;
+use flowloom::lab::authority::folder::{Authority, Invitation};
+use flowloom::lab::authority::identity::Role;
+use flowloom::lab::authority::token::Token;
+use flowloom::lab::blocking;
+use flowloom::lab::clock::{Clock, HostClock};
 
 use crate::args::{LabAdmit, LabEnrol, LabInit, LabInvite, LabRevoke};
 use crate::exit::Exit;

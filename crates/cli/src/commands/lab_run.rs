@@ -5,17 +5,17 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use flowloom_lab::authority::identity::Name;
-use flowloom_lab::authority::unique;
-use flowloom_lab::blocking;
-use flowloom_lab::controller::experiment::Outcome;
-use flowloom_lab::controller::{AgentRun, LeafRun, Offset, Step, Watcher};
-use flowloom_lab::report::Reports;
-use flowloom_lab::script::expand::whole;
-use flowloom_lab::script::format::format;
-use flowloom_lab::script::parser::Mode;
-use flowloom_lab::script::tree::{Body, Child};
-use flowloom_store::staged::{StagedFolder, take_name};
+use flowloom::lab::authority::identity::Name;
+use flowloom::lab::authority::unique;
+use flowloom::lab::blocking;
+use flowloom::lab::controller::experiment::Outcome;
+use flowloom::lab::controller::{AgentRun, LeafRun, Offset, Step, Watcher};
+use flowloom::lab::report::Reports;
+use flowloom::lab::script::expand::whole;
+use flowloom::lab::script::format::format;
+use flowloom::lab::script::parser::Mode;
+use flowloom::lab::script::tree::{Body, Child};
+use flowloom::store::staged::{StagedFolder, take_name};
 use serde_json::{Value, json};
 
 use crate::args;

@@ -1,10 +1,10 @@
 //! `flowloom lab status`: what agents say of themselves.
 
-use flowloom_lab::authority::DAY_S;
-use flowloom_lab::blocking::{self, Status};
-use flowloom_lab::clock::exchange::Bounds;
-use flowloom_lab::clock::{Clock, HostClock};
-use flowloom_lab::transport::AgentError;
+use flowloom::lab::authority::DAY_S;
+use flowloom::lab::blocking::{self, Status};
+use flowloom::lab::clock::exchange::Bounds;
+use flowloom::lab::clock::{Clock, HostClock};
+use flowloom::lab::transport::AgentError;
 use serde_json::{Value, json};
 
 use crate::args::LabStatus;

@@ -1,7 +1,7 @@
 //! `flowloom live-guest`: starts a program inside a side of a live run, and ends what it leaves behind. The run starts it; it is of
 //! no use to anyone else.
 
-use flowloom_live::guests::keep_guest;
+use flowloom::live::guests::keep_guest;
 
 use crate::args;
 use crate::exit::Exit;

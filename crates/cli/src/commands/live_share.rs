@@ -1,7 +1,7 @@
 //! `flowloom live-share`: a side of a share of a workload, which it plays with another host. An agent starts it; it is of no use to anyone else.
 
-use flowloom_live::elsewhere::share::process;
-use flowloom_store::workload::WorkloadReader;
+use flowloom::live::remote::peer::process;
+use flowloom::store::workload::WorkloadReader;
 
 use crate::commands::program;
 use crate::exit::Exit;

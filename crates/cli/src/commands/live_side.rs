@@ -1,6 +1,6 @@
 //! `flowloom live-side`: a side of a run on another host. An agent starts it; it is of no use to anyone else.
 
-use flowloom_live::elsewhere::side::{Allowed, process};
+use flowloom::live::remote::side::{Allowed, process};
 
 use crate::args;
 use crate::commands::program;

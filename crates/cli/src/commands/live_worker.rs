@@ -1,6 +1,6 @@
 //! `flowloom live-worker`: a worker process of a live run. The run starts it; it is of no use to anyone else.
 
-use flowloom_live::worker;
+use flowloom::live::worker;
 
 use crate::args;
 use crate::exit::Exit;

@@ -33,7 +33,7 @@ pub mod shell;
 use std::path::PathBuf;
 
 use flowloom::Error;
-use flowloom_live::Program;
+use flowloom::live::Program;
 
 /// This program, which live runs start as their workers.
 pub fn this_program() -> Result<PathBuf, Error> {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use flowloom::report::text::counted;
+use flowloom::time::Duration;
 use flowloom::{Error, Made, MakeOptions, load_json, make};
-use flowloom_core::time::Duration;
-use flowloom_report::text::counted;
 use serde_json::json;
 
 use crate::args;

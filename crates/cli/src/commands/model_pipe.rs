@@ -1,8 +1,8 @@
 //! `flowloom model pipe`: what a window, slow start and recovery make of a pipe (methods I.4).
 
-use flowloom_core::tcp::arithmetic;
-use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, Rate, three_digits};
+use flowloom::core::tcp::arithmetic;
+use flowloom::time::Duration;
+use flowloom::units::{Limit, Rate, three_digits};
 use serde::Serialize;
 use serde_json::json;
 

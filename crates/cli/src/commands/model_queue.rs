@@ -1,7 +1,7 @@
 //! `flowloom model queue`: delay and loss of phase-modulated cells.
 
+use flowloom::core::workload::LinkSide;
 use flowloom::{Error, QueueModelOptions, RateOptions, queue_model, queue_text};
-use flowloom_core::workload::LinkSide;
 use serde_json::json;
 
 use crate::args::{GuestSide, QueueModel};

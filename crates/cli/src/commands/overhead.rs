@@ -1,9 +1,9 @@
 //! `flowloom overhead`: what datagrams cost on a line.
 
+use flowloom::report::html;
+use flowloom::report::overhead::text::overhead_text;
 use flowloom::results::write_page;
 use flowloom::{Datagrams, Error, OverheadOptions, overhead};
-use flowloom_report::html;
-use flowloom_report::overhead::text::overhead_text;
 use serde_json::json;
 
 use crate::args;

@@ -1,11 +1,11 @@
 //! `flowloom run`: replay a capture, a workload or an experiment, measure, compare with the original, report.
 
 use flowloom::input::{self, Kind};
+use flowloom::live::guests::Guest;
+use flowloom::report::{Run, text};
 use flowloom::results::REPORT_FILE;
+use flowloom::sim::events::Implementation;
 use flowloom::{Error, Ran, RunOptions, VcsimOptions, run_files, run_vcsim};
-use flowloom_live::guests::Guest;
-use flowloom_report::{Run, text};
-use flowloom_sim::events::Implementation;
 use serde_json::json;
 
 use crate::args;

@@ -2,10 +2,10 @@
 
 use std::slice;
 
+use flowloom::core::workload::LinkSide;
+use flowloom::live::guests::Guest;
 use flowloom::results::REPORT_FILE;
 use flowloom::{Driver, Error, RunOptions, run_files};
-use flowloom_core::workload::LinkSide;
-use flowloom_live::guests::Guest;
 
 use crate::args::{self, Form};
 use crate::commands::this_program;

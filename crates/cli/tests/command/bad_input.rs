@@ -5,8 +5,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use crate::support::{Bench, Traffic};
-use flowloom_core::time::Duration;
-use flowloom_core::workload::Side;
+use flowloom::core::workload::Side;
+use flowloom::time::Duration;
 use flowloom_needs::{Need, skip};
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::support::{Bench, Traffic, contents};
-use flowloom_core::time::Duration;
+use flowloom::time::Duration;
 use flowloom_needs::{Need, skip};
 use serde_json::Value;
 

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use flowloom_core::workload::{Close, Evidence, Host, LinkSide, Side};
-use flowloom_store::workload::WorkloadReader;
+use flowloom::core::workload::{Close, Evidence, Host, LinkSide, Side};
+use flowloom::store::workload::WorkloadReader;
 use serde_json::Value;
 
 use crate::support::{Bench, Traffic};
@@ -19,7 +19,7 @@ fn shared(name: &str) -> Option<String> {
     Some(path.to_string_lossy().into_owned())
 }
 
-fn vectors(bench: &Bench, name: &str) -> Vec<flowloom_core::workload::ConnectionVector> {
+fn vectors(bench: &Bench, name: &str) -> Vec<flowloom::core::workload::ConnectionVector> {
     WorkloadReader::open(&bench.path(name)).unwrap().map(Result::unwrap).collect()
 }
 
@@ -82,7 +82,7 @@ fn every_form_becomes_every_other_and_comes_back() {
     bench.flowloom(&["convert", "w.parquet", "-o", "conn.log"]).succeeded();
     bench.flowloom(&["convert", "conn.log", "-o", "z.parquet"]).succeeded();
     let totals = |name| {
-        let of = |vector: &flowloom_core::workload::ConnectionVector| Side::BOTH.map(|side| vector.bytes(side));
+        let of = |vector: &flowloom::core::workload::ConnectionVector| Side::BOTH.map(|side| vector.bytes(side));
         vectors(&bench, name).iter().map(of).collect::<Vec<_>>()
     };
     assert_eq!(totals("z.parquet"), totals("w.parquet"));

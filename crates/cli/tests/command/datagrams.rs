@@ -1,6 +1,6 @@
 //! UDP and QUIC on the command line: in workloads, and left out of replays with a word about it.
 
-use flowloom_store::run_folder::RunFolder;
+use flowloom::store::run_folder::RunFolder;
 
 use crate::support::{Bench, Traffic, mixed};
 

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use flowloom_core::time::Duration;
+use flowloom::time::Duration;
 
 use crate::support::{Bench, Traffic};
 

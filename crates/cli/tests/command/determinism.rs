@@ -49,7 +49,7 @@ fn run_folders_are_the_same_whatever_the_threads_and_the_event_queue() {
     let bench = Bench::new();
     bench.file(
         "c.pcap",
-        &Traffic::many(400).connection(400, flowloom_core::time::Duration::from_secs(1), 300, 400_000).pcap(),
+        &Traffic::many(400).connection(400, flowloom::time::Duration::from_secs(1), 300, 400_000).pcap(),
     );
     bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
     for (name, experiment) in EXPERIMENTS {
@@ -82,7 +82,7 @@ fn run_folders_are_the_same_whatever_the_threads_and_the_event_queue() {
 #[test]
 fn several_seeds_are_advised_against_where_nothing_is_drawn() {
     let bench = Bench::new();
-    let big = flowloom_core::time::Duration::from_secs(1);
+    let big = flowloom::time::Duration::from_secs(1);
     bench.file("c.pcap", &Traffic::many(100).connection(100, big, 300, 200_000).pcap());
     bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
     let kinds = [

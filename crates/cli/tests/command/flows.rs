@@ -1,7 +1,7 @@
 //! Flow records on the command line: files of NetFlow and IPFIX, captures of exporters, sampled ones.
 
-use flowloom_core::workload::{ConnectionVector, Evidence, Side};
-use flowloom_store::workload::WorkloadReader;
+use flowloom::core::workload::{ConnectionVector, Evidence, Side};
+use flowloom::store::workload::WorkloadReader;
 
 use crate::support::Bench;
 

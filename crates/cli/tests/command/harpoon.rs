@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_core::rng::{Purpose, Stream};
-use flowloom_models::generate::harpoon::{Personality, Plugin};
-use flowloom_store::harpoon;
+use flowloom::core::rng::{Purpose, Stream};
+use flowloom::models::generate::harpoon::{Personality, Plugin};
+use flowloom::store::harpoon;
 use serde_json::Value;
 
 use crate::support::{Bench, Traffic};

@@ -1,8 +1,8 @@
 //! `--hosts`: what a workload holds of addresses.
 
-use flowloom_core::workload::{Host, Side};
-use flowloom_store::addresses::CryptoPan;
-use flowloom_store::workload::WorkloadReader;
+use flowloom::core::workload::{Host, Side};
+use flowloom::store::addresses::CryptoPan;
+use flowloom::store::workload::WorkloadReader;
 
 use crate::support::{Bench, Traffic};
 

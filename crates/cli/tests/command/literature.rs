@@ -1,7 +1,7 @@
 //! Source models of the literature in experiments: each is spelt as `docs/reference/models.md` says, makes a workload and runs.
 
-use flowloom_core::workload::{ConnectionVector, Evidence, Protocol};
-use flowloom_store::workload::WorkloadReader;
+use flowloom::core::workload::{ConnectionVector, Evidence, Protocol};
+use flowloom::store::workload::WorkloadReader;
 
 use crate::support::Bench;
 
@@ -117,7 +117,7 @@ fn what_has_no_mean_is_warned_of() {
     let bench = Bench::new();
     bench.file("e.toml", experiment("{ kind = \"d-itg\", profile = \"telnet\" }").as_bytes());
     bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
-    let run = flowloom_store::run_folder::RunFolder::open(&bench.path("r")).unwrap();
+    let run = flowloom::store::run_folder::RunFolder::open(&bench.path("r")).unwrap();
     let warnings = run.run()["warnings"].to_string();
     assert!(warnings.contains("gaps of this profile have no mean"), "{warnings}");
 }

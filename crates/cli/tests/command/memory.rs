@@ -5,11 +5,11 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::process::Command;
 
-use flowloom_core::record::PacketRecord;
-use flowloom_core::time::{Duration, Time};
-use flowloom_core::wire::Flags;
-use flowloom_core::workload::{LinkSide, Side};
-use flowloom_store::capture::PcapWriter;
+use flowloom::core::record::PacketRecord;
+use flowloom::core::wire::Flags;
+use flowloom::core::workload::{LinkSide, Side};
+use flowloom::store::capture::PcapWriter;
+use flowloom::time::{Duration, Time};
 
 use crate::support::Bench;
 
@@ -35,7 +35,7 @@ fn scan(path: &Path) {
             sack_permitted: false,
             timestamps: None,
             sack: [(0, 0); 3],
-            ecn: flowloom_core::wire::Ecn::NotEct,
+            ecn: flowloom::core::wire::Ecn::NotEct,
         };
         writer.write(&syn).unwrap();
     }

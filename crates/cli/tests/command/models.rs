@@ -1,8 +1,8 @@
 //! Workloads that are drawn from a model or changed by one: `flowloom model`, and `run` of such experiments.
 
-use flowloom_core::time::Duration;
-use flowloom_core::workload::{ConnectionVector, Evidence, Side};
-use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadReader, WorkloadWriter};
+use flowloom::core::workload::{ConnectionVector, Evidence, Side};
+use flowloom::store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadReader, WorkloadWriter};
+use flowloom::time::Duration;
 
 use crate::support::{Bench, Traffic};
 

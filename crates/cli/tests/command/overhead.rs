@@ -1,7 +1,7 @@
 //! `flowloom overhead`: lengths from every kind of input, the published tables, and what it refuses.
 
-use flowloom_core::cell::framing::{KNOWN, NAMED_STACKS};
-use flowloom_core::time::Duration;
+use flowloom::core::cell::framing::{KNOWN, NAMED_STACKS};
+use flowloom::time::Duration;
 
 use crate::support::{Bench, Traffic, mixed};
 

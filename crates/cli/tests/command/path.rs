@@ -1,8 +1,8 @@
 //! What an experiment file says of the path is simulated, recorded and refused if it cannot be.
 
-use flowloom_core::time::Duration;
-use flowloom_core::workload::Side;
-use flowloom_store::run_folder::RunFolder;
+use flowloom::core::workload::Side;
+use flowloom::store::run_folder::RunFolder;
+use flowloom::time::Duration;
 
 use crate::support::{Bench, Traffic};
 

@@ -1,12 +1,12 @@
 //! Workload to simulation to capture to workload: the bundled capture replayed without a limit, its packets captured at
 //! the link, and vectors extracted from that capture again. They must be the vectors that were replayed.
 
-use flowloom_core::extract::{Extractor, Finished, Options};
-use flowloom_core::time::Duration;
-use flowloom_core::wire::{Decoder, Parsed};
-use flowloom_core::workload::{Adu, ConnectionVector, Pattern, Side};
-use flowloom_store::capture::{self, Captures, Input};
-use flowloom_store::workload::WorkloadReader;
+use flowloom::core::extract::{Extractor, Finished, Options};
+use flowloom::core::wire::{Decoder, Parsed};
+use flowloom::core::workload::{Adu, ConnectionVector, Pattern, Side};
+use flowloom::store::capture::{self, Captures, Input};
+use flowloom::store::workload::WorkloadReader;
+use flowloom::time::Duration;
 
 use crate::support::Bench;
 

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
-use flowloom_core::record::PacketRecord;
-use flowloom_core::time::{Duration, Time};
-use flowloom_core::wire::Flags;
-use flowloom_core::workload::{LinkSide, Side};
-use flowloom_store::capture::PcapWriter;
+use flowloom::core::record::PacketRecord;
+use flowloom::core::wire::Flags;
+use flowloom::core::workload::{LinkSide, Side};
+use flowloom::store::capture::PcapWriter;
+use flowloom::time::{Duration, Time};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -152,7 +152,7 @@ impl Traffic {
                     sack_permitted: false,
                     timestamps: None,
                     sack: [(0, 0); 3],
-                    ecn: flowloom_core::wire::Ecn::NotEct,
+                    ecn: flowloom::core::wire::Ecn::NotEct,
                 });
             };
         push(Side::Initiator, 0, Flags::SYN, i, 0, 0);

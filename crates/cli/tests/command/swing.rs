@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_core::workload::ConnectionVector;
-use flowloom_models::swing::SwingModel;
-use flowloom_store::swing;
-use flowloom_store::workload::WorkloadReader;
+use flowloom::core::workload::ConnectionVector;
+use flowloom::models::swing::SwingModel;
+use flowloom::store::swing;
+use flowloom::store::workload::WorkloadReader;
 
 use crate::support::{Bench, Traffic};
 

@@ -1,7 +1,7 @@
 //! Networks of several links: as an experiment writes them, as results tell of them.
 
+use flowloom::store::run_folder::{RunFolder, TrafficPoint};
 use flowloom_needs::{Need, skip};
-use flowloom_store::run_folder::{RunFolder, TrafficPoint};
 use serde_json::Value;
 
 use crate::support::{Bench, Traffic};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_core::record::Outcome;
-use flowloom_core::workload::Side;
-use flowloom_store::run_folder::{Point, RunFolder};
+use flowloom::core::record::Outcome;
+use flowloom::core::workload::Side;
+use flowloom::store::run_folder::{Point, RunFolder};
 use serde_json::Value;
 
 use crate::host::{Host, workers_in};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_core::record::{DropReason, SourceRecord};
-use flowloom_core::workload::Protocol;
-use flowloom_store::run_folder::RunFolder;
+use flowloom::core::record::{DropReason, SourceRecord};
+use flowloom::core::workload::Protocol;
+use flowloom::store::run_folder::RunFolder;
 use serde_json::Value;
 
 use crate::support::{Bench, mixed};

@@ -6,10 +6,10 @@ use std::io::{ErrorKind, Write};
 use std::process::{Child, Command, Stdio};
 
 use assert_cmd::cargo::CommandCargoExt;
-use flowloom_core::record::Outcome;
-use flowloom_core::time::{Duration, Time};
+use flowloom::core::record::Outcome;
+use flowloom::store::run_folder::RunFolder;
+use flowloom::time::{Duration, Time};
 use flowloom_needs::{Need, skip};
-use flowloom_store::run_folder::RunFolder;
 use serde_json::{Map, Value};
 
 use crate::host::{Host, held_namespaces, processes_in, workers_in};

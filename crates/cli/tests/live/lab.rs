@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-use flowloom_core::record::Outcome;
-use flowloom_core::time::Time;
-use flowloom_core::workload::{ConnectionVector, Protocol};
-use flowloom_store::run_folder::RunFolder;
-use flowloom_store::workload::WorkloadReader;
+use flowloom::core::record::Outcome;
+use flowloom::core::workload::{ConnectionVector, Protocol};
+use flowloom::store::run_folder::RunFolder;
+use flowloom::store::workload::WorkloadReader;
+use flowloom::time::Time;
 use serde_json::{Map, Value};
 
 use crate::host::processes_in;

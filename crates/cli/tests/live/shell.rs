@@ -1,8 +1,8 @@
 //! `flowloom shell`: programs of the user's across the path.
 
 use assert_cmd::cargo::CommandCargoExt;
-use flowloom_core::record::Outcome;
-use flowloom_store::run_folder::RunFolder;
+use flowloom::core::record::Outcome;
+use flowloom::store::run_folder::RunFolder;
 
 use crate::host::{Host, processes_in, workers_in};
 use crate::support::Bench;

@@ -28,8 +28,8 @@ use crate::parallel::{at_once, threads};
 use crate::results;
 use crate::run::{Senders, config};
 use crate::warning::Warning;
+use crate::workload::generation::Generation;
 use crate::workload::load;
-use crate::workload::making::Making;
 
 use search::Search;
 
@@ -290,7 +290,7 @@ impl<'a> Job<'a> {
         let prefill = self.experiment.workload.prefill();
         let duration = self.config.window + prefill.shift();
         let seed = self.config.seed;
-        let making = Making {
+        let generation = Generation {
             workload: &self.experiment.workload,
             base: None,
             seed,
@@ -299,7 +299,7 @@ impl<'a> Job<'a> {
         };
         let vectors = model
             .vectors(seed, duration)
-            .flat_map(|vector| making.changed(vector, self.round_trips))
+            .flat_map(|vector| generation.changed(vector, self.round_trips))
             .zip(0..)
             .map(|(vector, id)| ConnectionVector { id, ..vector })
             .filter_map(|vector| prefill.place(vector, self.config.unknown_rtt))

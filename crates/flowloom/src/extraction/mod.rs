@@ -128,7 +128,7 @@ fn extract(
     let waiting = Waiting { most_bytes: options.max_memory / 4, folder: scratch };
     let (counts, series) =
         threads::run(&machine, options.thread_count(), waiting, |packets| reader.read(packets), write)?;
-    let ingested = Extracted {
+    let extracted = Extracted {
         inputs: reader.captures.inputs().to_vec(),
         skipped: reader.captures.skipped().to_vec(),
         packets_set_aside: reader.packets_set_aside,
@@ -140,8 +140,8 @@ fn extract(
         interrupted: reader.interrupted,
     };
     drop(reader);
-    context.explain(|| ingested.explanation());
-    Ok(ingested)
+    context.explain(|| extracted.explanation());
+    Ok(extracted)
 }
 
 /// From captures to packets for extraction.

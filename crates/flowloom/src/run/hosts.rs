@@ -13,7 +13,7 @@ use flowloom_lab::blocking::Lab;
 use flowloom_lab::controller::Place;
 use flowloom_lab::controller::sides::{ClockOf, Share};
 use flowloom_lab::script::address::CONTROL_PORT;
-use flowloom_live::elsewhere::ground::Hosts;
+use flowloom_live::remote::backend::Hosts;
 use serde::Deserialize;
 
 use crate::error::Error;

@@ -260,7 +260,7 @@ impl<'a> Job<'a> {
             match (live, hosts.take()) {
                 (None, _) => Ok((flowloom_sim::run(together, &config, &mut recorder, progress)?, None)),
                 (Some(options), Some(hosts)) => {
-                    flowloom_live::run_elsewhere(together, &config, options, hosts, &mut recorder, progress)
+                    flowloom_live::run_remote(together, &config, options, hosts, &mut recorder, progress)
                         .map(|(summary, observed)| (summary, Some(observed)))
                 }
                 (Some(options), None) => {

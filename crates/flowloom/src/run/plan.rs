@@ -15,7 +15,7 @@ use crate::input::{self, Kind};
 use crate::run::facts::set_aside;
 use crate::run::{Overrides, RunOptions, config};
 use crate::warning::Warning;
-use crate::workload::making::Making;
+use crate::workload::generation::Generation;
 use crate::workload::source::{Inputs, Source, file_name};
 
 /// Everything resolved but the workload's own facts.
@@ -128,8 +128,8 @@ impl Plan {
         let duration = self.experiment.measure.duration.as_ref().map(|duration| duration.value);
         let duration = duration.map(|duration| duration + workload.prefill().shift());
         let made = |&seed| {
-            let making = Making { workload, base: base.as_ref(), seed, duration, stop: context.stop() };
-            Source::made(&making, &self.target, context)
+            let generation = Generation { workload, base: base.as_ref(), seed, duration, stop: context.stop() };
+            Source::made(&generation, &self.target, context)
         };
         seeds.iter().map(made).collect()
     }

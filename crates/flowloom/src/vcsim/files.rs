@@ -112,7 +112,7 @@ impl Trace<'_> {
         let happening = match event.happening {
             Happening::Queued => "queued",
             Happening::Sent => "sent",
-            Happening::Came => "came",
+            Happening::Arrived => "came",
             Happening::Lost(_) => "lost",
         };
         let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());

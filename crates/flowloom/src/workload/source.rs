@@ -11,9 +11,9 @@ use crate::error::Error;
 use crate::extraction::{self, CaptureOptions};
 use crate::input::Kind;
 use crate::run::pipeline::Read;
+use crate::workload::generation::Generation;
 use crate::workload::hosts::HostOptions;
 use crate::workload::load;
-use crate::workload::making::Making;
 
 /// A workload on disk, ready to be read.
 pub struct Source {
@@ -85,14 +85,14 @@ impl Source {
     }
 
     /// A workload made for a run with this seed, in a file that ends up in its folder.
-    pub fn made(making: &Making<'_>, target: &Path, context: Context<'_>) -> Result<Source, Error> {
+    pub fn made(generation: &Generation<'_>, target: &Path, context: Context<'_>) -> Result<Source, Error> {
         let staging = staging(target)?;
         let path = staging.path().join(WORKLOAD_FILE);
-        let made = making.write(&path)?;
-        context.explain(|| format!("workload for seed {}:\n{}", making.seed, made.text()));
+        let made = generation.write(&path)?;
+        context.explain(|| format!("workload for seed {}:\n{}", generation.seed, made.text()));
         made.warnings().iter().for_each(|warning| context.warn(warning));
-        let interrupted = making.base.is_some_and(|base| base.interrupted);
-        Ok(Source { path: Some(path), facts: made.facts, name: making.name(), staging: Some(staging), interrupted })
+        let interrupted = generation.base.is_some_and(|base| base.interrupted);
+        Ok(Source { path: Some(path), facts: made.facts, name: generation.name(), staging: Some(staging), interrupted })
     }
 
     /// Its connections and flows, none if only sources send.

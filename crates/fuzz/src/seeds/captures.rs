@@ -5,11 +5,11 @@ use std::sync::OnceLock;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use flowloom_core::record::PacketRecord;
-use flowloom_core::time::Time;
-use flowloom_core::wire::Flags;
-use flowloom_core::workload::{LinkSide, Side};
-use flowloom_store::capture::PcapWriter;
+use flowloom::core::record::PacketRecord;
+use flowloom::core::wire::Flags;
+use flowloom::core::workload::{LinkSide, Side};
+use flowloom::store::capture::PcapWriter;
+use flowloom::time::Time;
 use lzma_rust2::{XzOptions, XzWriter};
 
 use super::packets;
@@ -209,7 +209,7 @@ fn conversations(count: u64, microseconds: u64) -> Vec<u8> {
                 sack_permitted: false,
                 timestamps: None,
                 sack: [(0, 0); 3],
-                ecn: flowloom_core::wire::Ecn::NotEct,
+                ecn: flowloom::core::wire::Ecn::NotEct,
             });
             written.expect("a vector takes bytes");
         }

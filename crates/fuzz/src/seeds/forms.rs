@@ -1,10 +1,10 @@
 //! Vectors in the forms of other tools.
 
-use flowloom_core::time::Duration;
-use flowloom_core::workload::{ConnectionVector, Evidence, Host, LinkSide, Pattern, Protocol};
-use flowloom_store::formats::tmix::{Assumptions, Spelling, TmixWriter};
-use flowloom_store::formats::{Rows, csv_table, json_lines};
-use flowloom_store::workload::WorkloadFacts;
+use flowloom::core::workload::{ConnectionVector, Evidence, Host, LinkSide, Pattern, Protocol};
+use flowloom::store::formats::tmix::{Assumptions, Spelling, TmixWriter};
+use flowloom::store::formats::{Rows, csv_table, json_lines};
+use flowloom::store::workload::WorkloadFacts;
+use flowloom::time::Duration;
 
 use super::stored::vectors;
 /// Tmix in both spellings: by hand with every kind of line, and as written of the made capture.

@@ -4,17 +4,17 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use flowloom_core::extract::Extractor;
-use flowloom_core::record::{
+use flowloom::core::extract::Extractor;
+use flowloom::core::record::{
     ConnectionRecord, DropReason, DropRecord, EpochRecord, Outcome, PacketKind, QueueSample, Record, Recorder,
 };
-use flowloom_core::time::{Duration, Time};
-use flowloom_core::wire::{Decoder, Parsed};
-use flowloom_core::workload::{Adu, Close, ConnectionVector, Endpoint, Host, LinkSide, PerSide, Protocol, Side, Span};
-use flowloom_models::swing::{Grouping, Survey};
-use flowloom_store::capture::{Captures, Options};
-use flowloom_store::run_folder::{RunOptions, RunWriter};
-use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadWriter};
+use flowloom::core::wire::{Decoder, Parsed};
+use flowloom::core::workload::{Adu, Close, ConnectionVector, Endpoint, Host, LinkSide, PerSide, Protocol, Side, Span};
+use flowloom::models::swing::{Grouping, Survey};
+use flowloom::store::capture::{Captures, Options};
+use flowloom::store::run_folder::{RunOptions, RunWriter};
+use flowloom::store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadWriter};
+use flowloom::time::{Duration, Time};
 use serde_json::json;
 
 use super::captures;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
 
-use flowloom_core::rng::{Purpose, Stream};
+use flowloom::core::rng::{Purpose, Stream};
 use flowloom_fuzz::{extract, valid_captures};
 use proptest::prelude::*;
 

@@ -119,7 +119,7 @@ fn made_captures_are_what_they_are_made_for() {
 
 #[test]
 fn made_workloads_hold_vectors_and_claims_are_refused() {
-    use flowloom_store::workload::WorkloadReader;
+    use flowloom::store::workload::WorkloadReader;
     let target = TARGETS.iter().find(|target| target.name == "workload").expect("the target");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("w.parquet");
@@ -141,13 +141,13 @@ fn made_workloads_hold_vectors_and_claims_are_refused() {
 #[test]
 fn made_export_messages_hold_records() {
     let flows = TARGETS.iter().find(|target| target.name == "flows").expect("the target");
-    let counts = (flows.seeds)().iter().map(|seed| flowloom_store::flows::decode(seed).0.len()).collect::<Vec<_>>();
+    let counts = (flows.seeds)().iter().map(|seed| flowloom::store::flows::decode(seed).0.len()).collect::<Vec<_>>();
     assert_eq!(counts, [2, 2, 2, 4, 4, 6]);
 }
 
 #[test]
 fn made_texts_hold_vectors() {
-    use flowloom_store::formats::{csv_table, json_lines, tmix, zeek};
+    use flowloom::store::formats::{csv_table, json_lines, tmix, zeek};
     type Read = fn(&[u8]) -> usize;
     let readers: [(&str, Read, &[usize]); 5] = [
         ("tmix", |text| tmix::read(text).expect("a seed").0.len(), &[3, 2, 3, 3, 3]),

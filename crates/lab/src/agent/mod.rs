@@ -64,7 +64,7 @@ pub struct Programs {
     /// Plays a side of a run: what is called with `--emulator ADDRESS:PORT --rate RATE` has to end up in
     /// [`flowloom_live::elsewhere::side::process`].
     pub side: Program,
-    /// Plays a side of a workload with another host: has to end up in [`flowloom_live::elsewhere::share::process`].
+    /// Plays a side of a workload with another host: has to end up in [`flowloom_live::remote::peer::process`].
     pub share: Program,
 }
 

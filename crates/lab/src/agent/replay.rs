@@ -1,5 +1,5 @@
 //! The leaf that plays one side of a workload's connections, whose other side is at another host: `replay` (`script/leaf/replay.rs`). It is a process
-//! of its own ([`flowloom_live::elsewhere::share`]), started when it is opened; where that sends to, and how much at most, the agent says.
+//! of its own ([`flowloom_live::remote::peer`]), started when it is opened; where that sends to, and how much at most, the agent says.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -11,8 +11,8 @@ use std::time::Duration;
 use flowloom_live::Program;
 use flowloom_live::clock::Clock;
 use flowloom_live::control::{SocketOptions, receive, send};
-use flowloom_live::elsewhere::share::{FromShare, ShareOrders, ShareReport, ToShare};
 use flowloom_live::host::settings::Settings;
+use flowloom_live::remote::peer::{FromPeer, PeerOrders, PeerReport, ToPeer};
 use flowloom_sim::Class;
 use flowloom_store::workload::WorkloadReader;
 use serde::Serialize;
@@ -59,7 +59,7 @@ struct Player {
     sha256: String,
     process: Option<Process>,
     table: Option<File>,
-    found: Option<Box<ShareReport>>,
+    found: Option<Box<PeerReport>>,
 }
 
 /// The process, killed when this is dropped, its workers and its namespace with it.
@@ -80,7 +80,7 @@ struct Results<'a> {
     own: SocketAddr,
     peer: SocketAddr,
     #[serde(flatten)]
-    found: Option<&'a ShareReport>,
+    found: Option<&'a PeerReport>,
 }
 
 impl Replay {
@@ -142,7 +142,7 @@ impl Player {
         };
         let mut process = Process { _child: child, to, from };
         let Asked { side, part, parts, duration, delays, workers, .. } = self.asked;
-        let orders = ShareOrders {
+        let orders = PeerOrders {
             own: self.own,
             peer: self.peer,
             most_bit_s: self.rate_bit_s(),
@@ -158,13 +158,13 @@ impl Player {
             sockets: self.kernel.1.clone(),
             table: table.path().to_owned(),
         };
-        process.say(&ToShare::Begin(Box::new(orders))).await.map_err(cannot)?;
+        process.say(&ToPeer::Begin(Box::new(orders))).await.map_err(cannot)?;
         let answer = timeout(BEGINNING, process.hear()).await.map_err(|_| unexpected("does not begin"))?;
         match answer.map_err(cannot)? {
             // Only the two of them have the table now.
-            FromShare::Ready(words) => Ok((process, table.into_file(), words)),
-            FromShare::Failed(why) => Err(LeafError::Failed { why }),
-            FromShare::Done(_) => Err(unexpected("is over before it began")),
+            FromPeer::Ready(words) => Ok((process, table.into_file(), words)),
+            FromPeer::Failed(why) => Err(LeafError::Failed { why }),
+            FromPeer::Done(_) => Err(unexpected("is over before it began")),
         }
     }
 }
@@ -181,14 +181,14 @@ fn unexpected(does: &'static str) -> LeafError {
 }
 
 impl Process {
-    async fn say(&mut self, message: &ToShare) -> io::Result<()> {
+    async fn say(&mut self, message: &ToPeer) -> io::Result<()> {
         let mut bytes = Vec::new();
         send(&mut bytes, message)?;
         self.to.write_all(&bytes).await?;
         self.to.flush().await
     }
 
-    async fn hear(&mut self) -> io::Result<FromShare> {
+    async fn hear(&mut self) -> io::Result<FromPeer> {
         let mut bytes = vec![0; 4];
         self.from.read_exact(&mut bytes).await?;
         let length = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
@@ -248,17 +248,17 @@ impl Leaf for Player {
         let process = self.process.as_mut().ok_or(LeafError::NotOpen)?;
         let began_ns = start.monotonic_ns.saturating_add(LEAD_NS);
         let clock = Clock::starting_at(began_ns.max(0).unsigned_abs());
-        process.say(&ToShare::Start(clock)).await.map_err(cannot)?;
+        process.say(&ToPeer::Start(clock)).await.map_err(cannot)?;
         let said = tokio::select! {
             said = process.hear() => said,
             () = stop.told() => {
-                process.say(&ToShare::Stop).await.map_err(cannot)?;
+                process.say(&ToPeer::Stop).await.map_err(cannot)?;
                 process.hear().await
             }
         };
         self.process = None;
         match said.map_err(cannot)? {
-            FromShare::Done(found) => {
+            FromPeer::Done(found) => {
                 let text = found.problems.join("; ");
                 let met_nobody = found.round_trip_ns == 0;
                 self.found = Some(found);
@@ -268,8 +268,8 @@ impl Leaf for Player {
                     Ok(Ran { started_monotonic_ns: start.monotonic_ns, text })
                 }
             }
-            FromShare::Failed(why) => Err(LeafError::Failed { why }),
-            FromShare::Ready(_) => Err(unexpected("began twice")),
+            FromPeer::Failed(why) => Err(LeafError::Failed { why }),
+            FromPeer::Ready(_) => Err(unexpected("began twice")),
         }
     }
 

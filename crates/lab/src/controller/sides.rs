@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use flowloom_core::workload::LinkSide;
-use flowloom_live::elsewhere::ground::{Host, Hosts};
+use flowloom_live::remote::backend::{Host, Hosts};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;

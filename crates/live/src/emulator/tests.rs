@@ -81,14 +81,14 @@ impl Device for Fake {
 }
 
 /// What came of a path between two kernels.
-struct Came {
+struct Received {
     left: Vec<(Time, Vec<u8>)>,
     right: Vec<(Time, Vec<u8>)>,
     report: EmulatorReport,
     outputs: Vec<Output>,
 }
 
-impl Came {
+impl Received {
     fn drops(&self) -> Vec<DropRecord> {
         let records = self.outputs.iter().filter_map(|output| match output {
             Output::Records(records) => Some(records),
@@ -143,7 +143,7 @@ impl Bench {
     }
 
     /// Runs until the end of the window, waking when the path asks for it, when a packet comes before that, or late by `late`.
-    fn run(&self, late: Duration) -> Came {
+    fn run(&self, late: Duration) -> Received {
         let now = Rc::new(Cell::new(Time::ZERO));
         let (mut devices, kernels): (Vec<_>, Vec<_>) = (0..2).map(|_| Fake::new(&now)).unzip();
         let mut devices = [devices.remove(0), devices.remove(0)];
@@ -185,7 +185,7 @@ impl Bench {
         drop(recorder);
         let [left, right] = [0, 1].map(|side: usize| std::mem::take(&mut kernels[side].borrow_mut().got));
         assert_eq!(report.unaccounted(), 0);
-        Came { left, right, report, outputs: outputs.iter().collect() }
+        Received { left, right, report, outputs: outputs.iter().collect() }
     }
 }
 
@@ -263,7 +263,7 @@ fn a_thread_that_is_late_is_late_with_packets_and_never_in_what_it_decides() {
     });
     assert_eq!(coarse.drops(), fine.drops());
     assert_eq!(coarse.report.network, fine.report.network);
-    let packets = |came: &Came| came.right.iter().map(|packet| packet.1.clone()).collect::<Vec<_>>();
+    let packets = |came: &Received| came.right.iter().map(|packet| packet.1.clone()).collect::<Vec<_>>();
     assert_eq!(packets(&coarse), packets(&fine));
     assert!(times(&coarse.right) != times(&fine.right));
 }

@@ -11,7 +11,7 @@
 //! | `hosts` | hosts of a side, each with a namespace of its own |
 //! | `limits` | how much of a run the host can hold, and how busy it is |
 //! | `netlink` | devices, routes, neighbours |
-//! | `strays` | worker processes whose run is gone |
+//! | `orphans` | worker processes whose run is gone |
 //! | `turns` | who comes first where there are more threads than cores |
 //! | `sys` | system calls that no library wraps |
 
@@ -20,10 +20,10 @@ pub mod hosts;
 pub mod limits;
 pub mod namespace;
 pub mod netlink;
+pub mod orphans;
 pub mod packet;
 pub mod port;
 pub mod settings;
-pub mod strays;
 pub mod sys;
 pub mod testbed;
 pub mod tun;

@@ -172,7 +172,7 @@ impl Settings {
     ///
     /// # Panics
     /// If there is no class.
-    pub fn for_elsewhere(classes: &[Class]) -> Result<(Settings, Vec<SocketOptions>), Unsupported> {
+    pub fn for_remote(classes: &[Class]) -> Result<(Settings, Vec<SocketOptions>), Unsupported> {
         Settings::with_algorithms(classes, |_| true)
     }
 
@@ -494,7 +494,7 @@ mod tests {
 
     #[test]
     fn another_host_chooses_values_and_no_files() {
-        let (settings, _) = Settings::for_elsewhere(&[class(Config::of(Profile::Bsd2008))]).unwrap();
+        let (settings, _) = Settings::for_remote(&[class(Config::of(Profile::Bsd2008))]).unwrap();
         assert_ne!(settings, Settings::default());
         let mut sent = Sent::from(settings.clone());
         let received = Settings::try_from(Sent { values: sent.values.clone(), metrics: sent.metrics }).unwrap();

@@ -22,8 +22,8 @@ use nix::sys::socket::{
     sendmsg, setsockopt, socket, sockopt,
 };
 
-use super::homes::Homes;
 use super::label;
+use super::namespaces::Namespaces;
 use crate::addresses::{self, Addressing, Serial};
 use crate::control::{Assignment, EndReport, Ended, Orders};
 use crate::host::sys;
@@ -46,7 +46,7 @@ pub struct DatagramSocket(OwnedFd);
 
 /// A datagram that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Came {
+pub struct Received {
     /// Its sender's address.
     pub from: Ipv4Addr,
     /// The address that it was sent to.
@@ -103,7 +103,7 @@ impl DatagramSocket {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn receive(&self) -> io::Result<Option<Came>> {
+    pub fn receive(&self) -> io::Result<Option<Received>> {
         let mut head = [0; label::BYTES];
         let mut control = cmsg_space!(libc::in_pktinfo);
         loop {
@@ -124,7 +124,7 @@ impl DatagramSocket {
             });
             if let (Some(from), Some(to)) = (came.address.map(|from| from.ip()), to) {
                 let bytes = u32::try_from(came.bytes).unwrap_or(u32::MAX);
-                return Ok(Some(Came { from, to, bytes, head }));
+                return Ok(Some(Received { from, to, bytes, head }));
             }
         }
     }
@@ -178,10 +178,10 @@ impl DatagramEnds {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn new(orders: &Orders, homes: &mut Homes) -> io::Result<DatagramEnds> {
+    pub fn new(orders: &Orders, namespaces: &mut Namespaces) -> io::Result<DatagramEnds> {
         let number = orders.number;
         let ports = [addresses::FIRST_EPHEMERAL_PORT + number, addresses::FIRST_PORT + number];
-        let sockets = homes.on_each(|| {
+        let sockets = namespaces.on_each(|| {
             let [initiators, acceptors] = ports.map(DatagramSocket::bind);
             Ok([initiators?, acceptors?])
         })?;
@@ -360,7 +360,7 @@ impl End {
         true
     }
 
-    fn take_in(&mut self, came: &Came, now: Time) {
+    fn take_in(&mut self, came: &Received, now: Time) {
         let (number, sent) = label::read(&came.head, came.bytes, self.sink.expected(), now);
         match sent {
             Some(sent) => self.sink.handle_datagram(now, Datagram { number, sent, bytes: came.bytes }),

@@ -16,8 +16,8 @@ use nix::sys::timerfd::{Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use super::datagrams::DatagramEnds;
 use super::end::{End, Outcome, State, Turn};
-use super::homes::Homes;
 use super::inbox::{Inbox, Received};
+use super::namespaces::Namespaces;
 use super::outbox::Outbox;
 use super::pace::Pace;
 use super::socket::{Accepted, Listener, Socket};
@@ -153,7 +153,7 @@ impl Surroundings {
 pub struct Engine<'a> {
     orders: &'a Orders,
     around: Surroundings,
-    homes: Homes,
+    namespaces: Namespaces,
     addressing: Addressing,
     /// One, or one on each host.
     listeners: Vec<Listener>,
@@ -194,7 +194,7 @@ impl<'a> Engine<'a> {
     pub fn new(
         orders: &'a Orders,
         clock: Clock,
-        (homes, listeners, inherited): (Homes, Vec<Listener>, Option<&'a str>),
+        (namespaces, listeners, inherited): (Namespaces, Vec<Listener>, Option<&'a str>),
         datagrams: DatagramEnds,
         inbox: Inbox,
         outbox: &'a mut Outbox,
@@ -208,7 +208,7 @@ impl<'a> Engine<'a> {
         Ok(Engine {
             orders,
             around,
-            homes,
+            namespaces,
             addressing: orders.addressing(),
             listeners,
             inherited,
@@ -444,7 +444,7 @@ impl<'a> Engine<'a> {
         let to = SocketAddrV4::new(to, addresses::port(serial, self.orders.workers));
         let congestion = self.orders.classes[usize::from(class)].congestion.as_deref();
         self.starts.record(turn.now.since(end.at));
-        let arrived = self.homes.go(hosts.initiator);
+        let arrived = self.namespaces.go(hosts.initiator);
         let connected = arrived.and_then(|()| Socket::connect(from, to, congestion, end.mss()));
         if let Err(error) = connected.and_then(|socket| end.connect(socket, turn)) {
             self.finish(slot, Some(failed(&error)));

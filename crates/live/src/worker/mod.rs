@@ -9,7 +9,7 @@
 //! | `end` | one end of a connection: a player over a socket |
 //! | `socket` | what kernel TCP is asked for |
 //! | `datagrams`, `label` | flows of datagrams; what is written into one |
-//! | `homes` | the namespaces in which it opens sockets |
+//! | `namespaces` | the namespaces in which it opens sockets |
 //! | `intended` | when an end should have done what it did |
 //! | `pace` | when to look again, and how long what is found may have been there |
 //! | `inbox`, `outbox` | what the run says, and hears |
@@ -17,10 +17,10 @@
 mod datagrams;
 mod end;
 mod engine;
-mod homes;
 mod inbox;
 mod intended;
 pub mod label;
+mod namespaces;
 mod outbox;
 mod pace;
 mod socket;
@@ -36,8 +36,8 @@ use nix::sys::signal::{SigSet, Signal};
 
 use self::datagrams::DatagramEnds;
 use self::engine::{Engine, Finish};
-use self::homes::Homes;
 use self::inbox::Inbox;
+use self::namespaces::Namespaces;
 use self::outbox::Outbox;
 use self::socket::probe_congestion;
 use crate::addresses;
@@ -93,11 +93,11 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
     let Some(ToWorker::Begin(orders)) = inbox.wait()? else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the first message to a worker was not how to begin"));
     };
-    let mut homes = Homes::enter(namespace, &orders)?;
+    let mut namespaces = Namespaces::enter(namespace, &orders)?;
     let inherited = prepare(&orders)?;
-    let listeners = homes.listen(addresses::FIRST_PORT + orders.number, inherited)?;
+    let listeners = namespaces.listen(addresses::FIRST_PORT + orders.number, inherited)?;
     let datagrams =
-        DatagramEnds::new(&orders, &mut homes).map_err(|error| context("cannot take in datagrams", &error))?;
+        DatagramEnds::new(&orders, &mut namespaces).map_err(|error| context("cannot take in datagrams", &error))?;
     prctl::set_timerslack(TIMER_SLACK_NANOS)?;
     take_short_turns();
     outbox.send(FromWorker::Ready);
@@ -119,7 +119,7 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
             }
         }
     };
-    let mut engine = Engine::new(&orders, clock, (homes, listeners, inherited), datagrams, inbox, outbox)?;
+    let mut engine = Engine::new(&orders, clock, (namespaces, listeners, inherited), datagrams, inbox, outbox)?;
     assignments.iter().try_for_each(|assignment| engine.assign(assignment))?;
     if no_more {
         engine.expect_no_more();

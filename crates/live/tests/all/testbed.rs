@@ -190,15 +190,15 @@ impl Watch {
         Ok(Watch(socket))
     }
 
-    fn strays(&self) -> usize {
+    fn orphans(&self) -> usize {
         let mut buffer = [0; 2_048];
-        let mut strays = 0;
+        let mut orphans = 0;
         while let Ok(length) = recv(self.0.as_raw_fd(), &mut buffer, MsgFlags::empty()) {
             let packet = &buffer[..length];
             let ours = |at: usize| packet.get(at..at + 2).is_some_and(|bytes| matches!(bytes, [198, 18 | 19]));
-            strays += usize::from(packet[0] >> 4 == 4 && (ours(12) || ours(16)));
+            orphans += usize::from(packet[0] >> 4 == 4 && (ours(12) || ours(16)));
         }
-        strays
+        orphans
     }
 }
 
@@ -239,7 +239,7 @@ fn nothing_leaves_and_nothing_stays() {
         });
         assert_eq!(refused, [true; 3], "there is no route");
         assert!(seen.packets.into_inner() > 60);
-        assert_eq!(watch.strays(), 0, "a device of the host saw packets of the testbed");
+        assert_eq!(watch.orphans(), 0, "a device of the host saw packets of the testbed");
         drop((testbed, devices));
         // A process that another test starts has a copy of all descriptors until it is another program.
         let gone = || names.iter().all(|name| !held_namespaces().contains(name));

@@ -21,8 +21,8 @@ pub enum Happening {
     Queued,
     /// It begins to leave a node.
     Sent,
-    /// It has come to a node.
-    Came,
+    /// It arrives at a node.
+    Arrived,
     /// It is lost at a node.
     Lost(Refused),
 }
@@ -774,7 +774,7 @@ impl<'a, O: Observer> Network<'a, O> {
     fn cell_came(&mut self, cell: Cell, hop: usize) {
         let path = &self.plan.circuits[cell.circuit as usize];
         let (node, next) = (path.nodes[hop + 1], path.ports.get(hop + 1).copied());
-        self.happened(Happening::Came, node, cell);
+        self.happened(Happening::Arrived, node, cell);
         if let Some(port) = next {
             self.queue_cell(port, cell, false);
             return self.send(port);

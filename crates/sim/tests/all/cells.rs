@@ -127,7 +127,7 @@ impl Observer for Follow {
                 assert_eq!(waiting.remove(0).0, event.cell.packet);
                 *on_links += 1;
             }
-            Happening::Came => *on_links = on_links.checked_sub(1).expect("it was sent"),
+            Happening::Arrived => *on_links = on_links.checked_sub(1).expect("it was sent"),
             Happening::Lost(_) => self.lost += 1,
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use flowloom_live::host::strays::strays;
+use flowloom::live::host::orphans::orphans;
 use serde::Serialize;
 
 use crate::args;
@@ -40,7 +40,7 @@ struct Cleaned {
 /// Runs the command.
 pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Error> {
     let mut cleaned = Cleaned::default();
-    let find = |what| strays(what).map_err(|error| Error::new(format!("cannot look for processes: {error}")));
+    let find = |what| orphans(what).map_err(|error| Error::new(format!("cannot look for processes: {error}")));
     let workers = find(WORKER)?.into_iter().map(|stray| (stray.end(), stray.process));
     let guests = find(GUEST)?.into_iter().map(|stray| (stray.ask_to_end(), stray.process));
     for (ended, process) in workers.chain(guests) {

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use flowloom_live::host::limits::{CpuTimes, Limits, clock_source, load_average, sleep_latency};
-use flowloom_live::host::namespace::enter_user_namespace;
-use flowloom_live::host::settings::available_algorithms;
-use flowloom_live::host::testbed::{Choice, PathDevice, Testbed};
+use flowloom::live::host::limits::{CpuTimes, Limits, clock_source, load_average, sleep_latency};
+use flowloom::live::host::namespace::enter_user_namespace;
+use flowloom::live::host::settings::available_algorithms;
+use flowloom::live::host::testbed::{Choice, PathDevice, Testbed};
 
 use super::{Capability, State};
 use flowloom::Stopwatch;

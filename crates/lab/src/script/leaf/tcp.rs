@@ -66,7 +66,7 @@ impl Arguments<'_> {
     pub fn socket_tcp(&mut self) -> Option<String> {
         let (given, tcp) = self.tcp_keys(None);
         let class = Class { tcp: tcp?.config(), ..Class::default() };
-        let (settings, options) = Settings::for_elsewhere(&[class]).ok()?;
+        let (settings, options) = Settings::for_remote(&[class]).ok()?;
         for (key, argument) in &given {
             let own = settings.notes().iter().find(|note| note.key == *key);
             let message = match own {

@@ -35,7 +35,7 @@ const STATIONARY: f64 = 0.05;
 const MISSED: f64 = 0.01;
 
 /// A workload about to be made.
-pub struct Making<'a> {
+pub struct Generation<'a> {
     /// What is asked for.
     pub workload: &'a Workload,
     /// What it is made of; not of models.
@@ -64,7 +64,7 @@ pub struct Made {
 
 type Vectors = Box<dyn Iterator<Item = Result<ConnectionVector, Error>>>;
 
-impl Making<'_> {
+impl Generation<'_> {
     /// What it is called in titles.
     pub fn name(&self) -> String {
         match (&self.workload.model, self.base) {
@@ -143,7 +143,7 @@ impl Making<'_> {
 
     /// Writes it to `path`. What has to wait on disk does so beside it.
     pub fn write(&self, path: &Path) -> Result<Made, Error> {
-        let Making { workload, seed, .. } = *self;
+        let Generation { workload, seed, .. } = *self;
         let model = self.model()?;
         let model = model.as_ref();
         let mut length = self.length()?;
@@ -238,7 +238,7 @@ impl Making<'_> {
         mut vector: ConnectionVector,
         round_trips: &RoundTrips,
     ) -> impl Iterator<Item = ConnectionVector> {
-        let Making { workload, seed, .. } = *self;
+        let Generation { workload, seed, .. } = *self;
         let (settles, window) = (workload.settles_waits(), workload.fixed_window());
         let (connection, structure) = (vector.id, if settles { workload.structure } else { Structure::default() });
         if settles {

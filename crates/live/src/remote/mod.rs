@@ -18,12 +18,12 @@
 //! |---|---|
 //! | `tunnel` | a packet in a datagram; both ends of a tunnel |
 //! | `side` | the process on a host |
-//! | `ground` | the run's end of it all |
-//! | `share`, `far` | a side that plays with another one, without a run and an emulator; the delays of its connections |
+//! | `backend` | the run's end of it all |
+//! | `peer`, `delays` | a side that plays with another one, without a run and an emulator; the delays of its connections |
 
-pub mod far;
-pub mod ground;
-pub mod share;
+pub mod backend;
+pub mod delays;
+pub mod peer;
 pub mod side;
 pub mod tunnel;
 

@@ -13,18 +13,18 @@ use crate::control::Orders;
 
 /// Where the worker's thread is, and where it can go. A socket stays in the namespace in which it was made.
 #[derive(Debug)]
-pub struct Homes {
+pub struct Namespaces {
     hosts: Vec<File>,
     /// The host in whose namespace the thread is.
     at: Option<usize>,
 }
 
-impl Homes {
+impl Namespaces {
     /// Enters the namespace of the side, unless it or one of those of the hosts is that of this machine.
     ///
     /// # Errors
     /// It is, or the kernel's.
-    pub fn enter(namespace: impl AsFd, orders: &Orders) -> io::Result<Homes> {
+    pub fn enter(namespace: impl AsFd, orders: &Orders) -> io::Result<Namespaces> {
         setns(namespace, CloneFlags::CLONE_NEWNET)
             .map_err(|error| context("cannot enter the namespace", &error.into()))?;
         let hosts = orders.hosts.iter().map(File::open).collect::<io::Result<Vec<File>>>();
@@ -39,7 +39,7 @@ impl Homes {
                 "a worker was given the network namespace of the host, where no traffic may be",
             ));
         }
-        Ok(Homes { hosts, at: None })
+        Ok(Namespaces { hosts, at: None })
     }
 
     /// Goes to a host, where there are hosts and it is not there.

@@ -15,12 +15,12 @@ use flowloom_core::workload::LinkSide;
 use flowloom_sim::Config;
 use nix::poll::PollTimeout;
 
-use super::tunnel::{Far, FarEnds};
+use super::tunnel::{Peer, PeerEnds};
 use super::{Begun, FromSide, SideOrders, ToSide};
+use crate::backend::{Backend, Standing};
 use crate::calibrate::{GAP, PINGS, quietest_of};
 use crate::clock::Clock;
 use crate::control::{SocketOptions, ToWorker, receive, send_all};
-use crate::ground::{Ground, Standing};
 use crate::guests::{Guest, Guests};
 use crate::host::counters::{Counters, SideCounters};
 use crate::host::settings::Settings;
@@ -64,7 +64,7 @@ const ALIKE: Duration = Duration::from_micros(200);
 const LEAD: Duration = Duration::from_secs(1);
 
 /// Other hosts while a run goes on.
-pub(crate) struct Elsewhere {
+pub(crate) struct RemoteBackend {
     hosts: Vec<Talk>,
     answers: Receiver<(usize, Answer)>,
     /// What the ways here lost, by side.
@@ -117,14 +117,14 @@ fn first_worker(number: usize, hosts: usize, workers: u16) -> u16 {
     (number * usize::from(workers) / hosts) as u16
 }
 
-impl Elsewhere {
+impl RemoteBackend {
     /// Has the hosts make their sides and start their workers.
     pub(crate) fn stand<W, R>(
         config: &Config,
         options: &Options,
         (settings, classes): (Settings, Vec<SocketOptions>),
         Hosts { hosts, sockets }: Hosts,
-    ) -> Result<Standing<Elsewhere>, LiveError<W, R>> {
+    ) -> Result<Standing<RemoteBackend>, LiveError<W, R>> {
         let system = |what| move |cause| LiveError::Host { what, cause };
         let notes = settings.notes().iter().map(ToString::to_string).collect();
         let token = token().map_err(system("drawing a token"))?;
@@ -145,7 +145,7 @@ impl Elsewhere {
         let mut end = |side: LinkSide, socket| {
             let far = both().filter(|(host, _)| host.side == side).map(|(host, begun)| {
                 let address = SocketAddr::new(host.address, begun.port);
-                (host.name.as_str(), Far { address, token, first_worker: host.workers.start })
+                (host.name.as_str(), Peer { address, token, first_worker: host.workers.start })
             });
             tunnels(socket, side, options.workers, far.collect(), Arc::clone(&lost[side as usize]), &mut warnings)
         };
@@ -171,8 +171,8 @@ impl Elsewhere {
             bias,
             ..Observed::default()
         };
-        let ground = Elsewhere { hosts, answers, lost };
-        Ok(Standing { ground, devices: [left, right], workers, bias, lead: LEAD, observed })
+        let backend = RemoteBackend { hosts, answers, lost };
+        Ok(Standing { backend, devices: [left, right], workers, bias, lead: LEAD, observed })
     }
 }
 
@@ -216,7 +216,7 @@ fn meet(
     let of_side = |side| talks.iter().filter(move |talk| talk.side == side);
     let sides = [LinkSide::Left, LinkSide::Right];
     let ears = sides.into_iter().flat_map(of_side).flat_map(|talk| talk.workers.clone().map(|number| talk.ear(number)));
-    let (workers, heard) = Workers::elsewhere(each_side, ears);
+    let (workers, heard) = Workers::remote(each_side, ears);
     for ((at, talk), (from, to, messages)) in talks.iter().enumerate().zip(streams) {
         let Talk { side, workers: Range { start, end }, .. } = *talk;
         let orders = SideOrders { side, settings: settings.clone(), workers: (start, end - start), token };
@@ -293,8 +293,8 @@ fn settings_of<'a>(
     first.clone().into_iter().chain(others).collect()
 }
 
-impl Ground for Elsewhere {
-    type Device = FarEnds;
+impl Backend for RemoteBackend {
+    type Device = PeerEnds;
 
     fn counters(&mut self) -> io::Result<Counters> {
         self.hosts.iter().for_each(|host| host.say(ToSide::Count));
@@ -368,15 +368,15 @@ fn tunnels(
     socket: UdpSocket,
     side: LinkSide,
     workers: u16,
-    mut hosts: Vec<(&str, Far)>,
+    mut hosts: Vec<(&str, Peer)>,
     lost: Arc<AtomicU64>,
     warnings: &mut Vec<Warning>,
-) -> Result<(FarEnds, Duration), WorkersError> {
+) -> Result<(PeerEnds, Duration), WorkersError> {
     let failed = |cause| WorkersError::Tunnels { side, cause };
     // As they are in there.
     hosts.sort_by_key(|(_, far)| far.first_worker);
     let far = hosts.iter().map(|(_, far)| *far).collect();
-    let mut ends = FarEnds::new(socket, side, workers, far, lost).map_err(failed)?;
+    let mut ends = PeerEnds::new(socket, side, workers, far, lost).map_err(failed)?;
     let mut took = Vec::with_capacity(hosts.len());
     for ((name, far), one) in hosts.iter().zip(round_trips(&mut ends).map_err(failed)?) {
         let address = far.address;
@@ -392,7 +392,7 @@ fn tunnels(
 }
 
 /// What it takes to each host and back; `None` where too little comes back.
-fn round_trips(ends: &mut FarEnds) -> io::Result<Vec<Option<Duration>>> {
+fn round_trips(ends: &mut PeerEnds) -> io::Result<Vec<Option<Duration>>> {
     let clock = Clock::starting_in(Duration::ZERO);
     let hosts = ends.hosts();
     let mut one = |host| {
@@ -465,7 +465,7 @@ mod tests {
     fn what_is_taken_off_delays_is_the_way_to_a_host_not_there_and_back() {
         let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
         let mut near = NearEnd::new(socket.local_addr().unwrap(), 3, Rate::UNLIMITED).unwrap();
-        let far = Far { address: ([127, 0, 0, 1], near.port().unwrap()).into(), token: 3, first_worker: 0 };
+        let far = Peer { address: ([127, 0, 0, 1], near.port().unwrap()).into(), token: 3, first_worker: 0 };
         let answered = Arc::new(AtomicBool::new(false));
         let until = Arc::clone(&answered);
         // Looks every 10 ms for questions, of which the next comes 0.5 ms after an answer.
@@ -507,11 +507,11 @@ mod tests {
     fn nobody_waits_for_the_answer_of_a_host_that_is_gone() {
         let (hosts, _messages): (Vec<_>, Vec<_>) = [talk("a"), talk("b")].into_iter().unzip();
         let (telling, answers) = channel();
-        let mut ground = Elsewhere { hosts, answers, lost: Default::default() };
+        let mut backend = RemoteBackend { hosts, answers, lost: Default::default() };
         telling.send((0, Answer::Counted(Box::default()))).unwrap();
         telling.send((1, Answer::Counted(Box::default()))).unwrap();
-        assert_eq!(ground.counters().unwrap().sides.len(), 2);
+        assert_eq!(backend.counters().unwrap().sides.len(), 2);
         telling.send((1, Answer::Gone("it is gone".to_owned()))).unwrap();
-        assert_eq!(ground.counters().unwrap_err().to_string(), "b: it is gone");
+        assert_eq!(backend.counters().unwrap_err().to_string(), "b: it is gone");
     }
 }

@@ -24,7 +24,7 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use serde::{Deserialize, Serialize};
 
-use super::far::Farther;
+use super::delays::Delayed;
 use super::tunnel::{Losses, NearEnd};
 use crate::addresses::{self, MOST_CONNECTIONS, Serial};
 use crate::clock::Clock;
@@ -36,11 +36,11 @@ use crate::lateness::{Counted, Lateness};
 use crate::run::begin;
 use crate::workers::{Heard, Program, Workers};
 
-/// To the process. When nobody can say anything any more, that is [`ToShare::Stop`].
+/// To the process. When nobody can say anything any more, that is [`ToPeer::Stop`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum ToShare {
+pub enum ToPeer {
     /// What it is; the first message.
-    Begin(Box<ShareOrders>),
+    Begin(Box<PeerOrders>),
     /// When the first connections may begin.
     Start(Clock),
     /// To end at once.
@@ -49,18 +49,18 @@ pub enum ToShare {
 
 /// From the process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum FromShare {
+pub enum FromPeer {
     /// Its workers listen. With it comes what makes it slower or less true, in words.
     Ready(Vec<String>),
     /// It is over.
-    Done(Box<ShareReport>),
+    Done(Box<PeerReport>),
     /// It cannot go on.
     Failed(String),
 }
 
 /// What the process is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShareOrders {
+pub struct PeerOrders {
     /// Where its end of the tunnel is.
     pub own: SocketAddr,
     /// Where the other's is: datagrams go there and nowhere else.
@@ -93,7 +93,7 @@ pub struct ShareOrders {
 
 /// What a side of a share came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ShareReport {
+pub struct PeerReport {
     /// Connections whose ends here were over, by how.
     pub completed: u64,
     /// Reset by the other end, or by their own program as their vector says.
@@ -160,31 +160,31 @@ pub fn process<V: Iterator<Item = Result<ConnectionVector, E>>, E: std::fmt::Dis
     let mut input = BufReader::new(File::from(io::stdin().as_fd().try_clone_to_owned()?));
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let played = || {
-        let Some(ToShare::Begin(orders)) = receive(&mut input)? else {
+        let Some(ToPeer::Begin(orders)) = receive(&mut input)? else {
             return Err(nonsense("the first message to a share was not how to begin"));
         };
         if orders.parts == 0 || orders.part >= orders.parts || orders.workers == 0 {
             return Err(nonsense("there is no such share"));
         }
         let vectors = vectors(&orders.workload).map_err(|error| io::Error::other(error.to_string()))?;
-        let share = Share::prepare(program, *orders, vectors)?;
-        send(&mut output, &FromShare::Ready(share.warnings.clone()))?;
+        let share = PeerSide::prepare(program, *orders, vectors)?;
+        send(&mut output, &FromPeer::Ready(share.warnings.clone()))?;
         let (telling, told) = channel();
         thread::Builder::new().name("told".to_owned()).spawn(move || {
             // Whoever says no more has said stop.
-            while let Ok(Some(message)) = receive::<ToShare>(&mut input) {
+            while let Ok(Some(message)) = receive::<ToPeer>(&mut input) {
                 if telling.send(message).is_err() {
                     return;
                 }
             }
         })?;
         let report = share.play(&told)?;
-        send(&mut output, &FromShare::Done(Box::new(report)))
+        send(&mut output, &FromPeer::Done(Box::new(report)))
     };
     let played = played();
     if let Err(error) = &played {
         // Who started it may be gone.
-        let _ = send(&mut output, &FromShare::Failed(error.to_string()));
+        let _ = send(&mut output, &FromPeer::Failed(error.to_string()));
     }
     played
 }
@@ -212,7 +212,7 @@ impl Tunnel {
         let [has_started, is_over] = [(); 2].map(|()| Arc::<AtomicBool>::default());
         let [way_nanos, left_out] = [(); 2].map(|()| Arc::<AtomicU64>::default());
         let losses = near.losses();
-        let mut device = Farther::new(device, news, Arc::clone(&way_nanos), Arc::clone(&left_out));
+        let mut device = Delayed::new(device, news, Arc::clone(&way_nanos), Arc::clone(&left_out));
         let (asks_no_more, ends, way) = (Arc::clone(&has_started), Arc::clone(&is_over), Arc::clone(&way_nanos));
         let carry = move || {
             turns::come_first();
@@ -250,8 +250,8 @@ struct Open {
     initiates: bool,
 }
 
-struct Share<V> {
-    orders: ShareOrders,
+struct PeerSide<V> {
+    orders: PeerOrders,
     config: Config,
     starts: Starts<V>,
     next: Option<(Time, Classed)>,
@@ -264,19 +264,19 @@ struct Share<V> {
     tunnel: Tunnel,
     warnings: Vec<String>,
     table: BufWriter<File>,
-    report: ShareReport,
+    report: PeerReport,
     responses: Lateness,
     reports: Vec<WorkerReport>,
     /// The side's namespace and its devices, for as long as it plays.
     _made: Made,
 }
 
-impl<V, E> Share<V>
+impl<V, E> PeerSide<V>
 where
     V: Iterator<Item = Result<ConnectionVector, E>>,
     E: std::fmt::Display,
 {
-    fn prepare(program: &Program, orders: ShareOrders, vectors: V) -> io::Result<Share<V>> {
+    fn prepare(program: &Program, orders: PeerOrders, vectors: V) -> io::Result<PeerSide<V>> {
         let config = Config { drain: Duration::ZERO, ..Config::new(Rate::UNLIMITED, orders.window) };
         config.validate().map_err(io::Error::other)?;
         let choice = Choice { settings: orders.settings.clone(), ..Choice::default() };
@@ -291,7 +291,7 @@ where
             table,
             "connection,end,started_ns,established_ns,closed_ns,sent_bytes,received_bytes,epochs,retransmissions,min_rtt_us,ended"
         )?;
-        let mut share = Share {
+        let mut share = PeerSide {
             orders,
             config,
             starts: Starts::new(vectors),
@@ -304,7 +304,7 @@ where
             tunnel: Tunnel::begin(near, device)?,
             warnings: warnings.iter().map(ToString::to_string).collect(),
             table,
-            report: ShareReport::default(),
+            report: PeerReport::default(),
             responses: Lateness::default(),
             reports: Vec::new(),
             _made: made,
@@ -316,17 +316,17 @@ where
 
     /// Plays from when it is told to start until its window is over or it is told to stop: kernels may have to send again what is over for
     /// their programs.
-    fn play(mut self, told: &Receiver<ToShare>) -> io::Result<ShareReport> {
+    fn play(mut self, told: &Receiver<ToPeer>) -> io::Result<PeerReport> {
         let mut clock: Option<Clock> = None;
         loop {
             match told.try_recv() {
-                Ok(ToShare::Start(at)) => {
+                Ok(ToPeer::Start(at)) => {
                     clock = Some(at);
                     self.tunnel.has_started.store(true, Ordering::Relaxed);
                     self.workers.tell_all(&ToWorker::Start(at));
                 }
-                Ok(ToShare::Stop) | Err(TryRecvError::Disconnected) => break,
-                Ok(ToShare::Begin(_)) => return Err(nonsense("a share was told to begin twice")),
+                Ok(ToPeer::Stop) | Err(TryRecvError::Disconnected) => break,
+                Ok(ToPeer::Begin(_)) => return Err(nonsense("a share was told to begin twice")),
                 Err(TryRecvError::Empty) => {}
             }
             if let Some(clock) = clock {
@@ -452,7 +452,7 @@ where
     }
 
     /// Cuts what is open, and adds up.
-    fn end(mut self) -> io::Result<ShareReport> {
+    fn end(mut self) -> io::Result<PeerReport> {
         self.workers.tell_all(&ToWorker::Stop);
         let clock = Clock::starting_in(Duration::ZERO);
         while !self.workers.have_ended() && clock.now() < Time::ZERO + GOODBYE {
@@ -472,7 +472,7 @@ where
             starts.merge(&Lateness::from(&worker.starts));
             waits.merge(&Lateness::from(&worker.waits));
         }
-        let Share { orders, tunnel, mut report, .. } = self;
+        let PeerSide { orders, tunnel, mut report, .. } = self;
         let way_nanos = tunnel.way_nanos.load(Ordering::Relaxed);
         if way_nanos == 0 {
             let peer = orders.peer;
@@ -482,7 +482,7 @@ where
         }
         let (losses, left_out) = (Arc::clone(&tunnel.losses), Arc::clone(&tunnel.left_out));
         report.problems.extend(tunnel.end().err().map(|error| format!("the tunnel: {error}")));
-        Ok(ShareReport {
+        Ok(PeerReport {
             responses_us: Counted::from(&self.responses),
             starts_us: Counted::from(&starts),
             waits_us: Counted::from(&waits),

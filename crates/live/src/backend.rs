@@ -1,5 +1,5 @@
-//! What a run stands on: two sides, what carries packets between each and the emulator, and the workers there. Here that is this host;
-//! [`crate::elsewhere::ground`] has other hosts.
+//! Live back ends: two sides, the carrier of packets between each side and the emulator, and the workers there. This one is local;
+//! [`crate::remote::backend`] has other hosts.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -22,8 +22,8 @@ use crate::problem::Warning;
 use crate::run::{LiveError, Observed, Options, begin};
 use crate::workers::{Program, Workers};
 
-/// What is left of a ground while a run goes on.
-pub(crate) trait Ground {
+/// A back end while a run goes on.
+pub(crate) trait Backend {
     /// Where packets of a side come out, and go back in.
     type Device: Device + Send + 'static;
 
@@ -34,9 +34,9 @@ pub(crate) trait Ground {
     fn guests(&self, guests: &[Guest], program: &Program) -> io::Result<Guests>;
 }
 
-/// A ground on which a run can begin.
-pub(crate) struct Standing<G: Ground> {
-    pub ground: G,
+/// A back end on which a run can begin.
+pub(crate) struct Standing<G: Backend> {
+    pub backend: G,
     pub devices: [G::Device; 2],
     /// They listen.
     pub workers: Workers,
@@ -72,8 +72,8 @@ impl Here {
             calibrate(ends, devices, options.tick, delay).map_err(host("sending packets between namespaces"))?;
         let mut workers = Workers::start(&options.program, &testbed.namespaces, options.workers)
             .map_err(host("starting worker processes"))?;
-        let homes = testbed.hosts.each_ref().map(|hosts| homes(&hosts[..usize::from(addressing.count())]));
-        begin(&mut workers, config, classes, homes)?;
+        let namespaces = testbed.hosts.each_ref().map(|hosts| namespaces(&hosts[..usize::from(addressing.count())]));
+        begin(&mut workers, config, classes, namespaces)?;
         let observed = Observed {
             notes,
             warnings: testbed.warnings.iter().map(Warning::from).collect(),
@@ -84,11 +84,11 @@ impl Here {
             bias,
             ..Observed::default()
         };
-        Ok(Standing { ground: Here(testbed), devices, workers, bias, lead: Duration::ZERO, observed })
+        Ok(Standing { backend: Here(testbed), devices, workers, bias, lead: Duration::ZERO, observed })
     }
 }
 
-impl Ground for Here {
+impl Backend for Here {
     type Device = PathDevice;
 
     fn counters(&mut self) -> io::Result<Counters> {
@@ -101,7 +101,7 @@ impl Ground for Here {
 }
 
 /// Where workers find the namespaces of hosts: this process holds them.
-fn homes(hosts: &[EmulatedHost]) -> Vec<PathBuf> {
+fn namespaces(hosts: &[EmulatedHost]) -> Vec<PathBuf> {
     let at = |host: &EmulatedHost| format!("/proc/{}/fd/{}", process::id(), host.namespace.as_fd().as_raw_fd()).into();
     hosts.iter().map(at).collect()
 }

@@ -266,7 +266,7 @@ pub(super) fn connection_of(packet: &[u8]) -> Option<Serial> {
 
 /// A host of a side, as the emulator's end of its tunnel knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Far {
+pub struct Peer {
     /// Where its end is.
     pub address: SocketAddr,
     /// Its token.
@@ -277,17 +277,17 @@ pub struct Far {
 
 /// The emulator's end of the tunnels to all hosts of a side: the side's device.
 #[derive(Debug)]
-pub struct FarEnds {
+pub struct PeerEnds {
     socket: UdpSocket,
     side: LinkSide,
     workers: u16,
     /// By the first of their workers.
-    hosts: Vec<(Far, Sequence, u64)>,
+    hosts: Vec<(Peer, Sequence, u64)>,
     buffer: Box<[u8; ROOM]>,
     lost: Arc<AtomicU64>,
 }
 
-impl FarEnds {
+impl PeerEnds {
     /// The tunnels by `socket` to the hosts of `side`, in the order of their workers, of which there are so many in all. What the ways here lose is counted in `lost`.
     ///
     /// # Errors
@@ -296,12 +296,12 @@ impl FarEnds {
         socket: UdpSocket,
         side: LinkSide,
         workers: u16,
-        hosts: Vec<Far>,
+        hosts: Vec<Peer>,
         lost: Arc<AtomicU64>,
-    ) -> io::Result<FarEnds> {
+    ) -> io::Result<PeerEnds> {
         socket.set_nonblocking(true)?;
         let hosts = hosts.into_iter().map(|host| (host, Sequence::default(), 0)).collect();
-        Ok(FarEnds { socket, side, workers, hosts, buffer: Box::new([0; ROOM]), lost })
+        Ok(PeerEnds { socket, side, workers, hosts, buffer: Box::new([0; ROOM]), lost })
     }
 
     /// What it takes to a host and back: asks, and waits for the answer for so long at most; `None` if none came.
@@ -352,7 +352,7 @@ impl FarEnds {
     }
 }
 
-impl Device for FarEnds {
+impl Device for PeerEnds {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
         // However many strangers send, the emulator has its turn.
         for _ in 0..BATCH {
@@ -395,7 +395,7 @@ impl Device for FarEnds {
     }
 }
 
-impl AsFd for FarEnds {
+impl AsFd for PeerEnds {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -482,8 +482,8 @@ pub(super) mod tests {
         packet
     }
 
-    fn far(near: &NearEnd, token: u64, first_worker: u16) -> Far {
-        Far { address: ([127, 0, 0, 1], near.port().unwrap()).into(), token, first_worker }
+    fn far(near: &NearEnd, token: u64, first_worker: u16) -> Peer {
+        Peer { address: ([127, 0, 0, 1], near.port().unwrap()).into(), token, first_worker }
     }
 
     #[test]
@@ -493,7 +493,7 @@ pub(super) mod tests {
         let mut nears = [0, 1].map(|_| NearEnd::new(emulator, 9, Rate::UNLIMITED).unwrap());
         let hosts = vec![far(&nears[0], 9, 0), far(&nears[1], 9, 1)];
         let lost = Arc::<AtomicU64>::default();
-        let mut ends = FarEnds::new(socket, LinkSide::Left, 3, hosts, Arc::clone(&lost)).unwrap();
+        let mut ends = PeerEnds::new(socket, LinkSide::Left, 3, hosts, Arc::clone(&lost)).unwrap();
         let to_left: Vec<Vec<u8>> = (0..6).map(|serial| packet(serial, 3, Side::Acceptor)).collect();
         for one in &to_left {
             assert!(ends.write(one).unwrap());
@@ -545,7 +545,7 @@ pub(super) mod tests {
         let not_sent = near.losses().of_its_own.load(Ordering::Relaxed);
         assert!((100..=187).contains(&not_sent), "{not_sent}");
         let hosts = vec![far(&near, 1, 0)];
-        let mut ends = FarEnds::new(socket, LinkSide::Left, 1, hosts, Arc::default()).unwrap();
+        let mut ends = PeerEnds::new(socket, LinkSide::Left, 1, hosts, Arc::default()).unwrap();
         let mut into = [0; 2_048];
         let read = std::iter::from_fn(|| ends.read(&mut into).unwrap()).count() as u64;
         assert_eq!(read + not_sent, 200, "what was not sent is counted");

@@ -60,7 +60,7 @@ impl Stray {
 ///
 /// # Errors
 /// There is no /proc.
-pub fn strays(subcommand: &str) -> io::Result<Vec<Stray>> {
+pub fn orphans(subcommand: &str) -> io::Result<Vec<Stray>> {
     let processes = Path::new("/proc");
     let program = fs::read_link(processes.join("self/exe"))?;
     let mut found = Vec::new();
@@ -188,6 +188,6 @@ mod tests {
 
     #[test]
     fn there_are_none_here() {
-        assert!(strays("no-such-subcommand").unwrap().is_empty());
+        assert!(orphans("no-such-subcommand").unwrap().is_empty());
     }
 }

@@ -21,7 +21,7 @@ const BATCH: usize = 64;
 
 /// The device of a side, with delays before what it sends. What is sent to the side comes at once.
 #[derive(Debug)]
-pub struct Farther<D> {
+pub struct Delayed<D> {
     device: D,
     clock: Clock,
     waiting: EventQueue<Box<[u8]>>,
@@ -35,7 +35,7 @@ pub struct Farther<D> {
     left_out: Arc<AtomicU64>,
 }
 
-impl<D: Device> Farther<D> {
+impl<D: Device> Delayed<D> {
     /// That of `device`. `news` has the delays of connections before their packets come; one that is not among them has none. What packets
     /// take without this, in nanoseconds, is in `anyway`; packets for which there was no room are counted in `left_out`.
     pub fn new(
@@ -43,9 +43,9 @@ impl<D: Device> Farther<D> {
         news: Receiver<(Serial, Duration)>,
         anyway: Arc<AtomicU64>,
         left_out: Arc<AtomicU64>,
-    ) -> Farther<D> {
+    ) -> Delayed<D> {
         let clock = Clock::starting_in(Duration::ZERO);
-        Farther { device, clock, waiting: EventQueue::new(), delays: Vec::new(), news, anyway, left_out }
+        Delayed { device, clock, waiting: EventQueue::new(), delays: Vec::new(), news, anyway, left_out }
     }
 
     /// How long it is until the next packet comes out, if one waits.
@@ -84,7 +84,7 @@ impl<D: Device> Farther<D> {
     }
 }
 
-impl<D: Device> Device for Farther<D> {
+impl<D: Device> Device for Delayed<D> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
         let mut due = self.due();
         if due.is_none() {
@@ -102,7 +102,7 @@ impl<D: Device> Device for Farther<D> {
     }
 }
 
-impl<D: Device> AsFd for Farther<D> {
+impl<D: Device> AsFd for Delayed<D> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }
@@ -124,7 +124,7 @@ mod tests {
         let anyway = Arc::new(AtomicU64::new(2_000_000));
         let [near, far, unknown] = [3, 4, 5].map(|serial| packet(serial, 1, Side::Initiator));
         let device = Queue::of([far.clone(), near.clone(), near.clone(), unknown.clone()]);
-        let mut farther = Farther::new(device, news, anyway, Arc::default());
+        let mut farther = Delayed::new(device, news, anyway, Arc::default());
         telling.send((4, Duration::from_millis(42))).unwrap();
         telling.send((3, Duration::from_millis(22))).unwrap();
         let clock = Clock::starting_in(Duration::ZERO);
