@@ -31,7 +31,7 @@ build_example = $(CARGO) build --release --locked -p $(1) --example $(2)
 endif
 FLOWLOOM := $(BUILT)/flowloom
 
-.PHONY: all demo test test-heavy check rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny faults fuzz clean
+.PHONY: all demo test test-heavy check lint rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny faults fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -49,15 +49,20 @@ export FLOWLOOM_SKIPS := $(CURDIR)/target/skips.tsv
 test:
 	@tests/setup
 	@rm -f $(FLOWLOOM_SKIPS)
-	$(MAKE) check rust-test browser-test
+	$(CARGO) fmt --check
+	$(CARGO) test $(TESTS) --no-run
+	@tests/beside target/clippy.log '$(MAKE) lint' $(MAKE) rust-test browser-test
 	@tests/skips $(FLOWLOOM_SKIPS)
 
 test-heavy:
 	PROPTEST_CASES=2560 FLOWLOOM_FUZZ_SECONDS=$(SECONDS_EACH) $(CARGO) test $(TESTS)
 
-check:
+check: lint
 	$(CARGO) fmt --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+# Beside tests that wait for real time, at idle priority (tests/beside): in a folder of its own, because Cargo locks one for a command.
+lint:
+	CARGO_TARGET_DIR=target/lint $(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 rust-test:
 	$(CARGO) test $(TESTS)
