@@ -9,7 +9,7 @@
 //!   hint: did you mean "fq-codel"?
 //! ```
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::io::IsTerminal;
@@ -47,7 +47,7 @@ const LONGEST: u64 = 8 << 20;
 
 /// Prints an error and all others that were found with it.
 pub fn error(error: &Error) {
-    let mut texts = HashMap::new();
+    let mut texts = BTreeMap::new();
     let mut out = String::new();
     for one in error.each() {
         let text = match &one.place {

@@ -332,7 +332,98 @@ impl Warning {
 
     /// What is doubtful, in words and numbers.
     pub fn cause(&self) -> String {
+        self.cause_of_input().unwrap_or_else(|| self.cause_beyond_input())
+    }
+
+    fn cause_beyond_input(&self) -> String {
         match self {
+            Warning::FlowRecords { finding, count } => format!("{}: {count}", finding.cause()),
+            Warning::MalformedFlowMessages { count, first } => {
+                let first = first.as_ref().map_or_else(String::new, |(file, Problem { message, offset, text, .. })| {
+                    format!("; the first: {file}: message {message} at byte {offset}: {text}")
+                });
+                format!("messages and sets that contradict themselves were left out: {count}{first}")
+            }
+            Warning::CutFlowFile => "a file was cut off and read up to there: 1".to_owned(),
+            Warning::Format { remark, count, first } => {
+                let first =
+                    first.as_ref().map_or_else(String::new, |(file, line)| format!("; the first at {file}:{line}"));
+                format!("{}: {count}{first}", remark.cause())
+            }
+            Warning::FormatLoses(lost) => lost.cause().to_owned(),
+            Warning::AddressesKept => "the output holds the addresses of the captured hosts".to_owned(),
+            Warning::LoadMissed { made, asked } => {
+                format!("the load is {}, and {} were asked for", bits(*made), bits(*asked))
+            }
+            Warning::LoadDrifts { share } => {
+                format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * share)
+            }
+            Warning::Model { remark } | Warning::CalibratedModel { remark } => remark.clone(),
+            Warning::FittedHarpoon(warning) => warning.to_string(),
+            Warning::LeftOfModel { connections, reason } => format!("{connections} connections {}", reason.cause()),
+            Warning::Empty => "no connection starts: the workload is empty".to_owned(),
+            Warning::SeedsAlike => {
+                "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike"
+                    .to_owned()
+            }
+            Warning::HostDoubtful(doubt) => doubt.to_string(),
+            Warning::RunsTooShort => {
+                "a higher load has a lower rate: the runs are too short for their heavy tails".to_owned()
+            }
+            Warning::JumboDatagrams { datagrams } => format!(
+                "datagrams of more than 1,500 bytes: {}; they are jumbo frames, or were captured before they were cut \
+                 or after they were joined",
+                thousands(*datagrams)
+            ),
+            Warning::TotalsOnly { connections } => format!(
+                "connections have totals only, and what an end sent is taken as one piece: {}",
+                thousands(*connections)
+            ),
+            Warning::TotalsReplayed { connections } => format!(
+                "connections of which only totals are known: {}; each is replayed as one request and one response \
+                 without waits, over an assumed round-trip time: numbers and volumes can be compared with the \
+                 original, times cannot",
+                thousands(*connections)
+            ),
+            Warning::DatagramsNotReplayed { flows, .. } => {
+                format!("{} of UDP or QUIC datagrams not replayed", counted(*flows, "flow"))
+            }
+            Warning::ClassEmpty { class } => format!("no connection was of the class {class:?} (tcp.classes)"),
+            Warning::TraceMissed { wanted, began } => {
+                format!("of {} to be traced {began} began (measure.tcp-trace)", counted(*wanted, "connection"))
+            }
+            Warning::DiskFull => "the disk is full: the run ended, and what was recorded until then was completed \
+                                  with room kept back for it"
+                .to_owned(),
+            Warning::Live(warning) => warning.to_string(),
+            // All variants are named, so that a new one cannot be forgotten.
+            Warning::NoTraffic { .. }
+            | Warning::NoTcp
+            | Warning::NothingReplayable
+            | Warning::ManyIncomplete { .. }
+            | Warning::MonitorDoubtful { .. }
+            | Warning::UnknownSide { .. }
+            | Warning::ClockJumps { .. }
+            | Warning::ClockRunsBackwards { .. }
+            | Warning::CutCapture
+            | Warning::KernelDrops { .. }
+            | Warning::CaptureDrops { .. }
+            | Warning::InterfaceDown
+            | Warning::SkippedEntries { .. }
+            | Warning::MemoryFull { .. }
+            | Warning::MemoryFullOfDatagrams { .. }
+            | Warning::MixedVlans { .. }
+            | Warning::SplitVlans { .. }
+            | Warning::LateData { .. }
+            | Warning::ExtractionInterrupted { .. }
+            | Warning::SimulationInterrupted
+            | Warning::SeedsNotBegun { .. } => String::new(),
+        }
+    }
+
+    /// The cause of a warning about an input that was read; `None` of others.
+    fn cause_of_input(&self) -> Option<String> {
+        Some(match self {
             Warning::NoTraffic { packets, tcp_only } => {
                 let wanted = if *tcp_only { "TCP" } else { "TCP or UDP" };
                 format!("none of the {} packets is {wanted} that could be read", thousands(*packets))
@@ -399,66 +490,8 @@ impl Warning {
             Warning::SeedsNotBegun { seeds, not_begun } => {
                 format!("interrupted: of {seeds} seeds {not_begun} were not begun")
             }
-            Warning::FlowRecords { finding, count } => format!("{}: {count}", finding.cause()),
-            Warning::MalformedFlowMessages { count, first } => {
-                let first = first.as_ref().map_or_else(String::new, |(file, Problem { message, offset, text, .. })| {
-                    format!("; the first: {file}: message {message} at byte {offset}: {text}")
-                });
-                format!("messages and sets that contradict themselves were left out: {count}{first}")
-            }
-            Warning::CutFlowFile => "a file was cut off and read up to there: 1".to_owned(),
-            Warning::Format { remark, count, first } => {
-                let first =
-                    first.as_ref().map_or_else(String::new, |(file, line)| format!("; the first at {file}:{line}"));
-                format!("{}: {count}{first}", remark.cause())
-            }
-            Warning::FormatLoses(lost) => lost.cause().to_owned(),
-            Warning::AddressesKept => "the output holds the addresses of the captured hosts".to_owned(),
-            Warning::LoadMissed { made, asked } => {
-                format!("the load is {}, and {} were asked for", bits(*made), bits(*asked))
-            }
-            Warning::LoadDrifts { share } => {
-                format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * share)
-            }
-            Warning::Model { remark } | Warning::CalibratedModel { remark } => remark.clone(),
-            Warning::FittedHarpoon(warning) => warning.to_string(),
-            Warning::LeftOfModel { connections, reason } => format!("{connections} connections {}", reason.cause()),
-            Warning::Empty => "no connection starts: the workload is empty".to_owned(),
-            Warning::SeedsAlike => {
-                "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike"
-                    .to_owned()
-            }
-            Warning::HostDoubtful(doubt) => doubt.to_string(),
-            Warning::RunsTooShort => {
-                "a higher load has a lower rate: the runs are too short for their heavy tails".to_owned()
-            }
-            Warning::JumboDatagrams { datagrams } => format!(
-                "datagrams of more than 1,500 bytes: {}; they are jumbo frames, or were captured before they were cut \
-                 or after they were joined",
-                thousands(*datagrams)
-            ),
-            Warning::TotalsOnly { connections } => format!(
-                "connections have totals only, and what an end sent is taken as one piece: {}",
-                thousands(*connections)
-            ),
-            Warning::TotalsReplayed { connections } => format!(
-                "connections of which only totals are known: {}; each is replayed as one request and one response \
-                 without waits, over an assumed round-trip time: numbers and volumes can be compared with the \
-                 original, times cannot",
-                thousands(*connections)
-            ),
-            Warning::DatagramsNotReplayed { flows, .. } => {
-                format!("{} of UDP or QUIC datagrams not replayed", counted(*flows, "flow"))
-            }
-            Warning::ClassEmpty { class } => format!("no connection was of the class {class:?} (tcp.classes)"),
-            Warning::TraceMissed { wanted, began } => {
-                format!("of {} to be traced {began} began (measure.tcp-trace)", counted(*wanted, "connection"))
-            }
-            Warning::DiskFull => "the disk is full: the run ended, and what was recorded until then was completed \
-                                  with room kept back for it"
-                .to_owned(),
-            Warning::Live(warning) => warning.to_string(),
-        }
+            _ => return None,
+        })
     }
 
     /// What to do about it, where something can be done.

@@ -256,7 +256,10 @@ fn an_experiment_with_an_unknown_key() {
     let bench = Bench::new();
     bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\n[network.bottleneck]\nqeue = { kind = \"drop-tail\" }\n");
     let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);
-    said.failed(2, &["e.toml:4: unknown key \"qeue\"", "known: rate, delay, queue", "did you mean \"queue\"?"]);
+    said.failed(
+        2,
+        &["e.toml:4: unknown key \"qeue\"", "known: delay, from, policer, queue, rate", "did you mean \"queue\"?"],
+    );
     bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\n[network.bottleneck.queue]\nkind = \"droptail\"\n");
     bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(2, &["e.toml:4", "did you mean \"drop-tail\"?"]);
     bench.file("e.toml", b"title = \"no source\"\n");

@@ -79,7 +79,7 @@ fn wrong_specifications_are_refused_with_their_place() {
         ("route 10 1 3 2 110", "route 11 1 3 2 110", ":18:", "one conversation at a time"),
         ("link connects 3 2 delay 0 link_end", "", ":17:", "route: nodes 3 and 2 are not linked"),
         ("3091 4917", "3092 4917", ":2:", "3092 is even, and seeds must be odd"),
-        ("traffic_type ftp", "traffic_type gopher", ":9:", "unknown word \"gopher\"\n  known: ftp, nntp"),
+        ("traffic_type ftp", "traffic_type gopher", ":9:", "unknown word \"gopher\""),
         ("delay 0.0225", "delay soon", ":7:", "link.delay: \"soon\" is not a number"),
         ("end 20", "end 0", ":3:", "timer.end must be above 0"),
         ("connects 1 3", "connects 1 1", ":7:", "link.connects joins node 1 with itself"),
@@ -129,17 +129,29 @@ fn all_that_is_wrong_is_told_at_once() {
                  buffer_size, discard, discard_threshold";
     let wanted = format!(
         "error: bad.spec:4:20: unknown name \"vcmap\" in a router block
+    router router_id 1 vcmap per_type idle_time soon router_end
+                       ^^^^^
   known: router_id, vc_map, packet_queue, {names}
   hint: did you mean \"vc_map\"?
-bad.spec:4:45: router.idle_time: \"soon\" is not a number of at least 0
-bad.spec:7:19: unknown name \"dely\" in a link block
+error: bad.spec:4:45: router.idle_time: \"soon\" is not a number of at least 0
+    router router_id 1 vcmap per_type idle_time soon router_end
+                                                ^^^^
+error: bad.spec:7:19: unknown name \"dely\" in a link block
+    link connects 1 3 dely 0.0225 link_end
+                      ^^^^
   known: link_id, connects, speed, delay, report
   hint: did you mean \"delay\"?
-bad.spec:10:30: host.traffic_type: unknown word \"telnett\"
+error: bad.spec:10:30: host.traffic_type: unknown word \"telnett\"
+    host host_id 11 traffic_type telnett window_limit 0 host_end
+                                 ^^^^^^^
   known: ftp, nntp, smtp, telnet, misc
   hint: did you mean \"telnet\"?
-bad.spec:10:51: host.window_limit: \"0\" is not a whole number from 1 to 16777216
-bad.spec:15:17: link.connects: there is no node 112
+error: bad.spec:10:51: host.window_limit: \"0\" is not a whole number from 1 to 16777216
+    host host_id 11 traffic_type telnett window_limit 0 host_end
+                                                      ^
+error: bad.spec:15:17: link.connects: there is no node 112
+    link connects 2 112 link_end
+                    ^^^
 "
     );
     assert_eq!(said.err, wanted);

@@ -168,7 +168,7 @@ fn what_is_missing_is_said() {
         (CLASSIC.replace("duration = \"10s\"\n", ""), "e.toml: measure.duration is missing"),
         (
             CLASSIC.replace("delay = \"10ms\", ", ""),
-            "sources[0].rtt is missing, and the links on its way take no time either",
+            "sources[1].rtt is missing, and the links on its way take no time either",
         ),
         (
             CLASSIC.replace("rate = \"10mbit\"", "rate = \"80%\""),

@@ -196,7 +196,7 @@ fn any_link_can_be_monitored_and_captured() {
     bench.file("e.toml", format!("{GRAPH}\n[measure]\nmonitor = [\"tial\"]\n").as_bytes());
     bench
         .flowloom(&["run", "e.toml", "-o", "x"])
-        .failed(2, &["e.toml:31: measure.monitor: there is no link tial (known: bottleneck, tail, spare)"]);
+        .failed(2, &["e.toml:31: measure.monitor[0]: there is no link tial (known: bottleneck, tail, spare)"]);
 }
 
 #[test]

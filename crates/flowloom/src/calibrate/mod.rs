@@ -450,10 +450,10 @@ impl Recorder for Meter {
     fn record(&mut self, record: Record<'_>) -> Result<(), Infallible> {
         match record {
             Record::Connection { original, epochs, .. } => self.add_exchanges(original, epochs),
-            Record::Throughput { bin } => {
-                if self.window.contains(&bin.start) && bin.start + BIN <= self.window.end && bin.link < 2 {
-                    self.bytes[bin.from as usize] += bin.carried.bytes;
-                }
+            Record::Throughput { bin }
+                if self.window.contains(&bin.start) && bin.start + BIN <= self.window.end && bin.link < 2 =>
+            {
+                self.bytes[bin.from as usize] += bin.carried.bytes;
             }
             _ => {}
         }

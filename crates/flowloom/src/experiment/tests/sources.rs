@@ -60,7 +60,7 @@ fn every_kind_reads_and_is_written_as_it_was() {
         let (_, from) = source.way(&shape).unwrap();
         assert_eq!(from, if source.name == "file" { LinkSide::Right } else { LinkSide::Left });
         Placed { source, class, from, first }.add_to(&mut flows, 7, Duration::from_secs(60));
-        first += u64::from(source.flows());
+        first += source.flows();
     }
     assert_eq!((flows.connections.len(), flows.datagrams.len()), (21, 3));
     let [ftp, file] = [0, 20].map(|at| &flows.connections[at]);
