@@ -9,6 +9,7 @@
 # make bench-peers  extraction beside tcptrace, nfpcapd, argus and tshark; the simulator beside ns-3 and ns-2
 # make bench-live-peers  the emulator beside mahimahi, live schedules beside tcpreplay; as root, takes a quarter of an hour
 # make bench-live  live runs beside what they were asked for and beside the simulator; needs root and a quiet machine, some 35 minutes
+# make faults  seeds ten faults into a copy of the sources, in target/faults, and says which tests find each; takes some 20 minutes
 # make fuzz   every fuzz target for SECONDS_EACH (20) in libFuzzer; needs a nightly compiler and cargo-fuzz
 
 CARGO ?= cargo
@@ -30,7 +31,7 @@ build_example = $(CARGO) build --release --locked -p $(1) --example $(2)
 endif
 FLOWLOOM := $(BUILT)/flowloom
 
-.PHONY: all demo test test-heavy check rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny fuzz clean
+.PHONY: all demo test test-heavy check lint rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny faults fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -48,15 +49,20 @@ export FLOWLOOM_SKIPS := $(CURDIR)/target/skips.tsv
 test:
 	@tests/setup
 	@rm -f $(FLOWLOOM_SKIPS)
-	$(MAKE) check rust-test browser-test
+	$(CARGO) fmt --check
+	$(CARGO) test $(TESTS) --no-run
+	@tests/beside target/clippy.log '$(MAKE) lint' $(MAKE) rust-test browser-test
 	@tests/skips $(FLOWLOOM_SKIPS)
 
 test-heavy:
 	PROPTEST_CASES=2560 FLOWLOOM_FUZZ_SECONDS=$(SECONDS_EACH) $(CARGO) test $(TESTS)
 
-check:
+check: lint
 	$(CARGO) fmt --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+# Beside tests that wait for real time, at idle priority (tests/beside): in a folder of its own, because Cargo locks one for a command.
+lint:
+	CARGO_TARGET_DIR=target/lint $(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 rust-test:
 	$(CARGO) test $(TESTS)
@@ -99,6 +105,9 @@ bench-live:
 deny:
 	@command -v cargo-deny >/dev/null || { echo "cargo-deny is missing: cargo install --locked cargo-deny"; exit 1; }
 	$(CARGO) deny check licenses bans sources
+
+faults:
+	tests/seeded_faults target/faults
 
 fuzz:
 	@command -v cargo-fuzz >/dev/null || { echo "cargo-fuzz is missing: cargo install --locked cargo-fuzz (needs a nightly toolchain)"; exit 1; }

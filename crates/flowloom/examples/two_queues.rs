@@ -20,9 +20,9 @@ fn medians(capture: &Path, folder: &Path, context: Context<'_>) -> Result<[f64; 
     let workload = folder.join("workload.parquet");
     extract(Packets::Files(&[capture.to_owned()]), &workload, &ExtractOptions::default(), context)?;
     let median = |queue: &str| -> Result<f64, Error> {
-        let text = format!("network.bottleneck = {{ rate = \"105%\", queue = {{ kind = \"{queue}\" }} }}");
-        let mut experiment = Experiment::parse(&text, "two_queues")?;
-        experiment.workload.source = Some(workload.clone());
+        let experiment = Experiment::of(&workload)
+            .with("network.bottleneck.rate", "105%")?
+            .with("network.bottleneck.queue", queue)?;
         let options = RunOptions { target: Some(folder.join(queue)), ..RunOptions::default() };
         let ran = run(experiment, &options, context)?;
         Ok(ran.runs[0].summary().response_time_ns.p50.unwrap_or(f64::NAN) / 1e6)

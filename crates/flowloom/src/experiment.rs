@@ -300,6 +300,7 @@ mod tests {
     mod path;
     mod queue;
     mod schema;
+    mod sources;
     mod tcp;
     mod topology;
 
