@@ -1,6 +1,6 @@
 //! What a run records about itself. The drivers fill these; the store writes them; the report reads them.
 
-use crate::path::Flow;
+use crate::path::rules::Flow;
 use crate::play::{DatagramSink, Delays};
 use crate::tcp::Phase;
 use crate::tcp::congestion::WindowCause;

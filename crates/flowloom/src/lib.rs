@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bits;
 mod calibrate;
 mod clock;
 mod compare;

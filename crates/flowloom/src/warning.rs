@@ -9,8 +9,8 @@ use flowloom_report::text::{counted, thousands};
 use flowloom_store::flows::Problem;
 use flowloom_store::formats::Remark;
 
-use crate::extraction::Monitor;
-use crate::workload::generation::bits;
+use crate::bits::bits;
+use crate::extraction::options::Monitor;
 
 /// One thing that a user should know, with its numbers. [`Self::kind`] names it for programs; [`Self::cause`] and
 /// [`Self::remedy`] say it, each in a clause without a full stop.

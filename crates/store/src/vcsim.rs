@@ -6,25 +6,18 @@
 
 mod blocks;
 mod checks;
+mod position;
 mod problem;
 mod reader;
 mod values;
 mod words;
 
+pub use position::Position;
 pub use problem::{MOST_PROBLEMS, Problem, Problems};
 pub use reader::{Reading, read};
 
 /// No node has this number.
 const NONE: u64 = u64::MAX;
-
-/// Where a word of a file begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
-    /// Its line, from 1 on.
-    pub line: u32,
-    /// Its column in characters, from 1 on.
-    pub column: u32,
-}
 
 /// A value and the place of the word it was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

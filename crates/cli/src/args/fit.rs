@@ -9,7 +9,7 @@ use flowloom::models::generate::harpoon::Block;
 use flowloom::report::fit::FitVariable;
 use flowloom::time::Duration;
 
-use super::{Capture, Form, whole};
+use super::shared::{Capture, Form, whole};
 use flowloom::experiment::Quantity;
 
 /// `flowloom fit`

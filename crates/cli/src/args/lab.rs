@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Form;
 use super::lab_members::LabMembers;
+use super::shared::Form;
 
 /// `flowloom lab`
 #[derive(Debug, Args)]

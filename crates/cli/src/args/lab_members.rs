@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use flowloom::lab::authority::identity::Name;
 use flowloom::time::Duration;
 
-use super::Form;
+use super::shared::Form;
 
 /// What is done about the members of a lab.
 #[derive(Debug, Subcommand)]

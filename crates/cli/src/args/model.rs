@@ -9,7 +9,7 @@ use flowloom::core::cell::slot::MicroDynamics;
 use flowloom::time::Duration;
 use flowloom::units::{Limit, Rate};
 
-use super::{Capture, Form, GuestSide, Load, whole};
+use super::shared::{Capture, Form, GuestSide, Load, whole};
 
 /// `flowloom model`
 #[derive(Debug, Args)]

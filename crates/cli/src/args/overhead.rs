@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use flowloom::store::lengths::BUILT_IN;
 
-use super::{Capture, Form};
+use super::shared::{Capture, Form};
 
 /// What stands below the options.
 pub const AFTER_HELP: &str = "\

@@ -3,10 +3,9 @@
 use flowloom::lab::agent::Programs;
 use flowloom::lab::blocking;
 
-use crate::args;
 use crate::commands::program;
 use crate::exit::Exit;
-use crate::interrupt;
+use crate::{args, interrupt};
 use flowloom::Error;
 use flowloom::run::of_lab;
 

@@ -4,9 +4,8 @@ use flowloom::report::text;
 use flowloom::{Error, compare};
 use serde_json::json;
 
-use crate::args;
 use crate::exit::Exit;
-use crate::output;
+use crate::{args, output};
 
 /// Runs the command.
 pub fn run(args: &args::Compare, quiet: bool) -> Result<Exit, Error> {

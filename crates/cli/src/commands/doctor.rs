@@ -10,9 +10,8 @@ use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
 use serde::Serialize;
 
-use crate::args;
 use crate::exit::Exit;
-use crate::output;
+use crate::{args, output};
 use flowloom::Error;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -6,10 +6,9 @@ use flowloom::lab::script::expand::whole;
 use flowloom::lab::script::explain::{explain, text};
 use flowloom::lab::script::parser::Mode;
 
-use crate::args;
 use crate::exit::Exit;
 use crate::output::Manner;
-use crate::scripts;
+use crate::{args, scripts};
 use flowloom::Error;
 
 /// Runs the command.

@@ -12,8 +12,7 @@ use flowloom::lab::clock::{Clock, HostClock};
 
 use crate::args::{LabAdmit, LabEnrol, LabInit, LabInvite, LabRevoke};
 use crate::exit::Exit;
-use crate::interrupt;
-use crate::output;
+use crate::{interrupt, output};
 use flowloom::Error;
 use flowloom::run::of_lab;
 

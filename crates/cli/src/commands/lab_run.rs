@@ -18,11 +18,9 @@ use flowloom::lab::script::tree::{Body, Child};
 use flowloom::store::staged::{StagedFolder, take_name};
 use serde_json::{Value, json};
 
-use crate::args;
 use crate::exit::Exit;
-use crate::interrupt;
 use crate::lab_view::View;
-use crate::scripts;
+use crate::{args, interrupt, scripts};
 use flowloom::Error;
 use flowloom::run::hosts_of;
 use flowloom::run::of_lab;

@@ -1,8 +1,7 @@
 //! `flowloom report`: one self-contained HTML file of one or more runs.
 
-use crate::args;
 use crate::exit::Exit;
-use crate::output;
+use crate::{args, output};
 use flowloom::Error;
 use flowloom::results::{load_variants, write_report};
 

@@ -4,9 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::args;
 use crate::exit::Exit;
-use crate::output;
+use crate::{args, output};
 use flowloom::json::JSON_VERSION;
 use flowloom::{Error, experiment, nearest};
 

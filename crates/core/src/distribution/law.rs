@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DistributionError, combined, gamma, knots, normal};
+use super::error::DistributionError;
+use super::{combined, gamma, knots, normal};
 
 /// Laws within laws beyond this depth are a mistake of the writer.
 const MOST_DEEP: usize = 8;

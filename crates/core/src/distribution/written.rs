@@ -10,8 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::keys::text_or_table;
 
+use super::Distribution;
+use super::error::DistributionError;
 use super::law::{Law, Rounding};
-use super::{Distribution, DistributionError};
 
 /// A law as it is written, with quantities `Q` for what has the unit of the values: a number in the unit of its key, or a text
 /// with a unit of its own. `docs/reference/models.md` explains the keys.

@@ -6,8 +6,8 @@ use crate::wire::Vlan;
 use crate::workload::{InitiatorRule, LinkSide, Side};
 
 use super::counts::{SideRule, Tally};
-use super::flow_table::Key;
 use super::front::Packet;
+use super::key::Key;
 use super::observer::Observer;
 use super::options::Options;
 

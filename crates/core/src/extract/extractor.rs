@@ -5,8 +5,8 @@ use crate::wire::{Datagram, Segment};
 use crate::workload::ConnectionVector;
 
 use super::counts::{Counts, Tally, TrafficSeries};
-use super::flow_table::PARTS;
 use super::front::{Front, Packet};
+use super::key::PARTS;
 use super::merger::Merger;
 use super::options::Options;
 use super::part::{Finished, Part};

@@ -6,8 +6,8 @@ use crate::time::{Duration, Time};
 use super::connection::{Roles, Vlans};
 use super::counts::Tally;
 use super::datagrams::DatagramObserver;
-use super::flow_table::Key;
 use super::front::Packet;
+use super::key::Key;
 
 /// The datagrams of one 5-tuple.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use crate::wire::{Address, Datagram, Segment, Vlan};
 use crate::workload::LinkSide;
 
 use super::counts::{Counts, TrafficSeries};
-use super::flow_table::{Key, Seeds, seeds};
+use super::key::{Key, Seeds, seeds};
 use super::observer::Seen;
 use super::options::Options;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::flow_table::PARTS;
+use super::key::PARTS;
 use super::options::Options;
 use super::packed::Packed;
 use super::part::{Finished, Report};

@@ -26,6 +26,7 @@ mod extractor;
 mod flow;
 mod flow_table;
 mod front;
+mod key;
 mod merger;
 mod monitor;
 mod observer;
@@ -40,8 +41,8 @@ mod transit;
 
 pub use counts::{Class, ClassCounts, Counts, DatagramCounts, FlowCounts, SideRule, Tally, TrafficSeries};
 pub use extractor::Extractor;
-pub use flow_table::PARTS;
 pub use front::{Front, Packet, Round};
+pub use key::PARTS;
 pub use merger::Merger;
 pub use monitor::Position;
 pub use observer::{Arrival, Identity, Observer, Seen};

@@ -6,7 +6,7 @@
 use crate::time::Time;
 use crate::workload::{LinkSide, Side};
 
-use super::flow_table::Key;
+use super::key::Key;
 use super::observer::{IMPOSSIBLE_JUMP, Remains, Seen};
 
 /// A closed connection whose vector is made.

@@ -6,7 +6,9 @@ use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::{Drawn, Number, Optional, Quantity, Share, Size, Span};
+use super::Optional;
+use super::drawn::{Drawn, Number, Share, Size, Span};
+use super::quantity::Quantity;
 use crate::distribution::WrittenLaw;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};

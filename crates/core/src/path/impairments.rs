@@ -6,6 +6,7 @@
 
 use super::delay_box::DelayBox;
 use super::loss::{Loss, LossModel};
+use super::rules::flow_stream;
 use crate::distribution::Distribution;
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
@@ -124,11 +125,6 @@ impl LossBehind {
     pub fn takes(&mut self) -> bool {
         self.loss.takes(&self.model)
     }
-}
-
-/// The stream of `purpose` of the packets that `sender` sends in `connection`.
-pub fn flow_stream(seed: u64, purpose: Purpose, connection: u64, sender: Side) -> Stream {
-    Stream::new(seed, purpose, connection << 1 | sender as u64)
 }
 
 impl Impaired {

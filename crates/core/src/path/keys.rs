@@ -9,10 +9,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{
-    BucketConfig, GilbertElliott, Impairments, Jitter, LossModel, LossRate, Matching, PacketList, Reorder, Reordering,
-    Rule,
-};
+use super::impairments::{Impairments, Jitter, Reorder, Reordering};
+use super::loss::{GilbertElliott, LossModel, PacketList};
+use super::rules::{LossRate, Matching, Rule};
+use super::token_bucket::BucketConfig;
 use crate::keys::{Drawn, Quantity, Share, Size, TextOrTable, Written, read, text_or_table};
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Probability, Rate};

@@ -10,9 +10,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::impairments::flow_stream;
 use crate::distribution::Distribution;
-use crate::rng::Purpose;
+use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
 use crate::units::{Probability, Rate};
 use crate::workload::{ConnectionVector, LinkSide, PerSide, Side};
@@ -278,6 +277,11 @@ impl fmt::Display for FlowTable {
         }
         Ok(())
     }
+}
+
+/// The stream of `purpose` of the packets that `sender` sends in `connection`.
+pub fn flow_stream(seed: u64, purpose: Purpose, connection: u64, sender: Side) -> Stream {
+    Stream::new(seed, purpose, connection << 1 | sender as u64)
 }
 
 #[cfg(test)]

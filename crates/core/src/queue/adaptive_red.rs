@@ -2,10 +2,10 @@
 //! queue stays in the middle between the thresholds.
 
 use super::admission::{Admit, Arrival, Verdict};
-use super::discipline::ParameterError;
+use super::packet::{Backlog, Packet};
+use super::parameters::ParameterError;
 use super::periodic::Periodic;
 use super::red::{AboveMax, Red, RedParams};
-use super::{Backlog, Packet};
 use crate::rng::Stream;
 use crate::time::{Duration, Time};
 use crate::units::{Limit, Rate};

@@ -2,15 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::adaptive_red::AdaptiveRed;
-use super::blue::Blue;
-use super::drop_tail::DropTail;
-use super::pi::Pi;
-use super::pie::Pie;
-use super::red::Red;
-use super::rem::Rem;
-use super::step::StepEnqueue;
-use super::{Backlog, Packet};
+use super::packet::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};
@@ -89,69 +81,4 @@ pub trait Admit: Debug + Send {
     fn start(&mut self, at: Time, bytes: u32, waiting: Backlog) {
         let _ = (at, bytes, waiting);
     }
-}
-
-/// Hands calls on to the variant that is there.
-macro_rules! admissions {
-    ($($(#[$doc:meta])* $name:ident($type:ty)),+ $(,)?) => {
-        /// The disciplines that decide when a packet arrives. Large ones stand apart, so that drop-tail is next to its link.
-        #[derive(Debug)]
-        pub enum Admission {
-            $($(#[$doc])* $name($type),)+
-        }
-
-        impl Admission {
-            /// Whether [`Admit::advance`] and [`Admit::start`] do anything: they need not be called otherwise.
-            pub(crate) const fn keeps_time(&self) -> bool {
-                !matches!(
-                    self,
-                    Admission::DropTail(_) | Admission::Step(_) | Admission::Red(_) | Admission::Blue(_)
-                )
-            }
-        }
-
-        impl Admit for Admission {
-            #[inline]
-            fn arrive(&mut self, packet: &Packet, arrival: &Arrival) -> Verdict {
-                match self {
-                    $(Admission::$name(queue) => queue.arrive(packet, arrival),)+
-                }
-            }
-
-            #[inline]
-            fn advance(&mut self, until: Time, waiting: Backlog) {
-                match self {
-                    $(Admission::$name(queue) => queue.advance(until, waiting),)+
-                }
-            }
-
-            #[inline]
-            fn start(&mut self, at: Time, bytes: u32, waiting: Backlog) {
-                match self {
-                    $(Admission::$name(queue) => queue.start(at, bytes, waiting),)+
-                }
-            }
-        }
-    };
-}
-
-admissions! {
-    /// First in, first out; what does not fit is dropped.
-    DropTail(DropTail),
-    /// Drop-tail that marks arrivals beyond a threshold.
-    Step(Box<StepEnqueue>),
-    /// The average queue says how likely a packet is signalled.
-    Red(Box<Red>),
-    /// RED whose probability adapts to the load.
-    AdaptiveRed(Box<AdaptiveRed>),
-    /// A probability moved by loss and idleness.
-    Blue(Box<Blue>),
-    /// Proportional-integral control of the queue.
-    Pi(Box<Pi>),
-    /// A probability exponential in the line's price.
-    Rem(Box<Rem>),
-    /// Proportional-integral control of the delay.
-    Pie(Box<Pie>),
-    /// A user's own.
-    Custom(Box<dyn Admit>),
 }

@@ -1,8 +1,8 @@
 //! BLUE (Feng, Shin, Kandlur and Saha 2002): loss raises the probability, an idle line lowers it.
 
-use super::Packet;
 use super::admission::{Admit, Arrival, Verdict};
-use super::discipline::ParameterError;
+use super::packet::Packet;
+use super::parameters::ParameterError;
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};

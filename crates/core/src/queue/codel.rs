@@ -1,9 +1,9 @@
 //! CoDel, controlled delay (RFC 8289).
 
-use super::discipline::{FULL_PACKET_BYTES, ParameterError};
+use super::packet::{Backlog, Packet};
+use super::parameters::{FULL_PACKET_BYTES, ParameterError};
 use super::scheduler::{Lost, Queued, Serve};
 use super::store::{Fifo, Store};
-use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::{Duration, Time};
 use crate::units::Limit;

@@ -1,7 +1,7 @@
 //! Drop-tail: first in, first out, and what finds no room is dropped.
 
-use super::Packet;
 use super::admission::{Admit, Arrival, Verdict};
+use super::packet::Packet;
 use crate::record::DropReason;
 use crate::units::Limit;
 

@@ -1,9 +1,9 @@
 //! Deficit round robin (Shreedhar and Varghese 1995): flows in turn, each so many bytes, whatever the sizes of its packets.
 
-use super::discipline::ParameterError;
 use super::flows::Flows;
+use super::packet::{Backlog, Packet};
+use super::parameters::ParameterError;
 use super::scheduler::{Lost, Queued, Serve};
-use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::units::Limit;

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::discipline::ParameterError;
+use super::packet::{Backlog, Packet};
+use super::parameters::ParameterError;
 use super::scheduler::{Lost, Queued};
 use super::store::{Fifo, Store};
-use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::units::Limit;

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use super::codel::{CodelParams, Controller};
-use super::discipline::{FULL_PACKET_BYTES, ParameterError};
+use super::packet::{Backlog, Packet};
+use super::parameters::{FULL_PACKET_BYTES, ParameterError};
 use super::scheduler::{Lost, Queued, Serve};
 use super::store::{Fifo, Store};
-use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};

@@ -3,10 +3,10 @@
 //!
 //! As many packets are dropped as by drop-tail, but the sender learns of it a queue's length earlier.
 
-use super::discipline::ParameterError;
+use super::packet::{Backlog, Packet};
+use super::parameters::ParameterError;
 use super::scheduler::{Lost, Queued, Serve};
 use super::store::{Fifo, Store};
-use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::units::Limit;

@@ -9,7 +9,12 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{AboveMax, Discipline, Estimator, FqCodelParams, ParameterError, StepPoint, discipline::FULL_PACKET_BYTES};
+use super::discipline::Discipline;
+use super::fq_codel::FqCodelParams;
+use super::parameters::{FULL_PACKET_BYTES, ParameterError};
+use super::pie::Estimator;
+use super::red::AboveMax;
+use super::step::StepPoint;
 use crate::keys::{KeyError, Quantity, Written};
 use crate::rng::{Purpose, Stream};
 use crate::time::Duration;

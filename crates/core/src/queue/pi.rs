@@ -1,9 +1,9 @@
 //! PI, the proportional-integral controller (Hollot, Misra, Towsley and Gong 2001).
 
 use super::admission::{Admit, Arrival, Verdict};
-use super::discipline::{LEAST_INTERVAL, ParameterError};
+use super::packet::{Backlog, Packet};
+use super::parameters::{LEAST_INTERVAL, ParameterError};
 use super::periodic::Periodic;
-use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};

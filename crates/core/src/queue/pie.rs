@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use super::admission::{Admit, Arrival, Verdict};
-use super::discipline::{FULL_PACKET_BYTES, ParameterError};
+use super::packet::{Backlog, Packet};
+use super::parameters::{FULL_PACKET_BYTES, ParameterError};
 use super::periodic::Periodic;
-use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};

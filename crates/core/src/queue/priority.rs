@@ -1,9 +1,9 @@
 //! Strict priority: nothing is sent while something more urgent waits.
 
-use super::discipline::ParameterError;
+use super::packet::{Backlog, Packet};
+use super::parameters::ParameterError;
 use super::scheduler::{Lost, Queued, Serve};
 use super::store::{Fifo, Store};
-use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::units::Limit;

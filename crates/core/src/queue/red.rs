@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Packet;
 use super::admission::{Admit, Arrival, Verdict};
-use super::discipline::{FULL_PACKET_BYTES, ParameterError};
+use super::packet::Packet;
+use super::parameters::{FULL_PACKET_BYTES, ParameterError};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::units::{Limit, Rate};

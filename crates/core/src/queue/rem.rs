@@ -2,9 +2,9 @@
 //! and the rate exceed what they should be, and a probability exponential in the price.
 
 use super::admission::{Admit, Arrival, Verdict};
-use super::discipline::ParameterError;
+use super::packet::{Backlog, Packet};
+use super::parameters::ParameterError;
 use super::periodic::Periodic;
-use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};

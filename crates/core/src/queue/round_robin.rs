@@ -1,9 +1,9 @@
 //! Round robin: flows in turn, a packet each (Nagle 1985, RFC 970).
 
-use super::discipline::ParameterError;
 use super::flows::Flows;
+use super::packet::{Backlog, Packet};
+use super::parameters::ParameterError;
 use super::scheduler::{Lost, Queued, Serve};
-use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::units::Limit;

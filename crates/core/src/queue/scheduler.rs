@@ -2,14 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::codel::Codel;
-use super::drr::DeficitRoundRobin;
-use super::fq_codel::FqCodel;
-use super::head_drop::HeadDrop;
-use super::priority::Priority;
-use super::round_robin::RoundRobin;
-use super::step::StepDequeue;
-use super::{Backlog, Packet};
+use super::packet::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::wire::Ecn;
@@ -64,54 +57,4 @@ pub trait Serve: Debug + Send {
 
     /// What waits.
     fn backlog(&self) -> Backlog;
-}
-
-/// Hands calls on to the variant that is there.
-macro_rules! schedulers {
-    ($($(#[$doc:meta])* $name:ident($type:ty)),+ $(,)?) => {
-        /// The disciplines that decide when the line is free.
-        #[derive(Debug)]
-        pub enum Scheduler {
-            $($(#[$doc])* $name($type),)+
-        }
-
-        impl Serve for Scheduler {
-            fn enqueue(&mut self, now: Time, packet: Packet, lost: &mut Lost) -> Result<(), DropReason> {
-                match self {
-                    $(Scheduler::$name(queue) => queue.enqueue(now, packet, lost),)+
-                }
-            }
-
-            fn dequeue(&mut self, now: Time, lost: &mut Lost) -> Option<Queued> {
-                match self {
-                    $(Scheduler::$name(queue) => queue.dequeue(now, lost),)+
-                }
-            }
-
-            fn backlog(&self) -> Backlog {
-                match self {
-                    $(Scheduler::$name(queue) => queue.backlog(),)+
-                }
-            }
-        }
-    };
-}
-
-schedulers! {
-    /// First in, first out; room is made at the head.
-    HeadDrop(Box<HeadDrop>),
-    /// Drop-tail that marks departures that leave more than a threshold behind.
-    Step(Box<StepDequeue>),
-    /// Controlled delay.
-    Codel(Box<Codel>),
-    /// Controlled delay of each flow, flows in turn.
-    FqCodel(Box<FqCodel>),
-    /// Flows in turn, so many bytes each.
-    DeficitRoundRobin(Box<DeficitRoundRobin>),
-    /// Flows in turn, a packet each.
-    RoundRobin(Box<RoundRobin>),
-    /// The most urgent class first.
-    Priority(Box<Priority>),
-    /// A user's own.
-    Custom(Box<dyn Serve>),
 }

@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::admission::{Admit, Arrival, Verdict};
-use super::discipline::ParameterError;
 use super::drop_tail::DropTail;
+use super::packet::{Backlog, Packet};
+use super::parameters::ParameterError;
 use super::scheduler::{Lost, Queued, Serve};
 use super::store::{Fifo, Store};
-use super::{Backlog, Packet};
 use crate::record::DropReason;
 use crate::time::Time;
 use crate::units::Limit;

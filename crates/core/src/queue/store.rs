@@ -1,7 +1,7 @@
 //! Packets that wait: plain values in one array, strung into queues by index, so that many queues share the memory and
 //! nothing is allocated per packet.
 
-use super::Backlog;
+use super::packet::Backlog;
 use super::scheduler::Queued;
 
 /// No packet.

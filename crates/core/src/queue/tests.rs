@@ -9,7 +9,8 @@ use crate::path::{Link, LinkEvent, LinkStatistics, Offered};
 use crate::record::DropReason;
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
-use crate::units::Rate;
+use crate::units::{Limit, Rate};
+use crate::wire::Ecn;
 
 pub(super) fn stream() -> Stream {
     Stream::new(1, Purpose::Queue, 0)

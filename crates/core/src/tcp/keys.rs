@@ -7,8 +7,9 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super as tcp;
+use super::config::{Profile, Sack};
 use super::congestion::{Algorithm, CubicParameters, DctcpParameters, VegasParameters, WindowRules};
-use super::{self as tcp, Profile, Sack};
 use crate::keys::{KeyError, Optional, Quantity, Share, Size, Written, named};
 use crate::path::keys::LinkEnd;
 use crate::time::Duration;

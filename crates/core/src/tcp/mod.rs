@@ -29,6 +29,7 @@
 
 pub mod arithmetic;
 pub mod congestion;
+mod deadline;
 pub mod keys;
 
 mod agreed;

@@ -6,15 +6,14 @@ mod rare;
 use self::buffer::Buffer;
 use self::rare::Rare;
 use super::config::{Config, EcnEcho, Limits, Sack};
+use super::deadline::Deadline;
 use super::segment::{SackBlocks, Segment};
-use super::sender::Deadline;
 use crate::time::{Duration, Time};
+use buffer::FIRST_WINDOW;
 
 /// For how long a timestamp is good with a clock of 1 ms (RFC 7323 section 5.5: 24 days).
 const TIMESTAMP_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
 
-/// The window that Linux offers first, if it may become more (`tcp_select_initial_window`).
-const FIRST_WINDOW: u32 = u16::MAX as u32;
 /// Segments of this size and more let it grow (`tcp_event_data_recv`).
 const GROWS_WINDOW: u64 = 128;
 

@@ -13,6 +13,7 @@ use usage::Usage;
 use super::agreed::Agreed;
 use super::config::{Config, Limits};
 use super::congestion::{Ack, Congestion, Recovery, Setup, Window, WindowCause, WindowRules, saturate};
+use super::deadline::Deadline;
 use super::rack::{LINUX_SLACK, Rack};
 use super::rate::RateSampler;
 use super::rto::{Place, Rto};
@@ -26,31 +27,6 @@ const DUPLICATE_THRESHOLD: u8 = 3;
 
 /// Segments that leave before pacing begins, as in Linux (TCP_INIT_CWND).
 const UNPACED: u64 = 10;
-
-/// An optional point in time in eight bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Deadline(Time);
-
-impl Deadline {
-    pub(super) const NONE: Deadline = Deadline(Time::MAX);
-
-    pub(super) fn at(time: Time) -> Deadline {
-        Deadline(time)
-    }
-
-    pub(super) fn get(self) -> Option<Time> {
-        (self != Deadline::NONE).then_some(self.0)
-    }
-
-    pub(super) fn is_due(self, now: Time) -> bool {
-        self != Deadline::NONE && self.0 <= now
-    }
-
-    /// Returns the earlier of two deadlines.
-    pub(super) fn min(self, other: Deadline) -> Deadline {
-        Deadline(self.0.min(other.0))
-    }
-}
 
 /// What one end knows of the stream it sends. The SYN is offset 0, data starts at 1, the FIN is at `end`.
 #[derive(Clone, Debug)]

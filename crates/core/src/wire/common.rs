@@ -7,7 +7,8 @@
 use super::ethernet::ether_type;
 use super::ip::{self, protocol};
 use super::link::LinkType;
-use super::{Flags, Segment, ethernet, tcp};
+use super::packet::{Flags, Segment};
+use super::{ethernet, tcp};
 
 /// The segment, if the packet is a common one.
 #[inline(always)]

@@ -4,8 +4,9 @@ use super::fragments::{FragmentCounts, Fragments, Lead};
 use super::ip::protocol;
 use super::layer::{Layer, Rest, Trail};
 use super::link::LinkType;
+use super::packet::{Datagram, Parsed};
 use super::set_aside::SetAside;
-use super::{Datagram, Parsed, common, cooked, ethernet, gre, ip, loopback, mpls, ppp, ring, tcp, tunnel, udp};
+use super::{common, cooked, ethernet, gre, ip, loopback, mpls, ppp, ring, tcp, tunnel, udp};
 use crate::time::Time;
 
 /// Decodes the packets of a capture, in its order.

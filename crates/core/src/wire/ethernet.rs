@@ -1,7 +1,7 @@
 //! Ethernet frames, their tags, and what an EtherType leads to.
 
-use super::Vlan;
 use super::layer::{Layer, Rest, Trail};
+use super::packet::Vlan;
 use super::set_aside::SetAside;
 
 /// EtherTypes (IEEE 802 numbers) this parser knows.

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use super::ip;
+use super::packet::{Parsed, Vlan};
 use super::set_aside::SetAside;
-use super::{Parsed, Vlan, ip};
 use crate::time::{Duration, Time};
 use crate::units::LINK_HEADER_BYTES;
 

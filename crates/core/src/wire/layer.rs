@@ -1,6 +1,6 @@
 //! What the walk from one header to the next keeps.
 
-use super::Vlan;
+use super::packet::Vlan;
 use super::set_aside::SetAside;
 use crate::time::Time;
 use crate::workload::LinkSide;

@@ -2,8 +2,9 @@
 
 use std::num::NonZeroU16;
 
+use super::ip;
+use super::packet::{Address, Flags, Segment};
 use super::set_aside::SetAside;
-use super::{Address, Flags, Segment, ip};
 use crate::units::LINK_HEADER_BYTES;
 
 /// Option kinds (RFC 9293 section 3.1, RFC 7323 section 2.2).

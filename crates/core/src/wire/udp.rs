@@ -1,8 +1,9 @@
 //! The UDP header (RFC 768), and whether QUIC is behind it.
 
+use super::ip;
 use super::layer::Rest;
+use super::packet::{Address, Datagram};
 use super::set_aside::SetAside;
-use super::{Address, Datagram, ip};
 use crate::units::LINK_HEADER_BYTES;
 
 /// Parses a UDP header; `rest` goes to its payload.

@@ -14,7 +14,7 @@ use crate::clock::Stopwatch;
 use crate::context::{Context, Event, Progress, Step};
 use crate::error::Error;
 
-mod options;
+pub(crate) mod options;
 mod outcome;
 mod threads;
 

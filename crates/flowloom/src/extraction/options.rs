@@ -4,7 +4,7 @@ use flowloom_core::extract::Position;
 use flowloom_core::time::Duration;
 use flowloom_store::formats::Format;
 
-use crate::input::Kind;
+use crate::input::kinds::Kind;
 use crate::parallel;
 
 /// How captures and flow records are read and cut into connections.

@@ -56,7 +56,7 @@ pub struct FittedHarpoon {
 /// # Errors
 /// What is wrong with the input; too little to configure anything; a file that could not be written.
 pub fn fit_harpoon(input: &Path, wanted: &HarpoonFitOptions, context: Context<'_>) -> Result<FittedHarpoon, Error> {
-    let kind = super::kind(input, &wanted.capture)?;
+    let kind = super::kind::kind(input, &wanted.capture)?;
     let options = options(wanted)?;
     let pools = pools(wanted)?;
     let paths = [input.to_owned()];

@@ -1,6 +1,7 @@
 //! Distributions and models fitted to what an input holds.
 
 mod harpoon;
+mod kind;
 mod swing;
 
 use std::path::Path;
@@ -10,11 +11,12 @@ use flowloom_report::fit::{FitVariable, Fitted, Fitter};
 use crate::context::Context;
 use crate::error::Error;
 use crate::extraction::CaptureOptions;
-use crate::input::{self, Kind};
+use crate::input;
 use crate::workload::hosts::HostOptions;
 use crate::workload::load;
 
 pub use harpoon::{FittedHarpoon, HarpoonFitOptions, fit_harpoon};
+use kind::kind;
 pub use swing::{FittedSwing, SwingFitOptions, fit_swing};
 
 /// Fits distributions to variables of the workload in `input`; to all of them if `variables` is empty.
@@ -45,15 +47,4 @@ pub fn fit(
             .hint("flowloom describe says what is in it"));
     }
     Ok(fitted)
-}
-
-/// What `input` is, if something can be fitted to it.
-fn kind(input: &Path, capture: &CaptureOptions) -> Result<Kind, Error> {
-    let kind = input::kind(input);
-    if let Kind::Experiment | Kind::Specification | Kind::RunFolder = kind {
-        return Err(Error::usage(format_args!("{} is {}, not a workload", input.display(), kind.words()))
-            .hint("fit the capture or the workload it replays"));
-    }
-    input::refuse_idle_options(capture, kind, input)?;
-    Ok(kind)
 }

@@ -38,7 +38,7 @@ pub type FittedSwing = SwingSummary;
 /// # Errors
 /// What is wrong with the input; nothing to fit; the file that could not be written.
 pub fn fit_swing(input: &Path, options: &SwingFitOptions, context: Context<'_>) -> Result<FittedSwing, Error> {
-    let kind = super::kind(input, &options.capture)?;
+    let kind = super::kind::kind(input, &options.capture)?;
     let grouping = grouping(options)?;
     let paths = [input.to_owned()];
     // Who is who is all that matters of addresses, and nothing of it is written.

@@ -14,7 +14,8 @@ use crate::experiment::Experiment;
 use crate::parallel::threads;
 
 use super::plan::Plan;
-use super::{Driver, RunOptions, Senders, config};
+use super::senders::Senders;
+use super::{Driver, RunOptions, config};
 
 /// What the runs of an experiment will need. Packets, memory and time are estimates.
 #[derive(Clone, Debug, Default, PartialEq)]

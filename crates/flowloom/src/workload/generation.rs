@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::units::three_digits;
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol};
 use flowloom_models::generate::SourceModel;
 use flowloom_models::lrd::Hurst;
@@ -24,6 +23,7 @@ use crate::context::Stop;
 use crate::error::Error;
 use crate::experiment::{DatagramModel, Workload};
 
+use crate::bits::bits;
 use crate::warning::Warning;
 use crate::workload::load;
 use crate::workload::source::{Source, file_name, folder};
@@ -363,16 +363,6 @@ impl Made {
         let drift = drift.map(|share| Warning::LoadDrifts { share });
         missed.into_iter().chain(drift).collect()
     }
-}
-
-/// A rate in bits per second with its unit.
-pub(crate) fn bits(rate: f64) -> String {
-    let (value, unit) = match rate {
-        rate if rate < 1e6 => (rate / 1e3, "kbit/s"),
-        rate if rate < 1e9 => (rate / 1e6, "Mbit/s"),
-        rate => (rate / 1e9, "Gbit/s"),
-    };
-    format!("{} {unit}", three_digits(value))
 }
 
 fn estimate(hurst: &Hurst) -> String {

@@ -18,8 +18,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use super::Error;
 use super::enrolment::{Answer, MOST_BYTES, Request};
+use super::error::Error;
 use super::folder::Authority;
 use super::identity::{Certified, Identity, Role, lab_of};
 use super::token::Token;

@@ -6,9 +6,10 @@ use rcgen::KeyPair;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use super::error::{DAY_S, Error};
+use super::files;
 use super::identity::{Certified, Identity};
 use super::trust::Trust;
-use super::{DAY_S, Error, files};
 
 /// The member's certificate.
 pub(super) const CERTIFICATE: &str = "certificate.pem";

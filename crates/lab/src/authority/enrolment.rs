@@ -12,10 +12,11 @@ use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer};
 use serde::{Deserialize, Serialize};
 
 use super::credentials::{Credentials, Parts};
+use super::error::Error;
 use super::identity::Identity;
 use super::token::Token;
 use super::trust::Trust;
-use super::{Error, files, issue};
+use super::{files, issue};
 
 /// Requests and answers are no longer.
 pub const MOST_BYTES: u64 = 1 << 20;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
-use super::Error;
+use super::error::Error;
 
 /// Makes the folder `path` with what `fill` puts into it: whole, or not at all. What is there already is left alone.
 ///

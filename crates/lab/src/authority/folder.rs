@@ -14,9 +14,10 @@ use x509_parser::prelude::{CertificateRevocationList, FromDer};
 
 use super::credentials::{AUTHORITY, Credentials, MOST_BYTES, Parts, REVOKED};
 use super::enrolment::{Answer, Request};
+use super::error::{DAY_S, Error};
 use super::identity::{Certified, Identity, LabId, Name, Role, lab_of};
 use super::token::Token;
-use super::{DAY_S, Error, files, issue};
+use super::{files, issue};
 
 /// The authority's key.
 const AUTHORITY_KEY: &str = "authority-key.pem";

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
-use super::Error;
+use super::error::Error;
 
 /// A lab: the first 16 bytes of SHA-256 over its authority's public key (SubjectPublicKeyInfo, DER), so that nobody else's
 /// authority has the same.

@@ -8,8 +8,8 @@ use rcgen::{
 use ring::rand::{SecureRandom, SystemRandom};
 use time::OffsetDateTime;
 
+use super::error::{DAY_S, Error};
 use super::identity::Identity;
-use super::{DAY_S, Error};
 
 /// How long an authority lives.
 const AUTHORITY_DAYS: i64 = 20 * 365;

@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod credentials;
 pub mod enrolment;
+mod error;
 pub mod files;
 pub mod folder;
 pub mod identity;
@@ -15,47 +16,7 @@ pub mod statement;
 pub mod token;
 pub mod trust;
 
-use std::io;
-use std::path::{Path, PathBuf};
-
-use thiserror::Error;
-
-/// Why something about certificates, tokens or their files could not be done.
-#[derive(Debug, Error)]
-pub enum Error {
-    /// A file could not be read or written.
-    #[error("{path}: {error}")]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// A file, a token or a message is not what it should be.
-    #[error("{what}: {why}")]
-    Form {
-        /// What it is.
-        what: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// It is understood, and refused.
-    #[error("{0}")]
-    Refused(String),
-}
-
-impl Error {
-    fn file(path: &Path) -> impl Fn(io::Error) -> Error {
-        move |error| Error::File { path: path.to_owned(), error }
-    }
-
-    fn form(what: impl Into<String>, why: impl ToString) -> Error {
-        Error::Form { what: what.into(), why: why.to_string() }
-    }
-}
-
-/// Seconds of a day.
-pub const DAY_S: i64 = 86_400;
+pub use error::{DAY_S, Error};
 
 /// A name for an experiment that no other has: 128 random bits, as 32 hexadecimal digits.
 ///

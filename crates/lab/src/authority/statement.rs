@@ -8,8 +8,8 @@
 use rcgen::SigningKey;
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 
-use super::Error;
 use super::credentials::Credentials;
+use super::error::Error;
 use super::identity::Certified;
 use super::trust::Trust;
 use crate::rpc::Signed;

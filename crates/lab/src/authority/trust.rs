@@ -10,7 +10,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::{CertificateError, RootCertStore};
 use x509_parser::prelude::{CertificateRevocationList, FromDer, X509Certificate};
 
-use super::Error;
+use super::error::Error;
 use super::identity::{Certified, LabId, lab_of};
 
 /// The lab's authority and its newest revocations.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Clocks;
+use super::clocks::Clocks;
 use super::edge::Edge;
 use super::plan::Place;
 use super::times::Offset;

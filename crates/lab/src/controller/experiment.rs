@@ -8,11 +8,12 @@ use futures_util::stream::{self, StreamExt};
 use tokio::sync::mpsc;
 
 use super::below::Commander;
+use super::error::ControlError;
 use super::plan::{Ends, Hosts, Placed, Survey, ends};
 use super::remote::Watcher;
 use super::times::{AgentRun, LeafRun, Times};
 use super::tree::Tree;
-use super::{ControlError, Wanted, ask, delegate};
+use super::{Wanted, ask, delegate};
 use crate::authority::identity::Name;
 use crate::clock::Clock;
 use crate::control::{Command, Failure, Part, Reply, Reports, Said};

@@ -14,6 +14,7 @@
 //! | `error` | why an experiment cannot begin |
 
 mod below;
+mod clocks;
 mod edge;
 mod error;
 pub mod experiment;
@@ -34,28 +35,20 @@ use crate::authority::credentials::Credentials;
 use crate::authority::statement::{self, Kind};
 use crate::clock::Clock;
 use crate::clock::exchange::Exchange;
-use crate::clock::track::{Learnt, Track};
+use crate::clock::track::Learnt;
 use crate::rpc::agreement::Answer as Agreed;
 use crate::rpc::{Asking, ClockRequest, ConsentRequest, Consented, Delegation, Protocol, Signed};
 use crate::transport::CallError;
 use crate::transport::client::Link;
 
 pub use below::Commander;
+pub use clocks::Clocks;
 pub use edge::{Answer, Answers, Edge};
 pub use error::ControlError;
 pub use plan::{Hosts, Place, place};
 pub use remote::{Step, Watcher};
 pub use times::{AgentRun, LeafRun, Offset, Times};
 pub use tree::Tree;
-
-/// What is known of an agent's clocks.
-#[derive(Clone, Debug, Default)]
-pub struct Clocks {
-    /// That by which experiments start.
-    pub monotonic: Track,
-    /// That of its log, and of certificates.
-    pub time_of_day: Track,
-}
 
 /// What an agent is asked to agree to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,9 +11,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
 
+use super::clocks::Clocks;
 use super::edge::Edge;
+use super::error::ControlError;
 use super::plan::Place;
-use super::{Clocks, ControlError};
 use crate::agent::consent;
 use crate::agent::leaf::Sending;
 use crate::agent::limits::Limits;

@@ -9,10 +9,11 @@ use futures_util::stream::{self, StreamExt};
 use prost::Message;
 
 use super::below::{Agent, Commander};
+use super::error::ControlError;
 use super::plan::{Hosts, Place, Placed, Plan, is_within};
 use super::remote::{Notes, Remote, Watcher};
 use super::times::{AgentRun, LeafRun, Offset, Times};
-use super::{ControlError, wire};
+use super::wire;
 use crate::authority::identity::Name;
 use crate::clock::Clock;
 use crate::control::{Branch, Command, NextStart, Node, Reply, Reports};

@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use super::WorkError;
+use super::error::WorkError;
 use crate::rpc;
 use crate::script::address::Host;
 use crate::script::leaf::{Endpoint, Leaf, Protocol, Work};

@@ -9,9 +9,10 @@ use flowloom_live::clock::Clock;
 use flowloom_store::capture::{PcapngWriter, pcapng_record_bytes};
 use serde::{Deserialize, Serialize};
 
+use super::error::WorkError;
 use super::interface::Interface;
+use super::order::{Order, Todo};
 use super::work::Work;
-use super::{Order, Todo, WorkError};
 use crate::report::Report;
 use crate::script::leaf::Capture;
 

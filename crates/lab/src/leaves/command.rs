@@ -15,8 +15,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
+use super::error::WorkError;
+use super::order::{GLANCE, Order, Todo};
+use super::socket;
 use super::work::{Work, wait_for_start};
-use super::{GLANCE, Order, Todo, WorkError, socket};
 use crate::report::Report;
 use crate::script::leaf::Command as Asked;
 

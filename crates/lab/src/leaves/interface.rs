@@ -7,7 +7,8 @@ use flowloom_core::wire::LinkType;
 use flowloom_live::clock::Clock;
 use flowloom_store::capture::{Captures, LiveOptions, Packet};
 
-use super::{Order, Todo, WorkError};
+use super::error::WorkError;
+use super::order::{Order, Todo};
 use crate::clock::{Clock as _, HostClock};
 
 /// What the kernel holds for who is late: a second of 32 MB/s.

@@ -13,8 +13,9 @@ use flowloom_live::host::netlink::Netlink;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::error::WorkError;
+use super::order::{GLANCE, Order, Todo};
 use super::work::{Work, wait_for_start};
-use super::{GLANCE, Order, Todo, WorkError};
 use crate::report::Report;
 use crate::script::leaf::Monitor;
 

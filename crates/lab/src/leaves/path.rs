@@ -17,7 +17,8 @@ use flowloom_live::host::port::{HEADER, Port, Refused};
 use flowloom_sim::Config;
 use serde::{Deserialize, Serialize};
 
-use super::{Order, Todo, WorkError};
+use super::error::WorkError;
+use super::order::{Order, Todo};
 use crate::report::Report;
 use crate::script::leaf::Path;
 

@@ -15,8 +15,8 @@ use nix::poll::{PollFd, PollFlags};
 use serde::{Deserialize, Serialize};
 
 use super::arrivals::Arrivals;
+use super::order::{Ends, Options, Order, Todo};
 use super::socket::{self, Socket};
-use super::{Ends, Options, Order, Todo};
 
 /// Most bytes taken by one read.
 const READ: usize = 1 << 20;

@@ -15,7 +15,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::TimeSpec;
 
-use super::{GLANCE, Options};
+use super::order::{GLANCE, Options};
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 1_024;

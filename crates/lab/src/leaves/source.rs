@@ -16,9 +16,9 @@ use flowloom_models::generate::on_off::Transport;
 use nix::poll::{PollFd, PollFlags};
 use serde::{Deserialize, Serialize};
 
+use super::order::{Ends, Options, Order, Todo};
 use super::socket::{self, Socket};
 use super::work::wait_for_start;
-use super::{Ends, Options, Order, Todo};
 use flowloom_live::budget::Budget;
 
 /// Largest write. What is written are zeros.

@@ -19,10 +19,12 @@ use flowloom_models::generate::on_off::Transport;
 use flowloom_store::capture::Packet;
 use serde::{Deserialize, Serialize};
 
+use super::announced;
 use super::arrivals::Arrivals;
+use super::error::WorkError;
 use super::interface::Interface;
+use super::order::{Order, Todo};
 use super::work::Work;
-use super::{Order, Todo, WorkError, announced};
 use crate::report::Report;
 use crate::script::leaf::Watch;
 

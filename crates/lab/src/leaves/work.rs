@@ -6,7 +6,8 @@ use std::sync::Arc;
 use flowloom_core::time::Time;
 use flowloom_live::clock::Clock;
 
-use super::{GLANCE, Order, Todo, WorkError};
+use super::error::WorkError;
+use super::order::{GLANCE, Order, Todo};
 use crate::report::Report;
 
 /// The work of a leaf.

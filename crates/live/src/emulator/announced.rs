@@ -7,7 +7,6 @@ use flowloom_core::workload::{LinkSide, PerSide, Protocol, Side};
 use flowloom_sim::emulation::{EmulationError, Slot};
 use flowloom_sim::{Classed, Emulation};
 
-use super::Settings;
 use super::buffers::Buffer;
 use super::conversation::mark;
 use super::counters::DeviceCounts;
@@ -15,6 +14,7 @@ use super::crossing::{Crossing, Entering};
 use super::flows::{Belongs, Flow, Flows, Owner, Place, State};
 use super::frame::{Frame, Unread};
 use super::records::{Forward, HungUp};
+use super::settings::Settings;
 use crate::addresses::Serial;
 
 /// Guests that say nothing for so long are forgotten.

@@ -17,13 +17,14 @@ use flowloom_sim::{Config, Emulation, link_bytes};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::prctl::set_timerslack;
 
+use super::TIMER_SLACK_NANOS;
 use super::buffers::Buffer;
 use super::conversation::mark;
 use super::counters::{DeviceCounts, EmulatorReport};
 use super::crossing::{Crossing, Entering};
 use super::path::{Path, PathError, Wake};
 use super::records::HungUp;
-use super::{Settings, TIMER_SLACK_NANOS};
+use super::settings::Settings;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::device::Device;
 use crate::host::turns;

@@ -34,6 +34,7 @@ mod flows;
 pub(crate) mod frame;
 mod path;
 mod records;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -58,10 +59,11 @@ pub use crossing::{Crossing, Entering};
 pub use path::{Path, PathError, Wake};
 pub use records::{Forward, HungUp, Kept, Output};
 
-use crate::addresses::{Addressing, Serial};
+use crate::addresses::Serial;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::device::Device;
 use crate::host::turns;
+pub use settings::Settings;
 
 /// How much later than asked the kernel may wake the thread to save wake-ups: as little as it takes, where 50 us is usual.
 const TIMER_SLACK_NANOS: u64 = 1;
@@ -78,33 +80,6 @@ pub enum Command {
         /// It breaks off, so that nothing is said of the rest of the window.
         interrupted: bool,
     },
-}
-
-/// How the emulator works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// How often it goes around while packets come.
-    pub tick: Duration,
-    /// What packets take each way beside what the path gives them: this comes off their delay.
-    pub bias: Duration,
-    /// How long after [`Command::Close`] packets of a connection may come: last acknowledgements, repeated FINs.
-    pub linger: Duration,
-    /// The longest packet, in bytes.
-    pub room: usize,
-    /// Which addresses connections have.
-    pub addressing: Addressing,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            tick: Duration::from_micros(100),
-            bias: Duration::ZERO,
-            linger: Duration::from_secs(3),
-            room: 2_048,
-            addressing: Addressing::Side,
-        }
-    }
 }
 
 /// Where commands go in. When the last of these is gone the emulator stops, as if interrupted.

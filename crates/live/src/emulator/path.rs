@@ -9,12 +9,12 @@ use flowloom_sim::emulation::EmulationError;
 use flowloom_sim::{Classed, Config, ConfigError, Emulation};
 use nix::sys::eventfd::EventFd;
 
-use super::Settings;
 use super::announced::Announced;
 use super::buffers::{Buffer, Buffers};
 use super::counters::EmulatorReport;
 use super::crossing::{Crossing, Entering};
 use super::records::{Forward, HungUp};
+use super::settings::Settings;
 use crate::addresses::Serial;
 use crate::clock::Clock;
 use crate::device::Device;

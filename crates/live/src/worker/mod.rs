@@ -14,6 +14,7 @@
 //! | `pace` | when to look again, and how long what is found may have been there |
 //! | `inbox`, `outbox` | what the run says, and hears |
 
+mod context;
 mod datagrams;
 mod end;
 mod engine;
@@ -43,6 +44,7 @@ use self::socket::probe_congestion;
 use crate::addresses;
 use crate::control::{FromWorker, Orders, ToWorker};
 use crate::host::turns::take_short_turns;
+use context::context;
 
 /// How late timers of this thread may ring, in nanoseconds: the kernel's default is 50 us.
 const TIMER_SLACK_NANOS: u64 = 1_000;
@@ -149,8 +151,4 @@ fn prepare(orders: &Orders) -> io::Result<Option<&str>> {
     }
     let is_common = names.len() == 1 && orders.classes.iter().all(|class| class.congestion.is_some());
     Ok(names.first().copied().filter(|_| is_common))
-}
-
-fn context(what: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{what}: {error}"))
 }

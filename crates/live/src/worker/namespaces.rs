@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 
 use nix::sched::{CloneFlags, setns};
 
-use super::context;
+use super::context::context;
 use super::socket::Listener;
 use crate::control::Orders;
 

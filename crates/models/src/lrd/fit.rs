@@ -1,6 +1,6 @@
 //! The Hurst parameter by a weighted straight line through a logscale diagram (methods D.3; Veitch and Abry 1999).
 
-use super::Estimate;
+use super::estimate::Estimate;
 use super::wavelet::Octave;
 use crate::special::chi_square_above;
 

@@ -1,6 +1,6 @@
 //! The local Whittle estimate (Robinson 1995): of low frequencies alone, so that it asks for no law of the others.
 
-use super::Estimate;
+use super::estimate::Estimate;
 use super::minimum::minimum;
 use super::periodogram::periodogram;
 

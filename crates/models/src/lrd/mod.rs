@@ -12,6 +12,7 @@
 
 mod aggregated;
 mod choice;
+mod estimate;
 mod fit;
 mod local_whittle;
 mod minimum;
@@ -25,29 +26,10 @@ mod whittle;
 
 pub use aggregated::{rescaled_range, variance_time};
 pub use choice::{Fits, hurst, last_octave};
+pub use estimate::Estimate;
 pub use fit::{Hurst, fit};
 pub use local_whittle::{bandwidth, local_whittle};
 pub use noise::GaussianNoise;
 pub use stationarity::{Part, Stationarity};
 pub use wavelet::{Octave, Wavelet, logscale};
 pub use whittle::whittle;
-
-/// The quantile of the standard normal distribution that leaves 2.5 % above it.
-const NORMAL_975: f64 = 1.959_963_984_540_054;
-
-/// An estimate of the Hurst parameter and its standard error.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// The Hurst parameter.
-    pub h: f64,
-    /// Its standard error.
-    pub standard_error: f64,
-}
-
-impl Estimate {
-    /// The 95 % confidence interval.
-    pub fn interval(&self) -> (f64, f64) {
-        let half = NORMAL_975 * self.standard_error;
-        (self.h - half, self.h + half)
-    }
-}

@@ -42,7 +42,7 @@ impl Stationarity {
             .take(parts.max(2))
             .map(|values| {
                 let octaves = logscale(values, Wavelet::Three);
-                let last = super::last_octave(&octaves).map(|own| own.min(last));
+                let last = super::choice::last_octave(&octaves).map(|own| own.min(last));
                 Part {
                     mean: values.iter().sum::<f64>() / length as f64,
                     hurst: last.and_then(|last| fit(&octaves, first, last)),

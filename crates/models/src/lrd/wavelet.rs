@@ -1,7 +1,7 @@
 //! Wavelet coefficients of a series and their energies by octave: the logscale diagram (methods D.1, D.2; Abry and Veitch 1998,
 //! Veitch and Abry 1999).
 
-use super::NORMAL_975;
+use super::estimate::NORMAL_975;
 use crate::special::{digamma, trigamma};
 
 /// A wavelet of Daubechies, by its number N of vanishing moments: polynomial trends of a degree below N leave no trace in its

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::Estimate;
+use super::estimate::Estimate;
 use super::minimum::minimum;
 use super::periodogram::periodogram;
 

@@ -9,7 +9,7 @@ use flowloom_store::results::flent::DataFile;
 use flowloom_store::run_folder::Point;
 use serde_json::Value;
 
-use super::payload;
+use super::payload::payload;
 use crate::metric::Metric;
 use crate::run::Run;
 

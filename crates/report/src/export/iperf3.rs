@@ -6,7 +6,7 @@ use flowloom_core::workload::LinkSide;
 use flowloom_store::results::iperf3::{End, EndStream, Interval, Report, Start, Sum, TestStart};
 use flowloom_store::run_folder::Point;
 
-use super::payload;
+use super::payload::payload;
 use crate::metric::Metric;
 use crate::run::Run;
 

@@ -4,13 +4,11 @@ mod columns;
 mod flent;
 mod histogram;
 mod iperf3;
+mod payload;
 
 use std::io::{self, Write};
 
-use flowloom_core::workload::LinkSide;
-use flowloom_store::run_folder::TrafficPoint;
-
-use crate::run::{Measurements, Run};
+use crate::run::Run;
 
 /// A form of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +54,4 @@ impl Form {
             Form::Columns => columns::write(run, out),
         }
     }
-}
-
-/// Payload bytes that passed for the first time in each bin of the window, from a side: what tools that read sockets count.
-fn payload(measured: &Measurements, from: LinkSide) -> Vec<u64> {
-    let bins = measured.traffic.get(&(TrafficPoint::ReplayCarried, from));
-    bins.map_or(Vec::new(), |bins| bins.iter().map(|bin| bin.payload_bytes).collect())
 }

@@ -4,9 +4,9 @@ use flowloom_core::time::Time;
 use flowloom_core::wire::LinkType;
 use flowloom_core::workload::LinkSide;
 
-use super::Record;
 use super::error::{CaptureErrorKind, Fault, Grouped};
 use super::facts::InputFacts;
+use super::record::Record;
 use super::source::Source;
 
 /// Bytes of a record header and of an extension header.

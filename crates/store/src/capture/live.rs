@@ -20,9 +20,9 @@ use nix::sys::socket::{
     getsockopt, setsockopt, sockopt,
 };
 
-use super::Packet;
 use super::error::{CaptureError, CaptureErrorKind};
 use super::facts::{Compression, Format, InputFacts};
+use super::record::Packet;
 
 /// Packets taken from the kernel at once.
 const BATCH: usize = 64;

@@ -11,8 +11,9 @@ use flowloom_core::time::Time;
 use super::error::{CaptureError, CaptureErrorKind, Fault};
 use super::facts::InputFacts;
 use super::folder::{self, Skipped};
+use super::input::{Input, Options};
 use super::opened::Opened;
-use super::{Input, Options, Packet};
+use super::record::Packet;
 
 /// The display name of standard input.
 const STDIN: &str = "standard input";

@@ -7,143 +7,35 @@ pub(crate) mod error;
 mod facts;
 mod folder;
 mod gzip;
+mod input;
 mod live;
 mod merge;
 mod opened;
 mod pcap;
 mod pcapng;
+mod record;
 mod snoop;
 pub(crate) mod source;
 mod write;
 mod write_pcapng;
 
 use std::io::Read;
-use std::path::PathBuf;
 
-use flowloom_core::time::Time;
-use flowloom_core::wire::{Decoder, LinkType, Parsed, SetAside};
-use flowloom_core::workload::LinkSide;
+use flowloom_core::wire::LinkType;
 
 pub(crate) use error::{COPY_AGAIN, Fault};
 pub use error::{CaptureError, CaptureErrorKind};
 pub use facts::{Compression, Format, InputFacts};
 pub use folder::Skipped;
+pub(crate) use input::is_capture;
+pub use input::{Input, Options};
 use live::Live;
 pub use live::LiveOptions;
 use merge::Merge;
+pub use record::Packet;
 pub(crate) use source::Source;
 pub use write::PcapWriter;
 pub use write_pcapng::{PcapngWriter, pcapng_record_bytes};
-
-/// More captured bytes than any packet has; a record that claims more is damaged.
-const MOST_PACKET_BYTES: usize = 16 << 20;
-
-/// Where a capture comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// A file, or a folder: all captures in it.
-    File(PathBuf),
-    /// Standard input.
-    Stdin,
-}
-
-impl Input {
-    /// The input a command line argument names: `-` is standard input.
-    pub fn from_argument(argument: impl Into<PathBuf>) -> Input {
-        let path = argument.into();
-        if path.as_os_str() == "-" { Input::Stdin } else { Input::File(path) }
-    }
-}
-
-/// How to read captures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// A file cut off in mid-record ends there instead of being an error.
-    pub allow_truncated: bool,
-    /// Whether to compute the SHA-256 of every input while reading.
-    pub sha256: bool,
-}
-
-impl Default for Options {
-    /// Cut-off files are errors; hashes are computed.
-    fn default() -> Options {
-        Options { allow_truncated: false, sha256: true }
-    }
-}
-
-/// Whether a file that begins with `head`, uncompressed, is a capture that is read.
-pub(crate) fn is_capture(head: &[u8]) -> bool {
-    detect::look(&head[..head.len().min(detect::HEAD_BYTES)]).is_ok()
-}
-
-/// A captured packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet<'a> {
-    /// Time stamp, since the Unix epoch. Never trusted to increase.
-    pub time: Time,
-    /// What `bytes` begins with.
-    pub link: LinkType,
-    /// What was captured of it.
-    pub bytes: &'a [u8],
-    /// Its length on the wire as the capture states it.
-    pub wire_length: u32,
-    /// The side of the link it came from, where the capture format marks directions (pcapng, ERF).
-    pub from: Option<LinkSide>,
-    /// The position of its input among those opened.
-    pub input: usize,
-}
-
-impl Packet<'_> {
-    /// What it carries, or why it yields nothing. The capture format's direction mark wins over the link header's.
-    ///
-    /// The decoder is the same for all packets of the captures read together.
-    #[inline]
-    pub fn decode(&self, decoder: &mut Decoder) -> Result<Parsed, SetAside> {
-        let mut parsed = decoder.decode(self.time, self.link, self.bytes, self.wire_length);
-        if self.from.is_some() {
-            match &mut parsed {
-                Ok(Parsed::Segment(segment)) => segment.from = self.from,
-                Ok(Parsed::Datagram(datagram)) => datagram.from = self.from,
-                Err(_) => {}
-            }
-        }
-        parsed
-    }
-}
-
-/// A record as a format's reader found it: `source.window()[start..][..length]` is the packet.
-struct Record {
-    time: Option<Time>,
-    link: LinkType,
-    wire_length: u32,
-    from: Option<LinkSide>,
-    start: usize,
-    length: usize,
-}
-
-/// Byte order of a file or section.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ByteOrder {
-    Little,
-    Big,
-}
-
-impl ByteOrder {
-    #[inline]
-    fn u16(self, bytes: [u8; 2]) -> u16 {
-        if self == ByteOrder::Little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) }
-    }
-
-    #[inline]
-    fn u32(self, bytes: [u8; 4]) -> u32 {
-        if self == ByteOrder::Little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
-    }
-
-    #[inline]
-    fn u64(self, bytes: [u8; 8]) -> u64 {
-        if self == ByteOrder::Little { u64::from_le_bytes(bytes) } else { u64::from_be_bytes(bytes) }
-    }
-}
 
 /// Several captures read as one, in the order of their time stamps.
 ///

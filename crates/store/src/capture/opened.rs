@@ -10,9 +10,9 @@ use super::error::{CaptureErrorKind, Fault};
 use super::facts::{Format, InputFacts};
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
+use super::record::{Packet, Record};
 use super::snoop::Snoop;
 use super::source::Source;
-use super::{Packet, Record};
 
 /// Reads the records of one container.
 enum Reader {

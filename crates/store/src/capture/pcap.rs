@@ -5,8 +5,8 @@ use flowloom_core::wire::LinkType;
 
 use super::detect::{PCAP_MICROSECONDS, PCAP_NANOSECONDS, PCAPNG};
 use super::error::{CaptureErrorKind, Fault, Grouped};
+use super::record::{ByteOrder, MOST_PACKET_BYTES, Record};
 use super::source::Source;
-use super::{ByteOrder, MOST_PACKET_BYTES, Record};
 
 /// Bytes of the file header and of a record header.
 const FILE_HEADER: usize = 24;

@@ -6,8 +6,8 @@ use flowloom_core::workload::LinkSide;
 
 use super::error::{CaptureErrorKind, Fault, Grouped};
 use super::facts::InputFacts;
+use super::record::{ByteOrder, MOST_PACKET_BYTES, Record};
 use super::source::Source;
-use super::{ByteOrder, MOST_PACKET_BYTES, Record};
 
 /// Block types.
 mod block {

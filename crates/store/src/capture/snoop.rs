@@ -5,8 +5,8 @@ use flowloom_core::wire::LinkType;
 
 use super::error::{CaptureErrorKind, Fault, Grouped};
 use super::facts::InputFacts;
+use super::record::{MOST_PACKET_BYTES, Record};
 use super::source::Source;
-use super::{MOST_PACKET_BYTES, Record};
 
 /// The identification pattern at the start of a file.
 pub(super) const SNOOP: &[u8; 8] = b"snoop\0\0\0";

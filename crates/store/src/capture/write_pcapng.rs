@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use flowloom_core::wire::LinkType;
 use flowloom_core::workload::LinkSide;
 
-use super::Packet;
+use super::record::Packet;
 
 /// Block types (section 11.1 of the draft).
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;

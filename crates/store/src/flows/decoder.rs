@@ -388,8 +388,8 @@ impl Decoder {
 
 fn note_record(facts: &mut FlowFacts, record: &FlowRecord) {
     facts.records.add(record.version, 1);
-    facts.estimated_times += u64::from(record.clock == super::Clock::Estimated);
-    facts.without_times += u64::from(record.clock == super::Clock::Export);
+    facts.estimated_times += u64::from(record.clock == super::record::Clock::Estimated);
+    facts.without_times += u64::from(record.clock == super::record::Clock::Export);
     if record.sampling != Sampling::None {
         facts.sampled_records += 1;
         match record.sampling.interval() {

@@ -7,11 +7,11 @@ use flowloom_core::workload::ConnectionVector;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::MOST_ADUS;
 use super::error::{Flaw, FormatError};
+use super::limits::MOST_ADUS;
 use super::lines::Lines;
 use super::notes::Notes;
-use super::reader::ReadVectors;
+use super::read_vectors::ReadVectors;
 use super::stored::{StoredAdu, StoredVector};
 
 /// Whether `head` begins one of the two forms; another program may have put names in quotation marks.

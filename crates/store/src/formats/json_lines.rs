@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{Flaw, FormatError};
 use super::lines::Lines;
 use super::notes::Notes;
-use super::reader::ReadVectors;
+use super::read_vectors::ReadVectors;
 use super::stored::StoredVector;
 use crate::workload::WorkloadFacts;
 

@@ -1,16 +1,14 @@
 //! Any file of vectors, told by its content.
 
-use std::iter;
-use std::path::Path;
-
 use flowloom_core::workload::ConnectionVector;
 
-use super::Format;
 use super::csv_table::CsvReader;
 use super::error::FormatError;
+use super::format::{Format, head};
 use super::json_lines::JsonLinesReader;
 use super::lines::Lines;
 use super::notes::Notes;
+use super::read_vectors::ReadVectors;
 use super::tmix::TmixReader;
 use super::zeek::ZeekReader;
 use crate::capture::Input;
@@ -25,28 +23,6 @@ pub enum Clock {
     Absolute,
 }
 
-/// What knows one format of text.
-pub(super) trait ReadVectors {
-    /// The next vector, `None` at the end of the text. Neither after that nor after an error may it be called again.
-    fn read_next(&mut self) -> Result<Option<ConnectionVector>, FormatError>;
-
-    /// What was counted so far.
-    fn notes(&self) -> &Notes;
-
-    /// The text, as far as it was not read.
-    fn lines(&mut self) -> &mut Lines;
-
-    /// What the text says about itself, in a format that does.
-    fn facts(&self) -> Option<&WorkloadFacts> {
-        None
-    }
-
-    /// The vectors that were not read yet.
-    fn read_all(&mut self) -> Result<Vec<ConnectionVector>, FormatError> {
-        iter::from_fn(|| self.read_next().transpose()).collect()
-    }
-}
-
 /// Reads the vectors of one text in the order of the text. It holds one vector. After an error the iterator ends.
 /// Parquet is read by [`WorkloadReader`](crate::workload::WorkloadReader).
 pub struct VectorFile {
@@ -54,14 +30,6 @@ pub struct VectorFile {
     name: String,
     reader: Box<dyn ReadVectors + Send>,
     ended: bool,
-}
-
-/// The first bytes of the file at `path`, decompressed: what [`Format::of_content`] looks at.
-///
-/// # Errors
-/// If it cannot be opened, or its compressed data are damaged at once.
-pub fn head(path: &Path) -> Result<Vec<u8>, FormatError> {
-    Ok(Lines::open(&Input::File(path.to_owned()))?.head()?.to_vec())
 }
 
 impl VectorFile {

@@ -9,7 +9,7 @@ use flowloom_core::workload::{
 use serde::{Deserialize, Serialize};
 
 use super::error::Flaw;
-use super::{MOST_ADUS, MOST_BYTES};
+use super::limits::{MOST_ADUS, MOST_BYTES};
 use crate::table::Text;
 
 /// A record whose members after the semicolon are left out where nothing is known.

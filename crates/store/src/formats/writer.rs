@@ -6,10 +6,10 @@ use std::path::Path;
 use flowloom_core::time::Duration;
 use flowloom_core::workload::ConnectionVector;
 
-use super::Format;
 use super::astf::AstfWriter;
 use super::csv_table::{CsvWriter, Rows};
 use super::error::FormatError;
+use super::format::Format;
 use super::json_lines::JsonLinesWriter;
 use super::notes::Notes;
 use super::tgen::TgenWriter;

@@ -7,7 +7,7 @@ use flate2::{Compression, GzBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Quantity, Results, Series, Way};
+use super::series::{Quantity, Results, Series, Way};
 
 /// The version that is written; the newest that is read.
 const VERSION: u64 = 4;

@@ -2,12 +2,14 @@
 
 pub mod flent;
 pub mod iperf3;
+mod series;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+pub use series::{Quantity, Results, Series, Way};
 
 /// Bytes that a file of results may have, and unpacked ones.
 const MOST_BYTES: u64 = 256 << 20;
@@ -38,56 +40,6 @@ pub enum ResultsError {
         /// What is wrong, and where.
         problem: String,
     },
-}
-
-/// What the values of a series are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
-    /// Payload that passed, in bit/s.
-    BitsPerSecond,
-    /// A round-trip time in nanoseconds.
-    RoundTripNanos,
-    /// Segments sent again in the interval.
-    Retransmissions,
-    /// Something that no run of Flowloom measures.
-    Other,
-}
-
-/// Which way something went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// From the client: upload, Flowloom's left to right.
-    Forward,
-    /// To the client: download.
-    Back,
-}
-
-/// A quantity over time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Series {
-    /// What the tool calls it.
-    pub name: String,
-    /// What its values are.
-    pub quantity: Quantity,
-    /// Which way, where it has one.
-    pub way: Option<Way>,
-    /// (end of the interval in seconds from the start, value); values that were not measured are left out.
-    pub points: Vec<(f64, f64)>,
-}
-
-/// What another tool measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Results {
-    /// Which tool.
-    pub tool: &'static str,
-    /// What the tool calls the test.
-    pub title: String,
-    /// How long it lasted, in seconds.
-    pub seconds: f64,
-    /// Quantities over time.
-    pub series: Vec<Series>,
-    /// Segments sent again in all; `None` if the tool does not say.
-    pub retransmissions: Option<u64>,
 }
 
 impl Results {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{INDEX_FILE, RunFolderError, VERSION, json as json_file};
+use super::files::{INDEX_FILE, RunFolderError, VERSION};
+use super::json as json_file;
 use crate::table::FileError;
 
 /// Which runs belong together. A single run has no index: its run folder is the folder the user named.
@@ -37,7 +38,7 @@ impl RunIndex {
     ///
     /// As [`Self::prepare`].
     pub fn check(folder: &Path, replace: bool) -> Result<(), RunFolderError> {
-        super::writer::check_target(folder, INDEX_FILE, replace)
+        super::files::check_target(folder, INDEX_FILE, replace)
     }
 
     /// Makes `folder` ready for the run folders of several seeds. One that exists must be empty, or be an index

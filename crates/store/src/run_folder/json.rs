@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{RunFolderError, VERSION};
+use super::files::{RunFolderError, VERSION};
 use crate::table::FileError;
 
 /// Writes `value` indented, with a newline at the end. Keys are sorted, so equal values give equal bytes.

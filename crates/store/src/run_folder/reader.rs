@@ -7,9 +7,10 @@ use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord}
 use flowloom_core::time::Duration;
 use serde_json::{Map, Value};
 
+use super::files::{HOST_FILE, INDEX_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, table_path};
 use super::index::RunIndex;
+use super::json;
 use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
-use super::{HOST_FILE, INDEX_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, json};
 use crate::table::{FileError, Row, TableReader};
 
 /// An open run folder. Each table is read from the start, in the order it was written, by the method of its name.
@@ -126,9 +127,4 @@ impl RunFolder {
     fn table<R: Row>(&self) -> Result<TableReader<R>, FileError> {
         TableReader::open(&table_path::<R>(&self.path), VERSION)
     }
-}
-
-/// Where the table of `R` is in a run folder.
-pub(super) fn table_path<R: Row>(folder: &Path) -> PathBuf {
-    folder.join(format!("{}.parquet", R::TABLE))
 }

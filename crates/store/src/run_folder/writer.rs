@@ -14,11 +14,11 @@ use parquet::errors::ParquetError;
 use serde_json::{Map, Value, json};
 
 use super::active::ActiveCount;
-use super::reader::table_path;
+use super::files::{HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, check_target, table_path};
+use super::json as json_file;
 use super::rows::{
     ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, Point, ThroughputRow, TrafficPoint,
 };
-use super::{HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, json as json_file};
 use crate::reserve::{Reserve, ReservedFile};
 use crate::staged::{StagedFolder, take_name};
 use crate::table::{FileError, Row, TableWriter};
@@ -504,30 +504,6 @@ fn cut_by_end(vector: &ConnectionVector, record: Option<Duration>) -> bool {
     let Some(record) = record else { return false };
     let Some(data) = vector.data_span() else { return false };
     vector.close == Close::NotSeen && (Time::ZERO + record).since(vector.start + data.last) < QUIET
-}
-
-/// Refuses to write to `target` if what is there must not be replaced. `marker` is the file that says it is ours.
-pub(super) fn check_target(target: &Path, marker: &str, replace: bool) -> Result<(), RunFolderError> {
-    let path = target.to_owned();
-    let mut entries = match fs::read_dir(target) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        // It is something else than a folder, unless it is what it would be in.
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory && fs::symlink_metadata(target).is_ok() => {
-            return Err(if replace {
-                RunFolderError::NotReplaceable { path }
-            } else {
-                RunFolderError::Exists { path }
-            });
-        }
-        Err(source) => return Err(FileError::Write { path, source }.into()),
-    };
-    match (entries.next().is_none(), replace) {
-        (true, _) => Ok(()),
-        (false, false) => Err(RunFolderError::Exists { path }),
-        (false, true) if target.join(marker).is_file() => Ok(()),
-        (false, true) => Err(RunFolderError::NotReplaceable { path }),
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use flowloom_core::workload::ConnectionVector;
 use parquet::basic::{Repetition, Type as Physical};
 use parquet::schema::types::Type;
 
-use super::{Row, schema};
+use super::Row;
+use super::row::schema;
 use crate::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
 
 const DOCUMENT: &str = include_str!("../../../../docs/reference/schemas.md");

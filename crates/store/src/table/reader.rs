@@ -13,7 +13,8 @@ use parquet::schema::types::SchemaDescriptor;
 
 use super::checked::CheckedFile;
 use super::column::{Column, Problem};
-use super::{FORMAT_KEY, FileError, Row, VERSION_KEY, schema};
+use super::error::FileError;
+use super::row::{FORMAT_KEY, Row, VERSION_KEY, schema};
 
 /// Rows read at a time.
 const BATCH: u64 = 1_024;

@@ -10,7 +10,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 
 use super::column::Column;
-use super::{FORMAT_KEY, Row, VERSION_KEY, schema};
+use super::row::{FORMAT_KEY, Row, VERSION_KEY, schema};
 
 /// Weight of a row group at most, unless one row alone is heavier.
 const GROUP_WEIGHT: usize = 65_536;

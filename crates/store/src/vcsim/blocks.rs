@@ -1,11 +1,10 @@
 //! The blocks of a specification.
 
+use super::position::Position;
 use super::problem::{Problem, shown};
 use super::reader::{Block, Parameter, Reader, set};
 use super::words::{HOST, LINK, ROUTE, ROUTER, SEED, SWITCH, TIMER};
-use super::{
-    Buffer, Discard, Host, Law, Link, Mapping, NO_NODE, Placed, Position, Queueing, Route, Timer, TrafficType,
-};
+use super::{Buffer, Discard, Host, Law, Link, Mapping, NO_NODE, Placed, Queueing, Route, Timer, TrafficType};
 
 impl Reader<'_> {
     /// Reads two odd numbers.

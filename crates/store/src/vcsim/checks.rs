@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::position::Position;
 use super::problem::Problem;
 use super::reader::{Block, Reader, Reading};
-use super::{Placed, Position, Router};
+use super::{Placed, Router};
 
 /// Most looks at a router's queues: each is kept.
 const MOST_LOOKS: f64 = 1e8;

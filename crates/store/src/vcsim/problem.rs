@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use super::Position;
+use super::position::Position;
 
 /// Most problems of one specification that are kept; further ones are counted.
 pub const MOST_PROBLEMS: usize = 20;

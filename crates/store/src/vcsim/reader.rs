@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 
+use super::position::Position;
 use super::problem::{Problem, Problems, nearest, shown};
 use super::words::{FILE, Scope, Word, Words, closes, owners};
-use super::{Host, Link, Placed, Position, Route, Router, Specification, Switch};
+use super::{Host, Link, Placed, Route, Router, Specification, Switch};
 
 /// A specification as far as it could be read.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The words of a specification, and the names among them.
 
-use super::Position;
+use super::position::Position;
 
 /// A word and its place.
 #[derive(Clone, Copy, Debug)]

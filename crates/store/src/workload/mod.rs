@@ -6,6 +6,7 @@
 //! `docs/reference/schemas.md` describes columns and metadata.
 
 mod facts;
+mod keys;
 mod reader;
 mod rows;
 mod runs;
@@ -19,14 +20,7 @@ pub use facts::{
     CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PerSideBytes, Provenance,
     TrafficFacts, WorkloadFacts,
 };
+pub use keys::VERSION;
 pub use reader::WorkloadReader;
 pub use runs::Runs;
 pub use writer::WorkloadWriter;
-
-/// The version written, and the only one read.
-pub const VERSION: u64 = 1;
-
-/// Metadata key: [`WorkloadFacts`] without the series, as JSON.
-const FACTS_KEY: &str = "flowloom.facts";
-/// Metadata key: [`TrafficFacts`] as JSON, zstd, base64.
-const TRAFFIC_KEY: &str = "flowloom.traffic";

@@ -9,7 +9,7 @@ use flowloom_core::time::Time;
 use flowloom_core::workload::ConnectionVector;
 
 use super::facts::{TrafficFacts, WorkloadFacts};
-use super::{FACTS_KEY, TRAFFIC_KEY, VERSION};
+use super::keys::{FACTS_KEY, TRAFFIC_KEY, VERSION};
 use crate::table::FileError as WorkloadError;
 use crate::table::TableReader;
 

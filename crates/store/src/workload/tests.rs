@@ -7,10 +7,8 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::ConnectionVector;
 use tempfile::TempDir;
 
-use super::{
-    CaptureFacts, FACTS_KEY, Provenance, TRAFFIC_KEY, TrafficFacts, VERSION, WorkloadError, WorkloadReader,
-    WorkloadWriter,
-};
+use super::keys::{FACTS_KEY, TRAFFIC_KEY};
+use super::{CaptureFacts, Provenance, TrafficFacts, VERSION, WorkloadError, WorkloadReader, WorkloadWriter};
 use crate::staged::StagedFile;
 use crate::table::{Column, Row, TableWriter, column};
 

@@ -11,7 +11,7 @@ use flowloom_core::time::Time;
 use flowloom_core::workload::{ConnectionVector, Protocol};
 
 use super::facts::{CaptureFacts, Provenance, TrafficFacts, WorkloadFacts};
-use super::{FACTS_KEY, TRAFFIC_KEY, VERSION};
+use super::keys::{FACTS_KEY, TRAFFIC_KEY, VERSION};
 use crate::staged::StagedFile;
 use crate::table::FileError as WorkloadError;
 use crate::table::TableWriter;

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use flowloom::live::host::orphans::orphans;
 use serde::Serialize;
 
-use crate::args;
 use crate::exit::Exit;
-use crate::output;
+use crate::{args, output};
 use flowloom::Error;
 
 /// The subcommand of worker processes.

@@ -1,7 +1,5 @@
 //! Which application a packet belongs to: the service of the smaller port (Cáceres 1992, methods G.1).
 
-use super::Transport;
-
 /// How an application uses the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
@@ -212,6 +210,25 @@ impl Application {
             Application::NNTP => Items::Articles,
             Application::SMTP => Items::Mail,
             _ => Items::None,
+        }
+    }
+}
+
+/// What a packet's application runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transport {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+impl Transport {
+    /// The name reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Transport::Tcp => "tcp",
+            Transport::Udp => "udp",
         }
     }
 }

@@ -22,28 +22,10 @@ use crate::wire::{Address, Datagram, Segment};
 pub use application::{Application, Class};
 
 use application::Grouping;
+pub use application::Transport;
 use arrivals::Arrivals;
 use connections::{Connections, Data};
 use table::{Key, Table};
-
-/// What a packet's application runs over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Transport {
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
-}
-
-impl Transport {
-    /// The name reports use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Transport::Tcp => "tcp",
-            Transport::Udp => "udp",
-        }
-    }
-}
 
 /// How conversations are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use hashbrown::HashTable;
 
-use super::super::flow_table::{self, Seeds};
+use super::super::key::{self, Seeds};
 use super::application::Grouping;
 use crate::wire::Address;
 
@@ -10,20 +10,20 @@ use crate::wire::Address;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     /// The addresses; without ports where conversations of a host pair are one.
-    pair: flow_table::Key,
+    pair: key::Key,
     grouping: Grouping,
 }
 
 impl Key {
     /// Of the packets between two transport addresses.
     pub fn association(one: Address, other: Address, udp: bool) -> Key {
-        let (pair, _) = flow_table::Key::of(one, other, None);
+        let (pair, _) = key::Key::of(one, other, None);
         Key { pair: if udp { pair.datagrams() } else { pair }, grouping: Grouping::Association }
     }
 
     /// Of the packets of a grouped application between two hosts.
     pub fn hosts(one: Address, other: Address, grouping: Grouping) -> Key {
-        let (pair, _) = flow_table::Key::of(Address { port: 0, ..one }, Address { port: 0, ..other }, None);
+        let (pair, _) = key::Key::of(Address { port: 0, ..one }, Address { port: 0, ..other }, None);
         Key { pair, grouping }
     }
 
@@ -59,7 +59,7 @@ pub(super) struct Table<T> {
 impl<T> Table<T> {
     /// An empty one. `secret` makes the places of entries unpredictable.
     pub fn new(secret: u64) -> Table<T> {
-        let (seeds, index) = (flow_table::seeds(secret), HashTable::new());
+        let (seeds, index) = (key::seeds(secret), HashTable::new());
         Table { seeds, index, slots: Vec::new(), free: Vec::new(), oldest: NONE, newest: NONE }
     }
 

@@ -1,9 +1,16 @@
 //! From the keys of a queue to the discipline of the simulator.
 
-use super::super::{
-    AdaptiveRedParams, BlueParams, CodelParams, Discipline, FqCodelParams, PiParams, PieParams, RedParams, RemParams,
-    StepParams, discipline::FULL_PACKET_BYTES,
-};
+use super::super::adaptive_red::AdaptiveRedParams;
+use super::super::blue::BlueParams;
+use super::super::codel::CodelParams;
+use super::super::discipline::Discipline;
+use super::super::fq_codel::FqCodelParams;
+use super::super::pi::PiParams;
+use super::super::pie::PieParams;
+use super::super::red::RedParams;
+use super::super::rem::RemParams;
+use super::super::step::StepParams;
+use crate::queue::parameters::FULL_PACKET_BYTES;
 use crate::time::Duration;
 use crate::units::Limit;
 

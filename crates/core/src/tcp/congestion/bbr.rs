@@ -8,9 +8,9 @@
 //! what is sent. Where segments leave in bursts ([`Ack::departure`]) a phase asks how much will be in flight when the next burst
 //! leaves, as in Linux; elsewhere how much is in flight now, as in the draft.
 
+use super::control::{Ack, Cause, CongestionControl, LONGEST_BURST, RateSample, Recovery, Setup};
 use super::max_filter::MaxFilter;
-use super::window::{Window, WindowCause, saturate};
-use super::{Ack, Cause, CongestionControl, LONGEST_BURST, RateSample, Recovery, Setup};
+use super::window::{BbrState, Window, WindowCause, saturate};
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -55,19 +55,6 @@ const AGGREGATION_ROUNDS: u8 = 5;
 const AGGREGATION_TIME: Duration = Duration::from_millis(100);
 /// An aggregation epoch ends after so many segments at the latest (Linux).
 const AGGREGATION_SEGMENTS: u64 = 1 << 20;
-
-/// The states of section 4.3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BbrState {
-    /// Doubles the rate each round trip, until it is that of the path.
-    Startup,
-    /// Lets the queue that this made drain.
-    Drain,
-    /// Cruises, with a probe for more every eighth round trip.
-    ProbeBandwidth,
-    /// Empties the path, to see the shortest round-trip time.
-    ProbeRtt,
-}
 
 /// BBR. Rates are in byte/s.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! HyStart (Ha and Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55, 2011) with the constants of Linux:
 //! leaves slow start at once when acknowledgements come in a train that fills half of the path, or when round-trip times rise.
 
-use super::Ack;
+use super::control::Ack;
 use crate::time::{Duration, Time};
 
 /// Below this window neither detector looks (`hystart_low_window`), in segments.

@@ -1,9 +1,9 @@
 //! CUBIC: of RFC 9438, with HyStart++ (RFC 9406) as its slow start; or of Linux, in `linux_cubic`, by the rules of the window.
 
+use super::control::{Ack, Cause, CongestionControl};
 use super::hystart::{GROWTH_DIVISOR, HyStart, Step};
 use super::linux_cubic::LinuxCubic;
 use super::window::{Window, WindowCause, WindowRules, saturate};
-use super::{Ack, Cause, CongestionControl};
 use crate::time::{Duration, Time};
 
 /// beta_cubic: what remains of the window after a loss (section 4.6).

@@ -8,9 +8,9 @@
 //! - An observation window ends with the acknowledgement of its last byte, not with the one after it.
 //! - A mark takes whole segments of the window, rounded down.
 
+use super::control::{Ack, Cause, CongestionControl, Recovery};
 use super::reno::Reno;
 use super::window::{Window, WindowCause, WindowRules};
-use super::{Ack, Cause, CongestionControl, Recovery};
 use crate::time::{Duration, Time};
 
 /// An Alpha of one, in the units of [`Dctcp::alpha`].

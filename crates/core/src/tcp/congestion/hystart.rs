@@ -1,6 +1,6 @@
 //! HyStart++ (RFC 9406): leaves slow start when round-trip times rise, and not only when packets are lost.
 
-use super::Ack;
+use super::control::Ack;
 use crate::time::Duration;
 
 /// MIN_RTT_THRESH and MAX_RTT_THRESH: bounds of the rise that ends slow start (section 4.3).

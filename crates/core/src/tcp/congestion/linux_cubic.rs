@@ -9,8 +9,8 @@
 //! - HyStart watches every slow start until it has ended one; a timeout forgets that, and the shortest round trip.
 //! - Its clock stands only while nothing is in flight.
 
-use super::Ack;
 use super::classic_hystart::ClassicHyStart;
+use super::control::Ack;
 use super::cubic::CubicParameters;
 use super::window::{Window, WindowCause, saturate};
 use crate::time::{Duration, Time};

@@ -1,8 +1,8 @@
 //! Reno: RFC 5681, counted in bytes. With [`Recovery::First`] it is Reno, with [`Recovery::Full`] NewReno (RFC 6582); the
 //! window outside recovery is the same.
 
+use super::control::{Ack, Cause, CongestionControl, Recovery};
 use super::window::{Window, WindowCause, saturate};
-use super::{Ack, Cause, CongestionControl, Recovery};
 use crate::time::{Duration, Time};
 
 /// Slow start and congestion avoidance of RFC 5681.

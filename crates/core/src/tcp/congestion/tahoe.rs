@@ -1,9 +1,9 @@
 //! Tahoe: slow start, congestion avoidance and fast retransmit, without fast recovery (Jacobson, "Congestion avoidance
 //! and control", SIGCOMM 1988; "4.3BSD-Tahoe" in Fall and Floyd, CCR 26(3), 1996).
 
+use super::control::{Ack, Cause, CongestionControl, Recovery};
 use super::reno::Reno;
 use super::window::{Window, WindowCause};
-use super::{Ack, Cause, CongestionControl, Recovery};
 use crate::time::{Duration, Time};
 
 /// Every loss, noticed by duplicates or by a timeout, starts again from one segment. It grows like [`Reno`].

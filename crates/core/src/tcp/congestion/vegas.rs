@@ -9,9 +9,9 @@
 //! Unlike Linux, which divides by the base round-trip time, the segments that wait are window x (RTT - base) / RTT as in
 //! the paper; and a window that was not filled in a whole round trip does not grow.
 
+use super::control::{Ack, Cause, CongestionControl, Recovery};
 use super::reno::Reno;
 use super::window::{Window, WindowCause};
-use super::{Ack, Cause, CongestionControl, Recovery};
 use crate::time::{Duration, Time};
 
 /// Samples that a round trip needs to be trusted: with fewer a delayed acknowledgement may be all there is (as in Linux).

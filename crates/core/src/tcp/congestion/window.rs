@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use std::fmt;
 
-use super::Cause;
-use super::bbr::BbrState;
+use super::control::Cause;
 
 /// Which rules govern the window: what a reduction is a share of, when the window grows, what becomes of one that is not used.
 /// `docs/reference/tcp.md` sets them side by side.
@@ -269,4 +268,17 @@ impl From<Cause> for WindowCause {
 /// `bytes`, but at most [`Window::MAX`].
 pub(in crate::tcp) fn saturate(bytes: u64) -> u32 {
     bytes.min(u64::from(Window::MAX)) as u32
+}
+
+/// The states of section 4.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BbrState {
+    /// Doubles the rate each round trip, until it is that of the path.
+    Startup,
+    /// Lets the queue that this made drain.
+    Drain,
+    /// Cruises, with a probe for more every eighth round trip.
+    ProbeBandwidth,
+    /// Empties the path, to see the shortest round-trip time.
+    ProbeRtt,
 }

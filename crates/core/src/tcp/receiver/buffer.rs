@@ -91,7 +91,7 @@ impl Buffer {
             round_trip: RoundTrip::default(),
         };
         // A ratio above the first guess counts from the first segment on, a lower one at once, so that no window shrinks.
-        buffer.window = buffer.limit().min(super::FIRST_WINDOW);
+        buffer.window = buffer.limit().min(FIRST_WINDOW);
         buffer.ratio = config.payload_ratio.max(1);
         buffer.space = buffer.window.min(FIRST_SPACE * u32::from(mss));
         (buffer.window < most).then_some(buffer)
@@ -150,6 +150,9 @@ impl Buffer {
         self.bytes = self.bytes.max(bytes.min(ReceiveBuffer::LARGEST.into()) as u32);
     }
 }
+
+/// The window that Linux offers first, if it may become more (`tcp_select_initial_window`).
+pub(super) const FIRST_WINDOW: u32 = u16::MAX as u32;
 
 #[cfg(test)]
 mod tests {

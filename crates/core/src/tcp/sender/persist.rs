@@ -1,9 +1,10 @@
 //! Windows of the peer that have no room for a segment: silly windows are avoided, closed ones probed (RFC 9293 section
 //! 3.8.6). Rare: nothing here is on the way of a packet.
 
-use super::{Deadline, Forced, Sender};
+use super::{Forced, Sender};
 use crate::tcp::agreed::Agreed;
 use crate::tcp::config::Config;
+use crate::tcp::deadline::Deadline;
 use crate::time::Time;
 
 impl Sender {

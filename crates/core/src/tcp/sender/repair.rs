@@ -1,10 +1,11 @@
 //! Recovery over SACK: the rules of RFC 6675 and RFC 8985 on a scoreboard, and what few connections need beside.
 
 use super::usage::Usage;
-use super::{DUPLICATE_THRESHOLD, Deadline, Forced, Piece, Sender};
+use super::{DUPLICATE_THRESHOLD, Forced, Piece, Sender};
 use crate::tcp::agreed::Agreed;
 use crate::tcp::config::Config;
 use crate::tcp::congestion::{Cause, Recovery, WindowRules, saturate};
+use crate::tcp::deadline::Deadline;
 use crate::tcp::prr::{Progress, Prr};
 use crate::tcp::rack::Rack;
 use crate::tcp::rate::RateSampler;

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::time::Time;
+use crate::workload::LinkSide;
 
 const V4: u16 = 0x0800;
 const V6: u16 = 0x86dd;

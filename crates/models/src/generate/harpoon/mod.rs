@@ -26,6 +26,7 @@ pub use pool::{Block, ParseBlockError};
 pub use values::Lists;
 
 use pool::Pool;
+pub use population::Transfer;
 use population::{Active, Doing, Population};
 use values::Values;
 
@@ -37,27 +38,6 @@ const DATAGRAM_BYTES: u32 = 1_000;
 
 /// Its constant rate, in bit/s.
 const BITRATE: u64 = 10_000;
-
-/// What a connection carries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Transfer {
-    /// A byte that asks, and the file; the server closes.
-    #[default]
-    File,
-    /// As Harpoon's own: four bytes with its length before the file, and the client closes with a reset.
-    Harpoon,
-}
-
-impl Transfer {
-    /// Bytes before the file.
-    const fn header(self) -> f64 {
-        match self {
-            Transfer::File => 0.0,
-            Transfer::Harpoon => 4.0,
-        }
-    }
-}
 
 /// Sessions at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

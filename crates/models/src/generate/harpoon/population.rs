@@ -6,10 +6,11 @@ use flowloom_core::rng::{Purpose, Source, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, ConnectionVector, Host, Label, Side};
 
-use super::Transfer;
 use super::pool::{Place, Pool};
 use super::values::Values;
 use crate::generate::ends::{Ends, MOST_PAYLOAD, MOST_SOURCES, Merged, Sent, Talk, Vectors, datagrams, flow};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What the sessions of a population do.
 #[derive(Clone, Debug, PartialEq)]
@@ -268,4 +269,25 @@ fn placed(mut vector: ConnectionVector, initiator: Place, acceptor: Place) -> Co
     }
     vector.ends.initiator.port = initiator.port;
     vector
+}
+
+/// What a connection carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transfer {
+    /// A byte that asks, and the file; the server closes.
+    #[default]
+    File,
+    /// As Harpoon's own: four bytes with its length before the file, and the client closes with a reset.
+    Harpoon,
+}
+
+impl Transfer {
+    /// Bytes before the file.
+    const fn header(self) -> f64 {
+        match self {
+            Transfer::File => 0.0,
+            Transfer::Harpoon => 4.0,
+        }
+    }
 }

@@ -3,10 +3,11 @@
 use flowloom_core::distribution::Distribution;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Adu, Close, ConnectionVector, Endpoint, Evidence, LinkSide, PerSide, Side};
+use flowloom_core::workload::{Close, ConnectionVector, Endpoint, Evidence, LinkSide, PerSide, Side};
 
 use super::Http;
-use super::marginals::{MAX_SERVER_DELAY, OfRate, Place, Tables, gaps, runs, server_speed};
+use super::draws::{adu, server_delay, stream, whole};
+use super::marginals::{OfRate, Place, Tables, gaps, runs, server_speed};
 use super::persistent::Persistent;
 use crate::fsd::{Fsd, FsdModel};
 
@@ -33,11 +34,6 @@ pub(super) struct Cloud {
     server_delays: Stream,
     /// What makes connections persistent, of HTTP/1.1.
     persistent: Option<Persistent>,
-}
-
-/// Which stream of a purpose belongs to a pair of clouds; those behind it, below the next pair's, to its connections.
-pub(super) fn stream(seed: u64, purpose: Purpose, clients: LinkSide, index: u32, connection: u64) -> Stream {
-    Stream::new(seed, purpose, (clients as u64) << 63 | u64::from(index) << 40 | connection)
 }
 
 impl Cloud {
@@ -134,18 +130,4 @@ impl Responses {
         let place = Place::at(self.sizes.uniform());
         whole(if self.is_download { tables.download(place) } else { tables.validation(place) })
     }
-}
-
-/// Bytes of a size: cut, not rounded, and one at least.
-pub(super) fn whole(bytes: f64) -> u64 {
-    (bytes as u64).max(1)
-}
-
-/// How long a server takes before it answers (methods F.5).
-pub(super) fn server_delay(speed: &Distribution, stream: &mut Stream) -> Duration {
-    Duration::from_secs_f64((1.0 / speed.sample(stream)).min(MAX_SERVER_DELAY))
-}
-
-pub(super) fn adu(side: Side, bytes: u64, wait: Option<Duration>, waiter: Side) -> Adu {
-    Adu { side, bytes, wait, waiter, seen: None, packets: None }
 }

@@ -2,6 +2,7 @@
 //! al. 2004, Weigle 2003; methods F).
 
 mod cloud;
+mod draws;
 mod marginals;
 mod persistent;
 #[cfg(test)]

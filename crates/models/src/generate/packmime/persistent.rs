@@ -6,7 +6,7 @@ use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{Adu, LinkSide, Side};
 
-use super::cloud::{adu, server_delay, stream, whole};
+use super::draws::{adu, server_delay, stream, whole};
 use super::marginals::weibull;
 use crate::fsd::standard_normal;
 

@@ -3,7 +3,7 @@ use flowloom_core::play::{ReplayModel, Script, Waits};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::workload::{Close, Evidence, Side};
 
-use super::cloud::whole;
+use super::draws::whole;
 use super::marginals::{Curve, Place, Tables, gaps, runs, server_speed};
 use super::*;
 use crate::fsd::FsdModel;

@@ -8,9 +8,9 @@ use flowloom_core::workload::ConnectionVector;
 
 use super::super::record::FlowRecord;
 use super::connection::{Added, Connection, Key};
+use super::facts::{MergeFacts, MergeOptions};
 use super::span::{Span, TCP, UDP};
 use super::vector::vector;
-use super::{MergeFacts, MergeOptions};
 
 /// TCP and UDP, the protocols of connection vectors.
 const PROTOCOLS: [u8; 2] = [TCP, UDP];

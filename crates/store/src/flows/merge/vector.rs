@@ -8,8 +8,8 @@ use flowloom_core::workload::{
     Adu, Close, ConnectionVector, Endpoint, Evidence, Host, InitiatorRule, Pattern, PerSide, Protocol, Side,
 };
 
-use super::MergeFacts;
 use super::connection::{Connection, Counted, Key};
+use super::facts::MergeFacts;
 use super::span::TCP;
 
 /// Header bytes of a packet without options: Harpoon's rule (methods K.1), and what it becomes for others.

@@ -5,12 +5,13 @@ use std::str::SplitAsciiWhitespace;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, Label, LinkSide, Pattern, PerSide, Side};
 
-use super::super::MOST_ADUS;
 use super::super::error::{Flaw, FormatError};
 use super::super::lines::Lines;
 use super::super::notes::{Notes, Remark};
-use super::super::reader::ReadVectors;
-use super::{After, MOST_MICROS, Row, Spelling, rows};
+use super::row::{After, MOST_MICROS, Row, Spelling};
+use super::rows;
+use crate::formats::limits::MOST_ADUS;
+use crate::formats::read_vectors::ReadVectors;
 
 /// Longest line: real ones have a few dozen characters, comments may have more.
 const MOST_LINE_BYTES: usize = 1 << 16;

@@ -3,10 +3,10 @@
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{Adu, Close, ConnectionVector, Pattern, PerSide, Side};
 
-use super::super::MOST_BYTES;
 use super::super::error::Flaw;
 use super::super::notes::Remark;
-use super::{After, Row};
+use super::row::{After, Row};
+use crate::formats::limits::MOST_BYTES;
 
 /// Puts the data, waits and close of `rows` in `vector`, whose pattern is set; says what had to be interpreted.
 ///

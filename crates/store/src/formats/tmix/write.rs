@@ -7,8 +7,8 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, Pattern, PerSide, Side};
 
 use super::super::notes::{Notes, Remark};
+use super::row::{After, Row, Spelling};
 use super::rows::{self, micros};
-use super::{After, Row, Spelling};
 
 /// The window of a connection of which none is known: the largest without scaling, as in the simulator.
 const UNKNOWN_WINDOW: u64 = 65_535;

@@ -5,9 +5,9 @@ use flowloom_core::workload::ConnectionVector;
 use super::super::error::FormatError;
 use super::super::lines::Lines;
 use super::super::notes::Notes;
-use super::super::reader::ReadVectors;
 use super::tsv::{Header, Refusal};
 use super::{is_tsv, json};
+use crate::formats::read_vectors::ReadVectors;
 
 /// Longest row: a few hundred bytes, and lists of tunnels.
 const MOST_LINE_BYTES: usize = 1 << 20;

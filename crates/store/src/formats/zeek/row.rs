@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, Host, InitiatorRule, Protocol, Side};
 
-use super::super::MOST_BYTES;
 use super::super::error::Flaw;
 use super::super::notes::{Notes, Remark};
+use crate::formats::limits::MOST_BYTES;
 
 /// What a row says. `None` where it does not.
 #[derive(Clone, Debug, Default, PartialEq)]

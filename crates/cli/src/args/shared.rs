@@ -1,0 +1,170 @@
+//! Options that several groups of commands share.
+
+use clap::{Args, ValueEnum};
+use flowloom::CaptureOptions;
+use flowloom::time::Duration;
+
+/// A side of the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum GuestSide {
+    /// Left (inside) of the link
+    #[default]
+    Left,
+    /// Right of the link
+    Right,
+}
+
+/// How captures are read and cut into connections.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Reading captures and flow records")]
+pub struct Capture {
+    /// Prefix of the addresses on the left (inside) of the link; may be repeated
+    #[arg(long, value_name = "PREFIX")]
+    pub inside: Vec<String>,
+    /// Read a truncated capture as far as possible
+    #[arg(long)]
+    pub allow_truncated: bool,
+    /// Keep only TCP connections with a captured SYN and FIN or RST
+    #[arg(long)]
+    pub complete_only: bool,
+    /// Idle time after which a connection ends [flow records: 60s]
+    #[arg(long, value_name = "TIME", default_value = "1h", allow_hyphen_values = true)]
+    pub idle_timeout: Duration,
+    /// Idle time after which a UDP or QUIC flow ends
+    #[arg(long, value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
+    pub udp_idle_timeout: Duration,
+    /// Ignore UDP and QUIC
+    #[arg(long)]
+    pub tcp_only: bool,
+    /// Position of the monitor (capture point) on the paths, for inferred losses and transit times
+    #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
+    pub monitor: Monitor,
+    /// Treat equal addresses and ports in different VLANs as different connections
+    #[arg(long)]
+    pub vlan_key: bool,
+    /// Memory limit for connections, kept by ending the longest idle ones
+    #[arg(long, value_name = "SIZE", default_value = "4gb", allow_hyphen_values = true)]
+    pub max_memory: Memory,
+    /// Number of threads for reading captures, without effect on results [default: all cores, at most 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), allow_negative_numbers = true)]
+    pub threads: Option<u16>,
+    /// Accept flow records of sampled packets
+    #[arg(long)]
+    pub allow_sampled: bool,
+    /// Active timeout of the exporter of flow records
+    #[arg(long, value_name = "TIME", default_value = "30min", allow_hyphen_values = true)]
+    pub active_timeout: Duration,
+    /// Leave names of input files out of all output
+    #[arg(long)]
+    pub anonymize: bool,
+}
+
+/// Where the monitor stood on the paths of the connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Monitor {
+    /// Between the ends
+    #[default]
+    Mid,
+    /// At the hosts on the left (inside) of the link
+    Left,
+    /// At the hosts on the right of the link
+    Right,
+    /// At the initiators
+    Initiator,
+    /// At the acceptors
+    Acceptor,
+}
+
+impl From<Monitor> for flowloom::Monitor {
+    fn from(monitor: Monitor) -> flowloom::Monitor {
+        match monitor {
+            Monitor::Mid => flowloom::Monitor::Mid,
+            Monitor::Left => flowloom::Monitor::Left,
+            Monitor::Right => flowloom::Monitor::Right,
+            Monitor::Initiator => flowloom::Monitor::Initiator,
+            Monitor::Acceptor => flowloom::Monitor::Acceptor,
+        }
+    }
+}
+
+/// A size in memory: `2gb`, `500mb`; at least 100 MB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory(u64);
+
+impl Memory {
+    /// In bytes.
+    pub fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+impl std::str::FromStr for Memory {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Memory, String> {
+        let units = [("kb", 1_000u64), ("mb", 1_000_000), ("gb", 1_000_000_000), ("tb", 1_000_000_000_000)];
+        let size = units.iter().find_map(|(unit, bytes)| {
+            let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
+            (number.is_finite() && number >= 0.0).then_some((number * *bytes as f64) as u64)
+        });
+        match size {
+            Some(bytes) if bytes < 100_000_000 => Err("less than 100mb".to_owned()),
+            Some(bytes) => Ok(Memory(bytes)),
+            None => Err("not a size in memory; write it like 500mb or 2gb".to_owned()),
+        }
+    }
+}
+
+impl Capture {
+    /// As the library takes them.
+    pub fn options(&self) -> CaptureOptions {
+        CaptureOptions {
+            inside: self.inside.clone(),
+            allow_truncated: self.allow_truncated,
+            complete_only: self.complete_only,
+            idle_timeout: self.idle_timeout,
+            udp_idle_timeout: self.udp_idle_timeout,
+            tcp_only: self.tcp_only,
+            monitor: self.monitor.into(),
+            vlan_key: self.vlan_key,
+            max_memory: self.max_memory.bytes(),
+            threads: self.threads,
+            allow_sampled: self.allow_sampled,
+            active_timeout: self.active_timeout,
+            anonymize: self.anonymize,
+        }
+    }
+}
+
+/// The form of the answer of a command that takes its time.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Machine-readable output")]
+pub struct Form {
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Print JSON lines on standard output: start, progress, and the result at the end
+    #[arg(long, conflicts_with = "json")]
+    pub json_stream: bool,
+}
+
+/// A count or a seed.
+pub(super) fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("not a whole number from 0 to {}", u64::MAX))
+}
+
+/// A share of a link's rate: `85%`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load(pub f64);
+
+impl std::str::FromStr for Load {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Load, String> {
+        let percent = text.trim().strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
+        match percent {
+            Some(percent) if (1.0..=500.0).contains(&percent) => Ok(Load(percent / 100.0)),
+            _ => Err("a load is a share of the bottleneck's rate, from 1% to 500%".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The version of workload files, and the keys of what they say beside their rows.
+
+/// The version written, and the only one read.
+pub const VERSION: u64 = 1;
+
+/// Metadata key: [`WorkloadFacts`](super::WorkloadFacts) without the series, as JSON.
+pub(super) const FACTS_KEY: &str = "flowloom.facts";
+
+/// Metadata key: [`TrafficFacts`](super::TrafficFacts) as JSON, zstd, base64.
+pub(super) const TRAFFIC_KEY: &str = "flowloom.traffic";
