@@ -30,7 +30,7 @@ pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabLogs, La
 pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;
 use shared::whole;
-pub use shared::{Capture, Form, GuestSide, Load, Memory, Monitor};
+pub use shared::{Capture, Form, GuestSide, Load};
 
 const TERMS_AND_EXIT_CODES: &str = "\
 Terms:
@@ -706,15 +706,6 @@ mod tests {
             }
         }
         assert!(options > 20, "{options} options");
-    }
-
-    #[test]
-    fn sizes_of_memory_have_a_unit_and_a_least_value() {
-        assert_eq!("2gb".parse(), Ok(Memory(2_000_000_000)));
-        assert_eq!("0.5gb".parse(), Ok(Memory(500_000_000)));
-        for bad in ["2", "gb", "-1gb", "1mb", "2gib", "nangb", "1e400gb"] {
-            assert!(bad.parse::<Memory>().is_err(), "{bad}");
-        }
     }
 
     #[test]

@@ -168,3 +168,17 @@ impl std::str::FromStr for Load {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_memory_have_a_unit_and_a_least_value() {
+        assert_eq!("2gb".parse(), Ok(Memory(2_000_000_000)));
+        assert_eq!("0.5gb".parse(), Ok(Memory(500_000_000)));
+        for bad in ["2", "gb", "-1gb", "1mb", "2gib", "nangb", "1e400gb"] {
+            assert!(bad.parse::<Memory>().is_err(), "{bad}");
+        }
+    }
+}

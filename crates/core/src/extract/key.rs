@@ -11,10 +11,10 @@ pub const PARTS: usize = 16;
 pub(super) struct Key {
     /// High and low half of the smaller and of the larger address. Halves, because 16-byte alignment would pad
     /// everything that holds a key.
-    ips: [u64; 4],
-    ports: [u16; 2],
+    pub(super) ips: [u64; 4],
+    pub(super) ports: [u16; 2],
     /// The VLAN, 0 for none, and [`Self::DATAGRAMS`]: a tombstone has no room for more.
-    tag: u32,
+    pub(super) tag: u32,
 }
 
 impl PartialEq for Key {

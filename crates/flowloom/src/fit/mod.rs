@@ -11,7 +11,6 @@ use flowloom_report::fit::{FitVariable, Fitted, Fitter};
 use crate::context::Context;
 use crate::error::Error;
 use crate::extraction::CaptureOptions;
-use crate::input;
 use crate::workload::hosts::HostOptions;
 use crate::workload::load;
 

@@ -44,7 +44,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 
-use flowloom_core::time::{Duration, Time};
+use flowloom_core::time::Time;
 use flowloom_sim::{Classed, Config};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};

@@ -2,6 +2,7 @@
 
 mod driver;
 
+use flowloom_core::time::Duration;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fs::File;

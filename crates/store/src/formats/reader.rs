@@ -4,7 +4,7 @@ use flowloom_core::workload::ConnectionVector;
 
 use super::csv_table::CsvReader;
 use super::error::FormatError;
-use super::format::{Format, head};
+use super::format::Format;
 use super::json_lines::JsonLinesReader;
 use super::lines::Lines;
 use super::notes::Notes;

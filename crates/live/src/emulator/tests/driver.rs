@@ -3,6 +3,7 @@
 //! The ends are the simulator's TCP and programs, but what they say goes through headers, devices and the path. So everything is
 //! compared that packets pass on their way: reading and numbering them, rewriting, the network, what is recorded.
 
+use flowloom_core::time::Duration;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
