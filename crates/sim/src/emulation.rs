@@ -183,7 +183,7 @@ impl<'a, R: Recorder> Emulation<'a, R> {
 
     fn take_in_guest(&mut self, near: &ConnectionVector, values: &PerSide<FlowValues>) -> Slot {
         let config = self.network.config;
-        let delays = PathDelays::new(near, config.placement, config.propagation(0), Duration::ZERO);
+        let delays = PathDelays::new(near, config.placement, config.propagation(0), Duration::ZERO).with(values);
         let identifiers = Identifiers { id: near.id, initiator_side: near.initiator_side, class: 0 };
         let flow = Flow::new(identifiers, config, &delays, values).unobserved();
         self.take_in(flow, delays.rtt(), InitiatorRule::default())

@@ -228,7 +228,7 @@ impl<'a> Lexer<'a> {
     /// Whether the bracket here is that of an address of IPv6, and not of a list: two colons are in it or one is behind it.
     fn at_address(&self) -> bool {
         let inner = self.rest.get(1..).unwrap_or_default();
-        let length = inner.find(|c| !(is_word(c) || c == '%')).unwrap_or(inner.len());
+        let length = inner.find(|c: char| !(is_word(c) || c == '%')).unwrap_or(inner.len());
         inner[..length].matches(':').count() >= 2 || inner[length..].starts_with("]:")
     }
 

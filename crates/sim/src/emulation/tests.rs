@@ -319,6 +319,23 @@ fn what_the_driver_adds_comes_off_the_last_part_of_the_way_first() {
 }
 
 #[test]
+fn strangers_have_what_rules_draw_for_their_side() {
+    let mut config = line();
+    let delay = Some(Distribution::new(Law::Constant(10e6)).unwrap());
+    let from = Matching { from: Some(LinkSide::Left), ..Matching::default() };
+    config.rules = Rules::new(vec![Rule { matching: from, delay, ..Rule::default() }]);
+    for (sender, arrived) in [(Side::Initiator, 12_054), (Side::Acceptor, 2_054)] {
+        let mut log = Log::default();
+        let mut emulation = Emulation::new(&config, &mut log).unwrap();
+        let slot = emulation.open_stranger(Time::ZERO, LinkSide::Left).unwrap();
+        let ack = Segment { flags: flowloom_core::wire::Flags(0x10), ..Segment::default() };
+        emulation.send(Time::ZERO, slot, sender, ack, 0).unwrap();
+        emulation.advance(micros(20_000)).unwrap();
+        assert_eq!(deliveries(&mut emulation)[0].0, micros(arrived), "{sender:?}");
+    }
+}
+
+#[test]
 fn a_flow_is_closed_when_its_packets_are_there_and_its_handles_come_again() {
     let (config, mut log) = (line(), Log::default());
     let mut emulation = Emulation::new(&config, &mut log).unwrap();
