@@ -75,7 +75,9 @@ pub fn script(data: &[u8]) {
 
 /// How long what is said of a place is, which can be found in its file.
 fn shown(files: &Files, one: &Diagnostic) -> usize {
-    assert!(files.line(one.place).chars().count() + 2 >= one.place.column as usize, "{one:?}");
+    // A line ends before the returns that a place may be behind.
+    let returns = files.get(one.place.file).text.chars().filter(|c| *c == '\r').count();
+    assert!(files.line(one.place).chars().count() + returns + 2 >= one.place.column as usize, "{one:?}");
     let included = one.included(files).len();
     one.summary(files).len() + one.hint.as_ref().map_or(0, String::len) + included
 }

@@ -46,7 +46,8 @@ fn bulk(id: u64, start: Time, class: u16, bytes: Option<u64>, until: Time) -> Cl
 
 fn simulate_all(classed: Vec<Classed>, config: &Config) -> (Summary, Log) {
     let mut log = Log::default();
-    let summary = run(classed.into_iter().map(Ok::<_, ()>), config, &mut log, |_| ControlFlow::Continue(()));
+    let config = Config { record_packets: true, ..config.clone() };
+    let summary = run(classed.into_iter().map(Ok::<_, ()>), &config, &mut log, |_| ControlFlow::Continue(()));
     (summary.unwrap(), log)
 }
 
