@@ -2,13 +2,10 @@
 //!
 //! `cargo run --release -p flowloom-report --example large_run FOLDER [CONNECTIONS]`
 
-#[path = "../tests/all/support/mod.rs"]
-mod support;
-
 use std::error::Error;
 use std::path::PathBuf;
 
-use support::MadeUp;
+use flowloom_testkit::reports::MadeUp;
 
 /// Of the hour (Aikat 2010).
 const CONNECTIONS: u64 = 4_683_892;

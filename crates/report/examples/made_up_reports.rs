@@ -2,17 +2,14 @@
 //!
 //! `cargo run --release -p flowloom-report --example made_up_reports -- FOLDER` writes `large.html`, `grid.html` and `seeds.html`.
 
-#[path = "../tests/all/support/mod.rs"]
-mod support;
-
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
 
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::{Run, Variant};
-use support::large::ten_million_values;
-use support::{MadeUp, grid, seeds};
+use flowloom_testkit::reports::large::ten_million_values;
+use flowloom_testkit::reports::{MadeUp, grid, seeds};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args().nth(1).ok_or("give the folder to write to")?;

@@ -2,14 +2,9 @@
 
 use flowloom::core::workload::{ConnectionVector, Evidence, Side};
 use flowloom::store::workload::WorkloadReader;
+use flowloom_testkit::flows::{self as export, Flow, data, flow_template, ipfix, set, tcp, template, v5, v9};
 
 use crate::support::Bench;
-
-#[path = "../../../store/tests/all/flow_support.rs"]
-#[allow(dead_code, reason = "the tests of the reader use the rest")]
-mod export;
-
-use export::{Flow, data, flow_template, ipfix, set, tcp, template, v5, v9};
 
 /// Two connections: 700 and 14,000 bytes, 300 and 5,000; and one that nobody answered.
 fn flows() -> Vec<Flow> {

@@ -32,7 +32,8 @@ mod rootless;
 mod round_trip;
 mod run_folders;
 mod sources;
-mod support;
 mod swing;
 mod threads;
 mod topology;
+
+use flowloom_testkit::command as support;

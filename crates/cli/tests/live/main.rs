@@ -1,10 +1,6 @@
 //! `flowloom run --on live`: the kernel's TCP, in namespaces of the run's own. These tests need root (or user namespaces) and say so
 //! where they are skipped. Hosts of tests are busy: bounds are loose, and no test asks for a verdict of VALID.
 
-#[path = "../command/support.rs"]
-#[allow(dead_code, reason = "the tests of the command use the rest")]
-mod support;
-
 mod chain;
 mod congestion;
 mod datagrams;
@@ -19,6 +15,8 @@ mod preflight;
 mod shell;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use flowloom_testkit::command as support;
 
 /// One live run at a time: two would make each other late.
 pub fn alone() -> MutexGuard<'static, ()> {

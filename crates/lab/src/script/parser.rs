@@ -692,5 +692,4 @@ impl<'a> Parser<'a> {
 }
 
 #[cfg(test)]
-#[path = "parser_tests.rs"]
 mod tests;

@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::support::MadeUp;
 use flate2::read::GzDecoder;
 use flowloom_core::workload::LinkSide;
 use flowloom_report::Run;
@@ -11,6 +10,7 @@ use flowloom_report::export::Form;
 use flowloom_report::metric::Metric;
 use flowloom_store::results::{Quantity, Results, Way};
 use flowloom_store::run_folder::{Point, TrafficPoint};
+use flowloom_testkit::reports::MadeUp;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};

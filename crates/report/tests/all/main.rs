@@ -4,4 +4,3 @@ mod conversations;
 mod export;
 mod markup;
 mod report;
-mod support;

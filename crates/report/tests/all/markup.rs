@@ -12,7 +12,7 @@ use flowloom_report::plausibility::{FlowPlausibility, Plausibility};
 use flowloom_report::{Facts, Run, Variant};
 use flowloom_store::workload::{CaptureFacts, TrafficFacts};
 
-use crate::support::MadeUp;
+use flowloom_testkit::reports::MadeUp;
 
 /// What a user might call the thing `of`. It has no slash: of paths only the last part is shown.
 fn hostile(of: &str) -> String {

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::{self, MadeUp};
 use flowloom_report::compare::Judgement;
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::metric::Metric;
 use flowloom_report::verdict::Warning;
 use flowloom_report::{LoadError, Run, Variant, Verdict, compare_runs, compare_with_original, text};
 use flowloom_store::run_folder::{Point, RunFolder, RunOptions, RunWriter};
+use flowloom_testkit::reports::{self, MadeUp};
 
 /// A folder for this test, kept below `target/` so that a browser can be pointed at what was written.
 fn folder(name: &str) -> PathBuf {
@@ -271,7 +271,7 @@ fn four_replays_share_one_report() {
 
 #[test]
 fn a_report_of_ten_million_values_is_small_and_whole() {
-    let run = support::large::ten_million_values();
+    let run = reports::large::ten_million_values();
     let largest = run.measurements.sample(Metric::Duration, Point::Monitor, |_| true).max().unwrap();
     let html = html(&[run], "large.html");
     assert!(html.len() < 5 << 20, "{} bytes", html.len());
@@ -285,7 +285,7 @@ fn a_report_of_ten_million_values_is_small_and_whole() {
 
 #[test]
 fn variants_of_structure_and_model_are_small_multiples() {
-    let runs: Vec<Run> = support::grid().into_iter().map(|(name, run)| made_up(&name, run)).collect();
+    let runs: Vec<Run> = reports::grid().into_iter().map(|(name, run)| made_up(&name, run)).collect();
     let html = html(&runs, "grid.html");
     assert!(html.len() < 5 << 20, "{} bytes", html.len());
     assert!(html.contains("Rows are structures, columns are round-trip time models."));
@@ -295,7 +295,7 @@ fn variants_of_structure_and_model_are_small_multiples() {
 
 #[test]
 fn seeds_are_one_line_with_a_band() {
-    let runs: Vec<Run> = support::seeds().into_iter().map(|(name, run)| made_up(&name, run)).collect();
+    let runs: Vec<Run> = reports::seeds().into_iter().map(|(name, run)| made_up(&name, run)).collect();
     let seeds: u64 = runs.iter().map(|run| run.measurements.outcomes.started()).sum();
     let mut out = Vec::new();
     let variant = Variant { name: "seeds".into(), runs };

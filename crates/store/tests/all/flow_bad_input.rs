@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::flow_support::*;
 use flowloom_core::time::Time;
 use flowloom_needs::{Need, shared, skip};
 use flowloom_store::capture::Input;
 use flowloom_store::flows::{
     Clock, FlowError, FlowErrorKind, Kind, Options, Reader, Sampling, Version, decode, detect,
 };
+use flowloom_testkit::flows::*;
 use proptest::prelude::*;
 
 const FLOWS: [Flow; 2] = [

@@ -1,9 +1,9 @@
 //! Flow records merged to connections, each rule by its truth.
 
-use crate::flow_support::*;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, ConnectionVector, Evidence, Host, InitiatorRule, Protocol, Side};
 use flowloom_store::flows::{FlowError, FlowErrorKind, MergeFacts, MergeOptions, Vectors};
+use flowloom_testkit::flows::*;
 use proptest::prelude::*;
 
 const CLIENT: (u8, u16) = (1, 40_000);

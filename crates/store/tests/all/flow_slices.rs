@@ -1,9 +1,9 @@
 //! However an exporter cuts a connection and in whatever order its records arrive: one connection, each packet once.
 
-use crate::flow_support::*;
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, Side};
 use flowloom_store::flows::{MergeFacts, MergeOptions};
+use flowloom_testkit::flows::*;
 use proptest::prelude::*;
 use proptest::sample::Index;
 

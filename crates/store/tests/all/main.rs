@@ -14,7 +14,6 @@ mod flow_bad_input;
 mod flow_merge;
 mod flow_samples;
 mod flow_slices;
-mod flow_support;
 mod lessons;
 mod real_captures;
 mod run_folder_files;

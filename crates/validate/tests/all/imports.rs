@@ -3,6 +3,8 @@
 //! The graph is read from the sources. A file imports another if a path in it, in a `use` or in code, leads into the other's
 //! module. A parent that re-exports a child imports it; so a child that takes a sibling's name from the parent makes a circle,
 //! and takes it from the sibling instead. Tests are left out.
+//!
+//! Every module is found by its name: no attribute `path` brings a file into a second program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -58,6 +60,43 @@ fn no_circle_of_imports_is_larger_than_two_files() {
         }
     }
     assert!(complaints.is_empty(), "files that import each other in a circle:\n{complaints}");
+}
+
+#[test]
+fn no_module_names_its_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut folders = vec![root.join("crates"), root.join("fuzz")];
+    let (mut files, mut found) = (0, Vec::new());
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                // Not the build output of `fuzz`.
+                folders.extend((!path.ends_with("target")).then_some(path));
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files += 1;
+                found.extend(names_a_file(&fs::read_to_string(&path).unwrap()).then_some(path));
+            }
+        }
+    }
+    assert!(files > 500, "only {files} files were found");
+    assert!(found.is_empty(), "#[path] in {found:?}; what tests and examples share belongs into crates/testkit");
+}
+
+/// Whether an attribute `path` is in the text of a file, also as `#[cfg_attr(.., path = ..)]`.
+fn names_a_file(text: &str) -> bool {
+    let tokens = tokens(text);
+    let attributes = (0..tokens.len()).filter(|at| tokens[*at..].starts_with(&["#", "["]));
+    attributes.map(|at| &tokens[at..after_block(&tokens, at + 1)]).any(|attribute| {
+        let is_path = attribute[2] == "path" || attribute[2] == "cfg_attr";
+        is_path && attribute.windows(2).any(|pair| pair == ["path", "="])
+    })
+}
+
+#[test]
+fn an_attribute_path_is_found() {
+    assert!(names_a_file("#[path = \"a.rs\"]\nmod b;"));
+    assert!(names_a_file("#[cfg_attr(unix, path = \"a.rs\")]\nmod b;"));
+    assert!(!names_a_file("// #[path = \"a.rs\"]\n#[allow(unused)]\nlet path = \"#[path = 1]\";"));
 }
 
 /// A file and what it imports.

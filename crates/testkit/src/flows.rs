@@ -1,10 +1,9 @@
-//! Export messages by hand.
+//! Export messages of NetFlow and IPFIX, written byte by byte and not with the code under test.
 
 use std::io::{Cursor, Read};
 
-use flowloom_store::flows::{FlowError, MergeFacts, MergeOptions, Options, Reader, Vectors};
-
 use flowloom_core::workload::ConnectionVector;
+use flowloom_store::flows::{FlowError, MergeFacts, MergeOptions, Options, Reader, Vectors};
 
 /// 1 September 2026, 12:00 UTC, in seconds.
 pub const NOON: u64 = 1_788_264_000;
@@ -88,21 +87,35 @@ pub fn v5(seconds: u64, sequence: u32, sampling: u16, flows: &[Flow]) -> Vec<u8>
 /// A flow between hosts of 10.0.0.0/24. Times are milliseconds after noon.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
+    /// The last byte of the sender's address, and its port.
     pub source: (u8, u16),
+    /// The last byte of the receiver's address, and its port.
     pub destination: (u8, u16),
+    /// The protocol number of IP.
     pub protocol: u8,
+    /// All TCP flags of the packets.
     pub flags: u8,
+    /// Bytes, IP headers included.
     pub octets: u64,
+    /// Packets.
     pub packets: u64,
+    /// Time of the first packet.
     pub first_ms: i64,
+    /// Time of the last packet.
     pub last_ms: i64,
+    /// flowEndReason of IPFIX (element 136).
     pub reason: u8,
+    /// flowDirection of IPFIX (element 61).
     pub direction: u8,
 }
 
+/// The FIN flag of TCP.
 pub const FIN: u8 = 0x01;
+/// The SYN flag of TCP.
 pub const SYN: u8 = 0x02;
+/// The RST flag of TCP.
 pub const RST: u8 = 0x04;
+/// The ACK flag of TCP.
 pub const ACK: u8 = 0x10;
 
 /// A TCP flow of a whole connection.

@@ -1,33 +1,45 @@
-//! Captures made for the tests, and the command run on them.
+//! Captures made for tests, and the command run on them.
 
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
-use flowloom::core::record::PacketRecord;
-use flowloom::core::wire::Flags;
-use flowloom::core::workload::{LinkSide, Side};
-use flowloom::store::capture::PcapWriter;
-use flowloom::time::{Duration, Time};
+use flowloom_core::record::PacketRecord;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::wire::Flags;
+use flowloom_core::workload::{LinkSide, Side};
+use flowloom_store::capture::PcapWriter;
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder for one test and the command run in it.
 pub struct Bench {
+    /// The folder.
     pub folder: TempDir,
 }
 
 /// What the command said.
 pub struct Said {
+    /// Its exit code; -1 if a signal ended it.
     pub code: i32,
+    /// Its standard output.
     pub out: String,
+    /// Its standard error.
     pub err: String,
 }
 
+impl Default for Bench {
+    fn default() -> Bench {
+        Bench::new()
+    }
+}
+
 impl Bench {
+    /// Creates an empty folder, which is removed at the end of the test.
     pub fn new() -> Bench {
         Bench { folder: tempfile::tempdir().unwrap() }
     }
 
+    /// The path of the file `name` in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -123,6 +135,7 @@ pub fn processes_with(word: &str) -> usize {
 /// A capture in the making.
 #[derive(Clone, Default)]
 pub struct Traffic {
+    /// The packets of one connection after the other.
     pub packets: Vec<PacketRecord>,
 }
 
@@ -152,7 +165,7 @@ impl Traffic {
                     sack_permitted: false,
                     timestamps: None,
                     sack: [(0, 0); 3],
-                    ecn: flowloom::core::wire::Ecn::NotEct,
+                    ecn: flowloom_core::wire::Ecn::NotEct,
                 });
             };
         push(Side::Initiator, 0, Flags::SYN, i, 0, 0);

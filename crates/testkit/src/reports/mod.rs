@@ -1,7 +1,5 @@
 //! Run folders of made-up runs, written through the recorder that real drivers use.
 
-#![allow(dead_code, reason = "each test and example uses a part")]
-
 pub mod large;
 
 use std::path::Path;

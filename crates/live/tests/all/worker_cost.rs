@@ -4,10 +4,8 @@
 //! Two namespaces with a wire between them, no emulator; requests of 500 bytes, responses of 10 KB, and the acceptor closes.
 //! Needs root.
 
-#[path = "../tests/all/built.rs"]
 #[allow(dead_code, reason = "each user of it needs a part")]
 mod built;
-#[path = "../tests/all/support.rs"]
 #[allow(dead_code, reason = "each user of it needs a part")]
 mod support;
 

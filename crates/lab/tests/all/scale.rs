@@ -1,6 +1,7 @@
 //! Ten thousand leaves in one script: it ends with a clear record, in bounded memory.
+//!
+//! A program of its own, since it measures its memory.
 
-#[path = "all/common.rs"]
 #[allow(dead_code, reason = "the other program uses the rest")]
 mod common;
 

@@ -1,6 +1,6 @@
 //! Speed of the simulator with everything recorded: vectors at the monitor, and all tables of a run folder.
 //!
-//! `cargo run --release -p flowloom-cli --example recorded_loads [web|hundred]...`
+//! `cargo run --release -p flowloom-sim --example recorded_loads [web|hundred]...`
 //!
 //! Bottleneck packets (methods M.10) per CPU second, user and system, of one core. Exits with 1 below the floor of two
 //! million on either load, or if the web load takes 150 MB.
@@ -9,17 +9,16 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use flowloom::sim::run;
-use flowloom::store::run_folder::{RunOptions, RunWriter};
+use flowloom_sim::run;
+use flowloom_store::run_folder::{RunOptions, RunWriter};
 use loads::*;
 use serde_json::json;
 
-#[path = "../../sim/examples/loads/mod.rs"]
 mod loads;
 
 const FLOOR: f64 = 2e6;
 const MEMORY_KIB: u64 = 150_000_000 / 1_024;
-/// The program's allocator.
+/// The allocator of the command.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
