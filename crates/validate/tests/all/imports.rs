@@ -158,8 +158,9 @@ impl Crate {
     /// The file that `path` leads to from `module`, and the name in it; `None` if it leaves the crate.
     fn target(&self, mut module: Vec<String>, path: &[String]) -> Option<(usize, String)> {
         let mut rest = path;
-        let is_child =
-            |module: &[String], name: &String| self.modules.contains_key(&[module, &[name.clone()]].concat());
+        let is_child = |module: &[String], name: &String| {
+            self.modules.contains_key(&[module, std::slice::from_ref(name)].concat())
+        };
         match rest.first()?.as_str() {
             "crate" => (module, rest) = (Vec::new(), &rest[1..]),
             "super" | "self" => {
