@@ -131,7 +131,7 @@ fn everything_else_that_cannot_be() {
         ("tcp", "congestion = \"cubik\"", "tcp.congestion: unknown word \"cubik\""),
         ("tcp", "profile = \"windows\"", "tcp.profile: unknown word \"windows\""),
         ("tcp", "initial-window = -1", "tcp.initial-window of -1 is not between 0 and 1000"),
-        ("tcp", "initial-window = 5000", "tcp.initial-window of 5000 segments is above 1000"),
+        ("tcp", "initial-window = 5000", "tcp.initial-window of 5000 is not between 0 and 1000"),
         ("tcp", "rto-min = \"0ms\"", "tcp.rto-min must be above zero"),
         ("tcp", "rto-min = \"3h\"", "tcp.rto-min of 3h is above the longest timeout"),
         ("tcp", "delayed-ack = \"10s\"", "tcp.delayed-ack of 10s is too long (at most 500 ms"),

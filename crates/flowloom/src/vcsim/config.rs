@@ -126,7 +126,7 @@ fn error(problems: &Problems, file: &Path) -> Option<Error> {
         };
         error.hint_if(problem.hint.as_ref()).at(place)
     });
-    let more = (problems.more() > 0).then(|| Error::usage(format_args!("and {} more", problems.more())));
+    let more = (problems.more() > 0).then(|| Error::usage(format_args!("there are {} more errors", problems.more())));
     Error::all(errors.chain(more))
 }
 
