@@ -230,7 +230,18 @@ mod tests {
 
     #[test]
     fn rates_read_as_tc_spells_them() {
-        assert_eq!("496mbit".parse::<Rate>().unwrap().bits_per_second(), Some(496_000_000));
+        for (text, bits) in [
+            ("7bit", 7),
+            ("64kbit", 64_000),
+            ("496mbit", 496_000_000),
+            ("2gbit", 2_000_000_000),
+            ("1tbit", 1_000_000_000_000),
+            ("125bps", 1_000),
+            ("2kbps", 16_000),
+            ("3gbps", 24_000_000_000),
+        ] {
+            assert_eq!(text.parse::<Rate>().unwrap().bits_per_second(), Some(bits), "{text}");
+        }
         assert_eq!("1.5mbit".parse::<Rate>().unwrap().bits_per_second(), Some(1_500_000));
         assert_eq!("1mbps".parse::<Rate>().unwrap().bits_per_second(), Some(8_000_000));
         assert_eq!("unlimited".parse::<Rate>(), Ok(Rate::UNLIMITED));
