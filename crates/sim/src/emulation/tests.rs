@@ -321,10 +321,14 @@ fn what_the_driver_adds_comes_off_the_last_part_of_the_way_first() {
 #[test]
 fn strangers_have_what_rules_draw_for_their_side() {
     let mut config = line();
-    let delay = Some(Distribution::new(Law::Constant(10e6)).unwrap());
-    let from = Matching { from: Some(LinkSide::Left), ..Matching::default() };
-    config.rules = Rules::new(vec![Rule { matching: from, delay, ..Rule::default() }]);
-    for (sender, arrived) in [(Side::Initiator, 12_054), (Side::Acceptor, 2_054)] {
+    let rule = |side, delay| Rule {
+        matching: Matching { from: Some(side), ..Matching::default() },
+        delay: Some(Distribution::new(Law::Constant(delay)).unwrap()),
+        ..Rule::default()
+    };
+    // An acceptor without a rule has what the initiator's draws (methods F.6).
+    config.rules = Rules::new(vec![rule(LinkSide::Left, 10e6), rule(LinkSide::Right, 5e6)]);
+    for (sender, arrived) in [(Side::Initiator, 12_054), (Side::Acceptor, 7_054)] {
         let mut log = Log::default();
         let mut emulation = Emulation::new(&config, &mut log).unwrap();
         let slot = emulation.open_stranger(Time::ZERO, LinkSide::Left).unwrap();
