@@ -112,6 +112,12 @@ fn pointed<'a>(place: &Place, text: &'a str) -> Option<Pointed<'a>> {
     Some(Pointed { line, column, length: 1 + behind })
 }
 
+/// A message without what would act on the terminal, which may have come with a word of the file.
+fn printable(text: &str) -> String {
+    let acts = |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c);
+    text.chars().map(|c| if acts(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
+}
+
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || "-_.".contains(c)
 }
@@ -132,7 +138,7 @@ fn laid_out(message: &Message<'_>, coloured: bool) -> String {
     if let Some(place) = &message.place {
         let _ = write!(out, "{}: ", paint("1", place));
     }
-    let _ = writeln!(out, "{}", message.cause);
+    let _ = writeln!(out, "{}", printable(message.cause));
     if let Some(Pointed { line, column, length }) = &message.pointed {
         let before = column.saturating_sub(1);
         let from = if *column <= SHOWN { 0 } else { before.saturating_sub(BEFORE) };

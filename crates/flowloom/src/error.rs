@@ -121,6 +121,16 @@ impl Error {
         Some(errors.next()?.and(errors))
     }
 
+    /// The same, by place.
+    #[must_use]
+    pub(crate) fn in_order(mut self) -> Error {
+        let others = std::mem::take(&mut self.others);
+        let mut errors: Vec<Error> = std::iter::once(self).chain(others).collect();
+        errors.sort_by_key(|error| error.place.as_ref().map(|place| (place.line, place.column)));
+        let first = errors.remove(0);
+        first.and(errors)
+    }
+
     /// It and [`Error::others`], one by one.
     pub fn each(&self) -> impl Iterator<Item = &Error> {
         std::iter::once(self).chain(&self.others)

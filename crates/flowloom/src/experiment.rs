@@ -197,7 +197,7 @@ impl Experiment {
         }
         let explained = |error: toml::de::Error| explain(&error, text, name);
         let mut experiment: Experiment = toml::from_str(text).map_err(explained)?;
-        experiment.check().map_err(|error| located(error, text, name))?;
+        experiment.check().map_err(|error| located(error, text, name).in_order())?;
         experiment.written.table = toml::from_str(text).map_err(explained)?;
         Ok(experiment)
     }

@@ -1,9 +1,9 @@
 //! `flowloom init`: write a commented experiment to begin with.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
+use std::fs;
 use std::path::Path;
 
+use flowloom::input::{self, Kind};
 use flowloom::{Error, InitOptions, init};
 
 use crate::args;
@@ -15,8 +15,8 @@ pub fn run(args: &args::Init, manner: impl Fn(args::Form) -> Manner) -> Result<E
     let manner = manner(args::Form { json: false, json_stream: false });
     let to_output = args.output == Path::new("-");
     let folder = args.output.parent().unwrap_or(Path::new("")).to_owned();
-    if !to_output && !args.force && args.output.exists() {
-        return Err(Error::exists(&args.output));
+    if !to_output {
+        check_output(args)?;
     }
     let options = InitOptions { source: args.from.clone(), capture: args.capture.options(), folder };
     let text = init(&options, manner.observer().context())?;
@@ -24,18 +24,36 @@ pub fn run(args: &args::Init, manner: impl Fn(args::Form) -> Manner) -> Result<E
         output::text(&text)?;
         return Ok(Exit::Done);
     }
-    write(&args.output, &text, args.force)?;
+    write(&args.output, &text)?;
     let file = args.output.display();
     output::text(&format!("experiment  {file}        next  flowloom run {file}\n"))?;
     Ok(Exit::Done)
 }
 
-fn write(path: &Path, text: &str, replace: bool) -> Result<(), Error> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).create_new(!replace);
-    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => Error::exists(path),
-        _ => Error::new(format_args!("{}: {error}", path.display())),
+/// Refuses to replace what is no experiment, the source before all.
+fn check_output(args: &args::Init) -> Result<(), Error> {
+    let output = &args.output;
+    if !output.exists() {
+        return Ok(());
+    }
+    if !args.force {
+        return Err(Error::exists(output));
+    }
+    if input::kind(output) == Kind::Experiment && output.is_file() {
+        return Ok(());
+    }
+    Err(Error::new(format_args!("{}: this is no experiment, and is not replaced", output.display()))
+        .hint("-o names another file"))
+}
+
+/// Writes all of the file or nothing.
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let failed = |error| Error::new(format_args!("{}: {error}", path.display()));
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".tmp");
+    fs::write(&beside, text).map_err(failed)?;
+    fs::rename(&beside, path).map_err(|error| {
+        let _ = fs::remove_file(&beside);
+        failed(error)
     })
 }

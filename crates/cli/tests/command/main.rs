@@ -17,6 +17,7 @@ mod flows;
 mod formulas;
 mod harpoon;
 mod hosts;
+mod init;
 mod internetworks;
 mod lab;
 mod literature;

@@ -267,6 +267,10 @@ impl Walk<'_> {
             Branch::NoKind { tag } => {
                 self.problem(path, node.place, ProblemKind::Missing { key: tag.to_owned() });
             }
+            Branch::NoWord { tag, place, found } => {
+                let expected = "a word in quotes".to_owned();
+                self.problem(&path.key(tag), place, ProblemKind::Type { found, expected });
+            }
             Branch::Kind { tag, place, typed, known } => {
                 self.problem(&path.key(tag), place, ProblemKind::UnknownWord { typed, known });
             }
@@ -302,6 +306,9 @@ impl Walk<'_> {
                 let Some((_, place, kind)) = keys.iter().find(|(key, _, _)| key == tag) else {
                     return Branch::NoKind { tag };
                 };
+                if !matches!(kind.value, NodeValue::Plain(Value::String(_))) {
+                    return Branch::NoWord { tag, place: kind.place, found: in_a_word(kind) };
+                }
                 let typed = plain(kind);
                 let kind_of = |table: &Value| self.kind_of(table).map(|(_, kind)| kind.to_owned());
                 let meant = tables.iter().find(|table| kind_of(table).as_deref() == typed.as_str());
@@ -512,6 +519,8 @@ enum Branch<'a> {
     One(&'a Value),
     /// One of several kinds, and it does not say which.
     NoKind { tag: &'static str },
+    /// A kind that is no text.
+    NoWord { tag: &'static str, place: usize, found: String },
     /// A kind that there is not.
     Kind { tag: &'static str, place: usize, typed: String, known: Vec<String> },
     /// A word that there is not.

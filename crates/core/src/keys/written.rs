@@ -36,7 +36,7 @@ fn scaled(units: &[&str]) -> String {
         letters.collect::<String>()
     };
     let units: Vec<String> = units.iter().map(any_case).collect();
-    format!("{NUMBER} *({})", units.join("|"))
+    format!(r"{NUMBER}\s*({})", units.join("|"))
 }
 
 /// Units of bytes.
@@ -79,7 +79,7 @@ impl Written for Limit {
     const EXAMPLES: &'static [&'static str] = &["200p", "64k"];
 
     fn pattern() -> String {
-        format!("[0-9]+p|{}", scaled(&BYTES))
+        format!(r"\+?[0-9]+p|{}", scaled(&BYTES))
     }
 }
 

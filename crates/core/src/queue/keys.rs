@@ -38,8 +38,8 @@ pub struct Queue {
     /// `red`: average queue at which the probability reaches `max-p`; default 15p.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<Quantity<Limit>>,
-    /// `red`, `adaptive-red`: probability of an early mark or drop at `max`, above 0 and at most 1; default 0.1. `adaptive-
-    /// red` begins with it.
+    /// `red`, `adaptive-red`: probability of an early mark or drop at `max`, above 0 and at most 1; default 0.1.
+    /// `adaptive-red` begins with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_p: Option<f64>,
     /// `red`, `adaptive-red`: weight of a new sample in the average queue, above 0 and at most 1. Default: `red` 0.002,
@@ -57,8 +57,8 @@ pub struct Queue {
     /// queue is held at (`"200p"`). Default: `pie` 15ms, `codel`, `fq-codel` and `adaptive-red` 5ms, `pi` 200p, `rem` 20p.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Quantity<Target>>,
-    /// `codel`, `fq-codel`: time above `target` after which packets are dropped; default 100ms. `pie`, `rem`, `adaptive-
-    /// red`: time between updates; default 15ms, 2ms, 500ms.
+    /// `codel`, `fq-codel`: time above `target` after which packets are dropped; default 100ms. `pie`, `rem`,
+    /// `adaptive-red`: time between updates; default 15ms, 2ms, 500ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Quantity<Duration>>,
     /// `step`: queue above which ECN-capable packets are marked; default 20p. `blue`: queue that counts as a loss; default
@@ -120,6 +120,7 @@ pub struct Queue {
     pub memory: Option<Quantity<Limit>>,
     /// `fq-codel`: number of queues that flows are hashed to; default 1024.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub flows: Option<u32>,
     /// `fq-codel`, `drr`: bytes that a flow may send in a round; default 1514.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,6 +130,7 @@ pub struct Queue {
     pub per: Option<Per>,
     /// `priority`: number of bands, each with `limit`; default 3.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub bands: Option<u8>,
     /// Mark ECN-capable packets where others are dropped early. Default: `fq-codel` true, others false.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,7 +241,7 @@ impl Written for Target {
     const EXAMPLES: &'static [&'static str] = &["15ms", "200p"];
 
     fn pattern() -> String {
-        format!("[0-9]+p|{}", Duration::pattern())
+        format!(r"\+?[0-9]+p|{}", Duration::pattern())
     }
 }
 

@@ -46,7 +46,8 @@ pub fn place(text: &str, offset: usize, file: &str) -> Place {
     Place {
         file: file.to_owned(),
         line: Some(1 + before.matches('\n').count()),
-        column: Some(1 + before[line_start..].chars().count()),
+        // A byte order mark is no column.
+        column: Some(1 + before[line_start..].trim_start_matches('\u{feff}').chars().count()),
     }
 }
 

@@ -43,13 +43,19 @@ pub(super) fn errors(document: &DeTable<'_>, source: &str, file: &str) -> Vec<Er
     let at = |problem: &Problem| place(source, problem.place, file);
     let mut problems = walk(&root, schema(), CHECKS);
     problems.sort_by_key(|problem| problem.place);
-    problems.iter().map(|problem| error(problem).at(at(problem))).collect()
+    let shown = problems.iter().take(MOST_ERRORS).map(|problem| error(problem).at(at(problem)));
+    let more = problems.len().saturating_sub(MOST_ERRORS);
+    let more = (more > 0).then(|| Error::usage(format_args!("there are {more} more errors")));
+    shown.chain(more).collect()
 }
+
+/// Errors of a file that are told; the others are counted.
+const MOST_ERRORS: usize = 20;
 
 /// Everything that is wrong with keys by the schema, without places.
 pub(super) fn errors_of(keys: &toml::Table) -> Vec<Error> {
     let root = Node { place: 0, value: super::written::node(&toml::Value::Table(keys.clone())) };
-    walk(&root, schema(), CHECKS).into_iter().map(|problem| error(&problem)).collect()
+    walk(&root, schema(), CHECKS).iter().take(MOST_ERRORS).map(error).collect()
 }
 
 /// A problem as an error.

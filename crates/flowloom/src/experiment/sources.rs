@@ -70,6 +70,7 @@ pub struct Source {
     to: String,
     /// Number of flows, each with its own start, round-trip time and size; default: 1.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1000000))]
     count: u32,
     /// When each flow begins; default: 0s.
     #[serde(default = "at_once")]

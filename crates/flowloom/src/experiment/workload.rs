@@ -193,7 +193,7 @@ impl FromStr for WindowChoice {
             Ok(Limit::Bytes(bytes)) if (1..=MOST_WINDOW).contains(&bytes) => Ok(WindowChoice::Fixed(bytes)),
             _ => Err(ParseQuantityError {
                 text: text.to_owned(),
-                expected: "a window of 1b to 1gb",
+                expected: "a window of 1b to 1023m",
                 example: "measured, 8k, 16k or 64k",
             }),
         }
@@ -202,7 +202,7 @@ impl FromStr for WindowChoice {
 
 impl Written for WindowChoice {
     const FORMAT: &'static str = "window";
-    const MEANING: &'static str = "a window of 1b to 1gb, or measured";
+    const MEANING: &'static str = "a window of 1b to 1023m, or measured";
     const EXAMPLES: &'static [&'static str] = &["measured", "16k", "64k"];
 
     fn pattern() -> String {

@@ -116,7 +116,7 @@ fn what_is_wrong_is_said_with_key_and_line() {
         ("kind = \"red\"\nabove-max = \"keep\"", "x.toml:6: network.bottleneck.queue.above-max: unknown word \"keep\""),
         ("kind = \"blue\"\nabove-max = \"drop\"", "x.toml:6: network.bottleneck.queue.above-max is not a key of blue"),
         ("kind = \"drr\"\nquantum = -1", "x.toml:6"),
-        ("kind = \"priority\"\nbands = 0", "x.toml:6: network.bottleneck.queue.bands must be above zero"),
+        ("kind = \"priority\"\nbands = 0", "x.toml:6: network.bottleneck.queue.bands of 0 is not between 1 and 255"),
         (
             "kind = \"red\"\nlimit = \"12p\"",
             "x.toml:6: network.bottleneck.queue.limit of 12p is below max, which is 15p",

@@ -103,7 +103,7 @@ fn what_cannot_be_is_refused_with_key_and_line() {
         ),
         (source("kind = \"on-off\"\ngap = \"1ms\"\non = \"1s\""), "sources[0].off is missing"),
         (source("kind = \"bulk\"\ncount = 0"), "x.toml:4: sources[0].count of 0"),
-        (source("kind = \"bulk\"\ncount = 2000000"), "2000000 flows together"),
+        (source("kind = \"bulk\"\ncount = 2000000"), "sources[0].count of 2000000 is not between 1 and 1000000"),
         (source("kind = \"bulk\"\nto = \"nowhere\""), "x.toml:4: sources[0].to: there is no node nowhere"),
         (source("kind = \"bulk\"\nto = \"left\""), "x.toml:4: sources[0].to is left, where it comes from"),
         (source("kind = \"bulk\"\nstart = \"5s\"\nstop = \"4s\""), "x.toml:5: sources[0].stop of 4s is not after"),
