@@ -475,7 +475,7 @@ mod tests {
             "[network.bottleneck]\ndelay = \"2h\"\nqueue.limit = \"0p\"\n[tcp]\nrto-min = \"0s\"\n[run]\nseeds = []\n";
         let error = Experiment::parse(impossible, "x.toml").unwrap_err();
         let lines: Vec<_> = error.each().map(|error| error.place.as_deref().unwrap().line.unwrap()).collect();
-        assert_eq!(lines, [3, 2, 5, 7]);
+        assert_eq!(lines, [2, 3, 5, 7]);
     }
 
     #[test]
