@@ -143,7 +143,7 @@ fn everything_else_that_cannot_be() {
         ("measure", "drain = \"2h\"", "measure.drain of 2h is too long"),
         ("measure", "duration = \"900000h\"", "measure.duration of 900000h is too long"),
         ("measure", "window = [\"2s\", \"1s\"]", "measure.window ends at 1s, before it starts at 2s"),
-        ("measure", "monitor = [\"tail\"]", "measure.monitor: there is no link tail (known: bottleneck)"),
+        ("measure", "monitor = [\"tail\"]", "measure.monitor[0]: there is no link tail (known: bottleneck)"),
         ("run", "seeds = []", "run.seeds is empty"),
         ("run", "seeds = [1, 1]", "run.seeds holds 1 twice"),
         ("run", "seeds = [-1]", "run.seeds[0] of -1 is not 0 or more"),
