@@ -35,6 +35,9 @@ fn value(root: &Json, schema: &Json) -> String {
     if let Some(first) = alternatives(schema).next() {
         return value(root, first);
     }
+    if let Some(items) = schema["prefixItems"].as_array() {
+        return format!("[{}]", items.iter().map(|item| value(root, item)).collect::<Vec<_>>().join(", "));
+    }
     let least = ["minimum", "default"].iter().find_map(|key| schema[*key].as_f64());
     match schema["type"].as_str() {
         Some("integer") => format!("{}", least.unwrap_or(1.0).max(1.0)),
