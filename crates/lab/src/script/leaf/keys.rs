@@ -213,8 +213,13 @@ impl Keys {
         let forms = forms(self.schema, schema);
         let value = match value {
             Value::List(list) => {
-                let of_items = forms.iter().find_map(|form| form.get("items")).unwrap_or(&NULL);
-                NodeValue::List(list.items.iter().map(|item| self.node(item, of_items, kind)).collect())
+                // Pairs have a schema for each place, other lists one for all.
+                let of_item = |number: usize| {
+                    let of = |form: &&'static Json| form["prefixItems"].get(number).or_else(|| form.get("items"));
+                    forms.iter().find_map(of).unwrap_or(&NULL)
+                };
+                let items = list.items.iter().enumerate();
+                NodeValue::List(items.map(|(number, item)| self.node(item, of_item(number), kind)).collect())
             }
             Value::Function(function) => self.table(function, &forms),
             Value::Text(text) => NodeValue::Plain(text.text.as_str().into()),

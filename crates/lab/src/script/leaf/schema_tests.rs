@@ -133,8 +133,7 @@ fn a_path_takes_every_key_of_networks() {
     for (key, of_key) in root["properties"].as_object().unwrap() {
         let mut found = Vec::new();
         values(root, of_key, key, &mut found);
-        // Pairs of a value and a probability are not read yet (LIMITATIONS.md).
-        for (path, value) in found.into_iter().filter(|(_, value)| !value.contains("[[")) {
+        for (path, value) in found {
             let rate = if path == "bottleneck.rate" { "" } else { "rate = 10M;" };
             let text = format!("path r {{ {PATH} {rate} {key} = {value}; }}");
             assert_eq!(of_keys(errors(&text)), [""; 0], "{path}: {text}");
