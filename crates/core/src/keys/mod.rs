@@ -73,16 +73,40 @@ pub fn named(what: &str, key: &str, name: &str) -> Result<(), KeyError> {
     Err(KeyError::saying(key, format_args!("{what} is named {name:?}: give it 1 to 64 letters, digits, - or _")))
 }
 
-/// The name in `known` that `typed` most likely meant, if one is near enough; capitals, `-` and `_` make no difference.
+/// The name in `known` that `typed` most likely meant: it differs in a third of the letters at most, where two that changed places count
+/// once; capitals, `-` and `_` make no difference.
 pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     // Of long texts the beginning is enough.
     let plain =
         |name: &str| name.chars().take(64).map(|c| c.to_ascii_lowercase()).collect::<String>().replace('_', "-");
     let typed = plain(typed);
+    let letters = |text: &str| text.chars().count();
     known
         .iter()
         .map(|name| (strsim::osa_distance(&typed, &plain(name)), *name))
-        .filter(|(distance, name)| *distance <= (typed.len().max(name.len()) / 2).max(1))
-        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, name)| {
+            *distance <= (letters(&typed).max(letters(name)) / 3).max(1) && *distance < letters(name)
+        })
+        // "routes" is as near to "router" as to "route".
+        .min_by_key(|(distance, name)| (*distance, !typed.starts_with(&plain(name))))
         .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_names_differ_in_few_letters() {
+        assert_eq!(nearest("vcmap", &["vc_window", "vc_map"]), Some("vc_map"));
+        assert_eq!(nearest("routes", &["router", "route"]), Some("route"));
+        assert_eq!(nearest("Router", &["router", "route"]), Some("router"));
+        assert_eq!(nearest("mni", &["max", "min"]), Some("min"));
+        for (typed, known) in
+            [("gopher", &["ftp", "telnet"][..]), ("foo", &["from"]), ("d", &["a"]), ("日本", &["ecn", "off"])]
+        {
+            assert_eq!(nearest(typed, known), None, "{typed}");
+        }
+        assert_eq!(nearest(&"x".repeat(1_000_000), &["router"]), None);
+    }
 }

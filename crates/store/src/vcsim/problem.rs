@@ -108,30 +108,9 @@ pub(super) fn shown(word: &str) -> String {
     word.chars().take(MOST_CHARACTERS).flat_map(char::escape_debug).collect()
 }
 
-/// The word in `known` that `typed` most likely meant: it differs in a third of the letters at most, where two that changed places count once.
-pub(super) fn nearest(typed: &str, known: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
-    let typed: String = typed.chars().take(MOST_CHARACTERS).collect();
-    let letters = typed.chars().count();
-    let distances = known.into_iter().map(|word| (strsim::osa_distance(&typed, word), word));
-    distances
-        .filter(|(distance, word)| *distance <= (letters.max(word.len()) / 3).max(1) && *distance < word.len())
-        // "routes" is as near to "router" as to "route".
-        .min_by_key(|(distance, word)| (*distance, !typed.starts_with(*word)))
-        .map(|(_, word)| word)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_the_nearest() {
-        assert_eq!(nearest("vcmap", ["vc_window", "vc_map"]), Some("vc_map"));
-        assert_eq!(nearest("routes", ["router", "route"]), Some("route"));
-        assert_eq!(nearest("Router", ["router", "route"]), Some("router"));
-        assert_eq!(nearest("gopher", ["ftp", "nntp", "smtp", "telnet"]), None);
-        assert_eq!(nearest(&"x".repeat(1_000_000), ["router"]), None);
-    }
 
     #[test]
     fn keeps_the_first_of_the_file() {

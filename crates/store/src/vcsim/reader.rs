@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 
+use flowloom_core::keys::nearest;
+
 use super::position::Position;
-use super::problem::{Problem, Problems, nearest, shown};
+use super::problem::{Problem, Problems, shown};
 use super::words::{FILE, Scope, Word, Words, closes, owners};
 use super::{Host, Link, Placed, Route, Router, Specification, Switch};
 
@@ -142,7 +144,7 @@ impl<'a> Reader<'a> {
             );
             return self.skip(&FILE);
         }
-        let meant = nearest(text, FILE.names.iter().copied());
+        let meant = nearest(text, FILE.names);
         self.problems.push(
             Problem::new(at, format_args!("unknown name \"{}\" outside of blocks", shown(text)))
                 .known(FILE.names, meant),
@@ -192,7 +194,7 @@ impl<'a> Reader<'a> {
             if let Some(name) = scope.names.iter().find(|name| **name == text) {
                 return Some(Parameter { scope, name, at });
             }
-            let meant = nearest(text, scope.names.iter().copied().chain([scope.end]));
+            let meant = nearest(text, &[scope.names, &[scope.end]].concat());
             self.problems.push(
                 Problem::new(at, format_args!("unknown name \"{}\" in a {} block", shown(text), scope.block))
                     .known(scope.names, meant),
@@ -208,7 +210,7 @@ impl<'a> Reader<'a> {
     /// The next number of a block of numbers that was opened at `opened`; `None` at its end.
     pub fn number_of_block(&mut self, scope: &'static Scope, opened: Position) -> Option<Word<'a>> {
         let word = self.inside(scope, opened)?;
-        let meant = nearest(word.text, [scope.end]);
+        let meant = nearest(word.text, &[scope.end]);
         if meant.is_some() {
             self.problems.push(
                 Problem::new(word.at, format_args!("unknown word \"{}\" in a {} block", shown(word.text), scope.block))

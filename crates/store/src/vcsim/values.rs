@@ -3,7 +3,9 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use super::problem::{Problem, nearest, shown};
+use flowloom_core::keys::nearest;
+
+use super::problem::{Problem, shown};
 use super::reader::{Parameter, Reader};
 use super::words::{FILE, Word, closes, is_name};
 use super::{NONE, Placed};
@@ -162,7 +164,7 @@ impl<'a> Reader<'a> {
         let words: Vec<&'static str> = known.iter().map(|(known, _)| *known).collect();
         let key = parameter.key();
         let problem = Problem::new(word.at, format_args!("{key}: unknown word \"{}\"", shown(word.text)));
-        self.problems.push(problem.about(key).known(&words, nearest(word.text, words.iter().copied())));
+        self.problems.push(problem.about(key).known(&words, nearest(word.text, &words)));
         None
     }
 
