@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, Protocol};
-use flowloom_sim::{Config, Origin};
+use flowloom_sim::{Classed, Config, Origin};
 
 use crate::context::Context;
 use crate::error::Error;
@@ -15,6 +15,7 @@ use crate::parallel::threads;
 
 use super::plan::Plan;
 use super::senders::Senders;
+use super::senders::Together;
 use super::{Driver, RunOptions, config};
 
 /// What the runs of an experiment will need. Packets, memory and time are estimates.
@@ -57,18 +58,20 @@ pub fn plan(experiment: &Experiment, options: &RunOptions, context: Context<'_>)
     let Some(source) = sources.first() else { return Ok(Needs::default()) };
     let config = config(&plan.experiment, &shape, &senders, &source.facts, plan.traces.clone())
         .map_err(|error| plan.located(error))?;
-    let mut count = Count::new(&config);
-    for vector in source.vectors()? {
-        let vector = vector.map_err(Error::new)?;
-        if vector.protocol == Protocol::Tcp || senders.sends_datagrams() {
-            count.connection(&vector);
-        }
-    }
     let flows = senders.flows(plan.experiment.run.seeds[0], config.window);
-    for flow in &flows.connections {
-        match flow.origin {
-            Origin::Source { endless_until: Some(until) } => count.endless(flow.vector.start, until),
-            _ => count.connection(&flow.vector),
+    let prefill = plan.experiment.workload.prefill();
+    let placed = source.vectors()?.filter_map(|vector| match vector {
+        Ok(vector) => prefill.place(vector, config.unknown_rtt).map(|placed| Ok(Classed::from(placed))),
+        Err(error) => Some(Err(error)),
+    });
+    let mut count = Count::new(&config);
+    // By start, as the run has them.
+    for classed in Together::new(placed, flows.connections) {
+        let Classed { vector, origin, .. } = classed.map_err(Error::new)?;
+        match origin {
+            Origin::Source { endless_until: Some(until) } => count.endless(vector.start, until),
+            _ if vector.protocol == Protocol::Tcp || senders.sends_datagrams() => count.connection(&vector),
+            _ => {}
         }
     }
     for flow in &flows.datagrams {
@@ -77,17 +80,17 @@ pub fn plan(experiment: &Experiment, options: &RunOptions, context: Context<'_>)
         count.needs.connections += 1;
         count.needs.packets += (length.as_secs_f64() / gap) as u64;
     }
+    let needs = count.needs();
     let runs = plan.experiment.run.seeds.len() as u64;
     let duration = config.window + config.drain;
     let (at_once, time) = match options.on {
         Driver::Sim => {
             let at_once = runs.min(threads(options.jobs) as u64);
-            let one = count.needs.packets as f64 / PACKETS_PER_SECOND;
+            let one = needs.packets as f64 / PACKETS_PER_SECOND;
             (at_once, Duration::from_secs_f64(one * runs.div_ceil(at_once) as f64))
         }
         Driver::Live | Driver::Lab(_) => (1, (0..runs).map(|_| duration).sum()),
     };
-    let needs = count.needs();
     let memory_bytes = at_once * (LEAST_MEMORY + needs.active * MEMORY_OF_ACTIVE);
     Ok(Needs { runs, duration, memory_bytes, time, ..needs })
 }
@@ -96,13 +99,15 @@ pub fn plan(experiment: &Experiment, options: &RunOptions, context: Context<'_>)
 struct Count<'a> {
     config: &'a Config,
     needs: Needs,
+    /// Packets of a bottleneck that transfers without end fill.
+    full: u64,
     /// When those that are open end.
     open: BinaryHeap<Reverse<Time>>,
 }
 
 impl<'a> Count<'a> {
     fn new(config: &'a Config) -> Count<'a> {
-        Count { config, needs: Needs::default(), open: BinaryHeap::new() }
+        Count { config, needs: Needs::default(), full: 0, open: BinaryHeap::new() }
     }
 
     fn rate(&self) -> f64 {
@@ -140,7 +145,7 @@ impl<'a> Count<'a> {
     fn endless(&mut self, start: Time, until: Time) {
         let length = until.since(start);
         let full = 1.5 * length.as_secs_f64() * self.rate() / (8.0 * 1_514.0);
-        self.needs.packets = self.needs.packets.max(full as u64);
+        self.full = self.full.max(full as u64);
         self.needs.connections += 1;
         self.opened(start, length);
     }
@@ -153,8 +158,9 @@ impl<'a> Count<'a> {
         self.needs.active = self.needs.active.max(self.open.len() as u64);
     }
 
+    /// What all together need. What fills the bottleneck gives way to the others.
     fn needs(self) -> Needs {
-        self.needs
+        Needs { packets: self.needs.packets.max(self.full), ..self.needs }
     }
 }
 
@@ -191,6 +197,15 @@ mod tests {
             assert!((0.6..1.6).contains(&ratio), "{needs:?}: {ratio}");
             assert!(needs.active > 0 && needs.memory_bytes > LEAST_MEMORY && needs.connections > 0, "{needs:?}");
         }
+    }
+
+    /// The run begins late in the workload: what ended before then is no part of it.
+    #[test]
+    fn a_prefilled_run_needs_what_is_left() {
+        let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
+        let experiment = Experiment::of(demo).with("workload.prefill", "60s").unwrap();
+        let (needs, ran, _folder) = beside_a_run(experiment);
+        assert_eq!(needs.connections, ran.runs[0].summary().connections.started);
     }
 
     #[test]
