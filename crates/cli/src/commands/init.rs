@@ -1,9 +1,10 @@
 //! `flowloom init`: write a commented experiment to begin with.
 
-use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use flowloom::input::{self, Kind};
+use flowloom::results::write_page;
 use flowloom::{Error, InitOptions, init};
 
 use crate::args;
@@ -24,7 +25,7 @@ pub fn run(args: &args::Init, manner: impl Fn(args::Form) -> Manner) -> Result<E
         output::text(&text)?;
         return Ok(Exit::Done);
     }
-    write(&args.output, &text)?;
+    write_page(&args.output, |out| out.write_all(text.as_bytes()))?;
     let file = args.output.display();
     output::text(&format!("experiment  {file}        next  flowloom run {file}\n"))?;
     Ok(Exit::Done)
@@ -44,16 +45,4 @@ fn check_output(args: &args::Init) -> Result<(), Error> {
     }
     Err(Error::new(format_args!("{}: this is no experiment, and is not replaced", output.display()))
         .hint("-o names another file"))
-}
-
-/// Writes all of the file or nothing.
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    let failed = |error| Error::new(format_args!("{}: {error}", path.display()));
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".tmp");
-    fs::write(&beside, text).map_err(failed)?;
-    fs::rename(&beside, path).map_err(|error| {
-        let _ = fs::remove_file(&beside);
-        failed(error)
-    })
 }
