@@ -75,9 +75,10 @@ pub fn script(data: &[u8]) {
 
 /// How long what is said of a place is, which can be found in its file.
 fn shown(files: &Files, one: &Diagnostic) -> usize {
-    // A line ends before the returns that a place may be behind.
-    let returns = files.get(one.place.file).text.chars().filter(|c| *c == '\r').count();
-    assert!(files.line(one.place).chars().count() + returns + 2 >= one.place.column as usize, "{one:?}");
+    // With the returns at its end, which a place may be behind.
+    let text = &files.get(one.place.file).text;
+    let line = text.split('\n').nth(one.place.line as usize - 1).unwrap_or_default();
+    assert!(line.chars().count() + 2 >= one.place.column as usize, "{one:?}");
     let included = one.included(files).len();
     one.summary(files).len() + one.hint.as_ref().map_or(0, String::len) + included
 }
