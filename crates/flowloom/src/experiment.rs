@@ -58,7 +58,7 @@ pub struct Experiment {
     pub sources: Vec<Source>,
     /// What is measured, and how long.
     pub measure: Measure,
-    /// Repetitions.
+    /// Repetitions of the run.
     pub run: Run,
     /// Runs over the TCP of this kernel.
     #[serde(skip_serializing_if = "Live::is_default")]

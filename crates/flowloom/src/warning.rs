@@ -46,17 +46,17 @@ pub enum Warning {
     },
     /// The side of the link is unknown for some vectors.
     UnknownSide {
-        /// How many.
+        /// Number of vectors.
         vectors: u64,
     },
     /// The clock of a capture jumps by more than a day.
     ClockJumps {
-        /// How often.
+        /// Number of jumps.
         jumps: u64,
     },
     /// The clock of a capture runs backwards.
     ClockRunsBackwards {
-        /// How often.
+        /// Number of steps back.
         steps: u64,
         /// By how much at most.
         farthest: Duration,
@@ -65,29 +65,29 @@ pub enum Warning {
     CutCapture,
     /// The kernel lost packets because extraction could not keep up.
     KernelDrops {
-        /// How many.
+        /// Number of packets.
         packets: u64,
     },
     /// The capturing system lost packets.
     CaptureDrops {
-        /// How many.
+        /// Number of packets.
         packets: u64,
     },
     /// A network interface went down.
     InterfaceDown,
     /// Entries of a folder are no captures.
     SkippedEntries {
-        /// How many.
+        /// Number of entries.
         entries: usize,
     },
     /// Connections ended early because memory was full.
     MemoryFull {
-        /// How many.
+        /// Number of connections.
         connections: u64,
     },
     /// Flows of datagrams were cut because memory was full.
     MemoryFullOfDatagrams {
-        /// How many.
+        /// Number of flows.
         flows: u64,
     },
     /// Packets of one end came in two VLANs.
@@ -97,12 +97,12 @@ pub enum Warning {
     },
     /// The ends of connections are in two VLANs.
     SplitVlans {
-        /// How many connections.
+        /// Number of connections.
         connections: u64,
     },
     /// Data came long after a connection had closed.
     LateData {
-        /// How much.
+        /// Number of bytes.
         bytes: u64,
     },
     /// Extraction was stopped.
@@ -119,11 +119,11 @@ pub enum Warning {
         /// How many were not begun.
         not_begun: usize,
     },
-    /// Something about flow records.
+    /// Flow records were damaged, incomplete or estimated.
     FlowRecords {
-        /// What.
+        /// Kind of the finding.
         finding: FlowFinding,
-        /// How often.
+        /// Number of times.
         count: u64,
     },
     /// Messages of flow exporters contradict themselves.
@@ -137,9 +137,9 @@ pub enum Warning {
     CutFlowFile,
     /// A remark of the reader or the writer of a form of vectors.
     Format {
-        /// What.
+        /// Kind of the remark.
         remark: Remark,
-        /// How often.
+        /// Number of times.
         count: u64,
         /// The file and the line of the first one, where there are lines.
         first: Option<(String, u64)>,
@@ -174,9 +174,9 @@ pub enum Warning {
     FittedHarpoon(HarpoonWarning),
     /// Connections are not in a fitted model.
     LeftOfModel {
-        /// How many.
+        /// Number of connections.
         connections: u64,
-        /// Why.
+        /// Why they are not in it.
         reason: NotModelled,
     },
     /// A workload is empty.
@@ -189,29 +189,29 @@ pub enum Warning {
     RunsTooShort,
     /// Datagrams are longer than Ethernet carries.
     JumboDatagrams {
-        /// How many.
+        /// Number of datagrams.
         datagrams: u64,
     },
     /// Only the totals of connections are known, whose datagrams were counted.
     TotalsOnly {
-        /// How many.
+        /// Number of connections.
         connections: u64,
     },
     /// Only the totals of connections are known, which were replayed.
     TotalsReplayed {
-        /// How many.
+        /// Number of connections.
         connections: u64,
     },
     /// Flows of datagrams were not replayed.
     DatagramsNotReplayed {
-        /// How many.
+        /// Number of flows.
         flows: u64,
         /// Whether they are a capture's.
         of_capture: bool,
     },
     /// No connection was of a class.
     ClassEmpty {
-        /// Its name.
+        /// Name of the class.
         class: String,
     },
     /// Connections that were to be traced did not begin.
@@ -227,7 +227,7 @@ pub enum Warning {
     Live(flowloom_live::Warning),
 }
 
-/// Something about flow records.
+/// Flow records were damaged, incomplete or estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FlowFinding {

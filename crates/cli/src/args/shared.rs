@@ -92,7 +92,7 @@ impl From<Monitor> for flowloom::Monitor {
 pub struct Memory(u64);
 
 impl Memory {
-    /// In bytes.
+    /// An amount of memory in bytes.
     pub fn bytes(self) -> u64 {
         self.0
     }

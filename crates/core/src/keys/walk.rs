@@ -46,7 +46,7 @@ pub enum Step {
 }
 
 impl KeyPath {
-    /// Its steps.
+    /// The steps of the path, from the outermost table on.
     pub fn steps(&self) -> &[Step] {
         &self.0
     }
@@ -105,7 +105,7 @@ impl Display for KeyPath {
 /// Something wrong with a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// The key.
+    /// The path of the key.
     pub path: KeyPath,
     /// Where it is, or what should hold it.
     pub place: usize,
@@ -127,12 +127,12 @@ pub enum ProblemKind {
     UnknownWord {
         /// As it was typed.
         typed: String,
-        /// The words.
+        /// The words that are possible.
         known: Vec<String>,
     },
     /// A key is needed and not there.
     Missing {
-        /// The key.
+        /// The key that is missing.
         key: String,
     },
     /// It is a key of tables of another kind.
@@ -231,7 +231,7 @@ pub fn schema_at<'a>(schema: &'a Value, path: &KeyPath) -> Option<&'a Value> {
     down(schema, schema, path.steps())
 }
 
-/// Follows references.
+/// The schema that `$ref` leads to, or the schema itself.
 pub fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> &'a Value {
     while let Some(name) = schema.get("$ref").and_then(Value::as_str) {
         match root.pointer(name.trim_start_matches('#')) {
@@ -498,7 +498,7 @@ impl Walk<'_> {
         let least = schema["minItems"].as_u64().unwrap_or(0) as usize;
         let most = schema["maxItems"].as_u64().map_or(usize::MAX, |most| most as usize);
         if !(least..=most).contains(&items.len()) {
-            let found = format!("{} of them", items.len());
+            let found = format!("a list of {}", items.len());
             let expected =
                 if least == most { format!("a list of {least}") } else { format!("a list of {least} or more") };
             return self.problem(path, node.place, ProblemKind::Type { found, expected });
@@ -515,7 +515,7 @@ impl Walk<'_> {
 enum Branch<'a> {
     /// There are none, or the whole is checked at once.
     Itself,
-    /// This one.
+    /// One alternative is meant.
     One(&'a Value),
     /// One of several kinds, and it does not say which.
     NoKind { tag: &'static str },

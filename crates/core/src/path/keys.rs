@@ -31,7 +31,7 @@ pub struct Path {
     /// Packets that change places; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     reorder: Option<ReorderKeys>,
-    /// Delay that is drawn for each packet, beside that of the path; default: none.
+    /// Delay that is drawn for each packet and added to the delay of the path; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter: Option<Drawn<Duration>>,
     /// Keep packets in order, as a queue does; with false a packet with a short delay overtakes others. Default: true.
@@ -58,7 +58,7 @@ pub struct Direction {
     /// Packets that change places; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     reorder: Option<ReorderKeys>,
-    /// Delay that is drawn for each packet, beside that of the path; default: none.
+    /// Delay that is drawn for each packet and added to the delay of the path; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter: Option<Drawn<Duration>>,
     /// Keep packets in order, as a queue does; with false a packet with a short delay overtakes others. Default: true.
@@ -113,7 +113,7 @@ enum LossKeys {
 enum LossTable {
     /// Every packet is lost with the same probability.
     Bernoulli {
-        /// The probability.
+        /// Probability that a packet is lost.
         p: Quantity<Share>,
     },
     /// A good and a bad state with losses of their own, as netem's `gemodel`.

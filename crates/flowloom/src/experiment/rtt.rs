@@ -85,9 +85,9 @@ pub enum RttModel {
     },
     /// Drawn for each connection.
     Uniform {
-        /// Smallest.
+        /// Smallest round-trip time.
         min: Quantity<Duration>,
-        /// Largest.
+        /// Largest round-trip time.
         max: Quantity<Duration>,
         /// Step between possible values; default: 1ms.
         #[serde(default = "millisecond")]

@@ -31,7 +31,7 @@ pub fn schema() -> &'static Value {
 const FORMATS: [(&str, Check); 3] =
     [(WindowChoice::FORMAT, text::<WindowChoice>), ("rtt", means::<Rtt>), ("addresses", means::<Block>)];
 
-/// See [`Checks`].
+/// The checks of all formats of an experiment.
 pub(super) const CHECKS: Checks<'static> = &|format, value| {
     let own = FORMATS.iter().find(|(name, _)| *name == format).map(|(_, check)| check(value));
     own.or_else(|| (keys::CHECKS)(format, value))

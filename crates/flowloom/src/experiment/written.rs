@@ -13,7 +13,7 @@ use crate::error::Error;
 /// The keys that were given.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written {
-    /// The keys.
+    /// Tables and keys of the file.
     pub table: Table,
     /// What paths in them are relative to.
     pub folder: PathBuf,
