@@ -267,9 +267,8 @@ impl Over {
             return;
         }
         plausibility.add_arrived(*class, vector.initiator_side, &self.met.tallies);
-        for (side, losses) in Side::BOTH.into_iter().filter_map(|side| Some((side, self.met.losses[side].as_deref()?)))
-        {
-            plausibility.add_losses(&Judged::new(vector, *class), side, losses, self.sending[side], config);
+        for side in Side::BOTH.into_iter().filter(|side| self.met.losses[*side].is_some()) {
+            plausibility.add_losses(&Judged::new(vector, *class), side, &self.met, self.sending[side], config);
         }
     }
 

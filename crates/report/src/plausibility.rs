@@ -12,11 +12,19 @@ use crate::verdict::Warning;
 /// A run whose judged flows are outside in more than this share is implausible. One of thousands may be outside by chance.
 const MOST_OUTSIDE: f64 = 0.05;
 
-/// More than this share of dropped TCP packets is implausible: closed loops slow down long before.
+/// More than this share of dropped TCP packets needs an explanation: closed loops that can slow down do so long before.
 const MOST_DROPPED: f64 = 0.2;
 
-/// More than this share of retransmissions among data packets is implausible.
+/// More than this share of retransmissions among data packets needs one too.
 const MOST_RETRANSMITTED: f64 = 0.25;
+
+/// An overload explains heavy losses: so many flows share a link, or so little is left of it, that each has only a few segments on the
+/// way. Flows with larger windows did not react: at a loss event in five packets a window of sqrt(3 / (2 * 0.2)) = 2.7 segments
+/// follows (Mathis), 6.8 at the factor from which on a flow is outside.
+const MOST_OVERLOADED_WINDOW: f64 = MOST_FACTOR * 2.738_612_787_525_830_6;
+
+/// More retransmissions than this many for each dropped packet are not due to drops.
+const MOST_FOR_A_DROP: f64 = 2.0;
 
 /// Shares of fewer packets mean nothing.
 const LEAST_PACKETS: u64 = 100;
@@ -111,6 +119,8 @@ pub struct DirectionPlausibility {
     pub dropped_packets: u64,
     /// The share; null without packets.
     pub dropped_share: Option<f64>,
+    /// Segments that the flows with dropped packets had on the way in the mean, while they had something to send; null without any.
+    pub lossy_window_segments: Option<f64>,
     /// The link where most of them were dropped; null where that was a loss model, or none was dropped.
     pub most_dropped_at: Option<String>,
 }
@@ -124,12 +134,12 @@ impl Plausibility {
         });
         let drops = self.classes.iter().flat_map(|class| {
             let directions = [("left", &class.from_left), ("right", &class.from_right)];
-            directions.into_iter().filter(|(_, direction)| direction.is_lossy()).map(|(side, direction)| {
-                Warning::ImplausibleLoss {
-                    class: class.class.clone(),
-                    from_side: side,
-                    share: direction.dropped_share.unwrap_or_default(),
-                    link: direction.most_dropped_at.clone(),
+            directions.into_iter().filter(|(_, direction)| direction.is_lossy()).map(|(from_side, direction)| {
+                let (class, link) = (class.class.clone(), direction.most_dropped_at.clone());
+                let share = direction.dropped_share.unwrap_or_default();
+                match direction.overloaded_window() {
+                    Some(window_segments) => Warning::Overload { class, from_side, share, link, window_segments },
+                    None => Warning::ImplausibleLoss { class, from_side, share, link },
                 }
             })
         });
@@ -171,11 +181,23 @@ impl DirectionPlausibility {
     fn is_lossy(&self) -> bool {
         self.packets >= LEAST_PACKETS && self.dropped_share.is_some_and(|share| share > MOST_DROPPED)
     }
+
+    /// The mean window of flows that cannot slow down any further.
+    fn overloaded_window(&self) -> Option<f64> {
+        self.lossy_window_segments.filter(|window| *window <= MOST_OVERLOADED_WINDOW)
+    }
 }
 
 impl ClassPlausibility {
+    /// Whether more was sent again than an overload explains.
     fn is_repetitive(&self) -> bool {
-        self.data_packets >= LEAST_PACKETS && self.retransmitted_share.is_some_and(|share| share > MOST_RETRANSMITTED)
+        let directions = [&self.from_left, &self.from_right];
+        let dropped: u64 = directions.iter().map(|direction| direction.dropped_packets).sum();
+        let is_overloaded = directions.iter().any(|direction| direction.overloaded_window().is_some())
+            && self.retransmissions as f64 <= MOST_FOR_A_DROP * dropped as f64;
+        self.data_packets >= LEAST_PACKETS
+            && self.retransmitted_share.is_some_and(|share| share > MOST_RETRANSMITTED)
+            && !is_overloaded
     }
 }
 
@@ -234,6 +256,7 @@ mod tests {
             packets,
             dropped_packets,
             dropped_share: share(dropped_packets, packets),
+            lossy_window_segments: (dropped_packets > 0).then_some(20.0),
             most_dropped_at: Some("uplink".into()),
         };
         let retransmitted_share = share(retransmissions, data_packets);
@@ -282,6 +305,29 @@ mod tests {
         let [warning] = &class(0, 0, 1_000, 251).warnings()[..] else { panic!() };
         assert_eq!(warning.cause(), "implausible: 25.1 % of the data packets of web were retransmissions");
         assert!(class(0, 0, 99, 99).warnings().is_empty(), "too few packets");
+    }
+
+    #[test]
+    fn an_overload_is_named_and_not_doubted() {
+        let overloaded = |window| {
+            let mut found = class(1_000, 400, 900, 450);
+            found.classes[0].from_left.lossy_window_segments = Some(window);
+            found
+        };
+        let [warning] = &overloaded(1.5).warnings()[..] else { panic!() };
+        assert!(!warning.is_doubt());
+        assert_eq!(
+            warning.cause(),
+            "overload: 40.0 % of the TCP packets of web from the left were dropped, most of them at the link uplink; its flows \
+             have 1.50 segments on the way in the mean, and cannot slow down any further"
+        );
+        // Flows that keep large windows in spite of such losses do not react to them.
+        let warnings = overloaded(20.0).warnings();
+        assert!(warnings.len() == 2 && warnings.iter().all(Warning::is_doubt), "{warnings:?}");
+        // 950 retransmissions are not due to 400 drops.
+        let mut needless = overloaded(1.5);
+        needless.classes[0].retransmissions = 950;
+        assert!(needless.warnings().iter().any(Warning::is_doubt));
     }
 
     #[test]

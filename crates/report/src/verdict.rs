@@ -282,6 +282,19 @@ pub enum Warning {
         /// Where most of them were dropped; `None`: by a loss model.
         link: Option<String>,
     },
+    /// Many TCP packets were dropped, and the flows could not slow down any further.
+    Overload {
+        /// Whose.
+        class: String,
+        /// The side that they come from.
+        from_side: &'static str,
+        /// Of all of them.
+        share: f64,
+        /// Where most of them were dropped; `None`: by a loss model.
+        link: Option<String>,
+        /// What the flows that lost packets had on the way in the mean.
+        window_segments: f64,
+    },
     /// More was sent again than closed loops let happen.
     ImplausibleRetransmissions {
         /// By whom.
@@ -359,7 +372,29 @@ fn uneven_thirds(run: &Run) -> Option<[f64; 3]> {
     (spread > 0.05).then_some(thirds)
 }
 
+/// How many packets were dropped, and where.
+fn dropped(class: &str, from_side: &str, share: f64, link: Option<&str>) -> String {
+    format!(
+        "{} % of the TCP packets of {class} from the {from_side} were dropped, {}",
+        three_digits(share * 100.0),
+        match link {
+            Some(link) => format!("most of them at the link {link}"),
+            None => "most of them by a loss model".to_owned(),
+        }
+    )
+}
+
 impl Warning {
+    /// Whether it makes the run doubtful.
+    pub fn is_doubt(&self) -> bool {
+        matches!(
+            self,
+            Warning::ImplausibleWindows { .. }
+                | Warning::ImplausibleLoss { .. }
+                | Warning::ImplausibleRetransmissions { .. }
+        )
+    }
+
     /// What is the matter.
     pub fn cause(&self) -> String {
         let percent = |share: &f64| format!("{} %", three_digits(share * 100.0));
@@ -408,13 +443,13 @@ impl Warning {
                 if *flows == 1 { "does" } else { "do" },
                 if *flows == 1 { "its" } else { "their" }
             ),
-            Warning::ImplausibleLoss { class, from_side, share, link } => format!(
-                "implausible: {} of the TCP packets of {class} from the {from_side} were dropped, {}",
-                percent(share),
-                match link {
-                    Some(link) => format!("most of them at the link {link}"),
-                    None => "most of them by a loss model".to_owned(),
-                }
+            Warning::ImplausibleLoss { class, from_side, share, link } => {
+                format!("implausible: {}", dropped(class, from_side, *share, link.as_deref()))
+            }
+            Warning::Overload { class, from_side, share, link, window_segments } => format!(
+                "overload: {}; its flows have {} segments on the way in the mean, and cannot slow down any further",
+                dropped(class, from_side, *share, link.as_deref()),
+                three_digits(*window_segments)
             ),
             Warning::ImplausibleRetransmissions { class, share } => {
                 format!("implausible: {} of the data packets of {class} were retransmissions", percent(share))
@@ -447,6 +482,9 @@ impl Warning {
             }
             Warning::ImplausibleLoss { .. } | Warning::ImplausibleRetransmissions { .. } => {
                 Some("check loss models, queue limits and the number of flows")
+            }
+            Warning::Overload { .. } => {
+                Some("if this is not what was meant, give the link a higher rate or fewer flows")
             }
             Warning::CloseNotSeen { .. } => Some("use a longer capture"),
             Warning::LossInOriginal { .. } | Warning::Kernel { .. } | Warning::Other { .. } => None,

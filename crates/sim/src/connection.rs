@@ -14,7 +14,7 @@ use crate::flight::Packets;
 use crate::flow::Flow;
 use crate::limits::limits;
 use crate::network::{Event, Network};
-use crate::plausibility::{Judged, Plausibility, Sending};
+use crate::plausibility::{Judged, PacketsMet, Plausibility, Sending};
 use crate::prefetch::prefetch;
 use crate::summary::ClassCounts;
 
@@ -302,12 +302,12 @@ impl Connection {
             timeouts: sum(Endpoint::timeouts),
             delivered_bytes: [self.received(Side::Acceptor), self.received(Side::Initiator)],
         };
-        plausibility.add_arrived(ended.class, self.flow.link_side(Side::Initiator), &self.flow.tallies());
-        let losses = self.flow.take_losses();
-        for (side, losses) in Side::BOTH.into_iter().filter_map(|side| Some((side, losses[side].as_deref()?))) {
+        let met = PacketsMet { tallies: self.flow.tallies(), losses: self.flow.take_losses() };
+        plausibility.add_arrived(ended.class, self.flow.link_side(Side::Initiator), &met.tallies);
+        for side in Side::BOTH.into_iter().filter(|side| met.losses[*side].is_some()) {
             let judged = Judged::new(&self.cold.vector, ended.class);
             let sending = self.ends[side].sending(config.tcp(ended.class));
-            plausibility.add_losses(&judged, side, losses, sending, config);
+            plausibility.add_losses(&judged, side, &met, sending, config);
         }
         match self.cold.origin {
             Origin::Workload { .. } => {

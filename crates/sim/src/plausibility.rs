@@ -65,6 +65,31 @@ pub struct ClassPackets {
     pub data: [u64; 2],
     /// Packets that were dropped on the way, by the side they come from and the link; without a link where a loss model took them.
     pub dropped: BTreeMap<(LinkSide, Option<u16>), Dropped>,
+    /// What the flows that lost packets kept on the way, by the side they come from.
+    pub lossy: [InFlight; 2],
+}
+
+/// Segments that flows kept on the way while they were sending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InFlight {
+    /// Round-trip times in nanoseconds, one for each data packet, added up.
+    round_trips: u128,
+    /// How long the flows were sending, in nanoseconds.
+    sending: u128,
+}
+
+impl InFlight {
+    /// A flow sent `packets` with payload within `time`, during which its application had something to send.
+    fn add(&mut self, packets: u64, rtt: Duration, time: Duration) {
+        self.round_trips += u128::from(packets) * u128::from(rtt.as_nanos());
+        // What fits into one flight takes a round trip.
+        self.sending += u128::from(time.max(rtt).as_nanos());
+    }
+
+    /// The mean window of the flows in segments, each weighted by its time (Little's law); `None` without any.
+    pub fn mean_window(&self) -> Option<f64> {
+        (self.sending > 0).then(|| self.round_trips as f64 / self.sending as f64)
+    }
 }
 
 /// Packets that were dropped.
@@ -163,10 +188,17 @@ impl Plausibility {
         }
     }
 
-    /// The same: its packets that were dropped or marked on the way from the end `side`, and what that end tells.
+    /// The same: what its packets met on the way from the end `side`, where some were dropped or marked, and what that end tells.
     #[cold]
-    pub fn add_losses(&mut self, of: &Judged, side: Side, losses: &LossEvents, sending: Sending, config: &Config) {
+    pub fn add_losses(&mut self, of: &Judged, side: Side, met: &PacketsMet, sending: Sending, config: &Config) {
+        let Some(losses) = met.losses[side].as_deref() else { return };
         let from = if side == Side::Initiator { of.initiator_side } else { of.initiator_side.other() };
+        if losses.dropped() > 0 {
+            let rtt = met.tallies.initiator.mean_transit() + met.tallies.acceptor.mean_transit();
+            let packets = met.tallies[side].data + losses.dropped();
+            let time = sending.active.saturating_sub(sending.paused);
+            self.classes[usize::from(of.class)].lossy[from as usize].add(packets, rtt, time);
+        }
         let response = config.classes[usize::from(of.class)].response();
         self.flows.add(of, from, response, conditions(losses, sending, side, &of.limits));
     }

@@ -57,6 +57,6 @@ fn heavy_losses_of_the_kernel_are_warned_of() {
     let answer = run(&Bench::new(), "live", "25%", &bulk("ftp", "count = 10"));
     let kinds: Vec<&str> =
         answer["warnings"].as_array().unwrap().iter().filter_map(|warning| warning["kind"].as_str()).collect();
-    assert!(kinds.contains(&"implausible_loss"), "{kinds:?}");
+    assert!(kinds.contains(&"overload"), "{kinds:?}");
     assert_eq!(answer["plausibility"]["outside_flows"], 0, "{}", answer["plausibility"]);
 }

@@ -9,6 +9,10 @@ use crate::time::Duration;
 /// A mean window this many times above or below what the response function gives is outside.
 pub const MOST_FACTOR: f64 = 2.5;
 
+/// Below so many segments a loss brings no three duplicate acknowledgements (RFC 5681 section 3.2): timeouts and their back-off, which
+/// differ widely from flow to flow, decide the mean window of such a flow.
+const FAST_RETRANSMIT: f64 = 4.0;
+
 /// A flow is limited by its application if the application had nothing to send for more than this share of the time.
 pub const MOST_IDLE: f64 = 0.1;
 
@@ -176,9 +180,11 @@ impl Finding {
         }
     }
 
-    /// Whether that is more than [`MOST_FACTOR`] in either direction.
+    /// Whether that is more than [`MOST_FACTOR`] in either direction. A window is too small only where losses allow one that needs
+    /// no timeouts.
     pub fn is_outside(&self) -> bool {
-        self.distance() > MOST_FACTOR
+        let is_too_large = self.ratio() > 1.0;
+        self.distance() > MOST_FACTOR && (is_too_large || self.expected.low >= FAST_RETRANSMIT)
     }
 
     /// The ratio or its inverse, whichever is larger.
@@ -262,8 +268,23 @@ mod tests {
         let finding = Finding::of(RENO, &lossy).unwrap();
         assert!((finding.expected.low - 0.9757).abs() < 0.0005, "{}", finding.expected.low);
         lossy.timeout = Duration::from_millis(100);
-        assert!(is_outside(RENO.unwrap(), &lossy));
+        assert!(Finding::of(RENO, &lossy).unwrap().ratio() < 1.0 / MOST_FACTOR);
         assert!(is_outside(RENO.unwrap(), &conditions(10, 2.6 * 3.873)));
+    }
+
+    /// PFTK at 4 % and timeouts of a round trip: 1 / (0.1633 + 0.3674 * 0.04 * 1.0512) = 5.59. At 8 %: 1 / (0.2309 + 0.5196 * 0.08 * 1.2048) = 3.56.
+    #[test]
+    fn where_timeouts_decide_no_window_is_too_small() {
+        let of = |packets, window| {
+            let mut lossy = conditions(packets, window);
+            lossy.timeout = Duration::from_millis(100);
+            Finding::of(RENO, &lossy).unwrap()
+        };
+        assert!((of(25, 1.0).expected.low - 5.59).abs() < 0.01);
+        assert!(of(25, 1.0).is_outside());
+        let [small, large] = [0.5, 26.0].map(|window| conditions(12, window));
+        assert!((of(12, 0.5).expected.low - 3.45).abs() < 0.02, "{}", of(12, 0.5).expected.low);
+        assert!(!is_outside(RENO.unwrap(), &small) && is_outside(RENO.unwrap(), &large));
     }
 
     #[test]

@@ -25,6 +25,11 @@ impl Tally {
         self.transit = self.transit.wrapping_add(self.last);
     }
 
+    /// The mean time on the way of all that arrived; zero if nothing did.
+    pub fn mean_transit(&self) -> Duration {
+        Duration::from_nanos(self.mean_transit_since(&Tally::default()))
+    }
+
     /// The mean time on the way since `earlier`, in nanoseconds; 0 if nothing arrived since.
     fn mean_transit_since(&self, earlier: &Tally) -> u64 {
         self.transit.wrapping_sub(earlier.transit) / (self.arrived - earlier.arrived).max(1)

@@ -68,6 +68,7 @@ fn direction(packets: &ClassPackets, from: LinkSide, topology: &Topology) -> Dir
         packets: all,
         dropped_packets,
         dropped_share: share(dropped_packets, all),
+        lossy_window_segments: packets.lossy[from as usize].mean_window(),
         most_dropped_at: packets
             .most_dropped_at(from)
             .and_then(|link| Some(topology.links.get(usize::from(link))?.name.clone())),
