@@ -36,6 +36,8 @@ pub enum Purpose {
     Starts = 26,
     /// Which class a connection is in.
     Classes = 27,
+    /// By how much connections of a workload start earlier or later.
+    StartJitter = 28,
     /// Bytes that initiators send.
     RequestSizes = 50,
     /// Bytes that acceptors answer with.
