@@ -1,168 +1,40 @@
 //! The experiment file: what is replayed, through which network, with which TCP, measured how (design of the file:
 //! `docs/reference/experiment.md`). Every section has defaults; an unknown key or word is refused with the nearest known.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
-use flowloom_core::keys::KeyError;
 pub use flowloom_core::keys::Quantity;
 pub use flowloom_core::path::keys::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use flowloom_core::queue::keys::{Per, Queue};
-use flowloom_core::tcp::keys::TcpKeys;
 pub use flowloom_core::tcp::keys::{Tcp, TcpClass};
-use flowloom_core::time::Duration;
-use flowloom_sim::Config;
 pub use flowloom_sim::keys::{Bottleneck, Ends, Link, Network, Pair, Part, RateChoice, Route, Shape, Topology};
 
 use crate::error::Error;
 
 mod diagnosis;
+mod keys;
 mod live;
 mod load;
+mod nodes;
 mod page;
 mod rtt;
 mod schema;
+mod set;
 mod sources;
 mod workload;
-mod written;
 
 use diagnosis::located;
 pub use diagnosis::{explain, place};
+pub use keys::{Experiment, Measure, Run};
 pub use page::keys_page;
 pub use schema::schema;
-use written::Written;
+use set::set;
 
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
 pub use workload::{Correction, DatagramModel, LossChoice, Workload};
-
-/// An experiment, as written or as resolved.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Experiment {
-    /// Title of the report.
-    pub title: Option<String>,
-    /// What is replayed.
-    pub workload: Workload,
-    /// Network that the workload crosses.
-    pub network: Network,
-    /// TCP of both ends in the simulator.
-    #[schemars(with = "TcpKeys")]
-    pub tcp: Tcp,
-    /// Traffic beside the workload, or without one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<Source>,
-    /// What is measured, and how long.
-    pub measure: Measure,
-    /// Repetitions of the run.
-    pub run: Run,
-    /// Runs over the TCP of this kernel.
-    #[serde(skip_serializing_if = "Live::is_default")]
-    pub live: Live,
-    #[serde(skip)]
-    written: Written,
-}
-
-/// `[measure]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Measure {
-    /// Time during which connections start; default: the length of the capture.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration: Option<Quantity<Duration>>,
-    /// Part of the run that results use, as ["10min", "50min"] from its start (methods C.1); default: all of `duration`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<[Quantity<Duration>; 2]>,
-    /// Time after `duration` in which connections may still finish; default: 60s.
-    pub drain: Quantity<Duration>,
-    /// Interval between samples of the queue, 1us or more; default: 10ms.
-    pub queue_every: Quantity<Duration>,
-    /// Width of throughput bins, 1us or more; default: 1ms.
-    pub throughput_every: Quantity<Duration>,
-    /// Names of links that are measured like the bottleneck, each with the link back; default: none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub monitor: Vec<String>,
-    /// Connections whose congestion windows are traced; default: off.
-    #[serde(skip_serializing_if = "TcpTrace::is_off")]
-    pub tcp_trace: TcpTrace,
-}
-
-impl Default for Measure {
-    fn default() -> Measure {
-        Measure {
-            duration: None,
-            window: None,
-            drain: Quantity::of("60s"),
-            queue_every: Quantity::of("10ms"),
-            throughput_every: Quantity::of("1ms"),
-            monitor: Vec::new(),
-            tcp_trace: TcpTrace::default(),
-        }
-    }
-}
-
-/// `[run]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Run {
-    /// Seeds, one run each; default: [1].
-    pub seeds: Vec<u64>,
-}
-
-impl Default for Run {
-    fn default() -> Run {
-        Run { seeds: vec![1] }
-    }
-}
-
-impl Run {
-    fn problems(&self) -> Vec<KeyError> {
-        if self.seeds.is_empty() {
-            return vec![KeyError::new("run.seeds", "is empty: nothing to run")];
-        }
-        let mut seen = BTreeSet::new();
-        let twice = self.seeds.iter().enumerate().filter(|(_, seed)| !seen.insert(**seed));
-        let problem = |seed| format!("holds {seed} twice: each seed has a folder of its own");
-        twice.map(|(_, seed)| KeyError::new("run.seeds", problem(seed))).collect()
-    }
-}
-
-impl Measure {
-    fn problems(&self) -> Vec<KeyError> {
-        let mut found = Vec::new();
-        let mut wrong = |key: &str, problem: String| found.push(KeyError::new(format!("measure.{key}"), problem));
-        for (key, every) in [("queue-every", &self.queue_every), ("throughput-every", &self.throughput_every)] {
-            if every.value.is_zero() {
-                wrong(key, "must be above zero".to_owned());
-            } else if every.value < LEAST_EVERY {
-                wrong(key, format!("of {every} is too short (at least {LEAST_EVERY})"));
-            }
-        }
-        if self.drain.value > Config::MAX_DRAIN {
-            wrong("drain", format!("of {} is too long (at most {})", self.drain, Config::MAX_DRAIN));
-        }
-        if let Some(duration) = &self.duration {
-            if duration.value.is_zero() {
-                wrong("duration", "must be above zero".to_owned());
-            } else if duration.value > Config::MAX_WINDOW {
-                wrong("duration", format!("of {duration} is too long (at most {})", Config::MAX_WINDOW));
-            }
-        }
-        if let Some([start, end]) = &self.window
-            && start.value >= end.value
-        {
-            wrong("window", format!("ends at {end}, before it starts at {start}"));
-        }
-        found
-    }
-}
-
-/// Shortest time between queue samples, and width of throughput bins: below it the tables would be larger than any capture.
-const LEAST_EVERY: Duration = Duration::from_micros(1);
 
 impl Experiment {
     /// The experiment with defaults alone that replays `source`, a capture or a workload file.
@@ -213,7 +85,7 @@ impl Experiment {
     /// There is no such key, the value is none of it, or it is not possible beside the others.
     pub fn with(self, key: &str, value: &str) -> Result<Experiment, Error> {
         let mut written = self.written;
-        written.set(key, value)?;
+        set(&mut written.table, key, value)?;
         if let Some(error) = Error::all(schema::errors_of(&written.table)) {
             return Err(error);
         }
@@ -251,39 +123,6 @@ impl Experiment {
         }
     }
 
-    /// What no type can refuse: values that are well formed and impossible, all of them.
-    pub fn problems(&self) -> Vec<KeyError> {
-        let mut found = self.measure.problems();
-        found.extend(self.live.problems());
-        found.extend(self.workload.problems());
-        let (problems, shape) = self.network.problems();
-        found.extend(problems);
-        if let Some(shape) = &shape {
-            let unknown = self.measure.monitor.iter().enumerate().filter_map(|(number, name)| {
-                let problem = shape.pair(name).err()?;
-                Some(KeyError::saying(format!("measure.monitor[{number}]"), problem))
-            });
-            found.extend(unknown);
-        }
-        found.extend(self.tcp.problems("tcp"));
-        found.extend(self.source_problems(shape.as_ref()));
-        found.extend(self.run.problems());
-        found
-    }
-
-    /// Whether it is possible.
-    ///
-    /// # Errors
-    /// All that is wrong with it; the first, and the others in [`Error::others`].
-    pub fn check(&self) -> Result<(), Error> {
-        Error::all(self.problems().into_iter().map(Error::from)).map_or(Ok(()), Err)
-    }
-
-    /// Whether anything is drawn, so that seeds differ.
-    pub fn draws(&self) -> bool {
-        self.workload.draws() || self.network.draws() || self.tcp.draws() || self.sources_draw()
-    }
-
     /// The experiment as a file that would repeat it.
     pub fn to_toml(&self) -> String {
         let mut resolved = self.clone();
@@ -303,6 +142,8 @@ mod tests {
     mod sources;
     mod tcp;
     mod topology;
+
+    use flowloom_core::time::Duration;
 
     use super::*;
     use crate::error::by_line;

@@ -8,13 +8,13 @@
 //! |---|---|
 //! | `context` | observers, events, progress, the stop token |
 //! | `error`, `warning` | what goes wrong, what is doubtful |
-//! | `experiment` | experiment files, one file per table of keys; `diagnosis` finds where an error is |
+//! | `experiment` | experiment files: `keys` has the whole, a file each the larger tables; `schema` checks keys, `set` changes one, `diagnosis` finds where an error is |
 //! | `input` | what a path holds |
 //! | `extract`, `extraction` | captures into workload files; threads, memory and what was learnt beside the vectors |
 //! | `workload` | any input as vectors (`load`), workloads drawn or changed (`generation`), a run's workload on disk (`source`), addresses (`hosts`) |
 //! | `init` | a commented experiment to begin with |
 //! | `make`, `convert` | the workload of an experiment; one form into another |
-//! | `run` | `plan`, then `job`: from a workload to a complete run folder; `config` and `senders` give the simulator's numbers, `live` and `hosts` those of this kernel and of a lab; `pipeline` reads and writes beside the simulation |
+//! | `run` | from an experiment to complete run folders; it lists its files in the order of a run |
 //! | `results`, `compare`, `rules` | run folders read again, reports; comparisons; `compare --check` |
 //! | `describe`, `fit`, `overhead` | the characteristics of traffic; distributions and models; what framings cost |
 //! | `calibrate`, `rates`, `queue_model`, `vcsim` | rates for a load; rates over time; cells at a queue; internetworks of circuits |

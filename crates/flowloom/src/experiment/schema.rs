@@ -3,15 +3,16 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 use flowloom_core::keys::Written;
-use flowloom_core::keys::walk::{Checks, Node, NodeValue, Problem, ProblemKind, walk};
+use flowloom_core::keys::walk::{Checks, Problem, ProblemKind, walk};
 use flowloom_models::generate::harpoon::Block;
 use flowloom_sim::keys::schema::{self as keys, Check, means, text};
 
-use super::Experiment;
 use super::diagnosis::place;
+use super::keys::Experiment;
+use super::nodes::{placed, unplaced};
 use super::rtt::Rtt;
 use super::workload::WindowChoice;
 use crate::error::Error;
@@ -39,7 +40,7 @@ pub(super) const CHECKS: Checks<'static> = &|format, value| {
 
 /// Everything that is wrong with the text of an experiment file by the schema.
 pub(super) fn errors(document: &DeTable<'_>, source: &str, file: &str) -> Vec<Error> {
-    let root = Node { place: 0, value: table(document) };
+    let root = placed(document);
     let at = |problem: &Problem| place(source, problem.place, file);
     let mut problems = walk(&root, schema(), CHECKS);
     problems.sort_by_key(|problem| problem.place);
@@ -54,7 +55,7 @@ const MOST_ERRORS: usize = 20;
 
 /// Everything that is wrong with keys by the schema, without places.
 pub(super) fn errors_of(keys: &toml::Table) -> Vec<Error> {
-    let root = Node { place: 0, value: super::written::node(&toml::Value::Table(keys.clone())) };
+    let root = unplaced(&toml::Value::Table(keys.clone()));
     walk(&root, schema(), CHECKS).iter().take(MOST_ERRORS).map(error).collect()
 }
 
@@ -72,32 +73,6 @@ fn error(problem: &Problem) -> Error {
     };
     let meant = problem.kind.meant().map(|meant| format!("did you mean \"{meant}\"?"));
     Error { key: Some(key), ..error.hint_if(meant) }
-}
-
-fn table(table: &DeTable<'_>) -> NodeValue {
-    let keys = table.iter().map(|(key, value)| {
-        let node = Node { place: value.span().start, value: node(value.get_ref()) };
-        (key.get_ref().to_string(), key.span().start, node)
-    });
-    NodeValue::Table(keys.collect())
-}
-
-fn node(value: &DeValue<'_>) -> NodeValue {
-    match value {
-        DeValue::Table(inner) => table(inner),
-        DeValue::Array(items) => NodeValue::List(
-            items.iter().map(|item| Node { place: item.span().start, value: node(item.get_ref()) }).collect(),
-        ),
-        DeValue::String(text) => NodeValue::Plain(text.as_ref().into()),
-        DeValue::Boolean(switch) => NodeValue::Plain((*switch).into()),
-        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-            .map_or(NodeValue::Foreign("a number of more than 64 bits"), |number| NodeValue::Plain(number.into())),
-        DeValue::Float(number) => match number.as_str().parse::<f64>().ok().and_then(serde_json::Number::from_f64) {
-            Some(number) => NodeValue::Plain(Value::Number(number)),
-            None => NodeValue::Foreign("nan or an infinite number"),
-        },
-        DeValue::Datetime(_) => NodeValue::Foreign("a date"),
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
 use flowloom_core::distribution::Distribution;
-use flowloom_core::keys::{Drawn, KeyError, Quantity, Size, Span, named};
+use flowloom_core::keys::{Drawn, KeyError, Quantity, Size, Span};
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::keys::{Tcp, TcpKeys};
@@ -21,13 +21,8 @@ use flowloom_sim::keys::Shape;
 use flowloom_sim::topology::TopologyError;
 use flowloom_sim::{Classed, Config, DatagramFlow, LinkNumber, Origin, Traced, Way};
 
-use super::Experiment;
-
 /// The first number of a flow of a source; connections of a workload beside sources have smaller ones.
 pub const FIRST_FLOW: u64 = 1 << 31;
-
-/// Flows of all sources of an experiment, at most.
-const MOST_FLOWS: u64 = 1_000_000;
 
 /// What a flow may draw to send, at most: a pebibyte.
 const MOST_BYTES: u64 = 1 << 50;
@@ -37,9 +32,6 @@ const LEAST_GAP: Duration = Duration::from_micros(1);
 
 /// Datagrams of a source that may be on their way at once.
 const MOST_ON_THE_WAY: f64 = 1e7;
-
-/// Sources and classes of an experiment, at most.
-const MOST_SENDERS: usize = 1_000;
 
 /// What results call the connections of the workload that are in no class of their own.
 pub const WORKLOAD: &str = "workload";
@@ -93,7 +85,7 @@ pub struct Source {
     mss: Option<u32>,
     /// `bulk`: keys that differ from `[tcp]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    tcp: Option<TcpKeys>,
+    pub(super) tcp: Option<TcpKeys>,
     /// Datagrams: payload per second while the source is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rate: Option<Quantity<Rate>>,
@@ -368,7 +360,7 @@ impl Source {
     }
 
     /// Whether seeds make a difference, beside an experiment's TCP.
-    fn draws(&self, tcp: &Tcp) -> bool {
+    pub(super) fn draws(&self, tcp: &Tcp) -> bool {
         let times = [&self.on, &self.off].into_iter().flatten().chain([&self.start]);
         self.kind == Kind::Poisson
             || (self.is_tcp() && self.tcp(tcp).draws())
@@ -407,13 +399,21 @@ impl Source {
     }
 
     /// Checks what no type can refuse.
-    fn check(&self) -> Result<(), KeyError> {
+    pub(super) fn check(&self) -> Result<(), KeyError> {
         self.check_keys()?;
         self.check_values()?;
         match self.kind {
             Kind::Bulk => Ok(()),
             Kind::Cbr | Kind::Poisson | Kind::OnOff => self.check_datagrams(),
         }
+    }
+
+    /// Checks what the devices of a live run carry although a simulation carries more.
+    pub(super) fn check_live(&self) -> Result<(), KeyError> {
+        self.mss.filter(|mss| *mss > MOST_LIVE_SEGMENT).map_or(Ok(()), |mss| {
+            let problem = "does not fit the devices of a live run";
+            Err(KeyError::new("mss", format_args!("of {mss} {problem} (at most {MOST_LIVE_SEGMENT} bytes)")))
+        })
     }
 
     /// Refuses keys of other kinds of sources.
@@ -512,81 +512,6 @@ impl Source {
             return Err(KeyError::new(key.0, format_args!("is missing: as in {} = \"500ms\"", key.0)));
         }
         Ok(())
-    }
-}
-
-impl Experiment {
-    /// What no type can refuse in the sources.
-    pub(super) fn source_problems(&self, shape: Option<&Shape>) -> Vec<KeyError> {
-        let mut found = Vec::new();
-        let senders = self.sources.len() + self.tcp.classes.len();
-        if senders > MOST_SENDERS {
-            let problem = format_args!("{senders} of them and classes (at most {MOST_SENDERS})");
-            return vec![KeyError::saying("sources", problem)];
-        }
-        let mut names: Vec<&str> = vec![WORKLOAD];
-        names.extend(self.tcp.classes.iter().map(|class| class.name.as_str()));
-        for (number, name) in self.tcp.classes.iter().map(|class| class.name.as_str()).enumerate() {
-            // The first is that of the workload.
-            if names[..=number].contains(&name) {
-                let problem = format_args!("there are two classes named {name}");
-                found.push(KeyError::saying(format!("tcp.classes[{number}].name"), problem));
-            }
-        }
-        for (number, source) in self.sources.iter().enumerate() {
-            let key = format!("sources[{number}]");
-            if let Err(error) = named("a source", &format!("{key}.name"), &source.name) {
-                found.push(error);
-            } else if names.contains(&source.name.as_str()) {
-                let problem = format_args!("there are two sources or classes named {}", source.name);
-                found.push(KeyError::saying(format!("{key}.name"), problem));
-            }
-            names.push(&source.name);
-            let mut add = |result: Result<(), KeyError>| found.extend(result.map_err(|error| error.within(&key)).err());
-            add(source.check());
-            if let (Some(start), Some(duration)) = (source.starts_at(), &self.measure.duration)
-                && start >= duration.value
-            {
-                let problem = format_args!("of {start} is not before measure.duration of {duration}");
-                add(Err(KeyError::new("start", problem)));
-            }
-            if let Some(shape) = shape {
-                add(source.way(shape).map(|_| ()));
-            }
-            if let Some(tcp) = &source.tcp {
-                add(match tcp.has_no_classes() {
-                    true => Ok(()),
-                    false => Err(KeyError::saying("tcp.classes", "a source has no classes")),
-                });
-                self.tcp.with(tcp).problems("tcp").into_iter().for_each(|problem| add(Err(problem)));
-            }
-        }
-        let flows: u64 = self.sources.iter().map(|source| u64::from(source.count)).sum();
-        if flows > MOST_FLOWS {
-            let problem = format_args!("have {flows} flows together (at most {MOST_FLOWS})");
-            found.push(KeyError::new("sources", problem));
-        }
-        found
-    }
-
-    /// What a live run can not send although a simulation can.
-    pub fn check_live_sources(&self) -> Result<(), KeyError> {
-        let large = self
-            .sources
-            .iter()
-            .enumerate()
-            .find_map(|(number, source)| Some((number, source.mss.filter(|mss| *mss > MOST_LIVE_SEGMENT)?)));
-        large.map_or(Ok(()), |(number, mss)| {
-            Err(KeyError::new(
-                format!("sources[{number}].mss"),
-                format_args!("of {mss} does not fit the devices of a live run (at most {MOST_LIVE_SEGMENT} bytes)"),
-            ))
-        })
-    }
-
-    /// Whether the sources depend on the seed.
-    pub fn sources_draw(&self) -> bool {
-        self.sources.iter().any(|source| source.draws(&self.tcp))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::experiment::Correction;
 use crate::extraction::{ACTIVE_TIMEOUT, IDLE_TIMEOUT, MAX_MEMORY, Monitor, UDP_IDLE_TIMEOUT};
+use crate::run::options::{Driver, RunOptions};
 use crate::run::plan::Plan;
-use crate::run::{Driver, RunOptions};
 
 /// The command; empty for an experiment that was made in memory.
 pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {

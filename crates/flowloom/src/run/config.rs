@@ -1,6 +1,5 @@
 //! An experiment and its workload as the simulator's numbers.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use flowloom_core::extract::TrafficSeries;
@@ -11,27 +10,11 @@ use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::{LinkFacts, Topology};
 use flowloom_sim::{Config, LinkNumber, Summary};
-use flowloom_store::mahimahi;
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
 use crate::error::{Error, KeyError};
 use crate::experiment::{Experiment, LossChoice, Network, Part, Quantity, RateChoice, Shape};
 use crate::run::senders::Senders;
-
-/// The traces of the bottleneck, if it has any: of the packets from the left and from the right.
-pub fn traces(experiment: &Experiment) -> Result<Option<[Arc<Trace>; 2]>, Error> {
-    let Some(traces) = &experiment.network.bottleneck.trace else { return Ok(None) };
-    let open = |file: &PathBuf| {
-        mahimahi::open(file).map(Arc::new).map_err(|error| {
-            Error::from(KeyError::saying("network.bottleneck.trace", error))
-                .hint("a trace of mahimahi has one time in whole milliseconds in each line, none before the one above")
-        })
-    };
-    let [left, right] = traces.files();
-    let of_left = open(left)?;
-    let of_right = if left == right { Arc::clone(&of_left) } else { open(right)? };
-    Ok(Some([of_left, of_right]))
-}
 
 /// The simulator's numbers of an experiment whose network has this shape.
 pub fn config(

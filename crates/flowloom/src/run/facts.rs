@@ -3,85 +3,80 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use flowloom_live::Observed;
 use flowloom_report::{Facts, HostFacts, Original, Run};
-use flowloom_sim::{Config, Summary};
+use flowloom_sim::Config;
 
 use crate::clock::{self, Stopwatch};
 use crate::experiment::{self, LossChoice};
 use crate::input::Kind;
 use crate::run::command_line::command;
 use crate::run::config::topology;
-use crate::run::job::{Job, Part};
+use crate::run::drive::Driven;
 use crate::run::plan::Plan;
+use crate::run::setup::{Prepared, Setup};
+use crate::run::workloads::{left_out_flows, set_aside};
 use crate::run::{live, plausibility};
 use crate::warning::Warning;
 use crate::workload::source::{Source, file_name};
 
-impl Job<'_> {
-    /// What run.json says beside the measurements. Inputs, options and seed decide it, nothing else (methods M.11).
-    pub(super) fn facts(
-        &self,
-        seed: u64,
-        config: &Config,
-        summary: &Summary,
-        observed: Option<&Observed>,
-        totals_only: u64,
-    ) -> Facts {
-        let (plan, Part { source, live: options, .. }) = (self.plan, self.part(seed));
-        let to_its_end = observed.is_none() && !summary.interrupted && !source.interrupted;
-        let planned = self.window(config);
-        let is_cut = summary.interrupted || source.interrupted || observed.is_some_and(|observed| observed.cut_short);
-        // It is as long as that takes, which nobody planned.
-        let is_of_program = observed.is_some_and(|observed| observed.guest.is_some());
-        let end = match is_cut {
-            true => planned.end.min(summary.end.as_nanos()).max(planned.start + 1),
-            false => planned.end,
-        };
-        let capture = &source.facts.capture;
-        let mut experiment = plan.experiment.clone();
-        experiment.run.seeds = vec![seed];
-        let classes = self.senders.facts(summary);
-        let topology = topology(&experiment.network, self.shape, config, summary);
-        let assumed = (totals_only > 0).then_some(Warning::TotalsReplayed { connections: totals_only });
-        let not_met = if to_its_end { self.senders.not_met(summary) } else { Vec::new() };
-        let of_host = observed.iter().flat_map(|observed| observed.warnings.iter().cloned().map(Warning::Live));
-        let own: Vec<Warning> =
-            assumed.into_iter().chain(left_out(plan, source)).chain(not_met).chain(of_host).collect();
-        Facts {
-            title: experiment.title.clone().unwrap_or_default(),
-            source: source.name.clone(),
-            driver: if observed.is_some() { "live" } else { "sim" }.to_owned(),
-            model: if source.path.is_some() { model(plan) } else { String::new() },
-            network: format!(
-                "{}, {}, {} propagation, {}{}",
-                plan.experiment.network.kind(),
-                config.bottleneck.rate,
-                config.bottleneck.delay,
-                plan.experiment.network.bottleneck.queue,
-                plan.experiment.network.additions()
-            ),
-            seed,
-            window_ns: Some([planned.start, end]),
-            planned_window_ns: (is_cut && !is_of_program).then_some([planned.start, planned.end]),
-            experiment: experiment.to_toml(),
-            command: command(plan, self.options, seed),
-            provenance: provenance(source),
-            interrupted: summary.interrupted || source.interrupted,
-            warnings: (capture.warnings.iter().cloned()).chain(own.iter().map(Warning::to_string)).collect(),
-            original: source.path.as_ref().map(|_| Original {
-                packets: capture.packets,
-                duration_ns: capture.duration_ns,
-                connections: capture.connections.total,
-                totals_only,
-                set_aside: set_aside(plan, source),
-            }),
-            events: observed.is_none().then_some(summary.events),
-            plausibility: Some(plausibility::facts(config, summary, &classes, &topology)),
-            classes,
-            topology: Some(topology),
-            live: observed.zip(options.as_ref()).map(|(observed, options)| live::facts(observed, options)),
-        }
+/// What run.json says beside the measurements of a run with these numbers. Inputs, options and seed decide it, nothing
+/// else (methods M.11).
+pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
+    let Setup { plan, options, senders, shape, .. } = *setup;
+    let Prepared { source, live, .. } = setup.prepared(config.seed);
+    let Driven { summary, observed, totals_only } = driven;
+    let (seed, observed, totals_only) = (config.seed, observed.as_ref(), *totals_only);
+    let to_its_end = observed.is_none() && !summary.interrupted && !source.interrupted;
+    let planned = plan.window(config);
+    let is_cut = summary.interrupted || source.interrupted || observed.is_some_and(|observed| observed.cut_short);
+    // It is as long as that takes, which nobody planned.
+    let is_of_program = observed.is_some_and(|observed| observed.guest.is_some());
+    let end = match is_cut {
+        true => planned.end.min(summary.end.as_nanos()).max(planned.start + 1),
+        false => planned.end,
+    };
+    let capture = &source.facts.capture;
+    let mut experiment = plan.experiment.clone();
+    experiment.run.seeds = vec![seed];
+    let classes = senders.facts(summary);
+    let topology = topology(&experiment.network, shape, config, summary);
+    let assumed = (totals_only > 0).then_some(Warning::TotalsReplayed { connections: totals_only });
+    let not_met = if to_its_end { senders.not_met(summary) } else { Vec::new() };
+    let of_host = observed.iter().flat_map(|observed| observed.warnings.iter().cloned().map(Warning::Live));
+    let own: Vec<Warning> = assumed.into_iter().chain(left_out(plan, source)).chain(not_met).chain(of_host).collect();
+    Facts {
+        title: experiment.title.clone().unwrap_or_default(),
+        source: source.name.clone(),
+        driver: if observed.is_some() { "live" } else { "sim" }.to_owned(),
+        model: if source.path.is_some() { model(plan) } else { String::new() },
+        network: format!(
+            "{}, {}, {} propagation, {}{}",
+            plan.experiment.network.kind(),
+            config.bottleneck.rate,
+            config.bottleneck.delay,
+            plan.experiment.network.bottleneck.queue,
+            plan.experiment.network.additions()
+        ),
+        seed,
+        window_ns: Some([planned.start, end]),
+        planned_window_ns: (is_cut && !is_of_program).then_some([planned.start, planned.end]),
+        experiment: experiment.to_toml(),
+        command: command(plan, options, seed),
+        provenance: provenance(source),
+        interrupted: summary.interrupted || source.interrupted,
+        warnings: (capture.warnings.iter().cloned()).chain(own.iter().map(Warning::to_string)).collect(),
+        original: source.path.as_ref().map(|_| Original {
+            packets: capture.packets,
+            duration_ns: capture.duration_ns,
+            connections: capture.connections.total,
+            totals_only,
+            set_aside: set_aside(plan, source),
+        }),
+        events: observed.is_none().then_some(summary.events),
+        plausibility: Some(plausibility::facts(config, summary, &classes, &topology)),
+        classes,
+        topology: Some(topology),
+        live: observed.zip(live.as_ref()).map(|(observed, options)| live::facts(observed, options)),
     }
 }
 
@@ -133,17 +128,8 @@ fn model(plan: &Plan) -> String {
 
 /// Says that flows of datagrams are not replayed, if there are any.
 fn left_out(plan: &Plan, source: &Source) -> Option<Warning> {
-    let flows = plan.left_out_flows(source);
+    let flows = left_out_flows(plan, source);
     (flows > 0).then_some(Warning::DatagramsNotReplayed { flows, of_capture: plan.kind == Kind::Capture })
-}
-
-/// What is not replayed, by reason: what extraction set aside, and flows of datagrams.
-pub fn set_aside(plan: &Plan, source: &Source) -> BTreeMap<String, u64> {
-    let (capture, datagram_flows) = (&source.facts.capture, plan.left_out_flows(source));
-    let quic = capture.datagrams.quic.flows.saturating_sub(capture.datagrams.quic.no_data).min(datagram_flows);
-    let flows = [("flows-udp", datagram_flows - quic), ("flows-quic", quic)];
-    let flows = flows.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count));
-    capture.set_aside.clone().into_iter().chain(flows).collect()
 }
 
 /// Run.json: the facts and, beside them, the answer; without what may vary between machines.

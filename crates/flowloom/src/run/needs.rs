@@ -13,10 +13,11 @@ use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::parallel::threads;
 
+use super::config::config;
+use super::options::{Driver, RunOptions};
 use super::plan::Plan;
-use super::senders::Senders;
-use super::senders::Together;
-use super::{Driver, RunOptions, config};
+use super::senders::{Senders, Together};
+use super::workloads::workloads;
 
 /// What the runs of an experiment will need. Packets, memory and time are estimates.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,17 +54,13 @@ const MEMORY_OF_ACTIVE: u64 = 12_000;
 pub fn plan(experiment: &Experiment, options: &RunOptions, context: Context<'_>) -> Result<Needs, Error> {
     let plan = Plan::of_experiment(experiment.clone(), options)?;
     let shape = plan.experiment.network.shape()?;
-    let sources = plan.sources(options, context)?;
+    let sources = workloads(&plan, &options.capture, context)?;
     let senders = Senders::new(&plan.experiment, &shape)?;
     let Some(source) = sources.first() else { return Ok(Needs::default()) };
     let config = config(&plan.experiment, &shape, &senders, &source.facts, plan.traces.clone())
         .map_err(|error| plan.located(error))?;
     let flows = senders.flows(plan.experiment.run.seeds[0], config.window);
-    let prefill = plan.experiment.workload.prefill();
-    let placed = source.vectors()?.filter_map(|vector| match vector {
-        Ok(vector) => prefill.place(vector, config.unknown_rtt).map(|placed| Ok(Classed::from(placed))),
-        Err(error) => Some(Err(error)),
-    });
+    let placed = senders.placed(source.vectors()?, &config).map(|placed| placed.map(Classed::from));
     let mut count = Count::new(&config);
     // By start, as the run has them.
     for classed in Together::new(placed, flows.connections) {

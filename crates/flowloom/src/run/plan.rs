@@ -1,22 +1,19 @@
 //! What is to be run: an experiment with all that overrides it, its inputs, and where it goes.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flowloom_core::path::Trace;
-use flowloom_report::facts::set_aside_text;
+use flowloom_sim::Config;
+use flowloom_store::mahimahi;
 
 use crate::clock;
-use crate::context::Context;
-use crate::error::Error;
-use crate::experiment::{DatagramModel, Experiment, Pair, Quantity};
-use crate::extraction::CaptureOptions;
+use crate::error::{Error, KeyError};
+use crate::experiment::{Experiment, Pair, Quantity};
 use crate::input::{self, Kind};
-use crate::run::facts::set_aside;
-use crate::run::{Overrides, RunOptions, config};
-use crate::warning::Warning;
-use crate::workload::generation::Generation;
-use crate::workload::source::{Inputs, Source, file_name};
+use crate::run::options::RunOptions;
+use crate::workload::source::file_name;
 
 /// Everything resolved but the workload's own facts.
 pub struct Plan {
@@ -81,7 +78,7 @@ impl Plan {
         options.overrides.apply(&mut experiment);
         experiment.check()?;
         let captured = captured(options.pcap.as_deref(), &mut experiment)?;
-        let traces = config::traces(&experiment).map_err(|error| located(error, file.map(PathBuf::as_path)))?;
+        let traces = traces(&experiment).map_err(|error| located(error, file.map(PathBuf::as_path)))?;
         let stem = match inputs.first().or(sources.first()) {
             Some(first) if !options.capture.anonymize => stem(first),
             _ => "run".to_owned(),
@@ -102,59 +99,11 @@ impl Plan {
         located(error, self.file.as_deref())
     }
 
-    /// The workloads of the runs: one for all seeds, or one for each if it is drawn.
-    pub fn sources(&self, options: &RunOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
-        let sources = self.open_or_make(&options.capture, context)?;
-        sources.iter().try_for_each(|source| self.refuse_empty(source))?;
-        if self.experiment.run.seeds.len() > 1 && !self.experiment.draws() {
-            context.warn(&Warning::SeedsAlike);
-        }
-        Ok(sources)
-    }
-
-    fn open_or_make(&self, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
-        let inputs = Inputs { paths: &self.sources, kind: self.kind, capture, target: &self.target };
-        let workload = &self.experiment.workload;
-        let base = match workload.model {
-            None => Some(Source::open(inputs, context)?),
-            Some(_) => None,
-        };
-        let base = match base {
-            Some(base) if base.path.is_none() || !workload.is_made() => return Ok(vec![base]),
-            base => base,
-        };
-        let seeds = &self.experiment.run.seeds;
-        let seeds = if workload.is_drawn() { &seeds[..] } else { &seeds[..1] };
-        let duration = self.experiment.measure.duration.as_ref().map(|duration| duration.value);
-        let duration = duration.map(|duration| duration + workload.prefill().shift());
-        let made = |&seed| {
-            let generation = Generation { workload, base: base.as_ref(), seed, duration, stop: context.stop() };
-            Source::made(&generation, &self.target, context)
-        };
-        seeds.iter().map(made).collect()
-    }
-
-    /// Refuses a workload without anything to replay.
-    fn refuse_empty(&self, source: &Source) -> Result<(), Error> {
-        if source.path.is_none() || source.facts.connections > self.left_out_flows(source) {
-            return Ok(());
-        }
-        let error = Error::new("there is no connection to replay");
-        if self.experiment.workload.is_made() {
-            return Err(error.hint("ask for a longer duration, or for more of them"));
-        }
-        let error = match set_aside_text(&set_aside(self, source)) {
-            reasons if reasons.is_empty() => error,
-            reasons => error.note(format_args!("set aside: {reasons}")),
-        };
-        Err(error.hint("`flowloom describe -v` says what the input holds and why it was set aside"))
-    }
-
-    /// Flows of datagrams of the workload that are not sent.
-    pub fn left_out_flows(&self, source: &Source) -> u64 {
-        match self.experiment.workload.datagrams {
-            DatagramModel::LeaveOut => source.facts.datagram_flows,
-            DatagramModel::AsSeen => 0,
+    /// The part of a run that results are of, in nanoseconds.
+    pub fn window(&self, config: &Config) -> Range<u64> {
+        match &self.experiment.measure.window {
+            Some([start, end]) => start.value.as_nanos()..end.value.as_nanos(),
+            None => 0..config.window.as_nanos(),
         }
     }
 }
@@ -215,34 +164,24 @@ fn captured(pcap: Option<&[String]>, experiment: &mut Experiment) -> Result<Vec<
     Ok(captured)
 }
 
-impl Overrides {
-    /// Replaces the values of `experiment`.
-    pub(crate) fn apply(&self, experiment: &mut Experiment) {
-        fn set<T: Clone>(value: &mut T, option: &Option<T>) {
-            if let Some(option) = option {
-                *value = option.clone();
-            }
-        }
-        let bottleneck = &mut experiment.network.bottleneck;
-        set(&mut bottleneck.rate, &self.rate);
-        set(&mut bottleneck.delay, &self.delay);
-        if self.queue.is_some() {
-            bottleneck.queue.limit = self.queue.clone();
-        }
-        set(&mut experiment.workload.waits.min, &self.wait_min);
-        set(&mut experiment.workload.waits.correct, &self.wait_correct);
-        if self.duration.is_some() {
-            experiment.measure.duration.clone_from(&self.duration);
-        }
-        if !self.seeds.is_empty() {
-            experiment.run.seeds.clone_from(&self.seeds);
-        }
-    }
-}
-
 /// The file name without the endings of captures and compression: `campus` of `traces/campus.pcap.gz`.
 fn stem(path: &Path) -> String {
     let name = file_name(path);
     let stem = name.split('.').next().unwrap_or_default();
     if stem.is_empty() || stem == "-" { "run".to_owned() } else { stem.to_owned() }
+}
+
+/// The traces of the bottleneck, if it has any: of the packets from the left and from the right.
+fn traces(experiment: &Experiment) -> Result<Option<[Arc<Trace>; 2]>, Error> {
+    let Some(traces) = &experiment.network.bottleneck.trace else { return Ok(None) };
+    let open = |file: &PathBuf| {
+        mahimahi::open(file).map(Arc::new).map_err(|error| {
+            Error::from(KeyError::saying("network.bottleneck.trace", error))
+                .hint("a trace of mahimahi has one time in whole milliseconds in each line, none before the one above")
+        })
+    };
+    let [left, right] = traces.files();
+    let of_left = open(left)?;
+    let of_right = if left == right { Arc::clone(&of_left) } else { open(right)? };
+    Ok(Some([of_left, of_right]))
 }

@@ -3,6 +3,7 @@
 use std::iter::Peekable;
 use std::ops::Range;
 
+use flowloom_core::play;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, Protocol, Side};
@@ -103,6 +104,19 @@ impl<'a> Senders<'a> {
         self.sources.iter().for_each(|source| source.add_to(&mut flows, seed, window));
         flows.connections.sort_by_key(|flow| flow.vector.start);
         flows
+    }
+
+    /// The vectors of the workload, each where the run has it; those that end before the run begins are left out.
+    pub fn placed<E>(
+        &self,
+        vectors: impl Iterator<Item = Result<ConnectionVector, E>>,
+        config: &Config,
+    ) -> impl Iterator<Item = Result<play::Placed, E>> {
+        let (prefill, unknown_rtt) = (self.experiment.workload.prefill(), config.unknown_rtt);
+        vectors.filter_map(move |vector| match vector {
+            Ok(vector) => prefill.place(vector, unknown_rtt).map(Ok),
+            Err(error) => Some(Err(error)),
+        })
     }
 
     /// What the flows of datagrams of the workload send in a run, if they do, from `vectors` by their start.

@@ -1,0 +1,264 @@
+//! The tables of an experiment file with their keys and defaults, and what is impossible in them.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use flowloom_core::keys::{KeyError, Quantity, named};
+use flowloom_core::tcp::keys::{Tcp, TcpKeys};
+use flowloom_core::time::Duration;
+use flowloom_sim::Config;
+use flowloom_sim::keys::{Network, Shape};
+
+use super::live::Live;
+use super::sources::{Source, TcpTrace, WORKLOAD};
+use super::workload::Workload;
+use crate::error::Error;
+
+/// An experiment, as written or as resolved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Experiment {
+    /// Title of the report.
+    pub title: Option<String>,
+    /// What is replayed.
+    pub workload: Workload,
+    /// Network that the workload crosses.
+    pub network: Network,
+    /// TCP of both ends in the simulator.
+    #[schemars(with = "TcpKeys")]
+    pub tcp: Tcp,
+    /// Traffic beside the workload, or without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
+    /// What is measured, and how long.
+    pub measure: Measure,
+    /// Repetitions of the run.
+    pub run: Run,
+    /// Runs over the TCP of this kernel.
+    #[serde(skip_serializing_if = "Live::is_default")]
+    pub live: Live,
+    #[serde(skip)]
+    pub(super) written: Written,
+}
+
+/// An experiment as it was written: the keys that were given, without defaults.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    /// Tables and keys of the file.
+    pub table: toml::Table,
+    /// The folder that paths in them are relative to.
+    pub folder: PathBuf,
+}
+
+/// Experiments that mean the same are the same, however they are written.
+impl PartialEq for Written {
+    fn eq(&self, _: &Written) -> bool {
+        true
+    }
+}
+
+/// `[measure]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Measure {
+    /// Time during which connections start; default: the length of the capture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Quantity<Duration>>,
+    /// Part of the run that results use, as ["10min", "50min"] from its start (methods C.1); default: all of `duration`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<[Quantity<Duration>; 2]>,
+    /// Time after `duration` in which connections may still finish; default: 60s.
+    pub drain: Quantity<Duration>,
+    /// Interval between samples of the queue, 1us or more; default: 10ms.
+    pub queue_every: Quantity<Duration>,
+    /// Width of throughput bins, 1us or more; default: 1ms.
+    pub throughput_every: Quantity<Duration>,
+    /// Names of links that are measured like the bottleneck, each with the link back; default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub monitor: Vec<String>,
+    /// Connections whose congestion windows are traced; default: off.
+    #[serde(skip_serializing_if = "TcpTrace::is_off")]
+    pub tcp_trace: TcpTrace,
+}
+
+impl Default for Measure {
+    fn default() -> Measure {
+        Measure {
+            duration: None,
+            window: None,
+            drain: Quantity::of("60s"),
+            queue_every: Quantity::of("10ms"),
+            throughput_every: Quantity::of("1ms"),
+            monitor: Vec::new(),
+            tcp_trace: TcpTrace::default(),
+        }
+    }
+}
+
+/// `[run]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Run {
+    /// Seeds, one run each; default: [1].
+    pub seeds: Vec<u64>,
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        Run { seeds: vec![1] }
+    }
+}
+
+impl Run {
+    fn problems(&self) -> Vec<KeyError> {
+        if self.seeds.is_empty() {
+            return vec![KeyError::new("run.seeds", "is empty: nothing to run")];
+        }
+        let mut seen = BTreeSet::new();
+        let twice = self.seeds.iter().enumerate().filter(|(_, seed)| !seen.insert(**seed));
+        let problem = |seed| format!("holds {seed} twice: each seed has a folder of its own");
+        twice.map(|(_, seed)| KeyError::new("run.seeds", problem(seed))).collect()
+    }
+}
+
+impl Measure {
+    fn problems(&self) -> Vec<KeyError> {
+        let mut found = Vec::new();
+        let mut wrong = |key: &str, problem: String| found.push(KeyError::new(format!("measure.{key}"), problem));
+        for (key, every) in [("queue-every", &self.queue_every), ("throughput-every", &self.throughput_every)] {
+            if every.value.is_zero() {
+                wrong(key, "must be above zero".to_owned());
+            } else if every.value < LEAST_EVERY {
+                wrong(key, format!("of {every} is too short (at least {LEAST_EVERY})"));
+            }
+        }
+        if self.drain.value > Config::MAX_DRAIN {
+            wrong("drain", format!("of {} is too long (at most {})", self.drain, Config::MAX_DRAIN));
+        }
+        if let Some(duration) = &self.duration {
+            if duration.value.is_zero() {
+                wrong("duration", "must be above zero".to_owned());
+            } else if duration.value > Config::MAX_WINDOW {
+                wrong("duration", format!("of {duration} is too long (at most {})", Config::MAX_WINDOW));
+            }
+        }
+        if let Some([start, end]) = &self.window
+            && start.value >= end.value
+        {
+            wrong("window", format!("ends at {end}, before it starts at {start}"));
+        }
+        found
+    }
+}
+
+/// Flows of all sources of an experiment, at most.
+const MOST_FLOWS: u64 = 1_000_000;
+
+/// Sources and classes of an experiment, at most.
+const MOST_SENDERS: usize = 1_000;
+
+/// Shortest time between queue samples, and width of throughput bins: below it the tables would be larger than any capture.
+const LEAST_EVERY: Duration = Duration::from_micros(1);
+
+impl Experiment {
+    /// What no type can refuse: values that are well formed and impossible, all of them.
+    pub fn problems(&self) -> Vec<KeyError> {
+        let mut found = self.measure.problems();
+        found.extend(self.live.problems());
+        found.extend(self.workload.problems());
+        let (problems, shape) = self.network.problems();
+        found.extend(problems);
+        if let Some(shape) = &shape {
+            let unknown = self.measure.monitor.iter().enumerate().filter_map(|(number, name)| {
+                let problem = shape.pair(name).err()?;
+                Some(KeyError::saying(format!("measure.monitor[{number}]"), problem))
+            });
+            found.extend(unknown);
+        }
+        found.extend(self.tcp.problems("tcp"));
+        found.extend(self.source_problems(shape.as_ref()));
+        found.extend(self.run.problems());
+        found
+    }
+
+    /// The same of the sources, beside which there are classes and `measure.duration`.
+    fn source_problems(&self, shape: Option<&Shape>) -> Vec<KeyError> {
+        let mut found = Vec::new();
+        let senders = self.sources.len() + self.tcp.classes.len();
+        if senders > MOST_SENDERS {
+            let problem = format_args!("{senders} of them and classes (at most {MOST_SENDERS})");
+            return vec![KeyError::saying("sources", problem)];
+        }
+        let mut names: Vec<&str> = vec![WORKLOAD];
+        names.extend(self.tcp.classes.iter().map(|class| class.name.as_str()));
+        for (number, name) in self.tcp.classes.iter().map(|class| class.name.as_str()).enumerate() {
+            // The first is that of the workload.
+            if names[..=number].contains(&name) {
+                let problem = format_args!("there are two classes named {name}");
+                found.push(KeyError::saying(format!("tcp.classes[{number}].name"), problem));
+            }
+        }
+        for (number, source) in self.sources.iter().enumerate() {
+            let key = format!("sources[{number}]");
+            if let Err(error) = named("a source", &format!("{key}.name"), &source.name) {
+                found.push(error);
+            } else if names.contains(&source.name.as_str()) {
+                let problem = format_args!("there are two sources or classes named {}", source.name);
+                found.push(KeyError::saying(format!("{key}.name"), problem));
+            }
+            names.push(&source.name);
+            let mut add = |result: Result<(), KeyError>| found.extend(result.map_err(|error| error.within(&key)).err());
+            add(source.check());
+            if let (Some(start), Some(duration)) = (source.starts_at(), &self.measure.duration)
+                && start >= duration.value
+            {
+                let problem = format_args!("of {start} is not before measure.duration of {duration}");
+                add(Err(KeyError::new("start", problem)));
+            }
+            if let Some(shape) = shape {
+                add(source.way(shape).map(|_| ()));
+            }
+            if let Some(tcp) = &source.tcp {
+                add(match tcp.has_no_classes() {
+                    true => Ok(()),
+                    false => Err(KeyError::saying("tcp.classes", "a source has no classes")),
+                });
+                self.tcp.with(tcp).problems("tcp").into_iter().for_each(|problem| add(Err(problem)));
+            }
+        }
+        let flows: u64 = self.sources.iter().map(Source::flows).sum();
+        if flows > MOST_FLOWS {
+            let problem = format_args!("have {flows} flows together (at most {MOST_FLOWS})");
+            found.push(KeyError::new("sources", problem));
+        }
+        found
+    }
+
+    /// Whether it is possible.
+    ///
+    /// # Errors
+    /// All that is wrong with it; the first, and the others in [`Error::others`].
+    pub fn check(&self) -> Result<(), Error> {
+        Error::all(self.problems().into_iter().map(Error::from)).map_or(Ok(()), Err)
+    }
+
+    /// Whether anything is drawn, so that seeds differ.
+    pub fn draws(&self) -> bool {
+        self.workload.draws() || self.network.draws() || self.tcp.draws() || self.sources_draw()
+    }
+
+    /// Whether the sources depend on the seed.
+    pub fn sources_draw(&self) -> bool {
+        self.sources.iter().any(|source| source.draws(&self.tcp))
+    }
+
+    /// What a live run can not send although a simulation can.
+    pub fn check_live_sources(&self) -> Result<(), KeyError> {
+        self.sources.iter().enumerate().try_for_each(|(number, source)| {
+            source.check_live().map_err(|error| error.within(format_args!("sources[{number}]")))
+        })
+    }
+}

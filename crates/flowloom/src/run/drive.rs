@@ -1,0 +1,96 @@
+//! One run through its driver: the simulator, the kernel of this host, or the kernels of a lab.
+
+use std::ops::ControlFlow;
+
+use flowloom_core::play::Placed;
+use flowloom_core::record::Recorder;
+use flowloom_core::time::{Duration, Time};
+use flowloom_live::remote::backend::Hosts;
+use flowloom_live::{LiveError, Observed, Options};
+use flowloom_sim::{Classed, Config, Progress as SimProgress, Summary};
+use flowloom_store::reserve::Reserve;
+use flowloom_store::workload::WorkloadError;
+
+use crate::context::Progress;
+use crate::run::pipeline::Read;
+use crate::run::recording::Unrecorded;
+use crate::run::senders::Together;
+use crate::run::setup::Setup;
+use crate::workload::load;
+
+/// A run that is ready to begin.
+pub struct Drive<'a> {
+    pub setup: &'a Setup<'a>,
+    pub config: &'a Config,
+    /// The options of a live run.
+    pub live: Option<&'a Options>,
+    /// The hosts of a lab, where the run is on those.
+    pub hosts: Option<Hosts>,
+    /// The connections of the sources, by start.
+    pub sources: Vec<Classed>,
+    pub progress: &'a Progress<'a>,
+    /// The run ends where this room on the disk is needed.
+    pub reserve: Reserve,
+}
+
+/// What a driver says of a run.
+pub struct Driven {
+    pub summary: Summary,
+    /// What was observed of a live run.
+    pub observed: Option<Observed>,
+    /// Connections in the part that results are of, of which only the totals are known.
+    pub totals_only: u64,
+}
+
+impl Drive<'_> {
+    /// Sends what `vectors` and the sources say, from the first event to the last.
+    ///
+    /// # Errors
+    /// The workload's, the recorder's, and what the driver cannot do.
+    pub fn run(
+        self,
+        vectors: &mut dyn Iterator<Item = Read>,
+        mut recorder: &mut dyn Recorder<Error = Unrecorded>,
+    ) -> Result<Driven, LiveError<WorkloadError, Unrecorded>> {
+        let Drive { setup, config, live, hosts, sources, progress, reserve } = self;
+        let window = setup.plan.window(config);
+        let mut totals_only = 0;
+        let placed = setup.senders.placed(vectors, config).inspect(|placed| {
+            let counts = |Placed { vector, .. }: &Placed| {
+                load::is_of_totals(vector) && window.contains(&vector.start.since(Time::ZERO).as_nanos())
+            };
+            totals_only += u64::from(placed.as_ref().is_ok_and(counts));
+        });
+        let class = |placed: Placed| {
+            let class = setup.senders.class(config.seed, &placed.vector);
+            Classed { class, ..placed.into() }
+        };
+        let together = Together::new(placed.map(|placed| placed.map(class)), sources);
+        let mut reached = 0;
+        let look_up = |at: SimProgress| {
+            let now = millis(at.now.since(Time::ZERO).min(config.window));
+            progress.advance(now - reached);
+            reached = now;
+            let ends = setup.context.is_stopped() || reserve.is_spent();
+            if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let (summary, observed) = match (live, hosts) {
+            (None, _) => (flowloom_sim::run(together, config, &mut recorder, look_up)?, None),
+            (Some(options), Some(hosts)) => {
+                let run = flowloom_live::run_remote(together, config, options, hosts, &mut recorder, look_up)?;
+                (run.0, Some(run.1))
+            }
+            (Some(options), None) => {
+                let _programs = (!options.guests.1.is_empty()).then(|| setup.context.stop().hold());
+                let run = flowloom_live::run(together, config, options, &mut recorder, look_up)?;
+                (run.0, Some(run.1))
+            }
+        };
+        Ok(Driven { summary, observed, totals_only })
+    }
+}
+
+/// The milliseconds of a duration, in which progress is counted.
+pub fn millis(duration: Duration) -> u64 {
+    duration.as_nanos() / 1_000_000
+}

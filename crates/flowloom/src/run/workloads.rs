@@ -1,0 +1,82 @@
+//! The workloads of the runs of a plan: opened, extracted from captures, or made; and what of them is not replayed.
+
+use std::collections::BTreeMap;
+
+use flowloom_report::facts::set_aside_text;
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::experiment::DatagramModel;
+use crate::extraction::CaptureOptions;
+use crate::run::plan::Plan;
+use crate::warning::Warning;
+use crate::workload::generation::Generation;
+use crate::workload::source::{Inputs, Source};
+
+/// One workload for all seeds, or one for each if it is drawn.
+///
+/// # Errors
+/// What the inputs could not be read as, or the model not make; a workload without anything to replay.
+pub fn workloads(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
+    let sources = open_or_make(plan, capture, context)?;
+    sources.iter().try_for_each(|source| refuse_empty(plan, source))?;
+    if plan.experiment.run.seeds.len() > 1 && !plan.experiment.draws() {
+        context.warn(&Warning::SeedsAlike);
+    }
+    Ok(sources)
+}
+
+fn open_or_make(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
+    let inputs = Inputs { paths: &plan.sources, kind: plan.kind, capture, target: &plan.target };
+    let workload = &plan.experiment.workload;
+    let base = match workload.model {
+        None => Some(Source::open(inputs, context)?),
+        Some(_) => None,
+    };
+    let base = match base {
+        Some(base) if base.path.is_none() || !workload.is_made() => return Ok(vec![base]),
+        base => base,
+    };
+    let seeds = &plan.experiment.run.seeds;
+    let seeds = if workload.is_drawn() { &seeds[..] } else { &seeds[..1] };
+    let duration = plan.experiment.measure.duration.as_ref().map(|duration| duration.value);
+    let duration = duration.map(|duration| duration + workload.prefill().shift());
+    let made = |&seed| {
+        let generation = Generation { workload, base: base.as_ref(), seed, duration, stop: context.stop() };
+        Source::made(&generation, &plan.target, context)
+    };
+    seeds.iter().map(made).collect()
+}
+
+/// Refuses a workload without anything to replay.
+fn refuse_empty(plan: &Plan, source: &Source) -> Result<(), Error> {
+    if source.path.is_none() || source.facts.connections > left_out_flows(plan, source) {
+        return Ok(());
+    }
+    let error = Error::new("there is no connection to replay");
+    if plan.experiment.workload.is_made() {
+        return Err(error.hint("ask for a longer duration, or for more of them"));
+    }
+    let error = match set_aside_text(&set_aside(plan, source)) {
+        reasons if reasons.is_empty() => error,
+        reasons => error.note(format_args!("set aside: {reasons}")),
+    };
+    Err(error.hint("`flowloom describe -v` says what the input holds and why it was set aside"))
+}
+
+/// Flows of datagrams of the workload that are not sent.
+pub fn left_out_flows(plan: &Plan, source: &Source) -> u64 {
+    match plan.experiment.workload.datagrams {
+        DatagramModel::LeaveOut => source.facts.datagram_flows,
+        DatagramModel::AsSeen => 0,
+    }
+}
+
+/// What is not replayed, by reason: what extraction set aside, and flows of datagrams.
+pub fn set_aside(plan: &Plan, source: &Source) -> BTreeMap<String, u64> {
+    let (capture, datagram_flows) = (&source.facts.capture, left_out_flows(plan, source));
+    let quic = capture.datagrams.quic.flows.saturating_sub(capture.datagrams.quic.no_data).min(datagram_flows);
+    let flows = [("flows-udp", datagram_flows - quic), ("flows-quic", quic)];
+    let flows = flows.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count));
+    capture.set_aside.clone().into_iter().chain(flows).collect()
+}
