@@ -11,7 +11,7 @@ use flowloom::store::formats::Format;
 use flowloom::time::Duration;
 use flowloom::units::{Limit, Rate};
 
-use flowloom::experiment::{self, MOST_HOSTS, Quantity, RateChoice};
+use flowloom::experiment::{self, MOST_HOSTS, Quantity, RateChoice, Vary};
 use flowloom::input::Kind;
 use flowloom::{Driver, HostOptions, LiveCapture, Overrides};
 
@@ -577,6 +577,9 @@ pub struct Run {
     /// Seed; may be repeated, for a run with each
     #[arg(long = "seed", value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Run")]
     pub seeds: Vec<u64>,
+    /// What differs between seeds of a capture or workload: "blocks", "jitter 2s" or "nothing" [default: blocks, with several seeds]
+    #[arg(long, value_name = "HOW", help_heading = "Run")]
+    pub vary: Option<Quantity<Vary>>,
     /// Number of threads, for parallel seeds and for input and output [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true, help_heading = "Run")]
     pub jobs: Option<u16>,
@@ -608,6 +611,7 @@ impl Run {
             wait_correct: self.wait_correct.map(Into::into),
             duration: self.duration.clone(),
             seeds: self.seeds.clone(),
+            vary: self.vary.clone(),
         }
     }
 }

@@ -23,6 +23,7 @@ mod rtt;
 mod schema;
 mod set;
 mod sources;
+mod vary;
 mod workload;
 
 use diagnosis::located;
@@ -34,6 +35,7 @@ use set::set;
 
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
+pub use vary::Vary;
 pub use workload::{Correction, DatagramModel, LossChoice, Workload};
 
 impl Experiment {

@@ -48,9 +48,9 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     }
     let experiment = Experiment::read(file)?;
     let workload = &experiment.workload;
-    if !workload.is_made() {
+    if !workload.is_made() && experiment.run.variation().is_none() {
         return Err(Error::usage(format_args!("{spec}: [workload] names no model and changes nothing")).hint(
-            "add model = { kind = \"exchanges\", ... }, structure, rtt, window or load (docs/reference/models.md)",
+            "add model = { kind = \"exchanges\", ... }, structure, rtt, window or load (docs/reference/models.md), or vary to [run]",
         ));
     }
     let paths: Vec<PathBuf> = workload.source.iter().cloned().collect();
@@ -76,7 +76,8 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     }
     let base = Some(&base).filter(|base| base.path.is_some());
     let duration = given.map(|duration| duration + workload.prefill().shift());
-    let made = Generation { workload, base, seed, duration, stop: context.stop() }.write(output)?;
+    let variation = experiment.run.variation();
+    let made = Generation { workload, base, variation, seed, duration, stop: context.stop() }.write(output)?;
     made.warnings().iter().for_each(|warning| context.warn(warning));
     for remark in &made.remarks {
         context.warn(&Warning::Model { remark: remark.clone() });

@@ -183,6 +183,13 @@ pub enum Warning {
     Empty,
     /// Several seeds give the same run.
     SeedsAlike,
+    /// The seeds draw from so few blocks of a workload that they say little of what else it might have been.
+    FewBlocks {
+        /// Length of a block.
+        length: Duration,
+        /// Whole blocks of the workload.
+        blocks: u64,
+    },
     /// The host may not be able to run it.
     HostDoubtful(Doubt),
     /// Runs are too short for their heavy tails.
@@ -318,6 +325,7 @@ impl Warning {
             Warning::LeftOfModel { .. } => "left_of_model",
             Warning::Empty => "empty",
             Warning::SeedsAlike => "seeds_alike",
+            Warning::FewBlocks { .. } => "few_blocks",
             Warning::HostDoubtful(_) => "host_doubtful",
             Warning::RunsTooShort => "runs_too_short",
             Warning::JumboDatagrams { .. } => "jumbo_datagrams",
@@ -366,6 +374,9 @@ impl Warning {
                 "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike"
                     .to_owned()
             }
+            Warning::FewBlocks { length, blocks } => format!(
+                "the seeds draw from {blocks} blocks of {length}: their spread holds for this trace, not for others like it"
+            ),
             Warning::HostDoubtful(doubt) => doubt.to_string(),
             Warning::RunsTooShort => {
                 "a higher load has a lower rate: the runs are too short for their heavy tails".to_owned()
@@ -545,7 +556,8 @@ impl Warning {
             }
             Warning::LeftOfModel { reason, .. } => reason.remedy(),
             Warning::Empty => "raise the rate or the duration",
-            Warning::SeedsAlike => "one seed is enough",
+            Warning::SeedsAlike => "one seed is enough; run.vary says what may differ (docs/reference/experiment.md)",
+            Warning::FewBlocks { .. } => "use a longer capture for results that hold beyond it",
             Warning::HostDoubtful(_) => "look at the verdict of the run",
             Warning::RunsTooShort => "raise measure.duration",
             Warning::JumboDatagrams { .. } => {

@@ -76,6 +76,7 @@ fn specification(args: &args::Run, manner: Manner) -> Result<Exit, Error> {
         ("--wait-min", args.wait_min.is_some()),
         ("--wait-correct", args.wait_correct.is_some()),
         ("--duration", args.duration.is_some()),
+        ("--vary", args.vary.is_some()),
         ("--pcap", args.pcap.is_some()),
     ];
     if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {

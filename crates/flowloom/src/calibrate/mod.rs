@@ -293,6 +293,7 @@ impl<'a> Job<'a> {
         let generation = Generation {
             workload: &self.experiment.workload,
             base: None,
+            variation: None,
             seed,
             duration: Some(duration),
             stop: context.stop(),

@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 use flowloom_core::keys::{KeyError, Quantity, named};
 use flowloom_core::tcp::keys::{Tcp, TcpKeys};
 use flowloom_core::time::Duration;
+use flowloom_models::Variation;
 use flowloom_sim::Config;
 use flowloom_sim::keys::{Network, Shape};
 
 use super::live::Live;
 use super::sources::{Source, TcpTrace, WORKLOAD};
+use super::vary::Vary;
 use super::workload::Workload;
 use crate::error::Error;
 
@@ -104,11 +106,19 @@ impl Default for Measure {
 pub struct Run {
     /// Seeds, one run each; default: [1].
     pub seeds: Vec<u64>,
+    /// What differs between seeds of a captured or fixed workload (methods M.5): blocks of it in another order, starts that move by
+    /// at most a time (jitter 2s), or nothing; default: blocks with several seeds, nothing with one.
+    #[serde(skip_serializing_if = "is_auto")]
+    pub vary: Quantity<Vary>,
+}
+
+fn is_auto(vary: &Quantity<Vary>) -> bool {
+    vary.value == Vary::Auto
 }
 
 impl Default for Run {
     fn default() -> Run {
-        Run { seeds: vec![1] }
+        Run { seeds: vec![1], vary: Quantity::of("auto") }
     }
 }
 
@@ -121,6 +131,15 @@ impl Run {
         let twice = self.seeds.iter().enumerate().filter(|(_, seed)| !seen.insert(**seed));
         let problem = |seed| format!("holds {seed} twice: each seed has a folder of its own");
         twice.map(|(_, seed)| KeyError::new("run.seeds", problem(seed))).collect()
+    }
+
+    /// How draws of the workload differ, if they do.
+    pub fn variation(&self) -> Option<Variation> {
+        match self.vary.value {
+            Vary::Auto | Vary::Nothing => None,
+            Vary::Blocks => Some(Variation::Blocks),
+            Vary::Jitter(by) => Some(Variation::Jitter(by)),
+        }
     }
 }
 
@@ -181,7 +200,20 @@ impl Experiment {
         found.extend(self.tcp.problems("tcp"));
         found.extend(self.source_problems(shape.as_ref()));
         found.extend(self.run.problems());
+        if self.run.variation().is_some() && (self.workload.model.is_some() || self.workload.load.is_some()) {
+            let problem = "is about a workload that is the same for all seeds; this one is drawn for each";
+            found.push(KeyError::new("run.vary", problem));
+        }
         found
+    }
+
+    /// Says what `run.vary = "auto"` means here: the seeds of a workload that is read, and that nothing else draws, draw blocks of it.
+    pub(crate) fn resolve_vary(&mut self, is_read: bool) {
+        let several = self.run.seeds.len() > 1;
+        let is_drawn = self.workload.model.is_some() || self.workload.load.is_some();
+        if self.run.vary.value == Vary::Auto && several && is_read && !is_drawn {
+            self.run.vary = Quantity::of("blocks");
+        }
     }
 
     /// The same of the sources, beside which there are classes and `measure.duration`.
@@ -247,7 +279,11 @@ impl Experiment {
 
     /// Whether anything is drawn, so that seeds differ.
     pub fn draws(&self) -> bool {
-        self.workload.draws() || self.network.draws() || self.tcp.draws() || self.sources_draw()
+        self.run.variation().is_some()
+            || self.workload.draws()
+            || self.network.draws()
+            || self.tcp.draws()
+            || self.sources_draw()
     }
 
     /// Whether the sources depend on the seed.

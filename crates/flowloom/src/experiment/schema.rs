@@ -14,6 +14,7 @@ use super::diagnosis::place;
 use super::keys::Experiment;
 use super::nodes::{placed, unplaced};
 use super::rtt::Rtt;
+use super::vary::Vary;
 use super::workload::WindowChoice;
 use crate::error::Error;
 
@@ -29,8 +30,12 @@ pub fn schema() -> &'static Value {
 }
 
 /// What the values of the formats are read as that only experiments have.
-const FORMATS: [(&str, Check); 3] =
-    [(WindowChoice::FORMAT, text::<WindowChoice>), ("rtt", means::<Rtt>), ("addresses", means::<Block>)];
+const FORMATS: [(&str, Check); 4] = [
+    (WindowChoice::FORMAT, text::<WindowChoice>),
+    (Vary::FORMAT, text::<Vary>),
+    ("rtt", means::<Rtt>),
+    ("addresses", means::<Block>),
+];
 
 /// The checks of all formats of an experiment.
 pub(super) const CHECKS: Checks<'static> = &|format, value| {

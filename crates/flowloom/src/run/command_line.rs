@@ -1,6 +1,6 @@
 //! The command that makes a run again, as the command line spells it.
 
-use crate::experiment::Correction;
+use crate::experiment::{Correction, Vary};
 use crate::extraction::{ACTIVE_TIMEOUT, IDLE_TIMEOUT, MAX_MEMORY, Monitor, UDP_IDLE_TIMEOUT};
 use crate::run::options::{Driver, RunOptions};
 use crate::run::plan::Plan;
@@ -77,6 +77,11 @@ pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {
         Some(links) => words.push(format!("--pcap={}", links.join(","))),
     }
     words.extend(["--seed".to_owned(), seed.to_string()]);
+    let vary = &plan.experiment.run.vary;
+    // One seed alone would vary nothing.
+    if vary.value != Vary::Auto {
+        words.extend(["--vary".to_owned(), quoted(&vary.to_string())]);
+    }
     words.join(" ")
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use flowloom_models::Variation;
 use flowloom_report::{Facts, HostFacts, Original, Run};
 use flowloom_sim::Config;
 
@@ -17,6 +18,7 @@ use crate::run::setup::{Prepared, Setup};
 use crate::run::workloads::{left_out_flows, set_aside};
 use crate::run::{live, plausibility};
 use crate::warning::Warning;
+use crate::workload::generation::Blocks;
 use crate::workload::source::{Source, file_name};
 
 /// What run.json says beside the measurements of a run with these numbers. Inputs, options and seed decide it, nothing
@@ -48,7 +50,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         title: experiment.title.clone().unwrap_or_default(),
         source: source.name.clone(),
         driver: if observed.is_some() { "live" } else { "sim" }.to_owned(),
-        model: if source.path.is_some() { model(plan) } else { String::new() },
+        model: if source.path.is_some() { model(plan, source) } else { String::new() },
         network: format!(
             "{}, {}, {} propagation, {}{}",
             plan.experiment.network.kind(),
@@ -101,7 +103,12 @@ fn provenance(source: &Source) -> BTreeMap<String, String> {
 }
 
 /// How the workload is replayed, in words.
-fn model(plan: &Plan) -> String {
+fn model(plan: &Plan, source: &Source) -> String {
+    let drawn = match (plan.experiment.run.variation(), source.blocks) {
+        (Some(Variation::Blocks), Some(Blocks { length, count })) => format!(", drawn from {count} blocks of {length}"),
+        (Some(Variation::Jitter(by)), _) => format!(", starts moved by {by} at most"),
+        _ => String::new(),
+    };
     let workload = &plan.experiment.workload;
     let loss = match workload.loss {
         LossChoice::None => "",
@@ -109,7 +116,7 @@ fn model(plan: &Plan) -> String {
     };
     let model = workload.model.as_ref().map_or_else(String::new, |model| format!("{} drawn, ", model.name()));
     format!(
-        "{model}{}, {}, {} windows{loss}, waits from {} corrected by {}{}{}",
+        "{model}{}, {}, {} windows{loss}{drawn}, waits from {} corrected by {}{}{}",
         workload.structure.name(),
         workload.rtt,
         workload.window,

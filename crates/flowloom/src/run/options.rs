@@ -7,7 +7,7 @@ use flowloom_core::units::Limit;
 use flowloom_live::guests::Guest;
 use flowloom_sim::events::Implementation;
 
-use crate::experiment::{Correction, Experiment, Quantity, RateChoice};
+use crate::experiment::{Correction, Experiment, Quantity, RateChoice, Vary};
 use crate::extraction::CaptureOptions;
 
 /// Where a run happens.
@@ -52,6 +52,8 @@ pub struct Overrides {
     pub duration: Option<Quantity<Duration>>,
     /// `run.seeds`; empty leaves them as they are.
     pub seeds: Vec<u64>,
+    /// `run.vary`
+    pub vary: Option<Quantity<Vary>>,
 }
 
 impl Overrides {
@@ -76,6 +78,7 @@ impl Overrides {
         if !self.seeds.is_empty() {
             experiment.run.seeds.clone_from(&self.seeds);
         }
+        set(&mut experiment.run.vary, &self.vary);
     }
 }
 

@@ -76,6 +76,7 @@ impl Plan {
             None => Kind::Experiment,
         };
         options.overrides.apply(&mut experiment);
+        experiment.resolve_vary(!sources.is_empty());
         experiment.check()?;
         let captured = captured(options.pcap.as_deref(), &mut experiment)?;
         let traces = traces(&experiment).map_err(|error| located(error, file.map(PathBuf::as_path)))?;

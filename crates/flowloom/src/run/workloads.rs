@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use flowloom_models::FEWEST_BLOCKS;
 use flowloom_report::facts::set_aside_text;
 
 use crate::context::Context;
@@ -10,7 +11,7 @@ use crate::experiment::DatagramModel;
 use crate::extraction::CaptureOptions;
 use crate::run::plan::Plan;
 use crate::warning::Warning;
-use crate::workload::generation::Generation;
+use crate::workload::generation::{Blocks, Generation};
 use crate::workload::source::{Inputs, Source};
 
 /// One workload for all seeds, or one for each if it is drawn.
@@ -20,29 +21,33 @@ use crate::workload::source::{Inputs, Source};
 pub fn workloads(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
     let sources = open_or_make(plan, capture, context)?;
     sources.iter().try_for_each(|source| refuse_empty(plan, source))?;
-    if plan.experiment.run.seeds.len() > 1 && !plan.experiment.draws() {
+    let blocks = sources.first().and_then(|source| source.blocks);
+    let is_one_block = blocks.is_some_and(|blocks| blocks.count < 2);
+    if plan.experiment.run.seeds.len() > 1 && (is_one_block || !plan.experiment.draws()) {
         context.warn(&Warning::SeedsAlike);
+    } else if let Some(Blocks { length, count }) = blocks.filter(|blocks| blocks.count < FEWEST_BLOCKS) {
+        context.warn(&Warning::FewBlocks { length, blocks: count });
     }
     Ok(sources)
 }
 
 fn open_or_make(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
     let inputs = Inputs { paths: &plan.sources, kind: plan.kind, capture, target: &plan.target };
-    let workload = &plan.experiment.workload;
+    let (workload, variation) = (&plan.experiment.workload, plan.experiment.run.variation());
     let base = match workload.model {
         None => Some(Source::open(inputs, context)?),
         Some(_) => None,
     };
     let base = match base {
-        Some(base) if base.path.is_none() || !workload.is_made() => return Ok(vec![base]),
+        Some(base) if base.path.is_none() || !(workload.is_made() || variation.is_some()) => return Ok(vec![base]),
         base => base,
     };
     let seeds = &plan.experiment.run.seeds;
-    let seeds = if workload.is_drawn() { &seeds[..] } else { &seeds[..1] };
+    let seeds = if workload.is_drawn() || variation.is_some() { &seeds[..] } else { &seeds[..1] };
     let duration = plan.experiment.measure.duration.as_ref().map(|duration| duration.value);
     let duration = duration.map(|duration| duration + workload.prefill().shift());
     let made = |&seed| {
-        let generation = Generation { workload, base: base.as_ref(), seed, duration, stop: context.stop() };
+        let generation = Generation { workload, base: base.as_ref(), variation, seed, duration, stop: context.stop() };
         Source::made(&generation, &plan.target, context)
     };
     seeds.iter().map(made).collect()

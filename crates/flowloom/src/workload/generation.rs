@@ -10,7 +10,8 @@ use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol};
 use flowloom_models::generate::SourceModel;
 use flowloom_models::lrd::Hurst;
 use flowloom_models::{
-    Counted, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, fix_windows, settle, unsettle,
+    Counted, Draw, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, Variation, block_length,
+    fix_windows, settle, unsettle,
 };
 use flowloom_store::formats::{Sorter, Tally};
 use flowloom_store::workload::{
@@ -34,12 +35,32 @@ const STATIONARY: f64 = 0.05;
 /// By how much a load may miss what was asked for before that is said.
 const MISSED: f64 = 0.01;
 
+/// Where connections start in what is made.
+enum Starts {
+    /// At another load.
+    Scaled(ScalingPlan),
+    /// In a draw of the workload.
+    Drawn(Draw),
+}
+
+impl Starts {
+    /// Of connection number `index`, which started at `start`.
+    fn of(&self, index: u64, start: Time) -> Vec<Time> {
+        match self {
+            Starts::Scaled(plan) => plan.starts(index, start),
+            Starts::Drawn(draw) => draw.starts(index, start),
+        }
+    }
+}
+
 /// A workload about to be made.
 pub struct Generation<'a> {
     /// What is asked for.
     pub workload: &'a Workload,
     /// What it is made of; not of models.
     pub base: Option<&'a Source>,
+    /// How draws of what the source holds differ; `None` for the workload as it is.
+    pub variation: Option<Variation>,
     /// What it is drawn with.
     pub seed: u64,
     /// How long connections start; `None` for as long as in the source.
@@ -48,8 +69,19 @@ pub struct Generation<'a> {
     pub stop: &'a Stop,
 }
 
+/// The blocks of a workload that draws are put together of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// How long one is.
+    pub length: Duration,
+    /// Whole blocks of the workload. Of fewer than two nothing is drawn.
+    pub count: u64,
+}
+
 /// What was made.
 pub struct Made {
+    /// The blocks that it was drawn from, if it was.
+    pub blocks: Option<Blocks>,
     /// What the workload says about itself.
     pub facts: WorkloadFacts,
     /// The load it had before, if that was changed.
@@ -148,9 +180,9 @@ impl Generation<'_> {
         let model = model.as_ref();
         let mut length = self.length()?;
         let mut before = None;
-        let mut rtts: Vec<Duration> = Vec::new();
-        let (mut plan, mut asked) = (None, None);
-        if workload.load.is_some() || workload.rtt.is_fitted() {
+        let (mut rtts, mut durations): (Vec<Duration>, Vec<Duration>) = (Vec::new(), Vec::new());
+        let (mut starts, mut asked, mut blocks) = (None, None, None);
+        if workload.load.is_some() || workload.rtt.is_fitted() || self.variation.is_some() {
             let (mut meter, mut survey) = (LoadMeter::new(length), Survey::new(length));
             for vector in self.vectors(model)? {
                 let vector = vector?;
@@ -160,6 +192,9 @@ impl Generation<'_> {
                 if workload.load.is_some() && self.counts(&vector) {
                     meter.add(&vector);
                     survey.add(&vector);
+                }
+                if self.variation == Some(Variation::Blocks) && self.counts(&vector) {
+                    durations.extend(vector.duration());
                 }
             }
             if let Some(keys) = &workload.load {
@@ -173,8 +208,21 @@ impl Generation<'_> {
                 if scaling.counted == Counted::Bytes && scaling.method != Method::Starts {
                     asked = Some((load.busier(), scaling.factor * load.payload_rate(load.busier())));
                 }
-                (before, plan) = (Some(load), Some(planned));
+                (before, starts) = (Some(load), Some(Starts::Scaled(planned)));
             }
+        }
+        if let Some(variation) = self.variation {
+            let of = length;
+            length = self.duration.map_or(length, |duration| duration.min(length));
+            let draw = match variation {
+                Variation::Blocks => {
+                    let block = block_length(of, &mut durations);
+                    blocks = Some(Blocks { length: block, count: of.as_nanos() / block.as_nanos() });
+                    Draw::of_blocks(of, block, length, seed)
+                }
+                Variation::Jitter(by) => Some(Draw::of_jitter(by, length, seed)),
+            };
+            starts = draw.map(Starts::Drawn);
         }
         rtts.sort_unstable();
         let Some(round_trips) = workload.rtt.round_trips(&rtts) else {
@@ -189,7 +237,7 @@ impl Generation<'_> {
         drop(rtts);
         // What starts later is in no run.
         length = self.duration.map_or(length, |duration| duration.min(length));
-        let placed = self.placed(model, plan.as_ref(), path)?;
+        let placed = self.placed(model, starts.as_ref(), path)?;
         let mut writer = WorkloadWriter::create(path).map_err(Error::new)?;
         let (mut tally, mut meter, mut id) = (Tally::default(), LoadMeter::new(length), 0);
         for vector in placed {
@@ -213,18 +261,18 @@ impl Generation<'_> {
         let remarks = model.map_or_else(Vec::new, |model| model.remarks(load.duration));
         capture.warnings.extend(remarks.iter().cloned());
         let facts = writer.finish(facts.provenance, capture, &traffic).map_err(Error::new)?;
-        Ok(Made { facts, before, load, asked, remarks })
+        Ok(Made { blocks, facts, before, load, asked, remarks })
     }
 
     /// The connections at their new starts, in the order of these, with dense ids. Where the load is changed, flows that are not sent
     /// are left out.
-    fn placed(&self, model: Option<&SourceModel>, plan: Option<&ScalingPlan>, path: &Path) -> Result<Vectors, Error> {
-        let Some(plan) = plan else { return self.vectors(model) };
+    fn placed(&self, model: Option<&SourceModel>, starts: Option<&Starts>, path: &Path) -> Result<Vectors, Error> {
+        let Some(starts) = starts else { return self.vectors(model) };
         let mut sorter = Sorter::in_folder(folder(path));
         let counted = self.vectors(model)?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
         for (index, vector) in (0..).zip(counted) {
             let vector = vector?;
-            for start in plan.starts(index, vector.start) {
+            for start in starts.of(index, vector.start) {
                 sorter.push(ConnectionVector { start, ..vector.clone() }).map_err(load::unreadable)?;
             }
         }
@@ -268,6 +316,13 @@ impl Generation<'_> {
             warnings: of.warnings.clone(),
             ..counted
         };
+        if self.variation.is_some() {
+            // Every draw has the link of the original (methods M.5).
+            let share = load.duration.as_secs_f64() / Duration::from_nanos(of.duration_ns.max(1)).as_secs_f64();
+            let offered = link_bytes(&base.facts).map(|bytes| bytes.map(|bytes| (bytes as f64 * share).round() as u64));
+            let of_base = CaptureFacts { peak_10ms_bytes: of.peak_10ms_bytes, offered_link_bytes: offered, ..of_base };
+            return (of_base, TrafficFacts::default());
+        }
         if self.workload.load.is_some() || load.duration.as_nanos() < of.duration_ns {
             return (of_base, TrafficFacts::default());
         }
@@ -296,6 +351,13 @@ impl Generation<'_> {
         }
         provenance.options.insert("workload".to_owned(), json!(workload));
         provenance.options.insert("seed".to_owned(), json!(self.seed));
+        match self.variation {
+            Some(Variation::Blocks) => _ = provenance.options.insert("vary".to_owned(), json!("blocks")),
+            Some(Variation::Jitter(by)) => {
+                provenance.options.insert("start_jitter_ns".to_owned(), json!(by.as_nanos()));
+            }
+            None => {}
+        }
         provenance.options.insert("duration_ns".to_owned(), json!(load.duration.as_nanos()));
         provenance.options.insert("load".to_owned(), load_json(load));
         if let Some(before) = before {
@@ -303,6 +365,14 @@ impl Generation<'_> {
         }
         Ok(provenance)
     }
+}
+
+/// Bytes that the workload brings to the link from each side: of the packets that were seen, else as estimated when it was made.
+fn link_bytes(facts: &WorkloadFacts) -> Option<[u64; 2]> {
+    if facts.traffic == TrafficFacts::default() {
+        return facts.capture.offered_link_bytes;
+    }
+    Some([LinkSide::Left, LinkSide::Right].map(|side| facts.traffic.replayed.from(side).total().bytes))
 }
 
 /// A load as JSON.

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::extraction::{self, CaptureOptions};
 use crate::input::Kind;
 use crate::run::pipeline::Read;
-use crate::workload::generation::Generation;
+use crate::workload::generation::{Blocks, Generation};
 use crate::workload::hosts::HostOptions;
 use crate::workload::load;
 
@@ -27,6 +27,8 @@ pub struct Source {
     staging: Option<StagedFolder>,
     /// The user stopped its extraction.
     pub interrupted: bool,
+    /// The blocks that it was drawn from, if it was.
+    pub blocks: Option<Blocks>,
 }
 
 /// The name of a workload in a run folder.
@@ -48,7 +50,14 @@ pub struct Inputs<'a> {
 impl Source {
     /// No workload: only sources send.
     pub fn none() -> Source {
-        Source { path: None, facts: WorkloadFacts::default(), name: String::new(), staging: None, interrupted: false }
+        Source {
+            path: None,
+            facts: WorkloadFacts::default(),
+            name: String::new(),
+            staging: None,
+            interrupted: false,
+            blocks: None,
+        }
     }
 
     /// The workload as it is, or extracted from captures into a file that ends up in the run folder.
@@ -62,14 +71,28 @@ impl Source {
         };
         if kind == Kind::Workload && paths.len() == 1 {
             let facts = WorkloadReader::open(first).map_err(Error::new)?.facts().clone();
-            return Ok(Source { path: Some(first.clone()), facts, name, staging: None, interrupted: false });
+            return Ok(Source {
+                path: Some(first.clone()),
+                facts,
+                name,
+                staging: None,
+                interrupted: false,
+                blocks: None,
+            });
         }
         let staging = staging(target)?;
         let path = staging.path().join(WORKLOAD_FILE);
         let mut writer = WorkloadWriter::create(&path).map_err(Error::new)?;
         if kind != Kind::Capture {
             let facts = other_forms(inputs, staging.path(), writer, context)?;
-            return Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: false });
+            return Ok(Source {
+                path: Some(path),
+                facts,
+                name,
+                staging: Some(staging),
+                interrupted: false,
+                blocks: None,
+            });
         }
         let mut hosts = AddressBook::default();
         let extracted = extraction::vectors(paths, capture, &mut hosts, folder(&path), context, |vector| {
@@ -81,7 +104,14 @@ impl Source {
             // Otherwise they are part of the answer.
             extracted.warn(context);
         }
-        Ok(Source { path: Some(path), facts, name, staging: Some(staging), interrupted: extracted.interrupted })
+        Ok(Source {
+            path: Some(path),
+            facts,
+            name,
+            staging: Some(staging),
+            interrupted: extracted.interrupted,
+            blocks: None,
+        })
     }
 
     /// A workload made for a run with this seed, in a file that ends up in its folder.
@@ -92,7 +122,15 @@ impl Source {
         context.explain(|| format!("workload for seed {}:\n{}", generation.seed, made.text()));
         made.warnings().iter().for_each(|warning| context.warn(warning));
         let interrupted = generation.base.is_some_and(|base| base.interrupted);
-        Ok(Source { path: Some(path), facts: made.facts, name: generation.name(), staging: Some(staging), interrupted })
+        let blocks = made.blocks;
+        Ok(Source {
+            path: Some(path),
+            facts: made.facts,
+            name: generation.name(),
+            staging: Some(staging),
+            interrupted,
+            blocks,
+        })
     }
 
     /// Its connections and flows, none if only sources send.
