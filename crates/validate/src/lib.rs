@@ -19,6 +19,7 @@
 //! | `metamorphic` | what must not change |
 //! | `dependence` | estimates of the Hurst parameter |
 //! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
+//! | `draws` | what intervals over the seeds of a capture are worth |
 //! | `verdicts` | what verdicts of `compare` are worth: false ones, and differences found |
 //! | `multiplexing`, `reproduction` | the study of virtual circuits of 1992; as `docs/evidence/reproductions/caceres-1992.md` |
 //! | `parity` | the simulator beside the kernel, cell by cell |
@@ -35,6 +36,7 @@ mod cubic;
 mod dctcp;
 mod delay;
 mod dependence;
+mod draws;
 mod efficiency;
 mod figure;
 mod lab;
@@ -66,7 +68,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 18] = [
+pub const GROUPS: [&str; 19] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -82,6 +84,7 @@ pub const GROUPS: [&str; 18] = [
     "dependence",
     "efficiency",
     "verdicts",
+    "draws",
     "cell-queue",
     "satellite",
     "multiplexing",
@@ -105,6 +108,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "dependence" => dependence::rows(effort),
         "efficiency" => efficiency::rows(),
         "verdicts" => verdicts::rows(effort),
+        "draws" => draws::rows(effort),
         "cell-queue" => cell_queue::rows(effort),
         "satellite" => satellite::rows(effort),
         "multiplexing" => multiplexing::rows(effort),
