@@ -18,8 +18,9 @@ use crate::host::counters::Counters;
 use crate::host::hosts::EmulatedHost;
 use crate::host::settings::Settings;
 use crate::host::testbed::{Choice, PathDevice, Testbed};
-use crate::problem::Warning;
-use crate::run::{LiveError, Observed, Options, begin};
+use crate::observed::Observed;
+use crate::options::Options;
+use crate::problem::{LiveError, Warning};
 use crate::workers::{Program, Workers};
 
 /// A back end while a run goes on.
@@ -73,7 +74,7 @@ impl Here {
         let mut workers = Workers::start(&options.program, &testbed.namespaces, options.workers)
             .map_err(host("starting worker processes"))?;
         let namespaces = testbed.hosts.each_ref().map(|hosts| namespaces(&hosts[..usize::from(addressing.count())]));
-        begin(&mut workers, config, classes, namespaces)?;
+        workers.begin(config, classes, namespaces)?;
         let observed = Observed {
             notes,
             warnings: testbed.warnings.iter().map(Warning::from).collect(),

@@ -16,7 +16,9 @@
 //! | module | holds |
 //! |---|---|
 //! | `run` | a run, from the first SYN to the last packet |
-//! | `problem` | errors of workers, problems and warnings of a run |
+//! | `options` | how a run is made |
+//! | `observed` | how far the host kept up, and what a run was made of |
+//! | `problem` | errors, problems and warnings of a run |
 //! | `plan` | what a run will need |
 //! | `workers`, `worker` | the processes that play ends of connections; one of them |
 //! | `emulator` | the thread that owns the path |
@@ -48,10 +50,14 @@ pub mod worker;
 mod backend;
 pub mod calibrate;
 mod collector;
+mod observed;
+mod options;
 mod problem;
 mod run;
 mod workers;
 
-pub use problem::{Problem, Warning, WorkerName, WorkersError};
-pub use run::{LiveError, Observed, Options, check, run, run_remote};
+pub use observed::Observed;
+pub use options::Options;
+pub use problem::{LiveError, Problem, Warning, WorkerName, WorkersError};
+pub use run::{check, run, run_remote};
 pub use workers::Program;

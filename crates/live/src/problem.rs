@@ -1,4 +1,4 @@
-//! Errors of workers, problems and warnings of a live run.
+//! Errors, problems and warnings of a live run.
 
 use std::fmt;
 use std::io;
@@ -6,9 +6,42 @@ use std::net::SocketAddr;
 
 use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
+use flowloom_sim::{ConfigError, RunError};
 
 use crate::host::counters::Loss;
-use crate::host::testbed;
+use crate::host::settings::Unsupported;
+use crate::host::testbed::{self, TestbedError};
+
+/// Why there was no live run, or it could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError<W, R> {
+    /// As in a simulation.
+    #[error(transparent)]
+    Run(#[from] RunError<W, R>),
+    /// The kernel has not what the experiment asks for.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// There is no place for it.
+    #[error(transparent)]
+    Testbed(#[from] TestbedError),
+    /// Workers do not work.
+    #[error(transparent)]
+    Workers(#[from] WorkersError),
+    /// Something of the host.
+    #[error("{what}: {cause}")]
+    Host {
+        /// What was done.
+        what: &'static str,
+        /// What the kernel says.
+        cause: io::Error,
+    },
+}
+
+impl<W, R> From<ConfigError> for LiveError<W, R> {
+    fn from(error: ConfigError) -> LiveError<W, R> {
+        LiveError::Run(error.into())
+    }
+}
 
 /// Why workers, or the hosts that they are on, do not work.
 #[derive(Debug, thiserror::Error)]

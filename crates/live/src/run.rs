@@ -1,10 +1,8 @@
 //! A live run: the workload through kernel TCP, from the first SYN to the last packet.
 
-use std::io;
 use std::iter::Peekable;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -14,129 +12,26 @@ use flowloom_core::record::{Record, Recorder};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Host, LinkSide, PerSide, Side};
 
-use flowloom_sim::{Classed, Config, ConfigError, DatagramFlow, Origin, Progress, RunError, Starts, Summary};
+use flowloom_sim::{Classed, Config, DatagramFlow, Origin, Progress, RunError, Starts, Summary};
 
 use crate::addresses::{self, Addressing, Serial};
 use crate::backend::{Backend, Here, Standing};
 use crate::calibrate::with_less_propagation;
 use crate::clock::Clock;
 use crate::collector::{Closing, Collector, News, Over};
-use crate::control::{Assignment, EndReport, Ended, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
+use crate::control::{Assignment, EndReport, Ended, FromWorker, SocketOptions, ToWorker, WorkerReport};
 use crate::emulator::{self, Command, Commands, Emulator, EmulatorReport, Output, PathError};
-use crate::guests::{Guest, Guests};
+use crate::guests::Guests;
 use crate::host::limits::CpuTimes;
-use crate::host::namespace::current_inode;
-use crate::host::settings::{Settings, Unsupported};
-use crate::host::testbed::{Kind, TestbedError};
-use crate::host::turns::Turns;
-use crate::lateness::Lateness;
-use crate::problem::{Problem, Warning, WorkersError};
+use crate::host::settings::Settings;
+use crate::observed::Observed;
+use crate::options::Options;
+use crate::problem::{LiveError, Problem, WorkersError};
 use crate::remote::backend::{Hosts, RemoteBackend};
-use crate::workers::{Heard, Program, Workers};
-
-/// How a live run is made, beside the experiment.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// What workers are.
-    pub program: Program,
-    /// What carries packets between kernels and the emulator.
-    pub devices: Kind,
-    /// The emulator looks at its devices so often.
-    pub tick: Duration,
-    /// Workers on each side.
-    pub workers: u16,
-    /// The hosts that connections are on.
-    pub addressing: Addressing,
-    /// What guests are, and who they are.
-    pub guests: (Program, Vec<Guest>),
-}
-
-/// How far the host kept up, and what the run was made of.
-#[derive(Clone, Debug, Default)]
-pub struct Observed {
-    /// What of the experiment the kernel decides by itself, in words.
-    pub notes: Vec<String>,
-    /// What makes the run slower or less true.
-    pub warnings: Vec<Warning>,
-    /// What went wrong.
-    pub problems: Vec<Problem>,
-    /// The kernel, and its settings that replays depend on.
-    pub kernel: String,
-    /// See [`Self::kernel`].
-    pub settings: std::collections::BTreeMap<String, String>,
-    /// What carried packets.
-    pub devices: String,
-    /// Workers on each side.
-    pub workers: u16,
-    /// What packets take each way beside what their paths give them, as measured before the run, which is taken off their delays.
-    pub bias: Duration,
-    /// How the emulator came to run.
-    pub turns: Turns,
-    /// How late packets were handed on.
-    pub releases: Lateness,
-    /// How late SYNs were sent.
-    pub starts: Lateness,
-    /// How late data and closes were sent that waited for a time.
-    pub waits: Lateness,
-    /// Connections that should have started, and those whose SYN was sent.
-    pub scheduled: u64,
-    /// See [`Self::scheduled`].
-    pub started: u64,
-    /// Ends that the kernel gave up with an error.
-    pub failed: u64,
-    /// Packets that devices dropped, and datagrams that sockets of workers did, outside the model.
-    pub device_drops: u64,
-    /// Packets of nobody.
-    pub strangers: u64,
-    /// Connections that listeners could not take in.
-    pub listen_drops: u64,
-    /// Packets that crossed the emulator.
-    pub packets: u64,
-    /// CPU time of the emulator, of the workers' programs, and of the kernel for them.
-    pub cpu: [Duration; 3],
-    /// What the host's cores did meanwhile.
-    pub usage: CpuTimes,
-    /// Whether it ended before it was over: it was interrupted, its guest ended, or its emulator could not go on.
-    pub cut_short: bool,
-    /// How the guest ended that the run was there for.
-    pub guest: Option<ExitStatus>,
-}
-
-/// Why there was no live run, or it could not be finished.
-#[derive(Debug, thiserror::Error)]
-pub enum LiveError<W, R> {
-    /// As in a simulation.
-    #[error(transparent)]
-    Run(#[from] RunError<W, R>),
-    /// The kernel has not what the experiment asks for.
-    #[error(transparent)]
-    Unsupported(#[from] Unsupported),
-    /// There is no place for it.
-    #[error(transparent)]
-    Testbed(#[from] TestbedError),
-    /// Workers do not work.
-    #[error(transparent)]
-    Workers(#[from] WorkersError),
-    /// Something of the host.
-    #[error("{what}: {cause}")]
-    Host {
-        /// What was done.
-        what: &'static str,
-        /// What the kernel says.
-        cause: io::Error,
-    },
-}
-
-impl<W, R> From<ConfigError> for LiveError<W, R> {
-    fn from(error: ConfigError) -> LiveError<W, R> {
-        LiveError::Run(error.into())
-    }
-}
+use crate::workers::{Heard, Workers};
 
 /// Connections are assigned so long before their SYNs.
 const AHEAD: Duration = Duration::from_secs(3);
-/// Workers have so long to listen.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// Between the clock's being told and its origin: for threads to wake up, and for workers to take in each connection that was
 /// assigned by then. Those in progress when a run begins are tens of thousands.
 const COUNTDOWN: Duration = Duration::from_millis(100);
@@ -283,49 +178,6 @@ fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
     summary.links = report.network.links;
     summary.plausibility.add_drops(&report.network.tcp_drops);
     Ok((summary, observed))
-}
-
-/// Tells workers how they play, and waits until they listen.
-pub(crate) fn begin(
-    workers: &mut Workers,
-    config: &Config,
-    classes: Vec<SocketOptions>,
-    namespaces: [Vec<PathBuf>; 2],
-) -> Result<(), WorkersError> {
-    let host_namespace = current_inode().map_err(WorkersError::NoProc)?;
-    for place in 0..workers.count() {
-        let (side, number) = workers.at(place);
-        let orders = Orders {
-            side,
-            number,
-            workers: workers.each_side(),
-            host_namespace,
-            hosts: namespaces[side as usize].clone(),
-            replay: config.replay,
-            classes: classes.clone(),
-            seed: config.seed,
-        };
-        workers.tell(place, ToWorker::Begin(Box::new(orders)));
-    }
-    let clock = Clock::starting_in(Duration::ZERO);
-    let mut waiting = workers.count();
-    while waiting > 0 {
-        match workers.hear(LOOK) {
-            Some((_, Heard::Said(FromWorker::Ready))) => waiting -= 1,
-            Some((place, Heard::Said(FromWorker::Failed(why)))) => {
-                return Err(WorkersError::Failed { worker: workers.name(place), why });
-            }
-            Some((place, Heard::Ended(why))) => {
-                return Err(WorkersError::Failed { worker: workers.name(place), why: why.unwrap_or_default() });
-            }
-            Some((_, Heard::Said(_))) => {}
-            None if clock.now() > Time::ZERO + PATIENCE => {
-                return Err(WorkersError::Late { waiting, workers: workers.count() });
-            }
-            None => {}
-        }
-    }
-    Ok(())
 }
 
 /// The numbers by which a workload tells hosts apart, where it does.
@@ -600,26 +452,5 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             self.record(&over).map_err(RunError::Recorder)?;
         }
         Ok(())
-    }
-}
-
-impl Observed {
-    fn take(&mut self, report: &EmulatorReport, workers: &[WorkerReport]) {
-        self.turns = report.turns;
-        self.releases = report.lateness.clone();
-        let strangers: u64 = report.devices.iter().map(|device| device.strangers + device.malformed).sum();
-        self.strangers = strangers + workers.iter().map(|worker| worker.strangers).sum::<u64>();
-        self.device_drops += workers.iter().map(|worker| worker.datagram_drops).sum::<u64>();
-        self.packets = report.devices.iter().map(|device| device.read_packets).sum();
-        let sum = |of: fn(&WorkerReport) -> u64| workers.iter().map(of).sum();
-        self.cpu = [
-            report.cpu,
-            Duration::from_nanos(sum(|worker| worker.cpu_nanos[0])),
-            Duration::from_nanos(sum(|worker| worker.cpu_nanos[1])),
-        ];
-        for worker in workers {
-            self.starts.merge(&Lateness::from(&worker.starts));
-            self.waits.merge(&Lateness::from(&worker.waits));
-        }
     }
 }

@@ -9,12 +9,19 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use flowloom_core::time::Duration;
+use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
+use flowloom_sim::Config;
 
-use crate::control::{FromWorker, ToWorker, receive, send_all};
-use crate::host::namespace::Namespace;
-use crate::problem::WorkerName;
+use crate::clock::Clock;
+use crate::control::{FromWorker, Orders, SocketOptions, ToWorker, receive, send_all};
+use crate::host::namespace::{Namespace, current_inode};
+use crate::problem::{WorkerName, WorkersError};
+
+/// Workers have so long to listen.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often [`Workers::begin`] looks at the time, if no worker says anything.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// How a worker process is started: what is called with `--namespace N` has to end up in [`crate::worker::process`].
 #[derive(Clone, Debug)]
@@ -131,6 +138,52 @@ impl Workers {
             self.all.push(Worker { side, number, child: Some(child), to: None, done: false });
             let (Some(input), Some(output)) = pipes else { return Err(io::Error::other("a worker has no pipes")) };
             self.all[at].attach(input, output, at, self.telling.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Tells all workers how they play, and waits until they listen.
+    ///
+    /// # Errors
+    /// A worker fails, or takes too long.
+    pub fn begin(
+        &mut self,
+        config: &Config,
+        classes: Vec<SocketOptions>,
+        namespaces: [Vec<PathBuf>; 2],
+    ) -> Result<(), WorkersError> {
+        let host_namespace = current_inode().map_err(WorkersError::NoProc)?;
+        for place in 0..self.count() {
+            let (side, number) = self.at(place);
+            let orders = Orders {
+                side,
+                number,
+                workers: self.each_side,
+                host_namespace,
+                hosts: namespaces[side as usize].clone(),
+                replay: config.replay,
+                classes: classes.clone(),
+                seed: config.seed,
+            };
+            self.tell(place, ToWorker::Begin(Box::new(orders)));
+        }
+        let clock = Clock::starting_in(Duration::ZERO);
+        let mut waiting = self.count();
+        while waiting > 0 {
+            match self.hear(LOOK) {
+                Some((_, Heard::Said(FromWorker::Ready))) => waiting -= 1,
+                Some((place, Heard::Said(FromWorker::Failed(why)))) => {
+                    return Err(WorkersError::Failed { worker: self.name(place), why });
+                }
+                Some((place, Heard::Ended(why))) => {
+                    return Err(WorkersError::Failed { worker: self.name(place), why: why.unwrap_or_default() });
+                }
+                Some((_, Heard::Said(_))) => {}
+                None if clock.now() > Time::ZERO + PATIENCE => {
+                    return Err(WorkersError::Late { waiting, workers: self.count() });
+                }
+                None => {}
+            }
         }
         Ok(())
     }

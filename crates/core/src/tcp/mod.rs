@@ -11,11 +11,16 @@
 //! |---|---|
 //! | `endpoint` | states of RFC 9293, the calls |
 //! | `agreed` | what the SYNs settle |
-//! | `sender` | what is sent when: windows, recovery without SACK, retransmission timer, pacing |
-//! | `sender/persist` | windows of the peer that are small or closed |
-//! | `sender/undo` | reductions that had no cause: Eifel, D-SACK, F-RTO (RFC 5682) |
-//! | `sender/usage` | how much of the window is used, and what becomes of one that is not, as in Linux |
+//! | `sender` | the state of the sending half |
+//! | `sender/rare` | sender state that few connections need at any time |
+//! | `sender/ack` | handling of acknowledgements, recovery without SACK (RFC 6582) |
 //! | `sender/repair` | recovery over SACK (RFC 6675), RACK-TLP (RFC 8985) |
+//! | `sender/undo` | reductions that had no cause: Eifel, D-SACK, F-RTO (RFC 5682) |
+//! | `sender/timeout` | the retransmission timer (RFC 6298) |
+//! | `sender/output` | the next piece to send |
+//! | `sender/bursts` | pieces that leave together, and pacing |
+//! | `sender/persist` | windows of the peer that are small or closed |
+//! | `sender/usage` | how much of the window is used, and what becomes of one that is not, as in Linux |
 //! | `scoreboard` | what became of everything outstanding |
 //! | `prr` | how much recovery sends (RFC 9937) |
 //! | `rack` | reordering window and probes |

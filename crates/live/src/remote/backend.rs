@@ -24,8 +24,9 @@ use crate::control::{SocketOptions, ToWorker, receive, send_all};
 use crate::guests::{Guest, Guests};
 use crate::host::counters::{Counters, SideCounters};
 use crate::host::settings::Settings;
-use crate::problem::{Warning, WorkersError};
-use crate::run::{LiveError, Observed, Options, begin};
+use crate::observed::Observed;
+use crate::options::Options;
+use crate::problem::{LiveError, Warning, WorkersError};
 use crate::workers::{Ear, Heard, Program, Workers};
 
 /// The hosts of a run.
@@ -153,7 +154,7 @@ impl RemoteBackend {
         let (left, way_left) = end(LinkSide::Left, left)?;
         let (right, way_right) = end(LinkSide::Right, right)?;
         let bias = way_left + way_right;
-        begin(&mut workers, config, classes, Default::default())?;
+        workers.begin(config, classes, Default::default())?;
 
         warnings.extend(both().flat_map(|(host, begun)| {
             let warning = |text: &String| Warning::Host { host: host.name.clone(), text: text.clone() };

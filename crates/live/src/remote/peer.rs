@@ -33,7 +33,6 @@ use crate::host::settings::Settings;
 use crate::host::testbed::{Choice, PathDevice, Side as Made};
 use crate::host::turns;
 use crate::lateness::{Counted, Lateness};
-use crate::run::begin;
 use crate::workers::{Heard, Program, Workers};
 
 /// To the process. When nobody can say anything any more, that is [`ToPeer::Stop`].
@@ -285,7 +284,7 @@ where
         let near = NearEnd::between(orders.own, orders.peer, orders.token, most)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", orders.own)))?;
         let mut workers = Workers::start_some(program, &made.namespace, orders.side, 0..orders.workers)?;
-        begin(&mut workers, &config, vec![orders.sockets.clone()], Default::default()).map_err(io::Error::other)?;
+        workers.begin(&config, vec![orders.sockets.clone()], Default::default()).map_err(io::Error::other)?;
         let mut table = BufWriter::new(File::create(&orders.table)?);
         writeln!(
             table,

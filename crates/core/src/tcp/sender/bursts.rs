@@ -3,14 +3,16 @@
 //! acknowledgement is near (`tcp_tso_should_defer`). Paced senders wait after each piece for as long as it takes at their
 //! rate.
 
-use super::repair::Repair;
-use super::{Forced, Piece, Sender, UNPACED};
+use super::rare::Repair;
+use super::{Forced, Piece, Sender};
 use crate::tcp::agreed::Agreed;
 use crate::tcp::config::Config;
 use crate::tcp::congestion::{LONGEST_BURST, WindowRules};
 use crate::tcp::segment::Timestamps;
 use crate::time::{Duration, Time};
 
+/// Segments that leave before pacing begins, as in Linux (TCP_INIT_CWND).
+const UNPACED: u64 = 10;
 /// Near peers get larger pieces: the longest burst, halved for each 512 microseconds of the shortest round-trip time
 /// (`tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;

@@ -1,91 +1,15 @@
-//! Recovery over SACK: the rules of RFC 6675 and RFC 8985 on a scoreboard, and what few connections need beside.
+//! Recovery over SACK: the rules of RFC 6675 and RFC 8985 on a scoreboard.
 
-use super::usage::Usage;
+use super::rare::Repair;
 use super::{DUPLICATE_THRESHOLD, Forced, Piece, Sender};
 use crate::tcp::agreed::Agreed;
 use crate::tcp::config::Config;
 use crate::tcp::congestion::{Cause, Recovery, WindowRules, saturate};
 use crate::tcp::deadline::Deadline;
 use crate::tcp::prr::{Progress, Prr};
-use crate::tcp::rack::Rack;
-use crate::tcp::rate::RateSampler;
-use crate::tcp::rto::{Rto, Spread};
 use crate::tcp::scoreboard::{Delivery, Scoreboard};
 use crate::tcp::segment::{SackBlocks, Segment};
 use crate::time::{Duration, Time};
-
-/// The scoreboard, and what few connections need beside. Made with the first loss; or with the first data, where the
-/// algorithm or RACK wants each transmission noted, ECN is agreed, or sending is paced.
-#[derive(Clone, Debug)]
-pub(super) struct Repair {
-    pub(super) board: Scoreboard,
-    pub(super) prr: Prr,
-    pub(super) rack: Option<Rack>,
-    pub(super) rate: Option<RateSampler>,
-    pub(super) spread: Spread,
-    /// How much of the window is used, where Linux's rules ask.
-    pub(super) usage: Option<Usage>,
-    pub(super) early: Deadline,
-    pub(super) early_is_probe: bool,
-    /// A tail loss probe is to be sent next.
-    pub(super) probe_due: bool,
-    /// What is sent now was due at this time, if a timer was served late; else the end of time.
-    pub(super) as_of: Time,
-    /// The reduction after a mark ends when this is acknowledged.
-    pub(super) reduced_until: u64,
-    /// The window is on its way down to the threshold by proportional rate reduction (CWR in Linux).
-    pub(super) reducing: bool,
-    /// The next new data carries CWR (RFC 3168 section 6.1.2).
-    pub(super) reduction_due: bool,
-    /// When the next segment may leave, where sending is paced, and whether one waits for it.
-    pub(super) release: Time,
-    pub(super) held: bool,
-    /// What is left of the burst that leaves at present, in bytes, and when it leaves.
-    pub(super) burst: u64,
-    pub(super) burst_at: Time,
-    /// A burst waits for more of the window until something comes from outside; and this was not noted yet.
-    pub(super) waiting: bool,
-    pub(super) deferred: bool,
-    /// Segments that the peer reported as having come twice.
-    pub(super) duplicates: u32,
-    /// A retransmission was lost since this was last looked at.
-    pub(super) lost_again: bool,
-    /// The rescue retransmission of this recovery was made (RFC 6675 section 4, `NextSeg` rule 4).
-    pub(super) rescued: bool,
-    /// One past the highest retransmission of this recovery ("HighRxt").
-    pub(super) highest_resent: u64,
-}
-
-impl Repair {
-    pub(super) fn new(board: Scoreboard, rto: &Rto) -> Repair {
-        let end = board.end();
-        Repair {
-            board,
-            spread: rto.spread(end),
-            prr: Prr::default(),
-            rack: None,
-            rate: None,
-            usage: None,
-            early: Deadline::NONE,
-            early_is_probe: false,
-            probe_due: false,
-            as_of: Time::MAX,
-            reduced_until: 0,
-            reducing: false,
-            reduction_due: false,
-            release: Time::ZERO,
-            held: false,
-            burst: 0,
-            burst_at: Time::ZERO,
-            waiting: false,
-            deferred: false,
-            duplicates: 0,
-            lost_again: false,
-            rescued: false,
-            highest_resent: 0,
-        }
-    }
-}
 
 impl Sender {
     /// Marks what is lost by what has arrived. Returns the bytes newly lost, and whether a probe has repaired a loss.

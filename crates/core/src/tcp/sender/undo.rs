@@ -2,48 +2,13 @@
 //! peer reports (RFC 3708), after a timeout by what arrives first (F-RTO, RFC 5682); taken back as RFC 4015 and Linux do.
 //! Only after a loss is there anything to do here.
 
-use std::num::NonZeroU32;
-
+use super::rare::{Step, Undo};
 use super::{Forced, Sender};
 use crate::tcp::agreed::Agreed;
 use crate::tcp::config::{Config, Sack};
 use crate::tcp::congestion::WindowRules;
 use crate::tcp::segment::{Segment, Timestamps};
 use crate::time::Time;
-
-/// The last reduction, while it can still be taken back.
-#[derive(Clone, Debug)]
-pub(super) struct Undo {
-    /// Window and threshold before it.
-    window: u32,
-    threshold: u32,
-    /// What was outstanding then is `[from, until)`.
-    from: u64,
-    until: u64,
-    /// Bytes sent again since, or under way again then, of which no second arrival is reported ("undo_retrans" in Linux).
-    resent: u64,
-    /// The clock at the first retransmission since ("RetransmitTS" of RFC 3522).
-    resent_at: Option<NonZeroU32>,
-    /// Where that retransmission ends. It is the lowest, but what was sent again before may be under way below it.
-    resent_end: u64,
-    /// When this is acknowledged, no report of a duplicate can come any more; 0 before `until` is.
-    over: u64,
-    step: Step,
-    /// One past the highest offset sent when the timer expired last: what F-RTO asks about lies below. A timeout within a
-    /// recovery comes later than `until`.
-    asked: u64,
-}
-
-/// Where F-RTO stands (RFC 5682 sections 2.1 and 3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    /// The detection has not begun, or is decided.
-    Off,
-    /// The first segment was sent again after a timeout.
-    Resent,
-    /// New data was sent instead of more of the old.
-    Probing,
-}
 
 impl Undo {
     /// `[start, end)` is sent again.

@@ -1,34 +1,14 @@
 //! How much of the congestion window is used, as Linux watches it (`tcp_cwnd_validate`): a window grows only while it limits the
 //! sender, and decays where for a timeout it did not (RFC 2861).
 
+use super::rare::Usage;
 use super::{DUPLICATE_THRESHOLD, Sender};
 use crate::tcp::config::Config;
 use crate::tcp::congestion::WindowRules;
 use crate::tcp::scoreboard::Delivery;
 use crate::time::{Duration, Time};
 
-/// What was used of the window lately.
-#[derive(Clone, Debug)]
-pub(super) struct Usage {
-    /// Where the flight ends that `limited` and `most` are about (`cwnd_usage_seq`).
-    until: u64,
-    /// The window was full in it (`is_cwnd_limited`).
-    limited: bool,
-    /// Most bytes outstanding in that flight (`max_packets_out`).
-    most: u64,
-    /// Most bytes outstanding since `since` (`snd_cwnd_used`).
-    used: u64,
-    /// When the window was last full, or set anew (`snd_cwnd_stamp`).
-    since: Time,
-    /// New data was sent and not looked at yet.
-    fresh: bool,
-}
-
 impl Usage {
-    pub(super) fn new(now: Time) -> Usage {
-        Usage { until: 0, limited: false, most: 0, used: 0, since: now, fresh: false }
-    }
-
     /// Whether a congestion window of `window` bytes limits the sender (`tcp_is_cwnd_limited`): it was full, or in slow start
     /// more than half of it was used.
     fn is_limited_by(&self, window: u32, threshold: u32) -> bool {
