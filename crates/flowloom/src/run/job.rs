@@ -175,7 +175,7 @@ impl<'a> Job<'a> {
 
     /// One run folder per seed, side by side on all cores, and an index above them.
     pub fn several(&self) -> Result<(Vec<Run>, usize), Error> {
-        RunIndex::prepare(&self.plan.target, self.options.replace).map_err(Error::new)?;
+        let whole = RunIndex::prepare(&self.plan.target, self.options.replace).map_err(Error::new)?;
         let seeds = &self.plan.experiment.run.seeds;
         // Live runs share the host with none.
         let side_by_side = if self.options.on == Driver::Sim { threads(self.options.jobs).min(seeds.len()) } else { 1 };
@@ -185,7 +185,7 @@ impl<'a> Job<'a> {
         // The first is run in any case: what was asked to stop still leaves something.
         let goes_on = |index| index == 0 || !(self.context.is_stopped() || failed.load(Ordering::Relaxed));
         let runs = at_once(side_by_side, seeds, goes_on, |&seed| {
-            let folder = RunIndex::seed_folder(&self.plan.target, seed);
+            let folder = RunIndex::seed_folder(whole.path(), seed);
             let run = self.simulate(seed, &folder, &progress, beside);
             failed.fetch_or(run.is_err(), Ordering::Relaxed);
             run
@@ -196,8 +196,9 @@ impl<'a> Job<'a> {
         if not_begun > 0 {
             self.context.warn(&Warning::SeedsNotBegun { seeds: seeds.len(), not_begun });
         }
-        RunIndex::of_seeds(runs.iter().map(|run| run.facts.seed)).write(&self.plan.target).map_err(Error::new)?;
-        write_own_report(&mut runs, &self.plan.target)?;
+        RunIndex::of_seeds(runs.iter().map(|run| run.facts.seed)).write(whole.path()).map_err(Error::new)?;
+        write_own_report(&mut runs, whole.path())?;
+        whole.finish().map_err(Error::new)?;
         Ok((runs, not_begun))
     }
 
