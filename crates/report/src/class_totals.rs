@@ -1,6 +1,6 @@
 //! What connections of one kind came to.
 
-use flowloom_core::record::Outcome;
+use flowloom_core::record::{Outcome, SourceRecord};
 use flowloom_store::run_folder::ConnectionRow;
 
 /// Sums over connections.
@@ -30,6 +30,18 @@ impl ClassTotals {
             delivered_bytes: row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes,
             retransmissions: row.retransmissions,
             timeouts: row.timeouts,
+        });
+    }
+
+    /// Takes a flow of a source. What an endless one had to send is what it sent.
+    pub(crate) fn source(&mut self, row: &SourceRecord) {
+        self.add(ClassTotals {
+            connections: 1,
+            completed: u64::from(row.outcome == Outcome::Completed),
+            payload_bytes: row.sent_bytes,
+            delivered_bytes: row.received_bytes,
+            retransmissions: row.retransmissions.unwrap_or(0),
+            timeouts: row.timeouts.unwrap_or(0),
         });
     }
 

@@ -222,10 +222,8 @@ pub struct Measurements {
     pub payload_bytes: u64,
     /// Payload bytes delivered.
     pub delivered_bytes: u64,
-    /// Segments sent again.
-    pub retransmissions: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
+    /// What the flows of sources came to that were under way in the window.
+    source_totals: ClassTotals,
     /// What connections of each class came to, by its number.
     class_totals: [ClassTotals; Class::COUNT],
     /// Nanoseconds. Original and monitor: only connections that finished in both.
@@ -310,8 +308,7 @@ impl Measurements {
             endings: Endings::default(),
             payload_bytes: 0,
             delivered_bytes: 0,
-            retransmissions: 0,
-            timeouts: 0,
+            source_totals: ClassTotals::default(),
             class_totals: Default::default(),
             durations: PerPoint::default(),
             response_times: PerPoint::default(),
@@ -362,8 +359,6 @@ impl Measurements {
         self.lost_in_original += u64::from(class.lost_in_original);
         self.payload_bytes += bytes;
         self.delivered_bytes += row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes;
-        self.retransmissions += row.retransmissions;
-        self.timeouts += row.timeouts;
         self.fairness.connection(row);
         self.class_totals[class.number()].connection(row);
 
@@ -505,6 +500,7 @@ impl Measurements {
         // Those that began before the window and are under way in it are of the window too.
         if row.start < self.window.1 && row.last.is_none_or(|last| last >= self.window.0) {
             self.fairness.source(row);
+            self.source_totals.source(row);
         }
     }
 
@@ -590,6 +586,13 @@ impl Measurements {
         let mut totals = ClassTotals::default();
         let accepted = self.class_totals.iter().enumerate().filter(|(number, _)| of(Class::numbered(*number)));
         accepted.for_each(|(_, class)| totals.add(*class));
+        totals
+    }
+
+    /// What the connections and the flows of sources came to, all together.
+    pub fn all_totals(&self) -> ClassTotals {
+        let mut totals = self.totals(|_| true);
+        totals.add(self.source_totals);
         totals
     }
 

@@ -139,7 +139,7 @@ pub struct Summary {
     pub left_to_right: Direction,
     /// From right to left.
     pub right_to_left: Direction,
-    /// Payload bytes the applications had to send.
+    /// Payload bytes the applications had to send; of sources, what they sent.
     pub payload_bytes: u64,
     /// Payload bytes that arrived.
     pub delivered_bytes: u64,
@@ -162,6 +162,7 @@ impl Run {
         let sample = |metric| measured.sample(metric, Point::Endpoint, |_| true);
         let series = |metric| series_quantities(measured, metric, Point::Monitor);
         let gates = gates(self);
+        let totals = measured.all_totals();
         let [left_to_right, right_to_left] = [LinkSide::Left, LinkSide::Right].map(|from| direction(measured, from));
         let busier = if measured.busier_side() == LinkSide::Left { left_to_right } else { right_to_left };
         Summary {
@@ -182,10 +183,10 @@ impl Run {
             active_connections: series(Metric::ActiveConnections),
             left_to_right,
             right_to_left,
-            payload_bytes: measured.payload_bytes,
-            delivered_bytes: measured.delivered_bytes,
-            retransmissions: measured.retransmissions,
-            timeouts: measured.timeouts,
+            payload_bytes: totals.payload_bytes,
+            delivered_bytes: totals.delivered_bytes,
+            retransmissions: totals.retransmissions,
+            timeouts: totals.timeouts,
             packets: measured.offered_packets.iter().sum(),
             events: self.facts.events,
             wall_ns: self.host.wall_ns,

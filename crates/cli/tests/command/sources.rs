@@ -57,6 +57,14 @@ fn sources_run_without_a_workload() {
     // 10 Mbit/s, less 1.6 of noise, less headers and slow start.
     assert!((8_500_000..10_300_000).contains(&bytes("ftp")), "{}", bytes("ftp"));
     assert!(run["original"].is_null() && run["summary"]["verdict"] == "VALID");
+    // The totals are of the tables, the classes of the simulator.
+    let summed = |field: &str| -> u64 {
+        run["classes"].as_array().unwrap().iter().filter_map(|class| class[field].as_u64()).sum()
+    };
+    let totals =
+        ["delivered_bytes", "retransmissions", "timeouts"].map(|field| run["summary"][field].as_u64().unwrap());
+    assert_eq!(totals, ["to_acceptors_bytes", "retransmissions", "timeouts"].map(summed));
+    assert!(run["summary"]["payload_bytes"].as_u64() >= Some(totals[0]) && totals[1] > 0, "{totals:?}");
     let described = bench.flowloom(&["describe", "r/link.pcap"]);
     assert!(described.succeeded().out.contains("UDP"), "{}", described.out);
     bench.flowloom(&["run", "e.toml", "--pcap", "--jobs", "1", "-o", "again"]).succeeded();

@@ -55,6 +55,7 @@ impl Blue {
     /// The first parameter that is wrong.
     pub fn new(params: BlueParams, stream: Stream) -> Result<Blue, ParameterError> {
         ParameterError::check_limit(params.limit)?;
+        ParameterError::check_above_zero("freeze-time", params.freeze_time.as_nanos())?;
         ParameterError::check_probability("increment", params.increment)?;
         ParameterError::check_probability("decrement", params.decrement)?;
         if let Some(Limit::Packets(0) | Limit::Bytes(0)) = params.threshold {

@@ -15,6 +15,10 @@ const MOST_PACKET_BYTES: u64 = LINK_HEADER_BYTES as u64 + u16::MAX as u64;
 /// Between the updates of a discipline that has them.
 pub(super) const LEAST_INTERVAL: Duration = Duration::from_micros(1);
 
+/// The largest coefficient or frequency of a controller. One that is larger moves the probability from 0 to 1 at every update, and
+/// sums of very large ones are no numbers any more.
+pub(super) const MOST_COEFFICIENT: f64 = 1e6;
+
 /// A parameter of a discipline that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key} {problem}")]
@@ -39,12 +43,12 @@ impl ParameterError {
         }
     }
 
-    /// Whether `value` is a number above zero.
-    pub(super) fn check_positive(key: &'static str, value: f64) -> Result<(), ParameterError> {
-        if value > 0.0 && value.is_finite() {
+    /// Whether `value` is in (0, [`MOST_COEFFICIENT`]].
+    pub(super) fn check_coefficient(key: &'static str, value: f64) -> Result<(), ParameterError> {
+        if value > 0.0 && value <= MOST_COEFFICIENT {
             Ok(())
         } else {
-            Err(ParameterError::new(key, format!("of {value} must be above zero")))
+            Err(ParameterError::new(key, format!("of {value} must be above 0 and at most {MOST_COEFFICIENT}")))
         }
     }
 

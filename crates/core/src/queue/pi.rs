@@ -2,7 +2,7 @@
 
 use super::admission::{Admit, Arrival, Verdict};
 use super::packet::{Backlog, Packet};
-use super::parameters::{LEAST_INTERVAL, ParameterError};
+use super::parameters::ParameterError;
 use super::periodic::Periodic;
 use crate::record::DropReason;
 use crate::rng::Stream;
@@ -53,16 +53,14 @@ impl Pi {
         ParameterError::check_limit(params.limit)?;
         ParameterError::check_above_zero("target", params.target)?;
         ParameterError::check_threshold("target", Limit::Packets(params.target), params.limit)?;
-        ParameterError::check_positive("b", params.b)?;
-        ParameterError::check_positive("a", params.a)?;
+        ParameterError::check_coefficient("b", params.b)?;
+        ParameterError::check_coefficient("a", params.a)?;
         if params.a <= params.b {
             return Err(ParameterError::new("a", format!("of {} must be above b of {}", params.a, params.b)));
         }
-        ParameterError::check_positive("frequency", params.frequency)?;
+        // At most one update in a microsecond, as of the disciplines that have an interval.
+        ParameterError::check_coefficient("frequency", params.frequency)?;
         let every = Duration::from_secs_f64(1.0 / params.frequency);
-        if every < LEAST_INTERVAL {
-            return Err(ParameterError::new("frequency", format!("of {} must be at most 1000000", params.frequency)));
-        }
         Ok(Pi { params, stream, timer: Periodic::new(every), probability: 0.0, last: 0 })
     }
 

@@ -123,8 +123,8 @@ impl Pie {
         ParameterError::check_limit(params.limit)?;
         ParameterError::check_above_zero("target", params.target.as_nanos())?;
         ParameterError::check_interval("interval", params.interval)?;
-        ParameterError::check_positive("alpha", params.alpha)?;
-        ParameterError::check_positive("beta", params.beta)?;
+        ParameterError::check_coefficient("alpha", params.alpha)?;
+        ParameterError::check_coefficient("beta", params.beta)?;
         ParameterError::check_probability("ecn-threshold", params.ecn_threshold)?;
         let gauge = match params.estimator {
             Estimator::Timestamp => Gauge::Timestamp { arrivals: VecDeque::new(), wait: Duration::ZERO },

@@ -43,6 +43,9 @@ impl Default for RemParams {
     }
 }
 
+/// The largest base of the probability: a price of 1 gives 90 % already.
+const MOST_PHI: f64 = 10.0;
+
 /// A price from the queue alone: the change of the queue stands for the excess of the rate.
 #[derive(Debug)]
 pub struct Rem {
@@ -65,11 +68,14 @@ impl Rem {
         ParameterError::check_limit(params.limit)?;
         ParameterError::check_above_zero("target", params.target)?;
         ParameterError::check_threshold("target", Limit::Packets(params.target), params.limit)?;
-        ParameterError::check_positive("gamma", params.gamma)?;
+        ParameterError::check_coefficient("gamma", params.gamma)?;
         ParameterError::check_probability("alpha", params.alpha)?;
         ParameterError::check_interval("interval", params.interval)?;
-        if !(params.phi > 1.0 && params.phi.is_finite()) {
-            return Err(ParameterError::new("phi", format!("of {} must be above 1", params.phi)));
+        if !(params.phi > 1.0 && params.phi <= MOST_PHI) {
+            return Err(ParameterError::new(
+                "phi",
+                format!("of {} must be above 1 and at most {MOST_PHI}", params.phi),
+            ));
         }
         Ok(Rem { params, stream, timer: Periodic::new(params.interval), price: 0.0, probability: 0.0, last: 0 })
     }

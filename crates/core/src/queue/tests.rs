@@ -333,25 +333,35 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
         (Discipline::AdaptiveRed(AdaptiveRedParams { decrease: 2.0, ..adaptive }), "decrease of 2 must be"),
         (Discipline::AdaptiveRed(AdaptiveRedParams { max_p: -0.1, ..adaptive }), "max-p of -0.1 must be"),
         (Discipline::Blue(BlueParams { increment: 0.0, ..BlueParams::default() }), "increment of 0 must be"),
+        (
+            Discipline::Blue(BlueParams { freeze_time: Duration::ZERO, ..BlueParams::default() }),
+            "freeze-time must be above zero",
+        ),
         (Discipline::Blue(BlueParams { threshold: Some(packets(0)), ..BlueParams::default() }), "threshold must be"),
         (
             Discipline::Pi(PiParams { a: 1e-5, b: 1e-5, ..PiParams::default() }),
             "a of 0.00001 must be above b of 0.00001",
         ),
         (Discipline::Pi(PiParams { frequency: f64::INFINITY, ..PiParams::default() }), "frequency of inf must be"),
-        (Discipline::Pi(PiParams { frequency: 1e7, ..PiParams::default() }), "frequency of 10000000 must be at most"),
+        (
+            Discipline::Pi(PiParams { frequency: 1e7, ..PiParams::default() }),
+            "frequency of 10000000 must be above 0 and at most 1000000",
+        ),
         (
             Discipline::Rem(RemParams { interval: Duration::from_nanos(1), ..RemParams::default() }),
             "interval must be at least 1 us",
         ),
         (Discipline::Rem(RemParams { phi: 1.0, ..RemParams::default() }), "phi of 1 must be above 1"),
+        (Discipline::Rem(RemParams { phi: 1e300, ..RemParams::default() }), "phi of 1000"),
+        (Discipline::Rem(RemParams { gamma: 1e300, ..RemParams::default() }), "gamma of 1000"),
         (Discipline::Rem(RemParams { alpha: 0.0, ..RemParams::default() }), "alpha of 0 must be"),
         (Discipline::Pie(PieParams { target: Duration::ZERO, ..PieParams::default() }), "target must be above zero"),
         (
             Discipline::Pie(PieParams { interval: Duration::from_nanos(999), ..PieParams::default() }),
             "interval must be at least 1 us",
         ),
-        (Discipline::Pie(PieParams { beta: -1.0, ..PieParams::default() }), "beta of -1 must be above zero"),
+        (Discipline::Pie(PieParams { beta: -1.0, ..PieParams::default() }), "beta of -1 must be above 0"),
+        (Discipline::Pie(PieParams { alpha: 1e308, ..PieParams::default() }), "alpha of 1000"),
         (
             Discipline::Codel(CodelParams { target: Duration::from_secs(1), ..CodelParams::default() }),
             "target of 1.00 s must be below interval of 100 ms",

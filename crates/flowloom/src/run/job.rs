@@ -104,7 +104,7 @@ impl<'a> Job<'a> {
     /// One run folder per seed, side by side on all cores, and an index above them.
     fn several(&self) -> Result<(Vec<Run>, usize), Error> {
         let Setup { plan, options, context, .. } = self.setup;
-        RunIndex::prepare(&plan.target, options.replace).map_err(Error::new)?;
+        let whole = RunIndex::prepare(&plan.target, options.replace).map_err(Error::new)?;
         let seeds = &plan.experiment.run.seeds;
         // Live runs share the host with none.
         let side_by_side = if options.on == Driver::Sim { threads(options.jobs).min(seeds.len()) } else { 1 };
@@ -114,7 +114,7 @@ impl<'a> Job<'a> {
         // The first is run in any case: what was asked to stop still leaves something.
         let goes_on = |index| index == 0 || !(context.is_stopped() || failed.load(Ordering::Relaxed));
         let runs = at_once(side_by_side, seeds, goes_on, |&seed| {
-            let folder = RunIndex::seed_folder(&plan.target, seed);
+            let folder = RunIndex::seed_folder(whole.path(), seed);
             let run = self.simulate(seed, &folder, &progress, beside);
             failed.fetch_or(run.is_err(), Ordering::Relaxed);
             run
@@ -125,8 +125,9 @@ impl<'a> Job<'a> {
         if not_begun > 0 {
             context.warn(&Warning::SeedsNotBegun { seeds: seeds.len(), not_begun });
         }
-        RunIndex::of_seeds(runs.iter().map(|run| run.facts.seed)).write(&plan.target).map_err(Error::new)?;
-        write_own_report(&mut runs, &plan.target)?;
+        RunIndex::of_seeds(runs.iter().map(|run| run.facts.seed)).write(whole.path()).map_err(Error::new)?;
+        write_own_report(&mut runs, whole.path())?;
+        whole.finish().map_err(Error::new)?;
         Ok((runs, not_begun))
     }
 

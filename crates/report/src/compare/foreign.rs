@@ -85,7 +85,9 @@ impl Party<'_> {
 
     fn retransmissions(&self) -> Option<u64> {
         match self {
-            Party::Runs(group) => Some(group.runs.iter().map(|run| run.measurements.retransmissions).sum()),
+            Party::Runs(group) => {
+                Some(group.runs.iter().map(|run| run.measurements.all_totals().retransmissions).sum())
+            }
             Party::Results { files, .. } => files.iter().map(|file| file.retransmissions).sum(),
         }
     }

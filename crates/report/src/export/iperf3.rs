@@ -70,7 +70,7 @@ fn report(run: &Run) -> Report {
         end: End {
             streams: vec![stream(1, &sent), stream(2, &sent_back)],
             // Segments sent again are known of connections, not of directions: all of them are told here.
-            sum_sent: Sum { retransmits: Some(measured.retransmissions), ..sent.clone() },
+            sum_sent: Sum { retransmits: Some(measured.all_totals().retransmissions), ..sent.clone() },
             sum_received: sent,
             sum_sent_bidir_reverse: Some(sent_back.clone()),
             sum_received_bidir_reverse: Some(sent_back),

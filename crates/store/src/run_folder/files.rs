@@ -78,8 +78,13 @@ pub(super) fn table_path<R: Row>(folder: &Path) -> PathBuf {
     folder.join(format!("{}.parquet", R::TABLE))
 }
 
-/// Refuses to write to `target` if what is there must not be replaced. `marker` is the file that says it is ours.
-pub(super) fn check_target(target: &Path, marker: &str, replace: bool) -> Result<(), RunFolderError> {
+/// Whether `folder` is a run folder, or one of several.
+pub(super) fn is_ours(folder: &Path) -> bool {
+    [RUN_FILE, INDEX_FILE].iter().any(|marker| folder.join(marker).is_file())
+}
+
+/// Refuses to write to `target` if what is there must not be replaced.
+pub(super) fn check_target(target: &Path, replace: bool) -> Result<(), RunFolderError> {
     let path = target.to_owned();
     let mut entries = match fs::read_dir(target) {
         Ok(entries) => entries,
@@ -97,7 +102,7 @@ pub(super) fn check_target(target: &Path, marker: &str, replace: bool) -> Result
     match (entries.next().is_none(), replace) {
         (true, _) => Ok(()),
         (false, false) => Err(RunFolderError::Exists { path }),
-        (false, true) if target.join(marker).is_file() => Ok(()),
+        (false, true) if is_ours(target) => Ok(()),
         (false, true) => Err(RunFolderError::NotReplaceable { path }),
     }
 }

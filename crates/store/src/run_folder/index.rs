@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::files::{INDEX_FILE, RunFolderError, VERSION};
+use super::files::{INDEX_FILE, RUN_FILE, RunFolderError, VERSION};
 use super::json as json_file;
+use crate::staged::{StagedFolder, take_name};
 use crate::table::FileError;
 
 /// Which runs belong together. A single run has no index: its run folder is the folder the user named.
@@ -38,19 +39,25 @@ impl RunIndex {
     ///
     /// As [`Self::prepare`].
     pub fn check(folder: &Path, replace: bool) -> Result<(), RunFolderError> {
-        super::files::check_target(folder, INDEX_FILE, replace)
+        super::files::check_target(folder, replace)
     }
 
-    /// Makes `folder` ready for the run folders of several seeds. One that exists must be empty, or be an index
-    /// and `replace` be set; then the run folders in it are replaced one by one.
+    /// Makes `folder` ready for the run folders of several seeds. One that exists must be empty, or a run folder and `replace` be
+    /// set. The run folders of an index are replaced one by one, a single run when [`IndexFolder::finish`] is called.
     ///
     /// # Errors
     ///
     /// [`RunFolderError::Exists`], [`RunFolderError::NotReplaceable`], or what the file system says.
-    pub fn prepare(folder: &Path, replace: bool) -> Result<(), RunFolderError> {
+    pub fn prepare(folder: &Path, replace: bool) -> Result<IndexFolder, RunFolderError> {
         RunIndex::check(folder, replace)?;
         let error = |source| FileError::Write { path: folder.to_owned(), source };
-        Ok(fs::create_dir_all(folder).map_err(error)?)
+        let target = folder.to_owned();
+        if folder.join(RUN_FILE).is_file() {
+            let staged = StagedFolder::create(folder).map_err(error)?;
+            return Ok(IndexFolder { target, staged: Some(staged) });
+        }
+        fs::create_dir_all(folder).map_err(error)?;
+        Ok(IndexFolder { target, staged: None })
     }
 
     /// The index of `seeds`, each in the folder [`Self::seed_folder`] names.
@@ -81,5 +88,34 @@ impl RunIndex {
             problem: format!("{INDEX_FILE} lists no runs: {error}"),
         })?;
         Ok(RunIndex { runs })
+    }
+}
+
+/// A folder that gets the run folders of several seeds and their index. One that replaces a single run has a temporary name until it
+/// is [`Self::finish`]ed, and vanishes if it is not.
+pub struct IndexFolder {
+    target: PathBuf,
+    /// Where it is until it takes the name of a single run.
+    staged: Option<StagedFolder>,
+}
+
+impl IndexFolder {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.staged.as_ref().map_or(&self.target, StagedFolder::path)
+    }
+
+    /// Gives it its name.
+    ///
+    /// # Errors
+    ///
+    /// [`RunFolderError::NotNamed`]: the runs are whole under a temporary name.
+    pub fn finish(self) -> Result<(), RunFolderError> {
+        let Some(staged) = self.staged else { return Ok(()) };
+        let left = staged.keep();
+        take_name(&left, &self.target, true).map_err(|source| {
+            let reason = FileError::Write { path: self.target, source }.into();
+            RunFolderError::NotNamed { left, reason: Box::new(reason) }
+        })
     }
 }

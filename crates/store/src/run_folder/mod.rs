@@ -13,7 +13,7 @@ mod reader;
 mod rows;
 mod writer;
 
-pub use index::{IndexEntry, RunIndex};
+pub use index::{IndexEntry, IndexFolder, RunIndex};
 pub use reader::RunFolder;
 pub use rows::{
     ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LateWhat, LatenessRow, Point, ThroughputRow,

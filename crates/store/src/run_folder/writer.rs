@@ -14,7 +14,9 @@ use parquet::errors::ParquetError;
 use serde_json::{Map, Value, json};
 
 use super::active::ActiveCount;
-use super::files::{HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, check_target, table_path};
+use super::files::{
+    HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, check_target, is_ours, table_path,
+};
 use super::json as json_file;
 use super::rows::{
     ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, Point, ThroughputRow, TrafficPoint,
@@ -122,7 +124,7 @@ impl RunWriter {
     }
 
     fn create_with(target: &Path, options: RunOptions, open: Open) -> Result<RunWriter, RunFolderError> {
-        check_target(target, RUN_FILE, options.replace)?;
+        check_target(target, options.replace)?;
         let error = |source| FileError::Write { path: target.to_owned(), source };
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent).map_err(error)?;
@@ -164,7 +166,7 @@ impl RunWriter {
     ///
     /// As [`Self::create`], before anything is made.
     pub fn check(target: &Path, replace: bool) -> Result<(), RunFolderError> {
-        check_target(target, RUN_FILE, replace)
+        check_target(target, replace)
     }
 
     /// The folder under its temporary name, for files beside the tables. The empty path once it has its own name.
@@ -278,9 +280,9 @@ impl RunWriter {
 
     /// Gives the folder its name.
     fn rename(&self, folder: &Path) -> Result<(), RunFolderError> {
-        check_target(&self.target, RUN_FILE, self.options.replace)?;
+        check_target(&self.target, self.options.replace)?;
         let error = |source| FileError::Write { path: self.target.clone(), source };
-        Ok(take_name(folder, &self.target, self.target.join(RUN_FILE).exists()).map_err(error)?)
+        Ok(take_name(folder, &self.target, is_ours(&self.target)).map_err(error)?)
     }
 
     /// Passes the tables to `write` and remembers why it failed.

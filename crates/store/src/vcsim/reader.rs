@@ -68,6 +68,8 @@ pub(super) struct Reader<'a> {
     pub problems: Problems,
     /// The values outside blocks of nodes, links and routes.
     pub found: Specification,
+    /// Where each name was given first, by the place of its block; outside of blocks by none.
+    given: BTreeMap<(Option<Position>, &'static str), Position>,
     /// Where the latest `end` of a timer was read.
     pub end_at: Option<Position>,
     pub kept: Kept,
@@ -112,6 +114,7 @@ impl<'a> Reader<'a> {
             words: Words::of(text).peekable(),
             problems: Problems::default(),
             found: Specification::default(),
+            given: BTreeMap::new(),
             end_at: None,
             kept: Kept::default(),
             routers: Vec::new(),
@@ -161,6 +164,10 @@ impl<'a> Reader<'a> {
     /// Reads the value or the block of a name outside of blocks.
     fn named(&mut self, parameter: Parameter) {
         let at = parameter.at;
+        // There can be several blocks of these kinds.
+        if !["router", "switch", "link", "host", "route"].contains(&parameter.name) {
+            self.note(parameter, None);
+        }
         match parameter.name {
             // How fine the original's clock was: times here are exact.
             "ticks_per_sec" => drop(self.above_zero(parameter)),
@@ -192,7 +199,9 @@ impl<'a> Reader<'a> {
         loop {
             let Word { text, at } = self.inside(scope, opened)?;
             if let Some(name) = scope.names.iter().find(|name| **name == text) {
-                return Some(Parameter { scope, name, at });
+                let parameter = Parameter { scope, name, at };
+                self.note(parameter, Some(opened));
+                return Some(parameter);
             }
             let meant = nearest(text, &[scope.names, &[scope.end]].concat());
             self.problems.push(
@@ -204,6 +213,16 @@ impl<'a> Reader<'a> {
                 Some(name) => return Some(Parameter { scope, name, at }),
                 None => self.skip(scope),
             }
+        }
+    }
+
+    /// Notes that a name was given in the block that was opened at `opened`. Of two values, nobody can tell which one is meant.
+    fn note(&mut self, parameter: Parameter, opened: Option<Position>) {
+        let first = *self.given.entry((opened, parameter.name)).or_insert(parameter.at);
+        if first != parameter.at {
+            let key = parameter.key();
+            let problem = Problem::new(parameter.at, format_args!("{key} is given twice")).about(key);
+            self.problems.push(problem.hint(format_args!("it stands in line {} already", first.line)));
         }
     }
 
@@ -344,6 +363,19 @@ route 10 1 3 2 110 route_end
             ("end 120.0", "end", "3:14: timer.end lacks a value"),
             ("seed 3091", "tables seed 3091", "2:1: tables lacks a value"),
             ("2 110 link_end", "2 link_end", "12:6: link.connects lacks a value"),
+            // Names that are given twice.
+            (
+                "report 0",
+                "report 0 idle_time 1\nreport 1",
+                "6:1: router.report is given twice [it stands in line 5 already]",
+            ),
+            ("end 120.0", "end 120.0 log 20", "3:24: timer.log is given twice [it stands in line 3 already]"),
+            (
+                "seed 3091",
+                "padding 0 padding 1 seed 3091",
+                "2:11: padding is given twice [it stands in line 2 already]",
+            ),
+            ("timer log", "seed 1 3 seed_end timer log", "3:1: seed is given twice [it stands in line 2 already]"),
             // Numbers and words.
             ("speed 3e6", "speed -1", "7:25: link.speed: \"-1\" is not a number of at least 0"),
             ("speed 3e6", "speed 0", "7:25: link.speed of 0 must be from 1 to 1e15 bits per second"),
@@ -436,7 +468,7 @@ rout 10 1 3 1O route_end
 
     #[test]
     fn problems_beyond_the_most_are_counted() {
-        let text = SMALL.replace("report 0", &"report 2 ".repeat(3 * MOST_PROBLEMS));
+        let text = SMALL.to_owned() + &"seed_end ".repeat(3 * MOST_PROBLEMS);
         let problems = read(&text).problems;
         assert_eq!((problems.found().len(), problems.more()), (MOST_PROBLEMS, 2 * MOST_PROBLEMS));
     }

@@ -533,5 +533,34 @@ fn runs_of_several_seeds_share_an_index() {
     assert_eq!(seeds, [3, 1], "in the order of the experiment");
     assert_eq!(RunFolder::open_all(runs[0].path()).unwrap().len(), 1, "one of them opens alone");
     assert!(matches!(RunIndex::prepare(&folder.run(), false).unwrap_err(), RunFolderError::Exists { .. }));
-    RunIndex::prepare(&folder.run(), true).unwrap();
+    assert_eq!(RunIndex::prepare(&folder.run(), true).unwrap().path(), folder.run());
+}
+
+#[test]
+fn one_run_and_several_replace_each_other() {
+    let folder = Folder::new();
+    create(&folder.run()).finish(&json!({ "seed": 7 }), &json!({})).unwrap();
+    let several = |finishes: bool| {
+        let whole = RunIndex::prepare(&folder.run(), true).unwrap();
+        for seed in [1, 2] {
+            create(&RunIndex::seed_folder(whole.path(), seed)).finish(&json!({ "seed": seed }), &json!({})).unwrap();
+        }
+        RunIndex::of_seeds([1, 2]).write(whole.path()).unwrap();
+        if finishes {
+            whole.finish().unwrap();
+        }
+    };
+    let seeds = || -> Vec<u64> {
+        RunFolder::open_all(&folder.run()).unwrap().iter().map(|run| run.run()["seed"].as_u64().unwrap()).collect()
+    };
+    several(false);
+    assert_eq!(seeds(), [7], "a single run stays until those that replace it are whole");
+    several(true);
+    assert_eq!(seeds(), [1, 2]);
+    assert!(!folder.run().join("run.json").exists(), "nothing of the single run is left");
+    let options = RunOptions { replace: true, ..RunOptions::default() };
+    RunWriter::create(&folder.run(), options).unwrap().finish(&json!({ "seed": 9 }), &json!({})).unwrap();
+    assert_eq!(seeds(), [9]);
+    assert!(!folder.run().join("seed-1").exists(), "nothing of the several is left");
+    assert_eq!(fs::read_dir(folder.run().parent().unwrap()).unwrap().count(), 1, "nor beside them");
 }
