@@ -49,6 +49,7 @@ impl StagedFile {
 
 /// A folder with a temporary name beside its target. It is removed when dropped, with all that is in it, unless it is
 /// kept.
+#[derive(Debug)]
 pub struct StagedFolder {
     /// `None` once it is kept.
     path: Option<PathBuf>,

@@ -93,6 +93,7 @@ impl RunIndex {
 
 /// A folder that gets the run folders of several seeds and their index. One that replaces a single run has a temporary name until it
 /// is [`Self::finish`]ed, and vanishes if it is not.
+#[derive(Debug)]
 pub struct IndexFolder {
     target: PathBuf,
     /// Where it is until it takes the name of a single run.
