@@ -41,6 +41,9 @@ pub struct Facts {
     pub interrupted: bool,
     /// What the program that made it had to say.
     pub warnings: Vec<String>,
+    /// What the experiment changes of the original: rate, queue, structure; empty of a replay under the original's conditions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
     /// What the original was; null if the workload has none.
     pub original: Option<Original>,
     /// Events served; null where there is no simulator.

@@ -74,7 +74,7 @@ pub fn named(what: &str, key: &str, name: &str) -> Result<(), KeyError> {
 }
 
 /// The name in `known` that `typed` most likely meant: it differs in a third of the letters at most, where two that changed places count
-/// once; capitals, `-` and `_` make no difference.
+/// once, or `typed` is its beginning; capitals, `-` and `_` make no difference.
 pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     // Of long texts the beginning is enough.
     let plain =
@@ -85,12 +85,16 @@ pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
         .iter()
         .map(|name| (strsim::osa_distance(&typed, &plain(name)), *name))
         .filter(|(distance, name)| {
-            *distance <= (letters(&typed).max(letters(name)) / 3).max(1) && *distance < letters(name)
+            let is_near = *distance <= (letters(&typed).max(letters(name)) / 3).max(1) && *distance < letters(name);
+            is_near || letters(&typed) >= FEWEST_OF_BEGINNING && plain(name).starts_with(&typed)
         })
         // "routes" is as near to "router" as to "route".
         .min_by_key(|(distance, name)| (*distance, !typed.starts_with(&plain(name))))
         .map(|(_, name)| name)
 }
+
+/// Fewer letters are the beginning of too many names.
+const FEWEST_OF_BEGINNING: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -98,6 +102,8 @@ mod tests {
 
     #[test]
     fn nearest_names_differ_in_few_letters() {
+        assert_eq!(nearest("ether", &["aal5", "ethernet"]), Some("ethernet"));
+        assert_eq!(nearest("et", &["ethernet"]), None);
         assert_eq!(nearest("vcmap", &["vc_window", "vc_map"]), Some("vc_map"));
         assert_eq!(nearest("routes", &["router", "route"]), Some("route"));
         assert_eq!(nearest("Router", &["router", "route"]), Some("router"));

@@ -10,6 +10,7 @@ use flowloom_sim::Config;
 use crate::clock::{self, Stopwatch};
 use crate::experiment::{self, LossChoice};
 use crate::input::Kind;
+use crate::run::changes::changes;
 use crate::run::command_line::command;
 use crate::run::config::topology;
 use crate::run::drive::Driven;
@@ -67,6 +68,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         provenance: provenance(source),
         interrupted: summary.interrupted || source.interrupted,
         warnings: (capture.warnings.iter().cloned()).chain(own.iter().map(Warning::to_string)).collect(),
+        changes: changes(&plan.experiment, source),
         original: source.path.as_ref().map(|_| Original {
             packets: capture.packets,
             duration_ns: capture.duration_ns,

@@ -17,6 +17,7 @@
 //!
 //! `needs` works out what a run would need, without running it.
 
+mod changes;
 mod command_line;
 mod config;
 mod drive;

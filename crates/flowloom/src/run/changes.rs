@@ -1,0 +1,84 @@
+//! What an experiment changes of the original: rate, queue, structure, and what else decides how its applications fare. A replay
+//! with any of it answers another question than whether it is the capture.
+
+use flowloom_core::extract::TrafficSeries;
+use flowloom_sim::keys::Topology;
+
+use crate::experiment::{Experiment, Network, RateChoice, Workload};
+use crate::workload::source::Source;
+
+/// The changes, each in a few words; none of a replay under the original's conditions.
+pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
+    let Experiment { workload, network, sources, run, .. } = experiment;
+    let usual = Workload::default();
+    let mut found = Vec::new();
+    let mut say = |is_changed: bool, what: &dyn Fn() -> String| found.extend(is_changed.then(what));
+    say(workload.structure != usual.structure, &|| format!("structure {}", workload.structure.name()));
+    say(workload.load.is_some(), &|| "another load".to_owned());
+    say(run.variation().is_some(), &|| "starts drawn anew".to_owned());
+    say(constrains(network, source), &|| format!("rate {}", network.bottleneck.rate));
+    let Network { bottleneck, .. } = network;
+    let queue = Network::default().bottleneck.queue;
+    say(bottleneck.queue.resolved() != queue.resolved(), &|| format!("queue {}", bottleneck.queue));
+    say(!bottleneck.delay.value.is_zero(), &|| format!("delay {}", bottleneck.delay));
+    say(network.topology != Topology::Dumbbell, &|| network.kind());
+    let additions = network.additions();
+    say(!additions.is_empty(), &|| additions.trim_start_matches(", ").to_owned());
+    say(!sources.is_empty(), &|| "sources beside the workload".to_owned());
+    found
+}
+
+/// Whether the link may hold packets up that the original's did not: its rate is not even twice the busiest 10 ms.
+fn constrains(network: &Network, source: &Source) -> bool {
+    let peak = 8.0 * source.facts.capture.peak_10ms_bytes as f64 / TrafficSeries::WIDTH.as_secs_f64();
+    match network.bottleneck.rate.value {
+        RateChoice::Auto => false,
+        RateChoice::OfLoad(_) => true,
+        RateChoice::Fixed(rate) => rate.bits_per_second().is_some_and(|rate| (rate as f64) < 2.0 * peak),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(keys: &[(&str, &str)]) -> Vec<String> {
+        let mut source = Source::none();
+        // 8 Mbit/s in the busiest 10 ms.
+        source.facts.capture.peak_10ms_bytes = 10_000;
+        let experiment =
+            keys.iter().try_fold(Experiment::of("a.pcap"), |experiment, (key, value)| experiment.with(key, value));
+        changes(&experiment.unwrap(), &source)
+    }
+
+    #[test]
+    fn what_is_as_in_the_original_is_no_change() {
+        for keys in [
+            &[][..],
+            &[("network.bottleneck.rate", "1gbit")],
+            &[("network.bottleneck.rate", "16mbit")],
+            &[("tcp.profile", "linux"), ("workload.rtt", "50ms"), ("workload.window", "64k")],
+            &[("run.seeds", "[7]"), ("measure.duration", "10s")],
+        ] {
+            assert_eq!(of(keys), [""; 0], "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn changes_are_named() {
+        for (key, value, told) in [
+            ("workload.structure", "a-b", "structure a-b"),
+            ("workload.load", "{ method = \"thinning\", factor = 0.5 }", "another load"),
+            ("run.vary", "blocks", "starts drawn anew"),
+            ("network.bottleneck.rate", "105%", "rate 105%"),
+            ("network.bottleneck.rate", "15mbit", "rate 15mbit"),
+            ("network.bottleneck.queue.limit", "60p", "queue drop-tail 60p"),
+            ("network.bottleneck.delay", "5ms", "delay 5ms"),
+            ("network.topology", "parking-lot", "parking lot of 6 links"),
+            ("network.path.loss", "1%", "impaired path"),
+            ("sources[0]", "{ name = \"ftp\", kind = \"bulk\" }", "sources beside the workload"),
+        ] {
+            assert_eq!(of(&[(key, value)]), [told], "{key}");
+        }
+    }
+}
