@@ -1,4 +1,4 @@
-//! The state of the sending half, and what others ask of it. The files below hold the rules that change it, each as an `impl` of
+//! The state of the sending half, and its accessors. The files below hold the rules that change the state, each as an `impl` of
 //! [`Sender`].
 
 mod ack;
