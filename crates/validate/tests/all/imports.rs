@@ -18,11 +18,10 @@ const MOST_FILES: usize = 2;
 type Known = (&'static str, &'static str, &'static str);
 
 /// Larger circles that are known. One that is dissolved has to leave this list.
-const KNOWN: [Known; 7] = [
+const KNOWN: [Known; 6] = [
     ("core", "tcp/sender.rs", "the sender is one machine in several files: each is an `impl` of its parent"),
     ("flowloom", "experiment.rs", "what writes, describes and resolves an experiment knows it whole"),
     ("flowloom", "run/mod.rs", "plan, job and facts of a run share its options, which stand in their parent"),
-    ("lab", "agent/mod.rs", "an agent holds sessions, and sessions act on the agent"),
     ("live", "run.rs", "a run chooses its back end, and the back end reports the errors of the run"),
     ("report", "html/page.rs", "pages share helpers of their parent"),
     ("report", "text.rs", "spelling of numbers stands beside the text that is made of everything"),
