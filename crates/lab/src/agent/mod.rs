@@ -2,12 +2,13 @@
 //! keeper has set.
 //!
 //! A call is checked from the outside in: the connection's certificate ([`crate::transport::server`]), the greeting
-//! ([`service`]), whether the one who commands may command, and by what number ([`session`]), what the leaf asks for against the
-//! limits ([`limits`]) and against what the receivers of its traffic agreed to ([`consent`]). The leaf comes last.
+//! ([`service`]), whether the one who commands may command ([`sessions`]), and by what number ([`session`]), what the leaf asks for
+//! against the limits ([`limits`]) and against what the receivers of its traffic agreed to ([`consent`]). The leaf comes last.
 
 pub mod audit;
 pub mod consent;
 mod facts;
+mod key;
 pub mod leaf;
 pub mod limits;
 mod path;
@@ -15,6 +16,8 @@ mod refusal;
 mod replay;
 pub mod service;
 mod session;
+mod sessions;
+mod shared;
 mod side;
 mod sleep;
 mod stage;
@@ -24,10 +27,9 @@ mod thread;
 mod tools;
 mod traffic;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use flowloom_live::Program;
 use tokio::sync::watch;
@@ -35,7 +37,6 @@ use tokio::sync::watch;
 use crate::authority::Error;
 use crate::authority::credentials::Credentials;
 use crate::authority::identity::Identity;
-use crate::authority::trust::Trust;
 use crate::clock::Clock;
 use crate::rpc::agent_server::AgentServer;
 use crate::transport::server::{Bounds, Server};
@@ -44,7 +45,9 @@ use crate::transport::{MOST_MESSAGE_BYTES, Version};
 use audit::Audit;
 use leaf::LeafKind;
 use limits::{Limits, Reservations};
-use session::Session;
+use service::Handler;
+use sessions::Sessions;
+use shared::Shared;
 use store::Store;
 use tools::Lent;
 
@@ -70,26 +73,7 @@ pub struct Programs {
 
 /// An agent, before it listens.
 pub struct Agent {
-    own: Arc<Credentials>,
-    trust: watch::Sender<Arc<Trust>>,
-    limits: Limits,
-    limits_toml: String,
-    version: Version,
-    clock: Arc<dyn Clock>,
-    kinds: Vec<Box<dyn LeafKind>>,
-    audit: Audit,
-    store: Store,
-    reservations: Arc<Reservations>,
-    sessions: Mutex<BTreeMap<Key, Arc<Session>>>,
-}
-
-/// A session is an experiment as one parent commands it: a controller, or an agent that is at work on a block.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    experiment: String,
-    parent: Identity,
-    /// That block; nothing of a controller.
-    above: String,
+    shared: Shared,
 }
 
 impl Agent {
@@ -111,8 +95,6 @@ impl Agent {
         let audit = Audit::open(folder.join(AUDIT_FILE))?;
         let room = folder.join(RESULTS_FOLDER);
         let store = Store::open(room.clone(), limits.run.results_bytes())?;
-        let trust = watch::Sender::new(Arc::new(own.trust().clone()));
-        let reservations = Arc::new(Reservations::new(limits.clone()));
         let keeper = programs.as_ref().map(|programs| programs.keeper.clone());
         let lent = Lent { limits: limits.clone(), room, keeper };
         let mut kinds: Vec<Box<dyn LeafKind>> = vec![Box::new(sleep::Sleep), Box::new(traffic::Test)];
@@ -122,9 +104,10 @@ impl Agent {
         }
         kinds.push(Box::new(path::PathKind::new(&lent)));
         kinds.extend(tools::InThread::kinds(&lent));
-        Ok(Agent {
+        let shared = Shared {
+            trust: watch::Sender::new(Arc::new(own.trust().clone())),
             own: Arc::new(own),
-            trust,
+            reservations: Arc::new(Reservations::new(limits.clone())),
             limits,
             limits_toml,
             version: Version::ours(),
@@ -132,31 +115,30 @@ impl Agent {
             kinds,
             audit,
             store,
-            reservations,
-            sessions: Mutex::default(),
-        })
+        };
+        Ok(Agent { shared })
     }
 
     /// The same with a further kind of leaf.
     pub fn with_kind(mut self, kind: Box<dyn LeafKind>) -> Agent {
-        self.kinds.push(kind);
+        self.shared.kinds.push(kind);
         self
     }
 
     /// The same as another release, to see how it is met.
     pub fn with_version(mut self, version: Version) -> Agent {
-        self.version = version;
+        self.shared.version = version;
         self
     }
 
     /// Who it is.
     pub fn identity(&self) -> &Identity {
-        self.own.identity()
+        self.shared.identity()
     }
 
     /// What its keeper should know now.
     pub fn notices(&self) -> Vec<String> {
-        self.own.ends_soon(self.clock.unix_s()).into_iter().collect()
+        self.shared.notices()
     }
 
     /// Listens on `address`.
@@ -164,20 +146,16 @@ impl Agent {
     /// # Errors
     /// If it cannot be had.
     pub async fn listen(self, address: SocketAddr, bounds: Bounds) -> Result<Listening, Error> {
-        let server =
-            Server::bind(address, bounds, Arc::clone(&self.own), self.trust.subscribe(), Arc::clone(&self.clock))
-                .await?;
-        Ok(Listening { agent: Arc::new(self), server })
-    }
-
-    fn sessions(&self) -> std::sync::MutexGuard<'_, BTreeMap<Key, Arc<Session>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        let agent = Arc::new(self.shared);
+        let (own, trust, clock) = (Arc::clone(&agent.own), agent.trust.subscribe(), Arc::clone(&agent.clock));
+        let server = Server::bind(address, bounds, own, trust, clock).await?;
+        Ok(Listening { agent, server })
     }
 }
 
 /// An agent that listens.
 pub struct Listening {
-    agent: Arc<Agent>,
+    agent: Arc<Shared>,
     server: Server,
 }
 
@@ -193,23 +171,21 @@ impl Listening {
     /// Serves until `end` says so; then everything that runs is stopped, and what it found is kept.
     pub async fn serve(self, end: watch::Receiver<bool>) {
         let Listening { agent, server } = self;
+        let sessions = Arc::new(Sessions::new(Arc::clone(&agent)));
         let ended = {
-            let (agent, mut end) = (Arc::clone(&agent), end.clone());
+            let (sessions, mut end) = (Arc::clone(&sessions), end.clone());
             tokio::spawn(async move {
                 // A sender that has gone ends it too.
                 let _ = end.wait_for(|end| *end).await;
-                let sessions: Vec<Arc<Session>> = agent.sessions().values().cloned().collect();
-                for session in sessions {
-                    session.stop_all(&agent).await;
-                }
+                sessions.stop_all().await;
             })
         };
-        let strangers = Arc::clone(&agent);
         let service = |peer| {
-            AgentServer::new(service::Handler::new(Arc::clone(&agent), peer))
+            AgentServer::new(Handler::new(Arc::clone(&agent), Arc::clone(&sessions), peer))
                 .max_decoding_message_size(MOST_MESSAGE_BYTES)
                 .max_encoding_message_size(MOST_MESSAGE_BYTES)
         };
+        let strangers = Arc::clone(&agent);
         let stranger = move |address, why: &str| strangers.audit.stranger(&*strangers.clock, address, why);
         server.serve(service, stranger, end).await;
         // It ends because it was asked to.

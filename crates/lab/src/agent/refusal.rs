@@ -6,8 +6,8 @@ use super::audit::AuditError;
 use super::consent::{BadStatement, ConsentError};
 use super::leaf::LeafError;
 use super::limits::LimitError;
-use super::session::MOST_NAME;
 use super::stage::StageError;
+use super::store::MOST_NAME;
 use crate::authority::identity::Identity;
 use crate::controller::ControlError;
 

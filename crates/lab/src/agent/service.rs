@@ -1,25 +1,25 @@
 //! What one connection may ask of an agent, and who asks: the greeting first, commands from controllers, and from agents only what a
 //! controller has delegated to them.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use prost::Message;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::audit::{AuditError, Entry};
-use super::consent::BadStatement;
+use super::key::Key;
 use super::refusal::Refusal;
-use super::session::{Block, MOST_NAME, Session, Work};
+use super::session::{Block, Session, Work};
+use super::sessions::Sessions;
+use super::shared::Shared;
 use super::stage::Asked;
+use super::store::Kept;
 use super::subtree::Subtree;
-use super::{Agent, Key, consent, facts};
+use super::{consent, facts};
 use crate::authority::identity::Role;
-use crate::authority::statement;
 use crate::control::{self, Part};
 use crate::controller::wire;
 use crate::rpc::agreement::Answer;
@@ -27,8 +27,8 @@ use crate::rpc::down::Command;
 use crate::rpc::phase::Kind;
 use crate::rpc::up::Reply;
 use crate::rpc::{
-    Acknowledge, Agreement, Asking, Attach, Below, ClockReply, ClockRequest, Consented, Delegation, Down, Error,
-    HelloReply, HelloRequest, LogRequest, Report, Running, Signed, Up, Word, agent_server,
+    Acknowledge, Agreement, Below, ClockReply, ClockRequest, Consented, Down, Error, HelloReply, HelloRequest,
+    LogRequest, Report, Signed, Up, Word, agent_server,
 };
 use crate::transport::Version;
 use crate::transport::server::Peer;
@@ -37,8 +37,6 @@ use crate::transport::server::Peer;
 const ANSWERS_WAITING: usize = 64;
 /// Parts of reports from below that may wait for that.
 const PARTS_WAITING: usize = 16;
-/// Sessions that are remembered, so that their commands are not done again.
-const SESSIONS_KEPT: usize = 1_024;
 
 /// Words of a leaf that may wait for whoever talks to it.
 const WORDS_WAITING: usize = 16;
@@ -50,7 +48,8 @@ const MOST_LINES: usize = 100_000;
 
 /// The service, for one connection.
 pub(super) struct Handler {
-    agent: Arc<Agent>,
+    agent: Arc<Shared>,
+    sessions: Arc<Sessions>,
     peer: Arc<Peer>,
     greeted: AtomicBool,
 }
@@ -58,15 +57,15 @@ pub(super) struct Handler {
 /// One edge of the control tree: a session, and where its answers go.
 #[derive(Clone)]
 struct Edge {
-    agent: Arc<Agent>,
+    agent: Arc<Shared>,
     peer: Arc<Peer>,
     session: Arc<Session>,
     answers: mpsc::Sender<Result<Up, Status>>,
 }
 
 impl Handler {
-    pub(super) fn new(agent: Arc<Agent>, peer: Arc<Peer>) -> Handler {
-        Handler { agent, peer, greeted: AtomicBool::new(false) }
+    pub(super) fn new(agent: Arc<Shared>, sessions: Arc<Sessions>, peer: Arc<Peer>) -> Handler {
+        Handler { agent, sessions, peer, greeted: AtomicBool::new(false) }
     }
 
     fn greeted(&self) -> Result<(), Status> {
@@ -102,7 +101,7 @@ impl agent_server::Agent for Handler {
             host: Some(facts::host(&*agent.clock)),
             limits_toml: agent.limits_toml.clone(),
             leaf_kinds: agent.kinds.iter().map(|kind| kind.keyword().to_owned()).collect(),
-            experiments: agent.running(),
+            experiments: self.sessions.running(),
             notices: agent.notices(),
             revocations_number: agent.trust.borrow().number(),
         }))
@@ -130,7 +129,7 @@ impl agent_server::Agent for Handler {
     async fn consents(&self, request: Request<Signed>) -> Result<Response<Consented>, Status> {
         self.greeted()?;
         let (agent, signed) = (&self.agent, request.into_inner());
-        let asking = agent.asked(&self.peer, &signed);
+        let asking = self.sessions.asked(&self.peer, &signed);
         let asking = match asking {
             Ok(asking) => asking,
             Err(why) => {
@@ -170,7 +169,7 @@ impl agent_server::Agent for Handler {
         let first = words.message().await?.ok_or_else(|| Status::invalid_argument("the first word names the block"))?;
         // Only a controller has leaves that talk.
         let key = Key { experiment: first.experiment, parent: self.peer.identity().clone(), above: String::new() };
-        let session = self.agent.sessions().get(&key).cloned();
+        let session = self.sessions.get(&key);
         let block = session.and_then(|session| session.block(&first.block));
         let leaf = match block {
             Some(Work::Leaf(leaf)) => Some(leaf),
@@ -235,17 +234,18 @@ impl agent_server::Agent for Handler {
 
     async fn control(&self, request: Request<Streaming<Down>>) -> Result<Response<Self::ControlStream>, Status> {
         self.greeted()?;
-        let (agent, peer) = (Arc::clone(&self.agent), Arc::clone(&self.peer));
+        let (agent, sessions, peer) = (Arc::clone(&self.agent), Arc::clone(&self.sessions), Arc::clone(&self.peer));
         let commands = request.into_inner();
         let (answers, stream) = mpsc::channel(ANSWERS_WAITING);
-        tokio::spawn(edge(agent, peer, commands, answers));
+        tokio::spawn(edge(agent, sessions, peer, commands, answers));
         Ok(Response::new(ReceiverStream::new(stream)))
     }
 }
 
 /// Serves one edge to its end; then what its experiment runs here is stopped, however it ended.
 async fn edge(
-    agent: Arc<Agent>,
+    agent: Arc<Shared>,
+    sessions: Arc<Sessions>,
     peer: Arc<Peer>,
     mut commands: Streaming<Down>,
     answers: mpsc::Sender<Result<Up, Status>>,
@@ -256,7 +256,7 @@ async fn edge(
         return;
     };
     let experiment = attach.experiment.clone();
-    let attached = agent.attach(&peer, number, attach);
+    let attached = sessions.attach(&peer, number, attach);
     let told = attached.as_ref().err().map_or_else(String::new, Refusal::to_string);
     let line = entry(&agent, &peer, &experiment, Some(number), "attach", "", attached.is_ok(), &told);
     let written = agent.audit.write(&line);
@@ -422,7 +422,7 @@ impl Edge {
     }
 
     /// Sends results as they are read, as fast as the parent takes them.
-    async fn report(&self, number: u64, kept: super::store::Kept) -> Result<Acknowledge, Refusal> {
+    async fn report(&self, number: u64, kept: Kept) -> Result<Acknowledge, Refusal> {
         let answers = self.answers.clone();
         let reading = tokio::task::spawn_blocking(move || {
             kept.read(|part| {
@@ -463,143 +463,6 @@ impl Edge {
     }
 }
 
-impl Agent {
-    /// Believes a newer list of revocations from now on.
-    fn take_revocations(&self, list: &[u8]) -> Result<(), crate::authority::Error> {
-        let newer = self.trust.borrow().newer(list)?;
-        if let Some(newer) = newer {
-            // Kept first: what is revoked stays revoked when the agent starts again.
-            self.own.keep_revocations(newer.revocations())?;
-            self.trust.send_if_modified(|trust| {
-                let is_newer = newer.number() > trust.number();
-                if is_newer {
-                    *trust = Arc::new(newer);
-                }
-                is_newer
-            });
-        }
-        Ok(())
-    }
-
-    fn running(&self) -> Vec<Running> {
-        let running = |session: &Arc<Session>| Running {
-            experiment: session.key.experiment.clone(),
-            parent: session.key.parent.to_string(),
-            blocks: session.blocks() as u32,
-            attached: session.is_attached(),
-        };
-        self.sessions().values().map(running).collect()
-    }
-
-    /// Begins a session or takes one up again.
-    fn attach(&self, peer: &Peer, number: u64, attach: Attach) -> Result<(Arc<Session>, u64), Refusal> {
-        let experiment = attach.experiment;
-        let digits = |c: char| matches!(c, '0'..='9' | 'a'..='f');
-        if experiment.len() != 32 || !experiment.chars().all(digits) {
-            return Err(Refusal::ExperimentName);
-        }
-        let parent = peer.identity().clone();
-        let of_path = |c: char| c.is_ascii_digit() || c == '.';
-        if attach.above.is_empty() != (parent.role == Role::Controller)
-            || attach.above.len() > MOST_NAME
-            || !attach.above.chars().all(of_path)
-        {
-            return Err(Refusal::Above);
-        }
-        let key = Key { experiment: experiment.clone(), parent, above: attach.above };
-        let delegated = self.delegated(&key, &attach.delegations)?;
-        let mut sessions = self.sessions();
-        let known = self.store.knows(&key);
-        if attach.resume && !known {
-            return Err(Refusal::UnknownExperiment(experiment));
-        }
-        if !attach.resume && known {
-            return Err(Refusal::KnownExperiment(experiment));
-        }
-        let others = sessions.iter().filter(|(other, session)| other.experiment != experiment && session.is_attached());
-        let others = others.map(|(other, _)| &other.experiment).collect::<BTreeSet<_>>().len();
-        if others >= self.limits.run.experiments {
-            return Err(Refusal::TooManyExperiments(others));
-        }
-        // Those that are over are remembered by their results; the session only knows the last number.
-        while sessions.len() > SESSIONS_KEPT {
-            let over = sessions.iter().find(|(_, session)| !session.is_attached()).map(|(key, _)| key.clone());
-            let Some(over) = over else { break };
-            sessions.remove(&over);
-        }
-        let session = Arc::clone(sessions.entry(key.clone()).or_insert_with(|| Arc::new(Session::new(key))));
-        let last = session.attach(number, peer.address.ip(), attach.resume, delegated)?;
-        self.store.begin(&session.key).map_err(|error| {
-            session.turn_away();
-            Refusal::NoResults(error)
-        })?;
-        Ok((session, last))
-    }
-
-    /// What is asked, if a controller asks it, now, of this agent; of agents that carry it those that take part.
-    fn asked(&self, peer: &Peer, signed: &Signed) -> Result<Asking, Refusal> {
-        let now_unix_s = self.clock.unix_s();
-        let trust = Arc::clone(&self.trust.borrow());
-        let by = statement::verify(&trust, statement::Kind::Asking, signed, now_unix_s)
-            .map_err(|error| Refusal::Asking(error.into()))?;
-        let asking = Asking::decode(signed.statement.as_slice()).map_err(|error| Refusal::Asking(error.into()))?;
-        if by.identity.role != Role::Controller {
-            return Err(Refusal::NoController(by.identity));
-        }
-        if asking.receiver != self.identity().name.as_str() {
-            return Err(Refusal::Asking(BadStatement::For(asking.receiver)));
-        }
-        if asking.until_unix_s <= now_unix_s {
-            return Err(Refusal::Asking(BadStatement::Ended));
-        }
-        let takes_part = || {
-            let sessions = self.sessions();
-            sessions.iter().any(|(key, session)| {
-                key.experiment == asking.experiment && key.parent == *peer.identity() && session.is_attached()
-            })
-        };
-        if peer.identity().role != Role::Controller && !takes_part() {
-            return Err(Refusal::NoPart(peer.identity().clone()));
-        }
-        Ok(asking)
-    }
-
-    /// What a parent that is an agent may set up here; a controller needs no leave.
-    fn delegated(&self, key: &Key, delegations: &[Signed]) -> Result<BTreeMap<String, Vec<u8>>, Refusal> {
-        let Key { experiment, parent, above } = key;
-        if parent.role == Role::Controller {
-            return Ok(BTreeMap::new());
-        }
-        let now_unix_s = self.clock.unix_s();
-        let trust = Arc::clone(&self.trust.borrow());
-        let mut delegated = BTreeMap::new();
-        for signed in delegations {
-            let by = statement::verify(&trust, statement::Kind::Delegation, signed, now_unix_s)
-                .map_err(|error| Refusal::Delegation(error.into()))?;
-            let delegation = Delegation::decode(signed.statement.as_slice());
-            let delegation = delegation.map_err(|error| Refusal::Delegation(error.into()))?;
-            let for_this = delegation.experiment == *experiment
-                && delegation.parent == parent.name.as_str()
-                && delegation.above == *above
-                && delegation.child == self.identity().name.as_str();
-            if by.identity.role != Role::Controller {
-                return Err(Refusal::Delegation(BadStatement::SignedBy(by.identity)));
-            }
-            if !for_this {
-                return Err(Refusal::Delegation(BadStatement::OtherBlock));
-            }
-            if delegation.until_unix_s <= now_unix_s {
-                return Err(Refusal::Delegation(BadStatement::Ended));
-            }
-            delegated.extend(delegation.blocks.into_iter().map(|one| (one.block, one.sha256)));
-        }
-        if delegated.is_empty() {
-            return Err(Refusal::NoDelegation(parent.clone()));
-        }
-        Ok(delegated)
-    }
-}
-
 /// An answer that cannot be given, because the log cannot be written.
 fn unwritten(error: AuditError) -> Status {
     Status::internal(error.to_string())
@@ -607,7 +470,7 @@ fn unwritten(error: AuditError) -> Status {
 
 #[expect(clippy::too_many_arguments, reason = "a line of the log has this much in it")]
 fn entry<'a>(
-    agent: &Agent,
+    agent: &Shared,
     peer: &'a Peer,
     experiment: &'a str,
     number: Option<u64>,

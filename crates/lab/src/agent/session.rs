@@ -17,13 +17,14 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::consent::{self, Commander, Permits};
+use super::key::Key;
 use super::leaf::{Leaf, LeafError, Ran, Start, Stop};
 use super::limits::Reserved;
 use super::refusal::Refusal;
+use super::shared::Shared;
 use super::stage::{Asked, Stage};
-use super::store::Kept;
+use super::store::{Kept, MOST_NAME};
 use super::subtree::Subtree;
-use super::{Agent, Key};
 use crate::clock::sleep_until;
 use crate::rpc::phase::Kind;
 use crate::rpc::{Acknowledge, Place, Setup};
@@ -37,8 +38,6 @@ const STOPPING: Duration = Duration::from_millis(250);
 const OVERTIME_NS: i64 = 1_000_000_000;
 /// A leaf is called so long before its start.
 const READY_NS: i64 = 10_000_000;
-/// No block has a longer name: it is part of the name of a file.
-pub(super) const MOST_NAME: usize = 180;
 
 /// One experiment of one parent.
 pub(super) struct Session {
@@ -177,7 +176,7 @@ impl Session {
     }
 
     /// Makes a leaf of a script and prepares it.
-    pub(super) async fn setup(&self, agent: &Agent, setup: Setup) -> Result<String, Refusal> {
+    pub(super) async fn setup(&self, agent: &Shared, setup: Setup) -> Result<String, Refusal> {
         let name = setup.block;
         let script = self.allowed(&name, &setup.text)?;
         let address = self.state().attached.ok_or(Refusal::Over)?;
@@ -193,7 +192,7 @@ impl Session {
     }
 
     /// Takes a control block to be at work on, and connects to the agents below.
-    pub(super) async fn place(&self, agent: &Agent, place: Place) -> Result<Arc<Subtree>, Refusal> {
+    pub(super) async fn place(&self, agent: &Shared, place: Place) -> Result<Arc<Subtree>, Refusal> {
         let name = place.block.clone();
         let script = self.allowed(&name, &place.text)?;
         if script.control().is_none() {
@@ -237,7 +236,7 @@ impl Session {
     }
 
     /// Takes a leaf down: what it held is free, what it found is kept.
-    pub(super) async fn teardown(&self, agent: &Agent, block: &Block) -> Result<String, Refusal> {
+    pub(super) async fn teardown(&self, agent: &Shared, block: &Block) -> Result<String, Refusal> {
         let kept = block.stop_and_keep(agent, &self.key).await;
         self.forget(&block.name, kept.as_ref().ok());
         kept.map(|kept| kept.words().to_owned())
@@ -259,13 +258,13 @@ impl Session {
     }
 
     /// What a block found that is gone.
-    pub(super) fn found(&self, agent: &Agent, name: &str) -> Option<Kept> {
+    pub(super) fn found(&self, agent: &Shared, name: &str) -> Option<Kept> {
         let in_memory = self.state().in_memory.get(name).cloned();
         in_memory.or_else(|| agent.store.find(&self.key, name))
     }
 
     /// Stops all blocks and keeps what they found. The session stays, for reports; its parent is gone.
-    pub(super) async fn stop_all(self: &Arc<Session>, agent: &Arc<Agent>) {
+    pub(super) async fn stop_all(self: &Arc<Session>, agent: &Arc<Shared>) {
         let (blocks, was_attached) = {
             let mut state = self.state();
             state.killed.clear();
@@ -311,7 +310,7 @@ fn parsed(text: &str) -> Result<Script, String> {
 
 impl Block {
     fn new(
-        agent: &Agent,
+        agent: &Shared,
         key: &Key,
         commander: Commander,
         name: String,
@@ -338,7 +337,7 @@ impl Block {
     }
 
     /// Runs it from `start_monotonic_ns` on (0: at once) to its end, or to where it is stopped.
-    pub(super) async fn run(&self, agent: &Agent, start_monotonic_ns: i64) -> Result<Acknowledge, Refusal> {
+    pub(super) async fn run(&self, agent: &Shared, start_monotonic_ns: i64) -> Result<Acknowledge, Refusal> {
         let mut held = self.held.lock().await;
         held.stage.takes(Asked::Run)?;
         let mut stop = Stop(self.stop.subscribe());
@@ -384,7 +383,7 @@ impl Block {
     }
 
     /// Does what a command without further words asks for; not a report, not a teardown.
-    pub(super) async fn phase(&self, agent: &Agent, key: &Key, kind: Kind) -> Result<String, Refusal> {
+    pub(super) async fn phase(&self, agent: &Shared, key: &Key, kind: Kind) -> Result<String, Refusal> {
         if matches!(kind, Kind::Finish | Kind::Kill | Kind::Reset) {
             self.stop.send_replace(true);
         }
@@ -424,14 +423,14 @@ impl Block {
     }
 
     /// What it found, for a report.
-    pub(super) async fn report(&self, agent: &Agent, key: &Key) -> Result<Kept, Refusal> {
+    pub(super) async fn report(&self, agent: &Shared, key: &Key) -> Result<Kept, Refusal> {
         let mut held = self.held.lock().await;
         held.stage.takes(Asked::Phase(Kind::Report))?;
         self.keep(agent, key, &mut held)
     }
 
     /// Stops it if it runs, closes it, and keeps what it found.
-    async fn stop_and_keep(&self, agent: &Agent, key: &Key) -> Result<Kept, Refusal> {
+    async fn stop_and_keep(&self, agent: &Shared, key: &Key) -> Result<Kept, Refusal> {
         self.stop.send_replace(true);
         // Whoever runs it lets go within the time for stopping.
         let mut held = self.held.lock().await;
@@ -444,7 +443,7 @@ impl Block {
         self.keep(agent, key, &mut held)
     }
 
-    fn keep(&self, agent: &Agent, key: &Key, held: &mut Held) -> Result<Kept, Refusal> {
+    fn keep(&self, agent: &Shared, key: &Key, held: &mut Held) -> Result<Kept, Refusal> {
         if let Some(kept) = &held.kept {
             return Ok(kept.clone());
         }
@@ -458,7 +457,7 @@ impl Block {
 impl Held {
     /// Makes the leaf, if the agent's limits and the receivers' consents allow what it announces.
     fn new(
-        agent: &Agent,
+        agent: &Shared,
         key: &Key,
         commander: &Commander,
         script: &Script,

@@ -8,8 +8,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Key;
+use super::key::Key;
 use crate::authority::Error;
+
+/// No block has a longer name: it is part of the name of a file.
+pub(super) const MOST_NAME: usize = 180;
 
 /// Results of a block that the disk does not take are kept in memory up to this.
 const MOST_IN_MEMORY_BYTES: u64 = 16 << 20;

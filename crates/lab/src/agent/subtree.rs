@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::{RwLock, watch};
 
+use super::key::Key;
 use super::limits::{Demand, Reserved};
 use super::refusal::Refusal;
-use super::{Agent, Key};
+use super::shared::Shared;
 use crate::control::{Command, Failure, Reply, Reports};
 use crate::controller::{self, Commander, Hosts, Tree};
 use crate::rpc::{Agree, Below, Consented, Place, Signed};
@@ -33,7 +34,7 @@ impl Subtree {
     /// # Errors
     /// Every agent that cannot be had, a line for each.
     pub(super) async fn place(
-        agent: &Agent,
+        agent: &Shared,
         key: &Key,
         place: Place,
         script: &Script,

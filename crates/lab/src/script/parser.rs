@@ -183,7 +183,7 @@ struct Parser<'a> {
     /// Where the token before the current one ended.
     behind: Place,
     /// Comments within the item that is being read.
-    strays: Vec<Comment>,
+    inner_comments: Vec<Comment>,
     items: usize,
     /// Blocks that are missing their end were complained of.
     unclosed: bool,
@@ -209,7 +209,7 @@ impl<'a> Parser<'a> {
             current,
             ahead: None,
             behind,
-            strays: Vec::new(),
+            inner_comments: Vec::new(),
             items: 0,
             unclosed: false,
             stopped: false,
@@ -273,7 +273,7 @@ impl<'a> Parser<'a> {
             None => self.lexed(),
         };
         let mut token = std::mem::replace(&mut self.current, next);
-        self.strays.extend(token.asides.drain(..).map(|aside| Comment { apart: false, ..aside.comment }));
+        self.inner_comments.extend(token.asides.drain(..).map(|aside| Comment { apart: false, ..aside.comment }));
         let Place { column, length, .. } = token.place;
         self.behind = Place { column: column + length, length: 1, ..token.place };
         token
@@ -350,7 +350,7 @@ impl<'a> Parser<'a> {
 
     /// What is about an item that ends here: comments before it, in it, which come before it too, and behind it.
     fn around(&mut self, mut around: Around) -> Around {
-        around.before.append(&mut self.strays);
+        around.before.append(&mut self.inner_comments);
         around.after = self.comments_behind();
         around
     }
@@ -374,7 +374,7 @@ impl<'a> Parser<'a> {
         // Comments before a `;` that ends nothing are before what comes.
         let mut before = Vec::new();
         loop {
-            self.strays.clear();
+            self.inner_comments.clear();
             let mut around = self.comments();
             before.append(&mut around.before);
             if self.at(&Kind::Semicolon) {
@@ -511,9 +511,9 @@ impl<'a> Parser<'a> {
         self.take();
         let open = self.comments_behind();
         let mut inner = Items::new(items.depth + 1, leaf);
-        let before_strays = std::mem::take(&mut self.strays);
+        let around_it = std::mem::take(&mut self.inner_comments);
         self.items(&mut inner);
-        self.strays = before_strays;
+        self.inner_comments = around_it;
         if leaf.is_some() && inner.misplaced == 0 {
             self.suspect(keyword, place);
         }

@@ -24,6 +24,3 @@ mod write;
 
 pub use read::read;
 pub use write::write;
-
-/// The key that says that a text stood in quotes.
-const STRING: &str = "string";

@@ -10,6 +10,7 @@ mod hosts;
 mod language;
 mod leaves;
 mod path;
+mod scale;
 mod scripts;
 mod strangers;
 mod tools;

@@ -1,10 +1,8 @@
 //! Ten thousand leaves in one script: it ends with a clear record, in bounded memory.
 //!
-//! A program of its own, since it measures its memory.
+//! It has a process of its own, since it measures its memory.
 
-#[allow(dead_code, reason = "the other program uses the rest")]
-mod common;
-
+use std::process::Command;
 use std::sync::Arc;
 
 use flowloom_lab::agent::limits::DEFAULT;
@@ -16,7 +14,7 @@ use flowloom_lab::script::parser;
 use flowloom_lab::script::place::Files;
 use flowloom_lab::transport::server::Bounds;
 
-use common::Lab;
+use crate::common::Lab;
 
 const LEAVES: usize = 10_000;
 /// Every so many leaves one asks for more than its agent lends.
@@ -28,8 +26,21 @@ fn most_memory_bytes() -> u64 {
     line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1_024
 }
 
+#[test]
+fn ten_thousand_leaves() {
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "scale::ten_thousand_leaves_child", "--nocapture"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&child.stdout);
+    println!("{text}");
+    assert!(child.status.success() && text.contains("1 passed"), "{}", String::from_utf8_lossy(&child.stderr));
+}
+
+/// The process of the test above.
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_leaves() {
+#[ignore = "run by ten_thousand_leaves in a process of its own"]
+async fn ten_thousand_leaves_child() {
     let lab = Lab::new();
     let limits = DEFAULT.replace("leaves = 1000 ", "leaves = 6000 ");
     let names = ["a", "b", "c", "d"];

@@ -4,9 +4,19 @@ use std::collections::BTreeMap;
 
 use super::super::address::Host;
 use super::super::diagnostic::Diagnostic;
-use super::super::leaf::Endpoint;
+use super::super::leaf::{Endpoint, Leaf};
+use super::super::place::Place;
 use super::super::tree::Keyword;
-use super::Placed;
+
+/// A leaf and where it stands in the tree.
+pub struct Placed {
+    pub leaf: Leaf,
+    pub place: Place,
+    /// The address of its block, or of the nearest around it that has one.
+    pub host: Option<Host>,
+    /// The numbers of the blocks around it and its own, from the outermost on.
+    pub path: Vec<u32>,
+}
 
 /// Where something can be bound: an endpoint of a protocol.
 type Socket<'a> = (&'a Endpoint, &'static str);

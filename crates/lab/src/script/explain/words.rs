@@ -5,7 +5,7 @@ use std::fmt::Write;
 use flowloom_core::units::Rate;
 
 use super::super::tree::Keyword;
-use super::{Explanation, HostShare, LeafStep, Step};
+use super::explanation::{Explanation, HostShare, LeafStep, Step};
 
 /// The explanation in words, as lines.
 pub fn text(explanation: &Explanation) -> String {

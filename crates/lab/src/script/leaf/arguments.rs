@@ -9,29 +9,9 @@ use super::super::diagnostic::{Diagnostic, did_you_mean};
 use super::super::place::Place;
 use super::super::quantity::Quantity;
 use super::super::tree::{Argument, Block, Form, Function, Value};
+use super::endpoint::Endpoint;
 use super::keys::Keys;
-use super::{Endpoint, endpoint};
-
-/// A name without regard to capitals, `-` and `_`.
-fn plain(name: &str) -> impl Iterator<Item = u8> {
-    name.bytes().filter(|byte| !b"-_".contains(byte)).map(|byte| byte.to_ascii_lowercase())
-}
-
-/// Whether two names mean the same.
-pub fn same_name(one: &str, other: &str) -> bool {
-    plain(one).eq(plain(other))
-}
-
-/// A value as a function: a name is one without arguments.
-pub fn as_function(value: &Value) -> Option<Function> {
-    match value {
-        Value::Function(function) => Some(function.clone()),
-        Value::Word(word) if word.form == Form::Identifier => {
-            Some(Function { name: word.text.clone(), place: word.place, arguments: Vec::new() })
-        }
-        _ => None,
-    }
-}
+use super::names::same_name;
 
 /// A block as a function of its parameters.
 pub fn as_arguments(block: &Block) -> Function {
@@ -226,7 +206,7 @@ impl<'a> Arguments<'a> {
     /// A host and a port.
     pub fn endpoint(&mut self, name: &'static str, what: &str) -> Option<Endpoint> {
         let argument = self.needed(name, what)?;
-        endpoint(&argument.name, &argument.value, self.found)
+        Endpoint::read(&argument.name, &argument.value, self.found)
     }
 
     /// A time: in microseconds, as periods are, or with its unit in quotes.

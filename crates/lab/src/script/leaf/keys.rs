@@ -17,7 +17,7 @@ use super::super::diagnostic::Diagnostic;
 use super::super::place::Place;
 use super::super::quantity::Quantity;
 use super::super::tree::{Argument, Form, Function, Value};
-use super::arguments::{as_function, same_name};
+use super::names::{as_function, same_name};
 
 /// The schema of `[network]`.
 pub static NETWORK: LazyLock<Json> = LazyLock::new(schema::<Network>);

@@ -11,8 +11,9 @@ use flowloom_sim::{Class, Config, ConfigError};
 
 use super::super::diagnostic::Diagnostic;
 use super::super::tree::{Argument, Function, Value};
-use super::arguments::{Arguments, same_name};
+use super::arguments::Arguments;
 use super::keys::{Entry, Keys, NETWORK};
+use super::names::same_name;
 
 /// What a `path` is asked to do.
 #[derive(Clone, Debug, PartialEq)]

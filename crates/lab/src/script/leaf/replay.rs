@@ -8,8 +8,9 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 
-use super::Endpoint;
-use super::arguments::{Arguments, same_name};
+use super::arguments::Arguments;
+use super::endpoint::Endpoint;
+use super::names::same_name;
 
 /// What a `replay` is asked to do.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,10 @@
+use flowloom_core::units::Rate;
+use flowloom_models::generate::netspec::{Call, Parameter as Drawn, Traffic};
+
+use super::super::diagnostic::Diagnostic;
 use super::super::parser::{Mode, script};
 use super::super::place::Files;
 use super::*;
-
-use flowloom_models::generate::netspec::Call;
 
 /// A leaf with these parameters, and what is said of it.
 fn leaf(parameters: &str) -> (Option<Leaf>, Vec<String>) {

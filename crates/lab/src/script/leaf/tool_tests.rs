@@ -8,6 +8,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Probability};
 use flowloom_core::workload::LinkSide;
 
+use super::super::diagnostic::Diagnostic;
 use super::super::parser::{self, Mode};
 use super::super::place::Files;
 use super::*;

@@ -7,8 +7,29 @@ use flowloom_models::generate::on_off::Transport;
 use super::super::diagnostic::{Diagnostic, did_you_mean};
 use super::super::quantity::Quantity;
 use super::super::tree::{Argument, Form, Function, Parameter, Value};
-use super::arguments::{Arguments, as_function, same_name};
-use super::{Protocol, Work, named_function};
+use super::arguments::Arguments;
+use super::names::{as_function, named_function, same_name};
+use super::protocol::Protocol;
+
+/// How the parameter is written.
+pub const EXAMPLE: &str = "type = burst(blocksize = 125000, period = 10000, duration = 10);";
+
+/// What is sent, or that a leaf receives.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// It sends.
+    Source {
+        /// What.
+        traffic: Box<Traffic>,
+        /// Bytes that may wait to be written, where a limit is given.
+        buffer_bytes: Option<u64>,
+    },
+    /// It receives.
+    Sink {
+        /// Bytes that it asks for at a time.
+        block_bytes: u64,
+    },
+}
 
 /// Types, the last six of which are sources that are emulated (an extension: NetSpec writes most of them as queued bursts of functions).
 const TYPES: [&str; 11] =
@@ -40,7 +61,7 @@ pub fn work(
     protocol: Option<&Protocol>,
     found: &mut Vec<Diagnostic>,
 ) -> Option<(Work, Duration)> {
-    let function = named_function(parameter, found)?;
+    let function = named_function(parameter, EXAMPLE, found)?;
     let Some(kind) = TYPES.into_iter().find(|kind| same_name(kind, &function.name)) else {
         let error = Diagnostic::error(function.place, format!("there is no type {}", function.name));
         let meant = did_you_mean(&function.name, &TYPES);

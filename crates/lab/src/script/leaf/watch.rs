@@ -3,8 +3,9 @@
 use flowloom_core::time::Duration;
 use flowloom_models::generate::on_off::Transport;
 
-use super::Endpoint;
-use super::arguments::{Arguments, as_function, same_name};
+use super::arguments::Arguments;
+use super::endpoint::Endpoint;
+use super::names::{as_function, same_name};
 
 /// What a `watch` is asked to do.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use super::super::tree::{
     Argument, Around, Block, Body, Child, Form, Function, Include, Keyword, Let, List, Parameter, Text, Value, Word,
 };
 use super::super::word;
-use super::STRING;
+use super::write::STRING;
 
 /// Reads a script, or a file that one includes.
 ///

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use super::super::tree::{Argument, Block, Body, Child, Form, Value};
 use super::super::word;
-use super::STRING;
+
+/// The key of a table that holds a quoted text which would otherwise be read as a word: `{ string = "udp" }`.
+pub const STRING: &str = "string";
 
 /// The TOML of a script or of a file that one includes.
 pub fn write(body: &Body) -> String {
