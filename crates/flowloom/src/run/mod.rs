@@ -1,6 +1,6 @@
 //! Runs: an experiment and its workload through the simulator, the kernel of this host or those of a lab, into a run folder.
 
-mod command_line;
+pub(crate) mod command_line;
 mod config;
 mod facts;
 pub(crate) mod hosts;
