@@ -36,6 +36,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stop = Stop::new();
     signal_hook::flag::register(signal_hook::consts::SIGINT, stop.flag())?;
     let [drop_tail, fq_codel] = medians(capture.as_ref(), folder.as_ref(), Context::new(&Progress, &stop))?;
+    if stop.is_requested() {
+        return Err("interrupted: the runs are not complete".into());
+    }
     println!("median response: drop-tail {drop_tail:.1} ms, fq-codel {fq_codel:.1} ms");
     Ok(())
 }

@@ -38,6 +38,11 @@ pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
 pub use vary::Vary;
 pub use workload::{Correction, DatagramModel, LossChoice, Workload};
 
+/// A path with marks where it is not UTF-8.
+fn utf8(path: &Path) -> PathBuf {
+    PathBuf::from(path.to_string_lossy().into_owned())
+}
+
 impl Experiment {
     /// The experiment with defaults alone that replays `source`, a capture or a workload file.
     pub fn of(source: impl Into<PathBuf>) -> Experiment {
@@ -55,7 +60,12 @@ impl Experiment {
     /// The file cannot be read; all that is wrong with it.
     pub fn read(path: &Path) -> Result<Experiment, Error> {
         let name = path.display();
-        let text = std::fs::read_to_string(path).map_err(|error| Error::new(format_args!("{name}: {error}")))?;
+        let bytes = std::fs::read(path).map_err(|error| Error::new(format_args!("{name}: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let (sound, _) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
+            let at = place(&String::from_utf8_lossy(sound), sound.len(), &name.to_string());
+            Error::usage("this is not UTF-8").hint("an experiment is text in UTF-8").at(at)
+        })?;
         let experiment = Experiment::parse(&text, &name.to_string())?;
         Ok(experiment.relative_to(path.parent().unwrap_or(Path::new(""))))
     }
@@ -86,7 +96,7 @@ impl Experiment {
     /// # Errors
     /// There is no such key, the value is none of it, or it is not possible beside the others.
     pub fn with(self, key: &str, value: &str) -> Result<Experiment, Error> {
-        let mut written = self.written;
+        let (source, mut written) = (self.workload.source, self.written);
         set(&mut written.table, key, value)?;
         if let Some(error) = Error::all(schema::errors_of(&written.table)) {
             return Err(error);
@@ -95,7 +105,12 @@ impl Experiment {
         let mut experiment = read.map_err(|error| Error::usage(error.message()))?;
         experiment.check()?;
         experiment.written.table = written.table;
-        Ok(experiment.relative_to(&written.folder))
+        let mut experiment = experiment.relative_to(&written.folder);
+        // Keys cannot hold a path that is not UTF-8.
+        if let Some(source) = source.filter(|source| Some(utf8(source)) == experiment.workload.source) {
+            experiment.workload.source = Some(source);
+        }
+        Ok(experiment)
     }
 
     /// The same with paths that are relative to `folder`.
@@ -111,7 +126,7 @@ impl Experiment {
             *config = joined(config);
         }
         if let Some(trace) = &mut self.network.bottleneck.trace {
-            trace.join(folder);
+            *trace = trace.map(|file| folder.join(file));
         }
         self.written.folder = folder.to_owned();
         self
@@ -132,6 +147,9 @@ impl Experiment {
         for link in &mut resolved.network.links {
             link.queue = link.queue.resolved();
         }
+        // TOML has no paths that are not UTF-8.
+        resolved.workload.source = self.workload.source.as_deref().map(utf8);
+        resolved.network.bottleneck.trace = self.network.bottleneck.trace.as_ref().map(|trace| trace.map(utf8));
         toml::to_string(&resolved).unwrap_or_else(|error| unreachable!("an experiment is plain data: {error}"))
     }
 }
@@ -181,6 +199,34 @@ mod tests {
     }
 
     #[test]
+    fn paths_may_be_any_bytes() {
+        use std::os::unix::ffi::OsStrExt;
+
+        let path = Path::new(std::ffi::OsStr::from_bytes(b"odd-\xff.pcap"));
+        let experiment = Experiment::of(path).with("tcp.profile", "linux").unwrap();
+        assert_eq!(experiment.workload.source.as_deref(), Some(path));
+        assert!(experiment.to_toml().contains("source = \"odd-\u{fffd}.pcap\""), "{}", experiment.to_toml());
+        let other = experiment.with("workload.source", "b.pcap").unwrap();
+        assert_eq!(other.workload.source.as_deref(), Some(Path::new("b.pcap")));
+    }
+
+    #[test]
+    fn a_file_that_is_not_utf8_is_refused_with_the_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.toml");
+        std::fs::write(&file, b"title = \"\xc3\xa9\"\n[workload]\nsource = \"\xff\"\n").unwrap();
+        let error = Experiment::read(&file).unwrap_err().to_string();
+        assert!(error.contains("x.toml:3:11: this is not UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn seeds_are_numbers_that_files_can_hold() {
+        let run = Run { seeds: vec![1, u64::MAX] };
+        let error = Experiment { run, ..Experiment::default() }.check().unwrap_err();
+        assert!(error.cause.contains("run.seeds[1] of 18446744073709551615 is above 9223372036854775807"), "{error}");
+    }
+
+    #[test]
     fn places_have_columns() {
         let text = "[network]\nhops = 3\nbottleneck = { rate = \"1mbit\",\n  qeue = 1, delay = \"soon\" }\n";
         let error = Experiment::parse(text, "x.toml").unwrap_err();
@@ -219,15 +265,15 @@ mod tests {
             ("[network.bottleneck]\ndelay = \"20\"\n", "x.toml:2: network.bottleneck.delay: \"20\" is not a time"),
             ("[network.bottleneck.queue]\nlimit = \"0p\"\n", "limit must hold at least one packet"),
             ("[network.bottleneck.queue]\nlimit = \"100b\"\n", "limit must hold at least one packet"),
-            ("[tcp]\ninitial-window = -1\n", "x.toml:2: tcp.initial-window of -1 is not between 0 and 1000"),
-            ("[tcp]\ninitial-window = 5000\n", "tcp.initial-window of 5000 is not between 0 and 1000"),
-            ("[tcp]\nrto-min = \"0ms\"\n", "tcp.rto-min must be above zero"),
-            ("[tcp]\nrto-initial = \"0ms\"\n", "tcp.rto-initial must be above zero"),
+            ("[tcp]\ninitial-window = -1\n", "x.toml:2: tcp.initial-window of -1 must be between 0 and 1000"),
+            ("[tcp]\ninitial-window = 5000\n", "tcp.initial-window of 5000 must be between 0 and 1000"),
+            ("[tcp]\nrto-min = \"0ms\"\n", "tcp.rto-min: \"0ms\" is not a time above zero"),
+            ("[tcp]\nrto-initial = \"0ms\"\n", "tcp.rto-initial: \"0ms\" is not a time above zero"),
             ("[tcp]\nrecovery = \"rack\"\n", "tcp.recovery = \"rack\" needs SACK"),
             ("[tcp]\nprofile = \"linux\"\ncongestion = \"cubik\"\n", "did you mean \"cubic\"?"),
             ("[tcp]\nprofile = \"freebsd\"\n", "known: plain, rfc, bsd-2008, linux, classic"),
             ("[tcp]\nsak = \"on\"\n", "did you mean \"sack\"?"),
-            ("[measure]\nduration = \"0s\"\n", "measure.duration must be above zero"),
+            ("[measure]\nduration = \"0s\"\n", "measure.duration: \"0s\" is not a time above zero"),
             ("[measure]\nwindow = [\"50min\", \"10min\"]\n", "measure.window ends at 10min, before"),
             ("[run]\nseeds = []\n", "run.seeds is empty"),
             ("[run]\nseeds = [3, 1, 3]\n", "run.seeds holds 3 twice"),
@@ -280,7 +326,7 @@ mod tests {
             ("network.bottleneck.queue.kind", "fqcodel", "did you mean \"fq-codel\"?"),
             ("network.bottleneck.delay", "20", "\"20\" is not a time"),
             ("network.links[1].rate", "1mbit", "the list has 0 items"),
-            ("tcp.initial-window", "5000", "tcp.initial-window of 5000 is not between 0 and 1000"),
+            ("tcp.initial-window", "5000", "tcp.initial-window of 5000 must be between 0 and 1000"),
             ("tcp[0]", "1", "tcp: expected a table, found a list"),
             ("", "1", "this is no path of keys"),
             ("a..b", "1", "this is no path of keys"),

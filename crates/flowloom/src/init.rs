@@ -7,6 +7,7 @@ use flowloom_core::keys::walk::{KeyPath, schema_at};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
+use flowloom_report::text::counted;
 use flowloom_store::workload::WorkloadFacts;
 
 use crate::context::Context;
@@ -14,6 +15,7 @@ use crate::error::Error;
 use crate::experiment::schema;
 use crate::extraction::CaptureOptions;
 use crate::input::{self, Kind};
+use crate::run::command_line::{quoted, reading};
 use crate::workload::source::{Inputs, Source, file_name};
 
 /// What an experiment is begun from.
@@ -23,8 +25,16 @@ pub struct InitOptions {
     pub source: Option<PathBuf>,
     /// How a capture is read.
     pub capture: CaptureOptions,
-    /// The folder that the experiment will be in; the source is named relative to it where it is below.
+    /// The folder that the experiment will be in; the source is named relative to it where it is below it.
     pub folder: PathBuf,
+}
+
+impl InitOptions {
+    /// The command that runs the experiment once it is in `file`: it reads a capture as this read it.
+    pub fn command(&self, file: &Path) -> String {
+        let words = ["flowloom".to_owned(), "run".to_owned(), quoted(&file.to_string_lossy())];
+        words.into_iter().chain(reading(&self.capture)).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// Tables in the order of the file, with their keys: what is written, or after `#` what could be.
@@ -49,21 +59,37 @@ const TABLES: [(&str, &[(&str, &str)]); 7] = [
 /// The text of a commented experiment.
 ///
 /// # Errors
-/// The source is no capture and no workload, or cannot be read.
+/// The source is no capture and no workload, cannot be read, or could not be replayed; options about reading that change nothing; the
+/// work was stopped.
 pub fn init(options: &InitOptions, context: Context<'_>) -> Result<String, Error> {
     let mut text = String::from(
         "# An experiment of Flowloom. A key behind # shows its default or an example.\n\
          # All keys: docs/reference/keys.md, or `flowloom schema experiment`.\n",
     );
-    let facts = options.source.as_ref().map(|source| facts(source, options, context)).transpose()?;
+    let facts = match &options.source {
+        Some(source) => Some(facts(source, options, context)?),
+        None => {
+            input::refuse_reading_options(&options.capture, "no source is read here")?;
+            None
+        }
+    };
     let title = options.source.as_ref().map_or_else(|| "My experiment".to_owned(), |source| file_name(source));
-    let _ = writeln!(text, "title = {}", quoted(&title));
+    let _ = writeln!(text, "title = {}", text_of(&title));
     for (table, keys) in TABLES {
         let _ = writeln!(text, "\n[{table}]");
         match (table, &options.source, &facts) {
             ("workload", Some(source), Some(facts)) => {
                 comment(&mut text, &holds(facts));
-                let _ = writeln!(text, "source = {}", quoted(&relative(source, &options.folder).to_string_lossy()));
+                let reading = reading(&options.capture);
+                if !reading.is_empty() {
+                    let options = reading.join(" ");
+                    comment(&mut text, &format!("It was read with {options}: give `flowloom run` the same options."));
+                }
+                let _ = writeln!(text, "source = {}", text_of(&name_in(source, &options.folder)?));
+                if facts.connections == facts.datagram_flows {
+                    comment(&mut text, &meaning("workload.datagrams"));
+                    text.push_str("datagrams = \"as-seen\"\n");
+                }
             }
             ("workload", ..) => {
                 comment(&mut text, &meaning("workload.source"));
@@ -83,15 +109,36 @@ pub fn init(options: &InitOptions, context: Context<'_>) -> Result<String, Error
 
 /// What a capture or workload holds.
 fn facts(source: &Path, options: &InitOptions, context: Context<'_>) -> Result<WorkloadFacts, Error> {
+    let shown = source.display();
+    if source == Path::new("-") || (source.exists() && !source.is_file() && !source.is_dir()) {
+        return Err(Error::usage(format_args!("{shown}: this can be read only once, and every run reads the source"))
+            .hint("save it to a file, and name that"));
+    }
+    if options.capture.anonymize {
+        return Err(Error::usage("--anonymize leaves out names, and an experiment names its source")
+            .hint("give --anonymize to `flowloom run`"));
+    }
+    // Before all that takes long.
+    name_in(source, &options.folder)?;
     let paths = [source.to_owned()];
     let kind = input::common_kind(&paths)?;
     if matches!(kind, Kind::Experiment | Kind::Specification | Kind::RunFolder) {
-        return Err(Error::usage(format_args!("{}: this is no capture and no workload", source.display()))
+        return Err(Error::usage(format_args!("{shown}: this is no capture and no workload"))
             .hint("an experiment begins from what it replays"));
     }
-    let target = options.folder.join("init");
+    input::refuse_idle_options(&options.capture, kind, source)?;
+    // What is extracted is not kept.
+    let target = std::env::temp_dir().join("flowloom-init");
     let inputs = Inputs { paths: &paths, kind, capture: &options.capture, target: &target };
-    Ok(Source::open(inputs, context)?.facts)
+    let opened = Source::open(inputs, context)?;
+    if opened.interrupted {
+        return Err(Error::interrupted(format_args!("{shown}: reading was interrupted")));
+    }
+    if opened.facts.connections == 0 {
+        return Err(Error::new(format_args!("{shown}: there is no connection to replay"))
+            .hint("`flowloom describe -v` says what it holds and why it was set aside"));
+    }
+    Ok(opened.facts)
 }
 
 fn holds(facts: &WorkloadFacts) -> String {
@@ -100,7 +147,8 @@ fn holds(facts: &WorkloadFacts) -> String {
         0 => String::new(),
         flows => format!(", {flows} of them flows of datagrams"),
     };
-    format!("Capture or workload file, relative to this file: {} connections in {length}{flows}.", facts.connections)
+    let connections = counted(facts.connections, "connection");
+    format!("Capture or workload file, relative to this file: {connections} in {length}{flows}.")
 }
 
 /// What the bottleneck carried.
@@ -141,20 +189,22 @@ fn comment(text: &mut String, meaning: &str) {
     }
 }
 
-fn quoted(text: &str) -> String {
+/// A text as TOML has it.
+fn text_of(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// `path` as a file in `folder` names it.
-fn relative<'a>(path: &'a Path, folder: &Path) -> std::borrow::Cow<'a, Path> {
+/// The name of `path` in a file in `folder`.
+fn name_in(path: &Path, folder: &Path) -> Result<String, Error> {
     let whole = |path: &Path| std::path::absolute(path).ok();
-    match (whole(path), whole(folder)) {
-        (Some(file), Some(folder)) => match file.strip_prefix(&folder) {
-            Ok(below) => below.to_owned().into(),
-            Err(_) => file.into(),
-        },
-        _ => path.into(),
-    }
+    let named = match (whole(path), whole(folder)) {
+        (Some(file), Some(folder)) => file.strip_prefix(&folder).map(Path::to_owned).unwrap_or(file),
+        _ => path.to_owned(),
+    };
+    named.into_os_string().into_string().map_err(|_| {
+        Error::usage(format_args!("{}: this path is not UTF-8, as experiment files are", path.display()))
+            .hint("rename the file or its folder")
+    })
 }
 
 #[cfg(test)]

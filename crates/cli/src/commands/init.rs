@@ -26,14 +26,17 @@ pub fn run(args: &args::Init, manner: impl Fn(args::Form) -> Manner) -> Result<E
         return Ok(Exit::Done);
     }
     write_page(&args.output, |out| out.write_all(text.as_bytes()))?;
-    let file = args.output.display();
-    output::text(&format!("experiment  {file}        next  flowloom run {file}\n"))?;
+    let (file, next) = (args.output.display(), options.command(&args.output));
+    output::text(&format!("experiment  {file}        next  {next}\n"))?;
     Ok(Exit::Done)
 }
 
-/// Refuses to replace what is no experiment, the source before all.
+/// Refuses a name that no experiment has, and to replace what is no experiment, the source before all.
 fn check_output(args: &args::Init) -> Result<(), Error> {
     let output = &args.output;
+    if input::kind(output) != Kind::Experiment && !output.exists() {
+        return Err(Error::usage(format_args!("{}: names of experiments end in .toml", output.display())));
+    }
     if !output.exists() {
         return Ok(());
     }

@@ -33,6 +33,7 @@ pub fn run(args: &args::Schema) -> Result<Exit, Error> {
         return Ok(Exit::Done);
     }
     let Some(section) = sections.iter().find(|section| section.is_whole && section.name == name) else {
+        let names = [&["experiment"], &names[..]].concat();
         let failure = Error::usage(format_args!("there is no answer \"{name}\""))
             .note(format_args!("known: {}", names.join(", ")));
         return Err(match nearest(name, &names) {

@@ -1,6 +1,10 @@
 //! `flowloom init`: a commented experiment.
 
-use crate::support::Bench;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
+
+use crate::support::{Bench, Traffic};
 
 #[test]
 fn init_writes_an_experiment_and_replaces_nothing_else() {
@@ -20,4 +24,49 @@ fn init_writes_an_experiment_and_replaces_nothing_else() {
     assert!(bench.flowloom(&["init", "-o", "-"]).succeeded().out.starts_with("# An experiment of Flowloom"));
     bench.flowloom(&["init", "--from", "nothing.pcap", "-o", "x.toml"]).failed(1, &["nothing.pcap"]);
     assert_eq!(bench.names(), ["campus.toml", "notes.pcap", "r"]);
+}
+
+#[test]
+fn init_reads_as_the_run_will() {
+    let bench = Bench::new();
+    bench.file("a b.pcap", &cut_capture());
+    bench.flowloom(&["init", "--from", "a b.pcap", "-o", "x.toml"]).failed(1, &["--allow-truncated"]);
+    let options = ["--inside", "10.0.0.0/8", "--monitor", "left", "--allow-truncated"];
+    let begin = [&["init", "--from", "a b.pcap", "-o", "c d.toml"][..], &options[..]].concat();
+    let said = bench.flowloom(&begin).succeeded().out.clone();
+    let command = format!("flowloom run 'c d.toml' {}", options.join(" "));
+    assert!(said.ends_with(&format!("{command}\n")), "{said}");
+    let text = std::fs::read_to_string(bench.path("c d.toml")).unwrap();
+    let text = text.replace("\n# ", " ");
+    assert!(
+        text.contains(&format!("It was read with {}: give `flowloom run` the same options.", options.join(" "))),
+        "{text}"
+    );
+    bench.flowloom(&[&["run", "c d.toml", "-o", "r"][..], &options[..]].concat()).succeeded();
+}
+
+/// A capture that ends in the middle of a packet.
+fn cut_capture() -> Vec<u8> {
+    let whole = Traffic::many(20).pcap();
+    whole[..whole.len() - 10].to_vec()
+}
+
+#[test]
+fn init_refuses_sources_that_no_run_can_read() {
+    let bench = Bench::new();
+    let begin = |source: &str| bench.flowloom(&["init", "--from", source, "-o", "x.toml"]);
+    begin("-").failed(2, &["-: this can be read only once", "save it to a file"]);
+    begin("/dev/null").failed(2, &["/dev/null: this can be read only once"]);
+    bench.file("header.pcap", &cut_capture()[..24]);
+    begin("header.pcap").failed(1, &["header.pcap: there is no connection to replay", "flowloom describe"]);
+    let odd = bench.path("").join(OsStr::from_bytes(b"odd-\xff.pcap"));
+    std::fs::write(&odd, cut_capture()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flowloom"));
+    command.current_dir(bench.folder.path()).args(["init", "-o", "x.toml", "--from"]).arg(&odd);
+    let said = command.output().unwrap();
+    let told = String::from_utf8_lossy(&said.stderr);
+    assert!(said.status.code() == Some(2) && told.contains("this path is not UTF-8"), "{told}");
+    bench.flowloom(&["init", "--inside", "10.0.0.0/8"]).failed(2, &["--inside is about reading captures"]);
+    bench.flowloom(&["init", "--from", "header.pcap", "--anonymize"]).failed(2, &["an experiment names its source"]);
+    assert!(!bench.path("x.toml").exists() && !bench.path("experiment.toml").exists());
 }

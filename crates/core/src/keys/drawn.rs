@@ -69,6 +69,7 @@ impl FromStr for Share {
 
     fn from_str(text: &str) -> Result<Share, ParseQuantityError> {
         let percent = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
+        let percent = percent.filter(|percent| percent.is_sign_positive());
         percent.and_then(|percent| Probability::new(percent / 100.0)).map(Share).ok_or_else(|| ParseQuantityError {
             text: text.to_owned(),
             expected: "a share of 0% to 100%",

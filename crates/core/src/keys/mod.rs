@@ -11,11 +11,12 @@ mod written;
 
 pub use drawn::{Drawn, Number, Share, Size, Span};
 pub use text_or_table::{TextOrTable, read};
-pub use written::{Written, text, text_or_table};
+pub use written::{POSITIVE, Written, text, text_or_table};
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
+use crate::time::Duration;
 use crate::units::ParseQuantityError;
 pub use quantity::Quantity;
 
@@ -28,6 +29,22 @@ impl<T: FromStr<Err = ParseQuantityError>> FromStr for Optional<T> {
 
     fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
         if text == "off" { Ok(Optional(None)) } else { text.parse().map(|value| Optional(Some(value))) }
+    }
+}
+
+/// A time above zero: what the schema says of keys that are times and cannot be zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AboveZero(pub Duration);
+
+impl FromStr for AboveZero {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<AboveZero, ParseQuantityError> {
+        let time: Duration = text.parse()?;
+        if time.is_zero() {
+            return Err(ParseQuantityError { text: text.to_owned(), expected: "a time above zero", example: "20ms" });
+        }
+        Ok(AboveZero(time))
     }
 }
 

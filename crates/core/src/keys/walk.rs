@@ -178,7 +178,7 @@ impl Display for Problem {
                 write!(f, "expected {expected}, found {found}")
             }
             ProblemKind::Meaningless(problem) => write!(f, "{path}: {problem}"),
-            ProblemKind::Range { found, bounds } => write!(f, "{path} of {found} is not {bounds}"),
+            ProblemKind::Range { found, bounds } => write!(f, "{path} of {found} must be {bounds}"),
         }
     }
 }
@@ -498,7 +498,8 @@ impl Walk<'_> {
         let least = schema["minItems"].as_u64().unwrap_or(0) as usize;
         let most = schema["maxItems"].as_u64().map_or(usize::MAX, |most| most as usize);
         if !(least..=most).contains(&items.len()) {
-            let found = format!("a list of {}", items.len());
+            let found =
+                if items.is_empty() { "an empty list".to_owned() } else { format!("a list of {}", items.len()) };
             let expected =
                 if least == most { format!("a list of {least}") } else { format!("a list of {least} or more") };
             return self.problem(path, node.place, ProblemKind::Type { found, expected });

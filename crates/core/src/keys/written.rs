@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::Optional;
 use super::drawn::{Drawn, Number, Share, Size, Span};
 use super::quantity::Quantity;
+use super::{AboveZero, Optional};
 use crate::distribution::WrittenLaw;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};
@@ -29,15 +29,21 @@ pub trait Written: FromStr<Err: Display> {
 /// A decimal number.
 const NUMBER: &str = r"([0-9]+\.?[0-9]*|\.[0-9]+)";
 
+/// A regular expression for a decimal number above zero.
+pub const POSITIVE: &str = r"(0*[1-9][0-9]*\.?[0-9]*|[0-9]*\.0*[1-9][0-9]*)";
+
 /// A number and one of these units in any case, which spaces may separate.
-fn scaled(units: &[&str]) -> String {
+fn scaled(number: &str, units: &[&str]) -> String {
     let any_case = |unit: &&str| {
         let letters = unit.chars().map(|c| format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()));
         letters.collect::<String>()
     };
     let units: Vec<String> = units.iter().map(any_case).collect();
-    format!(r"{NUMBER}\s*({})", units.join("|"))
+    format!(r"{number}\s*({})", units.join("|"))
 }
+
+/// Units of times.
+const TIMES: [&str; 6] = ["ns", "us", "ms", "s", "min", "h"];
 
 /// Units of bytes.
 const BYTES: [&str; 7] = ["b", "k", "kb", "m", "mb", "g", "gb"];
@@ -48,7 +54,17 @@ impl Written for Duration {
     const EXAMPLES: &'static [&'static str] = &["20ms", "1.5s", "10min"];
 
     fn pattern() -> String {
-        scaled(&["ns", "us", "ms", "s", "min", "h"])
+        scaled(NUMBER, &TIMES)
+    }
+}
+
+impl Written for AboveZero {
+    const FORMAT: &'static str = "time-above-zero";
+    const MEANING: &'static str = "a time above zero with its unit";
+    const EXAMPLES: &'static [&'static str] = Duration::EXAMPLES;
+
+    fn pattern() -> String {
+        scaled(POSITIVE, &TIMES)
     }
 }
 
@@ -69,7 +85,7 @@ impl Written for Rate {
 
     fn pattern() -> String {
         let units = ["bit", "kbit", "mbit", "gbit", "tbit", "bps", "kbps", "mbps", "gbps"];
-        format!("unlimited|{}", scaled(&units))
+        format!("unlimited|{}", scaled(POSITIVE, &units))
     }
 }
 
@@ -79,7 +95,7 @@ impl Written for Limit {
     const EXAMPLES: &'static [&'static str] = &["200p", "64k"];
 
     fn pattern() -> String {
-        format!(r"\+?[0-9]+p|{}", scaled(&BYTES))
+        format!(r"\+?[0-9]+p|{}", scaled(NUMBER, &BYTES))
     }
 }
 
@@ -89,7 +105,7 @@ impl Written for Size {
     const EXAMPLES: &'static [&'static str] = &["1000b", "64k", "4m"];
 
     fn pattern() -> String {
-        scaled(&BYTES)
+        scaled(NUMBER, &BYTES)
     }
 }
 
@@ -99,8 +115,8 @@ impl Written for Share {
     const EXAMPLES: &'static [&'static str] = &["0.1%", "1%"];
 
     fn pattern() -> String {
-        // Whatever a decimal number can be that is no more than 100.
-        r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)? *%".to_owned()
+        // At most 100, or with an exponent, of which a pattern cannot tell.
+        format!(r"\+?(0*[0-9]{{1,2}}(\.[0-9]*)?|0*100(\.0*)?|\.[0-9]+|{NUMBER}[eE][+-]?[0-9]+) *%")
     }
 }
 

@@ -229,6 +229,7 @@ pub struct ReorderKeys {
     share: Quantity<Share>,
     /// Fewest packets from one that changes places to the next; default: 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1))]
     gap: u32,
     /// How much later a packet is handed on; without it the packet is handed on at once, and overtakes those in the delay
     /// before the link.
@@ -507,14 +508,12 @@ impl Traces {
         }
     }
 
-    /// Takes relative paths as relative to `folder`.
-    pub fn join(&mut self, folder: &std::path::Path) {
-        let files = match self {
-            Traces::Both(both) => vec![both],
-            Traces::Each { left, right } => vec![left, right],
-        };
-        for file in files {
-            *file = folder.join(&file);
+    /// The same with other paths of the files.
+    #[must_use]
+    pub fn map(&self, path: impl Fn(&std::path::Path) -> PathBuf) -> Traces {
+        match self {
+            Traces::Both(both) => Traces::Both(path(both)),
+            Traces::Each { left, right } => Traces::Each { left: path(left), right: path(right) },
         }
     }
 }

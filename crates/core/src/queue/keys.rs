@@ -15,7 +15,7 @@ use super::parameters::{FULL_PACKET_BYTES, ParameterError};
 use super::pie::Estimator;
 use super::red::AboveMax;
 use super::step::StepPoint;
-use crate::keys::{KeyError, Quantity, Written};
+use crate::keys::{AboveZero, KeyError, Quantity, Written};
 use crate::rng::{Purpose, Stream};
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Rate};
@@ -41,10 +41,12 @@ pub struct Queue {
     /// `red`, `adaptive-red`: probability of an early mark or drop at `max`, above 0 and at most 1; default 0.1.
     /// `adaptive-red` begins with it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub max_p: Option<f64>,
     /// `red`, `adaptive-red`: weight of a new sample in the average queue, above 0 and at most 1. Default: `red` 0.002,
     /// `adaptive-red` 1 - exp(-1 / packets per second of the link).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub weight: Option<f64>,
     /// `red`: let the probability rise from `max-p` to 1 between `max` and twice `max`, instead of dropping everything
     /// above `max`; default false.
@@ -52,6 +54,7 @@ pub struct Queue {
     pub gentle: Option<bool>,
     /// `red`, `adaptive-red`: bytes of the packets that are assumed to leave while the link is idle; default 500.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub mean_packet: Option<u32>,
     /// `pie`, `codel`, `fq-codel`, `adaptive-red`: delay that the queue is held at (`"5ms"`). `pi`, `rem`: length that the
     /// queue is held at (`"200p"`). Default: `pie` 15ms, `codel`, `fq-codel` and `adaptive-red` 5ms, `pi` 200p, `rem` 20p.
@@ -60,45 +63,57 @@ pub struct Queue {
     /// `codel`, `fq-codel`: time above `target` after which packets are dropped; default 100ms. `pie`, `rem`,
     /// `adaptive-red`: time between updates; default 15ms, 2ms, 500ms.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Quantity<AboveZero>")]
     pub interval: Option<Quantity<Duration>>,
     /// `step`: queue above which ECN-capable packets are marked; default 20p. `blue`: queue that counts as a loss; default
     /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Quantity<Limit>>,
-    /// `blue`: shortest time between two changes of the probability; default 100ms.
+    /// `blue`: shortest time between two changes of the probability, above zero; default 100ms.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Quantity<AboveZero>")]
     pub freeze_time: Option<Quantity<Duration>>,
     /// `blue`: how much a loss adds to the probability; default 0.02. `adaptive-red`: how much an update adds to `max-p`;
     /// default 0.01.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub increment: Option<f64>,
     /// `blue`: how much an idle link takes off the probability; default 0.002.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub decrement: Option<f64>,
     /// `adaptive-red`: factor by which an update lowers `max-p`; default 0.9.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub decrease: Option<f64>,
-    /// `pi`: coefficient of the present difference from `target`, per packet; default 1.822e-5.
+    /// `pi`: coefficient of the present difference from `target`, per packet, above 0; default 1.822e-5.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
     pub a: Option<f64>,
-    /// `pi`: coefficient of the previous difference from `target`, per packet; default 1.816e-5.
+    /// `pi`: coefficient of the previous difference from `target`, per packet, above 0; default 1.816e-5.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
     pub b: Option<f64>,
-    /// `pi`: updates per second; default 170.
+    /// `pi`: updates per second, above 0 and at most 1000000; default 170.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
     pub frequency: Option<f64>,
     /// `pie`: weight of the difference from `target`, per second; default 0.125. `rem`: weight of the backlog in the price;
     /// default 0.1.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
     pub alpha: Option<f64>,
     /// `pie`: weight of the change of the delay, per second; default 1.25.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
     pub beta: Option<f64>,
     /// `rem`: step size of the price; default 0.001.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
     pub gamma: Option<f64>,
-    /// `rem`: base of the probability 1 - phi^-price, above 1; default 1.001.
+    /// `rem`: base of the probability 1 - phi^-price, above 1 and at most 10; default 1.001.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 10), extend("exclusiveMinimum" = 1))]
     pub phi: Option<f64>,
     /// `pie`: time after idleness in which nothing is dropped early; default 150ms.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,10 +135,11 @@ pub struct Queue {
     pub memory: Option<Quantity<Limit>>,
     /// `fq-codel`: number of queues that flows are hashed to; default 1024.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1048576))]
     pub flows: Option<u32>,
     /// `fq-codel`, `drr`: bytes that a flow may send in a round; default 1514.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub quantum: Option<u32>,
     /// `fq-codel`, `drr`, `round-robin`: what has a queue of its own; default `connection`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,12 +153,14 @@ pub struct Queue {
     pub ecn: Option<bool>,
     /// `pie`: probability up to which packets are marked instead of dropped; default 0.1.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub ecn_threshold: Option<f64>,
     /// `red`, `adaptive-red` with `ecn`: what happens to ECN-capable packets above the range; default `mark`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub above_max: Option<AboveMax>,
     /// `codel`, `fq-codel`: waiting time above which ECN-capable packets are marked; default none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Quantity<AboveZero>")]
     pub ce_threshold: Option<Quantity<Duration>>,
     /// `step`: when the queue is compared with `threshold`; default `enqueue`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -208,13 +226,13 @@ impl FromStr for Target {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Target, ParseQuantityError> {
-        let packets = text.strip_suffix('p').and_then(|count| count.parse().ok());
-        packets.map(Target::Packets).map_or_else(|| text.parse().map(Target::Delay), Ok).map_err(|_| {
-            ParseQuantityError {
-                text: text.to_owned(),
-                expected: "a delay or a number of packets",
-                example: "15ms or 200p",
-            }
+        let packets = text.strip_suffix('p').and_then(|count| count.parse().ok()).map(Target::Packets);
+        let target = packets.or_else(|| text.parse().ok().map(Target::Delay));
+        let is_zero = |target: &Target| matches!(target, Target::Delay(Duration::ZERO) | Target::Packets(0));
+        target.filter(|target| !is_zero(target)).ok_or_else(|| ParseQuantityError {
+            text: text.to_owned(),
+            expected: "a delay or a number of packets above zero",
+            example: "15ms or 200p",
         })
     }
 }
@@ -223,10 +241,12 @@ impl FromStr for Target {
 fn of_kinds(schema: &mut Schema) {
     let rules = QueueKind::ALL.map(|kind| {
         let keys: Vec<&str> = ["kind", "limit"].iter().chain(kind.keys()).copied().collect();
-        json!({
-            "if": { "properties": { "kind": { "const": kind.name() } }, "required": ["kind"] },
-            "then": { "propertyNames": { "enum": keys } },
-        })
+        let mut then = json!({ "propertyNames": { "enum": keys } });
+        if kind == QueueKind::Rem {
+            // PIE's may be larger.
+            then["properties"] = json!({ "alpha": { "maximum": 1 } });
+        }
+        json!({ "if": { "properties": { "kind": { "const": kind.name() } }, "required": ["kind"] }, "then": then })
     });
     let without = json!({
         "if": { "not": { "required": ["kind"] } },
@@ -237,11 +257,11 @@ fn of_kinds(schema: &mut Schema) {
 
 impl Written for Target {
     const FORMAT: &'static str = "target";
-    const MEANING: &'static str = "a delay or a number of packets";
+    const MEANING: &'static str = "a delay or a number of packets above zero";
     const EXAMPLES: &'static [&'static str] = &["15ms", "200p"];
 
     fn pattern() -> String {
-        format!(r"\+?[0-9]+p|{}", Duration::pattern())
+        format!(r"\+?0*[1-9][0-9]*p|{}", AboveZero::pattern())
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super as tcp;
 use super::config::{Profile, Sack};
 use super::congestion::{Algorithm, CubicParameters, DctcpParameters, VegasParameters, WindowRules};
-use crate::keys::{KeyError, Optional, Quantity, Share, Size, Written, named};
+use crate::keys::{AboveZero, KeyError, Optional, Quantity, Share, Size, Written, named};
 use crate::path::keys::LinkEnd;
 use crate::time::Duration;
 use crate::units::ParseQuantityError;
@@ -106,8 +106,10 @@ tcp_keys! {
     payload_ratio: f64,
     /// Shortest retransmission timeout; with the profiles `plain` and `linux` also its smallest margin over the smoothed round-trip
     /// time. Default by the profile.
+    #[schemars(with = "Quantity<AboveZero>")]
     rto_min: Quantity<Duration>,
     /// Retransmission timeout before the first round-trip sample; default by the profile.
+    #[schemars(with = "Quantity<AboveZero>")]
     rto_initial: Quantity<Duration>,
     /// Pace algorithms without a rate of their own, as Linux does with the fq discipline; default: false.
     pacing: bool,
@@ -275,12 +277,12 @@ impl Tcp {
         if let Some(size) = self.receive_buffer.value.0
             && !(LEAST_RECEIVE_BUFFER..=tcp::ReceiveBuffer::LARGEST.into()).contains(&size.0)
         {
-            let problem = format_args!("of {} is not between 4k and 32m", self.receive_buffer);
+            let problem = format_args!("of {} must be between 4k and 32m", self.receive_buffer);
             found.push(KeyError::new("receive-buffer", problem));
         }
         if !PAYLOAD_RATIOS.contains(&self.payload_ratio) {
             let (least, most) = (PAYLOAD_RATIOS.start(), PAYLOAD_RATIOS.end());
-            let problem = format_args!("of {} is not between {least} and {most}", self.payload_ratio);
+            let problem = format_args!("of {} must be between {least} and {most}", self.payload_ratio);
             found.push(KeyError::new("payload-ratio", problem));
         }
         if let Some(delay) = self.delayed_ack.value.0

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use flowloom_core::keys::{KeyError, Quantity, named};
+use flowloom_core::keys::{AboveZero, KeyError, Quantity, named};
 use flowloom_core::tcp::keys::{Tcp, TcpKeys};
 use flowloom_core::time::Duration;
 use flowloom_models::Variation;
@@ -68,6 +68,7 @@ impl PartialEq for Written {
 pub struct Measure {
     /// Time during which connections start; default: the length of the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Quantity<AboveZero>")]
     pub duration: Option<Quantity<Duration>>,
     /// Part of the run that results use, as ["10min", "50min"] from its start (methods C.1); default: all of `duration`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,8 +76,10 @@ pub struct Measure {
     /// Time after `duration` in which connections may still finish; default: 60s.
     pub drain: Quantity<Duration>,
     /// Interval between samples of the queue, 1us or more; default: 10ms.
+    #[schemars(with = "Quantity<AboveZero>")]
     pub queue_every: Quantity<Duration>,
     /// Width of throughput bins, 1us or more; default: 1ms.
+    #[schemars(with = "Quantity<AboveZero>")]
     pub throughput_every: Quantity<Duration>,
     /// Names of links that are measured like the bottleneck, each with the link back; default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -104,7 +107,8 @@ impl Default for Measure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Run {
-    /// Seeds, one run each; default: [1].
+    /// Seeds, one run each, at least one and no seed twice; default: [1].
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
     pub seeds: Vec<u64>,
     /// What differs between seeds of a captured or fixed workload (methods M.5): blocks of it in another order, starts that move by
     /// at most a time (jitter 2s), or nothing; default: blocks with several seeds, nothing with one.
@@ -126,6 +130,10 @@ impl Run {
     fn problems(&self) -> Vec<KeyError> {
         if self.seeds.is_empty() {
             return vec![KeyError::new("run.seeds", "is empty: nothing to run")];
+        }
+        if let Some((number, seed)) = self.seeds.iter().enumerate().find(|(_, seed)| i64::try_from(**seed).is_err()) {
+            let problem = format_args!("of {seed} is above {}: a file could not repeat the run", i64::MAX);
+            return vec![KeyError::saying(format!("run.seeds[{number}]"), problem)];
         }
         let mut seen = BTreeSet::new();
         let twice = self.seeds.iter().enumerate().filter(|(_, seed)| !seen.insert(**seed));

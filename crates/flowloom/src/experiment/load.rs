@@ -7,7 +7,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_models::{self as models, Counted, Scaling};
 
-use flowloom_core::keys::{KeyError, Quantity};
+use flowloom_core::keys::{AboveZero, KeyError, Quantity};
 
 /// How the load is made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +18,7 @@ pub struct Load {
     method: Option<Method>,
     /// New load in parts of the old load.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
     factor: Option<f64>,
     /// New payload rate of the busier direction, instead of `factor`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,12 +27,15 @@ pub struct Load {
     by: By,
     /// `blocks`: length of a block; default: 60s.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Quantity<AboveZero>")]
     block: Option<Quantity<Duration>>,
     /// `poisson`, `blocks`: time during which connections of the new workload start; default: as in the old one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Quantity<AboveZero>")]
     duration: Option<Quantity<Duration>>,
     /// Exchange bins of this length afterwards; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Quantity<AboveZero>")]
     shuffle: Option<Quantity<Duration>>,
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
 use flowloom_core::distribution::Distribution;
-use flowloom_core::keys::{Drawn, KeyError, Quantity, Size, Span};
+use flowloom_core::keys::{AboveZero, Drawn, KeyError, Quantity, Size, Span};
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::keys::{Tcp, TcpKeys};
@@ -91,6 +91,7 @@ pub struct Source {
     rate: Option<Quantity<Rate>>,
     /// Datagrams: time from one to the next, instead of `rate`; 1us or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Quantity<AboveZero>")]
     gap: Option<Quantity<Duration>>,
     /// Datagrams: payload of each; default: 1000b.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
 //! The command that makes a run again, as the command line spells it.
 
 use crate::experiment::{Correction, Vary};
-use crate::extraction::{ACTIVE_TIMEOUT, IDLE_TIMEOUT, MAX_MEMORY, Monitor, UDP_IDLE_TIMEOUT};
+use crate::extraction::{ACTIVE_TIMEOUT, CaptureOptions, IDLE_TIMEOUT, MAX_MEMORY, Monitor, UDP_IDLE_TIMEOUT};
 use crate::run::options::{Driver, RunOptions};
 use crate::run::plan::Plan;
 
@@ -36,15 +36,32 @@ pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {
         ),
     ];
     for (option, _, value) in given.into_iter().filter(|(_, given, _)| *given) {
-        words.extend([option.to_owned(), value]);
+        words.extend([option.to_owned(), quoted(&value)]);
     }
     if let Some(correct) = overrides.wait_correct {
         let word = if correct == Correction::None { "none" } else { "ostt" };
         words.extend(["--wait-correct".to_owned(), word.to_owned()]);
     }
-    let capture = &options.capture;
+    words.extend(reading(&options.capture));
+    match options.pcap.as_deref() {
+        None => {}
+        Some([]) => words.push("--pcap".to_owned()),
+        Some(links) => words.push(format!("--pcap={}", links.join(","))),
+    }
+    words.extend(["--seed".to_owned(), seed.to_string()]);
+    let vary = &plan.experiment.run.vary;
+    // One seed alone would vary nothing.
+    if vary.value != Vary::Auto {
+        words.extend(["--vary".to_owned(), quoted(&vary.to_string())]);
+    }
+    words.join(" ")
+}
+
+/// The options that say how captures are read, where they differ from the defaults; without `--anonymize`, which stands by the input.
+pub fn reading(capture: &CaptureOptions) -> Vec<String> {
+    let mut words = Vec::new();
     if !capture.anonymize {
-        words.extend(capture.inside.iter().flat_map(|prefix| ["--inside".to_owned(), prefix.clone()]));
+        words.extend(capture.inside.iter().flat_map(|prefix| ["--inside".to_owned(), quoted(prefix)]));
     }
     for (option, value, usual) in [
         ("--idle-timeout", capture.idle_timeout, IDLE_TIMEOUT),
@@ -71,22 +88,11 @@ pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {
     ] {
         words.extend(given.then(|| option.to_owned()));
     }
-    match options.pcap.as_deref() {
-        None => {}
-        Some([]) => words.push("--pcap".to_owned()),
-        Some(links) => words.push(format!("--pcap={}", links.join(","))),
-    }
-    words.extend(["--seed".to_owned(), seed.to_string()]);
-    let vary = &plan.experiment.run.vary;
-    // One seed alone would vary nothing.
-    if vary.value != Vary::Auto {
-        words.extend(["--vary".to_owned(), quoted(&vary.to_string())]);
-    }
-    words.join(" ")
+    words
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+=:,@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -18,7 +18,7 @@
 //! `needs` works out what a run would need, without running it.
 
 mod changes;
-mod command_line;
+pub(crate) mod command_line;
 mod config;
 mod drive;
 mod facts;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use flowloom_core::keys::{Quantity, Written};
+use flowloom_core::keys::{POSITIVE, Quantity, Written};
 use flowloom_core::path::keys::{Bucket, DelayBox, Path as PathKeys, Traces};
 use flowloom_core::queue::keys::Queue;
 use flowloom_core::time::Duration;
@@ -52,7 +52,7 @@ impl Written for RateChoice {
     const EXAMPLES: &'static [&'static str] = &["496mbit", "105%", "auto"];
 
     fn pattern() -> String {
-        format!(r"auto|{}|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)? *%", Rate::pattern())
+        format!(r"auto|{}|\+?{POSITIVE}([eE][+-]?[0-9]+)? *%", Rate::pattern())
     }
 }
 

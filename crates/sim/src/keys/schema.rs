@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use flowloom_core::distribution::Distribution;
 use flowloom_core::keys::walk::Checks;
-use flowloom_core::keys::{Drawn, Optional, Share, Size, Span, Written};
+use flowloom_core::keys::{AboveZero, Drawn, Optional, Share, Size, Span, Written};
 use flowloom_core::path::keys::{Bucket, Bytes, FlowLoss, Loss};
 use flowloom_core::queue::keys::Target;
 use flowloom_core::tcp::keys::Gain;
@@ -75,7 +75,8 @@ pub fn text<T: Written>(value: &Value) -> Result<(), String> {
 }
 
 /// What the values of each `format` are read as, of the keys of queues, TCP, paths and networks.
-pub const FORMATS: [(&str, Check); 21] = [
+pub const FORMATS: [(&str, Check); 22] = [
+    (AboveZero::FORMAT, text::<AboveZero>),
     (Duration::FORMAT, text::<Duration>),
     (Span::FORMAT, text::<Span>),
     (Rate::FORMAT, text::<Rate>),

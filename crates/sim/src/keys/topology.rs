@@ -319,7 +319,7 @@ impl Network {
                 if !(1..=MOST_HOPS).contains(&hops) {
                     return Err(KeyError::new(
                         "network.hops",
-                        format_args!("of {hops} is not between 1 and {MOST_HOPS}"),
+                        format_args!("of {hops} must be between 1 and {MOST_HOPS}"),
                     ));
                 }
                 let nodes: Vec<String> = (0..=hops).map(|number| format!("n{number}")).collect();

@@ -88,8 +88,8 @@ fn what_sends_the_packets_reads() {
     assert_eq!(shaper.config(), BucketConfig::new("10mbit".parse().unwrap(), 32 << 10).unwrap());
     let both = bottleneck("trace = \"a.up\"").trace.unwrap();
     assert_eq!(both.files(), [&PathBuf::from("a.up"); 2]);
-    let mut each = bottleneck("trace = { from-left = \"a.up\", from-right = \"/b.down\" }").trace.unwrap();
-    each.join(std::path::Path::new("dir"));
+    let each = bottleneck("trace = { from-left = \"a.up\", from-right = \"/b.down\" }").trace.unwrap();
+    let each = each.map(|file| std::path::Path::new("dir").join(file));
     assert_eq!(each.files(), [&PathBuf::from("dir/a.up"), &PathBuf::from("/b.down")]);
 }
 

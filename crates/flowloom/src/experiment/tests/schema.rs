@@ -135,6 +135,8 @@ fn the_schema_refuses_broken_experiments() {
         "measure.tcp-trace = \"some\"",
         "run.seeds = [-1]",
         "run.seeds = 1",
+        "run.seeds = []",
+        "run.seeds = [1, 1]",
         "live.hosts = 65",
         "live.devices = \"tap\"",
     ];
@@ -151,6 +153,68 @@ fn the_schema_refuses_broken_experiments() {
     }
 }
 
+/// Numbers and times that the machines refuse: the schema refuses them, and each is told once.
+#[test]
+fn the_schema_states_bounds() {
+    let queue = |kind: &str, key: &str, value: &str| {
+        format!("network.bottleneck.queue = {{ kind = \"{kind}\", {key} = {value} }}")
+    };
+    let mut refused: Vec<String> = Vec::new();
+    for (kinds, keys, values) in [
+        (&["red", "adaptive-red"][..], &["max-p", "weight"][..], &["0", "-0.1", "1.1"][..]),
+        (&["red", "adaptive-red"], &["mean-packet"], &["0"]),
+        (&["adaptive-red"], &["increment", "decrease"], &["0.0", "2"]),
+        (&["blue"], &["increment", "decrement"], &["0", "1.5"]),
+        (&["pi"], &["a", "b", "frequency"], &["0", "-1", "1e7"]),
+        (&["pie"], &["alpha", "beta"], &["0.0", "1e300"]),
+        (&["pie"], &["ecn-threshold"], &["0", "1.01"]),
+        (&["rem"], &["gamma"], &["0", "1e300"]),
+        (&["rem"], &["alpha"], &["0", "1.5"]),
+        (&["rem"], &["phi"], &["1", "0.5", "1e300"]),
+        (&["fq-codel"], &["flows"], &["0", "1048577"]),
+        (&["fq-codel", "drr"], &["quantum"], &["0"]),
+        (&["pie", "rem", "adaptive-red", "codel", "fq-codel"], &["interval"], &["\"0ms\"", "\"0.0s\""]),
+        (&["blue"], &["freeze-time"], &["\"0ms\""]),
+        (&["codel", "fq-codel"], &["ce-threshold"], &["\"0us\""]),
+        (&["pie", "codel", "fq-codel", "adaptive-red"], &["target"], &["\"0ms\""]),
+        (&["pi", "rem"], &["target"], &["\"0p\"", "\"00p\""]),
+    ] {
+        for (kind, key, value) in kinds
+            .iter()
+            .flat_map(|kind| keys.iter().flat_map(move |key| values.iter().map(move |value| (*kind, *key, *value))))
+        {
+            refused.push(queue(kind, key, value));
+        }
+    }
+    for (keys, values) in [
+        (&["measure.duration", "measure.queue-every", "measure.throughput-every"][..], &["\"0ms\"", "\"0.000h\""][..]),
+        (&["tcp.rto-min", "tcp.rto-initial"], &["\"0s\""]),
+        (&["network.bottleneck.rate"], &["\"0mbit\"", "\"0%\"", "\"0.0 %\""]),
+        (&["network.path.loss", "network.path.duplicate"], &["\"101%\"", "\"100.1%\"", "\"-1%\"", "\"1000 %\""]),
+        (&["network.path.reorder"], &["{ share = \"1%\", gap = 0 }"]),
+        (
+            &["workload.load"],
+            &[
+                "{ method = \"thinning\", factor = 0 }",
+                "{ method = \"thinning\", factor = 1e7 }",
+                "{ method = \"blocks\", factor = 2, block = \"0s\" }",
+                "{ shuffle = \"0s\" }",
+            ],
+        ),
+        (&["sources"], &["[{ name = \"a\", kind = \"cbr\", gap = \"0ms\" }]"]),
+    ] {
+        for (key, value) in keys.iter().flat_map(|key| values.iter().map(move |value| (*key, *value))) {
+            refused.push(format!("{key} = {value}"));
+        }
+    }
+    let validator = Validator::new();
+    for text in refused {
+        assert!(validator.accepts(&text).is_err(), "the validator accepts {text}");
+        let error = Experiment::parse(&text, "x").expect_err(&text);
+        assert_eq!(error.each().count(), 1, "{text}: {error}");
+    }
+}
+
 /// A pattern that refuses what can be read would make editors wrong.
 #[test]
 fn patterns_accept_what_is_read() {
@@ -161,7 +225,11 @@ fn patterns_accept_what_is_read() {
         ("network.bottleneck.queue.limit", &["10p", "64k", "1.5mb", "3000B"]),
         ("workload.window", &["measured", "64k", "512m"]),
         ("workload.rtt", &["usernet", "nodelay", "30-path", "80ms", "ibm-mean"]),
-        ("network.path.loss", &["1%", "0%", "1e-3%", "100 %"]),
+        ("measure.queue-every", &["1us", "10.0ms", "0.5ms", ".05s", "007ms", "0010us"]),
+        (
+            "network.path.loss",
+            &["1%", "0%", "1e-3%", "100 %", "100.0%", "99.99%", ".5%", "0.0%", "+5%", "1E1%", "007%"],
+        ),
         ("tcp.dctcp-gain", &["1/16", "0.0625", "6.25e-2"]),
         ("tcp.delayed-ack", &["off", "40ms"]),
         ("tcp.receive-buffer", &["off", "128k"]),

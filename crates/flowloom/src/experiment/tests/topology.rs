@@ -112,5 +112,5 @@ fn what_cannot_be_is_refused_with_key_and_line() {
     }
     let message =
         by_line(Experiment::parse("[network]\ntopology = \"parking-lot\"\nhops = 0\n", "x.toml").unwrap_err());
-    assert!(message.contains("x.toml:3: network.hops of 0 is not between 1 and 1000"), "{message}");
+    assert!(message.contains("x.toml:3: network.hops of 0 must be between 1 and 1000"), "{message}");
 }

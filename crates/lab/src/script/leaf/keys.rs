@@ -357,7 +357,7 @@ fn number(quantity: Quantity, form: &Json, kind: &str) -> Option<Json> {
         "string" => match form["format"].as_str() {
             Some("limit") => packets(),
             Some("target") if HOLD_LENGTHS.contains(&kind) => packets(),
-            Some("time" | "span" | "time-or-off" | "target") => time(),
+            Some("time" | "time-above-zero" | "span" | "time-or-off" | "target") => time(),
             Some("rate" | "link-rate") => whole(decimal.round()).map(|bits| format!("{bits}bit")),
             Some("size" | "size-or-off" | "burst") => bytes(),
             Some("share") => percent(decimal).map(|percent| format!("{percent}%")),

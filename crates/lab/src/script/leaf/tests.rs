@@ -196,7 +196,7 @@ fn a_socket_is_told_its_congestion_control() {
     assert_eq!(said.len(), wanted.len(), "{said:?}");
     for (arguments, wanted) in [
         ("congestion = cubik", "congestion: unknown word \"cubik\""),
-        ("initial-window = 2000", "initial-window of 2000 is not between 0 and 1000"),
+        ("initial-window = 2000", "initial-window of 2000 must be between 0 and 1000"),
         ("congestoin = cubic", "tcp takes no congestoin | did you mean \"congestion\"?"),
     ] {
         let (asked, said) = of(arguments);
