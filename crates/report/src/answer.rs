@@ -7,8 +7,8 @@ use crate::compare::{Comparison, Group, Judgement, Options, Verdict, compare_gro
 use crate::metric::Metric;
 use crate::run::{Outcomes, Run};
 use crate::statistics::Sample;
-use crate::text::{said, thousands};
 use crate::variant::Variant;
+use crate::words::thousands;
 
 /// The runs of a report and what each is compared with.
 pub struct Answer {
@@ -179,7 +179,7 @@ fn row(
             tolerant_ks: difference.tolerant_ks,
             judgement: difference.judgement,
             verdict: difference.verdict.clone(),
-            said: said(difference.judgement, &difference.verdict),
+            said: difference.said(),
             mean_ratio,
         })
     };

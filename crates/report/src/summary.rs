@@ -9,7 +9,8 @@ use crate::metric::Metric;
 use crate::plausibility::Plausibility;
 use crate::run::{Measurements, Outcomes, Run};
 use crate::statistics::Sample;
-use crate::verdict::{Gate, Verdict, Warning, gates, warnings};
+use crate::verdict::{Gate, Verdict, gates, warnings};
+use crate::warning::Warning;
 
 /// A sample in a few numbers; all but `n` are null when it is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

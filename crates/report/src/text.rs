@@ -6,43 +6,16 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
 
 use crate::answer::{Answer, Distance};
-use crate::compare::{
-    Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement, Verdict as MetricVerdict,
-};
+use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement};
 use crate::facts::{ClassFacts, LiveFacts, set_aside_text};
 use crate::metric::Unit;
 use crate::run::Run;
-use crate::verdict::{Verdict, Warning};
+use crate::verdict::{Verdict, reason};
+use crate::warning::Warning;
+use crate::words::{by_pattern, counted, thousands};
 
 /// How wide lines may get.
 const WIDTH: usize = 100;
-
-/// A count with its thousands set apart: `82,582`.
-pub fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 flow`, `2 flows`.
-pub fn counted(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
-}
-
-/// Connections by how their ends took turns; `totals_only` are those of flow records, which do not say it.
-pub fn by_pattern(sequential: u64, concurrent: u64, totals_only: u64) -> String {
-    let of_pattern = [(sequential, "sequential"), (concurrent, "concurrent")];
-    let of_pattern = of_pattern.into_iter().filter(|(count, _)| totals_only == 0 || *count > 0);
-    let totals_only = (totals_only > 0).then_some((totals_only, "known by totals only"));
-    let kinds = of_pattern.chain(totals_only).map(|(count, name)| format!("{} {name}", thousands(count)));
-    kinds.collect::<Vec<_>>().join(", ")
-}
 
 /// What a run replayed, what came of it and whether to believe it, as `run` prints it. `colour` is for the verdict and
 /// for what needs attention.
@@ -61,7 +34,7 @@ pub fn run_text(run: &Run, colour: bool) -> String {
         kept_up(&mut text, live);
     }
     let summary = run.summary();
-    verdict(&mut text, summary.verdict, &verdict_reason(&summary.gates), colour);
+    verdict(&mut text, summary.verdict, &reason(&summary.gates), colour);
     warnings(&mut text, &summary.warnings, colour);
     text
 }
@@ -78,7 +51,7 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
                 let ratio = difference.ratios.iter().find(|ratio| ratio.p == p).and_then(|ratio| ratio.ratio);
                 ratio.map_or_else(|| "–".to_owned(), three_digits)
             };
-            let word = said(difference.judgement, &difference.verdict);
+            let word = difference.said();
             let gap = 13 - word.len().min(13);
             let _ = writeln!(
                 text,
@@ -127,14 +100,6 @@ fn comparison_head(text: &mut String, comparison: &Comparison) {
         };
     }
     wrap(text, &comparison.other, &head);
-}
-
-/// The verdict of a metric in a word or two; where there is only a distance, what that means.
-pub(crate) fn said(judgement: Judgement, verdict: &MetricVerdict) -> String {
-    match verdict.basis {
-        Basis::Distance => judgement.to_string(),
-        _ => verdict.outcome.to_string(),
-    }
 }
 
 /// Why each metric is called what it is; those that only distances speak of, by why there is no more.
@@ -204,18 +169,8 @@ pub fn rules_text(found: &[RuleFound], colour: bool) -> String {
     text
 }
 
-/// What the verdict rests on, in a few words.
-pub fn verdict_reason(gates: &[crate::verdict::Gate]) -> String {
-    let worst = Verdict::of(gates);
-    if worst == Verdict::Valid {
-        return "all connections accounted for, nothing lost unaccounted".to_owned();
-    }
-    let named = gates.iter().filter(|gate| gate.verdict == worst);
-    named.map(|gate| format!("{}: {}", gate.name, gate.found)).collect::<Vec<_>>().join("; ")
-}
-
 /// The lines above the table: (head, what follows it).
-pub(crate) fn preamble(run: &Run) -> Vec<(String, String)> {
+fn preamble(run: &Run) -> Vec<(String, String)> {
     let measured = &run.measurements;
     let started = measured.outcomes.started();
     let concurrent = started - measured.sequential;
@@ -443,19 +398,5 @@ mod tests {
         assert!(text.lines().count() > 1);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert!(text.lines().nth(1).unwrap().starts_with("      word"));
-    }
-
-    #[test]
-    fn connections_of_flow_records_are_not_called_sequential() {
-        assert_eq!(by_pattern(0, 2, 0), "0 sequential, 2 concurrent");
-        assert_eq!(by_pattern(0, 0, 1_000), "1,000 known by totals only");
-        assert_eq!(by_pattern(3, 0, 1), "3 sequential, 1 known by totals only");
-    }
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(thousands(82_582), "82,582");
-        assert_eq!(thousands(999), "999");
-        assert_eq!(thousands(1_000_000), "1,000,000");
     }
 }

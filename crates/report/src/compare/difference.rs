@@ -1,13 +1,12 @@
 //! How far two samples of a metric are apart: distances, which are effect sizes and no tests of significance (methods L.1), and the
 //! largest difference in words.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use flowloom_core::units::three_digits;
 
 use super::effect::Asked;
+use super::outcome::Judgement;
 use super::series::SeriesDistance;
 use super::verdict::Verdict;
 use crate::metric::{Metric, Unit};
@@ -16,7 +15,7 @@ use crate::statistics::{
     tolerant_ks, wasserstein, wasserstein_log10,
 };
 use crate::summary::Quantities;
-use crate::text::thousands;
+use crate::words::thousands;
 
 /// Shift-tolerant KS distance up to which two samples are the same.
 pub const SAME: f64 = 0.02;
@@ -24,31 +23,6 @@ pub const SAME: f64 = 0.02;
 pub const CLOSE: f64 = 0.1;
 /// Fewer values than this on either side say nothing about a distribution.
 pub const FEWEST: usize = 10;
-
-/// What a distance means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Judgement {
-    /// Shift-tolerant KS at most [`SAME`], or at most one value of the smaller sample.
-    Same,
-    /// At most [`CLOSE`], or at most two values.
-    Close,
-    /// More.
-    Different,
-    /// Fewer than [`FEWEST`] values.
-    CannotTell,
-}
-
-impl fmt::Display for Judgement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Judgement::Same => "same",
-            Judgement::Close => "close",
-            Judgement::Different => "different",
-            Judgement::CannotTell => "cannot tell",
-        })
-    }
-}
 
 /// A quantile ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -95,6 +69,13 @@ pub struct Difference {
     pub asked: Vec<Asked>,
     /// The largest difference in words.
     pub finding: String,
+}
+
+impl Difference {
+    /// The verdict in a word or two; where there is only a distance, what that means.
+    pub fn said(&self) -> String {
+        self.verdict.said(self.judgement)
+    }
 }
 
 /// Where the body of a distribution of times ends, in nanoseconds.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::options::Options;
-use super::verdict::Outcome;
+use super::outcome::{Basis, Outcome};
 use crate::metric::Metric;
 use crate::statistics::{BlockEstimate, Estimate, Interval, Sample, Statistic, ratio_intervals};
 
@@ -11,25 +11,6 @@ use crate::statistics::{BlockEstimate, Estimate, Interval, Sample, Statistic, ra
 pub const FEWEST_REPLICATIONS: usize = 5;
 /// The shortest block of a bootstrap over time (methods L.3).
 pub const BLOCK_NS: u64 = 60_000_000_000;
-
-/// What an interval is computed over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    /// Replications of both; with common seeds their differences run by run.
-    PairedReplications,
-    /// Replications of both, which have nothing in common (Welch).
-    Replications,
-    /// Replications of the replay beside the one original there is, which is taken to be what it is.
-    ReplicationsOfReplay,
-    /// Blocks of time of one run each, of the same moments of the same workload.
-    PairedBlocks,
-    /// Blocks of time of one run each.
-    Blocks,
-    /// Nothing: there is only the distance between what was measured.
-    #[default]
-    Distance,
-}
 
 /// One statistic of a metric, in the unit of the metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -8,13 +8,15 @@ use flowloom_store::results::{Quantity, Results, Series, Way};
 use flowloom_store::run_folder::Point;
 
 use super::comparable::{Incomparable, Missing};
+use super::comparison::{Comparison, Draft};
 use super::difference::{Difference, difference};
 use super::effect::{Evidence, Known, statistics_of};
+use super::group::Group;
 use super::options::Options;
 use super::series::SeriesDistance;
 use super::verdict::settle;
-use super::{Comparison, Draft, Group};
 use crate::metric::Metric;
+use crate::run::Run;
 use crate::statistics::Sample;
 
 /// One side of a comparison: replications of a variant, or of a test of another tool.
@@ -59,7 +61,7 @@ impl Party<'_> {
         let nothing = || Missing::In(self.name().to_owned());
         match (self, metric) {
             (Party::Runs(group), Metric::Goodput) => {
-                let of = |run: &crate::Run| Binned {
+                let of = |run: &Run| Binned {
                     width: run.measurements.series_bin(metric),
                     values: run.measurements.series(metric, Point::Endpoint),
                 };

@@ -2,9 +2,9 @@
 
 use flowloom_core::time::Duration;
 
-use super::difference::Judgement;
 use super::effect::{Evidence, Known, statistics_of};
 use super::options::Options;
+use super::outcome::Judgement;
 use super::verdict::{Verdict, settle};
 use crate::metric::Metric;
 use crate::statistics::Sample;

@@ -1,40 +1,15 @@
 //! Same, different, or cannot tell: what follows from an interval and a margin, with the reason in words.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 
-use super::difference::Judgement;
-use super::effect::{Basis, Effect, Evidence};
+use super::effect::{Effect, Evidence};
 use super::options::Options;
+use super::outcome::{Basis, Judgement, Outcome};
 use crate::metric::{Metric, Unit};
 use crate::statistics::{Correction, Interval, Tolerance};
-
-/// What can be said of a difference.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// The interval lies within the margin, and the distributions are not far apart.
-    Same,
-    /// It does not, and no difference is too improbable.
-    Different,
-    /// Neither.
-    #[default]
-    CannotTell,
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Outcome::Same => "same",
-            Outcome::Different => "different",
-            Outcome::CannotTell => "cannot tell",
-        })
-    }
-}
 
 /// What is said of a metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -110,6 +85,14 @@ impl Verdict {
             false => outcome,
         };
         Verdict { outcome, basis, effects, reason, untested: String::new() }
+    }
+
+    /// The verdict in a word or two; where there is only a distance, what that means.
+    pub fn said(&self, judgement: Judgement) -> String {
+        match self.basis {
+            Basis::Distance => judgement.to_string(),
+            _ => self.outcome.to_string(),
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use crate::dependence::{Dependence, HurstFit, Scaling, ScalingWarning, TrafficDe
 use crate::marginals::Marginal;
 use crate::metric::Unit;
 use crate::steady::{JointWarmUp, RatioMean, SeriesSteadiness, Steady};
-use crate::text::{counted, thousands, wrap};
+use crate::text::wrap;
+use crate::words::{counted, thousands};
 
 /// What stands where there is no number.
 const NOTHING: &str = "–";

@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
+use super::elements::{swatch, value, verdict_badge};
 use super::figure::Role;
-use super::page::{Shown, swatch, value, verdict_badge};
 use super::provenance::{Scope, coded};
+use super::shown::Shown;
 use crate::answer::{Answer, AnswerRow, Distance};
 use crate::compare::{Comparison, Judgement};
 

@@ -4,14 +4,15 @@ use flowloom_core::workload::Pattern;
 use flowloom_store::run_folder::Point;
 use maud::{Markup, html};
 
-use super::page::{Shown, badge, heads, row, scrolled, value};
+use super::elements::{badge, heads, row, scrolled, value};
+use super::shown::Shown;
 use crate::class_totals::ClassTotals;
 use crate::compare::difference;
 use crate::metric::{Metric, Unit};
 use crate::run::{Class, Size};
 use crate::statistics::Sample;
-use crate::text::thousands;
 use crate::variant::Variant;
+use crate::words::thousands;
 
 /// A row of the breakdown: its name and what belongs to it.
 type Part = (&'static str, fn(Class) -> bool);

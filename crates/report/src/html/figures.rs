@@ -338,7 +338,7 @@ pub(super) fn quantile_table(figure: &Figure, sources: &[&Source<'_>], samples: 
         std::iter::once(name).chain(samples.iter().map(value)).collect()
     };
     let mut rows = vec![
-        row("values".to_owned(), &|sample| crate::text::thousands(sample.len() as u64)),
+        row("values".to_owned(), &|sample| crate::words::thousands(sample.len() as u64)),
         row("mean".to_owned(), &|sample| cell(sample.mean())),
         row("smallest".to_owned(), &|sample| cell(sample.min())),
     ];

@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
+use super::elements::{heads, row, swatch};
 use super::figure::{Below, Figure, Role, Table};
 use super::grid::Grid;
-use super::page::{heads, row, swatch};
 use super::provenance;
 use super::still::{still, still_grid};
 use crate::compare::Difference;

@@ -7,8 +7,8 @@ use crate::answer::Answer;
 use crate::compare::Comparison;
 use crate::run::{Endings, Run};
 use crate::summary::Summary;
-use crate::text::thousands;
 use crate::verdict::Verdict;
+use crate::words::thousands;
 
 /// The section.
 pub(super) fn section(runs: &[(String, &Run)], answer: &Answer, summaries: &[Summary]) -> Markup {

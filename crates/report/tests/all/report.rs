@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use flowloom_report::compare::Judgement;
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::metric::Metric;
-use flowloom_report::verdict::Warning;
+use flowloom_report::warning::Warning;
 use flowloom_report::{LoadError, Run, Variant, Verdict, compare_runs, compare_with_original, text};
 use flowloom_store::run_folder::{Point, RunFolder, RunOptions, RunWriter};
 use flowloom_testkit::reports::{self, MadeUp};
