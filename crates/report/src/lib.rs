@@ -20,6 +20,7 @@ pub mod class_totals;
 pub mod compare;
 pub mod dependence;
 pub mod describe;
+mod exchanges;
 pub mod export;
 pub mod facts;
 mod fairness;

@@ -49,7 +49,7 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
             let distance = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
             let ratio = |p: f64| {
                 let ratio = difference.ratios.iter().find(|ratio| ratio.p == p).and_then(|ratio| ratio.ratio);
-                ratio.map_or_else(|| "–".to_owned(), three_digits)
+                ratio.map_or_else(|| "–".to_owned(), |ratio| ratio.show(three_digits))
             };
             let word = difference.said();
             let gap = 13 - word.len().min(13);
@@ -77,12 +77,10 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
         for difference in comparison.largest_differences() {
             wrap(&mut text, "  ", &difference.finding);
         }
-        match (&comparison.fidelity, comparison.distance) {
-            (Some(fidelity), _) => fidelity_card(&mut text, comparison, fidelity),
-            (None, Some(distance)) => {
-                let _ = writeln!(text, "distance {distance:.3} (0 is the same)\n");
-            }
-            (None, None) => {}
+        text.push('\n');
+        score_card(&mut text, comparison);
+        if let Some(fidelity) = &comparison.fidelity {
+            rests_on(&mut text, fidelity);
         }
     }
     text
@@ -124,14 +122,42 @@ fn reasons(text: &mut String, differences: &[Difference]) {
     }
 }
 
-fn fidelity_card(text: &mut String, comparison: &Comparison, fidelity: &Fidelity) {
-    if let (Some(score), Some(distance)) = (fidelity.score, comparison.distance) {
-        let body = format!(
-            "{score:.1} of 100: that share of response times, durations, active connections and throughput lies where the original's do \
-             (distance {distance:.3})"
-        );
-        wrap(text, "fidelity   ", &body);
+/// A line for each metric: how far the two are apart, and on how much that rests.
+fn score_card(text: &mut String, comparison: &Comparison) {
+    if comparison.card.is_empty() {
+        return;
     }
+    let has_clean = comparison.card.iter().any(|score| score.clean.is_some());
+    let name = if comparison.fidelity.is_some() { "fidelity" } else { "score card" };
+    let clean = if has_clean { "clean alone" } else { "" };
+    let _ = writeln!(
+        text,
+        "{}",
+        format!("{name:34}{:>10}{:>8}{:>10}{:>9}  {clean:>20}", "values", "share", "distance", "ratio").trim_end()
+    );
+    let distance = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
+    for score in &comparison.card {
+        let share = score.share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+        let ratio = score.ratio.map_or_else(|| "–".to_owned(), |ratio| ratio.show(three_digits));
+        let clean = score.clean.map_or_else(String::new, |clean| {
+            format!("{} ({})", distance(clean.tolerant_ks), thousands(clean.n as u64))
+        });
+        let line = format!(
+            "  {:32}{:>10}{share:>8}{:>10}{ratio:>9}  {clean:>20}",
+            score.metric.plural(),
+            thousands(score.n as u64),
+            distance(score.distance)
+        );
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    if let Some((score, distance)) = comparison.worst_score().and_then(|score| Some((score, score.distance?))) {
+        wrap(text, "  worst:", &format!("{}, {distance:.3} (0 is the same)", score.metric.plural()));
+    }
+    text.push('\n');
+}
+
+/// What the card of a replay rests on.
+fn rests_on(text: &mut String, fidelity: &Fidelity) {
     let endings = fidelity.endings;
     let mut parts = vec![format!("closed in both {}", thousands(endings.both))];
     for (count, place) in [
@@ -142,7 +168,7 @@ fn fidelity_card(text: &mut String, comparison: &Comparison, fidelity: &Fidelity
         parts.extend((count > 0).then(|| format!("{place} {}", thousands(count))));
     }
     if fidelity.lost_in_original > 0 {
-        parts.push(format!("{} lost packets in the original (compared apart)", thousands(fidelity.lost_in_original)));
+        parts.push(format!("{} lost packets in the original", thousands(fidelity.lost_in_original)));
     }
     wrap(text, "connections", &parts.join(", "));
     let set_aside = set_aside_text(&fidelity.set_aside);

@@ -104,8 +104,8 @@ impl Warning {
                 format!("sent, delivered and dropped packets do not add up: {packets} are unaccounted for")
             }
             Warning::Unfinished { connections, share } => format!(
-                "{connections} connections ({}) were cut by the end of the run; they are the longest, so the tail of \
-                 the durations is too short",
+                "{connections} connections ({}) were cut by the end of the run; they and their exchanges count as longer \
+                 than any",
                 percent(share)
             ),
             Warning::Interrupted { start_ns, end_ns } => {

@@ -105,6 +105,14 @@ pub enum Unpaired {
     /// They have different seeds.
     #[error("they have different seeds")]
     Seeds,
+    /// There are more results of one than of the other.
+    #[error("there are {reference} and {other} results")]
+    Numbers {
+        /// Of the reference.
+        reference: usize,
+        /// Of the other.
+        other: usize,
+    },
     /// With one seed they have different workloads.
     #[error("with seed {seed} they replay different workloads")]
     Workloads {
@@ -121,6 +129,9 @@ impl Incomparable {
             Incomparable::Bins { .. } => "run both with the same measure.queue-every and window",
             Incomparable::NothingCompleted { .. } => "give the run more time, or a link that carries its load",
             Incomparable::NoValues { .. } => "leave that metric out",
+            Incomparable::NotPaired { why: Unpaired::Numbers { .. }, .. } => {
+                "name as many files before --against as behind it: they are paired in their order"
+            }
             Incomparable::NotPaired { .. } => "run both with the same seeds and workload, or use --pairing unpaired",
         }
     }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::card::{Score, card, worst};
 use super::comparable::Missing;
 use super::difference::Difference;
 use super::effect::{Effect, Evidence};
 use super::fidelity::Fidelity;
 use super::options::Options;
-use super::outcome::{Judgement, Outcome};
+use super::outcome::Outcome;
 use super::verdict::Verdict;
 use crate::metric::Metric;
 use crate::run::Endings;
@@ -40,19 +41,21 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// Metrics without values on a side: which, and where.
     pub left_out: BTreeMap<&'static str, String>,
-    /// Response times and durations of connections that lost packets in the original (methods M.7).
+    /// The score card: one number a metric.
+    pub card: Vec<Score>,
+    /// Response times and durations of the connections that lost packets in the original, by themselves (methods M.7).
     pub lost_in_original: Vec<Difference>,
     /// Connections that lost packets in the original.
     pub lost_in_original_connections: u64,
     /// Connections of the first replication by where their close was seen (methods M.4); null between runs.
     pub endings: Option<Endings>,
-    /// The score card; null between runs.
+    /// What the card rests on; null between runs.
     pub fidelity: Option<Fidelity>,
-    /// One number to rank replays of one original by: the mean shift-tolerant KS distance of response times,
-    /// durations, active connections and throughput (the mean of its two directions), those with too few values left
-    /// out. 0 is the same. Null without any.
-    pub distance: Option<f64>,
-    /// Whether a deciding metric (those of `distance`, or those asked for) is [`Outcome::Different`].
+    /// One number to rank replays of one original by, as the first version had it: the mean shift-tolerant KS distance of response
+    /// times and durations (of clean connections, beside an original), active connections and throughput (the mean of its two
+    /// directions), those with too few values left out. 0 is the same. Null without any.
+    pub distance_v1: Option<f64>,
+    /// Whether a deciding metric (those of `distance_v1`, or those asked for) is [`Outcome::Different`].
     pub different: bool,
 }
 
@@ -62,15 +65,17 @@ impl Comparison {
         self.differences.iter().find(|difference| difference.metric == metric)
     }
 
-    /// The (up to) three largest differences in words, the largest first. Nothing that is the same is among them.
+    /// The metric of the card that is farthest apart, among those with ten values and more.
+    pub fn worst_score(&self) -> Option<&Score> {
+        worst(&self.card)
+    }
+
+    /// The (up to) three largest differences in words, those first that users notice most: response times and durations by the ratio of
+    /// their medians or tails, then goodput and throughput, then the others, by the ratio of means. Nothing that is the same is among
+    /// them.
     pub fn largest_differences(&self) -> Vec<&Difference> {
-        let mut told: Vec<&Difference> = self
-            .differences
-            .iter()
-            .filter(|difference| matches!(difference.judgement, Judgement::Close | Judgement::Different))
-            .collect();
-        let distance = |difference: &Difference| difference.tolerant_ks.unwrap_or(0.0);
-        told.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
+        let mut told: Vec<&Difference> = self.differences.iter().filter(|difference| difference.is_told()).collect();
+        told.sort_by(|a, b| a.rank().cmp(&b.rank()).then(b.weight().total_cmp(&a.weight())));
         told.truncate(3);
         told
     }
@@ -113,14 +118,16 @@ impl Draft {
         let differences: Vec<Difference> = self.found.into_iter().map(|found| concluded(found, options)).collect();
         let decides = |metric| if options.metrics.is_empty() { DECIDING.contains(&metric) } else { true };
         let different = |difference: &Difference| difference.verdict.outcome == Outcome::Different;
+        let measured_at = if original { "monitor" } else { "endpoint" };
         Comparison {
             reference: reference.to_owned(),
             other: other.to_owned(),
-            measured_at: if original { "monitor" } else { "endpoint" },
+            measured_at,
             replications,
             pairing: None,
             different: differences.iter().any(|one| decides(one.metric) && different(one)),
-            distance: overall_distance(&differences),
+            distance_v1: distance_v1(&differences),
+            card: card(&differences, measured_at),
             differences,
             left_out: self.left_out,
             lost_in_original: Vec::new(),
@@ -136,12 +143,13 @@ pub(super) fn concluded((difference, evidence): Drafted, options: &Options) -> D
     Difference { verdict, ..difference }
 }
 
-fn overall_distance(differences: &[Difference]) -> Option<f64> {
+fn distance_v1(differences: &[Difference]) -> Option<f64> {
     let of = |metrics: &[Metric]| {
-        let known = differences
-            .iter()
-            .filter(|difference| metrics.contains(&difference.metric) && difference.judgement != Judgement::CannotTell);
-        mean(known.filter_map(|difference| difference.tolerant_ks))
+        let known = differences.iter().filter(|difference| metrics.contains(&difference.metric));
+        mean(known.filter_map(|difference| match difference.clean {
+            Some(clean) => clean.tolerant_ks,
+            None => difference.tolerant_ks_v1,
+        }))
     };
     let [response, duration, active, left, right] = DECIDING;
     mean([of(&[response]), of(&[duration]), of(&[active]), of(&[left, right])].into_iter().flatten())

@@ -8,7 +8,7 @@
 //! | `pair`, `group` | two sides on their way to a comparison |
 //! | `comparison` | the result, metric by metric |
 //! | `options` | what can be asked for: confidence, margin, pairing, correction |
-//! | `difference` | distances between two samples (methods L.2), which are no tests; the largest difference in words |
+//! | `difference`, `finding` | distances between two samples (methods L.2), which are no tests; the largest difference in words |
 //! | `series` | distances between two series (methods L.4) |
 //! | `effect` | differences of statistics with intervals over replications or blocks of time (methods L.3) |
 //! | `outcome` | the words: what a distance or a test says, and what it rests on |
@@ -16,14 +16,16 @@
 //! | `foreign` | results of other tools |
 //! | `of_samples` | verdicts of measurements without a run folder |
 //! | `comparable` | what is refused |
-//! | `fidelity` | the score card of a replay |
+//! | `card`, `fidelity` | the score card; what that of a replay rests on |
 //! | `rules` | what a user demands of a comparison |
 
+mod card;
 mod comparable;
 mod comparison;
 mod difference;
 mod effect;
 mod fidelity;
+mod finding;
 mod foreign;
 mod group;
 mod of_runs;
@@ -35,9 +37,10 @@ mod rules;
 mod series;
 mod verdict;
 
+pub use card::{Method, Score, worst};
 pub use comparable::{Incomparable, Missing, Unpaired, comparable};
 pub use comparison::Comparison;
-pub use difference::{CLOSE, Difference, FEWEST, Ratio, SAME, difference};
+pub use difference::{CLOSE, Clean, Difference, FEWEST, FEWEST_BINS, LEAST_VARIATION, Ratio, SAME, difference};
 pub use effect::{Asked, BLOCK_NS, Effect, FEWEST_REPLICATIONS, statistics_of};
 pub use fidelity::Fidelity;
 pub use foreign::{Party, compare_parties};

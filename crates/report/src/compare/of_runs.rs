@@ -17,8 +17,8 @@ pub fn compare_with_original(run: &Run) -> Option<Comparison> {
 
 /// The replay beside the original it replays, at the monitor, over all its replications; `None` if it has no measured original.
 ///
-/// Connections that lost packets in the original are left out of the durations and response times (methods M.7) and
-/// compared apart.
+/// Durations and response times are of all connections that have them. Those of clean connections stand beside (methods M.4), and those
+/// of connections that lost packets in the original are compared apart (methods M.7).
 pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Option<Comparison> {
     let first = &group.runs[0];
     if !group.runs.iter().all(|run| run.measurements.has_original) {
@@ -39,7 +39,10 @@ pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Optio
     let metrics = || Metric::ALL.into_iter().filter(|metric| options.wants(*metric) && !of_queue(*metric));
     let mut draft = Draft::new(metrics(), |metric| match has_sources && of_link(metric) {
         true => Err(Missing::SourcesOnLink),
-        false => pair.difference(metric, |class| !(timed(metric) && class.lost_in_original), options),
+        false => pair.difference(metric, |_| true, options).map(|(mut difference, evidence)| {
+            difference.clean = timed(metric).then(|| pair.clean(metric)).flatten();
+            (difference, evidence)
+        }),
     });
     let lost = metrics()
         .filter(|metric| timed(*metric))
@@ -52,7 +55,7 @@ pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Optio
     comparison.lost_in_original = lost.into_iter().map(|found| concluded(found, options)).collect();
     comparison.lost_in_original_connections = first.measurements.lost_in_original;
     comparison.endings = Some(first.measurements.endings);
-    comparison.fidelity = Some(Fidelity::new(first, comparison.distance));
+    comparison.fidelity = Some(Fidelity::of(first));
     Some(comparison)
 }
 

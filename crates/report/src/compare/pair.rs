@@ -5,7 +5,7 @@ use flowloom_store::run_folder::Point;
 
 use super::comparable::Missing;
 use super::comparison::{Comparison, Draft, Drafted};
-use super::difference::difference;
+use super::difference::{Clean, difference};
 use super::effect::{Known, statistics_of};
 use super::group::Group;
 use super::options::{Options, Pairing};
@@ -109,10 +109,22 @@ impl<'a> Pair<'a> {
         if metric.is_series() && self.reference.runs.len() == 1 && self.other.runs.len() == 1 {
             difference.series = self.series_distance(metric);
         }
+        let share = |side: &Side<'_>| {
+            side.runs.iter().map(|run| run.measurements.share_with(metric, side.point)).fold(1.0, f64::min)
+        };
+        difference.share = Some(share(&self.reference).min(share(&self.other)));
         let known = self.known(metric, &samples, options);
         let asked = options.statistics.iter().filter(|(of, _)| *of == metric);
         difference.asked = asked.filter_map(|(_, statistic)| known.asked(*statistic, options)).collect();
         Ok((difference, known.evidence(statistics_of(metric), options)))
+    }
+
+    /// Durations or response times of clean connections alone (methods M.4).
+    pub(super) fn clean(&self, metric: Metric) -> Option<Clean> {
+        let [a, b] = self.samples(metric, Class::is_clean).map(|samples| Sample::pooled(&samples));
+        let clean = difference(metric, &a, &b, self.reference.name, self.other.name)?;
+        let median = clean.ratios.iter().find(|ratio| ratio.p == 0.5);
+        Some(Clean { n: clean.n, tolerant_ks: clean.tolerant_ks, median_ratio: median.and_then(|ratio| ratio.ratio) })
     }
 
     pub(super) fn concluded(&self, draft: Draft, options: &Options) -> Comparison {

@@ -87,14 +87,9 @@ fn header(
         _ => "in the simulator",
     }));
     let lead = match (answer.with_original, shown.variants.len()) {
-        (true, 1) => format!(
+        (true, _) => format!(
             "{} TCP connection{plural} of {source}, replayed closed-loop {drivers} and set beside the original. Both are measured \
              at the same point, the monitored link.",
-            thousands(connections)
-        ),
-        (true, n) => format!(
-            "{n} replays of the {} TCP connection{plural} of {source}, {drivers}, set beside the original. All are measured at \
-             the same point, the monitored link.",
             thousands(connections)
         ),
         (false, 1) => format!(
