@@ -14,7 +14,7 @@ for capture in "$@"; do
       # An INVALID run (exit 3) has no distance worth printing.
       if "$flowloom" -q run "$capture" -o "$work/run" --force --wait-min $min --wait-correct $correct >/dev/null 2>&1; then
         distance=$("$flowloom" compare "$work/run" --json |
-          python3 -c 'import json, sys; d = json.load(sys.stdin)["comparisons"][0]["distance"]; print("-" if d is None else f"{d:.4f}")' 2>/dev/null || echo -)
+          python3 -c 'import json, sys; d = json.load(sys.stdin)["comparisons"][0]["distance_v1"]; print("-" if d is None else f"{d:.4f}")' 2>/dev/null || echo -)
       else
         distance=-
       fi

@@ -410,9 +410,10 @@ def check_gap(browser, check, figure):
         largest[name.strip('"')] = max(largest.get(name.strip('"'), 0.0), abs(float(gap)))
     told = browser.evaluate(f"""[...document.querySelectorAll('#{figure} .ratios tbody tr')].map(row =>
         [row.children[0].textContent, row.children[1].textContent])""")
-    if told and not told[0][1].startswith("0."):
-        return
     for name, ks in told:
+        # A series that hardly varies has none.
+        if not ks.startswith("0."):
+            continue
         # Both curves are drawn within 0.001 of the truth.
         check(f"{figure}: the largest difference is KS", name in largest and abs(largest[name] - float(ks)) < 0.004, (name, ks, largest))
 

@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn seeds_are_numbers_that_files_can_hold() {
-        let run = Run { seeds: vec![1, u64::MAX] };
+        let run = Run { seeds: vec![1, u64::MAX], ..Run::default() };
         let error = Experiment { run, ..Experiment::default() }.check().unwrap_err();
         assert!(error.cause.contains("run.seeds[1] of 18446744073709551615 is above 9223372036854775807"), "{error}");
     }

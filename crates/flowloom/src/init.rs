@@ -7,7 +7,7 @@ use flowloom_core::keys::walk::{KeyPath, schema_at};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
-use flowloom_report::text::counted;
+use flowloom_report::words::counted;
 use flowloom_store::workload::WorkloadFacts;
 
 use crate::context::Context;

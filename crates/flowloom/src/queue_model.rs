@@ -11,7 +11,7 @@ use flowloom_core::cell::sojourns::{Sojourns, autocorrelation};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
-use flowloom_report::text::thousands;
+use flowloom_report::words::thousands;
 use flowloom_sim::cell_queue::{self, Modulated};
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use flowloom_core::time::Duration;
 use flowloom_live::plan::Doubt;
 use flowloom_report::fit::harpoon::HarpoonWarning;
-use flowloom_report::text::{counted, thousands};
+use flowloom_report::words::{counted, thousands};
 use flowloom_store::flows::Problem;
 use flowloom_store::formats::Remark;
 

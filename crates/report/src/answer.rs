@@ -6,9 +6,9 @@ use flowloom_store::run_folder::Point;
 use crate::compare::{Comparison, Group, Judgement, Options, Verdict, compare_group_with_original, compare_groups};
 use crate::metric::Metric;
 use crate::run::{Outcomes, Run};
-use crate::statistics::Sample;
-use crate::text::{said, thousands};
+use crate::statistics::{QuantileRatio, Sample};
 use crate::variant::Variant;
+use crate::words::thousands;
 
 /// The runs of a report and what each is compared with.
 pub struct Answer {
@@ -20,6 +20,8 @@ pub struct Answer {
     pub comparisons: Vec<Comparison>,
     /// Whether the first column is the original. Then everything is measured at the monitor, else at the endpoints.
     pub with_original: bool,
+    /// Of several variants: each that replays a measured original beside that, at the monitor.
+    pub fidelity: Vec<Comparison>,
 }
 
 /// One quantity, a value per column.
@@ -39,7 +41,7 @@ pub struct AnswerRow {
 /// What the last column of the answer says: the number that was judged, and the judgement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distance {
-    /// The tolerant KS distance (methods M.6); `None` if it could not be computed.
+    /// The tolerant KS distance (methods M.6); `None` where there are too few values or bins for it.
     pub tolerant_ks: Option<f64>,
     /// What it means.
     pub judgement: Judgement,
@@ -47,27 +49,37 @@ pub struct Distance {
     pub verdict: Verdict,
     /// The verdict in a word or two; where there is only a distance, what that means.
     pub said: String,
-    /// Of series also the mean relative to the reference's, which says in which direction.
-    pub mean_ratio: Option<f64>,
+    /// Relative to the reference: of series the mean, with too few values the median.
+    pub ratio: Option<QuantileRatio>,
 }
 
 impl Distance {
     /// The head of the column that holds it.
-    pub const HEAD: &'static str = "tolerant KS";
+    pub const HEAD: &'static str = "tolerant KS, ratio";
 
-    /// The distance as text.
+    /// The distance as text, or the ratio where there is none.
     pub fn number(&self) -> String {
-        self.tolerant_ks.map_or_else(|| NOTHING.to_owned(), |distance| format!("{distance:.3}"))
+        match (self.tolerant_ks, self.ratio) {
+            (Some(distance), _) => format!("{distance:.3}"),
+            (None, Some(ratio)) => factor(ratio),
+            (None, None) => NOTHING.to_owned(),
+        }
     }
 
-    /// The ratio of the means as text; empty without one.
+    /// The ratio as text, where it stands beside a distance; else empty.
     pub fn ratio(&self) -> String {
-        self.mean_ratio.map_or_else(String::new, |ratio| format!("{}x", three_digits(ratio)))
+        self.ratio.filter(|_| self.tolerant_ks.is_some()).map_or_else(String::new, factor)
     }
 }
 
+/// `1.05x`.
+fn factor(ratio: QuantileRatio) -> String {
+    ratio.show(three_digits) + "x"
+}
+
 impl Answer {
-    /// The answer `runs` give, each by itself. If all replay the same measured original it is the first column, else the first run is.
+    /// The answer `runs` give, each by itself. The first column is the measured original of a single run that has one, else the first run:
+    /// fidelity to an original is measured at the monitor, and runs are compared with each other at their ends (methods M.1).
     pub fn of(runs: &[Run]) -> Answer {
         Answer::of_groups(&runs.iter().map(Group::from).collect::<Vec<_>>())
     }
@@ -78,12 +90,13 @@ impl Answer {
     }
 
     fn of_groups(groups: &[Group<'_>]) -> Answer {
-        let with_original = share_an_original(groups);
         let options = Options::default();
-        let comparisons: Vec<Comparison> = if with_original {
-            groups.iter().filter_map(|group| compare_group_with_original(*group, &options)).collect()
-        } else {
-            compare_groups(groups, &options)
+        let beside_original: Vec<Comparison> =
+            groups.iter().filter_map(|group| compare_group_with_original(*group, &options)).collect();
+        let with_original = groups.len() == 1 && !beside_original.is_empty();
+        let (comparisons, fidelity) = match with_original {
+            true => (beside_original, Vec::new()),
+            false => (compare_groups(groups, &options), beside_original),
         };
         let points: Vec<(&[Run], Point)> = if with_original {
             let original = groups.first().map(|group| (&group.runs[..1], Point::Original));
@@ -107,20 +120,12 @@ impl Answer {
             rows.push(row(&points, &comparisons, name, "mean", metric, mean));
         }
         rows.retain(|row| row.values.iter().any(|value| value != NOTHING));
-        Answer { columns, rows, comparisons, with_original }
+        Answer { columns, rows, comparisons, with_original, fidelity }
     }
 }
 
 /// What is shown where there is no value.
 const NOTHING: &str = "–";
-
-/// Whether all runs replay one measured original, as far as they tell.
-fn share_an_original(groups: &[Group<'_>]) -> bool {
-    let mut runs = groups.iter().flat_map(|group| group.runs);
-    let Some(first) = runs.next() else { return false };
-    let same = |run: &Run| run.facts.original == first.facts.original && run.facts.source == first.facts.source;
-    first.measurements.has_original && runs.all(|run| run.measurements.has_original && same(run))
-}
 
 /// The names of `groups`, or `alone` if there is only one.
 fn names<'a>(groups: &'a [Group<'_>], alone: &'a str) -> impl Iterator<Item = String> + 'a {
@@ -157,16 +162,10 @@ fn row(
     metric: Metric,
     show: fn(Metric, &Sample) -> Option<String>,
 ) -> AnswerRow {
-    // What the comparison leaves out (methods M.7) is left out here too: the numbers must be those that were compared.
-    let apart = comparisons.iter().any(|comparison| comparison.measured_at == "monitor")
-        && matches!(metric, Metric::Duration | Metric::ResponseTime);
+    let of_run = |run: &Run, point: Point| run.measurements.sample(metric, point, |_| true);
     let samples: Vec<Sample> = points
         .iter()
-        .map(|(runs, point)| {
-            let of_run =
-                |run: &Run| run.measurements.sample(metric, *point, |class| !(apart && class.lost_in_original));
-            Sample::pooled(&runs.iter().map(of_run).collect::<Vec<_>>())
-        })
+        .map(|(runs, point)| Sample::pooled(&runs.iter().map(|run| of_run(run, *point)).collect::<Vec<_>>()))
         .collect();
     // Years of empty bins between two pasted captures have no mean that would tell anything.
     let empty = metric.is_series() && samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0);
@@ -174,13 +173,18 @@ fn row(
     let values = samples.iter().map(shown).collect();
     let distance = |comparison: &Comparison| {
         let difference = comparison.difference(metric)?;
-        let mean_ratio = difference.mean_ratio.filter(|_| metric.is_series());
+        let median = difference.ratios.iter().find(|ratio| ratio.p == 0.5).and_then(|ratio| ratio.ratio);
+        let ratio = match (metric.is_series(), difference.tolerant_ks) {
+            (true, _) => difference.mean_ratio.map(QuantileRatio::Is),
+            (false, None) => median,
+            (false, Some(_)) => None,
+        };
         Some(Distance {
             tolerant_ks: difference.tolerant_ks,
             judgement: difference.judgement,
             verdict: difference.verdict.clone(),
-            said: said(difference.judgement, &difference.verdict),
-            mean_ratio,
+            said: difference.said(),
+            ratio,
         })
     };
     AnswerRow { name, metric: Some(metric), statistic, values, distances: comparisons.iter().map(distance).collect() }
@@ -191,7 +195,7 @@ fn mean(metric: Metric, sample: &Sample) -> Option<String> {
 }
 
 fn quantiles(metric: Metric, sample: &Sample) -> Option<String> {
-    let show = |p| sample.quantile(p).map(|value| metric.unit().show(value));
+    let show = |p| sample.quantile_or_bound(p).map(|quantile| metric.unit().show_quantile(quantile));
     Some(format!("{} / {}", show(0.5)?, show(0.99)?))
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use flowloom_core::units::three_digits;
 
 use crate::plausibility::Plausibility;
-use crate::text::thousands;
+use crate::words::thousands;
 
 /// The fields of `run.json`. A driver fills it and passes [`Facts::to_json`] to
 /// [`RunWriter::finish`](flowloom_store::run_folder::RunWriter::finish); fields that are missing are empty.

@@ -3,8 +3,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
-//! | `summary`, `text` | a run in numbers; in words |
-//! | `verdict` | when a run can be believed |
+//! | `summary`, `text`, `words` | a run in numbers; in words; counts in words |
+//! | `verdict`, `warning` | when a run can be believed; what to do about it |
 //! | `plausibility` | whether its flows are plausible |
 //! | `metric`, `statistics` | what is measured; distances, intervals, run lengths |
 //! | `compare`, `variant` | runs against each other or their original, rules; replications of an experiment |
@@ -20,6 +20,7 @@ pub mod class_totals;
 pub mod compare;
 pub mod dependence;
 pub mod describe;
+mod exchanges;
 pub mod export;
 pub mod facts;
 mod fairness;
@@ -38,6 +39,8 @@ pub mod summary;
 pub mod text;
 pub mod variant;
 pub mod verdict;
+pub mod warning;
+pub mod words;
 pub mod workload_mark;
 
 pub use compare::{Comparison, compare_runs, compare_with_original};

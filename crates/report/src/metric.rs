@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 
-use crate::statistics::Tolerance;
+use crate::statistics::{Quantile, Tolerance};
 
 /// A quantity of methods C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -155,6 +155,14 @@ const DAY_NS: f64 = 86_400e9;
 const LONG_NS: f64 = 100_000e9;
 
 impl Unit {
+    /// A quantile as [`Self::show`] has it: `38.2 ms`, or `> 1.20 s` where it is of an unfinished value.
+    pub fn show_quantile(self, quantile: Quantile) -> String {
+        match quantile {
+            Quantile::Is(value) => self.show(value),
+            Quantile::Above(bound) => format!("> {}", self.show(bound)),
+        }
+    }
+
     /// `value` with three significant digits and the multiple of the unit that fits.
     pub fn show(self, value: f64) -> String {
         const DECIMAL: [(f64, &str); 4] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
@@ -192,6 +200,7 @@ mod tests {
     #[test]
     fn values_have_three_digits_and_a_unit() {
         assert_eq!(Unit::Time.show(38.249e6), "38.2 ms");
+        assert_eq!(Unit::Time.show_quantile(Quantile::Above(38.249e6)), "> 38.2 ms");
         assert_eq!(Unit::Time.show(99_999e9), "99999 s");
         assert_eq!(Unit::Time.show(184_280_863e9), "2133 d");
         assert_eq!(Unit::Rate.show(38_412_345.0), "38.4 Mbit/s");

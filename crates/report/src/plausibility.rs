@@ -6,8 +6,8 @@ use flowloom_core::plausibility::MOST_FACTOR;
 use flowloom_core::units::three_digits;
 
 use crate::metric::Unit;
-use crate::text::{counted, thousands};
-use crate::verdict::Warning;
+use crate::warning::Warning;
+use crate::words::{counted, thousands};
 
 /// A run whose judged flows are outside in more than this share is implausible. One of thousands may be outside by chance.
 const MOST_OUTSIDE: f64 = 0.05;

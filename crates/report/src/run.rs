@@ -9,6 +9,7 @@ use flowloom_core::workload::{LinkSide, Pattern};
 use flowloom_store::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
 
 use crate::class_totals::ClassTotals;
+use crate::exchanges::Exchanges;
 use crate::facts::{Facts, HostFacts};
 use crate::fairness::Fairness;
 use crate::metric::Metric;
@@ -44,46 +45,65 @@ pub struct Class {
     pub pattern: Pattern,
     /// By payload.
     pub size: Size,
-    /// Lost packets in the original, which the replay does not lose unless asked: reported apart (methods M.7).
+    /// Lost packets in the original, which the replay does not lose unless asked: also reported apart (methods M.7).
     pub lost_in_original: bool,
+    /// Its close was seen in both worlds (methods M.4).
+    pub closed_in_both: bool,
 }
 
 impl Class {
     /// How many there are.
-    const COUNT: usize = 12;
+    const COUNT: usize = 24;
 
     /// Its place among them.
     fn number(self) -> usize {
         let pattern = usize::from(self.pattern == Pattern::Concurrent);
-        (self.size as usize) << 2 | pattern << 1 | usize::from(self.lost_in_original)
+        let [lost, closed] = [self.lost_in_original, self.closed_in_both].map(usize::from);
+        (self.size as usize) << 3 | closed << 2 | pattern << 1 | lost
     }
 
     /// The class at a place.
     fn numbered(number: usize) -> Class {
         Class {
             pattern: if number & 2 == 0 { Pattern::Sequential } else { Pattern::Concurrent },
-            size: [Size::Small, Size::Medium, Size::Large][(number >> 2).min(2)],
+            size: [Size::Small, Size::Medium, Size::Large][(number >> 3).min(2)],
             lost_in_original: number & 1 == 1,
+            closed_in_both: number & 4 != 0,
         }
+    }
+
+    /// Whether it finished in both worlds and lost nothing in the original (methods M.4).
+    pub fn is_clean(self) -> bool {
+        self.closed_in_both && !self.lost_in_original
     }
 }
 
 /// Values in the smallest unit of their metric by the kind of connection they come from, in bounded memory: an hour of a busy link
 /// has a hundred million of them.
 #[derive(Clone, Debug, Default)]
-struct ByClass([Sketch; Class::COUNT]);
+struct ByClass {
+    known: [Sketch; Class::COUNT],
+    /// Values that were not over when the run ended: the class, and what was seen of them.
+    unfinished: Vec<(usize, f64)>,
+}
 
 impl ByClass {
     fn add(&mut self, value: u64, class: Class) {
-        self.0[class.number()].add(value);
+        self.known[class.number()].add(value);
+    }
+
+    fn add_unfinished(&mut self, seen: Duration, class: Class) {
+        self.unfinished.push((class.number(), seen.as_nanos() as f64));
     }
 
     /// Those of the kinds that `of` accepts.
     fn sample(&self, of: impl Fn(Class) -> bool) -> Sample {
-        let accepted = self.0.iter().enumerate().filter(|(number, _)| of(Class::numbered(*number)));
+        let accepted = self.known.iter().enumerate().filter(|(number, _)| of(Class::numbered(*number)));
         let mut all = Sketch::default();
         accepted.for_each(|(_, sketch)| all.add_all(sketch));
-        Sample::from(&all.empirical())
+        let unfinished = self.unfinished.iter().filter(|(number, _)| of(Class::numbered(*number)));
+        let unfinished: Vec<f64> = unfinished.map(|(_, seen)| *seen).collect();
+        Sample::from(&all.empirical()).with_unfinished(&unfinished)
     }
 }
 
@@ -95,6 +115,10 @@ struct PerPoint([ByClass; 3]);
 impl PerPoint {
     fn add(&mut self, point: Point, value: u64, class: Class) {
         self.0[point as usize].add(value, class);
+    }
+
+    fn add_unfinished(&mut self, point: Point, seen: Duration, class: Class) {
+        self.0[point as usize].add_unfinished(seen, class);
     }
 
     fn sample(&self, point: Point, of: impl Fn(Class) -> bool) -> Sample {
@@ -155,7 +179,7 @@ impl Arrivals {
 /// How the connections ended in the original and in the replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Endings {
-    /// A close was seen in both: their durations are compared (methods M.4).
+    /// A close was seen in both (methods M.4).
     pub both: u64,
     /// Only in the original: the replay reached its end first.
     pub only_original: u64,
@@ -226,10 +250,21 @@ pub struct Measurements {
     source_totals: ClassTotals,
     /// What connections of each class came to, by its number.
     class_totals: [ClassTotals; Class::COUNT],
-    /// Nanoseconds. Original and monitor: only connections that finished in both.
+    /// Nanoseconds. Original and monitor: connections that the original has a duration of.
     durations: PerPoint,
-    /// Nanoseconds. Original and monitor: only epochs that ended within the window, and none of a run without an original.
+    /// Connections that did not deliver all their data: where, since when, and their class.
+    open_connections: Vec<(Point, Time, Class)>,
+    /// Nanoseconds, of all exchanges begun in the window. Original and monitor: none of a run without an original, nor what the
+    /// capture's end cut.
     response_times: PerPoint,
+    /// Exchanges that did not end.
+    exchanges: Exchanges,
+    /// The last exchange that the capture's end cut: its connection, and its place in it.
+    cut_by_capture: Option<(u64, u32)>,
+    /// Connections with a response time, by point, and the last that was counted.
+    responding: [(u64, Option<u64>); 3],
+    /// The latest time that the tables hold.
+    last_seen: Time,
     /// Nanoseconds: response times at the endpoints from when requests should have been sent, where that is known.
     intended: Sketch,
     /// Nanoseconds; at the endpoint the base round-trip time of the path.
@@ -268,8 +303,8 @@ pub struct Measurements {
     classes: Vec<u64>,
 }
 
-/// Bits of a class beside the id of its connection; ids beyond 2^60 are none that any source gives.
-const CLASS_BITS: u32 = 4;
+/// Bits of a class beside the id of its connection; ids beyond 2^59 are none that any source gives.
+const CLASS_BITS: u32 = 5;
 
 const SECOND: Duration = Duration::from_secs(1);
 const SHORTEST_BIN: Duration = Duration::from_millis(100);
@@ -311,7 +346,12 @@ impl Measurements {
             source_totals: ClassTotals::default(),
             class_totals: Default::default(),
             durations: PerPoint::default(),
+            open_connections: Vec::new(),
             response_times: PerPoint::default(),
+            exchanges: Exchanges::default(),
+            cut_by_capture: None,
+            responding: Default::default(),
+            last_seen: window.1,
             intended: Sketch::default(),
             round_trip_times: PerPoint::default(),
             adu_sizes: PerPoint::default(),
@@ -348,6 +388,7 @@ impl Measurements {
             pattern: row.pattern,
             size: Size::of(bytes),
             lost_in_original: row.original_lost_segments.is_some_and(|lost| lost > 0),
+            closed_in_both: row.original_end.is_some() && row.monitor_end.is_some(),
         };
         self.classes.push(row.id << CLASS_BITS | class.number() as u64);
         match row.outcome {
@@ -364,20 +405,12 @@ impl Measurements {
 
         self.has_original |= row.original_duration.is_some();
         match (row.original_end.is_some(), row.monitor_end.is_some()) {
-            (true, true) => {
-                self.endings.both += 1;
-                if let (Some(original), Some(monitor)) = (row.original_duration, row.monitor_duration) {
-                    self.durations.add(Point::Original, original.as_nanos(), class);
-                    self.durations.add(Point::Monitor, monitor.as_nanos(), class);
-                }
-            }
+            (true, true) => self.endings.both += 1,
             (true, false) => self.endings.only_original += 1,
             (false, true) => self.endings.only_replay += 1,
             (false, false) => self.endings.neither += 1,
         }
-        if let Some(duration) = row.endpoint_duration.filter(|_| row.outcome != Outcome::Unfinished) {
-            self.durations.add(Point::Endpoint, duration.as_nanos(), class);
-        }
+        self.duration(row, class);
         let rtts = [
             (Point::Original, row.original_rtt),
             (Point::Monitor, row.monitor_rtt),
@@ -385,6 +418,37 @@ impl Measurements {
         ];
         for (point, rtt) in rtts.into_iter().filter_map(|(point, rtt)| Some((point, rtt?))) {
             self.round_trip_times.add(point, rtt.as_nanos(), class);
+        }
+    }
+
+    /// Takes the duration of a connection. One that did not deliver all its data lasts longer than any.
+    fn duration(&mut self, row: &ConnectionRow, class: Class) {
+        let times = [row.established, row.first_data, row.last_data, row.closed, row.monitor_end];
+        self.last_seen = times.into_iter().flatten().fold(self.last_seen, Time::max);
+        let delivered = row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes;
+        let is_over = row.outcome == Outcome::Completed || delivered >= row.initiator_bytes + row.acceptor_bytes;
+        if !is_over && class.pattern == Pattern::Sequential {
+            self.exchanges.watch(row.id);
+        }
+        match row.endpoint_duration {
+            Some(duration) if is_over => self.durations.add(Point::Endpoint, duration.as_nanos(), class),
+            _ if !is_over => {
+                let begun = row.first_data.map(|first| (Point::Endpoint, first, class));
+                self.open_connections.extend(begun);
+            }
+            _ => {}
+        }
+        let Some(original) = row.original_duration else { return };
+        match row.monitor_duration {
+            Some(monitor) if is_over => {
+                self.durations.add(Point::Original, original.as_nanos(), class);
+                self.durations.add(Point::Monitor, monitor.as_nanos(), class);
+            }
+            _ if !is_over => {
+                self.durations.add(Point::Original, original.as_nanos(), class);
+                self.open_connections.push((Point::Monitor, row.monitor_start.unwrap_or(row.start), class));
+            }
+            _ => {}
         }
     }
 
@@ -403,19 +467,28 @@ impl Measurements {
     /// are kept.
     pub fn epoch(&mut self, row: &EpochRow) {
         self.responses.epoch(row);
+        self.exchanges.epoch(row);
         if !self.has_original && row.point != Point::Endpoint {
+            return;
+        }
+        // What the capture's end cut has no response time in the original, and must have none in its replay.
+        if row.point == Point::Original && row.response.is_none() && row.response_bytes.is_some() {
+            self.cut_by_capture = Some((row.connection, row.epoch));
+        }
+        if let Some((connection, epoch)) = self.cut_by_capture
+            && (row.point, row.connection) == (Point::Monitor, connection)
+            && row.epoch >= epoch
+        {
             return;
         }
         let (Some(response), Some(start)) = (row.response, row.start.filter(|start| self.holds(*start))) else {
             return;
         };
-        // The capture's end cut the original's epochs; the replay goes on past it and must be cut alike.
-        if row.point != Point::Endpoint && start + response > self.window.1 {
-            return;
-        }
         // Concurrent connections have no response times (methods C.3); their replay may by chance look as if it had.
         if let Some(class) = self.class(row.connection).filter(|class| class.pattern == Pattern::Sequential) {
             self.response_times.add(row.point, response.as_nanos(), class);
+            let (connections, last) = &mut self.responding[row.point as usize];
+            *connections += u64::from(last.replace(row.connection) != Some(row.connection));
             self.intended.extend(row.intended.map(|intended| (start + response).since(intended).as_nanos()));
         }
     }
@@ -443,6 +516,9 @@ impl Measurements {
     pub fn throughput(&mut self, row: &ThroughputRow) {
         if row.link > 1 {
             return self.throughput_elsewhere(row);
+        }
+        if matches!(row.point, TrafficPoint::ReplayOffered | TrafficPoint::ReplayCarried) {
+            self.last_seen = self.last_seen.max(row.start);
         }
         match row.point {
             TrafficPoint::ReplayOffered => self.offered_packets[row.from as usize] += row.traffic.packets,
@@ -516,6 +592,7 @@ impl Measurements {
     /// To be called after the last row: series go on to the window's end.
     pub fn finish(&mut self) {
         self.responses.finish();
+        self.finish_unfinished();
         let length = self.window.1.since(self.window.0);
         let bins = (length.as_nanos() / self.bin.as_nanos()).max(1) as usize;
         // Cuts a last, partial bin: it would look like a breakdown.
@@ -528,6 +605,33 @@ impl Measurements {
         for (series, held) in self.active.iter_mut().zip(self.active_held) {
             series.resize(instants, held);
         }
+    }
+
+    /// Counts what did not end, now that it is known how long it was seen.
+    fn finish_unfinished(&mut self) {
+        for (point, since, class) in std::mem::take(&mut self.open_connections) {
+            self.durations.add_unfinished(point, self.last_seen.since(since), class);
+        }
+        let exchanges = std::mem::take(&mut self.exchanges);
+        let points = if self.has_original { &[Point::Monitor, Point::Endpoint][..] } else { &[Point::Endpoint] };
+        for point in points {
+            for (connection, begun) in exchanges.unfinished(*point) {
+                if let Some(class) = self.class(connection).filter(|_| self.holds(begun)) {
+                    self.response_times.add_unfinished(*point, self.last_seen.since(begun), class);
+                }
+            }
+        }
+    }
+
+    /// The share of the connections of the window that `metric` has values of at `point`; those of the whole link are of all of them.
+    pub fn share_with(&self, metric: Metric, point: Point) -> f64 {
+        let connections = match metric {
+            Metric::Duration => self.durations.sample(point, |_| true).len() as u64,
+            Metric::ResponseTime => self.responding[point as usize].0,
+            Metric::RoundTripTime => self.round_trip_times.sample(point, |_| true).len() as u64,
+            _ => return 1.0,
+        };
+        connections as f64 / self.outcomes.started().max(1) as f64
     }
 
     /// Values of `metric` at `point`, of connections of the kinds that `of` accepts; series are of all connections.
@@ -708,7 +812,7 @@ mod tests {
         let mut values = ByClass::default();
         numbers.for_each(|number| values.add(number as u64, Class::numbered(number)));
         let large = values.sample(|class| class.size == Size::Large);
-        assert_eq!((large.len(), large.min(), large.max()), (4, Some(8.0), Some(11.0)));
+        assert_eq!((large.len(), large.min(), large.max()), (8, Some(16.0), Some(23.0)));
         assert_eq!(values.sample(|_| true).len(), Class::COUNT);
     }
 

@@ -8,17 +8,22 @@ use flowloom_store::run_folder::Point;
 use crate::metric::Metric;
 use crate::plausibility::Plausibility;
 use crate::run::{Measurements, Outcomes, Run};
-use crate::statistics::Sample;
-use crate::verdict::{Gate, Verdict, Warning, gates, warnings};
+use crate::statistics::{Quantile, Sample};
+use crate::verdict::{Gate, Verdict, gates, warnings};
+use crate::warning::Warning;
 
-/// A sample in a few numbers; all but `n` are null when it is empty.
+/// A sample in a few numbers; all but `n` and `unfinished` are null when it is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Quantities {
-    /// How many values.
+    /// How many values, unfinished ones among them.
     pub n: usize,
-    /// Their mean.
+    /// Values that were not over when the run ended. They count as longer than any.
+    pub unfinished: usize,
+    /// How long the longest was seen to last, finished or not; null without unfinished ones.
+    pub longest_seen: Option<f64>,
+    /// Their mean; with unfinished ones the least that it can be.
     pub mean: Option<f64>,
-    /// Inverse-CDF quantiles (methods C.7).
+    /// Inverse-CDF quantiles (methods C.7); null also where they reach unfinished values: more than [`Self::longest_seen`].
     pub p50: Option<f64>,
     /// See [`Self::p50`].
     pub p80: Option<f64>,
@@ -28,15 +33,22 @@ pub struct Quantities {
     pub p99: Option<f64>,
     /// See [`Self::p50`].
     pub p999: Option<f64>,
-    /// The largest.
+    /// The largest that is known.
     pub max: Option<f64>,
 }
 
 impl Quantities {
+    /// One of the quantiles above, or what it exceeds where it is of an unfinished value.
+    pub fn or_bound(&self, quantile: Option<f64>) -> Option<Quantile> {
+        quantile.map(Quantile::Is).or(self.longest_seen.map(Quantile::Above))
+    }
+
     /// Of `sample`.
     pub fn of(sample: &Sample) -> Quantities {
         Quantities {
             n: sample.len(),
+            unfinished: sample.unfinished(),
+            longest_seen: sample.quantile_or_bound(1.0).filter(|_| sample.unfinished() > 0).map(Quantile::at_least),
             mean: sample.mean(),
             p50: sample.quantile(0.5),
             p80: sample.quantile(0.8),
@@ -122,9 +134,9 @@ pub struct Summary {
     pub plausibility: Option<Plausibility>,
     /// How connections ended.
     pub connections: Connections,
-    /// Connection duration (methods C.2) of those that ended.
+    /// Connection duration (methods C.2) of those that sent data.
     pub duration_ns: Quantities,
-    /// Response time (methods C.3).
+    /// Response time (methods C.3) of the exchanges that began.
     pub response_time_ns: Quantities,
     /// From when a request should have been sent to the last byte of its response; of live runs, else empty. An end that was
     /// held up does not hide that its exchanges were.

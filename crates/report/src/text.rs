@@ -6,43 +6,16 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
 
 use crate::answer::{Answer, Distance};
-use crate::compare::{
-    Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement, Verdict as MetricVerdict,
-};
+use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement};
 use crate::facts::{ClassFacts, LiveFacts, set_aside_text};
 use crate::metric::Unit;
 use crate::run::Run;
-use crate::verdict::{Verdict, Warning};
+use crate::verdict::{Verdict, reason};
+use crate::warning::Warning;
+use crate::words::{by_pattern, counted, thousands};
 
 /// How wide lines may get.
 const WIDTH: usize = 100;
-
-/// A count with its thousands set apart: `82,582`.
-pub fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 flow`, `2 flows`.
-pub fn counted(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
-}
-
-/// Connections by how their ends took turns; `totals_only` are those of flow records, which do not say it.
-pub fn by_pattern(sequential: u64, concurrent: u64, totals_only: u64) -> String {
-    let of_pattern = [(sequential, "sequential"), (concurrent, "concurrent")];
-    let of_pattern = of_pattern.into_iter().filter(|(count, _)| totals_only == 0 || *count > 0);
-    let totals_only = (totals_only > 0).then_some((totals_only, "known by totals only"));
-    let kinds = of_pattern.chain(totals_only).map(|(count, name)| format!("{} {name}", thousands(count)));
-    kinds.collect::<Vec<_>>().join(", ")
-}
 
 /// What a run replayed, what came of it and whether to believe it, as `run` prints it. `colour` is for the verdict and
 /// for what needs attention.
@@ -61,7 +34,7 @@ pub fn run_text(run: &Run, colour: bool) -> String {
         kept_up(&mut text, live);
     }
     let summary = run.summary();
-    verdict(&mut text, summary.verdict, &verdict_reason(&summary.gates), colour);
+    verdict(&mut text, summary.verdict, &reason(&summary.gates), colour);
     warnings(&mut text, &summary.warnings, colour);
     text
 }
@@ -76,9 +49,9 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
             let distance = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
             let ratio = |p: f64| {
                 let ratio = difference.ratios.iter().find(|ratio| ratio.p == p).and_then(|ratio| ratio.ratio);
-                ratio.map_or_else(|| "–".to_owned(), three_digits)
+                ratio.map_or_else(|| "–".to_owned(), |ratio| ratio.show(three_digits))
             };
-            let word = said(difference.judgement, &difference.verdict);
+            let word = difference.said();
             let gap = 13 - word.len().min(13);
             let _ = writeln!(
                 text,
@@ -104,12 +77,10 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
         for difference in comparison.largest_differences() {
             wrap(&mut text, "  ", &difference.finding);
         }
-        match (&comparison.fidelity, comparison.distance) {
-            (Some(fidelity), _) => fidelity_card(&mut text, comparison, fidelity),
-            (None, Some(distance)) => {
-                let _ = writeln!(text, "distance {distance:.3} (0 is the same)\n");
-            }
-            (None, None) => {}
+        text.push('\n');
+        score_card(&mut text, comparison);
+        if let Some(fidelity) = &comparison.fidelity {
+            rests_on(&mut text, fidelity);
         }
     }
     text
@@ -127,14 +98,6 @@ fn comparison_head(text: &mut String, comparison: &Comparison) {
         };
     }
     wrap(text, &comparison.other, &head);
-}
-
-/// The verdict of a metric in a word or two; where there is only a distance, what that means.
-pub(crate) fn said(judgement: Judgement, verdict: &MetricVerdict) -> String {
-    match verdict.basis {
-        Basis::Distance => judgement.to_string(),
-        _ => verdict.outcome.to_string(),
-    }
 }
 
 /// Why each metric is called what it is; those that only distances speak of, by why there is no more.
@@ -159,14 +122,42 @@ fn reasons(text: &mut String, differences: &[Difference]) {
     }
 }
 
-fn fidelity_card(text: &mut String, comparison: &Comparison, fidelity: &Fidelity) {
-    if let (Some(score), Some(distance)) = (fidelity.score, comparison.distance) {
-        let body = format!(
-            "{score:.1} of 100: that share of response times, durations, active connections and throughput lies where the original's do \
-             (distance {distance:.3})"
-        );
-        wrap(text, "fidelity   ", &body);
+/// A line for each metric: how far the two are apart, and on how much that rests.
+fn score_card(text: &mut String, comparison: &Comparison) {
+    if comparison.card.is_empty() {
+        return;
     }
+    let has_clean = comparison.card.iter().any(|score| score.clean.is_some());
+    let name = if comparison.fidelity.is_some() { "fidelity" } else { "score card" };
+    let clean = if has_clean { "clean alone" } else { "" };
+    let _ = writeln!(
+        text,
+        "{}",
+        format!("{name:34}{:>10}{:>8}{:>10}{:>9}  {clean:>20}", "values", "share", "distance", "ratio").trim_end()
+    );
+    let distance = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
+    for score in &comparison.card {
+        let share = score.share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+        let ratio = score.ratio.map_or_else(|| "–".to_owned(), |ratio| ratio.show(three_digits));
+        let clean = score.clean.map_or_else(String::new, |clean| {
+            format!("{} ({})", distance(clean.tolerant_ks), thousands(clean.n as u64))
+        });
+        let line = format!(
+            "  {:32}{:>10}{share:>8}{:>10}{ratio:>9}  {clean:>20}",
+            score.metric.plural(),
+            thousands(score.n as u64),
+            distance(score.distance)
+        );
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    if let Some((score, distance)) = comparison.worst_score().and_then(|score| Some((score, score.distance?))) {
+        wrap(text, "  worst:", &format!("{}, {distance:.3} (0 is the same)", score.metric.plural()));
+    }
+    text.push('\n');
+}
+
+/// What the card of a replay rests on.
+fn rests_on(text: &mut String, fidelity: &Fidelity) {
     let endings = fidelity.endings;
     let mut parts = vec![format!("closed in both {}", thousands(endings.both))];
     for (count, place) in [
@@ -177,7 +168,7 @@ fn fidelity_card(text: &mut String, comparison: &Comparison, fidelity: &Fidelity
         parts.extend((count > 0).then(|| format!("{place} {}", thousands(count))));
     }
     if fidelity.lost_in_original > 0 {
-        parts.push(format!("{} lost packets in the original (compared apart)", thousands(fidelity.lost_in_original)));
+        parts.push(format!("{} lost packets in the original", thousands(fidelity.lost_in_original)));
     }
     wrap(text, "connections", &parts.join(", "));
     let set_aside = set_aside_text(&fidelity.set_aside);
@@ -204,18 +195,8 @@ pub fn rules_text(found: &[RuleFound], colour: bool) -> String {
     text
 }
 
-/// What the verdict rests on, in a few words.
-pub fn verdict_reason(gates: &[crate::verdict::Gate]) -> String {
-    let worst = Verdict::of(gates);
-    if worst == Verdict::Valid {
-        return "all connections accounted for, nothing lost unaccounted".to_owned();
-    }
-    let named = gates.iter().filter(|gate| gate.verdict == worst);
-    named.map(|gate| format!("{}: {}", gate.name, gate.found)).collect::<Vec<_>>().join("; ")
-}
-
 /// The lines above the table: (head, what follows it).
-pub(crate) fn preamble(run: &Run) -> Vec<(String, String)> {
+fn preamble(run: &Run) -> Vec<(String, String)> {
     let measured = &run.measurements;
     let started = measured.outcomes.started();
     let concurrent = started - measured.sequential;
@@ -443,19 +424,5 @@ mod tests {
         assert!(text.lines().count() > 1);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert!(text.lines().nth(1).unwrap().starts_with("      word"));
-    }
-
-    #[test]
-    fn connections_of_flow_records_are_not_called_sequential() {
-        assert_eq!(by_pattern(0, 2, 0), "0 sequential, 2 concurrent");
-        assert_eq!(by_pattern(0, 0, 1_000), "1,000 known by totals only");
-        assert_eq!(by_pattern(3, 0, 1), "3 sequential, 1 known by totals only");
-    }
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(thousands(82_582), "82,582");
-        assert_eq!(thousands(999), "999");
-        assert_eq!(thousands(1_000_000), "1,000,000");
     }
 }

@@ -1,10 +1,10 @@
-//! Whether a run can be believed, why, and what to do about it.
+//! Whether a run can be believed, and why.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use flowloom_core::time::{Duration, Time};
+use flowloom_core::time::Time;
 use flowloom_core::units::three_digits;
 use flowloom_store::run_folder::Point;
 
@@ -12,7 +12,8 @@ use crate::facts::{ClassFacts, Late, LiveFacts};
 use crate::metric::{Metric, Unit};
 use crate::plausibility::Plausibility;
 use crate::run::Run;
-use crate::text::{counted, thousands};
+use crate::warning::Warning;
+use crate::words::{counted, thousands};
 
 /// Whether the result can be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -54,6 +55,16 @@ pub struct Gate {
     pub found: String,
     /// What would pass.
     pub wanted: &'static str,
+}
+
+/// What the verdict rests on, in a few words.
+pub fn reason(gates: &[Gate]) -> String {
+    let worst = Verdict::of(gates);
+    if worst == Verdict::Valid {
+        return "all connections accounted for, nothing lost unaccounted".to_owned();
+    }
+    let named = gates.iter().filter(|gate| gate.verdict == worst);
+    named.map(|gate| format!("{}: {}", gate.name, gate.found)).collect::<Vec<_>>().join("; ")
 }
 
 /// More than this share of unfinished connections leaves out so many of the longest that the tail is biased.
@@ -215,105 +226,6 @@ fn live_gates(live: &LiveFacts) -> Vec<Gate> {
     ]
 }
 
-/// What the user should know about a run: a cause and, where there is one, a remedy.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Warning {
-    /// No connection ended.
-    NothingEnded {
-        /// Connections that started.
-        started: u64,
-    },
-    /// Packets disappeared without a record, or appeared.
-    Unaccounted {
-        /// Sent - delivered - dropped.
-        packets: i64,
-    },
-    /// Connections were cut by the end of the run.
-    Unfinished {
-        /// How many.
-        connections: u64,
-        /// Of all.
-        share: f64,
-    },
-    /// Somebody stopped the run.
-    Interrupted {
-        /// The beginning of what was measured.
-        start_ns: u64,
-        /// Its end; a nanosecond later where the run was stopped before the window.
-        end_ns: u64,
-    },
-    /// Load changed over the window (methods A.11: thirds more than 5 % apart).
-    NotStationary {
-        /// Mean throughput of each third relative to the whole.
-        thirds: [f64; 3],
-    },
-    /// Connections lost packets in the original, which the replay does not repeat (methods M.7).
-    LossInOriginal {
-        /// How many.
-        connections: u64,
-        /// Of all.
-        share: f64,
-    },
-    /// Connections whose durations cannot be compared, because one world did not see their close (methods M.4).
-    CloseNotSeen {
-        /// How many.
-        connections: u64,
-        /// Of all.
-        share: f64,
-    },
-    /// Mean windows are far from what losses allow (`docs/guide/plausibility.md`).
-    ImplausibleWindows {
-        /// How many.
-        flows: u64,
-        /// Of so many that were judged.
-        judged_flows: u64,
-        /// The farthest of them, in words.
-        farthest: String,
-    },
-    /// More TCP packets were dropped than closed loops let happen.
-    ImplausibleLoss {
-        /// Whose.
-        class: String,
-        /// The side that they come from.
-        from_side: &'static str,
-        /// Of all of them.
-        share: f64,
-        /// Where most of them were dropped; `None`: by a loss model.
-        link: Option<String>,
-    },
-    /// Many TCP packets were dropped, and the flows could not slow down any further.
-    Overload {
-        /// Whose.
-        class: String,
-        /// The side that they come from.
-        from_side: &'static str,
-        /// Of all of them.
-        share: f64,
-        /// Where most of them were dropped; `None`: by a loss model.
-        link: Option<String>,
-        /// What the flows that lost packets had on the way in the mean.
-        window_segments: f64,
-    },
-    /// More was sent again than closed loops let happen.
-    ImplausibleRetransmissions {
-        /// By whom.
-        class: String,
-        /// Of all data packets.
-        share: f64,
-    },
-    /// Something is as the kernel of a live run has it.
-    Kernel {
-        /// In words.
-        text: String,
-    },
-    /// Said by what made the run.
-    Other {
-        /// In words.
-        text: String,
-    },
-}
-
 /// Shares from which a loss or an unseen close is worth a warning.
 const NOTABLE_SHARE: f64 = 0.05;
 
@@ -370,124 +282,4 @@ fn uneven_thirds(run: &Run) -> Option<[f64; 3]> {
     let thirds = [&total[..third], &total[third..2 * third], &total[2 * third..]].map(|part| mean(part) / whole);
     let spread = thirds.iter().copied().fold(f64::MIN, f64::max) - thirds.iter().copied().fold(f64::MAX, f64::min);
     (spread > 0.05).then_some(thirds)
-}
-
-/// How many packets were dropped, and where.
-fn dropped(class: &str, from_side: &str, share: f64, link: Option<&str>) -> String {
-    format!(
-        "{} % of the TCP packets of {class} from the {from_side} were dropped, {}",
-        three_digits(share * 100.0),
-        match link {
-            Some(link) => format!("most of them at the link {link}"),
-            None => "most of them by a loss model".to_owned(),
-        }
-    )
-}
-
-impl Warning {
-    /// Whether it makes the run doubtful.
-    pub fn is_doubt(&self) -> bool {
-        matches!(
-            self,
-            Warning::ImplausibleWindows { .. }
-                | Warning::ImplausibleLoss { .. }
-                | Warning::ImplausibleRetransmissions { .. }
-        )
-    }
-
-    /// What is the matter.
-    pub fn cause(&self) -> String {
-        let percent = |share: &f64| format!("{} %", three_digits(share * 100.0));
-        match self {
-            Warning::NothingEnded { started: 0 } => "no connection started within the window".to_owned(),
-            Warning::NothingEnded { started } => format!("none of {started} connections ended"),
-            Warning::Unaccounted { packets } => {
-                format!("sent, delivered and dropped packets do not add up: {packets} are unaccounted for")
-            }
-            Warning::Unfinished { connections, share } => format!(
-                "{connections} connections ({}) were cut by the end of the run; they are the longest, so the tail of \
-                 the durations is too short",
-                percent(share)
-            ),
-            Warning::Interrupted { start_ns, end_ns } => {
-                let [start, end] = [*start_ns, *end_ns].map(Duration::from_nanos);
-                match end_ns.saturating_sub(*start_ns) {
-                    _ if start.is_zero() => {
-                        format!("the run was interrupted; results cover what had happened by then, in its first {end}")
-                    }
-                    0 | 1 => format!(
-                        "the run was interrupted before the window that results are of, which begins at {start}"
-                    ),
-                    _ => format!(
-                        "the run was interrupted; results cover what had happened by then, from {start} to {end} of it"
-                    ),
-                }
-            }
-            Warning::NotStationary { thirds } => format!(
-                "the load is not steady: throughput of the three thirds is {} of the mean",
-                thirds.map(|third| percent(&third)).join(", ")
-            ),
-            Warning::LossInOriginal { connections, share } => format!(
-                "{connections} connections ({}) lost packets in the original, and the replay does not repeat the \
-                 losses; they are reported apart",
-                percent(share)
-            ),
-            Warning::CloseNotSeen { connections, share } => format!(
-                "{connections} connections ({}) were not closed in both worlds; their durations are not compared",
-                percent(share)
-            ),
-            Warning::ImplausibleWindows { flows, judged_flows, farthest } => format!(
-                "implausible: {} of {} {} not keep the window that {} losses allow; {farthest}",
-                thousands(*flows),
-                counted(*judged_flows, "judged flow"),
-                if *flows == 1 { "does" } else { "do" },
-                if *flows == 1 { "its" } else { "their" }
-            ),
-            Warning::ImplausibleLoss { class, from_side, share, link } => {
-                format!("implausible: {}", dropped(class, from_side, *share, link.as_deref()))
-            }
-            Warning::Overload { class, from_side, share, link, window_segments } => format!(
-                "overload: {}; its flows have {} segments on the way in the mean, and cannot slow down any further",
-                dropped(class, from_side, *share, link.as_deref()),
-                three_digits(*window_segments)
-            ),
-            Warning::ImplausibleRetransmissions { class, share } => {
-                format!("implausible: {} of the data packets of {class} were retransmissions", percent(share))
-            }
-            Warning::Kernel { text } | Warning::Other { text } => text.clone(),
-        }
-    }
-
-    /// Whether it is only good to know: the report says it, the terminal does not.
-    pub fn is_note(&self) -> bool {
-        matches!(self, Warning::NotStationary { .. } | Warning::Kernel { .. })
-    }
-
-    /// What to do about it, where something can be done.
-    pub fn remedy(&self) -> Option<&'static str> {
-        match self {
-            Warning::NothingEnded { .. } => {
-                Some("run for longer (measure.duration), or check the workload's start times")
-            }
-            Warning::Unaccounted { .. } => Some("this is a defect in Flowloom: please report it with the run folder"),
-            Warning::Unfinished { .. } => {
-                Some("let the run drain for longer (measure.drain), or raise the link's rate")
-            }
-            Warning::Interrupted { .. } => Some("run it again to its end"),
-            Warning::NotStationary { .. } => {
-                Some("compare windows of steady load (measure.window) before quoting a load")
-            }
-            Warning::ImplausibleWindows { .. } => {
-                Some("run the experiment both in the simulator and live (--on sim, --on live), and report a difference")
-            }
-            Warning::ImplausibleLoss { .. } | Warning::ImplausibleRetransmissions { .. } => {
-                Some("check loss models, queue limits and the number of flows")
-            }
-            Warning::Overload { .. } => {
-                Some("if this is not what was meant, give the link a higher rate or fewer flows")
-            }
-            Warning::CloseNotSeen { .. } => Some("use a longer capture"),
-            Warning::LossInOriginal { .. } | Warning::Kernel { .. } | Warning::Other { .. } => None,
-        }
-    }
 }

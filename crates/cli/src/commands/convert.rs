@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use flowloom::input::{self, Kind};
 use flowloom::report::export::Form;
 use flowloom::report::facts::set_aside_text;
-use flowloom::report::text::counted;
+use flowloom::report::words::counted;
 use flowloom::store::formats::{Format, Rows};
 use flowloom::store::workload::WorkloadFacts;
 use flowloom::time::Duration;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use flowloom::input::{self, Kind};
 use flowloom::report::facts::set_aside_text;
 use flowloom::report::metric::Unit;
-use flowloom::report::text::{by_pattern, counted};
+use flowloom::report::words::{by_pattern, counted};
 use flowloom::store::formats::{Format, Rows};
 use flowloom::store::workload::{CaptureFacts, ConnectionCounts, DatagramFacts};
 use flowloom::{Conversion, Error, ExtractOptions, Extracted, Packets, check_output, extract};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flowloom::report::text::counted;
+use flowloom::report::words::counted;
 use flowloom::time::Duration;
 use flowloom::{Error, Made, MakeOptions, load_json, make};
 use serde_json::json;

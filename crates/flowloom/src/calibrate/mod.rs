@@ -15,7 +15,7 @@ use flowloom_core::workload::ConnectionVector;
 use flowloom_models::RoundTrips;
 use flowloom_models::generate::SourceModel;
 use flowloom_report::statistics::{LongEnough, RunLength};
-use flowloom_report::text::thousands;
+use flowloom_report::words::thousands;
 use flowloom_sim::{Classed, Config, LinkConfig, Progress as SimProgress};
 use flowloom_store::workload::WorkloadFacts;
 use serde_json::{Value, json};

@@ -1,10 +1,12 @@
 //! What cannot be compared is refused, with the reason.
 
+use std::collections::BTreeMap;
+
 use flowloom_core::time::Duration;
 use flowloom_store::run_folder::Point;
 
+use super::group::Group;
 use super::options::{Options, Pairing};
-use super::{Group, pairing};
 use crate::metric::Metric;
 use crate::run::Run;
 
@@ -103,6 +105,14 @@ pub enum Unpaired {
     /// They have different seeds.
     #[error("they have different seeds")]
     Seeds,
+    /// There are more results of one than of the other.
+    #[error("there are {reference} and {other} results")]
+    Numbers {
+        /// Of the reference.
+        reference: usize,
+        /// Of the other.
+        other: usize,
+    },
     /// With one seed they have different workloads.
     #[error("with seed {seed} they replay different workloads")]
     Workloads {
@@ -119,6 +129,9 @@ impl Incomparable {
             Incomparable::Bins { .. } => "run both with the same measure.queue-every and window",
             Incomparable::NothingCompleted { .. } => "give the run more time, or a link that carries its load",
             Incomparable::NoValues { .. } => "leave that metric out",
+            Incomparable::NotPaired { why: Unpaired::Numbers { .. }, .. } => {
+                "name as many files before --against as behind it: they are paired in their order"
+            }
             Incomparable::NotPaired { .. } => "run both with the same seeds and workload, or use --pairing unpaired",
         }
     }
@@ -134,6 +147,22 @@ fn same_window(a: &Run, b: &Run) -> bool {
 fn window(run: &Run) -> String {
     let (start, end) = run.measurements.window;
     format!("[{}, {})", start.since(Default::default()), end.since(Default::default()))
+}
+
+/// Whether replications of two variants can be compared run by run: the same seeds, and with each the same workload (methods L.5). An error
+/// says why not.
+pub(super) fn pairing(reference: &Group<'_>, other: &Group<'_>) -> Result<(), Unpaired> {
+    let by_seed = |group: &Group<'_>| -> BTreeMap<u64, _> {
+        group.runs.iter().map(|run| (run.facts.seed, run.measurements.workload)).collect()
+    };
+    let (a, b) = (by_seed(reference), by_seed(other));
+    if a.len() != reference.runs.len() || b.len() != other.runs.len() || !a.keys().eq(b.keys()) {
+        return Err(Unpaired::Seeds);
+    }
+    match a.iter().zip(&b).find(|(a, b)| a != b) {
+        Some(((seed, _), _)) => Err(Unpaired::Workloads { seed: *seed }),
+        None => Ok(()),
+    }
 }
 
 /// Says no to variants that cannot be compared.

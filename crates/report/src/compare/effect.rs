@@ -3,33 +3,16 @@
 use serde::Serialize;
 
 use super::options::Options;
-use super::verdict::Outcome;
+use super::outcome::{Basis, Outcome};
 use crate::metric::Metric;
-use crate::statistics::{BlockEstimate, Estimate, Interval, Sample, Statistic, ratio_intervals};
+use crate::statistics::{
+    BlockEstimate, Correction, Estimate, Interval, Sample, Statistic, ratio_intervals, seeds_to_decide,
+};
 
 /// Replications of each variant that an interval over them needs (methods L.3).
 pub const FEWEST_REPLICATIONS: usize = 5;
 /// The shortest block of a bootstrap over time (methods L.3).
 pub const BLOCK_NS: u64 = 60_000_000_000;
-
-/// What an interval is computed over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    /// Replications of both; with common seeds their differences run by run.
-    PairedReplications,
-    /// Replications of both, which have nothing in common (Welch).
-    Replications,
-    /// Replications of the replay beside the one original there is, which is taken to be what it is.
-    ReplicationsOfReplay,
-    /// Blocks of time of one run each, of the same moments of the same workload.
-    PairedBlocks,
-    /// Blocks of time of one run each.
-    Blocks,
-    /// Nothing: there is only the distance between what was measured.
-    #[default]
-    Distance,
-}
 
 /// One statistic of a metric, in the unit of the metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,6 +39,40 @@ pub struct Effect {
     pub adjusted_p_value: f64,
     /// What follows.
     pub outcome: Outcome,
+    /// Of one that cannot be told: replications of each variant that would decide it in four of five cases; null of blocks of time.
+    pub seeds_to_decide: Option<u64>,
+    /// Whether replications reach unfinished values, which count as the least that they can be.
+    pub at_least: bool,
+    /// What the number of seeds follows from: the estimate, and over how many replications it is; `None` of blocks of time.
+    #[serde(skip)]
+    pub(super) replicated: Option<(Estimate, f64)>,
+}
+
+impl Effect {
+    /// Sets the outcome, and how many replications would decide what cannot be told. `tests` are those of the whole answer.
+    pub(super) fn settle(&mut self, adjusted_p_value: f64, tests: usize, options: &Options) {
+        self.adjusted_p_value = adjusted_p_value;
+        self.outcome = outcome(self.interval, self.margin, adjusted_p_value, options.confidence);
+        let level = match options.correction {
+            Correction::None => 1.0 - options.confidence,
+            // The smallest p value of all has to be that small.
+            Correction::Holm | Correction::Bh => (1.0 - options.confidence) / tests as f64,
+        };
+        let undecided = self.replicated.filter(|_| self.outcome == Outcome::CannotTell);
+        self.seeds_to_decide = undecided.and_then(|(estimate, replications)| {
+            seeds_to_decide(&estimate, replications, self.margin, options.confidence, level)
+        });
+    }
+}
+
+/// The law: within the margin the same, else different if no difference is too improbable.
+fn outcome(interval: Interval, margin: f64, adjusted_p_value: f64, confidence: f64) -> Outcome {
+    match interval.lies_in(Interval { low: -margin, high: margin }) {
+        true => Outcome::Same,
+        // The difference of 1 and 0.95 is a little more than 0.05.
+        false if adjusted_p_value <= 1.0 - confidence + 1e-12 => Outcome::Different,
+        false => Outcome::CannotTell,
+    }
 }
 
 /// The statistics by which a metric is judged: a median and the tail of distributions, the mean of series.
@@ -170,7 +187,11 @@ impl Known<'_> {
             let paired = self.paired;
             let estimate = if paired { Estimate::paired(&a, &b) } else { Estimate::welch(&a, &b) }?;
             let ratio = ratio_intervals(&a, &b, paired, options.confidence, options.resamples).map(|ratio| ratio.bca);
-            Some(self.effect(statistic, [mean(&a), mean(&b)], estimate, ratio, options))
+            let effect = self.effect(statistic, [mean(&a), mean(&b)], estimate, ratio, options);
+            let at_least = self.samples.iter().any(|side| side.iter().any(|sample| statistic.is_bound(sample)));
+            // Of sides of different sizes the number that, on each, gives the same standard error.
+            let each = if paired { b.len() as f64 } else { 2.0 / (1.0 / a.len() as f64 + 1.0 / b.len() as f64) };
+            Some(Effect { at_least, replicated: Some((estimate, each)), ..effect })
         };
         Evidence { basis, effects: known.into_iter().filter_map(effect).collect(), told }
     }
@@ -215,10 +236,29 @@ impl Known<'_> {
             p_value,
             adjusted_p_value: p_value,
             outcome: Outcome::CannotTell,
+            seeds_to_decide: None,
+            at_least: false,
+            replicated: None,
         }
     }
 }
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_law() {
+        let of = |low, high, p| outcome(Interval { low, high }, 2.0, p, 0.95);
+        assert_eq!(of(-1.0, 1.9, 0.6), Outcome::Same);
+        assert_eq!(of(0.5, 1.9, 0.001), Outcome::Same, "a sure difference that is as good as none");
+        assert_eq!(of(0.5, 2.1, 0.01), Outcome::Different);
+        assert_eq!(of(0.5, 2.1, 0.06), Outcome::CannotTell, "one of many tests");
+        assert_eq!(of(-3.0, 1.0, 0.4), Outcome::CannotTell);
+        assert_eq!(of(0.5, 9.0, 0.05), Outcome::Different, "the level itself");
+    }
 }

@@ -7,14 +7,16 @@ use flowloom_core::time::Duration;
 use flowloom_store::results::{Quantity, Results, Series, Way};
 use flowloom_store::run_folder::Point;
 
-use super::comparable::{Incomparable, Missing};
+use super::comparable::{Incomparable, Missing, Unpaired};
+use super::comparison::{Comparison, Draft};
 use super::difference::{Difference, difference};
 use super::effect::{Evidence, Known, statistics_of};
-use super::options::Options;
+use super::group::Group;
+use super::options::{Options, Pairing};
 use super::series::SeriesDistance;
 use super::verdict::settle;
-use super::{Comparison, Draft, Group};
 use crate::metric::Metric;
+use crate::run::Run;
 use crate::statistics::Sample;
 
 /// One side of a comparison: replications of a variant, or of a test of another tool.
@@ -59,7 +61,7 @@ impl Party<'_> {
         let nothing = || Missing::In(self.name().to_owned());
         match (self, metric) {
             (Party::Runs(group), Metric::Goodput) => {
-                let of = |run: &crate::Run| Binned {
+                let of = |run: &Run| Binned {
                     width: run.measurements.series_bin(metric),
                     values: run.measurements.series(metric, Point::Endpoint),
                 };
@@ -162,11 +164,12 @@ fn same_bins(metric: Metric, names: [&str; 2], a: Vec<Binned>, b: Vec<Binned>) -
 }
 
 /// Each party after the first beside the first, or each beside each before it. What is not measured by both is left out and named.
+/// Results have no seeds: they are pairs only where that is asked for, in the order in which they are named.
 ///
 /// # Errors
 ///
-/// [`Incomparable`] where bins do not fit each other, a test lasted longer than the other, or a metric that was asked for is not
-/// measured.
+/// [`Incomparable`] where bins do not fit each other, a test lasted longer than the other, a metric that was asked for is not
+/// measured, or there are not as many results of one as of the other to make pairs of.
 pub fn compare_parties(parties: &[Party<'_>], options: &Options) -> Result<Vec<Comparison>, Incomparable> {
     let mut drafts = Vec::new();
     for (place, other) in parties.iter().enumerate() {
@@ -178,9 +181,12 @@ pub fn compare_parties(parties: &[Party<'_>], options: &Options) -> Result<Vec<C
     settle(drafts.iter_mut().flat_map(|(_, _, draft)| draft.effects()), options);
     let finish = |(reference, other, draft): (&Party<'_>, &Party<'_>, Draft)| {
         let replications = [reference.replications(), other.replications()];
-        let told = "not paired: measured by different means".to_owned();
+        let told = match options.pairing {
+            Pairing::Paired => "paired: in the order in which they are named",
+            Pairing::Auto | Pairing::Unpaired => "not paired: results of tools have no seeds",
+        };
         Comparison {
-            pairing: Some(told),
+            pairing: Some(told.to_owned()),
             ..draft.comparison([reference.name(), other.name()], false, replications, options)
         }
     };
@@ -189,6 +195,12 @@ pub fn compare_parties(parties: &[Party<'_>], options: &Options) -> Result<Vec<C
 
 fn draft(reference: &Party<'_>, other: &Party<'_>, options: &Options) -> Result<Draft, Incomparable> {
     let mut draft = Draft { found: Vec::new(), left_out: BTreeMap::new() };
+    let [of_reference, of_other] = [reference, other].map(Party::replications);
+    if options.pairing == Pairing::Paired && of_reference != of_other {
+        let why = Unpaired::Numbers { reference: of_reference, other: of_other };
+        let (reference, other) = (reference.name().to_owned(), other.name().to_owned());
+        return Err(Incomparable::NotPaired { reference, other, why });
+    }
     for metric in Metric::ALL.into_iter().filter(|metric| options.wants(*metric)) {
         match (reference.binned(metric), other.binned(metric)) {
             (Ok(a), Ok(b)) => match drafted(metric, [reference.name(), other.name()], a, b, options)? {
@@ -237,7 +249,7 @@ fn drafted(
         samples: [&samples[0], &samples[1]],
         series: [first, second].map(|mut side| side.swap_remove(0)),
         bin_ns: bin.as_nanos(),
-        paired: false,
+        paired: options.pairing == Pairing::Paired,
         same_workload: false,
         original: false,
     };
@@ -302,6 +314,28 @@ mod tests {
         let goodput = comparison.difference(Metric::Goodput).unwrap();
         assert_eq!((goodput.verdict.outcome, goodput.verdict.basis), (Outcome::Different, Basis::Replications));
         assert_eq!(comparison.replications, [5, 5]);
+    }
+
+    #[test]
+    fn tests_are_paired_in_their_order_where_that_is_asked_for() {
+        // From one pair to the next everything changes by a third, within a pair by a tenth.
+        let tests = |factor: f64| -> Vec<Results> {
+            (0..5).map(|test| results(30, 1e7 * factor * (1.0 + f64::from(test) / 3.0))).collect()
+        };
+        let compared = |a: &[Results], b: &[Results], pairing| {
+            let parties = [Party::Results { name: "a", files: a }, Party::Results { name: "b", files: b }];
+            compare_parties(&parties, &Options { pairing, ..Options::default() })
+        };
+        let (a, b) = (tests(1.0), tests(1.1));
+        let paired = compared(&a, &b, Pairing::Paired).unwrap().remove(0);
+        assert_eq!(paired.pairing.as_deref(), Some("paired: in the order in which they are named"));
+        let goodput = &paired.difference(Metric::Goodput).unwrap().verdict;
+        assert_eq!((goodput.basis, goodput.outcome), (Basis::PairedReplications, Outcome::Different));
+        let apart = compared(&a, &b, Pairing::Auto).unwrap().remove(0);
+        let goodput = &apart.difference(Metric::Goodput).unwrap().verdict;
+        assert_eq!((goodput.basis, goodput.outcome), (Basis::Replications, Outcome::CannotTell));
+        let refused = compared(&a, &b[1..], Pairing::Paired).unwrap_err();
+        assert_eq!(refused.to_string(), "b and a cannot be paired: there are 5 and 4 results");
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use flowloom_core::time::Duration;
 
-use super::difference::Judgement;
 use super::effect::{Evidence, Known, statistics_of};
 use super::options::Options;
+use super::outcome::Judgement;
 use super::verdict::{Verdict, settle};
 use crate::metric::Metric;
 use crate::statistics::Sample;
@@ -91,6 +91,10 @@ mod tests {
             "{}",
             apart.reason
         );
+        let undecided = apart.effects.iter().filter(|effect| effect.outcome == Outcome::CannotTell);
+        assert_eq!(apart.seeds_to_decide, undecided.filter_map(|effect| effect.seeds_to_decide).max());
+        assert!(apart.seeds_to_decide.is_some_and(|seeds| seeds > 5), "{apart:?}");
+        assert!(apart.reason.ends_with(" seeds would decide"), "{}", apart.reason);
     }
 
     #[test]

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use flowloom_core::units::three_digits;
 
-use super::Comparison;
+use super::comparison::Comparison;
 use super::effect::Asked;
-use super::verdict::Outcome;
+use super::outcome::Outcome;
 use crate::metric::Metric;
 use crate::statistics::{Interval, Statistic};
 

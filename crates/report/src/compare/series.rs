@@ -6,9 +6,12 @@ use flowloom_core::time::Duration;
 use flowloom_models::lrd::{Hurst, Octave, Wavelet, fit, last_octave, logscale};
 
 use crate::dependence::earliest;
+use crate::statistics::Sample;
 
 /// Widths of bins, in bins of the series.
 const WIDTHS: [usize; 3] = [1, 10, 100];
+/// The bins in which two series are set beside each other.
+const SECOND_NS: u64 = 1_000_000_000;
 /// Fewer bins than this have no deviation worth telling.
 const FEWEST_BINS: usize = 10;
 
@@ -17,6 +20,13 @@ const FEWEST_BINS: usize = 10;
 pub struct SeriesDistance {
     /// Mean and deviation per width of bins.
     pub widths: Vec<AtWidth>,
+    /// Other mean / reference mean; null of a reference without anything in it.
+    pub mean_ratio: Option<f64>,
+    /// Root mean square of what bins of a second (of longer ones where the series has them) differ by, in units of the reference's mean;
+    /// null of series of different lengths.
+    pub relative_rms: Option<f64>,
+    /// The other's standard deviation over those bins / the reference's; null of a reference that does not vary.
+    pub deviation_ratio: Option<f64>,
     /// Root mean square of what the bins of both differ by; null of series of different lengths.
     pub rms: Option<f64>,
     /// The largest such difference.
@@ -86,8 +96,21 @@ impl SeriesDistance {
             WIDTHS.into_iter().filter_map(|bins| at_width(reference, other, bin_ns, bins)).collect();
         let differences = || reference.iter().zip(other).map(|(a, b)| (b - a).abs());
         let same_bins = (reference.len() == other.len()).then_some(reference.len() as f64);
+        let second = (SECOND_NS / bin_ns.max(1)).max(1) as usize;
+        let (a, b) = (joined(reference, second), joined(other, second));
+        let ratio = |a: Option<f64>, b: Option<f64>| Some(b? / a.filter(|a| *a > 0.0)?);
+        let [mean, deviation] = [Sample::mean, Sample::standard_deviation];
+        let samples = [&a, &b].map(|series| Sample::new(series.iter().copied()));
+        let relative_rms = || {
+            let mean = mean(&samples[0]).filter(|mean| *mean > 0.0 && a.len() == b.len())?;
+            let squares: f64 = a.iter().zip(&b).map(|(a, b)| (b - a) * (b - a)).sum();
+            Some((squares / a.len() as f64).sqrt() / mean)
+        };
         (!widths.is_empty()).then(|| SeriesDistance {
             widths,
+            mean_ratio: ratio(mean(&samples[0]), mean(&samples[1])),
+            relative_rms: relative_rms(),
+            deviation_ratio: ratio(deviation(&samples[0]), deviation(&samples[1])),
             rms: same_bins.map(|n| (differences().map(|d| d * d).sum::<f64>() / n).sqrt()),
             largest: same_bins.map(|_| differences().fold(0.0, f64::max)),
             ..SeriesDistance::default()
@@ -121,9 +144,14 @@ impl SeriesDistance {
     }
 }
 
+/// Means of so many bins each, without a last one that is cut.
+fn joined(series: &[f64], bins: usize) -> Vec<f64> {
+    series.chunks_exact(bins).map(|chunk| chunk.iter().sum::<f64>() / bins as f64).collect()
+}
+
 fn at_width(reference: &[f64], other: &[f64], bin_ns: u64, bins: usize) -> Option<AtWidth> {
     let moments = |series: &[f64]| {
-        let means: Vec<f64> = series.chunks_exact(bins).map(|chunk| chunk.iter().sum::<f64>() / bins as f64).collect();
+        let means = joined(series, bins);
         let n = means.len() as f64;
         let mean = means.iter().sum::<f64>() / n;
         let squares: f64 = means.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -165,6 +193,11 @@ mod tests {
         let shorter = SeriesDistance::new(&reference, &other[1..], 1_000_000_000).unwrap();
         assert_eq!((shorter.rms, shorter.largest), (None, None));
         assert_eq!(SeriesDistance::new(&reference[..9], &other, 1), None);
+        // Bins of a second: means of 0.5 and 1, and all bins 1 or 0 apart.
+        assert_eq!((found.mean_ratio, found.relative_rms), (Some(2.0), Some(0.5_f64.sqrt() / 0.5)));
+        assert!((found.deviation_ratio.unwrap() - 2.0).abs() < 1e-12);
+        let fine = SeriesDistance::new(&reference, &other, 100_000_000).unwrap();
+        assert_eq!((fine.relative_rms, fine.deviation_ratio), (Some(1.0), None), "ten bins together are always alike");
     }
 
     #[test]

@@ -1,40 +1,16 @@
 //! Same, different, or cannot tell: what follows from an interval and a margin, with the reason in words.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 
-use super::difference::Judgement;
-use super::effect::{Basis, Effect, Evidence};
+use super::effect::{Effect, Evidence};
 use super::options::Options;
+use super::outcome::{Basis, Judgement, Outcome};
 use crate::metric::{Metric, Unit};
 use crate::statistics::{Correction, Interval, Tolerance};
-
-/// What can be said of a difference.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// The interval lies within the margin, and the distributions are not far apart.
-    Same,
-    /// It does not, and no difference is too improbable.
-    Different,
-    /// Neither.
-    #[default]
-    CannotTell,
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Outcome::Same => "same",
-            Outcome::Different => "different",
-            Outcome::CannotTell => "cannot tell",
-        })
-    }
-}
+use crate::words::counted;
 
 /// What is said of a metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -45,6 +21,8 @@ pub struct Verdict {
     pub basis: Basis,
     /// Statistic by statistic; empty of a mere distance.
     pub effects: Vec<Effect>,
+    /// Of a metric that cannot be told: replications of each variant that would decide all its statistics; null where that is not known.
+    pub seeds_to_decide: Option<u64>,
     /// Why, in words.
     pub reason: String,
     /// The end of the reason of a mere distance: why there is no test. Empty of all others.
@@ -57,18 +35,7 @@ pub(super) fn settle<'a>(effects: impl Iterator<Item = &'a mut Effect>, options:
     let effects: Vec<&mut Effect> = effects.collect();
     let p_values: Vec<f64> = effects.iter().map(|effect| effect.p_value).collect();
     for (effect, adjusted) in effects.into_iter().zip(options.correction.adjust(&p_values)) {
-        effect.adjusted_p_value = adjusted;
-        effect.outcome = outcome(effect.interval, effect.margin, adjusted, options.confidence);
-    }
-}
-
-/// The law: within the margin the same, else different if no difference is too improbable.
-fn outcome(interval: Interval, margin: f64, adjusted_p_value: f64, confidence: f64) -> Outcome {
-    match interval.lies_in(Interval { low: -margin, high: margin }) {
-        true => Outcome::Same,
-        // The difference of 1 and 0.95 is a little more than 0.05.
-        false if adjusted_p_value <= 1.0 - confidence + 1e-12 => Outcome::Different,
-        false => Outcome::CannotTell,
+        effect.settle(adjusted, p_values.len(), options);
     }
 }
 
@@ -89,6 +56,7 @@ impl Verdict {
                 outcome,
                 basis: Basis::Distance,
                 effects,
+                seeds_to_decide: None,
                 reason: format!("{reason}; {untested}"),
                 untested,
             };
@@ -101,6 +69,13 @@ impl Verdict {
             _ => Outcome::CannotTell,
         };
         let mut reason = reason(metric, outcome, &effects, &told, options);
+        let seeds_to_decide = match outcome {
+            Outcome::CannotTell => effects.iter().filter_map(|effect| effect.seeds_to_decide).max(),
+            Outcome::Same | Outcome::Different => None,
+        };
+        if let Some(seeds) = seeds_to_decide {
+            reason += &format!("; about {} would decide", counted(two_digits(seeds), "seed"));
+        }
         // Equal means do not make equal distributions. A distance is no test: it takes a verdict away and gives none.
         let outcome = match outcome == Outcome::Same && judgement == Judgement::Different {
             true => {
@@ -109,7 +84,15 @@ impl Verdict {
             }
             false => outcome,
         };
-        Verdict { outcome, basis, effects, reason, untested: String::new() }
+        Verdict { outcome, basis, effects, seeds_to_decide, reason, untested: String::new() }
+    }
+
+    /// The verdict in a word or two; where there is only a distance, what that means.
+    pub fn said(&self, judgement: Judgement) -> String {
+        match self.basis {
+            Basis::Distance => judgement.to_string(),
+            _ => self.outcome.to_string(),
+        }
     }
 }
 
@@ -134,6 +117,12 @@ fn reason(metric: Metric, outcome: Outcome, effects: &[Effect], told: &str, opti
     }
 }
 
+/// `count` rounded up to two digits: an estimate has no more.
+fn two_digits(count: u64) -> u64 {
+    let unit = 10u64.pow(count.max(1).ilog10().saturating_sub(1));
+    count.div_ceil(unit) * unit
+}
+
 /// `p99 +12.1 % [+8.0 %, +16.2 %]`, or in the metric's unit where the reference is zero.
 fn change(metric: Metric, effect: &Effect) -> String {
     let signed = |value: f64| {
@@ -144,7 +133,8 @@ fn change(metric: Metric, effect: &Effect) -> String {
         }
     };
     let Interval { low, high } = effect.interval;
-    format!("{} {} [{}, {}]", effect.statistic, signed(effect.difference), signed(low), signed(high))
+    let at_least = if effect.at_least { " (unfinished values count as the least that they can be)" } else { "" };
+    format!("{} {} [{}, {}]{at_least}", effect.statistic, signed(effect.difference), signed(low), signed(high))
 }
 
 fn p_text(effect: &Effect, correction: Correction) -> String {
@@ -174,14 +164,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_law() {
-        let of = |low, high, p| outcome(Interval { low, high }, 2.0, p, 0.95);
-        assert_eq!(of(-1.0, 1.9, 0.6), Outcome::Same);
-        assert_eq!(of(0.5, 1.9, 0.001), Outcome::Same, "a sure difference that is as good as none");
-        assert_eq!(of(0.5, 2.1, 0.01), Outcome::Different);
-        assert_eq!(of(0.5, 2.1, 0.06), Outcome::CannotTell, "one of many tests");
-        assert_eq!(of(-3.0, 1.0, 0.4), Outcome::CannotTell);
-        assert_eq!(of(0.5, 9.0, 0.05), Outcome::Different, "the level itself");
+    fn estimates_have_two_digits() {
+        assert_eq!([0, 7, 40, 99, 100, 101, 1_234].map(two_digits), [0, 7, 40, 99, 100, 110, 1_300]);
     }
 
     #[test]

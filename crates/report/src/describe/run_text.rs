@@ -9,7 +9,8 @@ use crate::dependence::{Dependence, HurstFit, Scaling, ScalingWarning, TrafficDe
 use crate::marginals::Marginal;
 use crate::metric::Unit;
 use crate::steady::{JointWarmUp, RatioMean, SeriesSteadiness, Steady};
-use crate::text::{counted, thousands, wrap};
+use crate::text::wrap;
+use crate::words::{counted, thousands};
 
 /// What stands where there is no number.
 const NOTHING: &str = "–";
@@ -96,11 +97,14 @@ fn breakdowns(text: &mut String, all: &[Breakdown]) {
                 _ => "  concurrent",
             };
             let values = &row.values;
-            let shown = [values.mean, values.p50, values.p80, values.p90, values.p99, values.max]
-                .map(|value| or_nothing(value, |value| unit.show(value)));
-            let _ = write!(text, "{label:35}{:>11}", thousands(values.n as u64));
-            shown.iter().for_each(|value| _ = write!(text, "{value:>9}"));
-            text.push('\n');
+            let [mean, max] = [values.mean, values.max].map(|value| or_nothing(value, |value| unit.show(value)));
+            let _ = write!(text, "{label:35}{:>11}{mean:>9}", thousands(values.n as u64));
+            for quantile in [values.p50, values.p80, values.p90, values.p99] {
+                let quantile = values.or_bound(quantile);
+                let shown = quantile.map_or_else(|| "–".to_owned(), |quantile| unit.show_quantile(quantile));
+                let _ = write!(text, "{shown:>9}");
+            }
+            let _ = writeln!(text, "{max:>9}");
         }
         text.push('\n');
     }

@@ -13,7 +13,8 @@ use super::variable::{Distribution, Variable};
 use super::vectors::{PayloadBytes, TOTALS_ONLY};
 use crate::facts::set_aside_text;
 use crate::metric::Unit;
-use crate::text::{by_pattern, counted, thousands, wrap};
+use crate::text::wrap;
+use crate::words::{by_pattern, counted, thousands};
 
 /// What is described, as `describe` prints it.
 pub fn description_text(described: &[Described]) -> String {

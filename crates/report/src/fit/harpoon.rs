@@ -7,7 +7,7 @@ use flowloom_models::generate::harpoon::configure::{Configuration, Configured, O
 use serde::{Serialize, Serializer};
 
 use crate::metric::Unit;
-use crate::text::{counted, thousands};
+use crate::words::{counted, thousands};
 
 /// Sessions that transfer nothing are a fault of the interval from this share on (methods K.1).
 const MOST_IDLE: f64 = 0.1;

@@ -9,7 +9,7 @@ use flowloom_models::swing::{LeftOut, Measure, SwingModel, Variable};
 use serde::Serialize;
 
 use crate::metric::Unit;
-use crate::text::{counted, thousands};
+use crate::words::{counted, thousands};
 
 /// What was found: the object that `fit --model swing --json` prints.
 #[derive(Clone, Debug, Serialize)]

@@ -6,7 +6,7 @@ use flowloom_core::units::three_digits;
 use flowloom_models::fit::{Tail, samples_for_digits};
 
 use super::{Fitted, FittedVariable};
-use crate::text::thousands;
+use crate::words::thousands;
 
 /// What `flowloom fit` prints.
 pub fn fitted_text(fitted: &Fitted) -> String {

@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
+use super::elements::{swatch, value, verdict_badge};
 use super::figure::Role;
-use super::page::{Shown, swatch, value, verdict_badge};
 use super::provenance::{Scope, coded};
+use super::shown::Shown;
 use crate::answer::{Answer, AnswerRow, Distance};
 use crate::compare::{Comparison, Judgement};
 
@@ -15,7 +16,6 @@ const MOST_COLUMNS: usize = 6;
 pub(super) fn section(shown: &Shown<'_>, answer: &Answer, lines: &[(Role, String)]) -> Markup {
     let aside = answer.columns.len() > MOST_COLUMNS;
     let many = answer.comparisons.len() > 1;
-    let overall = answer.comparisons.first().and_then(|comparison| comparison.distance).filter(|_| !many);
     html! {
         section id="answer" {
             h2 { "Answer" }
@@ -35,10 +35,11 @@ pub(super) fn section(shown: &Shown<'_>, answer: &Answer, lines: &[(Role, String
                             (findings(comparison, many.then(|| &lines[index + 1])))
                         }
                     }
-                    @if let Some(distance) = overall {
-                        p class="overall" {
-                            "Overall distance " b { (format_args!("{distance:.3}")) } " " span class="quiet" { (SCALE) }
-                        }
+                    @if answer.with_original {
+                        @for comparison in &answer.comparisons { p class="overall" { (fidelity(comparison)) } }
+                    }
+                    @for comparison in &answer.fidelity {
+                        p class="overall" { b { (comparison.other) } ": " (fidelity(comparison)) }
                     }
                 }
             }
@@ -63,8 +64,17 @@ fn distance(row: &AnswerRow, index: usize) -> Option<Markup> {
     })
 }
 
-fn overall(comparison: &Comparison) -> String {
-    comparison.distance.map_or_else(|| "–".to_owned(), |distance| format!("{distance:.3}"))
+/// How near a replay is to its original: the worst metric of its score card.
+fn fidelity(comparison: &Comparison) -> Markup {
+    html! {
+        "Fidelity to the original, at the monitor: "
+        @if let Some((score, distance)) = comparison.worst_score().and_then(|score| Some((score, score.distance?))) {
+            "the worst of " (comparison.card.len()) " metrics is " (score.metric.plural()) ", distance "
+            b { (format_args!("{distance:.3}")) } " " span class="quiet" { (SCALE) }
+        } @else {
+            "no metric has enough values"
+        }
+    }
 }
 
 /// The head of a column of a quantity.
@@ -98,13 +108,6 @@ fn table(answer: &Answer, lines: &[(Role, String)]) -> Markup {
                         @if apart { td { (distance(row, 1).unwrap_or_default()) } }
                     }
                 }
-                @if many {
-                    tr class="total" {
-                        th scope="row" { "overall distance" }
-                        td {}
-                        @for comparison in &answer.comparisons { td { b { (overall(comparison)) } } }
-                    }
-                }
             }
         }
     }
@@ -118,12 +121,10 @@ fn table_aside(answer: &Answer, lines: &[(Role, String)]) -> Markup {
                 tr {
                     th scope="col" { span class="quiet" { "run" } }
                     @for row in &answer.rows { th scope="col" { (quantity(row)) } }
-                    th scope="col" { "overall distance" }
                 }
             }
             tbody {
                 @for (index, (role, name)) in lines.iter().enumerate() {
-                    @let comparison = index.checked_sub(1).and_then(|index| answer.comparisons.get(index));
                     tr {
                         th scope="row" { (swatch(role)) (name) }
                         @for row in &answer.rows {
@@ -132,7 +133,6 @@ fn table_aside(answer: &Answer, lines: &[(Role, String)]) -> Markup {
                                 @if let Some(distance) = distance(row, index) { div class="below" { (distance) } }
                             }
                         }
-                        td { b { (comparison.map_or_else(String::new, overall)) } }
                     }
                 }
             }
@@ -197,8 +197,8 @@ fn origins(shown: &Shown<'_>, answer: &Answer) -> Markup {
     }
 }
 
-/// How to read an overall distance.
-const SCALE: &str = "0 is the same, 1 has nothing in common";
+/// How to read a distance.
+const SCALE: &str = "(0 is the same)";
 
 /// The largest differences of one comparison; `role` colours its name where there are several.
 fn findings(comparison: &Comparison, role: Option<&(Role, String)>) -> Markup {

@@ -4,14 +4,15 @@ use flowloom_core::workload::Pattern;
 use flowloom_store::run_folder::Point;
 use maud::{Markup, html};
 
-use super::page::{Shown, badge, heads, row, scrolled, value};
+use super::elements::{badge, heads, row, scrolled, value};
+use super::shown::Shown;
 use crate::class_totals::ClassTotals;
 use crate::compare::difference;
 use crate::metric::{Metric, Unit};
 use crate::run::{Class, Size};
 use crate::statistics::Sample;
-use crate::text::thousands;
 use crate::variant::Variant;
+use crate::words::thousands;
 
 /// A row of the breakdown: its name and what belongs to it.
 type Part = (&'static str, fn(Class) -> bool);
@@ -34,7 +35,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Markup {
             h2 { "Breakdowns" }
             p class="intro" {
                 "By kind of connection and by its payload in both directions: median / 99 % quantile, and the tolerant KS distance. \
-                 Here connections that lost packets in the original are included. Beneath it what they came to: goodput is payload \
+                 Beneath it what they came to: goodput is payload \
                  that arrived, over the length of the window; segments were sent again by both ends of the replay."
             }
             @for (index, variant) in shown.variants.iter().enumerate() {
@@ -121,7 +122,7 @@ fn part(variant: &Variant, with_original: bool, name: &str, accept: fn(Class) ->
     let cells = [Metric::Duration, Metric::ResponseTime].map(|metric| {
         let replay = variant.pooled(metric, point, accept);
         let quantiles = |sample: &Sample| {
-            let show = |p| sample.quantile(p).map(|value| metric.unit().show(value));
+            let show = |p| sample.quantile_or_bound(p).map(|quantile| metric.unit().show_quantile(quantile));
             show(0.5).zip(show(0.99)).map_or_else(|| "–".to_owned(), |(p50, p99)| value(&format!("{p50} / {p99}")))
         };
         values += replay.len();

@@ -5,18 +5,19 @@ use std::fmt::Write as _;
 use flowloom_core::extract::conversations::Transport;
 use maud::{Markup, html};
 
+use super::document::document;
+use super::elements::{heads, list, row, scrolled, swatch, value};
 use super::figure::{
     Axis, Below, Figure, Kind as FigureKind, Line, Number, Points, Role, TABLE_PROBABILITIES, Table, View, curve_error,
     unit_word,
 };
-use super::page::{document, heads, list, row, scrolled, swatch, value};
 use super::pictures::{figure_element, legend};
 use super::provenance::Provenance;
 use crate::describe::text::{MEDIANS, by_packets, median, percent, protocol_words, published_rows, rows};
 use crate::describe::{ApplicationDescription, ConversationDescription, Described, Distribution, Scope, Variable};
 use crate::metric::Unit;
 use crate::statistics::thin_steps;
-use crate::text::thousands;
+use crate::words::thousands;
 
 /// Where the distributions of a picture are.
 #[derive(Clone, Copy)]

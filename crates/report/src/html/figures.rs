@@ -216,9 +216,7 @@ fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure
     // The original's queues were not seen.
     let sources: Vec<&Source<'_>> =
         sources.iter().filter(|source| !(queue && source.point == Point::Original)).collect();
-    let apart = answer.with_original && matches!(metric, Metric::Duration | Metric::ResponseTime);
-    let samples: Vec<Sample> =
-        sources.iter().map(|source| source.sample(metric, |class| !(apart && class.lost_in_original))).collect();
+    let samples: Vec<Sample> = sources.iter().map(|source| source.sample(metric, |_| true)).collect();
     if samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0) {
         return None;
     }
@@ -271,7 +269,8 @@ fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure
 
 /// The distributions of `samples`, which are those of `sources`.
 pub(super) fn curves(sources: &[&Source<'_>], samples: &[Sample]) -> Vec<Line> {
-    let lines = sources.iter().zip(samples).filter(|(_, sample)| !sample.is_empty());
+    // Of values that are all unfinished there is nothing to draw.
+    let lines = sources.iter().zip(samples).filter(|(_, sample)| sample.max().is_some());
     let lines = lines.map(|(source, sample)| {
         let points = thin_distribution(sample, curve_error(sources.len()));
         let x = points.iter().map(|point| Number(point.x)).collect();
@@ -301,10 +300,8 @@ pub(super) fn plain(bin: &str) -> String {
 
 /// What a figure shows, in a sentence: the largest difference, or that there is none, or the values alone.
 fn finding(metric: Metric, distances: &[(Role, String, Difference)], samples: &[Sample]) -> String {
-    let worst = distances
-        .iter()
-        .max_by(|a, b| a.2.tolerant_ks.unwrap_or(0.0).total_cmp(&b.2.tolerant_ks.unwrap_or(0.0)))
-        .map(|(_, _, difference)| difference);
+    let worst =
+        distances.iter().max_by(|a, b| a.2.distance().total_cmp(&b.2.distance())).map(|(_, _, difference)| difference);
     let show = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| metric.unit().show(value));
     match worst {
         Some(difference) if difference.judgement != Judgement::Same => format!("{}.", difference.finding),
@@ -338,13 +335,17 @@ pub(super) fn quantile_table(figure: &Figure, sources: &[&Source<'_>], samples: 
         std::iter::once(name).chain(samples.iter().map(value)).collect()
     };
     let mut rows = vec![
-        row("values".to_owned(), &|sample| crate::text::thousands(sample.len() as u64)),
+        row("values".to_owned(), &|sample| crate::words::thousands(sample.len() as u64)),
         row("mean".to_owned(), &|sample| cell(sample.mean())),
         row("smallest".to_owned(), &|sample| cell(sample.min())),
     ];
     for p in TABLE_PROBABILITIES {
         let percent = format!("{:.1}", p * 100.0);
-        rows.push(row(format!("{} %", percent.trim_end_matches(".0")), &|sample| cell(sample.quantile(p))));
+        let quantile = |sample: &Sample| {
+            let quantile = sample.quantile_or_bound(p);
+            quantile.map_or_else(|| "–".to_owned(), |quantile| figure.unit.show_quantile(quantile))
+        };
+        rows.push(row(format!("{} %", percent.trim_end_matches(".0")), &quantile));
     }
     rows.push(row("largest".to_owned(), &|sample| cell(sample.max())));
     Table { head, rows }

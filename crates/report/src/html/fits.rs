@@ -4,14 +4,15 @@ use std::fmt::Write as _;
 
 use maud::{Markup, Render, html};
 
+use super::document::document;
+use super::elements::{heads, scrolled, swatch, value};
 use super::figure::{Axis, Below, CURVE_ERROR, Figure, Kind, Line, Number, Points, Role, Table, View, unit_word};
-use super::page::{document, heads, scrolled, swatch, value};
 use super::pictures::{figure_element, legend};
 use super::provenance::Provenance;
 use crate::fit::text::{mean_of, summary, tail_lines};
 use crate::fit::{Fitted, FittedLaw, FittedVariable};
 use crate::statistics::thin_steps;
-use crate::text::thousands;
+use crate::words::thousands;
 
 /// Laws that are drawn for a variable.
 const DRAWN: usize = 3;

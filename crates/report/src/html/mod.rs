@@ -7,11 +7,12 @@
 mod answer;
 mod breakdown;
 mod description;
+mod document;
+mod elements;
 mod figure;
 mod figures;
 mod fits;
 mod grid;
-mod making;
 mod marginals;
 mod network;
 mod overhead;
@@ -21,9 +22,11 @@ mod palette;
 mod pictures;
 mod plausibility;
 mod provenance;
+mod reproduction;
 mod scaling;
 mod senders;
 mod series;
+mod shown;
 mod still;
 mod trust;
 
@@ -34,7 +37,7 @@ use crate::describe::Described;
 use crate::fit::Fitted;
 use crate::overhead::Overhead;
 use crate::variant::Variant;
-use page::Shown;
+use shown::Shown;
 
 /// How a report is written.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,7 +64,7 @@ pub fn write_report(variants: &[Variant], mut out: impl Write, options: &ReportO
     figures.extend(marginals::figures(&sources, answer.with_original));
     figures.extend(scaling::figure(&sources, answer.with_original));
     let grids = grid::grids(&sources, &figures);
-    out.write_all(page::page(&shown, &answer, &sources, &figures, &grids, options).as_bytes())?;
+    out.write_all(page::page(&shown, &answer, &sources, &figures, &grids, options.title.as_deref()).as_bytes())?;
     out.flush()
 }
 

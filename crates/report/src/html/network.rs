@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use flowloom_core::units::{Rate, three_digits};
 use maud::{Markup, html};
 
-use super::page::{Shown, heads, scrolled, value};
+use super::elements::{heads, scrolled, value};
+use super::shown::Shown;
 use crate::facts::{LinkFacts, Topology};
-use crate::text::thousands;
+use crate::words::thousands;
 
 /// Between layers of nodes, and between nodes of a layer, in pixels.
 const STEP: i64 = 220;

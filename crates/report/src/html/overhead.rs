@@ -2,8 +2,9 @@
 
 use maud::{Markup, html};
 
+use super::document::document;
+use super::elements::{heads, scrolled};
 use super::figure::{Axis, Below, Figure, Kind, Line, Number, Points, Role, Table, View, unit_word};
-use super::page::{document, heads, scrolled};
 use super::pictures::{figure_element, legend};
 use super::provenance::Provenance;
 use crate::metric::Unit;

@@ -1,102 +1,32 @@
-//! The page around the pictures.
+//! The page of a report: its header and its sections in their order.
 
 use flowloom_core::units::three_digits;
-use maud::{Markup, PreEscaped, Render, html};
+use maud::{Markup, html};
 
-use super::ReportOptions;
+use super::document::document;
+use super::elements::list;
 use super::figure::{Figure, Role};
 use super::figures::Source;
 use super::grid::Grid;
+use super::shown::Shown;
 use crate::answer::Answer;
-use crate::compare::{Basis, Judgement, Outcome, Verdict as MetricVerdict};
 use crate::run::Run;
 use crate::summary::Summary;
-use crate::text::{said, thousands, verdict_reason};
-use crate::variant::Variant;
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, reason};
+use crate::words::thousands;
 
-const STYLE: &str = include_str!("report.css");
-/// The script's files in their order: one function holds them all.
-const SCRIPT: [&str; 6] = [
-    include_str!("script/numbers.js"),
-    include_str!("script/views.js"),
-    include_str!("script/chart.js"),
-    include_str!("script/closer.js"),
-    include_str!("script/saving.js"),
-    include_str!("script/page.js"),
-];
-
-/// The content security policy: a page fetches nothing. Images come from data in the page only, which is how a figure becomes a PNG.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
-
-/// A value in which no line ends between a number and its unit.
-pub(super) fn value(text: &str) -> String {
-    text.split(" / ").map(|part| part.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" / ")
-}
-
-/// A report's variants as its sections need them.
-pub(super) struct Shown<'a> {
-    /// What is drawn and told of, in order.
-    pub variants: &'a [Variant],
-    /// Their names, short.
-    pub names: &'a [String],
-    /// Whether an original is the reference.
-    pub with_original: bool,
-}
-
-impl<'a> Shown<'a> {
-    /// The first run of each variant, with its role.
-    pub(super) fn firsts(&self) -> impl Iterator<Item = (Role, &'a Run)> {
-        self.variants.iter().enumerate().map(|(index, variant)| (Role::run(index), &variant.runs[0]))
-    }
-
-    /// All runs, each with a name: that of its variant, and its seed where there are several.
-    fn runs(&self) -> Vec<(String, &'a Run)> {
-        let of_variant = |(variant, name): (&'a Variant, &String)| -> Vec<(String, &'a Run)> {
-            let seeded = |run: &'a Run| (format!("{name}, seed {}", run.facts.seed), run);
-            match &variant.runs[..] {
-                [only] => vec![(name.clone(), only)],
-                runs => runs.iter().map(seeded).collect(),
-            }
-        };
-        self.variants.iter().zip(self.names).flat_map(of_variant).collect()
-    }
-
-    /// The heading of what is told of variant `index`; none if there is only one.
-    pub(super) fn heading(&self, index: usize) -> Markup {
-        html! {
-            @if self.variants.len() > 1 {
-                h3 { (swatch(&Role::run(index))) (self.names[index]) }
-            }
-        }
-    }
-
-    /// The same of what is told of its first seed only.
-    pub(super) fn heading_of_first(&self, index: usize) -> Markup {
-        let runs = &self.variants[index].runs;
-        html! {
-            @if self.variants.len() > 1 || runs.len() > 1 {
-                h3 {
-                    (swatch(&Role::run(index))) (self.names[index])
-                    @if runs.len() > 1 { " " span class="quiet" { "seed " (runs[0].facts.seed) } }
-                }
-            }
-        }
-    }
-}
-
-/// The whole file.
+/// The whole file; without a `title`, one made from those of the runs.
 pub(super) fn page(
     shown: &Shown<'_>,
     answer: &Answer,
     sources: &[Source<'_>],
     figures: &[Figure],
     grids: &[Grid],
-    options: &ReportOptions,
+    title: Option<&str>,
 ) -> String {
     let runs = shown.runs();
     let summaries: Vec<Summary> = runs.iter().map(|(_, run)| run.summary()).collect();
-    let title = options.title.clone().unwrap_or_else(|| default_title(shown));
+    let title = title.map_or_else(|| default_title(shown), str::to_owned);
     let lines: Vec<(Role, String)> = sources.iter().map(|source| (source.role.clone(), source.name.clone())).collect();
     let body = html! {
         (header(&title, shown, &runs, answer, &summaries, !grids.is_empty()))
@@ -107,45 +37,10 @@ pub(super) fn page(
             (super::breakdown::section(shown))
             (super::senders::section(shown))
             (super::network::section(shown))
-            (super::making::section(shown))
+            (super::reproduction::section(shown))
         }
     };
     document(&title, figures, grids, &body)
-}
-
-/// A whole file: `body` with style, script and the data of `figures` and `grids`.
-pub(super) fn document(title: &str, figures: &[Figure], grids: &[Grid], body: &Markup) -> String {
-    let page = html! {
-        (PreEscaped("<!doctype html>\n"))
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                title { (title) " – Flowloom" }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                (body)
-                script type="application/json" id="figures" { (json(figures, grids)) }
-                script {
-                    (PreEscaped("\n\"use strict\";\n(() => {\n"))
-                    @for part in SCRIPT { (PreEscaped(part)) }
-                    (PreEscaped("})();\n"))
-                }
-            }
-        }
-    };
-    page.into_string() + "\n"
-}
-
-/// The figures as JSON that cannot end its script element.
-fn json(figures: &[Figure], grids: &[Grid]) -> PreEscaped<String> {
-    let figures = figures.iter().map(serde_json::to_string);
-    let all: Vec<String> =
-        figures.chain(grids.iter().map(serde_json::to_string)).map(|text| text.unwrap_or_default()).collect();
-    PreEscaped(format!("[{}]", all.join(",")).replace('<', "\\u003c"))
 }
 
 fn default_title(shown: &Shown<'_>) -> String {
@@ -182,7 +77,7 @@ fn header(
     let reason = summaries
         .iter()
         .find(|summary| summary.verdict == worst)
-        .map(|summary| verdict_reason(&summary.gates))
+        .map(|summary| reason(&summary.gates))
         .unwrap_or_default();
     let connections = runs.first().map_or(0, |(_, run)| run.measurements.outcomes.started());
     let plural = if connections == 1 { "" } else { "s" };
@@ -192,14 +87,9 @@ fn header(
         _ => "in the simulator",
     }));
     let lead = match (answer.with_original, shown.variants.len()) {
-        (true, 1) => format!(
+        (true, _) => format!(
             "{} TCP connection{plural} of {source}, replayed closed-loop {drivers} and set beside the original. Both are measured \
              at the same point, the monitored link.",
-            thousands(connections)
-        ),
-        (true, n) => format!(
-            "{n} replays of the {} TCP connection{plural} of {source}, {drivers}, set beside the original. All are measured at \
-             the same point, the monitored link.",
             thousands(connections)
         ),
         (false, 1) => format!(
@@ -256,71 +146,4 @@ fn window(run: &Run) -> String {
     let (start, end) = run.measurements.window;
     let seconds = |nanos: u64| three_digits(nanos as f64 / 1e9);
     format!("{}–{} s", seconds(start.as_nanos()), seconds(end.as_nanos()))
-}
-
-/// Different items once each, in their order, with commas.
-pub(super) fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
-    let mut seen: Vec<&str> = Vec::new();
-    for item in items.filter(|item| !item.is_empty()) {
-        if !seen.contains(&item) {
-            seen.push(item);
-        }
-    }
-    seen.join(", ")
-}
-
-fn judgement_class(judgement: Judgement) -> &'static str {
-    match judgement {
-        Judgement::Same => "same",
-        Judgement::Close => "close",
-        Judgement::Different => "different",
-        Judgement::CannotTell => "untold",
-    }
-}
-
-pub(super) fn badge(judgement: Judgement) -> Markup {
-    html! { span class={ "judged " (judgement_class(judgement)) } { (maud::display(judgement)) } }
-}
-
-/// The same of what is said of a metric: its verdict, or what its distance means where there is nothing else.
-pub(super) fn verdict_badge(judgement: Judgement, verdict: &MetricVerdict) -> Markup {
-    let class = match (verdict.basis, verdict.outcome) {
-        (Basis::Distance, _) => judgement_class(judgement),
-        (_, Outcome::Same) => "same",
-        (_, Outcome::Different) => "different",
-        (_, Outcome::CannotTell) => "untold",
-    };
-    html! { span class={ "judged " (class) } { (said(judgement, verdict)) } }
-}
-
-/// The look of a role's lines, beside its name.
-pub(super) fn swatch(role: &Role) -> Markup {
-    html! {
-        svg class={ "swatch " (role.class) } aria-hidden="true" width="22" height="8" { path d="M1 4H21" {} }
-    }
-}
-
-/// A table that scrolls sideways where it is wider than the page, which a keyboard can do too.
-pub(super) fn scrolled(label: &str, table: &Markup) -> Markup {
-    html! { div class="scroll" tabindex="0" role="group" aria-label=(label) { (table) } }
-}
-
-/// The head of a table: one row with the names of the columns.
-pub(super) fn heads<T: Render>(names: impl IntoIterator<Item = T>) -> Markup {
-    html! { thead { tr { @for name in names { th scope="col" { (name) } } } } }
-}
-
-/// A row of a table: its name, then its cells.
-pub(super) fn row<T: Render>(name: impl Render, cells: impl IntoIterator<Item = T>) -> Markup {
-    html! { tr { th scope="row" { (name) } @for cell in cells { td { (cell) } } } }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn items_are_listed_once() {
-        assert_eq!(list(["sim", "", "live", "sim"].into_iter()), "sim, live");
-    }
 }

@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
+use super::elements::{heads, row, swatch};
 use super::figure::{Below, Figure, Role, Table};
 use super::grid::Grid;
-use super::page::{heads, row, swatch};
 use super::provenance;
 use super::still::{still, still_grid};
 use crate::compare::Difference;
@@ -127,7 +127,11 @@ fn distances_table(distances: &[(Role, String, Difference)]) -> Markup {
         |value: Option<f64>, digits: usize| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"));
     let cells = |difference: &Difference| {
         let distances = [digits(difference.ks, 3), digits(difference.tolerant_ks, 3)];
-        let ratios = difference.ratios.iter().map(|ratio| digits(ratio.ratio, 2));
+        // With too few values there is only one of the medians.
+        let ratios = RATIO_PROBABILITIES.map(|p| {
+            let ratio = difference.ratios.iter().find(|ratio| ratio.p == p).and_then(|ratio| ratio.ratio);
+            ratio.map_or_else(|| "–".to_owned(), |ratio| ratio.show(|value| format!("{value:.2}")))
+        });
         distances.into_iter().chain(ratios).collect::<Vec<String>>()
     };
     html! {

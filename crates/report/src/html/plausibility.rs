@@ -3,10 +3,10 @@
 use flowloom_core::units::three_digits;
 use maud::{Markup, html};
 
-use super::page::{heads, row, scrolled};
+use super::elements::{heads, row, scrolled};
 use crate::metric::Unit;
 use crate::plausibility::{FlowPlausibility, Plausibility};
-use crate::text::thousands;
+use crate::words::thousands;
 
 /// A line on all flows and a table of those that are listed; nothing where no flow lost a packet.
 pub(super) fn part(plausibility: &Plausibility) -> Markup {

@@ -50,49 +50,43 @@ impl Scope {
 
     fn durations(&self) -> Provenance {
         let started = self.within("start_ns");
-        if !self.with_original {
-            return Provenance {
-                from: "`connections.parquet`: `endpoint_duration_ns` where `outcome` is not 'unfinished'".to_owned(),
-                query: format!(
-                    "SELECT count(endpoint_duration_ns) AS n, quantile_disc(endpoint_duration_ns, [0.5, 0.99]) AS ns\n\
-                     FROM 'connections.parquet'\nWHERE outcome <> 'unfinished' AND {started};"
-                ),
-            };
-        }
+        let over = "outcome = 'completed'\n  OR delivered_to_acceptor_bytes + delivered_to_initiator_bytes >= initiator_bytes + \
+                    acceptor_bytes";
+        let told = "; connections that did not deliver all their bytes count as longer than any";
+        let (from, columns, known) = match self.with_original {
+            true => (
+                "`original_duration_ns`, `monitor_duration_ns` where the first is known",
+                "quantile_disc(original_duration_ns, [0.5, 0.99]) AS original_ns,\n       \
+                 quantile_disc(if(is_over, monitor_duration_ns, 'infinity'::DOUBLE), [0.5, 0.99]) AS replay_ns",
+                "original_duration_ns IS NOT NULL AND (monitor_duration_ns IS NOT NULL OR NOT is_over)",
+            ),
+            false => (
+                "`endpoint_duration_ns` where `first_data_ns` is known",
+                "quantile_disc(if(is_over, endpoint_duration_ns, 'infinity'::DOUBLE), [0.5, 0.99]) AS ns",
+                "first_data_ns IS NOT NULL AND (endpoint_duration_ns IS NOT NULL OR NOT is_over)",
+            ),
+        };
         Provenance {
-            from: "`connections.parquet`: `original_duration_ns`, `monitor_duration_ns` where `original_end_ns` and `monitor_end_ns` are \
-                   known and `original_lost_segments` is 0 or unknown"
-                .to_owned(),
+            from: format!("`connections.parquet`: {from}{told}"),
             query: format!(
-                "SELECT count(*) AS n, quantile_disc(original_duration_ns, [0.5, 0.99]) AS original_ns,\n       \
-                 quantile_disc(monitor_duration_ns, [0.5, 0.99]) AS replay_ns\nFROM 'connections.parquet'\n\
-                 WHERE original_duration_ns IS NOT NULL AND monitor_duration_ns IS NOT NULL\n  \
-                 AND original_end_ns IS NOT NULL AND monitor_end_ns IS NOT NULL\n  \
-                 AND coalesce(original_lost_segments, 0) = 0 AND {started};"
+                "SELECT count(*) AS n, {columns}\nFROM (SELECT *, {over} AS is_over\n  FROM 'connections.parquet')\n\
+                 WHERE {known}\n  AND {started};"
             ),
         }
     }
 
     fn response_times(&self) -> Provenance {
-        let end = self.window.1.as_nanos();
-        let (points, kept, filter) = if self.with_original {
-            let kept = " and `original_lost_segments` is 0 or unknown";
-            let filter =
-                format!("\n  AND coalesce(c.original_lost_segments, 0) = 0 AND e.start_ns + e.response_ns <= {end}");
-            ("'original', 'monitor'", kept, filter)
-        } else {
-            ("'endpoint'", "", String::new())
-        };
+        let points = if self.with_original { "'original', 'monitor'" } else { "'endpoint'" };
         Provenance {
             from: format!(
                 "`epochs.parquet`: `response_ns` where `point` is one of {points}, of connections that are sequential in \
-                 `connections.parquet` (`pattern`){kept}"
+                 `connections.parquet` (`pattern`); exchanges that began and did not end count as longer than any"
             ),
             query: format!(
-                "SELECT point, count(*) AS n, quantile_disc(response_ns, [0.5, 0.99]) AS ns\nFROM 'epochs.parquet' e\n\
-                 JOIN 'connections.parquet' c ON c.id = e.connection_id\n\
+                "-- of exchanges that ended\nSELECT point, count(*) AS n, quantile_disc(response_ns, [0.5, 0.99]) AS ns\n\
+                 FROM 'epochs.parquet' e\nJOIN 'connections.parquet' c ON c.id = e.connection_id\n\
                  WHERE point IN ({points}) AND response_ns IS NOT NULL AND c.pattern = 'sequential'\n  \
-                 AND {} AND {}{filter}\nGROUP BY point ORDER BY point;",
+                 AND {} AND {}\nGROUP BY point ORDER BY point;",
                 self.within("c.start_ns"),
                 self.within("e.start_ns")
             ),

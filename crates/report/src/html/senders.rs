@@ -2,10 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::page::{Shown, heads, row, scrolled};
+use super::elements::{heads, row, scrolled};
+use super::shown::Shown;
 use crate::facts::ClassFacts;
 use crate::metric::Unit;
-use crate::text::thousands;
+use crate::words::thousands;
 
 /// Whether a run has any.
 pub(super) fn is_needed(shown: &Shown<'_>) -> bool {

@@ -7,8 +7,8 @@ use crate::answer::Answer;
 use crate::compare::Comparison;
 use crate::run::{Endings, Run};
 use crate::summary::Summary;
-use crate::text::thousands;
 use crate::verdict::Verdict;
+use crate::words::thousands;
 
 /// The section.
 pub(super) fn section(runs: &[(String, &Run)], answer: &Answer, summaries: &[Summary]) -> Markup {
@@ -74,24 +74,39 @@ fn distances() -> Markup {
     html! {
         "Distances are effect sizes, not tests: values within a run depend on each other. " b { "KS" } " is the largest difference \
          between two distribution functions; " b { "tolerant KS" } " is what is left of it after each value may move by \
-         max(0.5 ms, 2 %) (times), 2 % (rates, sizes) or max(half a unit, 2 %) (counts). The " b { "overall distance" } " is the mean \
-         tolerant KS of response times, durations, active connections and throughput. Up to 0.02, or one value of the sample, is \
+         max(0.5 ms, 2 %) (times), 2 % (rates, sizes) or max(half a unit, 2 %) (counts). Up to 0.02, or one value of the sample, is \
          called " i { "same" } ", up to 0.1, or two values, " i { "close" } ", more " i { "different" } "; fewer than ten values tell \
-         nothing. For a series over time the values are its bins: it can be " i { "different" } " though its mean, whose ratio stands \
-         beside, is a few percent off. Under a picture, " b { "q" sub { "50" } } " is the ratio of the medians, "
+         nothing. A series over time is judged by the ratio of its means, with the same limits of its distance from 1; a KS distance of \
+         its bins is given if fifty of them hold anything and they vary by more than a tenth. An exchange or connection that had not ended \
+         with the run counts as longer than any: a quantile that reaches such is shown as more than the longest that was seen. Under a \
+         picture, " b { "q" sub { "50" } } " is the ratio of the medians, "
         b { "q" sub { "99" } } " that of the 99 % quantiles."
     }
 }
 
-/// Which connections' durations were compared; `many` if there are several comparisons.
+/// The tolerant KS distances of clean connections alone.
+fn clean(comparison: &Comparison) -> String {
+    let of = comparison.card.iter().filter_map(|score| Some((score.metric, score.clean?)));
+    let words = of.map(|(metric, clean)| match clean.tolerant_ks {
+        Some(distance) => format!("{} {distance:.3} over {}", metric.plural(), thousands(clean.n as u64)),
+        None => format!("{} none, with {} values", metric.plural(), clean.n),
+    });
+    let words: Vec<String> = words.collect();
+    match words.is_empty() {
+        true => "none is clean".to_owned(),
+        false => format!("of those that finished in both and lost nothing the distances are: {}", words.join(", ")),
+    }
+}
+
+/// Which connections were compared; `many` if there are several comparisons.
 fn compared(comparison: &Comparison, endings: Endings, many: bool) -> Markup {
     html! {
         @if many { b { (comparison.other) } ": " }
-        "Durations are compared on the " (thousands(endings.both)) " connections whose close was seen in both worlds ("
+        "The close was seen in both worlds of " (thousands(endings.both)) " connections ("
         (thousands(endings.only_original)) " only in the original, " (thousands(endings.only_replay)) " only in the replay, "
-        (thousands(endings.neither)) " in neither). " (thousands(comparison.lost_in_original_connections))
-        " connections lost packets in the original, which the replay does not repeat: durations and response times leave them out \
-         and the breakdown shows them apart."
+        (thousands(endings.neither)) " in neither); " (thousands(comparison.lost_in_original_connections))
+        " lost packets in the original, which the replay does not repeat. Durations and response times are compared over all of them; "
+        (clean(comparison)) "."
     }
 }
 

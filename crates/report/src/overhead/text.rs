@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Overhead, Shares, StackEfficiency};
 use crate::metric::Unit;
-use crate::text::thousands;
+use crate::words::thousands;
 
 /// Lengths, then stacks with cells and all techniques, then stacks without in a row each. Efficiencies in percent.
 pub fn overhead_text(overhead: &Overhead) -> String {

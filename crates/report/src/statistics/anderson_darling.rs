@@ -30,9 +30,9 @@ pub fn anderson_darling_without_ties(f: &Sample, g: &Sample) -> Option<f64> {
     Some(sum / (n as f64 * m as f64))
 }
 
-/// The midrank form and its normalisation. `None` if a sample is empty or all values are equal.
+/// The midrank form and its normalisation. `None` if a sample is empty or has unfinished values, or if all values are equal.
 pub fn anderson_darling(f: &Sample, g: &Sample) -> Option<AndersonDarling> {
-    if f.is_empty() || g.is_empty() {
+    if f.is_empty() || g.is_empty() || f.unfinished() + g.unfinished() > 0 {
         return None;
     }
     let (n, m) = (f.len() as f64, g.len() as f64);

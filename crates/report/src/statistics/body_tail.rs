@@ -16,7 +16,7 @@ pub struct BodyAndTail {
     pub other_above: f64,
     /// Kolmogorov-Smirnov distance between what both have up to it; null if one has nothing there.
     pub body_ks: Option<f64>,
-    /// Between what both have above it.
+    /// Between what both are known to have above it.
     pub tail_ks: Option<f64>,
 }
 

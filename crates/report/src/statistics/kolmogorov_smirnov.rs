@@ -59,7 +59,8 @@ pub fn tolerant_ks(reference: &Sample, other: &Sample, tolerance: Tolerance) -> 
         }
         distance = distance.max(below as f64 / m - highest as f64 / n);
     }
-    Some(distance)
+    // Right of all values: what is left of each are its unfinished ones, which are equal to each other.
+    Some(distance.max(reference.finished() as f64 / n - below as f64 / m))
 }
 
 /// Where two distribution functions are furthest apart.
@@ -122,6 +123,19 @@ mod tests {
     use super::super::vectors::{assert_near, x, y};
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn unfinished_values_are_right_of_all_others() {
+        let sample =
+            |n: u32, unfinished: usize| Sample::new((1..=n).map(f64::from)).with_unfinished(&vec![0.5; unfinished]);
+        let close = |a: Option<f64>, b: f64| assert!((a.unwrap() - b).abs() < 1e-12, "{a:?} is not {b}");
+        close(ks(&sample(8, 2), &sample(8, 2)), 0.0);
+        close(ks(&sample(10, 0), &sample(8, 2)), 0.2);
+        close(ks(&sample(8, 2), &sample(10, 0)), 0.2);
+        close(ks(&sample(8, 2), &sample(0, 10)), 0.8);
+        close(ks(&sample(0, 10), &sample(0, 3)), 0.0);
+        close(tolerant_ks(&sample(10, 0), &sample(9, 1), Tolerance { absolute: 0.5, relative: 0.0 }), 0.1);
+    }
 
     #[test]
     fn distance_of_methods_l2() {

@@ -9,12 +9,42 @@ struct Step {
     up_to: usize,
 }
 
-/// Finite values in ascending order, equal ones together.
+/// Finite values in ascending order, equal ones together; and values of which only a lower bound is known.
+///
+/// Those are of exchanges and connections that were not over when they were last seen. They count as longer than any other value, so
+/// that a sample does not look the better the more of it is unfinished. A distribution function then ends below 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     steps: Vec<Step>,
-    /// 0 of an empty sample.
+    /// 0 of an empty sample. Unfinished values count as what was seen of them.
     mean: f64,
+    unfinished: Unfinished,
+}
+
+/// Values of which only a lower bound is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Unfinished {
+    count: usize,
+    /// How long the longest was seen to last.
+    longest: f64,
+}
+
+/// A quantile of a sample with unfinished values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Quantile {
+    /// This value.
+    Is(f64),
+    /// An unfinished value, longer than this: than any that was seen, to its end or not.
+    Above(f64),
+}
+
+impl Quantile {
+    /// The value, or the bound.
+    pub fn at_least(self) -> f64 {
+        match self {
+            Quantile::Is(value) | Quantile::Above(value) => value,
+        }
+    }
 }
 
 impl Sample {
@@ -39,7 +69,17 @@ impl Sample {
                 _ => steps.push(Step { value, up_to }),
             }
         }
-        Sample { steps, mean: if up_to > 0 { sum / up_to as f64 } else { 0.0 } }
+        Sample { steps, mean: if up_to > 0 { sum / up_to as f64 } else { 0.0 }, unfinished: Unfinished::default() }
+    }
+
+    /// The same with values that were not over when they were last seen, after so long.
+    pub fn with_unfinished(self, seen: &[f64]) -> Sample {
+        let sum = self.mean * self.len() as f64 + seen.iter().sum::<f64>();
+        let count = self.unfinished.count + seen.len();
+        let longest = seen.iter().copied().fold(self.unfinished.longest, f64::max);
+        let mut new = Sample { unfinished: Unfinished { count, longest }, ..self };
+        new.mean = if new.is_empty() { 0.0 } else { sum / new.len() as f64 };
+        new
     }
 
     /// All values of several samples.
@@ -52,23 +92,38 @@ impl Sample {
         let pooled = Sample::from_steps(steps);
         // Means are exact where values are counted in buckets.
         let sum: f64 = samples.iter().map(|sample| sample.mean * sample.len() as f64).sum();
-        Sample { mean: if pooled.is_empty() { 0.0 } else { sum / pooled.len() as f64 }, ..pooled }
+        let unfinished = samples.iter().map(|sample| sample.unfinished).fold(Unfinished::default(), |a, b| {
+            Unfinished { count: a.count + b.count, longest: a.longest.max(b.longest) }
+        });
+        let mut pooled = Sample { unfinished, ..pooled };
+        pooled.mean = if pooled.is_empty() { 0.0 } else { sum / pooled.len() as f64 };
+        pooled
     }
 
-    /// The values, ascending, each with how many of it there are.
+    /// The values, ascending, each with how many of it there are; without unfinished ones.
     pub fn steps(&self) -> impl Iterator<Item = (f64, usize)> + Clone + '_ {
         let before = std::iter::once(0).chain(self.steps.iter().map(|step| step.up_to));
         self.steps.iter().zip(before).map(|(step, before)| (step.value, step.up_to - before))
     }
 
-    /// How many there are.
+    /// How many there are, unfinished ones among them.
     pub fn len(&self) -> usize {
+        self.finished() + self.unfinished.count
+    }
+
+    /// How many are known.
+    pub(super) fn finished(&self) -> usize {
         self.steps.last().map_or(0, |last| last.up_to)
+    }
+
+    /// How many are unfinished.
+    pub fn unfinished(&self) -> usize {
+        self.unfinished.count
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+        self.len() == 0
     }
 
     /// `#{x_i <= x}`.
@@ -94,6 +149,8 @@ impl Sample {
 
     /// Inverse-CDF quantile: the smallest `x_(k)` with `k >= n p`, `k >= 1`. `None` of an empty sample.
     ///
+    /// `None` also where an unfinished value is reached: see [`Self::quantile_or_bound`].
+    ///
     /// `n p` is rounded to the nearest integer when it is one up to floating-point error, so that the 0.1 quantile
     /// of ten values is the first and not the second.
     pub fn quantile(&self, p: f64) -> Option<f64> {
@@ -101,6 +158,15 @@ impl Sample {
         let nearest = rank.round();
         let rank = if (rank - nearest).abs() <= 1e-9 * rank.max(1.0) { nearest } else { rank.ceil() };
         self.ranked((rank as usize).max(1))
+    }
+
+    /// [`Self::quantile`], or what an unfinished value exceeds. `None` of an empty sample.
+    pub fn quantile_or_bound(&self, p: f64) -> Option<Quantile> {
+        match self.quantile(p) {
+            Some(value) => Some(Quantile::Is(value)),
+            None if self.is_empty() => None,
+            None => Some(Quantile::Above(self.unfinished.longest.max(self.max().unwrap_or(0.0)))),
+        }
     }
 
     /// Quantile interpolated linearly between order statistics (Hyndman and Fan's type 7). `None` of an empty sample.
@@ -112,14 +178,14 @@ impl Sample {
         Some(low + (high - low) * (position - below as f64))
     }
 
-    /// Sum divided by n; `None` of an empty sample.
+    /// Sum divided by n; `None` of an empty sample. With unfinished values the least that it can be.
     pub fn mean(&self) -> Option<f64> {
         (!self.is_empty()).then_some(self.mean)
     }
 
-    /// Standard deviation with n - 1; `None` of fewer than two values.
+    /// Standard deviation with n - 1; `None` of fewer than two values, and of unfinished ones.
     pub fn standard_deviation(&self) -> Option<f64> {
-        let mean = self.mean().filter(|_| self.len() > 1)?;
+        let mean = self.mean().filter(|_| self.len() > 1 && self.unfinished.count == 0)?;
         let squares: f64 = self.steps().map(|(value, count)| (value - mean) * (value - mean) * count as f64).sum();
         Some((squares / (self.len() - 1) as f64).sqrt())
     }
@@ -135,7 +201,7 @@ impl Sample {
         self.steps.first().map(|step| step.value)
     }
 
-    /// The largest value.
+    /// The largest value that is known.
     pub fn max(&self) -> Option<f64> {
         self.steps.last().map(|step| step.value)
     }
@@ -227,6 +293,24 @@ mod tests {
         let pooled = Sample::pooled(&[Sample::new([3.0, 1.0]), Sample::default(), Sample::new([2.0, 3.0, 6.0])]);
         assert_eq!(pooled, Sample::new([1.0, 2.0, 3.0, 3.0, 6.0]));
         assert!(Sample::pooled(&[]).is_empty());
+    }
+
+    #[test]
+    fn unfinished_values_are_longer_than_any() {
+        let sample = Sample::new((1..=8).map(f64::from)).with_unfinished(&[20.0, 3.0]);
+        assert_eq!((sample.len(), sample.unfinished(), sample.max()), (10, 2, Some(8.0)));
+        assert_eq!((sample.quantile(0.5), sample.quantile(0.8), sample.quantile(0.9)), (Some(5.0), Some(8.0), None));
+        assert_eq!(sample.quantile_or_bound(0.9), Some(Quantile::Above(20.0)));
+        assert_eq!(sample.quantile_or_bound(0.8), Some(Quantile::Is(8.0)));
+        assert_eq!((sample.ccdf(8.0), sample.ccdf(7.0)), (Some(0.2), Some(0.3)));
+        assert_eq!(sample.mean(), Some(5.9), "(36 + 20 + 3) / 10: the least it can be");
+        let cut_early = Sample::new([8.0]).with_unfinished(&[3.0]);
+        assert_eq!(cut_early.quantile_or_bound(1.0), Some(Quantile::Above(8.0)), "longer than any that was seen");
+        let pooled = Sample::pooled(&[sample.clone(), cut_early]);
+        assert_eq!((pooled.len(), pooled.unfinished(), pooled.quantile(0.75)), (12, 3, Some(8.0)));
+        assert_eq!(pooled.quantile_or_bound(0.76), Some(Quantile::Above(20.0)));
+        let none = Sample::default().with_unfinished(&[2.0]);
+        assert_eq!((none.is_empty(), none.quantile_or_bound(0.5)), (false, Some(Quantile::Above(2.0))));
     }
 
     #[test]

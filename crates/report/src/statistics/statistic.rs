@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use super::sample::Sample;
+use super::sample::{Quantile, Sample};
 
 /// Which number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,13 +20,21 @@ impl Statistic {
     /// Values that a quantile leaves on either side of it, at least: with fewer it is one of the extremes, which say little.
     const FEWEST_BEYOND: f64 = 5.0;
 
-    /// Of `sample`; `None` if that has too few values for it.
+    /// Of `sample`; `None` if that has too few values for it. Where unfinished values are reached it is the least that it can be.
     pub fn of(self, sample: &Sample) -> Option<f64> {
         match self {
             Statistic::Mean => sample.mean(),
             // Rounding must not take a value away.
             Statistic::Quantile(p) if sample.len() as f64 * p.min(1.0 - p) + 1e-6 < Statistic::FEWEST_BEYOND => None,
-            Statistic::Quantile(p) => sample.quantile(p),
+            Statistic::Quantile(p) => sample.quantile_or_bound(p).map(Quantile::at_least),
+        }
+    }
+
+    /// Whether it is of an unfinished value of `sample`, which is longer.
+    pub fn is_bound(self, sample: &Sample) -> bool {
+        match self {
+            Statistic::Mean => sample.unfinished() > 0,
+            Statistic::Quantile(p) => matches!(sample.quantile_or_bound(p), Some(Quantile::Above(_))),
         }
     }
 }

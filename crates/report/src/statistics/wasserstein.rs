@@ -2,9 +2,10 @@
 
 use super::sample::{Sample, beside};
 
-/// Integral of |F - G|, in the unit of the samples: how far a value has to move on average. `None` if a sample is empty.
+/// Integral of |F - G|, in the unit of the samples: how far a value has to move on average. `None` if a sample is empty or
+/// has unfinished values.
 pub fn wasserstein(f: &Sample, g: &Sample) -> Option<f64> {
-    if f.is_empty() || g.is_empty() {
+    if f.is_empty() || g.is_empty() || f.unfinished() + g.unfinished() > 0 {
         return None;
     }
     Some(area_between(f, g, |value| value))
@@ -22,9 +23,9 @@ pub struct LogWasserstein {
 }
 
 /// Wasserstein-1 of log10 values; values below `floor` (above zero; a clock's resolution) count as `floor`. `None` if a
-/// sample is empty.
+/// sample is empty or has unfinished values.
 pub fn wasserstein_log10(f: &Sample, g: &Sample, floor: f64) -> Option<LogWasserstein> {
-    if f.is_empty() || g.is_empty() {
+    if f.is_empty() || g.is_empty() || f.unfinished() + g.unfinished() > 0 {
         return None;
     }
     let distance = area_between(f, g, |value| libm::log10(value.max(floor)));

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use flowloom_report::answer::Answer;
 use flowloom_report::compare::Judgement;
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::metric::Metric;
-use flowloom_report::verdict::Warning;
+use flowloom_report::warning::Warning;
 use flowloom_report::{LoadError, Run, Variant, Verdict, compare_runs, compare_with_original, text};
 use flowloom_store::run_folder::{Point, RunFolder, RunOptions, RunWriter};
 use flowloom_testkit::reports::{self, MadeUp};
@@ -36,17 +37,19 @@ fn a_replay_like_its_original_is_called_the_same() {
     let run = made_up("faithful", MadeUp::default());
     let comparison = compare_with_original(&run).unwrap();
     assert!(!comparison.different);
-    assert!(comparison.distance.unwrap() < 0.01, "{:?}", comparison.distance);
+    assert!(comparison.distance_v1.unwrap() < 0.01, "{:?}", comparison.distance_v1);
+    assert!(comparison.worst_score().unwrap().distance.unwrap() < 0.01);
     for difference in &comparison.differences {
         assert_eq!(difference.judgement, Judgement::Same, "{difference:?}");
     }
     assert!(comparison.largest_differences().is_empty());
     assert_eq!(run.summary().verdict, Verdict::Valid);
-    // One in 25 lost packets: their durations are apart.
+    // One in 25 lost packets: the others are clean, and all of them are compared.
     assert_eq!(comparison.lost_in_original_connections, 80);
     let apart = comparison.lost_in_original.iter().find(|difference| difference.metric == Metric::Duration).unwrap();
     let rest = comparison.difference(Metric::Duration).unwrap();
-    assert_eq!((apart.reference.n, rest.reference.n), (80, 1_920));
+    assert_eq!((apart.reference.n, rest.reference.n, rest.clean.unwrap().n), (80, 2_000, 1_920));
+    assert_eq!(rest.share, Some(1.0));
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn a_slower_replay_is_called_different_and_by_how_much() {
     assert!(comparison.different);
     let duration = comparison.difference(Metric::Duration).unwrap();
     assert_eq!(duration.judgement, Judgement::Different);
-    let median = duration.ratios.iter().find(|ratio| ratio.p == 0.5).unwrap().ratio.unwrap();
+    let median = duration.ratios.iter().find(|ratio| ratio.p == 0.5).unwrap().ratio.unwrap().value();
     assert!((median - 1.4).abs() < 0.02, "{median}");
     assert!(comparison.largest_differences()[0].finding.contains("in the replay"));
     assert_eq!(comparison.difference(Metric::AduSize).unwrap().judgement, Judgement::Same);
@@ -84,11 +87,53 @@ fn what_did_not_finish_or_was_not_accounted_for_is_said() {
     assert!(summary.warnings.iter().any(|warning| matches!(warning, Warning::Unfinished { connections: 100, .. })));
     let comparison = compare_with_original(&unfinished).unwrap();
     assert_eq!(comparison.endings.unwrap().only_original, 100);
+    // One in twenty is longer than any: the 99 % quantile is not known.
+    let duration = comparison.difference(Metric::Duration).unwrap();
+    assert_eq!((duration.reference.unfinished, duration.other.n, duration.other.unfinished), (0, 2_000, 100));
+    assert!(duration.other.p90.is_some() && duration.other.p99.is_none(), "{:?}", duration.other);
+    assert_eq!((summary.duration_ns.n, summary.duration_ns.unfinished), (2_000, 100));
+    let said = text::run_text(&unfinished, false);
+    let row = said.lines().find(|line| line.starts_with("duration")).unwrap();
+    assert!(row.contains(" / > "), "{row}");
 
     let vanished = made_up("vanished", MadeUp { vanished: 3, ..MadeUp::default() }).summary();
     assert_eq!(vanished.verdict, Verdict::Invalid);
     // One in each direction's first bin.
     assert!(vanished.warnings.contains(&Warning::Unaccounted { packets: 6 }), "{:?}", vanished.warnings);
+}
+
+/// Report and `compare` say the same of the same two runs, in sign and value, unfinished ones counted.
+#[test]
+fn report_and_comparison_agree_on_variants() {
+    let better = made_up("agree-a", MadeUp::default());
+    let worse = made_up("agree-b", MadeUp { slower: 1.3, unfinished: 60, ..MadeUp::default() });
+    let runs = [better, worse];
+    let comparison = compare_runs(&runs).remove(0);
+    let answer = Answer::of(&runs);
+    assert!(!answer.with_original, "variants are compared with each other, at their ends");
+    assert_eq!(answer.comparisons, [comparison.clone()]);
+    assert_eq!(answer.fidelity.len(), 2, "and with their original, at the monitor");
+    assert!(answer.fidelity.iter().all(|one| one.measured_at == "monitor"));
+    let page = html(&runs, "agree.html").replace('\u{a0}', " ");
+    for (metric, row) in answer.rows.iter().filter_map(|row| Some((row.metric?, row))) {
+        let difference = comparison.difference(metric).unwrap();
+        for (quantities, value) in [difference.reference, difference.other].into_iter().zip(&row.values) {
+            let show = |value: Option<f64>| match value.or(quantities.longest_seen) {
+                Some(known) if value.is_some() => metric.unit().show(known),
+                bound => format!("> {}", metric.unit().show(bound.unwrap())),
+            };
+            let expected = match row.statistic {
+                "p50 / p99" => format!("{} / {}", show(quantities.p50), show(quantities.p99)),
+                "mean / max" => format!("{} / {}", show(quantities.mean), show(quantities.max)),
+                _ => show(quantities.mean),
+            };
+            assert_eq!(*value, expected, "{metric:?}");
+            assert!(page.contains(&expected.replace('>', "&gt;")), "{expected}");
+        }
+    }
+    let duration = comparison.difference(Metric::Duration).unwrap();
+    assert_eq!((duration.other.unfinished, duration.other.p99), (60, None));
+    assert_eq!(comparison.largest_differences()[0].metric, Metric::Duration, "more than so many times as long");
 }
 
 #[test]
@@ -263,7 +308,7 @@ fn four_replays_share_one_report() {
         .zip(slower)
         .map(|(name, slower)| made_up(name, MadeUp { slower, ..MadeUp::default() }))
         .collect();
-    let distances: Vec<f64> = runs.iter().map(|run| compare_with_original(run).unwrap().distance.unwrap()).collect();
+    let distances: Vec<f64> = runs.iter().map(|run| compare_with_original(run).unwrap().distance_v1.unwrap()).collect();
     assert!(distances.is_sorted(), "the more it is slowed the further it is: {distances:?}");
     let html = html(&runs, "four.html");
     assert!(html.contains("min-500ms-none") && html.contains("data-toggle=\"run3\""));

@@ -1,4 +1,4 @@
-// Elements, and numbers in words. The files of this folder are one script: `page.rs` joins them in its order.
+// Elements, and numbers in words. The files of this folder are one script: `document.rs` joins them in its order.
 
 const SVG = "http://www.w3.org/2000/svg";
 

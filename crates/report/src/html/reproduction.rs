@@ -3,10 +3,10 @@
 use flowloom_core::time::Duration;
 use maud::{Markup, html};
 
-use super::page::Shown;
+use super::shown::Shown;
 use crate::metric::Unit;
 use crate::run::Run;
-use crate::text::thousands;
+use crate::words::thousands;
 
 /// The section.
 pub(super) fn section(shown: &Shown<'_>) -> Markup {

@@ -1,0 +1,98 @@
+//! Runs beside each other at their ends, and a replay beside its original at the monitor (methods M.1).
+
+use super::comparable::{Missing, Unpaired, pairing};
+use super::comparison::{Comparison, Draft, Drafted, concluded};
+use super::fidelity::Fidelity;
+use super::group::Group;
+use super::options::{Options, Pairing};
+use super::pair::Pair;
+use super::verdict::settle;
+use crate::metric::Metric;
+use crate::run::Run;
+
+/// The replay beside the original it replays, at the monitor; `None` if it has no measured original.
+pub fn compare_with_original(run: &Run) -> Option<Comparison> {
+    compare_group_with_original(Group::from(run), &Options::default())
+}
+
+/// The replay beside the original it replays, at the monitor, over all its replications; `None` if it has no measured original.
+///
+/// Durations and response times are of all connections that have them. Those of clean connections stand beside (methods M.4), and those
+/// of connections that lost packets in the original are compared apart (methods M.7).
+pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Option<Comparison> {
+    let first = &group.runs[0];
+    if !group.runs.iter().all(|run| run.measurements.has_original) {
+        return None;
+    }
+    let pair = Pair::with_original(group);
+    let timed = |metric| matches!(metric, Metric::Duration | Metric::ResponseTime);
+    // Sources beside the workload are on the replay's link, and were not on the original's.
+    let has_sources = first.facts.sources().any(|source| source.started > 0);
+    let of_link = |metric| {
+        matches!(
+            metric,
+            Metric::ThroughputFromLeft | Metric::ThroughputFromRight | Metric::PacketArrivals | Metric::Goodput
+        )
+    };
+    // The original's queues were not seen.
+    let of_queue = |metric| matches!(metric, Metric::QueueFromLeft | Metric::QueueFromRight);
+    let metrics = || Metric::ALL.into_iter().filter(|metric| options.wants(*metric) && !of_queue(*metric));
+    let mut draft = Draft::new(metrics(), |metric| match has_sources && of_link(metric) {
+        true => Err(Missing::SourcesOnLink),
+        false => pair.difference(metric, |_| true, options).map(|(mut difference, evidence)| {
+            difference.clean = timed(metric).then(|| pair.clean(metric)).flatten();
+            (difference, evidence)
+        }),
+    });
+    let lost = metrics()
+        .filter(|metric| timed(*metric))
+        .filter_map(|metric| pair.difference(metric, |class| class.lost_in_original, options).ok());
+    let mut lost: Vec<Drafted> = lost.collect();
+    // Apart from the others also where tests are counted.
+    settle(lost.iter_mut().flat_map(|(_, evidence)| &mut evidence.effects), options);
+    settle(draft.effects(), options);
+    let mut comparison = pair.concluded(draft, options);
+    comparison.lost_in_original = lost.into_iter().map(|found| concluded(found, options)).collect();
+    comparison.lost_in_original_connections = first.measurements.lost_in_original;
+    comparison.endings = Some(first.measurements.endings);
+    comparison.fidelity = Some(Fidelity::of(first));
+    Some(comparison)
+}
+
+/// Each run after the first beside the first, at the endpoints.
+pub fn compare_runs(runs: &[Run]) -> Vec<Comparison> {
+    let groups: Vec<Group<'_>> = runs.iter().map(Group::from).collect();
+    compare_groups(&groups, &Options::default())
+}
+
+/// Each variant after the first beside the first, or each beside each before it; at the endpoints. What [`comparable`] refuses gives
+/// distances of what is not alike.
+pub fn compare_groups(groups: &[Group<'_>], options: &Options) -> Vec<Comparison> {
+    let pairs = groups.iter().enumerate().flat_map(|(place, other)| {
+        let references = if options.all_pairs { &groups[..place] } else { &groups[..place.min(1)] };
+        references.iter().map(move |reference| (reference, other))
+    });
+    let mut drafts: Vec<(Pair<'_>, String, Draft)> = pairs
+        .map(|(reference, other)| {
+            let common = match options.pairing {
+                Pairing::Unpaired => Err(Unpaired::NotAsked),
+                Pairing::Auto | Pairing::Paired => pairing(reference, other),
+            };
+            let pair = Pair::of_groups(*reference, *other, common.is_ok());
+            // Sizes of ADUs are seen at monitors.
+            let metrics = Metric::ALL.into_iter().filter(|metric| *metric != Metric::AduSize && options.wants(*metric));
+            let draft = Draft::new(metrics, |metric| pair.difference(metric, |_| true, options));
+            let told = match common {
+                Ok(()) => "paired: the same seeds and workloads".to_owned(),
+                Err(why) => format!("not paired: {why}"),
+            };
+            (pair, told, draft)
+        })
+        .collect();
+    settle(drafts.iter_mut().flat_map(|(_, _, draft)| draft.effects()), options);
+    let finish = |(pair, told, draft): (Pair<'_>, String, Draft)| Comparison {
+        pairing: Some(told),
+        ..pair.concluded(draft, options)
+    };
+    drafts.into_iter().map(finish).collect()
+}

@@ -1,0 +1,154 @@
+//! Two sides of a comparison, and what is measured on both.
+
+use flowloom_core::workload::LinkSide;
+use flowloom_store::run_folder::Point;
+
+use super::comparable::Missing;
+use super::comparison::{Comparison, Draft, Drafted};
+use super::difference::{Clean, difference};
+use super::effect::{Known, statistics_of};
+use super::group::Group;
+use super::options::{Options, Pairing};
+use super::series::SeriesDistance;
+use crate::metric::Metric;
+use crate::run::{Class, Run};
+use crate::statistics::Sample;
+
+/// A side of a comparison.
+pub(super) struct Side<'a> {
+    name: &'a str,
+    runs: &'a [Run],
+    point: Point,
+}
+
+impl Side<'_> {
+    fn samples(&self, metric: Metric, of: impl Fn(Class) -> bool + Copy) -> Vec<Sample> {
+        self.runs.iter().map(|run| run.measurements.sample(metric, self.point, of)).collect()
+    }
+
+    /// The first run's values over time.
+    fn series(&self, metric: Metric) -> Vec<f64> {
+        let measured = &self.runs[0].measurements;
+        match metric {
+            Metric::QueueFromLeft => measured.queue_series(LinkSide::Left),
+            Metric::QueueFromRight => measured.queue_series(LinkSide::Right),
+            _ => measured.series(metric, self.point),
+        }
+    }
+}
+
+/// Two sides on their way to a comparison.
+pub(super) struct Pair<'a> {
+    reference: Side<'a>,
+    other: Side<'a>,
+    original: bool,
+    paired: bool,
+}
+
+impl<'a> Pair<'a> {
+    /// A replay beside its original.
+    pub(super) fn with_original(group: Group<'a>) -> Pair<'a> {
+        // Each replication keeps the original's values of what was completed in both.
+        let reference = Side { name: "original", runs: group.runs, point: Point::Original };
+        let other = Side { name: group.name, runs: group.runs, point: Point::Monitor };
+        Pair { reference, other, original: true, paired: true }
+    }
+
+    pub(super) fn of_groups(reference: Group<'a>, other: Group<'a>, paired: bool) -> Pair<'a> {
+        let side = |group: Group<'a>| Side { name: group.name, runs: group.runs, point: Point::Endpoint };
+        Pair { reference: side(reference), other: side(other), original: false, paired }
+    }
+
+    /// Both sides' samples, replications of one seed beside each other if they are paired.
+    fn samples(&self, metric: Metric, of: impl Fn(Class) -> bool + Copy) -> [Vec<Sample>; 2] {
+        let mut samples = [self.reference.samples(metric, of), self.other.samples(metric, of)];
+        if self.paired {
+            for (samples, side) in samples.iter_mut().zip([&self.reference, &self.other]) {
+                let mut by_seed: Vec<(u64, Sample)> =
+                    side.runs.iter().map(|run| run.facts.seed).zip(std::mem::take(samples)).collect();
+                by_seed.sort_by_key(|(seed, _)| *seed);
+                *samples = by_seed.into_iter().map(|(_, sample)| sample).collect();
+            }
+        }
+        samples
+    }
+
+    fn known<'b>(&self, metric: Metric, samples: &'b [Vec<Sample>; 2], options: &Options) -> Known<'b> {
+        let [a, b] = [&self.reference, &self.other].map(|side| &side.runs[0].measurements);
+        Known {
+            metric,
+            samples: [&samples[0], &samples[1]],
+            series: if metric.is_series() { self.series(metric) } else { Default::default() },
+            bin_ns: a.series_bin(metric).as_nanos(),
+            paired: self.paired,
+            same_workload: options.pairing != Pairing::Unpaired && a.workload == b.workload,
+            original: self.original,
+        }
+    }
+
+    fn series(&self, metric: Metric) -> [Vec<f64>; 2] {
+        [self.reference.series(metric), self.other.series(metric)]
+    }
+
+    /// One metric; a verdict is still to come. An error says where there are no values.
+    pub(super) fn difference(
+        &self,
+        metric: Metric,
+        of: impl Fn(Class) -> bool + Copy,
+        options: &Options,
+    ) -> Result<Drafted, Missing> {
+        let samples = self.samples(metric, of);
+        let [a, b] = [Sample::pooled(&samples[0]), Sample::pooled(&samples[1])];
+        let names = if self.original { ["the original", "the replay"] } else { [self.reference.name, self.other.name] };
+        let mut difference =
+            difference(metric, &a, &b, names[0], names[1]).ok_or_else(|| match (a.is_empty(), b.is_empty()) {
+                (true, true) => Missing::InEither,
+                (true, false) => Missing::In(names[0].to_owned()),
+                _ => Missing::In(names[1].to_owned()),
+            })?;
+        if metric.is_series() && self.reference.runs.len() == 1 && self.other.runs.len() == 1 {
+            difference.series = self.series_distance(metric);
+        }
+        let share = |side: &Side<'_>| {
+            side.runs.iter().map(|run| run.measurements.share_with(metric, side.point)).fold(1.0, f64::min)
+        };
+        difference.share = Some(share(&self.reference).min(share(&self.other)));
+        let known = self.known(metric, &samples, options);
+        let asked = options.statistics.iter().filter(|(of, _)| *of == metric);
+        difference.asked = asked.filter_map(|(_, statistic)| known.asked(*statistic, options)).collect();
+        Ok((difference, known.evidence(statistics_of(metric), options)))
+    }
+
+    /// Durations or response times of clean connections alone (methods M.4).
+    pub(super) fn clean(&self, metric: Metric) -> Option<Clean> {
+        let [a, b] = self.samples(metric, Class::is_clean).map(|samples| Sample::pooled(&samples));
+        let clean = difference(metric, &a, &b, self.reference.name, self.other.name)?;
+        let median = clean.ratios.iter().find(|ratio| ratio.p == 0.5);
+        Some(Clean { n: clean.n, tolerant_ks: clean.tolerant_ks, median_ratio: median.and_then(|ratio| ratio.ratio) })
+    }
+
+    pub(super) fn concluded(&self, draft: Draft, options: &Options) -> Comparison {
+        let of_reference = if self.original { 1 } else { self.reference.runs.len() };
+        let replications = [of_reference, self.other.runs.len()];
+        draft.comparison([self.reference.name, self.other.name], self.original, replications, options)
+    }
+
+    fn series_distance(&self, metric: Metric) -> Option<SeriesDistance> {
+        let [a, b] = self.series(metric);
+        let measured = [&self.reference, &self.other].map(|side| (&side.runs[0].measurements, side.point));
+        let bins = measured.map(|(measured, _)| measured.series_bin(metric));
+        if bins[0] != bins[1] {
+            return None;
+        }
+        let mut distance = SeriesDistance::new(&a, &b, bins[0].as_nanos())?;
+        // An original is recorded in wider bins than its replay.
+        if metric == Metric::PacketArrivals
+            && let [Some(a), Some(b)] = measured.map(|(measured, point)| measured.arrivals(point))
+            && let width = a.width.max(b.width)
+            && let (Some(a), Some(b)) = (a.joined(width), b.joined(width))
+        {
+            distance.add_arrivals(&a.packets, &b.packets, width);
+        }
+        Some(distance)
+    }
+}

@@ -1,0 +1,128 @@
+//! Exchanges that began and did not end: the end of the run cut them.
+//!
+//! The tables have a row for each exchange that the ends completed, and for each request that the monitor saw. A request of a
+//! connection that did not deliver all its data, seen at the monitor and not part of a completed exchange, began one that did not
+//! end. A request that never reached the monitor is in neither table.
+
+use std::collections::BTreeMap;
+
+use flowloom_core::time::Time;
+use flowloom_store::run_folder::{EpochRow, Point};
+
+/// The exchanges of the connections that did not deliver all their data, by connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Exchanges(BTreeMap<u64, OfConnection>);
+
+#[derive(Clone, Debug, Default)]
+struct OfConnection {
+    /// Exchanges of the vector: epochs with request and response.
+    planned: usize,
+    /// Of them, those that the original's record has to their end.
+    in_original: usize,
+    /// First and last byte of those that the ends completed.
+    completed: Vec<(Time, Time)>,
+    /// Requests at the monitor, and whether their response was seen to its end.
+    requests: Vec<(Time, bool)>,
+}
+
+impl Exchanges {
+    /// Looks for exchanges of this connection from now on.
+    pub(crate) fn watch(&mut self, connection: u64) {
+        self.0.entry(connection).or_default();
+    }
+
+    /// Takes an epoch.
+    pub(crate) fn epoch(&mut self, row: &EpochRow) {
+        let Some(of) = self.0.get_mut(&row.connection) else { return };
+        match (row.point, row.start, row.response) {
+            (Point::Original, _, response) if row.request_bytes.is_some() && row.response_bytes.is_some() => {
+                of.planned += 1;
+                of.in_original += usize::from(response.is_some());
+            }
+            (Point::Monitor, Some(start), response) if row.request_bytes.is_some() => {
+                of.requests.push((start, response.is_some()));
+            }
+            (Point::Endpoint, Some(start), Some(response)) => of.completed.push((start, start + response)),
+            _ => {}
+        }
+    }
+
+    /// When the unfinished exchange of each connection that has one began, at the ends or at the monitor. There is one at most, since the
+    /// next begins after it. At the monitor those that the end of the capture cut are left out: they are no exchanges of the original.
+    pub(crate) fn unfinished(&self, point: Point) -> impl Iterator<Item = (u64, Time)> + '_ {
+        self.0.iter().filter_map(move |(connection, of)| {
+            let begun = if point == Point::Endpoint { of.unfinished_at_ends() } else { of.unfinished_at_monitor() };
+            Some((*connection, begun?))
+        })
+    }
+}
+
+impl OfConnection {
+    fn unfinished_at_ends(&self) -> Option<Time> {
+        let over = self.completed.iter().map(|(_, end)| *end).max();
+        let later = self.requests.iter().map(|(start, _)| *start).filter(|start| over.is_none_or(|over| *start > over));
+        later.max().filter(|_| self.completed.len() < self.planned)
+    }
+
+    fn unfinished_at_monitor(&self) -> Option<Time> {
+        let answered = self.requests.iter().filter(|(_, answered)| *answered).count();
+        let last = self.requests.iter().max().filter(|(_, answered)| !*answered);
+        last.map(|(start, _)| *start).filter(|_| answered < self.in_original)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowloom_core::time::Duration;
+
+    use super::*;
+
+    fn row(point: Point, epoch: u32, start: u64, response: Option<u64>) -> EpochRow {
+        EpochRow {
+            point,
+            connection: 7,
+            epoch,
+            request_bytes: Some(10),
+            response_bytes: response.map(|_| 100).or((point == Point::Original).then_some(100)),
+            start: Some(Time::from_nanos(start)),
+            response: response.map(Duration::from_nanos),
+            intended: None,
+        }
+    }
+
+    fn unfinished(rows: &[EpochRow]) -> [Option<u64>; 2] {
+        let mut exchanges = Exchanges::default();
+        exchanges.watch(7);
+        rows.iter().for_each(|row| exchanges.epoch(row));
+        [Point::Endpoint, Point::Monitor].map(|point| exchanges.unfinished(point).next().map(|(_, at)| at.as_nanos()))
+    }
+
+    #[test]
+    fn a_request_without_a_response_began_an_exchange() {
+        let original = [row(Point::Original, 0, 0, Some(5)), row(Point::Original, 1, 10, Some(5))];
+        let first = [row(Point::Monitor, 0, 2, Some(6)), row(Point::Endpoint, 0, 1, Some(9))];
+        let of = |more: &[EpochRow]| unfinished(&[&original[..], &first[..], more].concat());
+        assert_eq!(of(&[]), [None, None], "the second has not begun");
+        assert_eq!(of(&[row(Point::Monitor, 1, 20, None)]), [Some(20), Some(20)]);
+        let whole = [row(Point::Monitor, 1, 20, Some(3)), row(Point::Endpoint, 1, 19, Some(5))];
+        assert_eq!(of(&whole), [None, None]);
+        // The response is lost between monitor and end, or only acknowledged late.
+        assert_eq!(of(&whole[..1]), [Some(20), None]);
+        assert_eq!(of(&[row(Point::Monitor, 1, 20, None), whole[1].clone()]), [None, Some(20)]);
+    }
+
+    #[test]
+    fn what_the_capture_cut_is_no_exchange_of_the_original() {
+        let cut = [row(Point::Original, 0, 0, None), row(Point::Monitor, 0, 2, None)];
+        assert_eq!(unfinished(&cut), [Some(2), None]);
+        assert_eq!(unfinished(&[row(Point::Monitor, 0, 2, None)]), [None, None], "half an epoch has no response");
+    }
+
+    #[test]
+    fn other_connections_are_not_looked_at() {
+        let mut exchanges = Exchanges::default();
+        exchanges.epoch(&row(Point::Original, 0, 0, Some(5)));
+        exchanges.epoch(&row(Point::Monitor, 0, 2, None));
+        assert_eq!(exchanges.unfinished(Point::Endpoint).count(), 0);
+    }
+}
