@@ -2,7 +2,8 @@
 //! sources become one workload.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::iter::Peekable;
 
 use flowloom_core::distribution::Distribution;
 use flowloom_core::keys::Quantity;
@@ -349,6 +350,45 @@ impl<I: Iterator<Item = ConnectionVector>> Iterator for Merged<I> {
     }
 }
 
+/// The vectors of flows that overlap, in the order of their starts. Flows come in the order of their beginnings; the vectors of each are
+/// in order, and the first may start any time after the beginning. Equal starts are in the order of the flows.
+pub struct Overlapping<F: Iterator, I> {
+    flows: Peekable<F>,
+    begun: u64,
+    /// The next vector of each flow that has one, and those after it, by start and number of the flow.
+    open: BTreeMap<(Time, u64), (ConnectionVector, I)>,
+}
+
+impl<F: Iterator<Item = (Time, I)>, I: Iterator<Item = ConnectionVector>> Overlapping<F, I> {
+    /// Those of `flows`, each with its beginning.
+    pub fn new(flows: F) -> Overlapping<F, I> {
+        Overlapping { flows: flows.peekable(), begun: 0, open: BTreeMap::new() }
+    }
+
+    fn advance(&mut self, flow: u64, mut vectors: I) {
+        self.open.extend(vectors.next().map(|vector| ((vector.start, flow), (vector, vectors))));
+    }
+}
+
+impl<F: Iterator<Item = (Time, I)>, I: Iterator<Item = ConnectionVector>> Iterator for Overlapping<F, I> {
+    type Item = ConnectionVector;
+
+    fn next(&mut self) -> Option<ConnectionVector> {
+        loop {
+            let earliest = self.open.first_key_value().map(|((start, _), _)| *start);
+            let Some((_, vectors)) = self.flows.next_if(|(begins, _)| earliest.is_none_or(|start| *begins <= start))
+            else {
+                break;
+            };
+            self.advance(self.begun, vectors);
+            self.begun += 1;
+        }
+        let ((_, flow), (vector, rest)) = self.open.pop_first()?;
+        self.advance(flow, rest);
+        Some(vector)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -374,6 +414,23 @@ mod tests {
             .collect();
         let wanted = [(0, 0, (1, 0)), (1, 5, (0, 0)), (2, 7, (0, 1)), (3, 7, (0, 2)), (4, 7, (1, 1))];
         assert_eq!(found, wanted.map(|(id, start, label)| (id, ms(start), Some(label))));
+    }
+
+    #[test]
+    fn overlapping_flows_keep_order_of_starts() {
+        let flow = |number: u64, starts: &'static [u64]| {
+            starts.iter().map(move |start| {
+                let mut talk = Talk::new(&Ends::default(), ms(*start), None, Source(number, 0));
+                talk.send(Side::Initiator, 1.0);
+                talk.close(Side::Initiator).expect("it has data")
+            })
+        };
+        // The first sends late, the second nothing, the third has two vectors, between which the fourth begins.
+        let flows =
+            [(0, flow(0, &[9])), (1, flow(1, &[])), (1, flow(2, &[3, 7])), (4, flow(3, &[7])), (9, flow(4, &[9]))];
+        let found = Overlapping::new(flows.into_iter().map(|(begins, vectors)| (ms(begins), vectors)));
+        let found: Vec<_> = found.map(|vector| (vector.start, vector.label.unwrap().subset)).collect();
+        assert_eq!(found, [(3, 2), (7, 2), (7, 3), (9, 0), (9, 4)].map(|(start, flow)| (ms(start), flow)));
     }
 
     #[test]

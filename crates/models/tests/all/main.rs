@@ -1,3 +1,4 @@
-//! Transforms of workloads, through public interfaces only.
+//! Transforms of workloads and source models, through public interfaces only.
 
+mod order;
 mod transforms;

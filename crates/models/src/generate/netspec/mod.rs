@@ -24,7 +24,9 @@ use flowloom_core::play::Late;
 use flowloom_core::rng::Source;
 use function::{Function, Tables};
 
-use super::ends::{Ends, Impossible, MOST_ADUS, MOST_PAYLOAD, Merged, Sent, Talk, above_zero, flow, sources};
+use super::ends::{
+    Ends, Impossible, MOST_ADUS, MOST_PAYLOAD, Merged, Overlapping, Sent, Talk, above_zero, flow, sources,
+};
 use super::histogram::Read;
 use super::on_off::Transport;
 use super::tcplib::TableError;
@@ -197,11 +199,13 @@ impl Netspec {
             .flat_map(|(leaf, of)| std::iter::repeat_n(leaf, of.count as usize))
             .zip(0..)
             .collect();
-        Merged::new(leaves.into_iter().map(move |(leaf, number)| {
+        let merged = Merged::new(leaves.into_iter().map(move |(leaf, number)| {
             let leaf = &model.sources[leaf];
             let end = leaf.duration.map_or(duration, Duration::from_secs_f64).min(duration);
             leaf.vectors(&model.read, seed, number, Time::ZERO + end)
-        }))
+        }));
+        // Blocks that wait for a slow path may become a connection after the end.
+        merged.take_while(move |vector| vector.start < Time::ZERO + duration)
     }
 }
 
@@ -327,7 +331,8 @@ impl Leaf {
             }
             _ => {
                 let leaf = self.clone();
-                Box::new(self.programs(tables, seed, number, end).flat_map(move |program| leaf.one(program, end)))
+                let programs = self.programs(tables, seed, number, end);
+                Box::new(Overlapping::new(programs.map(move |program| (program.start, leaf.one(program, end)))))
             }
         }
     }
