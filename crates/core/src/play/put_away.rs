@@ -66,6 +66,7 @@ mod tests {
         let adu = Adu {
             side: Side::Acceptor,
             bytes: 12_000,
+            missing_bytes: 0,
             wait: Some(Duration::from_secs(2)),
             waiter: Side::Initiator,
             seen: None,

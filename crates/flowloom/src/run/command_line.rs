@@ -4,6 +4,7 @@ use crate::experiment::Correction;
 use crate::extraction::{ACTIVE_TIMEOUT, IDLE_TIMEOUT, MAX_MEMORY, Monitor, UDP_IDLE_TIMEOUT};
 use crate::run::plan::Plan;
 use crate::run::{Driver, RunOptions};
+use flowloom_store::capture::Truncation;
 
 /// The command; empty for an experiment that was made in memory.
 pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {
@@ -59,12 +60,16 @@ pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {
     if capture.monitor != Monitor::Mid {
         words.extend(["--monitor".to_owned(), capture.monitor.word().to_owned()]);
     }
+    if let Some(missing) = capture.missing {
+        words.extend(["--missing".to_owned(), missing.word().to_owned()]);
+    }
     if capture.max_memory != MAX_MEMORY {
         words.extend(["--max-memory".to_owned(), format!("{}kb", capture.max_memory as f64 / 1e3)]);
     }
     for (option, given) in [
         ("--complete-only", capture.complete_only),
-        ("--allow-truncated", capture.allow_truncated),
+        ("--allow-truncated", capture.truncation == Truncation::Allow),
+        ("--strict", capture.truncation == Truncation::Refuse),
         ("--tcp-only", capture.tcp_only),
         ("--vlan-key", capture.vlan_key),
         ("--allow-sampled", capture.allow_sampled),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flowloom_core::keys::KeyError;
 use flowloom_core::path::Trace;
 use flowloom_report::facts::set_aside_text;
 
@@ -79,7 +80,13 @@ impl Plan {
             None => Kind::Experiment,
         };
         options.overrides.apply(&mut experiment);
+        experiment.workload.missing = options.capture.missing.unwrap_or(experiment.workload.missing);
         experiment.check()?;
+        if !experiment.workload.missing.is_default() && kind != Kind::Capture {
+            let problem = "is about reading captures, and the source is none: leave it out";
+            let error = Error::from(KeyError::new("workload.missing", problem));
+            return Err(located(error, file.map(PathBuf::as_path)));
+        }
         let captured = captured(options.pcap.as_deref(), &mut experiment)?;
         let traces = config::traces(&experiment).map_err(|error| located(error, file.map(PathBuf::as_path)))?;
         let stem = match inputs.first().or(sources.first()) {
@@ -113,7 +120,8 @@ impl Plan {
     }
 
     fn open_or_make(&self, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
-        let inputs = Inputs { paths: &self.sources, kind: self.kind, capture, target: &self.target };
+        let capture = CaptureOptions { missing: Some(self.experiment.workload.missing), ..capture.clone() };
+        let inputs = Inputs { paths: &self.sources, kind: self.kind, capture: &capture, target: &self.target };
         let workload = &self.experiment.workload;
         let base = match workload.model {
             None => Some(Source::open(inputs, context)?),
