@@ -117,6 +117,9 @@ pub struct Adu {
     pub side: Side,
     /// Payload bytes, each counted once.
     pub bytes: u64,
+    /// Of them, those that the capture lacks and that belong to this ADU all the same (methods A.3); 0 where no packets were
+    /// seen.
+    pub missing_bytes: u64,
     /// Raw quiet time after it at the monitor (methods A.5.5), `None` after the last ADU (of its side, when
     /// concurrent). Which part of it is replayed is the wait model's decision (methods A.5.9-10).
     pub wait: Option<Duration>,
@@ -304,8 +307,10 @@ pub struct Segments {
     pub keep_alives: u64,
     /// One repeated byte against a closed window, or that byte again once the window has opened: not data.
     pub window_probes: u64,
-    /// Bytes inside holes that never filled, counted in `Adu::bytes` (methods A.3).
+    /// Bytes inside holes that never filled (methods A.3). [`Adu::missing_bytes`] says how many of them count.
     pub missing_bytes: u64,
+    /// Of them, those that the other end acknowledged: they arrived.
+    pub missing_acked_bytes: u64,
     /// Bytes that were sent and not acknowledged when the connection was last seen: in flight where the capture cut it.
     pub unacked_bytes: u64,
 }
@@ -402,6 +407,7 @@ impl AddAssign for Segments {
             keep_alives,
             window_probes,
             missing_bytes,
+            missing_acked_bytes,
             unacked_bytes,
         } = other;
         let add = |counts: &mut u64, more: u64| *counts = sum([*counts, more]);
@@ -422,6 +428,7 @@ impl AddAssign for Segments {
         add(&mut self.keep_alives, keep_alives);
         add(&mut self.window_probes, window_probes);
         add(&mut self.missing_bytes, missing_bytes);
+        add(&mut self.missing_acked_bytes, missing_acked_bytes);
         add(&mut self.unacked_bytes, unacked_bytes);
     }
 }
@@ -441,6 +448,47 @@ impl Endpoint {
     /// Bytes inside holes that never filled; zero where no packets were seen.
     pub fn missing_bytes(&self) -> u64 {
         self.segments.map_or(0, |segments| segments.missing_bytes)
+    }
+}
+
+/// Payload bytes of one direction (methods A.3). What was captured and the acknowledged part of what is missing are replayed
+/// unless another choice was made: then `replayed` is `captured` and `acknowledged`, or `captured` and `missing`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Payload {
+    /// Bytes that passed the monitor, each counted once.
+    pub captured: u64,
+    /// Bytes in holes of the sequence space, which were sent and not captured.
+    pub missing: u64,
+    /// Of the missing ones, those that the other end acknowledged.
+    pub acknowledged: u64,
+    /// Bytes of the ADUs, which a replay sends.
+    pub replayed: u64,
+}
+
+impl Payload {
+    /// Missing bytes that are replayed.
+    pub fn replayed_missing(&self) -> u64 {
+        self.replayed.saturating_sub(self.captured)
+    }
+
+    /// Share of what was sent that the capture lacks.
+    pub fn missing_share(&self) -> f64 {
+        self.missing as f64 / sum([self.captured, self.missing]).max(1) as f64
+    }
+}
+
+impl Add for Payload {
+    type Output = Payload;
+
+    /// A file may hold any numbers, so that sums stop at the largest one.
+    fn add(self, other: Payload) -> Payload {
+        Payload {
+            captured: sum([self.captured, other.captured]),
+            missing: sum([self.missing, other.missing]),
+            acknowledged: sum([self.acknowledged, other.acknowledged]),
+            replayed: sum([self.replayed, other.replayed]),
+        }
     }
 }
 
@@ -527,6 +575,19 @@ impl ConnectionVector {
     /// Payload bytes sent by `side`.
     pub fn bytes(&self, side: Side) -> u64 {
         self.adus.iter().filter(|adu| adu.side == side).map(|adu| adu.bytes).sum()
+    }
+
+    /// The payload of `side`: what was captured, what the capture lacks, and what a replay sends.
+    pub fn payload(&self, side: Side) -> Payload {
+        let own = || self.adus.iter().filter(|adu| adu.side == side);
+        let replayed = sum(own().map(|adu| adu.bytes));
+        let Segments { missing_bytes, missing_acked_bytes, .. } = self.ends[side].segments.unwrap_or_default();
+        Payload {
+            captured: replayed.saturating_sub(sum(own().map(|adu| adu.missing_bytes))),
+            missing: missing_bytes,
+            acknowledged: missing_acked_bytes,
+            replayed,
+        }
     }
 
     /// Minimum round-trip time: the two minimum transits added, or the known one alone (methods A.6), or what the

@@ -51,7 +51,9 @@ mod warning;
 pub mod workload;
 
 /// Times; rates, sizes and limits.
+pub use flowloom_core::extract::Missing;
 pub use flowloom_core::{time, units};
+pub use flowloom_store::capture::Truncation;
 /// The crates below: for clients that show more of results, or drive more of the lab, than these functions do.
 pub use {
     flowloom_core as core, flowloom_lab as lab, flowloom_live as live, flowloom_models as models,

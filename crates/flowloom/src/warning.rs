@@ -2,12 +2,17 @@
 
 use std::fmt;
 
+use flowloom_core::extract::{DoubledCounts, Missing};
 use flowloom_core::time::Duration;
+use flowloom_core::workload::Payload;
 use flowloom_live::plan::Doubt;
+use flowloom_report::facts::missing_text;
 use flowloom_report::fit::harpoon::HarpoonWarning;
+use flowloom_report::metric::Unit;
 use flowloom_report::words::{counted, thousands};
 use flowloom_store::flows::Problem;
 use flowloom_store::formats::Remark;
+use flowloom_store::workload::PayloadFacts;
 
 use crate::bits::bits;
 use crate::extraction::options::Monitor;
@@ -61,8 +66,23 @@ pub enum Warning {
         /// By how much at most.
         farthest: Duration,
     },
-    /// A capture was cut off.
-    CutCapture,
+    /// Captures end inside a record.
+    CutCapture {
+        /// Number of captures.
+        files: usize,
+    },
+    /// The capture lacks payload that was sent.
+    MissingBytes {
+        /// Payload of the connections that are replayed.
+        payload: Payload,
+        /// Connections of which bytes are missing.
+        connections: u64,
+    },
+    /// Acceptors answered with two number spaces.
+    DoubledAcceptors {
+        /// What was set aside of them.
+        doubled: DoubledCounts,
+    },
     /// The kernel lost packets because extraction could not keep up.
     KernelDrops {
         /// Number of packets.
@@ -290,7 +310,17 @@ pub enum NotModelled {
     TooManyHosts,
 }
 
+/// The share of missing payload from which on it is warned of.
+const DOUBTFUL_MISSING_SHARE: f64 = 0.01;
+
 impl Warning {
+    /// The warning about payload that a capture lacks, if it is much; `missing` says what becomes of it.
+    pub(crate) fn of_missing_bytes(facts: &PayloadFacts, missing: Missing) -> Option<Warning> {
+        let payload = facts.total();
+        let is_much = missing != Missing::Skip && payload.missing_share() >= DOUBTFUL_MISSING_SHARE;
+        is_much.then_some(Warning::MissingBytes { payload, connections: facts.connections_with_missing })
+    }
+
     /// The kind of warning, for programs: a word that stays the same. Warnings of one kind may have several causes.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -302,7 +332,9 @@ impl Warning {
             Warning::UnknownSide { .. } => "unknown_side",
             Warning::ClockJumps { .. } => "clock_jumps",
             Warning::ClockRunsBackwards { .. } => "clock_runs_backwards",
-            Warning::CutCapture | Warning::CutFlowFile => "cut_capture",
+            Warning::CutCapture { .. } | Warning::CutFlowFile => "cut_capture",
+            Warning::MissingBytes { .. } => "missing_bytes",
+            Warning::DoubledAcceptors { .. } => "doubled_acceptors",
             Warning::KernelDrops { .. } => "kernel_drops",
             Warning::CaptureDrops { .. } => "capture_drops",
             Warning::InterfaceDown => "interface_down",
@@ -416,7 +448,9 @@ impl Warning {
             | Warning::UnknownSide { .. }
             | Warning::ClockJumps { .. }
             | Warning::ClockRunsBackwards { .. }
-            | Warning::CutCapture
+            | Warning::CutCapture { .. }
+            | Warning::MissingBytes { .. }
+            | Warning::DoubledAcceptors { .. }
             | Warning::KernelDrops { .. }
             | Warning::CaptureDrops { .. }
             | Warning::InterfaceDown
@@ -466,7 +500,20 @@ impl Warning {
             Warning::ClockRunsBackwards { steps, farthest } => {
                 format!("the clock runs backwards, {}, by up to {farthest}", times(*steps))
             }
-            Warning::CutCapture => "a capture was cut off and read up to there".to_owned(),
+            Warning::CutCapture { files } => match files {
+                1 => "the capture ends inside its last record and was read up to there".to_owned(),
+                _ => format!("{files} captures end inside their last record and were read up to there"),
+            },
+            Warning::MissingBytes { payload, connections } => {
+                format!("payload is missing from the capture: {}", missing_text(payload, *connections))
+            }
+            Warning::DoubledAcceptors { doubled } => format!(
+                "the acceptors of {} answered with two sequence numbers: {} with {} of payload in the second number space \
+                 set aside",
+                counted(doubled.connections, "connection"),
+                counted(doubled.packets, "packet"),
+                Unit::Bytes.show(doubled.payload_bytes as f64)
+            ),
             Warning::KernelDrops { packets } => {
                 format!("the kernel lost {}, because extraction could not keep up", counted(*packets, "packet"))
             }
@@ -522,7 +569,14 @@ impl Warning {
             Warning::ClockRunsBackwards { .. } => {
                 "waits across such steps are taken as zero; reordercap puts packets in order"
             }
-            Warning::CutCapture => "its last connections may be incomplete",
+            Warning::CutCapture { .. } => {
+                "its last connections may be incomplete; stop the capturing program before copying, or use --strict to \
+                 refuse such captures"
+            }
+            Warning::MissingBytes { .. } => {
+                "capture with fewer losses, or leave such connections out with --missing skip"
+            }
+            Warning::DoubledAcceptors { .. } => "capture at a point that sees one answer only",
             Warning::KernelDrops { .. } => {
                 "what they carried counts as missing; capture to a file with `tcpdump -s 96` and extract that"
             }

@@ -2,10 +2,10 @@
 
 use std::io::{self, Cursor, Read};
 
-use flowloom::core::extract::{self, Class, Extractor, Position};
+use flowloom::core::extract::{self, Class, Extractor, Missing, Position};
 use flowloom::core::wire::{Decoder, Parsed};
-use flowloom::core::workload::{Segments, Side};
-use flowloom::store::capture::{Captures, Compression, Options};
+use flowloom::core::workload::{ConnectionVector, Protocol, Segments, Side};
+use flowloom::store::capture::{Captures, Compression, Options, Truncation};
 
 /// Hands out a few bytes at a time, so that records straddle reads.
 struct Trickle(Cursor<Vec<u8>>, usize);
@@ -54,14 +54,17 @@ pub struct Extracted {
 /// # Panics
 /// If a promise is broken.
 pub fn extract(file: &[u8], choice: u8) -> Extracted {
-    let options = Options { allow_truncated: choice & 1 != 0, sha256: choice & 2 != 0 };
+    let truncation = if choice & 1 != 0 { Truncation::Allow } else { Truncation::LastRecord };
+    let options = Options { truncation, sha256: choice & 2 != 0 };
     let chunk = if choice & 4 != 0 { 5 } else { usize::MAX };
     let reader = || Box::new(Trickle(Cursor::new(file.to_vec()), chunk)) as Box<dyn Read + Send>;
     let inputs = if choice & 8 != 0 { 2 } else { 1 };
     let readers = (0..inputs).map(|input| (input.to_string(), reader())).collect();
     let Ok(mut captures) = Captures::from_readers(readers, options) else { return Extracted::default() };
     let (mut packets, mut held) = (0, 0);
+    let missing = [Missing::Acknowledged, Missing::All, Missing::Skip][usize::from(choice) % 3];
     let extraction = extract::Options {
+        missing,
         vlan_key: choice & 16 != 0,
         complete_only: choice & 32 != 0,
         memory: if choice & 64 != 0 { 4_096 } else { u64::MAX },
@@ -114,7 +117,9 @@ pub fn extract(file: &[u8], choice: u8) -> Extracted {
         assert!(last.replace((vector.start, vector.id)) < Some((vector.start, vector.id)), "out of order");
         vectors += 1;
         for side in Side::BOTH {
-            assert!(vector.ends[side].missing_bytes() <= vector.bytes(side), "more is missing than there is");
+            if vector.protocol == Protocol::Tcp {
+                check_payload(&vector, side, missing);
+            }
             of_vectors += vector.ends[side].packets.unwrap_or(0);
             check_segments(&vector.ends[side].segments.unwrap_or_default());
         }
@@ -130,18 +135,28 @@ pub fn extract(file: &[u8], choice: u8) -> Extracted {
     assert!(flows.iter().map(|flows| flows.flows).sum::<u64>() <= datagrams, "flows without a datagram");
     let of_flows = flows.iter().map(|flows| flows.payload_bytes.initiator + flows.payload_bytes.acceptor);
     assert!(of_flows.sum::<u64>() <= datagram_bytes, "payload from nowhere");
-    assert_eq!(sum(|class| class.packets), segments, "packets of no connection");
+    assert_eq!(sum(|class| class.packets) + counts.doubled.packets, segments, "packets of no connection");
     assert!(sum(|class| class.connections) <= segments, "connections without a packet");
     assert!(sum(|class| class.began_before.max(class.not_ended)) <= sum(|class| class.connections));
     let connections = counts.connections_where(Class::is_replayable);
-    assert_eq!(vectors + counts.incomplete_left_out, connections + of_datagrams.kept());
+    let left_out = counts.incomplete_left_out.connections + counts.missing_left_out.connections;
+    assert_eq!(vectors + left_out, connections + of_datagrams.kept());
     assert!(of_vectors <= segments + datagrams, "vectors of more packets than were read");
     assert!(counts.segments.data + counts.segments.keep_alives + counts.segments.window_probes <= segments);
     check_segments(&counts.segments);
     assert!(counts.stragglers + counts.handshake_repeated <= segments && counts.clock_backwards <= packets);
     let new = sum(|class| class.payload_bytes.initiator + class.payload_bytes.acceptor);
-    assert!(new + counts.straggler_bytes <= payload_bytes, "payload from nowhere");
+    assert!(new + counts.straggler_bytes + counts.doubled.payload_bytes <= payload_bytes, "payload from nowhere");
     Extracted { packets, connections, flows: of_datagrams.kept() }
+}
+
+/// The numbers of a direction's payload add up.
+fn check_payload(vector: &ConnectionVector, side: Side, missing: Missing) {
+    let payload = vector.payload(side);
+    assert!(payload.acknowledged <= payload.missing, "{payload:?}");
+    let expected = if missing == Missing::All { payload.missing } else { payload.acknowledged };
+    assert_eq!(payload.replayed, payload.captured + expected, "{payload:?}");
+    assert!(vector.adus.iter().all(|adu| adu.missing_bytes < adu.bytes), "a data unit of which nothing was captured");
 }
 
 /// What became of segments does not exceed them.

@@ -3,6 +3,7 @@
 use std::io::{Cursor, Read};
 
 use flowloom::core::workload::Evidence;
+use flowloom::store::capture::Truncation;
 use flowloom::store::flows::{self, MergeOptions, Options, Reader, Vectors};
 
 /// A file of export messages, or a capture of an exporter: what is counted is what comes out, decoded and merged.
@@ -18,7 +19,7 @@ pub fn messages(data: &[u8]) {
 /// The same records as connections, few of which may be held.
 fn merge(data: &[u8]) {
     let bytes: Box<dyn Read + Send> = Box::new(Cursor::new(data.to_vec()));
-    let options = Options { sha256: false, allow_truncated: true };
+    let options = Options { sha256: false, truncation: Truncation::Allow };
     let Ok(reader) = Reader::from_readers(vec![("bytes".to_owned(), bytes)], options) else { return };
     let merging = MergeOptions { allow_sampled: true, most_connections: 16, ..MergeOptions::default() };
     let mut vectors = Vectors::new(reader, merging);

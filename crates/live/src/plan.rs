@@ -269,8 +269,15 @@ mod tests {
         let config = Config { unknown_rtt: Duration::ZERO, ..config };
         for n in 0..count {
             let seen = Some(Span { first: Duration::ZERO, last: life });
-            let adu =
-                Adu { side: Side::Initiator, bytes: 14_600, wait: None, waiter: Side::Initiator, seen, packets: None };
+            let adu = Adu {
+                side: Side::Initiator,
+                bytes: 14_600,
+                missing_bytes: 0,
+                wait: None,
+                waiter: Side::Initiator,
+                seen,
+                packets: None,
+            };
             let vector = ConnectionVector {
                 id: n,
                 start: Time::ZERO + every * n,

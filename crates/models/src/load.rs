@@ -170,7 +170,8 @@ mod tests {
     use flowloom_core::workload::Adu;
 
     fn vector(initiator_side: LinkSide, adus: &[(Side, u64)]) -> ConnectionVector {
-        let adu = |&(side, bytes)| Adu { side, bytes, wait: None, waiter: side, seen: None, packets: None };
+        let adu =
+            |&(side, bytes)| Adu { side, bytes, missing_bytes: 0, wait: None, waiter: side, seen: None, packets: None };
         ConnectionVector { initiator_side, adus: adus.iter().map(adu).collect(), ..ConnectionVector::default() }
     }
 

@@ -373,6 +373,7 @@ mod tests {
         let adu = |bytes| Adu {
             side: Side::Initiator,
             bytes,
+            missing_bytes: 0,
             wait: None,
             waiter: Side::Initiator,
             seen: None,

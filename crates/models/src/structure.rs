@@ -115,6 +115,7 @@ fn epochs(vector: ConnectionVector, thinks: bool) -> ConnectionVector {
         match merged.last_mut() {
             Some(before) if before.side == adu.side => {
                 (before.bytes, before.wait) = (sum([before.bytes, adu.bytes]), Some(answered));
+                before.missing_bytes = sum([before.missing_bytes, adu.missing_bytes]);
             }
             _ => merged.push(Adu { wait: Some(answered), waiter: adu.side.other(), ..*adu }),
         }
@@ -129,8 +130,9 @@ fn epochs(vector: ConnectionVector, thinks: bool) -> ConnectionVector {
 
 /// All bytes of an end as one ADU, if there are any.
 fn block(vector: &ConnectionVector, side: Side) -> Option<Adu> {
-    let bytes = sum(vector.adus.iter().filter(|adu| adu.side == side).map(|adu| adu.bytes));
-    (bytes > 0).then_some(Adu { side, bytes, wait: None, waiter: side, seen: None, packets: None })
+    let own = || vector.adus.iter().filter(|adu| adu.side == side);
+    let (bytes, missing_bytes) = (sum(own().map(|adu| adu.bytes)), sum(own().map(|adu| adu.missing_bytes)));
+    (bytes > 0).then_some(Adu { side, bytes, missing_bytes, wait: None, waiter: side, seen: None, packets: None })
 }
 
 fn blocks(vector: ConnectionVector, pattern: Pattern) -> ConnectionVector {
@@ -187,7 +189,7 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     fn adu(side: Side, bytes: u64, wait: Option<u64>) -> Adu {
-        Adu { side, bytes, wait: wait.map(MS), waiter: side, seen: None, packets: None }
+        Adu { side, bytes, missing_bytes: 0, wait: wait.map(MS), waiter: side, seen: None, packets: None }
     }
 
     fn vector(pattern: Pattern, adus: &[(char, u64, Option<u64>)]) -> ConnectionVector {

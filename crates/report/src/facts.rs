@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::units::three_digits;
+use flowloom_core::workload::Payload;
+use flowloom_store::workload::PayloadFacts;
 
+use crate::metric::Unit;
 use crate::plausibility::Plausibility;
-use crate::words::thousands;
+use crate::words::{counted, thousands};
 
 /// The fields of `run.json`. A driver fills it and passes [`Facts::to_json`] to
 /// [`RunWriter::finish`](flowloom_store::run_folder::RunWriter::finish); fields that are missing are empty.
@@ -220,8 +223,12 @@ pub struct Original {
     pub connections: u64,
     /// Replayed TCP connections that began in the window and of which only totals are known (flow records).
     pub totals_only: u64,
+    /// Payload of the connections that are replayed: captured, missing, acknowledged, replayed (methods A.3).
+    pub payload: PayloadFacts,
     /// What is not replayed: reason and count.
     pub set_aside: BTreeMap<String, u64>,
+    /// Bytes of what is not replayed: reason, and payload of connections and flows or length on the wire of packets.
+    pub set_aside_bytes: BTreeMap<String, u64>,
 }
 
 /// The fields of `host.json`: all that may differ between two runs of the same experiment (methods M.11).
@@ -287,15 +294,27 @@ impl Original {
 /// What is not replayed, in words, from reasons as files keep them (`connections-no-data`, `packets-udp`):
 /// `40 connections: 32 no data, 8 one direction only; 5 packets: UDP`. Empty if nothing is.
 pub fn set_aside_text(set_aside: &BTreeMap<String, u64>) -> String {
+    set_aside_with_bytes(set_aside, &BTreeMap::new())
+}
+
+/// As [`set_aside_text`], each reason with its `bytes` where it has any: `8 one direction only (1.20 MB)`.
+pub fn set_aside_with_bytes(set_aside: &BTreeMap<String, u64>, bytes: &BTreeMap<String, u64>) -> String {
+    let size = |name: &str| match bytes.get(name) {
+        Some(&bytes) if bytes > 0 => format!(" ({})", Unit::Bytes.show(bytes as f64)),
+        _ => String::new(),
+    };
     let kinds = ["connections", "flows", "packets"].into_iter().filter_map(|kind| {
-        let reasons: Vec<(&str, u64)> = set_aside
+        let reasons: Vec<(String, u64)> = set_aside
             .iter()
-            .filter_map(|(name, &count)| Some((name.strip_prefix(kind)?.strip_prefix('-')?, count)))
+            .filter_map(|(name, &count)| {
+                let why = reason(name.strip_prefix(kind)?.strip_prefix('-')?);
+                Some((why + &size(name), count))
+            })
             .collect();
         let total: u64 = reasons.iter().map(|(_, count)| count).sum();
-        let told: Vec<String> = match reasons[..] {
-            [(name, _)] => vec![reason(name)],
-            _ => reasons.iter().map(|(name, count)| format!("{} {}", thousands(*count), reason(name))).collect(),
+        let told: Vec<String> = match &reasons[..] {
+            [(why, _)] => vec![why.clone()],
+            _ => reasons.iter().map(|(why, count)| format!("{} {why}", thousands(*count))).collect(),
         };
         let kind = if total == 1 { kind.trim_end_matches('s') } else { kind };
         (!told.is_empty()).then(|| format!("{} {kind}: {}", thousands(total), told.join(", ")))
@@ -303,11 +322,24 @@ pub fn set_aside_text(set_aside: &BTreeMap<String, u64>) -> String {
     kinds.collect::<Vec<_>>().join("; ")
 }
 
+/// How much payload a capture lacks, in words.
+pub fn missing_text(payload: &Payload, connections: u64) -> String {
+    let [missing, acknowledged, replayed] =
+        [payload.missing, payload.acknowledged, payload.replayed_missing()].map(|bytes| Unit::Bytes.show(bytes as f64));
+    format!(
+        "{missing} ({}) in {}: {acknowledged} acknowledged, {replayed} replayed",
+        Unit::Share.show(payload.missing_share()),
+        counted(connections, "connection")
+    )
+}
+
 /// A reason as a reader expects it.
 fn reason(name: &str) -> String {
     match name {
         "one-way" => "one direction only".to_owned(),
         "incomplete" => "incomplete (--complete-only)".to_owned(),
+        "missing-bytes" => "with missing bytes (--missing skip)".to_owned(),
+        "doubled" => "of doubled acceptors".to_owned(),
         "not-ip" => "not IP".to_owned(),
         "ip-fragment" => "IP fragment".to_owned(),
         "udp" | "quic" | "icmp" | "mpls" => name.to_uppercase(),
@@ -344,5 +376,11 @@ mod tests {
         );
         assert_eq!(set_aside_text(&BTreeMap::from([("connections-no-data".to_owned(), 1)])), "1 connection: no data");
         assert_eq!(set_aside_text(&BTreeMap::new()), "");
+        let bytes = BTreeMap::from([("connections-no-data".to_owned(), 0), ("connections-one-way".to_owned(), 1_200)]);
+        let set_aside = bytes.keys().map(|name| (name.clone(), 2)).collect();
+        assert_eq!(
+            set_aside_with_bytes(&set_aside, &bytes),
+            "4 connections: 2 no data, 2 one direction only (1.20 kB)"
+        );
     }
 }

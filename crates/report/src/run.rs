@@ -523,7 +523,7 @@ impl Measurements {
         match row.point {
             TrafficPoint::ReplayOffered => self.offered_packets[row.from as usize] += row.traffic.packets,
             TrafficPoint::ReplayCarried => self.carried_packets[row.from as usize] += row.traffic.packets,
-            TrafficPoint::Original | TrafficPoint::SetAside => {}
+            TrafficPoint::Original | TrafficPoint::SetAside | TrafficPoint::ReplayMissing => {}
         }
         if !self.holds(row.start) {
             return;
@@ -664,8 +664,18 @@ impl Measurements {
         let bits = |sides: &[LinkSide], of: fn(&Traffic) -> u64, factor: f64| -> Vec<f64> {
             let series: Vec<&Vec<Traffic>> =
                 sides.iter().filter_map(|&side| self.traffic.get(&(source, side))).collect();
+            // What was not captured of the original is not compared.
+            let missing: Vec<&Vec<Traffic>> = sides
+                .iter()
+                .filter(|_| source == TrafficPoint::ReplayCarried)
+                .filter_map(|&side| self.traffic.get(&(TrafficPoint::ReplayMissing, side)))
+                .collect();
             let bins = series.iter().map(|series| series.len()).max().unwrap_or(0);
-            (0..bins).map(|bin| series.iter().map(|s| of(&s[bin])).sum::<u64>() as f64 * factor * per_second).collect()
+            let sum = |series: &[&Vec<Traffic>], bin: usize| -> u64 {
+                series.iter().filter_map(|series| series.get(bin)).map(of).sum()
+            };
+            let compared = |bin| sum(&series, bin).saturating_sub(sum(&missing, bin));
+            (0..bins).map(|bin| compared(bin) as f64 * factor * per_second).collect()
         };
         const BOTH: [LinkSide; 2] = [LinkSide::Left, LinkSide::Right];
         match metric {

@@ -7,7 +7,7 @@ use flowloom_core::units::three_digits;
 
 use crate::answer::{Answer, Distance};
 use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement};
-use crate::facts::{ClassFacts, LiveFacts, set_aside_text};
+use crate::facts::{ClassFacts, LiveFacts, missing_text, set_aside_text};
 use crate::metric::Unit;
 use crate::run::Run;
 use crate::verdict::{Verdict, reason};
@@ -227,6 +227,11 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
     }
     if let Some(original) = run.facts.original.as_ref().filter(|original| !original.set_aside.is_empty()) {
         lines.push(("  set aside   ".to_owned(), original.set_aside_text()));
+    }
+    let payload = run.facts.original.as_ref().map(|original| original.payload).unwrap_or_default();
+    if payload.total().missing > 0 {
+        let text = missing_text(&payload.total(), payload.connections_with_missing);
+        lines.push(("  missing     ".to_owned(), text));
     }
     let mut how: Vec<String> = [&run.facts.driver, &run.facts.model, &run.facts.network]
         .into_iter()

@@ -218,6 +218,7 @@ fn ftp(id: u64, start: Time, extra: Duration, side: LinkSide) -> ConnectionVecto
     let data = Adu {
         side: Side::Initiator,
         bytes: 1 << 40,
+        missing_bytes: 0,
         wait: None,
         waiter: Side::Initiator,
         seen: Some(Span::default()),

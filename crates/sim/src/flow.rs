@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::num::NonZeroU16;
 
-use flowloom_core::extract::{Identity, Observer, Seen};
+use flowloom_core::extract::{Identity, Missing, Observer, Seen};
 use flowloom_core::path::{self, DelayBox, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays};
 use flowloom_core::plausibility::{LossEvents, Signal, Tally};
 use flowloom_core::record::Recorder;
@@ -701,7 +701,7 @@ impl Flow {
         let Monitored { mut observer, since } = *self.seen.take()?;
         let identity =
             Identity { id: self.id, start: since, initiator_side: self.initiator_side, initiator_rule, near: None };
-        Some(observer.finish(identity).1)
+        Some(observer.finish(identity, Missing::default()).1)
     }
 }
 

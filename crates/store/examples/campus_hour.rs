@@ -272,7 +272,7 @@ fn among<'a, T>(values: &'a [(f64, T)], random: &mut Stream) -> &'a T {
 }
 
 fn adu(side: Side, bytes: u64, wait: Option<Duration>, waiter: Side) -> Adu {
-    Adu { side, bytes, wait, waiter, seen: None, packets: None }
+    Adu { side, bytes, missing_bytes: 0, wait, waiter, seen: None, packets: None }
 }
 
 /// What the published statistics are of the vectors made.

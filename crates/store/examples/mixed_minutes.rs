@@ -173,5 +173,5 @@ impl Maker {
 }
 
 fn adu(side: Side, bytes: u64, wait: Option<Duration>, waiter: Side) -> Adu {
-    Adu { side, bytes, wait, waiter, seen: None, packets: None }
+    Adu { side, bytes, missing_bytes: 0, wait, waiter, seen: None, packets: None }
 }

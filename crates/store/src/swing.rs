@@ -67,7 +67,8 @@ mod tests {
     use super::*;
 
     fn fitted() -> SwingModel {
-        let adu = |side| Adu { side, bytes: 700, wait: None, waiter: side, seen: None, packets: None };
+        let adu =
+            |side| Adu { side, bytes: 700, missing_bytes: 0, wait: None, waiter: side, seen: None, packets: None };
         let end = |host| Endpoint { host: Some(Host::Number(host)), port: Some(443), ..Endpoint::default() };
         let mut survey = Survey::new(Grouping::default());
         for second in [0, 2, 25, 60, 100, 500, 505] {

@@ -1,8 +1,8 @@
 //! Options that several groups of commands share.
 
 use clap::{Args, ValueEnum};
-use flowloom::CaptureOptions;
 use flowloom::time::Duration;
+use flowloom::{CaptureOptions, Truncation};
 
 /// A side of the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -21,9 +21,15 @@ pub struct Capture {
     /// Prefix of the addresses on the left (inside) of the link; may be repeated
     #[arg(long, value_name = "PREFIX")]
     pub inside: Vec<String>,
-    /// Read a truncated capture as far as possible
-    #[arg(long)]
+    /// Read a truncated capture as far as possible, even where its last record is damaged
+    #[arg(long, conflicts_with = "strict")]
     pub allow_truncated: bool,
+    /// Refuse a capture that ends inside its last record
+    #[arg(long)]
+    pub strict: bool,
+    /// Bytes missing from the capture that are replayed [default: acknowledged]
+    #[arg(long, value_enum, value_name = "BYTES")]
+    pub missing: Option<Missing>,
     /// Keep only TCP connections with a captured SYN and FIN or RST
     #[arg(long)]
     pub complete_only: bool,
@@ -57,6 +63,27 @@ pub struct Capture {
     /// Leave names of input files out of all output
     #[arg(long)]
     pub anonymize: bool,
+}
+
+/// What becomes of bytes that the capture lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Missing {
+    /// Those that the other end acknowledged
+    Acknowledged,
+    /// All of them
+    All,
+    /// None: skip connections with missing bytes
+    Skip,
+}
+
+impl From<Missing> for flowloom::Missing {
+    fn from(missing: Missing) -> flowloom::Missing {
+        match missing {
+            Missing::Acknowledged => flowloom::Missing::Acknowledged,
+            Missing::All => flowloom::Missing::All,
+            Missing::Skip => flowloom::Missing::Skip,
+        }
+    }
 }
 
 /// Where the monitor stood on the paths of the connections.
@@ -120,8 +147,13 @@ impl Capture {
     pub fn options(&self) -> CaptureOptions {
         CaptureOptions {
             inside: self.inside.clone(),
-            allow_truncated: self.allow_truncated,
+            truncation: match (self.strict, self.allow_truncated) {
+                (true, _) => Truncation::Refuse,
+                (false, true) => Truncation::Allow,
+                (false, false) => Truncation::LastRecord,
+            },
             complete_only: self.complete_only,
+            missing: self.missing.map(Into::into),
             idle_timeout: self.idle_timeout,
             udp_idle_timeout: self.udp_idle_timeout,
             tcp_only: self.tcp_only,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use flowloom::input::{self, Kind};
-use flowloom::report::facts::set_aside_text;
+use flowloom::report::facts::{missing_text, set_aside_with_bytes};
 use flowloom::report::metric::Unit;
 use flowloom::report::words::{by_pattern, counted};
 use flowloom::store::formats::{Format, Rows};
@@ -79,7 +79,12 @@ fn sentence(extracted: &Extracted, output: &Path) -> String {
         contents(&facts, facts.connections.total, 0),
     );
     if !facts.set_aside.is_empty() {
-        text.push_str(&format!("  set aside   {}\n", set_aside_text(&facts.set_aside)));
+        text.push_str(&format!("  set aside   {}\n", set_aside_with_bytes(&facts.set_aside, &facts.set_aside_bytes)));
+    }
+    let payload = facts.payload.total();
+    if payload.missing > 0 {
+        let missing = missing_text(&payload, facts.payload.connections_with_missing);
+        text.push_str(&format!("  missing     {missing}\n"));
     }
     text.push_str(&format!("  workload    {}\n", output.display()));
     text

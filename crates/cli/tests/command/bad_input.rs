@@ -42,12 +42,40 @@ fn a_capture_cut_in_mid_record() {
     let bench = Bench::new();
     let whole = Traffic::many(20).pcap();
     bench.file("cut.pcap", &whole[..whole.len() - 30]);
-    let said = bench.flowloom(&["extract", "cut.pcap", "-o", "w.parquet"]);
+    let said = bench.flowloom(&["extract", "cut.pcap", "-o", "w.parquet", "--strict"]);
     said.failed(1, &["cut.pcap: packet ", " at byte ", "nothing was written", "--allow-truncated"]);
     assert_eq!(bench.names(), ["cut.pcap"]);
-    let counts = bench.json(&["extract", "cut.pcap", "-o", "w.parquet", "--allow-truncated", "--json"]);
+    let counts = bench.json(&["extract", "cut.pcap", "-o", "w.parquet", "--json"]);
     assert_eq!(counts["connections"]["total"], 20);
     assert_eq!(counts["inputs"][0]["truncated"], true);
+    assert!(counts["warnings"][0].as_str().unwrap().contains("ends inside its last record"), "{counts}");
+    for (command, options) in [("describe", &[][..]), ("run", &["-o", "r"]), ("convert", &["-o", "w.jsonl"])] {
+        let refused = bench.flowloom(&[&[command, "cut.pcap", "--strict"], options].concat());
+        refused.failed(1, &["cut.pcap: packet "]);
+        let said = bench.flowloom(&[&[command, "cut.pcap"], options].concat());
+        said.succeeded();
+        assert!(format!("{}{}", said.out, said.err).contains("last record"), "{command}: {}{}", said.out, said.err);
+    }
+    // A length that no packet has is damage, which may hide other records.
+    let mut damaged = whole.clone();
+    let last = whole.len() - 30;
+    let header = record_before(&whole, last);
+    damaged[header + 9] = 0xff;
+    bench.file("damaged.pcap", &damaged);
+    bench.flowloom(&["describe", "damaged.pcap"]).failed(1, &["damaged.pcap: packet ", "--allow-truncated"]);
+    bench.flowloom(&["describe", "damaged.pcap", "--allow-truncated"]).succeeded();
+}
+
+/// Where the record begins that holds byte `at` of a little-endian pcap.
+fn record_before(pcap: &[u8], at: usize) -> usize {
+    let mut start = 24;
+    loop {
+        let captured = u32::from_le_bytes(pcap[start + 8..start + 12].try_into().unwrap()) as usize;
+        if start + 16 + captured > at {
+            return start;
+        }
+        start += 16 + captured;
+    }
 }
 
 /// Rewrites a nanosecond pcap with every record cut to `length` bytes.

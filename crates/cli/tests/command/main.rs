@@ -24,6 +24,7 @@ mod literature;
 mod live_worker;
 mod marks;
 mod memory;
+mod missing_bytes;
 mod models;
 mod overhead;
 mod parity;

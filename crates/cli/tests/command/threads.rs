@@ -57,7 +57,7 @@ fn an_error_in_the_middle_of_a_capture_ends_every_thread() {
     bytes.truncate(bytes.len() - 7);
     bench.file("cut.pcap", &bytes);
     for threads in ["1", "2", "4"] {
-        let said = bench.flowloom(&["extract", "cut.pcap", "-o", "w.parquet", "--threads", threads]);
+        let said = bench.flowloom(&["extract", "cut.pcap", "-o", "w.parquet", "--strict", "--threads", threads]);
         said.failed(1, &["cut.pcap", "nothing was written", "--allow-truncated"]);
         assert_eq!(bench.names(), ["cut.pcap"]);
     }

@@ -8,6 +8,9 @@
 use crate::time::Duration;
 use crate::workload::{Adu, Pattern, PerSide, Side, Span};
 
+use super::gaps::Gaps;
+use super::options::Missing;
+
 /// Runs behind a late segment's place at most, for it to become one of its own: no TCP takes so many turns with a hole
 /// open, and a capture crafted so would have as many moved for every packet.
 const MOST_BEHIND: usize = 4096;
@@ -151,11 +154,22 @@ fn fill(list: &mut Vec<Run>, bytes: Bytes, hole: u64) {
     list.insert(at, Run { end, ack, first: now, last: now, after_quiet });
 }
 
-/// The ADUs of a connection; `lows` are the first bytes of both ends.
-pub(super) fn adus(runs: PerSide<&Runs>, lows: PerSide<u64>, pattern: Pattern) -> Vec<Adu> {
+/// What the ADUs of one end are made of.
+pub(super) struct Stream<'a> {
+    pub runs: &'a Runs,
+    /// Its first byte.
+    pub low: u64,
+    /// Bytes that the capture lacks.
+    pub gaps: &'a Gaps,
+    /// Which of those belong to their ADU.
+    pub missing: Missing,
+}
+
+/// The ADUs of a connection.
+pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> Vec<Adu> {
     let mut adus = match pattern {
-        Pattern::Sequential => sequential(runs, lows),
-        Pattern::Concurrent => concurrent(runs, lows),
+        Pattern::Sequential => sequential(streams),
+        Pattern::Concurrent => concurrent(streams),
     };
     for index in 0..adus.len() {
         let adu = adus[index];
@@ -170,24 +184,37 @@ pub(super) fn adus(runs: PerSide<&Runs>, lows: PerSide<u64>, pattern: Pattern) -
     adus
 }
 
-fn adu(side: Side, run: &Run, start: u64) -> Adu {
-    Adu { side, bytes: run.end - start, wait: None, waiter: side, seen: Some(span(run)), packets: None }
+impl Stream<'_> {
+    /// The bytes from `start` to the end of `run`, and how many of them the capture lacks.
+    fn bytes(&self, run: &Run, start: u64) -> (u64, u64) {
+        let missing = self.gaps.within(start, run.end);
+        let counted = if self.missing == Missing::All { missing.all } else { missing.acknowledged };
+        (run.end - start - missing.all + counted, counted)
+    }
+
+    fn adu(&self, side: Side, run: &Run, start: u64) -> Adu {
+        let (bytes, missing_bytes) = self.bytes(run, start);
+        Adu { side, bytes, missing_bytes, wait: None, waiter: side, seen: Some(span(run)), packets: None }
+    }
+
+    fn extend(&self, adu: &mut Adu, run: &Run, start: u64) {
+        let (bytes, missing_bytes) = self.bytes(run, start);
+        adu.bytes += bytes;
+        adu.missing_bytes += missing_bytes;
+        adu.seen = adu.seen.map(|seen| seen.and(span(run)));
+    }
 }
 
 fn span(run: &Run) -> Span {
     Span { first: Duration::from_nanos(run.first), last: Duration::from_nanos(run.last) }
 }
 
-fn extend(adu: &mut Adu, run: &Run, start: u64) {
-    adu.bytes += run.end - start;
-    adu.seen = adu.seen.map(|seen| seen.and(span(run)));
-}
-
 /// In the total order of methods A.4: p before q iff q acknowledges p.
-fn sequential(runs: PerSide<&Runs>, lows: PerSide<u64>) -> Vec<Adu> {
-    let mut adus: Vec<Adu> = Vec::with_capacity(runs.initiator.len() + runs.acceptor.len());
-    let mut position = lows;
-    let (mut left, mut right) = (runs.initiator.iter().peekable(), runs.acceptor.iter().peekable());
+fn sequential(streams: &PerSide<Stream<'_>>) -> Vec<Adu> {
+    let PerSide { initiator, acceptor } = streams;
+    let mut adus: Vec<Adu> = Vec::with_capacity(initiator.runs.len() + acceptor.runs.len());
+    let mut position = PerSide { initiator: initiator.low, acceptor: acceptor.low };
+    let (mut left, mut right) = (initiator.runs.iter().peekable(), acceptor.runs.iter().peekable());
     loop {
         let side = match (left.peek(), right.peek()) {
             (None, None) => break,
@@ -204,8 +231,8 @@ fn sequential(runs: PerSide<&Runs>, lows: PerSide<u64>) -> Vec<Adu> {
         let queue = if side == Side::Initiator { &mut left } else { &mut right };
         let Some(run) = queue.next() else { break };
         match adus.last_mut() {
-            Some(last) if last.side == side && !run.after_quiet => extend(last, run, position[side]),
-            _ => adus.push(adu(side, run, position[side])),
+            Some(last) if last.side == side && !run.after_quiet => streams[side].extend(last, run, position[side]),
+            _ => adus.push(streams[side].adu(side, run, position[side])),
         }
         position[side] = run.end;
     }
@@ -213,15 +240,16 @@ fn sequential(runs: PerSide<&Runs>, lows: PerSide<u64>) -> Vec<Adu> {
 }
 
 /// Each end on its own, in the order of their starts.
-fn concurrent(runs: PerSide<&Runs>, lows: PerSide<u64>) -> Vec<Adu> {
-    let mut adus: Vec<Adu> = Vec::with_capacity(runs.initiator.len() + runs.acceptor.len());
+fn concurrent(streams: &PerSide<Stream<'_>>) -> Vec<Adu> {
+    let mut adus: Vec<Adu> = Vec::with_capacity(streams.initiator.runs.len() + streams.acceptor.runs.len());
     for side in Side::BOTH {
-        let mut position = lows[side];
+        let stream = &streams[side];
+        let mut position = stream.low;
         let own = adus.len();
-        for run in runs[side].iter() {
+        for run in stream.runs.iter() {
             match adus[own..].last_mut() {
-                Some(last) if !run.after_quiet => extend(last, run, position),
-                _ => adus.push(adu(side, run, position)),
+                Some(last) if !run.after_quiet => stream.extend(last, run, position),
+                _ => adus.push(stream.adu(side, run, position)),
             }
             position = run.end;
         }

@@ -1,7 +1,6 @@
 //! A connection of a capture: its observer, its roles, and its packets that wait to be counted.
 
 use crate::record::Traffic;
-use crate::time::Duration;
 use crate::wire::Vlan;
 use crate::workload::{InitiatorRule, LinkSide, Side};
 
@@ -9,7 +8,7 @@ use super::counts::{SideRule, Tally};
 use super::front::Packet;
 use super::key::Key;
 use super::observer::Observer;
-use super::options::Options;
+use super::options::{Missing, Options};
 
 /// Packets held per connection; a connection still not replayable after so many is taken for set aside so far.
 const MAX_HELD: usize = 64;
@@ -194,6 +193,8 @@ pub(super) struct Connection {
     pub roles: Roles,
     /// Its packets go straight to the series of replayed traffic.
     replayable: bool,
+    /// Whether its vector has a place is known at its end only, and its packets wait until then.
+    decided_late: bool,
     vlans: Vlans,
     /// Bytes of heap when last looked at.
     pub heap_bytes: u32,
@@ -203,7 +204,7 @@ pub(super) struct Connection {
 
 impl Connection {
     /// The connection that `single` was so far.
-    pub fn new(single: &Single, quiet: Duration, tally: &mut Tally) -> Connection {
+    pub fn new(single: &Single, options: &Options, tally: &mut Tally) -> Connection {
         let Single { packet, roles } = single;
         let mut connection = Connection {
             key: packet.key,
@@ -212,9 +213,10 @@ impl Connection {
             start: packet.start,
             roles: *roles,
             replayable: false,
+            decided_late: options.complete_only || options.missing == Missing::Skip,
             vlans: Vlans::default(),
             heap_bytes: 0,
-            observer: Observer::new(packet.time, quiet),
+            observer: Observer::new(packet.time, options.quiet),
             held: HeldPackets { count: 0, near: [Held::NONE; NEAR], far: None },
         };
         connection.handle(packet, tally);
@@ -228,11 +230,14 @@ impl Connection {
         tally.counts.vlan_changes += u64::from(self.vlans.note(packet));
         let arrival = self.observer.handle_segment(packet.time, self.roles.side(packet.sender_second), &packet.seen);
         let from = self.roles.from(packet.sender_second);
-        if self.replayable {
+        if self.replayable || arrival.doubled {
             let (bytes, payload_bytes) = (u64::from(packet.link_bytes), u64::from(arrival.new_bytes));
-            tally.series.add(false, from, packet.bin, Traffic { packets: 1, bytes, payload_bytes });
+            tally.series.add(arrival.doubled, from, packet.bin, Traffic { packets: 1, bytes, payload_bytes });
         } else {
             self.held.push(Held { bin: packet.bin, from, bytes: packet.link_bytes, payload_bytes: arrival.new_bytes });
+            if self.decided_late {
+                return;
+            }
             self.replayable = self.observer.is_replayable();
             if self.replayable || usize::from(self.held.count) == MAX_HELD {
                 self.held.release(!self.replayable, tally);

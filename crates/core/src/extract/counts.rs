@@ -4,7 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Series, Traffic};
 use crate::time::{Duration, Time};
-use crate::workload::{Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, PerSide, Protocol, Segments, Side};
+use crate::workload::{
+    Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, Payload, PerSide, Protocol, Segments, Side,
+};
+
+use super::options::{Missing, Options};
 
 /// A transit above this speaks against the end being where the monitor stands.
 const LONGEST_NEAR_TRANSIT: Duration = Duration::from_millis(5);
@@ -66,6 +70,31 @@ impl Class {
     }
 }
 
+/// Whether a vector has a place in the workload, and if not, why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum VectorPlace {
+    /// It has one.
+    Kept,
+    /// Its class is set aside.
+    NotReplayable,
+    /// It is incomplete, and [`Options::complete_only`] leaves those out.
+    Incomplete,
+    /// The capture lacks bytes of it, and [`Missing::Skip`] leaves those out.
+    LacksBytes,
+}
+
+impl VectorPlace {
+    /// Where `vector` belongs.
+    pub fn of(class: Class, vector: &ConnectionVector, options: &Options) -> VectorPlace {
+        let Class::Replayable { complete, .. } = class else { return VectorPlace::NotReplayable };
+        if options.complete_only && !complete && vector.protocol == Protocol::Tcp {
+            return VectorPlace::Incomplete;
+        }
+        let lacks_bytes = || Side::BOTH.iter().any(|side| vector.ends[*side].missing_bytes() > 0);
+        if options.missing == Missing::Skip && lacks_bytes() { VectorPlace::LacksBytes } else { VectorPlace::Kept }
+    }
+}
+
 /// Which rule told the side of the link an initiator is on (methods M.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
@@ -93,6 +122,86 @@ pub struct ClassCounts {
     pub packets: u64,
     /// Payload bytes per sender, each counted once, missing ones not counted.
     pub payload_bytes: PerSide<u64>,
+}
+
+/// Packets of the second number space of doubled acceptors (methods A.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct DoubledCounts {
+    /// Connections that have some.
+    pub connections: u64,
+    /// How many; those of both ends.
+    pub packets: u64,
+    /// Their payload bytes, repeated ones too.
+    pub payload_bytes: u64,
+}
+
+impl DoubledCounts {
+    fn plus(&self, other: &DoubledCounts) -> DoubledCounts {
+        DoubledCounts {
+            connections: self.connections + other.connections,
+            packets: self.packets + other.packets,
+            payload_bytes: self.payload_bytes + other.payload_bytes,
+        }
+    }
+}
+
+/// Replayable connections that were left out on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct LeftOut {
+    /// How many.
+    pub connections: u64,
+    /// Their captured payload bytes.
+    pub payload_bytes: u64,
+}
+
+impl LeftOut {
+    fn plus(&self, other: &LeftOut) -> LeftOut {
+        LeftOut {
+            connections: self.connections + other.connections,
+            payload_bytes: self.payload_bytes + other.payload_bytes,
+        }
+    }
+
+    fn add(&mut self, payload: PerSide<Payload>) {
+        self.connections += 1;
+        self.payload_bytes += payload.initiator.captured + payload.acceptor.captured;
+    }
+}
+
+/// The payload of the connections that have a place in the workload, and what the capture lacks of it (methods A.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct KeptPayload {
+    /// By sender.
+    pub ends: PerSide<Payload>,
+    /// By the side of the link that its packets come from: left, right.
+    pub sides: [Payload; 2],
+    /// Connections of which the capture lacks bytes.
+    pub with_missing: u64,
+}
+
+impl KeptPayload {
+    fn plus(&self, other: &KeptPayload) -> KeptPayload {
+        KeptPayload {
+            ends: self.ends + other.ends,
+            sides: std::array::from_fn(|side| self.sides[side] + other.sides[side]),
+            with_missing: self.with_missing + other.with_missing,
+        }
+    }
+
+    /// Captured bytes by sender.
+    pub fn captured_bytes(&self) -> PerSide<u64> {
+        self.ends.map(|payload| payload.captured)
+    }
+
+    /// Adds the payload of a connection.
+    pub fn add(&mut self, vector: &ConnectionVector) {
+        let initiator = vector.initiator_side as usize;
+        let payload = PerSide { initiator: Side::Initiator, acceptor: Side::Acceptor }.map(|side| vector.payload(side));
+        self.ends = self.ends + payload;
+        self.sides[initiator] = self.sides[initiator] + payload.initiator;
+        self.sides[1 - initiator] = self.sides[1 - initiator] + payload.acceptor;
+        self.with_missing += u64::from(payload.initiator.missing > 0 || payload.acceptor.missing > 0);
+    }
 }
 
 impl ClassCounts {
@@ -194,9 +303,15 @@ pub struct Counts {
     pub last: Option<Time>,
     /// Per class, in the order of [`Class::ALL`].
     pub classes: [ClassCounts; 6],
+    /// What has a place in the workload.
+    pub kept: KeptPayload,
     /// Replayable but incomplete connections left out on request ([`Options::complete_only`](super::Options::complete_only)); they
     /// are counted in their class too.
-    pub incomplete_left_out: u64,
+    pub incomplete_left_out: LeftOut,
+    /// The same of connections of which the capture lacks bytes ([`Missing::Skip`]).
+    pub missing_left_out: LeftOut,
+    /// What was set aside of doubled acceptors; in no class.
+    pub doubled: DoubledCounts,
     /// Connections by the rule that told the initiator, in the order of [`InitiatorRule`].
     pub initiator_rules: [u64; 4],
     /// Connections by the rule that told the initiator's side of the link, in the order of [`SideRule`].
@@ -247,7 +362,10 @@ impl Counts {
             first,
             last,
             classes,
+            kept,
             incomplete_left_out,
+            missing_left_out,
+            doubled,
             initiator_rules,
             side_rules,
             port_reuse,
@@ -278,7 +396,10 @@ impl Counts {
             first: [self.first, first].into_iter().flatten().min(),
             last: self.last.max(last),
             classes: std::array::from_fn(|at| self.classes[at].plus(&classes[at])),
-            incomplete_left_out: self.incomplete_left_out + incomplete_left_out,
+            kept: self.kept.plus(&kept),
+            incomplete_left_out: self.incomplete_left_out.plus(&incomplete_left_out),
+            missing_left_out: self.missing_left_out.plus(&missing_left_out),
+            doubled: self.doubled.plus(&doubled),
             initiator_rules: add(self.initiator_rules, initiator_rules),
             side_rules: add(self.side_rules, side_rules),
             port_reuse: self.port_reuse + port_reuse,
@@ -306,7 +427,7 @@ impl Counts {
         of_class.packets += packets;
         for side in Side::BOTH {
             let segments = vector.ends[side].segments.unwrap_or_default();
-            of_class.payload_bytes[side] += vector.bytes(side) - segments.missing_bytes;
+            of_class.payload_bytes[side] += vector.payload(side).captured;
             self.segments += segments;
         }
         of_class.began_before += u64::from(Side::BOTH.iter().all(|side| !vector.ends[*side].syn_seen));
@@ -318,6 +439,18 @@ impl Counts {
         self.with_missing_bytes += u64::from(Side::BOTH.iter().any(|side| vector.ends[*side].missing_bytes() > 0));
         self.initiator_rules[vector.initiator_rule as usize] += 1;
         self.handshake_repeated += u64::from(vector.handshake_repeated);
+    }
+
+    /// Adds a connection whose vector has a place in the workload, or the reason why it was left out of it.
+    pub(super) fn add_vector(&mut self, place: VectorPlace, vector: &ConnectionVector) {
+        let payload =
+            || PerSide { initiator: Side::Initiator, acceptor: Side::Acceptor }.map(|side| vector.payload(side));
+        match place {
+            VectorPlace::Kept => self.kept.add(vector),
+            VectorPlace::Incomplete => self.incomplete_left_out.add(payload()),
+            VectorPlace::LacksBytes => self.missing_left_out.add(payload()),
+            VectorPlace::NotReplayable => {}
+        }
     }
 
     /// The counts of `class`.
@@ -333,12 +466,6 @@ impl Counts {
     /// Connections of the classes `choose` picks.
     pub fn connections_where(&self, choose: impl Fn(Class) -> bool) -> u64 {
         Class::ALL.iter().filter(|class| choose(**class)).map(|class| self.class(*class).connections).sum()
-    }
-
-    /// Payload bytes per sender of replayable connections.
-    pub fn payload_bytes(&self) -> PerSide<u64> {
-        let replayable = Class::ALL.into_iter().filter(|class| class.is_replayable());
-        replayable.fold(PerSide::default(), |sum, class| sum + self.class(class).payload_bytes)
     }
 
     /// Connections whose initiator `rule` told.

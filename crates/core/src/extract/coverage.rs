@@ -2,6 +2,8 @@
 //!
 //! Nearly always that is one interval, so only its ends are held; holes are kept beside it while there are any.
 
+use std::ops::Range;
+
 /// Holes of one direction that are remembered; beyond that the lowest is given up. A receiver's window bounds what
 /// can be missing in practice, so only a capture that itself lost packets for long comes near.
 const MAX_HOLES: usize = 1024;
@@ -20,16 +22,26 @@ struct Hole {
 struct Holes {
     /// Ascending, disjoint, all inside `[low, high)`.
     list: Vec<Hole>,
-    /// Bytes of holes no longer waited for.
-    given_up: u64,
+    /// Bytes no longer waited for: disjoint, in the order in which they were given up.
+    given_up: Vec<Range<u64>>,
 }
 
 impl Holes {
     /// Gives up the lowest hole if there are too many.
     fn limit(&mut self) {
         if self.list.len() > MAX_HOLES {
-            let lowest = self.list.remove(0);
-            self.given_up += lowest.end - lowest.start;
+            let Hole { start, end, .. } = self.list.remove(0);
+            self.give_up(start..end);
+        }
+    }
+
+    /// Stops waiting for bytes that are in no hole of the list any more.
+    fn give_up(&mut self, range: Range<u64>) {
+        match self.given_up.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            Some(last) if range.end == last.start => last.start = range.start,
+            _ if range.is_empty() => {}
+            _ => self.given_up.push(range),
         }
     }
 }
@@ -87,16 +99,19 @@ impl Coverage {
         self.holes.as_ref().and_then(|holes| holes.list.last()).is_some_and(|hole| hole.end > acked)
     }
 
-    /// Bytes never seen between the first and the last one seen.
-    pub fn missing(&self) -> u64 {
-        self.holes
-            .as_ref()
-            .map_or(0, |holes| holes.given_up + holes.list.iter().map(|hole| hole.end - hole.start).sum::<u64>())
+    /// Bytes never seen between the first and the last one seen: disjoint, in no order.
+    pub fn missing(&self) -> impl Iterator<Item = Range<u64>> {
+        let holes = self.holes.iter();
+        holes.flat_map(|holes| holes.given_up.iter().cloned().chain(holes.list.iter().map(|hole| hole.start..hole.end)))
     }
 
     /// Bytes held on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.holes.as_ref().map_or(0, |holes| size_of::<Holes>() + holes.list.capacity() * size_of::<Hole>())
+        self.holes.as_ref().map_or(0, |holes| {
+            size_of::<Holes>()
+                + holes.list.capacity() * size_of::<Hole>()
+                + holes.given_up.capacity() * size_of::<Range<u64>>()
+        })
     }
 
     /// Takes the lowest new piece of `[start, end)`, covering it; `None` if nothing (more) is new. Call again with
@@ -144,18 +159,18 @@ impl Coverage {
 
     /// Stops waiting for bytes below `limit`: they count as missing, and as duplicates if they come after all.
     pub fn give_up_below(&mut self, limit: u64) {
-        let above = limit.saturating_sub(self.high);
-        self.high += above;
+        let above = self.high..limit.max(self.high);
+        self.high = above.end;
         let holes = self.holes.get_or_insert_default();
-        holes.given_up += above;
         while let Some(hole) = holes.list.first_mut().filter(|hole| hole.start < limit) {
-            let end = hole.end.min(limit);
-            holes.given_up += end - hole.start;
-            hole.start = end;
+            let given_up = hole.start..hole.end.min(limit);
+            hole.start = given_up.end;
             if hole.start == hole.end {
                 holes.list.remove(0);
             }
+            holes.give_up(given_up);
         }
+        holes.give_up(above);
     }
 
     fn open(&mut self, hole: Hole) {
@@ -196,13 +211,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn missing(coverage: &Coverage) -> u64 {
+        coverage.missing().map(|range| range.end - range.start).sum()
+    }
+
     #[test]
     fn a_hole_is_filled_in_parts() {
         let mut coverage = Coverage::default();
         coverage.reset(1);
         assert_eq!(coverage.take(1, 11, 0).unwrap().place, Place::Above);
         assert_eq!(coverage.take(41, 51, 7).unwrap().place, Place::Above);
-        assert_eq!((coverage.contiguous(), coverage.missing()), (11, 30));
+        assert_eq!((coverage.contiguous(), missing(&coverage)), (11, 30));
         assert!(coverage.has_hole_above(11) && !coverage.has_hole_above(41));
         // One segment over the middle of the hole, then one over all of it: two pieces are left.
         let middle = coverage.take(21, 31, 8).unwrap();
@@ -214,7 +233,7 @@ mod tests {
         let third = coverage.take(second.end, 60, 9).unwrap();
         assert_eq!((third.start, third.end, third.place), (51, 60, Place::Above));
         assert_eq!(coverage.take(1, 60, 9), None);
-        assert_eq!(coverage.missing(), 0);
+        assert_eq!(missing(&coverage), 0);
     }
 
     #[test]
@@ -223,7 +242,7 @@ mod tests {
         coverage.reset(1);
         coverage.take(11, 21, 0);
         coverage.give_up_below(31);
-        assert_eq!((coverage.contiguous(), coverage.missing()), (31, 20));
+        assert_eq!((coverage.contiguous(), missing(&coverage)), (31, 20));
         assert_eq!(coverage.take(1, 11, 1), None, "no longer new");
     }
 
@@ -244,7 +263,7 @@ mod tests {
             } else if name == "above" {
                 coverage.reset(1_000_000);
             }
-            let (mut new, before) = (0, coverage.high() - coverage.low() - coverage.missing());
+            let (mut new, before) = (0, coverage.high() - coverage.low() - missing(&coverage));
             for start in starts {
                 let piece = coverage.take(start, start + 1, 0);
                 new += piece.map_or(0, |piece| piece.end - piece.start);
@@ -253,7 +272,7 @@ mod tests {
             }
             assert!(new >= MAX_HOLES as u64, "{name}");
             assert_eq!(
-                coverage.high() - coverage.low() - coverage.missing(),
+                coverage.high() - coverage.low() - missing(&coverage),
                 before + new,
                 "{name}: each byte is counted"
             );
@@ -286,7 +305,7 @@ mod tests {
             let low = coverage.low().min(1000);
             let span = coverage.high() - low;
             let count = seen.iter().filter(|seen| **seen).count() as u64;
-            prop_assert_eq!(span - coverage.missing(), count);
+            prop_assert_eq!(span - missing(&coverage), count);
         }
     }
 }

@@ -127,6 +127,7 @@ impl DatagramObserver {
                 Adu {
                     side: run.side,
                     bytes: run.bytes,
+                    missing_bytes: 0,
                     wait: next.map(|next| next.first.saturating_sub(run.last)),
                     waiter: next.map_or(run.side, |next| next.side),
                     seen: Some(Span { first: run.first, last: run.last }),

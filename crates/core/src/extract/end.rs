@@ -5,6 +5,7 @@ use std::num::NonZeroU16;
 use super::adus::Runs;
 use super::coverage::Coverage;
 use super::exchange::Sent;
+use super::gaps::Gaps;
 use super::recovery::{Recovery, Situation};
 use super::transit::{NEVER, Timed};
 
@@ -180,23 +181,22 @@ impl End {
         turnaround <= transit + transit / 4 + SLACK
     }
 
-    /// Bytes after the last one seen that never passed, although the FIN's number or an acknowledgement tells of them;
-    /// they become part of the last ADU. `window` is the largest of the connection: numbers far beyond it tell nothing.
-    pub fn take_in_unseen(&mut self, window: u64) -> u64 {
+    /// The bytes that never passed. Those after the last one seen, of which the FIN's number or an acknowledgement tells,
+    /// become part of the last ADU. `window` is the largest of the connection: numbers far beyond it tell nothing.
+    pub fn take_gaps(&mut self, window: u64) -> Gaps {
+        if self.runs.is_empty() {
+            return Gaps::default();
+        }
         let high = self.coverage.high();
-        // Bytes given up above the last one seen are missing already; they are this ADU's too.
-        self.runs.extend_unseen(high);
         let told = match self.fin {
             true => self.fin_at,
             // Without its FIN one number may be the FIN's own.
             false if self.acked > high + 1 => self.acked,
             false => high,
         };
-        let unseen = told.saturating_sub(high);
-        if self.runs.is_empty() || unseen == 0 || unseen > WINDOWS_PER_JUMP * window {
-            return 0;
-        }
-        self.runs.extend_unseen(told);
-        unseen
+        let unseen = Some(high..told).filter(|unseen| !unseen.is_empty() && told - high <= WINDOWS_PER_JUMP * window);
+        // Bytes given up above the last one seen are this ADU's too.
+        self.runs.extend_unseen(unseen.as_ref().map_or(high, |unseen| unseen.end));
+        Gaps::new(self.coverage.missing().chain(unseen).collect(), self.acked)
     }
 }

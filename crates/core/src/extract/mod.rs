@@ -7,7 +7,8 @@
 //! into the order of their starts. [`Extractor`] is all three in one thread.
 //!
 //! What each file decides: `sequence` unwraps numbers, `coverage` tells new bytes from repeated ones (methods A.3),
-//! `exchange` tells sequential from concurrent (methods A.4), `adus` builds ADUs and waits (methods A.5), `transit`
+//! `gaps` which bytes the capture lacks, `exchange` sequential from concurrent (methods A.4), `doubled` knows a second number space of the
+//! acceptor (methods A.1.2), `adus` builds ADUs and waits (methods A.5), `transit`
 //! measures round trips and the handshake (methods A.6), `recovery` tells retransmissions from reordering and copies
 //! (methods A.8) as far as `monitor` stands where that can be told; `end` holds what they know of an end, `observer`
 //! joins both ends. `datagrams` is the same for UDP and QUIC. On the capture side `flow_table` finds connections, held
@@ -20,12 +21,14 @@ pub mod conversations;
 mod counts;
 mod coverage;
 mod datagrams;
+mod doubled;
 mod end;
 mod exchange;
 mod extractor;
 mod flow;
 mod flow_table;
 mod front;
+mod gaps;
 mod key;
 mod merger;
 mod monitor;
@@ -39,14 +42,17 @@ mod slab;
 mod tombstone;
 mod transit;
 
-pub use counts::{Class, ClassCounts, Counts, DatagramCounts, FlowCounts, SideRule, Tally, TrafficSeries};
+pub use counts::{
+    Class, ClassCounts, Counts, DatagramCounts, DoubledCounts, FlowCounts, KeptPayload, LeftOut, SideRule, Tally,
+    TrafficSeries,
+};
 pub use extractor::Extractor;
 pub use front::{Front, Packet, Round};
 pub use key::PARTS;
 pub use merger::Merger;
 pub use monitor::Position;
 pub use observer::{Arrival, Identity, Observer, Seen};
-pub use options::{Options, ParsePrefixError, Prefix};
+pub use options::{Missing, Options, ParsePrefixError, Prefix};
 pub use packed::Packed;
 pub use part::{Finished, LEAST_MEMORY, Part, Report};
 

@@ -9,10 +9,13 @@ use crate::workload::{
     Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, LinkSide, Pattern, PerSide, Protocol, Segments, Side,
 };
 
-use super::adus::{self, Bytes};
+use super::adus::{self, Bytes, Stream};
 use super::counts::Class;
 use super::coverage::Place;
+use super::doubled::OtherSpace;
 use super::end::{End, WINDOWS_PER_JUMP};
+use super::gaps::{Gaps, MissingBytes};
+use super::options::Missing;
 use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Recovery};
 use super::sequence;
 use super::transit::{Handshake, NEVER};
@@ -70,6 +73,8 @@ impl From<&Segment> for Seen {
 pub struct Arrival {
     /// Payload bytes seen for the first time.
     pub new_bytes: u32,
+    /// It belongs to the other number space of a doubled acceptor (methods A.1.2), and nothing of it counts.
+    pub doubled: bool,
 }
 
 /// What a vector says of its connection that its packets do not.
@@ -105,6 +110,8 @@ pub struct Observer {
     concurrent: bool,
     /// Nothing but SYNs passed.
     attempt: bool,
+    /// The second number space of an end that has two.
+    other_space: Option<Box<OtherSpace>>,
 }
 
 impl Observer {
@@ -120,6 +127,7 @@ impl Observer {
             close: Close::NotSeen,
             concurrent: false,
             attempt: true,
+            other_space: None,
         }
     }
 
@@ -152,6 +160,11 @@ impl Observer {
         self.ends.iter().all(|end| end.packets > 0) && self.ends.iter().any(|end| !end.runs.is_empty())
     }
 
+    /// Packets and payload bytes of another number space that were set aside.
+    pub(super) fn doubled(&self) -> (u64, u64) {
+        self.other_space.as_ref().map_or((0, 0), |space| (space.packets, space.payload_bytes))
+    }
+
     /// Bytes held on the heap, those of the observer itself not counted.
     pub(super) fn heap_bytes(&self) -> usize {
         let end = |end: &End| {
@@ -162,7 +175,7 @@ impl Observer {
                 + end.timed.heap_bytes()
                 + recovery
         };
-        self.ends.iter().map(end).sum()
+        self.ends.iter().map(end).sum::<usize>() + self.other_space.as_ref().map_or(0, |_| size_of::<OtherSpace>())
     }
 
     /// The larger of both ends' largest windows, at least what needs no scaling.
@@ -204,6 +217,9 @@ impl Observer {
     /// The roles were told wrongly until now: a SYN or SYN/ACK came after other segments.
     pub fn swap_sides(&mut self) {
         self.ends.swap(0, 1);
+        if let Some(space) = &mut self.other_space {
+            space.side = space.side.other();
+        }
         self.close = match self.close {
             Close::Fin(side) => Close::Fin(side.other()),
             Close::Rst(side) => Close::Rst(side.other()),
@@ -218,7 +234,8 @@ impl Observer {
             return true;
         }
         if seen.flags.syn() {
-            if own.syn && seen.sequence == own.isn {
+            let is_other = |space: &OtherSpace| space.side == sender && space.isn == seen.sequence;
+            if (own.syn && seen.sequence == own.isn) || self.other_space.as_deref().is_some_and(is_other) {
                 return true;
             }
             let answers = seen.flags.ack() && peer.syn && seen.acknowledgement == peer.isn.wrapping_add(1);
@@ -248,7 +265,7 @@ impl Observer {
             return true;
         }
         let limit = self.largest_jump();
-        if distance <= limit.min(IMPOSSIBLE_JUMP) {
+        if distance <= limit.min(IMPOSSIBLE_JUMP) || self.is_doubled(sender, seen) {
             return true;
         }
         // Packets missing from the capture make one direction jump; another connection makes both.
@@ -256,9 +273,38 @@ impl Observer {
         distance <= IMPOSSIBLE_JUMP && !other_jumped
     }
 
+    /// Whether a segment belongs to the other number space of a doubled acceptor.
+    fn is_doubled(&self, sender: Side, seen: &Seen) -> bool {
+        self.other_space.as_ref().is_some_and(|space| {
+            let own = self.ends[space.side as usize].reference() as u32;
+            space.owns(sender, seen, own, self.largest_jump())
+        })
+    }
+
+    /// Sets a segment of another number space aside. The first acknowledgement decides which space counts.
+    #[cold]
+    fn set_aside_doubled(&mut self, sender: Side, seen: &Seen) -> bool {
+        let Some(space) = &mut self.other_space else { return false };
+        let end = &mut self.ends[space.side as usize];
+        let undecided = end.acked == 0 && end.runs.is_empty();
+        if undecided && sender != space.side && space.is_nearer(sender, seen, end.reference() as u32) {
+            let isn = std::mem::replace(&mut end.isn, space.isn);
+            end.begin_at(sequence::first(end.isn) + 1);
+            **space = OtherSpace::new(space.side, isn);
+        }
+        let is_doubled = !seen.flags.syn() && self.is_doubled(sender, seen);
+        if let Some(space) = self.other_space.as_mut().filter(|_| is_doubled) {
+            space.set_aside(sender, seen);
+        }
+        is_doubled
+    }
+
     /// Takes note of a segment `sender` sent, passing the monitor at `time`.
     pub fn handle_segment(&mut self, time: Time, sender: Side, seen: &Seen) -> Arrival {
         self.now = self.now.max(time.since(self.start).as_nanos());
+        if self.other_space.is_some() && self.set_aside_doubled(sender, seen) {
+            return Arrival { doubled: true, ..Arrival::default() };
+        }
         let now = self.now;
         let flags = seen.flags;
         let (initiator, acceptor) = self.ends.split_at_mut(1);
@@ -281,7 +327,9 @@ impl Observer {
                 (own.rst, peer.rst) = (false, false);
                 self.close = Close::NotSeen;
             }
-            note_syn(own, peer, &mut self.handshake, now, seen);
+            if let Some(isn) = note_syn(own, peer, &mut self.handshake, now, seen) {
+                self.other_space = Some(Box::new(OtherSpace::new(sender, isn)));
+            }
         } else {
             own.window = own.window.max(seen.window);
         }
@@ -429,20 +477,20 @@ impl Observer {
         self.ends.iter().filter_map(End::transit).reduce(u64::saturating_add)
     }
 
-    /// What the connection was. Nothing is left to observe afterwards.
-    pub fn finish(&mut self, identity: Identity) -> (Class, ConnectionVector) {
+    /// What the connection was. Nothing is left to observe afterwards. `missing` says what becomes of bytes that never
+    /// passed.
+    pub fn finish(&mut self, identity: Identity, missing: Missing) -> (Class, ConnectionVector) {
         let min_rtt = self.min_rtt();
         let scaled = self.ends.iter().all(|end| end.window_scale.is_some());
         let recoveries = self.ends.each_mut().map(|end| end.recovery.take());
         let window = self.largest_window(scaled);
-        let unseen = self.ends.each_mut().map(|end| end.take_in_unseen(window));
+        let gaps = self.ends.each_mut().map(|end| end.take_gaps(window));
         let [initiator, acceptor] = &self.ends;
         let pattern = if self.concurrent { Pattern::Concurrent } else { Pattern::Sequential };
-        let adus = adus::adus(
-            PerSide { initiator: &initiator.runs, acceptor: &acceptor.runs },
-            PerSide { initiator: initiator.coverage.low(), acceptor: acceptor.coverage.low() },
-            pattern,
-        );
+        let stream = |side: Side, end| stream(end, &gaps[side as usize], missing);
+        let streams =
+            PerSide { initiator: stream(Side::Initiator, initiator), acceptor: stream(Side::Acceptor, acceptor) };
+        let adus = adus::adus(&streams, pattern);
         let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
         let class = match () {
             () if adus.is_empty() => Class::NoData,
@@ -451,7 +499,7 @@ impl Observer {
         };
         let established = self.handshake.established();
         let [of_initiator, of_acceptor] = recoveries;
-        let endpoint = |side: Side, end: &End, recovery: Option<Box<Recovery>>, unseen: u64| Endpoint {
+        let endpoint = |side: Side, end: &End, recovery: Option<Box<Recovery>>, missing: MissingBytes| Endpoint {
             host: None,
             port: None,
             syn_seen: end.syn,
@@ -474,7 +522,8 @@ impl Observer {
             datagram_sizes: None,
             segments: Some(Segments {
                 data: u64::from(end.data_segments),
-                missing_bytes: if end.runs.is_empty() { 0 } else { end.coverage.missing() + unseen },
+                missing_bytes: missing.all,
+                missing_acked_bytes: missing.acknowledged,
                 unacked_bytes: if end.acked == 0 { 0 } else { end.coverage.high().saturating_sub(end.acked) },
                 ..recovery
                     .map(|recovery| recovery.finish(min_rtt, identity.near.map(|near| near == side)))
@@ -498,8 +547,8 @@ impl Observer {
             stated_rtt: None,
             lifetime: Some(Duration::from_nanos(self.now)),
             ends: PerSide {
-                initiator: endpoint(Side::Initiator, initiator, of_initiator, unseen[0]),
-                acceptor: endpoint(Side::Acceptor, acceptor, of_acceptor, unseen[1]),
+                initiator: endpoint(Side::Initiator, initiator, of_initiator, gaps[0].total()),
+                acceptor: endpoint(Side::Acceptor, acceptor, of_acceptor, gaps[1].total()),
             },
             close: self.close,
             t_close: (self.close != Close::NotSeen)
@@ -525,10 +574,21 @@ pub(super) struct Remains {
     pub known: [bool; 2],
 }
 
-/// SYN and SYN/ACK: options, numbering, handshake.
-fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen: &Seen) {
+/// What the ADUs of an end are made of.
+fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing) -> Stream<'a> {
+    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing }
+}
+
+/// SYN and SYN/ACK: options, numbering, handshake. Returns where another number space of `own` begins, if two SYN/ACKs
+/// with different numbers answered one SYN.
+fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen: &Seen) -> Option<u32> {
     let again = own.syn && own.isn == seen.sequence;
-    if !again && own.runs.is_empty() {
+    let answers = seen.flags.ack() && peer.syn && seen.acknowledgement == peer.isn.wrapping_add(1);
+    let is_second = own.syn && !again && answers;
+    // The space that was acknowledged or has data stays; until then, the latest one is taken for the connection's.
+    let stays = own.acked > 0 || !own.runs.is_empty();
+    let other = is_second.then_some(if stays { seen.sequence } else { own.isn });
+    if !again && own.runs.is_empty() && !(is_second && stays) {
         own.isn = seen.sequence;
         // Near what was acknowledged before the SYN passed; but not once more for every new attempt, or numbers drift.
         let isn = match own.known && !own.syn {
@@ -547,16 +607,14 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
     let same_id = seen.ip_id.is_some() && seen.ip_id == own.last_id;
     if again && same_id && now - handshake.asked() <= COPY_WITH_ID {
         // The same packet once more, not another try.
-        return;
+        return None;
     }
     if !seen.flags.ack() {
         handshake.syn(now, again);
-    } else {
-        let answers = peer.syn && seen.acknowledgement == peer.isn.wrapping_add(1);
-        if let Some(sample) = handshake.syn_ack(now, answers) {
-            own.sample(sample, true);
-        }
+    } else if let Some(sample) = handshake.syn_ack(now, answers) {
+        own.sample(sample, true);
     }
+    other
 }
 
 /// What `own` says it has of `peer`'s bytes. Returns the acknowledgement, without the number a FIN takes.

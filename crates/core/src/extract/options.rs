@@ -2,6 +2,9 @@
 
 use std::net::IpAddr;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::time::Duration;
 use crate::wire::Address;
 
@@ -45,6 +48,35 @@ impl std::str::FromStr for Prefix {
     }
 }
 
+/// What becomes of bytes that a capture lacks (methods A.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// Those that the other end acknowledged belong to their ADU: they arrived. The others are left out.
+    #[default]
+    Acknowledged,
+    /// All of them belong to their ADU.
+    All,
+    /// Connections that lack any are set aside.
+    Skip,
+}
+
+impl Missing {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Missing::Acknowledged => "acknowledged",
+            Missing::All => "all",
+            Missing::Skip => "skip",
+        }
+    }
+
+    /// Whether nothing else was asked for.
+    pub fn is_default(&self) -> bool {
+        *self == Missing::default()
+    }
+}
+
 /// How to extract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -69,6 +101,8 @@ pub struct Options {
     pub vlan_key: bool,
     /// Leave out incomplete TCP connections, as Hernandez-Campos did (methods A.2).
     pub complete_only: bool,
+    /// What becomes of bytes that the capture lacks.
+    pub missing: Missing,
     /// Make [`Extractor::poll_finished`](super::Extractor::poll_finished) also return what is set aside.
     pub keep_set_aside: bool,
     /// Bytes that connections and flows may take in memory. Above it, those that were silent for longest are ended.
@@ -100,6 +134,7 @@ impl Default for Options {
             monitor: Position::Mid,
             vlan_key: false,
             complete_only: false,
+            missing: Missing::default(),
             keep_set_aside: false,
             memory: u64::MAX,
             round: 2048,

@@ -65,6 +65,7 @@ mod tests {
         let adu = Adu {
             side: Side::Acceptor,
             bytes: u64::MAX,
+            missing_bytes: 0,
             wait: Some(Duration::MAX),
             waiter: Side::Initiator,
             seen: Some(seen),

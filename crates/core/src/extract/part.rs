@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 use crate::wire::Address;
-use crate::workload::{ConnectionVector, LinkSide, Protocol};
+use crate::workload::{ConnectionVector, LinkSide};
 
 use super::connection::{Connection, Roles, Single};
-use super::counts::{Class, Tally};
+use super::counts::{Class, Tally, VectorPlace};
 use super::flow::Flow;
 use super::flow_table::{FlowTable, Place};
 use super::front::{Packet, Round};
@@ -38,12 +38,7 @@ pub struct Finished {
 impl Finished {
     /// Whether it has a place in the workload.
     pub(super) fn is_kept(&self, options: &Options) -> bool {
-        match self.class {
-            Class::Replayable { complete, .. } => {
-                complete || !options.complete_only || self.vector.protocol != Protocol::Tcp
-            }
-            Class::NoData | Class::OneWay => false,
-        }
+        VectorPlace::of(self.class, &self.vector, options) == VectorPlace::Kept
     }
 }
 
@@ -284,7 +279,7 @@ impl Part {
     /// Makes a connection of a single packet; its place.
     fn promote(&mut self, at: u32, tally: &mut Tally) -> u32 {
         let single = self.table.single.remove(at).expect("its place was just found");
-        let connection = Connection::new(&single, self.options.quiet, tally);
+        let connection = Connection::new(&single, &self.options, tally);
         let to = self.table.live.insert(single.packet.number, connection);
         self.table.lead(single.packet.hash, Place::Single(at), Some(Place::Live(to)));
         to
@@ -360,7 +355,10 @@ impl Part {
         let observer = &connection.observer;
         let silent = clock.since(observer.last_seen());
         if observer.is_closed() {
-            if silent >= self.options.drain.min(self.options.linger) {
+            // A tombstone does not know a second number space.
+            let is_doubled = observer.doubled().0 > 0;
+            let drain = if is_doubled { self.options.linger } else { self.options.drain };
+            if silent >= drain.min(self.options.linger) {
                 self.close(at, silent < self.options.linger, tally);
             }
         } else if silent >= self.options.longest_silence(observer.is_attempt()) {
@@ -478,23 +476,30 @@ impl Part {
         let last = connection.observer.last_seen();
         let packets = connection.observer.packets();
         let near = self.options.monitor.near(roles.initiator_side);
+        let (doubled_packets, doubled_bytes) = connection.observer.doubled();
         let identity =
             Identity { id: u64::MAX, start, initiator_side: roles.initiator_side, initiator_rule: roles.rule, near };
-        let (class, vector) = connection.observer.finish(identity);
-        connection.release(!class.is_replayable(), tally);
+        let (class, vector) = connection.observer.finish(identity, self.options.missing);
+        let place = VectorPlace::of(class, &vector, &self.options);
+        connection.release(place != VectorPlace::Kept, tally);
         tally.counts.add_connection(class, packets, &vector, near);
+        tally.counts.add_vector(place, &vector);
+        if doubled_packets > 0 {
+            tally.counts.doubled.connections += 1;
+            tally.counts.doubled.packets += doubled_packets;
+            tally.counts.doubled.payload_bytes += doubled_bytes;
+        }
         if self.options.vlan_key {
             self.match_halves(&key, &vector, &roles, tally);
         }
         let to = remember.then(|| {
             let roles = (roles.initiator_second, roles.initiator_side);
-            let mut gone = Tombstone::new(key, &remains, roles, class.index() as u8, class.is_replayable());
+            let mut gone = Tombstone::new(key, &remains, roles, class.index() as u8, place == VectorPlace::Kept);
             gone.note(last);
             Place::Gone(self.table.gone.insert(u64::from(hash), gone))
         });
         self.table.lead(hash, Place::Live(at), to);
-        let kept = self.keep(number, &key, roles, class, vector);
-        tally.counts.incomplete_left_out += u64::from(class.is_replayable() && !kept);
+        self.keep(number, &key, roles, class, vector);
     }
 
     /// Ends the flow at `at`, if there is one.
@@ -511,16 +516,14 @@ impl Part {
         self.keep(number, &key, roles, class, vector);
     }
 
-    /// Hands on what is over, if it is wanted; whether it has a place in the workload.
-    fn keep(&mut self, number: u64, key: &Key, roles: Roles, class: Class, vector: ConnectionVector) -> bool {
+    /// Hands on what is over, if it is wanted.
+    fn keep(&mut self, number: u64, key: &Key, roles: Roles, class: Class, vector: ConnectionVector) {
         let initiator = key.address(roles.initiator_second);
         let acceptor = key.address(!roles.initiator_second);
         let finished = Finished { number, initiator, acceptor, class, vector };
-        let kept = finished.is_kept(&self.options);
-        if kept || self.options.keep_set_aside {
+        if finished.is_kept(&self.options) || self.options.keep_set_aside {
             self.finished.push(Packed::new(&finished, &mut self.room));
         }
-        kept
     }
 
     /// With VLANs in the key, a connection whose ends use different ones falls into two halves; counts those found.

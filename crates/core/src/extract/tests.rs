@@ -1,12 +1,14 @@
 //! Transcripts of connections, written as methods A.12 writes them.
 
+use proptest::prelude::*;
+
 use crate::time::{Duration, Time};
 use crate::wire::Flags;
 use crate::workload::{
-    Adu, Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, Repaired, Repeated, Segments, Side,
+    Adu, Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, Payload, Repaired, Repeated, Segments, Side,
 };
 
-use super::{Class, Identity, Observer, Seen};
+use super::{Class, Identity, Missing, Observer, Seen};
 
 const ISN: [u32; 2] = [4_294_967_200, 77];
 
@@ -63,14 +65,19 @@ impl Transcript {
     }
 
     /// With the monitor at one of the ends.
-    fn finish_near(mut self, near: Option<Side>) -> (Class, ConnectionVector) {
-        self.observer.finish(Identity {
+    fn finish_near(self, near: Option<Side>) -> (Class, ConnectionVector) {
+        self.finish_with(near, Missing::default())
+    }
+
+    fn finish_with(mut self, near: Option<Side>, missing: Missing) -> (Class, ConnectionVector) {
+        let identity = Identity {
             id: 0,
             start: Time::ZERO,
             initiator_side: LinkSide::Left,
             initiator_rule: InitiatorRule::Syn,
             near,
-        })
+        };
+        self.observer.finish(identity, missing)
     }
 }
 
@@ -340,6 +347,87 @@ fn bytes_that_never_passed_are_counted_as_missing() {
     let (_, vector) = t.finish();
     assert_eq!(vector.bytes(A), 4000, "the acknowledgement tells of 1,000 more at the end");
     assert_eq!(vector.ends.acceptor.missing_bytes(), 2000);
+}
+
+#[test]
+fn acknowledged_holes_are_replayed_and_others_left_out() {
+    let finish = |missing| {
+        let mut t = Transcript::established();
+        t.i(51_000, 1, 1, 100);
+        t.a(95_000, 1, 101, 1000);
+        // Bytes 1,001 to 2,000 never pass and are acknowledged.
+        t.a(96_000, 2001, 101, 1000);
+        t.i(97_000, 101, 3001, 50);
+        // Of bytes 3,001 to 5,000 the first 500 are acknowledged.
+        t.a(98_000, 5001, 151, 1000);
+        t.i(99_000, 151, 3501, 0);
+        t.finish_with(None, missing).1
+    };
+    for (missing, adus) in [
+        (Missing::Acknowledged, [(3000, 1000), (1500, 500)]),
+        (Missing::All, [(3000, 1000), (3000, 2000)]),
+        (Missing::Skip, [(3000, 1000), (1500, 500)]),
+    ] {
+        let vector = finish(missing);
+        let of_acceptor = vector.adus.iter().filter(|adu| adu.side == A).map(|adu| (adu.bytes, adu.missing_bytes));
+        assert!(of_acceptor.eq(adus), "{missing:?}");
+        let payload = vector.payload(A);
+        assert_eq!((payload.captured, payload.missing, payload.acknowledged), (3000, 3000, 1500));
+        assert_eq!(payload.replayed, adus.iter().map(|(bytes, _)| bytes).sum::<u64>());
+    }
+}
+
+proptest! {
+    /// Against one flag for each byte that was sent, captured or acknowledged.
+    #[test]
+    fn payload_adds_up_as_a_set_of_bytes(
+        steps in prop::collection::vec((any::<bool>(), 0u32..60, 1u32..40, 0u32..100, any::<bool>()), 1..40),
+        fin in any::<bool>(),
+    ) {
+        const HANDSHAKE: u32 = 1;
+        for missing in [Missing::Acknowledged, Missing::All] {
+            let mut t = Transcript::established();
+            let mut captured = [[false; 200]; 2];
+            let mut acked = [0usize; 2];
+            for (number, &(from_acceptor, start, len, ack, probe)) in steps.iter().enumerate() {
+                let (own, peer) = (usize::from(from_acceptor), usize::from(!from_acceptor));
+                let side = if from_acceptor { A } else { I };
+                // One byte below the acknowledged ones is a keep-alive or a probe, no data.
+                let len = if len == 1 { 2 } else { len };
+                let len = if probe { 0 } else { len };
+                acked[peer] = acked[peer].max(ack as usize);
+                let time = 100_000 + 1_000 * number as u64;
+                t.flags(time, side, HANDSHAKE + start, HANDSHAKE + ack, len, Flags::ACK);
+                captured[own][start as usize..(start + len) as usize].fill(true);
+            }
+            let high = captured.map(|bytes| bytes.iter().rposition(|captured| *captured).map_or(0, |last| last + 1));
+            if fin {
+                t.flags(900_000, A, HANDSHAKE + 150, HANDSHAKE, 0, Flags::FIN | Flags::ACK);
+            }
+            let (_, vector) = t.finish_with(None, missing);
+            for side in Side::BOTH {
+                let (captured, high, acked) = (&captured[side as usize], high[side as usize], acked[side as usize]);
+                let payload = vector.payload(side);
+                if high == 0 {
+                    prop_assert_eq!(payload, Payload::default());
+                    continue;
+                }
+                // Bytes that the FIN's number or an acknowledgement tells of; without a FIN one number may be its own.
+                let told = match side {
+                    A if fin => 150,
+                    _ if acked > high + 1 => acked,
+                    _ => high,
+                };
+                let told = told.max(high);
+                let lacks = |below: usize| captured[..told.min(below)].iter().filter(|captured| !**captured).count() as u64;
+                prop_assert_eq!(payload.captured, captured.iter().filter(|captured| **captured).count() as u64);
+                prop_assert_eq!((payload.missing, payload.acknowledged), (lacks(told), lacks(acked)));
+                let counted = if missing == Missing::All { payload.missing } else { payload.acknowledged };
+                prop_assert_eq!(payload.replayed, payload.captured + counted);
+                prop_assert!(vector.adus.iter().all(|adu| adu.missing_bytes < adu.bytes));
+            }
+        }
+    }
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Prefill {
             let seen = adu
                 .seen
                 .map(|span| crate::workload::Span { first: moved(span.first.max(elapsed)), last: moved(span.last) });
-            adus.push(Adu { bytes: rest, seen, ..*adu });
+            adus.push(Adu { bytes: rest, missing_bytes: adu.missing_bytes.min(rest), seen, ..*adu });
         }
         if adus.is_empty() && (vector.close == Close::NotSeen || closes <= elapsed) {
             return None;
@@ -175,6 +175,7 @@ mod tests {
         let adu = |side, bytes, first, last, wait| Adu {
             side,
             bytes,
+            missing_bytes: 0,
             wait,
             waiter: Side::Acceptor,
             seen: Some(Span { first: SECS(first), last: SECS(last) }),
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn ends_that_do_not_take_turns_each_have_their_own_rest() {
-        let adu = |side, wait| Adu { side, bytes: 9, wait, waiter: side, seen: None, packets: None };
+        let adu = |side, wait| Adu { side, bytes: 9, missing_bytes: 0, wait, waiter: side, seen: None, packets: None };
         let vector = ConnectionVector {
             pattern: Pattern::Concurrent,
             stated_rtt: Some(SECS(2)),

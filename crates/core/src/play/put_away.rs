@@ -6,7 +6,7 @@ use crate::workload::{Adu, ConnectionVector};
 /// busy link take, nearly all is theirs.
 const LONG: usize = 16;
 /// The most bytes that an ADU takes in postcard: numbers take what they need, 64 bits at most ten.
-const MOST_BYTES: usize = 52;
+const MOST_BYTES: usize = 62;
 
 /// The ADUs of a vector in a fifth of the memory, if there are many; otherwise they stay with it.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +46,7 @@ mod tests {
         let adu = |n: usize| Adu {
             side: Side::BOTH[n % 2],
             bytes: if n == 3 { u64::MAX } else { 1_000 },
+            missing_bytes: [0, u64::MAX][usize::from(n == 3)],
             wait: [None, Some(most), Some(Duration::from_millis(20))][n % 3],
             waiter: Side::BOTH[n % 2],
             seen: (!n.is_multiple_of(5)).then_some(Span { first: Duration::from_secs(1), last: most }),
@@ -66,6 +67,7 @@ mod tests {
         let adu = Adu {
             side: Side::Acceptor,
             bytes: 12_000,
+            missing_bytes: 0,
             wait: Some(Duration::from_secs(2)),
             waiter: Side::Initiator,
             seen: None,

@@ -29,7 +29,15 @@ pub(super) fn vector(pattern: Pattern, adus: &[(Side, u64, f64)], close: Close) 
         clock += Duration::from_millis(1);
         let waiter = next_of(index).map_or(side, |next| next.0);
         let wait = (wait >= 0.0).then(|| seconds(wait));
-        Adu { side, bytes, wait, waiter, seen: Some(Span { first: clock, last: clock }), packets: None }
+        Adu {
+            side,
+            bytes,
+            missing_bytes: 0,
+            wait,
+            waiter,
+            seen: Some(Span { first: clock, last: clock }),
+            packets: None,
+        }
     });
     let end = |transit| Endpoint { min_transit: Some(Duration::from_millis(transit)), ..Endpoint::default() };
     ConnectionVector {

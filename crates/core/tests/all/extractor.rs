@@ -3,7 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use flowloom_core::extract::{
-    Class, Extractor, Finished, Front, Merger, Options, PARTS, Packet, Part, Prefix, Round, SideRule, Tally,
+    Class, DoubledCounts, Extractor, Finished, Front, Merger, Missing, Options, PARTS, Packet, Part, Prefix, Round,
+    SideRule, Tally,
 };
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::{Address, Datagram, Flags, Segment, Vlan};
@@ -211,7 +212,7 @@ fn one_direction_and_no_data_are_set_aside_and_counted() {
     assert_eq!(finished[2].vector.id, 0, "ids count what is replayed");
     let counts = capture.extractor.counts();
     assert_eq!(counts.class(Class::OneWay).payload_bytes.acceptor, 2000);
-    assert_eq!((counts.connections(), counts.payload_bytes().acceptor), (3, 200));
+    assert_eq!((counts.connections(), counts.kept.captured_bytes().acceptor), (3, 200));
     let series = capture.extractor.series();
     let packets = |series: &[flowloom_core::record::Series; 2]| series[0].total().packets + series[1].total().packets;
     assert_eq!((packets(&series.set_aside), packets(&series.replayed)), (4, 5), "the handshake was held, not lost");
@@ -768,6 +769,96 @@ fn prefixes_are_read_and_checked() {
     }
 }
 
+/// Two SYN/ACKs with different numbers to one SYN, then ten pieces of 200 bytes, each in both spaces.
+fn doubled(capture: &mut Capture, acknowledged: usize, both_acknowledged: bool) {
+    const SPACES: [u32; 2] = [2000, 3_000_000_000];
+    capture.c(1, SYN, 1000, 0, 0);
+    SPACES.iter().for_each(|isn| capture.s(1, SYN | ACK, *isn, 1001, 0));
+    let acknowledge = |capture: &mut Capture, sequence: u32, received: u32, len: u32| {
+        capture.c(1, ACK, sequence, SPACES[acknowledged] + 1 + received, len);
+        if both_acknowledged {
+            capture.c(1, ACK, sequence, SPACES[1 - acknowledged] + 1 + received, len);
+        }
+    };
+    acknowledge(capture, 1001, 0, 100);
+    for piece in 0..10 {
+        SPACES.iter().for_each(|isn| capture.s(1, ACK, isn + 1 + 200 * piece, 1101, 200));
+        acknowledge(capture, 1101, 200 * (piece + 1), 0);
+    }
+}
+
+#[test]
+fn a_doubled_acceptor_is_one_connection() {
+    for acknowledged in [0, 1] {
+        for both_acknowledged in [false, true] {
+            let mut capture = Capture::new();
+            doubled(&mut capture, acknowledged, both_acknowledged);
+            let finished = capture.finish();
+            assert_eq!(bytes(&finished), [[100, 2000]], "space {acknowledged}, {both_acknowledged}");
+            assert_eq!(finished[0].vector.ends.acceptor.missing_bytes(), 0);
+            let (packets, payload_bytes) = if both_acknowledged { (10 + 11, 2100) } else { (10, 2000) };
+            let counts = capture.extractor.counts();
+            assert_eq!(counts.doubled, DoubledCounts { connections: 1, packets, payload_bytes });
+            let of_ends = Side::BOTH.map(|side| finished[0].vector.ends[side].packets.unwrap_or(0));
+            assert_eq!(of_ends.iter().sum::<u64>() + packets, counts.packets);
+            let set_aside = &capture.extractor.series().set_aside;
+            assert_eq!(set_aside[0].total().packets + set_aside[1].total().packets, packets);
+        }
+    }
+}
+
+#[test]
+fn a_doubled_acceptor_does_not_change_the_vector() {
+    let vector = |with_other: bool| {
+        let mut capture = Capture::new();
+        capture.c(1, SYN, 1000, 0, 0);
+        capture.s(1, SYN | ACK, 2000, 1001, 0);
+        capture.c(1, ACK, 1001, 2001, 100);
+        // The second answer comes when the first is acknowledged, and its sender closes.
+        for (flags, sequence, len) in
+            [(SYN | ACK, 3_000_000_000, 0), (ACK, 3_000_000_001, 700), (FIN, 3_000_000_701, 0)]
+        {
+            if with_other {
+                capture.s(1, flags, sequence, if flags == FIN { 1101 } else { 1001 }, len);
+            } else {
+                capture.wait(0);
+                capture.now += Duration::from_millis(1);
+            }
+        }
+        capture.s(1, ACK, 2001, 1101, 200);
+        capture.fins(1, 1000);
+        // Repeated for a minute, because nobody acknowledges it.
+        for _ in 0..6 {
+            capture.wait(10);
+            if with_other {
+                capture.s(1, FIN, 3_000_000_701, 1101, 0);
+            }
+        }
+        let finished = capture.finish();
+        assert_eq!(finished.len(), 1, "a repeated FIN of the other space opens nothing");
+        let adus = finished[0].vector.adus.clone();
+        (adus, finished[0].vector.close, finished[0].vector.min_rtt())
+    };
+    assert_eq!(vector(true), vector(false));
+}
+
+#[test]
+fn skipping_missing_bytes_leaves_whole_connections_out() {
+    let mut capture = Capture::with(Options { missing: Missing::Skip, ..each_packet() });
+    capture.exchange(1, 1000);
+    capture.exchange(2, 1000);
+    // Bytes 201 to 1,000 of the response never pass.
+    capture.s(2, ACK, 3001, 1101, 50);
+    capture.extractor.finish();
+    assert_eq!(std::iter::from_fn(|| capture.extractor.poll_vector()).count(), 1);
+    let counts = capture.extractor.counts();
+    assert_eq!((counts.missing_left_out.connections, counts.missing_left_out.payload_bytes), (1, 350));
+    assert_eq!(counts.kept.captured_bytes().acceptor, 200);
+    let series = capture.extractor.series();
+    let packets = |series: &[flowloom_core::record::Series; 2]| series[0].total().packets + series[1].total().packets;
+    assert_eq!([packets(&series.replayed), packets(&series.set_aside)], [5, 6]);
+}
+
 #[test]
 fn complete_only_leaves_out_and_counts_the_others() {
     let mut capture = Capture::with(Options { complete_only: true, ..Options::default() });
@@ -776,7 +867,15 @@ fn complete_only_leaves_out_and_counts_the_others() {
     capture.fins(2, 1000);
     capture.extractor.finish();
     assert_eq!(std::iter::from_fn(|| capture.extractor.poll_vector()).count(), 1);
-    assert_eq!(capture.extractor.counts().incomplete_left_out, 1);
+    let left_out = capture.extractor.counts().incomplete_left_out;
+    assert_eq!((left_out.connections, left_out.payload_bytes), (1, 300));
+    let series = capture.extractor.series();
+    let packets = |series: &[flowloom_core::record::Series; 2]| series[0].total().packets + series[1].total().packets;
+    assert_eq!(
+        [packets(&series.replayed), packets(&series.set_aside)],
+        [8, 5],
+        "those of what was left out are set aside"
+    );
 }
 
 proptest! {
@@ -812,7 +911,7 @@ proptest! {
         prop_assert_eq!(counts.connections(), finished.len() as u64);
         let seen: u64 = finished
             .iter()
-            .flat_map(|one| Side::BOTH.map(|side| one.vector.bytes(side) - one.vector.ends[side].missing_bytes()))
+            .flat_map(|one| Side::BOTH.map(|side| one.vector.payload(side).captured))
             .sum();
         prop_assert!(seen <= sent);
         let series = capture.extractor.series();

@@ -314,6 +314,7 @@ impl Source {
         let adu = |bytes| Adu {
             side: Side::Initiator,
             bytes,
+            missing_bytes: 0,
             wait: None,
             waiter: Side::Initiator,
             seen: None,

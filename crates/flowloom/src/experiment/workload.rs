@@ -6,6 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use flowloom_core::extract::Missing;
 use flowloom_core::play::{self, Prefill};
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError};
@@ -34,6 +35,10 @@ pub struct Workload {
     /// Losses that packets meet beside those of the network; default: none.
     #[serde(skip_serializing_if = "LossChoice::is_default")]
     pub loss: LossChoice,
+    /// Bytes of holes in the sequence space of a captured source (methods A.3): replay the acknowledged ones, all of them, or
+    /// skip connections with holes; default: acknowledged.
+    #[serde(skip_serializing_if = "Missing::is_default")]
+    pub missing: Missing,
     /// More or less load than the source has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
@@ -120,6 +125,7 @@ impl Default for Workload {
             rtt: Rtt::default(),
             window: Quantity::of("measured"),
             loss: LossChoice::default(),
+            missing: Missing::default(),
             load: None,
             waits: Waits::default(),
             prefill: None,

@@ -56,7 +56,7 @@ pub fn watched(
 
 fn open(paths: &[PathBuf], options: &CaptureOptions) -> Result<Captures, Error> {
     let inputs: Vec<Input> = paths.iter().map(Input::from_argument).collect();
-    let reading = capture::Options { allow_truncated: options.allow_truncated, ..capture::Options::default() };
+    let reading = capture::Options { truncation: options.truncation, ..capture::Options::default() };
     Captures::open(&inputs, reading).map_err(|error| unreadable(&error, 0))
 }
 
@@ -102,6 +102,7 @@ fn extract(
         inside,
         vlan_key: options.vlan_key,
         complete_only: options.complete_only,
+        missing: options.missing.unwrap_or_default(),
         memory: options.max_memory / 2,
         hash_secret: hash_secret(),
         ..Options::default()

@@ -1,7 +1,8 @@
 //! How captures and flow records are read and cut into connections.
 
-use flowloom_core::extract::Position;
+use flowloom_core::extract::{Missing, Position};
 use flowloom_core::time::Duration;
+use flowloom_store::capture::Truncation;
 use flowloom_store::formats::Format;
 
 use crate::input::kinds::Kind;
@@ -12,10 +13,12 @@ use crate::parallel;
 pub struct CaptureOptions {
     /// Prefixes of the addresses on the left (inside) of the link: `10.0.0.0/8`, `2001:db8::/32` or single addresses.
     pub inside: Vec<String>,
-    /// Use what is readable of a capture that was cut off.
-    pub allow_truncated: bool,
+    /// Which captures that end early are read up to there.
+    pub truncation: Truncation,
     /// Keep only TCP connections whose SYN and whose FIN or RST were seen.
     pub complete_only: bool,
+    /// What becomes of bytes that the capture lacks; `None`: those that were acknowledged count.
+    pub missing: Option<Missing>,
     /// A connection ends after this long without a packet. Flow records have a default of their own, 60 s, which replaces
     /// [`IDLE_TIMEOUT`].
     pub idle_timeout: Duration,
@@ -55,8 +58,9 @@ impl Default for CaptureOptions {
     fn default() -> CaptureOptions {
         CaptureOptions {
             inside: Vec::new(),
-            allow_truncated: false,
+            truncation: Truncation::default(),
             complete_only: false,
+            missing: None,
             idle_timeout: IDLE_TIMEOUT,
             udp_idle_timeout: UDP_IDLE_TIMEOUT,
             tcp_only: false,
@@ -84,7 +88,9 @@ impl CaptureOptions {
         let logs = kind == Kind::Vectors(Format::Zeek);
         let options = [
             ("--inside", "captures, flow records and logs", captures || flows || logs, !self.inside.is_empty()),
-            ("--allow-truncated", "captures and flow records", captures || flows, self.allow_truncated),
+            ("--allow-truncated", "captures and flow records", captures || flows, self.truncation == Truncation::Allow),
+            ("--strict", "captures and flow records", captures || flows, self.truncation == Truncation::Refuse),
+            ("--missing", "captures", captures, self.missing.is_some()),
             ("--idle-timeout", "captures and flow records", captures || flows, self.idle_timeout != IDLE_TIMEOUT),
             ("--complete-only", "captures", captures, self.complete_only),
             ("--udp-idle-timeout", "captures", captures, self.udp_idle_timeout != UDP_IDLE_TIMEOUT),

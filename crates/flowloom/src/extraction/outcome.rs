@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use flowloom_core::extract::{Class, Counts, FlowCounts, SideRule, TrafficSeries};
 use flowloom_core::wire::SetAsideCounts;
-use flowloom_core::workload::{InitiatorRule, LinkSide, Pattern, PerSide, Repaired, Repeated};
+use flowloom_core::workload::{InitiatorRule, LinkSide, Pattern, Repaired, Repeated};
 use flowloom_report::describe::ClassShare;
-use flowloom_store::capture::{Format, InputFacts, Skipped};
+use flowloom_store::capture::{Format, InputFacts, Skipped, Truncation};
 use flowloom_store::workload::{
-    CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PerSideBytes, Provenance,
-    TrafficFacts,
+    CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PayloadFacts, PerSideBytes,
+    Provenance, TrafficFacts,
 };
 
 use super::options::CaptureOptions;
@@ -47,9 +47,11 @@ pub struct Summary {
     bytes: u64,
     duration_ns: u64,
     connections: ConnectionCounts,
-    classes: BTreeMap<&'static str, CutCounts>,
+    classes: BTreeMap<&'static str, ClassSummary>,
     payload_bytes: PerSideBytes,
+    payload: PayloadFacts,
     set_aside: BTreeMap<String, u64>,
+    set_aside_bytes: BTreeMap<String, u64>,
     tcp: TcpCounts,
     datagrams: DatagramCounts,
     initiator_rule: BTreeMap<&'static str, u64>,
@@ -72,6 +74,7 @@ struct TcpCounts {
     segments_lost_before_monitor: u64,
     lost_before_monitor: RepairCounts,
     missing_bytes: u64,
+    missing_acked_bytes: u64,
     unacked_bytes: u64,
     connections_with_missing_bytes: u64,
     keep_alives_and_probes: u64,
@@ -83,6 +86,9 @@ struct TcpCounts {
     ended_by_memory_limit: u64,
     stragglers: u64,
     straggler_bytes: u64,
+    doubled_connections: u64,
+    doubled_packets: u64,
+    doubled_bytes: u64,
     in_two_vlans: u64,
     halves_in_two_vlans: u64,
     clock_ran_backwards: u64,
@@ -118,10 +124,12 @@ struct RepairCounts {
     other: u64,
 }
 
-/// Connections of one class that a border of the capture cuts.
+/// Connections of one class, and those of them that a border of the capture cuts.
 #[derive(Serialize)]
-struct CutCounts {
+struct ClassSummary {
     connections: u64,
+    packets: u64,
+    payload_bytes: u64,
     began_before: u64,
     not_ended: u64,
 }
@@ -176,19 +184,28 @@ impl Extracted {
     }
 
     /// What was set aside, by reason: packets that are neither TCP nor UDP, connections and flows that cannot be replayed.
-    fn set_aside(&self) -> BTreeMap<String, u64> {
-        let packets =
-            self.packets_set_aside.iter().map(|(reason, count)| (format!("packets-{}", reason.name()), count));
-        let connections = [
-            ("connections-no-data", self.connections().no_data),
-            ("connections-one-way", self.connections().one_way),
-            ("connections-incomplete", self.counts.incomplete_left_out),
-            ("flows-no-data", self.counts.datagrams.udp.no_data + self.counts.datagrams.quic.no_data),
+    /// Each reason has a number and the bytes that [`CaptureFacts::set_aside_bytes`] describes.
+    fn set_aside(&self) -> Vec<(String, u64, u64)> {
+        let Counts { incomplete_left_out, missing_left_out, doubled, .. } = &self.counts;
+        let packets = self
+            .packets_set_aside
+            .iter()
+            .map(|(reason, count)| (format!("packets-{}", reason.name()), count, self.packets_set_aside.bytes(reason)));
+        let class = |class: Class| {
+            let counts = self.counts.class(class);
+            (counts.connections, counts.payload_bytes.initiator + counts.payload_bytes.acceptor)
+        };
+        let datagrams = self.counts.datagrams;
+        let others = [
+            ("connections-no-data", class(Class::NoData)),
+            ("connections-one-way", class(Class::OneWay)),
+            ("connections-incomplete", (incomplete_left_out.connections, incomplete_left_out.payload_bytes)),
+            ("connections-missing-bytes", (missing_left_out.connections, missing_left_out.payload_bytes)),
+            ("flows-no-data", (datagrams.udp.no_data + datagrams.quic.no_data, 0)),
+            ("packets-doubled", (doubled.packets, doubled.payload_bytes)),
         ];
-        packets
-            .chain(connections.map(|(name, count)| (name.to_owned(), count)))
-            .filter(|(_, count)| *count > 0)
-            .collect()
+        let others = others.map(|(name, (count, bytes))| (name.to_owned(), count, bytes));
+        packets.chain(others).filter(|(_, count, _)| *count > 0).collect()
     }
 
     /// What the user should know, each with its remedy.
@@ -238,8 +255,9 @@ impl Extracted {
             let farthest = self.counts.farthest_backwards;
             warnings.push(Warning::ClockRunsBackwards { steps: self.counts.clock_backwards, farthest });
         }
-        if self.inputs.iter().any(|input| input.truncated) {
-            warnings.push(Warning::CutCapture);
+        let files = self.inputs.iter().filter(|input| input.truncated).count();
+        if files > 0 {
+            warnings.push(Warning::CutCapture { files });
         }
         let packets: u64 = self.inputs.iter().filter_map(|input| input.drops).sum();
         if packets > 0 && self.inputs.iter().any(|input| input.format == Format::Interface) {
@@ -258,7 +276,7 @@ impl Extracted {
 
     /// What was doubtful about connections.
     fn warnings_of_connections(&self) -> impl Iterator<Item = Warning> {
-        let Counts { memory_ended, vlan_changes, vlan_halves, straggler_bytes, .. } = self.counts;
+        let Counts { memory_ended, vlan_changes, vlan_halves, straggler_bytes, doubled, .. } = self.counts;
         let flows = self.counts.datagrams.memory_ended;
         let all = [
             (memory_ended, Warning::MemoryFull { connections: memory_ended }),
@@ -266,8 +284,10 @@ impl Extracted {
             (vlan_changes, Warning::MixedVlans { connections: vlan_changes }),
             (vlan_halves, Warning::SplitVlans { connections: vlan_halves }),
             (straggler_bytes, Warning::LateData { bytes: straggler_bytes }),
+            (doubled.packets, Warning::DoubledAcceptors { doubled }),
         ];
-        all.into_iter().filter(|(count, _)| *count > 0).map(|(_, warning)| warning)
+        let of_counts = all.into_iter().filter(|(count, _)| *count > 0).map(|(_, warning)| warning);
+        of_counts.chain(Warning::of_missing_bytes(&self.counts.kept.into(), self.options.missing.unwrap_or_default()))
     }
 
     /// Which rules decided what, and why packets and connections were set aside.
@@ -285,7 +305,8 @@ impl Extracted {
         for (count, why) in [
             (connections.no_data, "no payload byte in either direction"),
             (connections.one_way, "packets of one direction only: who waited for whom cannot be told"),
-            (self.counts.incomplete_left_out, "incomplete, and --complete-only leaves those out"),
+            (self.counts.incomplete_left_out.connections, "incomplete, and --complete-only leaves those out"),
+            (self.counts.missing_left_out.connections, "the capture lacks bytes, and --missing skip leaves those out"),
         ] {
             if count > 0 {
                 say(format!("{count} connections set aside: {why}"));
@@ -325,7 +346,7 @@ impl Extracted {
 
     /// The capture's facts for a workload file.
     pub fn facts(&self) -> CaptureFacts {
-        let PerSide { initiator, acceptor } = self.counts.payload_bytes();
+        let set_aside = self.set_aside();
         CaptureFacts {
             packets: self.packets,
             bytes: self.captured_bytes,
@@ -334,9 +355,11 @@ impl Extracted {
             offered_link_bytes: None,
             first_packet_unix_ns: self.counts.first.filter(|_| !self.options.anonymize).map(|time| time.as_nanos()),
             connections: self.connections(),
-            payload_bytes: PerSideBytes { initiator, acceptor },
+            payload_bytes: self.counts.kept.captured_bytes().into(),
+            payload: self.counts.kept.into(),
             datagrams: self.datagrams(),
-            set_aside: self.set_aside(),
+            set_aside: set_aside.iter().map(|(name, count, _)| (name.clone(), *count)).collect(),
+            set_aside_bytes: set_aside.into_iter().map(|(name, _, bytes)| (name, bytes)).collect(),
             unknown_side_connections: self.counts.side_rule(SideRule::Unknown),
             warnings: self.warnings().iter().map(Warning::to_string).collect(),
         }
@@ -353,7 +376,8 @@ impl Extracted {
             ("complete_only", serde_json::json!(self.options.complete_only)),
             ("vlan_key", serde_json::json!(self.options.vlan_key)),
             ("max_memory_bytes", serde_json::json!(self.options.max_memory)),
-            ("allow_truncated", serde_json::json!(self.options.allow_truncated)),
+            ("missing", serde_json::json!(self.options.missing.unwrap_or_default().word())),
+            ("allow_truncated", serde_json::json!(self.options.truncation == Truncation::Allow)),
         ];
         let mut provenance = Provenance {
             tool: concat!("flowloom ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -404,9 +428,14 @@ impl Extracted {
         let Repeated { timeout, fast, other, spurious, copies, unknown } = counts.segments.repeated;
         let cut = |class: Class| {
             let of_class = counts.class(class);
-            let (connections, began_before, not_ended) =
-                (of_class.connections, of_class.began_before, of_class.not_ended);
-            (class.name(), CutCounts { connections, began_before, not_ended })
+            let summary = ClassSummary {
+                connections: of_class.connections,
+                packets: of_class.packets,
+                payload_bytes: of_class.payload_bytes.initiator + of_class.payload_bytes.acceptor,
+                began_before: of_class.began_before,
+                not_ended: of_class.not_ended,
+            };
+            (class.name(), summary)
         };
         Summary {
             packets: facts.packets,
@@ -415,7 +444,9 @@ impl Extracted {
             connections: facts.connections,
             classes: Class::ALL.map(cut).into(),
             payload_bytes: facts.payload_bytes,
+            payload: facts.payload,
             set_aside: facts.set_aside,
+            set_aside_bytes: facts.set_aside_bytes,
             tcp: TcpCounts {
                 packets: counts.packets,
                 link_bytes: counts.link_bytes,
@@ -431,6 +462,7 @@ impl Extracted {
                     RepairCounts { timeout, fast, other }
                 },
                 missing_bytes: counts.segments.missing_bytes,
+                missing_acked_bytes: counts.segments.missing_acked_bytes,
                 unacked_bytes: counts.segments.unacked_bytes,
                 connections_with_missing_bytes: counts.with_missing_bytes,
                 keep_alives_and_probes: counts.segments.keep_alives + counts.segments.window_probes,
@@ -442,6 +474,9 @@ impl Extracted {
                 ended_by_memory_limit: counts.memory_ended,
                 stragglers: counts.stragglers,
                 straggler_bytes: counts.straggler_bytes,
+                doubled_connections: counts.doubled.connections,
+                doubled_packets: counts.doubled.packets,
+                doubled_bytes: counts.doubled.payload_bytes,
                 in_two_vlans: counts.vlan_changes,
                 halves_in_two_vlans: counts.vlan_halves,
                 clock_ran_backwards: counts.clock_backwards,

@@ -1,5 +1,7 @@
 //! The command that makes a run again, as the command line spells it.
 
+use flowloom_store::capture::Truncation;
+
 use crate::experiment::{Correction, Vary};
 use crate::extraction::{ACTIVE_TIMEOUT, CaptureOptions, IDLE_TIMEOUT, MAX_MEMORY, Monitor, UDP_IDLE_TIMEOUT};
 use crate::run::options::{Driver, RunOptions};
@@ -76,12 +78,16 @@ pub fn reading(capture: &CaptureOptions) -> Vec<String> {
     if capture.monitor != Monitor::Mid {
         words.extend(["--monitor".to_owned(), capture.monitor.word().to_owned()]);
     }
+    if let Some(missing) = capture.missing {
+        words.extend(["--missing".to_owned(), missing.word().to_owned()]);
+    }
     if capture.max_memory != MAX_MEMORY {
         words.extend(["--max-memory".to_owned(), format!("{}kb", capture.max_memory as f64 / 1e3)]);
     }
     for (option, given) in [
         ("--complete-only", capture.complete_only),
-        ("--allow-truncated", capture.allow_truncated),
+        ("--allow-truncated", capture.truncation == Truncation::Allow),
+        ("--strict", capture.truncation == Truncation::Refuse),
         ("--tcp-only", capture.tcp_only),
         ("--vlan-key", capture.vlan_key),
         ("--allow-sampled", capture.allow_sampled),

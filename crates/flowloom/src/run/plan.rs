@@ -77,7 +77,13 @@ impl Plan {
         };
         options.overrides.apply(&mut experiment);
         experiment.resolve_vary(!sources.is_empty());
+        experiment.workload.missing = options.capture.missing.unwrap_or(experiment.workload.missing);
         experiment.check()?;
+        if !experiment.workload.missing.is_default() && kind != Kind::Capture {
+            let problem = "is about reading captures, and the source is none: leave it out";
+            let error = Error::from(KeyError::new("workload.missing", problem));
+            return Err(located(error, file.map(PathBuf::as_path)));
+        }
         let captured = captured(options.pcap.as_deref(), &mut experiment)?;
         let traces = traces(&experiment).map_err(|error| located(error, file.map(PathBuf::as_path)))?;
         let stem = match inputs.first().or(sources.first()) {

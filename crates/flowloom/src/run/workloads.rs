@@ -32,7 +32,8 @@ pub fn workloads(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) ->
 }
 
 fn open_or_make(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
-    let inputs = Inputs { paths: &plan.sources, kind: plan.kind, capture, target: &plan.target };
+    let capture = CaptureOptions { missing: Some(plan.experiment.workload.missing), ..capture.clone() };
+    let inputs = Inputs { paths: &plan.sources, kind: plan.kind, capture: &capture, target: &plan.target };
     let (workload, variation) = (&plan.experiment.workload, plan.experiment.run.variation());
     let base = match workload.model {
         None => Some(Source::open(inputs, context)?),

@@ -261,7 +261,7 @@ fn flow_records(
         Error::new(error).hint_if(hint)
     }
     let inputs: Vec<Input> = paths.iter().map(Input::from_argument).collect();
-    let reading = flows::Options { allow_truncated: capture.allow_truncated, ..flows::Options::default() };
+    let reading = flows::Options { truncation: capture.truncation, ..flows::Options::default() };
     let mut merging = MergeOptions {
         active_timeout: capture.active_timeout,
         allow_sampled: capture.allow_sampled,

@@ -45,6 +45,7 @@ pub fn swing_models() -> Vec<Vec<u8>> {
         let adu = |side, packets: Option<u32>, wait| Adu {
             side,
             bytes: 4_000,
+            missing_bytes: 0,
             wait,
             waiter: side,
             seen: packets.map(|_| Span::default()),

@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use flowloom_core::extract::{Identity, Observer, Seen};
+use flowloom_core::extract::{Identity, Missing, Observer, Seen};
 use flowloom_core::play::DatagramSink;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::LINK_HEADER_BYTES;
@@ -297,7 +297,7 @@ impl SegmentResults {
             initiator_rule: InitiatorRule::default(),
             near: None,
         };
-        let (_, vector) = observer.finish(identity);
+        let (_, vector) = observer.finish(identity, Missing::default());
         self.connections += 1;
         let Some(Segments { data, duplicates, late, lost_before, repeated, missing_bytes, .. }) =
             vector.ends.initiator.segments

@@ -120,6 +120,7 @@ mod tests {
         let adu = |n: usize| Adu {
             side: Side::BOTH[n % 2],
             bytes: 100,
+            missing_bytes: 0,
             wait: Some(think),
             waiter: Side::BOTH[(n + 1) % 2],
             seen: None,

@@ -230,6 +230,7 @@ pub fn vector(pattern: Pattern, adus: &[(Side, u64, u64)], close: Close) -> Conn
     let adu = |&(side, bytes, wait): &(Side, u64, u64)| Adu {
         side,
         bytes,
+        missing_bytes: 0,
         wait: Some(Duration::from_millis(wait)),
         waiter: side,
         seen: None,

@@ -204,6 +204,7 @@ impl Talk {
         self.vector.adus.push(Adu {
             side,
             bytes: (bytes.round() as u64).clamp(1, MOST_BYTES),
+            missing_bytes: 0,
             wait: None,
             waiter: side,
             seen: None,
@@ -281,6 +282,7 @@ pub fn datagrams(
             vector.adus.push(Adu {
                 side,
                 bytes: run.bytes,
+                missing_bytes: 0,
                 wait: None,
                 waiter: side,
                 seen: Some(Span { first: begins, last }),

@@ -94,7 +94,15 @@ impl Exchanges {
         let uniform = |purpose| Stream::new(seed, purpose, id).uniform();
         let bytes = |law: &Distribution, purpose| law.quantile(uniform(purpose)).round().clamp(1.0, MOST_BYTES) as u64;
         let time = |law: &Distribution, purpose| Duration::from_secs_f64(law.quantile(uniform(purpose)) / 1e3);
-        let adu = |side: Side, bytes, wait| Adu { side, bytes, wait, waiter: side.other(), seen: None, packets: None };
+        let adu = |side: Side, bytes, wait| Adu {
+            side,
+            bytes,
+            missing_bytes: 0,
+            wait,
+            waiter: side.other(),
+            seen: None,
+            packets: None,
+        };
         let think = time(&self.think_ms, Purpose::ThinkTimes);
         let mut ends: PerSide<flowloom_core::workload::Endpoint> = PerSide::default();
         for side in Side::BOTH {

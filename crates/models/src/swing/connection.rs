@@ -280,6 +280,7 @@ impl Connection {
             Adu {
                 side: unit.side,
                 bytes: unit.bytes,
+                missing_bytes: 0,
                 wait: next.map(|_| wait),
                 waiter: next.map_or(unit.side, |next| next.side),
                 seen: self.transport.is_datagrams().then_some(Span { first, last }),

@@ -12,7 +12,7 @@ use super::*;
 
 /// A connection of one request and one response.
 fn vector(start: Time, client: u32) -> ConnectionVector {
-    let adu = |side, bytes| Adu { side, bytes, wait: None, waiter: side, seen: None, packets: None };
+    let adu = |side, bytes| Adu { side, bytes, missing_bytes: 0, wait: None, waiter: side, seen: None, packets: None };
     let end = |host| Endpoint { host: Some(Host::Number(host)), ..Endpoint::default() };
     ConnectionVector {
         start,
@@ -118,6 +118,7 @@ fn any_vector(stream: &mut Stream, start: Time, client: u32, heavy: bool) -> Con
         adus.push(Adu {
             side: who,
             bytes,
+            missing_bytes: 0,
             wait: Some(wait),
             waiter: who.other(),
             seen: udp.then_some(Span { first: seen, last: seen + length }),

@@ -78,7 +78,7 @@ fn model(keys: &str) -> SourceModel {
 
 /// Swing and Harpoon by what a made workload holds.
 fn configured() -> Vec<SourceModel> {
-    let adu = |side, bytes| Adu { side, bytes, wait: None, waiter: side, seen: None, packets: None };
+    let adu = |side, bytes| Adu { side, bytes, missing_bytes: 0, wait: None, waiter: side, seen: None, packets: None };
     let end = |host| Endpoint { host: Some(Host::Number(host)), ..Endpoint::default() };
     let mut survey = Survey::new(Grouping::default());
     for second in [0, 0, 2, 25, 60, 100, 500, 505] {

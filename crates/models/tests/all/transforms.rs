@@ -18,6 +18,7 @@ fn vector() -> impl Strategy<Value = ConnectionVector> {
     let adu = (side(), prop_oneof![0u64..4, 1u64..100_000], millis(2_000)).prop_map(|(side, bytes, wait)| Adu {
         side,
         bytes,
+        missing_bytes: 0,
         wait,
         waiter: side,
         seen: None,

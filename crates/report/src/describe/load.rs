@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn adu(side: Side, bytes: u64) -> Adu {
-        Adu { side, bytes, wait: None, waiter: side, seen: None, packets: None }
+        Adu { side, bytes, missing_bytes: 0, wait: None, waiter: side, seen: None, packets: None }
     }
 
     #[test]

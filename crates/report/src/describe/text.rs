@@ -11,7 +11,7 @@ use super::load::DirectionLoad;
 use super::protocols::ProtocolShare;
 use super::variable::{Distribution, Variable};
 use super::vectors::{PayloadBytes, TOTALS_ONLY};
-use crate::facts::set_aside_text;
+use crate::facts::{missing_text, set_aside_with_bytes};
 use crate::metric::Unit;
 use crate::text::wrap;
 use crate::words::{by_pattern, counted, thousands};
@@ -67,7 +67,7 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
     };
     lines.push(("connections   ".to_owned(), body));
     if !capture.set_aside.is_empty() {
-        lines.push(("  set aside   ".to_owned(), set_aside_text(&capture.set_aside)));
+        lines.push(("  set aside   ".to_owned(), set_aside_with_bytes(&capture.set_aside, &capture.set_aside_bytes)));
     }
     if connections.total > 0 {
         let body = format!(
@@ -78,6 +78,10 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
         lines.push(("initiators    ".to_owned(), body));
         lines.push(("payload       ".to_owned(), payload(&workload.payload_bytes)));
     }
+    let sent = workload.payload.total();
+    if sent.missing > 0 {
+        lines.push(("  missing     ".to_owned(), missing_text(&sent, workload.payload.connections_with_missing)));
+    }
     for (index, flows) in workload.datagrams.iter().enumerate() {
         let noun = format!("{} flow", flows.protocol.to_uppercase());
         let packets = counted(flows.packets, "packet");
@@ -87,6 +91,7 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
     let loss = &workload.loss;
     if loss.initiator.data_segments + loss.acceptor.data_segments > 0 {
         let body = match connections.lossy {
+            0 if sent.missing > 0 => "none seen, and bytes are missing".to_owned(),
             0 => "none".to_owned(),
             lossy => format!("in {}", counted(lossy, "connection")),
         };
@@ -459,6 +464,7 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
     let mut row = |name: &str, value: Box<dyn Fn(&Described) -> String>| named(name, name.trim(), value);
     row("packets", Box::new(|one| thousands(one.capture.packets)));
     row("length", Box::new(|one| Unit::Time.show(one.capture.duration_ns as f64)));
+    row("payload missing", Box::new(|one| Unit::Share.show(one.workload.payload.total().missing_share())));
     row("connections to replay", Box::new(|one| thousands(one.workload.connections.total)));
     // Of connections without a loss rate, as flow records have them, nobody knows.
     let rated = |one: &Distribution| matches!(one.variable, Variable::InitiatorLoss | Variable::AcceptorLoss);

@@ -1,9 +1,10 @@
 //! Connection vectors: what Aikat's chapter 3 tabulates of a trace (classes, epochs, data units, quiet times, round-trip
 //! times, windows, losses), and datagram flows by themselves.
 
+use flowloom_core::extract::KeptPayload;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, LinkSide, Pattern, Protocol, Segments, Side, sum_of_known};
-use flowloom_store::workload::TrafficFacts;
+use flowloom_store::workload::{PayloadFacts, TrafficFacts};
 use serde::Serialize;
 
 use super::load::{Load, LoadBytes};
@@ -23,6 +24,7 @@ pub struct Describer {
     complete: u64,
     classes: [ClassShare; REPLAYABLE.len()],
     segments: [Segments; 2],
+    payload: KeptPayload,
     load: LoadBytes,
     sketches: Sketches,
     datagrams: Vec<Datagrams>,
@@ -45,6 +47,8 @@ pub struct Description {
     pub connections: ConnectionCounts,
     /// Payload bytes sent by either end of connections.
     pub payload_bytes: PayloadBytes,
+    /// Payload of connections: captured, missing, acknowledged, replayed (methods A.3).
+    pub payload: PayloadFacts,
     /// Losses by sender.
     pub loss: Losses,
     /// Each variable's distribution, in the order a reader wants.
@@ -195,6 +199,7 @@ impl Describer {
     fn add_connection(&mut self, vector: &ConnectionVector) {
         self.connections += 1;
         self.from[vector.initiator_side as usize] += 1;
+        self.payload.add(vector);
         self.lossy += u64::from(Side::BOTH.into_iter().any(|side| vector.ends[side].is_lossy()));
         let bytes = Side::BOTH.map(|side| vector.bytes(side));
         self.bytes.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes);
@@ -344,6 +349,7 @@ impl Describer {
                 half_epochs: self.half_epochs,
             },
             payload_bytes: PayloadBytes { initiator: self.bytes[0], acceptor: self.bytes[1] },
+            payload: self.payload.into(),
             loss: Losses { initiator: loss(&self.segments[0]), acceptor: loss(&self.segments[1]) },
             distributions: self.sketches.distributions(&OF_CONNECTIONS),
             datagrams: self.datagrams.into_iter().map(Datagrams::finish).collect(),

@@ -381,6 +381,7 @@ mod tests {
         let adu = |side, bytes, wait: Option<u64>, waiter| Adu {
             side,
             bytes,
+            missing_bytes: 0,
             wait: wait.map(Duration::from_millis),
             waiter,
             seen: None,

@@ -84,7 +84,15 @@ pub fn crowd(share: u64) -> Load {
 /// A request from the left and a response from the right, the monitor in the middle.
 pub fn exchange(id: u64, start: Time, rtt: Duration, request: u64, response: u64, window: u64) -> ConnectionVector {
     let end = Endpoint { min_transit: Some(rtt / 2), max_window: Some(window), ..Endpoint::default() };
-    let adu = |side, bytes, wait, waiter| Adu { side, bytes, wait, waiter, seen: Some(Span::default()), packets: None };
+    let adu = |side, bytes, wait, waiter| Adu {
+        side,
+        bytes,
+        missing_bytes: 0,
+        wait,
+        waiter,
+        seen: Some(Span::default()),
+        packets: None,
+    };
     ConnectionVector {
         id,
         start,

@@ -82,7 +82,15 @@ fn probability(p: f64) -> Probability {
 
 /// Requests and large responses of two classes, one half from the left, and a bulk transfer beside them.
 fn workload() -> Vec<Classed> {
-    let adu = |side, bytes, wait| Adu { side, bytes, wait: Some(ms(wait)), waiter: side, seen: None, packets: None };
+    let adu = |side, bytes, wait| Adu {
+        side,
+        bytes,
+        missing_bytes: 0,
+        wait: Some(ms(wait)),
+        waiter: side,
+        seen: None,
+        packets: None,
+    };
     let mut vectors: Vec<Classed> = (0..60)
         .map(|n| {
             let end =

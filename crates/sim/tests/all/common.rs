@@ -83,6 +83,7 @@ pub fn vector(id: u64, start: Time, pattern: Pattern, adus: &[(Side, u64, Durati
             .map(|index| Adu {
                 side: adus[index].0,
                 bytes: adus[index].1,
+                missing_bytes: 0,
                 wait: Some(adus[index].2),
                 waiter: waiter(index),
                 seen: Some(Span::default()),

@@ -21,7 +21,7 @@ fn captures() -> Option<Vec<PathBuf>> {
 }
 
 fn extract(path: &Path) -> Vec<ConnectionVector> {
-    let options = capture::Options { allow_truncated: true, ..Default::default() };
+    let options = capture::Options { truncation: capture::Truncation::Allow, ..Default::default() };
     let Ok(mut captures) = Captures::open(&[Input::File(path.to_owned())], options) else { return Vec::new() };
     let (mut decoder, mut extractor) = (Decoder::default(), Extractor::new(Options::default()));
     let mut first = true;

@@ -56,7 +56,7 @@ fn simulate_all(classed: Vec<Classed>, config: &Config) -> (Summary, Log) {
 fn datagrams_of_a_vector_pass_the_monitor_when_they_did() {
     let adu = |side, first, last, packets, bytes| {
         let seen = Some(Span { first: ms(first), last: ms(last) });
-        Adu { side, bytes, wait: None, waiter: side, seen, packets: Some(packets) }
+        Adu { side, bytes, missing_bytes: 0, wait: None, waiter: side, seen, packets: Some(packets) }
     };
     let adus = [
         adu(Side::Initiator, 0, 0, 1, 58),

@@ -232,5 +232,5 @@ fn corrupt(source: &Source, text: String) -> Fault {
 fn cut(source: &Source, needed: usize) -> Fault {
     let (needed, found) = (Grouped(needed as u64), Grouped(source.available().len() as u64));
     let text = format!("the record needs {needed} bytes and {found} are left");
-    Fault { offset: source.offset(), kind: CaptureErrorKind::Truncated(text) }
+    Fault { offset: source.offset(), kind: CaptureErrorKind::cut(text) }
 }

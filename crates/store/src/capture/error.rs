@@ -75,8 +75,14 @@ pub enum CaptureErrorKind {
         mib: u32,
     },
     /// The file ends in mid-record, or its compressed stream does.
-    #[error("the capture is cut off: {0}")]
-    Truncated(String),
+    #[error("the capture is cut off: {text}")]
+    Truncated {
+        /// What is there and what is missing.
+        text: String,
+        /// Whether a packet could be as long as the record says: then it is the last one of a capture that was cut there. A
+        /// length beyond that is damage, and other records may lie behind it.
+        plausible: bool,
+    },
     /// The file contradicts its format.
     #[error("{0}")]
     Corrupt(String),
@@ -96,6 +102,11 @@ impl CaptureError {
 }
 
 impl CaptureErrorKind {
+    /// A file that ends inside a record, which is as long as a record may be.
+    pub(crate) fn cut(text: String) -> CaptureErrorKind {
+        CaptureErrorKind::Truncated { text, plausible: true }
+    }
+
     /// What the user can do about it.
     pub(crate) fn hint(&self) -> Option<&'static str> {
         use CaptureErrorKind as Kind;
@@ -119,7 +130,9 @@ impl CaptureErrorKind {
             Kind::Empty => Some("the capturing program may not have written its packets out: stop it before copying"),
             Kind::NotACapture(_) => Some("give a pcap, pcapng, ERF or snoop file, plain or compressed"),
             Kind::NotRead(_) => Some("convert it to pcapng with editcap, or decompress it first"),
-            Kind::Truncated(_) => Some("the capture may have been cut off; --allow-truncated uses what is readable"),
+            Kind::Truncated { .. } => {
+                Some("the capture may have been cut off; --allow-truncated uses what is readable")
+            }
             Kind::Corrupt(_) => {
                 Some("the file is damaged from here on; editcap -r FILE OUT 1-N keeps the packets before")
             }

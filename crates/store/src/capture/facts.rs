@@ -89,7 +89,7 @@ pub struct InputFacts {
     pub went_down: bool,
     /// Records that hold no packet of a link: ERF's metadata, counters and ATM cells.
     pub records_skipped: u64,
-    /// The file was cut off in mid-record and read up to there ([`super::Options::allow_truncated`]).
+    /// The file ends inside a record and was read up to there ([`super::Options::truncation`]).
     pub truncated: bool,
     /// SHA-256 of the file as stored, in hexadecimal; known once the last packet was read, if asked for.
     pub sha256: Option<String>,

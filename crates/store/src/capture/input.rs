@@ -21,19 +21,32 @@ impl Input {
     }
 }
 
+/// Which captures that end early are read up to there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Truncation {
+    /// None: the end of a file must be the end of a record.
+    Refuse,
+    /// Those that end inside their last record, as a capturing program leaves them that was killed. At least one packet was
+    /// read, and the record could have been as long as it says.
+    #[default]
+    LastRecord,
+    /// All of them, whatever their last record says.
+    Allow,
+}
+
 /// How to read captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// A file cut off in mid-record ends there instead of being an error.
-    pub allow_truncated: bool,
+    /// What becomes of files that end early.
+    pub truncation: Truncation,
     /// Whether to compute the SHA-256 of every input while reading.
     pub sha256: bool,
 }
 
 impl Default for Options {
-    /// Cut-off files are errors; hashes are computed.
+    /// Captures may end inside their last record; hashes are computed.
     fn default() -> Options {
-        Options { allow_truncated: false, sha256: true }
+        Options { truncation: Truncation::default(), sha256: true }
     }
 }
 

@@ -11,7 +11,7 @@ use flowloom_core::time::Time;
 use super::error::{CaptureError, CaptureErrorKind, Fault};
 use super::facts::InputFacts;
 use super::folder::{self, Skipped};
-use super::input::{Input, Options};
+use super::input::{Input, Options, Truncation};
 use super::opened::Opened;
 use super::record::Packet;
 
@@ -257,7 +257,9 @@ impl Merge {
     fn end(&mut self, input: usize, fault: Option<Fault>) -> Result<Option<Due>, CaptureError> {
         let Stage::Open(mut opened) = std::mem::replace(&mut self.stages[input], Stage::Ended) else { return Ok(None) };
         let fault = match fault {
-            Some(Fault { kind: CaptureErrorKind::Truncated(_), .. }) if self.options.allow_truncated => {
+            Some(Fault { kind: CaptureErrorKind::Truncated { plausible, .. }, .. })
+                if self.may_end_early(input, plausible) =>
+            {
                 self.facts[input].truncated = true;
                 None
             }
@@ -268,7 +270,7 @@ impl Merge {
             Some(fault) => Err(fault),
         };
         result.map(|()| None).map_err(|Fault { offset, mut kind }| {
-            if let CaptureErrorKind::Truncated(text) = &mut kind
+            if let CaptureErrorKind::Truncated { text, .. } = &mut kind
                 && self.is_newest(input)
             {
                 text.push_str(&format!("; it is the newest of {} files, perhaps still being written", self.inputs));
@@ -278,6 +280,15 @@ impl Merge {
             let facts = &self.facts[input];
             CaptureError { file: facts.name.clone(), packet: Some(facts.packets + 1), offset: Some(offset), kind }
         })
+    }
+
+    /// Whether an input that ends inside a record is read up to there.
+    fn may_end_early(&self, input: usize, plausible: bool) -> bool {
+        match self.options.truncation {
+            Truncation::Refuse => false,
+            Truncation::LastRecord => plausible && self.facts[input].packets > 0,
+            Truncation::Allow => true,
+        }
     }
 
     /// Whether no other of several inputs begins later. One without a packet may be about to get its first.

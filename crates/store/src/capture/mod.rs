@@ -28,7 +28,7 @@ pub use error::{CaptureError, CaptureErrorKind};
 pub use facts::{Compression, Format, InputFacts};
 pub use folder::Skipped;
 pub(crate) use input::is_capture;
-pub use input::{Input, Options};
+pub use input::{Input, Options, Truncation};
 use live::Live;
 pub use live::LiveOptions;
 use merge::Merge;

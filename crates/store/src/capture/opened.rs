@@ -38,7 +38,7 @@ impl Opened {
         source.require(detect::HEAD_BYTES)?;
         let head = source.available();
         let container = if source.is_cut() && head.len() < 4 {
-            Err(CaptureErrorKind::Truncated(format!("its compressed data end {} bytes into it", head.len())))
+            Err(CaptureErrorKind::cut(format!("its compressed data end {} bytes into it", head.len())))
         } else {
             detect::look(head)
         };

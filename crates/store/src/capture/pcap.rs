@@ -38,7 +38,7 @@ impl Pcap {
         if !source.require(FILE_HEADER)? {
             let found = source.available().len();
             let text = format!("{found} bytes, where the file header alone has {FILE_HEADER}");
-            return fault(CaptureErrorKind::Truncated(text));
+            return fault(CaptureErrorKind::cut(text));
         }
         let header: [u8; FILE_HEADER] = *source.available().first_chunk().expect("required above");
         let magic = [header[0], header[1], header[2], header[3]];
@@ -68,7 +68,7 @@ impl Pcap {
             if left == 0 && !source.is_cut() {
                 return Ok(None);
             }
-            return Err(cut(source, RECORD_HEADER));
+            return Err(cut(source, RECORD_HEADER, true));
         }
         let header: &[u8; RECORD_HEADER] = source.available().first_chunk().expect("required above");
         let field = |at: usize| self.order.u32([header[at], header[at + 1], header[at + 2], header[at + 3]]);
@@ -85,7 +85,7 @@ impl Pcap {
             return Err(no_record(source, captured as u64));
         }
         if !source.require(RECORD_HEADER + captured)? {
-            return Err(cut(source, RECORD_HEADER + captured));
+            return Err(cut(source, RECORD_HEADER + captured, captured <= wire_length as usize));
         }
         let start = source.position() + RECORD_HEADER;
         source.consume(RECORD_HEADER + captured);
@@ -113,10 +113,10 @@ fn no_record(source: &Source, captured: u64) -> Fault {
     Fault { offset: source.offset(), kind: CaptureErrorKind::Corrupt(text) }
 }
 
-/// The record that begins here needs `needed` bytes and the file has fewer.
+/// The record that begins here needs `needed` bytes and the file has fewer; `plausible` if a record may be so long.
 #[cold]
-fn cut(source: &Source, needed: usize) -> Fault {
+fn cut(source: &Source, needed: usize, plausible: bool) -> Fault {
     let (needed, found) = (Grouped(needed as u64), Grouped(source.available().len() as u64));
     let text = format!("the record needs {needed} bytes and {found} are left");
-    Fault { offset: source.offset(), kind: CaptureErrorKind::Truncated(text) }
+    Fault { offset: source.offset(), kind: CaptureErrorKind::Truncated { text, plausible } }
 }

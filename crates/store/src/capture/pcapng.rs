@@ -102,7 +102,11 @@ impl Pcapng {
         loop {
             if !source.require(LEAST_BLOCK)? {
                 let left = source.available().len();
-                return if left == 0 && !source.is_cut() { Ok(None) } else { Err(cut(source, LEAST_BLOCK as u64)) };
+                return if left == 0 && !source.is_cut() {
+                    Ok(None)
+                } else {
+                    Err(cut(source, LEAST_BLOCK as u32, self.order))
+                };
             }
             let head: &[u8; LEAST_BLOCK] = source.available().first_chunk().expect("required above");
             let kind = self.order.u32([head[0], head[1], head[2], head[3]]);
@@ -146,7 +150,8 @@ impl Pcapng {
                     let begin = source.offset();
                     if !source.skip(u64::from(length))? {
                         let text = format!("a block needs {} bytes", Grouped(u64::from(length)));
-                        return Err(Fault { offset: begin, kind: CaptureErrorKind::Truncated(text) });
+                        let plausible = length as usize <= MOST_BLOCK_BYTES;
+                        return Err(Fault { offset: begin, kind: CaptureErrorKind::Truncated { text, plausible } });
                     }
                     None
                 }
@@ -298,7 +303,7 @@ fn whole(source: &mut Source, length: u32, order: ByteOrder) -> Result<&[u8], Fa
         return Err(corrupt(source, format!("block claims {claimed} bytes, more than any packet needs ({most})")));
     }
     if !source.require(bytes)? {
-        return Err(cut(source, u64::from(length)));
+        return Err(cut(source, length, order));
     }
     let end = source.available()[..bytes].last_chunk::<4>().copied().unwrap_or_default();
     if order.u32(end) != length {
@@ -350,8 +355,19 @@ fn corrupt(source: &Source, text: String) -> Fault {
 
 /// The block that begins here needs `needed` bytes and the file has fewer.
 #[cold]
-fn cut(source: &Source, needed: u64) -> Fault {
-    let (needed, found) = (Grouped(needed), Grouped(source.available().len() as u64));
+fn cut(source: &Source, needed: u32, order: ByteOrder) -> Fault {
+    let plausible = may_be_as_long(source.available(), needed, order);
+    let (needed, found) = (Grouped(u64::from(needed)), Grouped(source.available().len() as u64));
     let text = format!("the block needs {needed} bytes and {found} are left");
-    Fault { offset: source.offset(), kind: CaptureErrorKind::Truncated(text) }
+    Fault { offset: source.offset(), kind: CaptureErrorKind::Truncated { text, plausible } }
+}
+
+/// Whether a block that begins with `bytes` may have `length` bytes: one of a packet has those that were captured, which are
+/// no more than were on the wire, and few beside them.
+fn may_be_as_long(bytes: &[u8], length: u32, order: ByteOrder) -> bool {
+    const MOST_OPTION_BYTES: u64 = 4_096;
+    let word = |at: usize| bytes.get(at..)?.first_chunk().map(|word| order.u32(*word));
+    let (kind, Some(captured), Some(wire_length)) = (word(0), word(20), word(24)) else { return true };
+    let is_packet = matches!(kind, Some(block::PACKET | block::ENHANCED_PACKET));
+    !is_packet || (captured <= wire_length && u64::from(length) <= u64::from(captured) + MOST_OPTION_BYTES)
 }

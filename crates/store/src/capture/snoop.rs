@@ -28,7 +28,7 @@ impl Snoop {
         if !source.require(FILE_HEADER)? {
             let found = source.available().len();
             let text = format!("{found} bytes, where the file header alone has {FILE_HEADER}");
-            return fault(CaptureErrorKind::Truncated(text));
+            return fault(CaptureErrorKind::cut(text));
         }
         let header: &[u8; FILE_HEADER] = source.available().first_chunk().expect("required above");
         let version = u32::from_be_bytes([header[8], header[9], header[10], header[11]]);
@@ -60,7 +60,7 @@ impl Snoop {
     pub fn next(&mut self, source: &mut Source, facts: &mut InputFacts) -> Result<Option<Record>, Fault> {
         if !source.require(RECORD_HEADER)? {
             let left = source.available().len();
-            return if left == 0 && !source.is_cut() { Ok(None) } else { Err(cut(source, RECORD_HEADER)) };
+            return if left == 0 && !source.is_cut() { Ok(None) } else { Err(cut(source, RECORD_HEADER, true)) };
         }
         let header: &[u8; RECORD_HEADER] = source.available().first_chunk().expect("required above");
         let field = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
@@ -79,7 +79,7 @@ impl Snoop {
             return Err(corrupt(source, text));
         }
         if !source.require(length)? {
-            return Err(cut(source, length));
+            return Err(cut(source, length, captured <= wire_length as usize && length - captured < 2 * RECORD_HEADER));
         }
         // Counted since the capture began.
         facts.set_drops(u64::from(drops));
@@ -98,10 +98,10 @@ fn corrupt(source: &Source, text: String) -> Fault {
     Fault { offset: source.offset(), kind: CaptureErrorKind::Corrupt(text) }
 }
 
-/// The record that begins here needs `needed` bytes and the file has fewer.
+/// The record that begins here needs `needed` bytes and the file has fewer; `plausible` if a record may be so long.
 #[cold]
-fn cut(source: &Source, needed: usize) -> Fault {
+fn cut(source: &Source, needed: usize, plausible: bool) -> Fault {
     let (needed, found) = (Grouped(needed as u64), Grouped(source.available().len() as u64));
     let text = format!("the record needs {needed} bytes and {found} are left");
-    Fault { offset: source.offset(), kind: CaptureErrorKind::Truncated(text) }
+    Fault { offset: source.offset(), kind: CaptureErrorKind::Truncated { text, plausible } }
 }

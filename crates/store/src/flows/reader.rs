@@ -15,21 +15,21 @@ use super::framing::{Frame, frame};
 use super::record::{FlowRecord, Version};
 use crate::capture::error::Fault;
 use crate::capture::source::Source;
-use crate::capture::{self, CaptureError, CaptureErrorKind, Captures, Input};
+use crate::capture::{self, CaptureError, CaptureErrorKind, Captures, Input, Truncation};
 
 /// How to read flow records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// A file cut off in mid-message ends there instead of being an error.
-    pub allow_truncated: bool,
+    /// What becomes of files that end early. Those of messages are read up to there with [`Truncation::Allow`] only.
+    pub truncation: Truncation,
     /// Whether to compute the SHA-256 of every input while reading.
     pub sha256: bool,
 }
 
 impl Default for Options {
-    /// Cut-off files are errors; hashes are computed.
+    /// Cut-off files of messages are errors; hashes are computed.
     fn default() -> Options {
-        Options { allow_truncated: false, sha256: true }
+        Options { truncation: Truncation::default(), sha256: true }
     }
 }
 
@@ -252,8 +252,8 @@ impl Reader {
     }
 
     fn capture_options(&self) -> capture::Options {
-        let Options { allow_truncated, sha256 } = self.options;
-        capture::Options { allow_truncated, sha256 }
+        let Options { truncation, sha256 } = self.options;
+        capture::Options { truncation, sha256 }
     }
 
     fn begin_input(&mut self, name: String, kind: Kind, total_bytes: Option<u64>) -> usize {
@@ -271,7 +271,7 @@ fn unpacked(start: &[u8]) -> Result<Vec<u8>, CaptureErrorKind> {
     let mut source = Source::new(Box::new(Cursor::new(start.to_vec())), 1, false)?;
     source.require(HEAD_BYTES).map_err(|fault| fault.kind)?;
     if source.available().is_empty() && !start.is_empty() {
-        return Err(CaptureErrorKind::Truncated("its compressed data end before their first byte".to_string()));
+        return Err(CaptureErrorKind::cut("its compressed data end before their first byte".to_owned()));
     }
     Ok(source.available().iter().copied().take(HEAD_BYTES).collect())
 }
@@ -283,8 +283,8 @@ impl Messages {
         let (version, length) = loop {
             let bytes = self.source.available();
             if all && bytes.is_empty() {
-                if self.source.is_cut() && !options.allow_truncated {
-                    let kind = CaptureErrorKind::Truncated("its compressed data end early".to_string());
+                if self.source.is_cut() && options.truncation != Truncation::Allow {
+                    let kind = CaptureErrorKind::cut("its compressed data end early".to_owned());
                     return Err(self.fault(decoder, Fault { offset: self.source.offset(), kind }));
                 }
                 decoder.facts.inputs[self.input].truncated = self.source.is_cut();
@@ -324,7 +324,7 @@ impl Messages {
         length: usize,
         missing: usize,
     ) -> Result<bool, FlowError> {
-        if options.allow_truncated {
+        if options.truncation == Truncation::Allow {
             decoder.facts.inputs[self.input].truncated = true;
             return self.end(decoder);
         }

@@ -317,7 +317,7 @@ mod tests {
         let adu = |(by_acceptor, bytes, wait_us)| {
             let side = if by_acceptor { Side::Acceptor } else { Side::Initiator };
             let wait = Some(Duration::from_micros(wait_us));
-            Adu { side, bytes, wait, waiter: side, seen: None, packets: None }
+            Adu { side, bytes, missing_bytes: 0, wait, waiter: side, seen: None, packets: None }
         };
         let end = Endpoint { mss: Some(1460), max_window: Some(1 << 40), ..Endpoint::default() };
         ConnectionVector {

@@ -60,7 +60,7 @@ const END: [&str; 17] = [
     "stated_loss_ppm",
 ];
 /// The counts of segments of an end, behind those: all of them are filled, or none.
-const SEGMENTS: [&str; 18] = [
+const SEGMENTS: [&str; 19] = [
     "data_segments",
     "duplicate_segments",
     "late_segments",
@@ -78,10 +78,12 @@ const SEGMENTS: [&str; 18] = [
     "keep_alive_segments",
     "window_probe_segments",
     "missing_bytes",
+    "missing_acked_bytes",
     "unacked_bytes",
 ];
 /// The members of an ADU, in the order in which the column `adus` lists them.
-const ADU: [&str; 7] = ["side", "bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
+const ADU: [&str; 8] =
+    ["side", "bytes", "missing_bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
 /// Columns that hold words; those below hold truth values, all others numbers.
 const WORDS: [&str; 9] =
     ["protocol", "evidence", "initiator_side", "initiator_rule", "pattern", "close", "address", "side", "waiter"];
@@ -368,6 +370,7 @@ mod tests {
         let adu = StoredAdu {
             side: String::new(),
             bytes: 1,
+            missing_bytes: Some(1),
             waiter: String::new(),
             wait_ns: Some(1),
             first_seen_ns: Some(1),

@@ -54,7 +54,7 @@ record! {
         duplicate_other_segments: u64, duplicate_spurious_segments: u64, duplicate_copy_segments: u64,
         duplicate_unknown_segments: u64, lost_before_timeout_segments: u64, lost_before_fast_segments: u64,
         lost_before_other_segments: u64, keep_alive_segments: u64, window_probe_segments: u64, missing_bytes: u64,
-        unacked_bytes: u64;
+        missing_acked_bytes: u64, unacked_bytes: u64;
     }
 }
 
@@ -62,7 +62,7 @@ record! {
     /// An ADU.
     StoredAdu {
         side: String, bytes: u64, waiter: String;
-        wait_ns: u64, first_seen_ns: u64, last_seen_ns: u64, packets: u32,
+        missing_bytes: u64, wait_ns: u64, first_seen_ns: u64, last_seen_ns: u64, packets: u32,
     }
 }
 
@@ -156,6 +156,7 @@ impl From<&Segments> for StoredSegments {
             keep_alive_segments: segments.keep_alives,
             window_probe_segments: segments.window_probes,
             missing_bytes: segments.missing_bytes,
+            missing_acked_bytes: segments.missing_acked_bytes,
             unacked_bytes: segments.unacked_bytes,
         }
     }
@@ -166,6 +167,7 @@ impl From<&Adu> for StoredAdu {
         StoredAdu {
             side: name(adu.side),
             bytes: adu.bytes,
+            missing_bytes: Some(adu.missing_bytes).filter(|bytes| *bytes > 0),
             wait_ns: nanos(adu.wait),
             waiter: name(adu.waiter),
             first_seen_ns: adu.seen.map(|seen| seen.first.as_nanos()),
@@ -269,6 +271,7 @@ impl StoredSegments {
             keep_alives: self.keep_alive_segments,
             window_probes: self.window_probe_segments,
             missing_bytes: self.missing_bytes,
+            missing_acked_bytes: self.missing_acked_bytes,
             unacked_bytes: self.unacked_bytes,
         }
     }
@@ -286,6 +289,7 @@ impl StoredAdu {
         Ok(Adu {
             side: of_name(&self.side, "side")?,
             bytes: self.bytes,
+            missing_bytes: self.missing_bytes.unwrap_or(0),
             wait: self.wait_ns.map(Duration::from_nanos),
             waiter: of_name(&self.waiter, "waiter")?,
             seen,

@@ -1,19 +1,18 @@
 //! What a set of vectors comes to, where nobody counted the packets it was made from.
 
+use flowloom_core::extract::KeptPayload;
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Pattern, Protocol, Side};
 
 use super::notes::Notes;
-use crate::workload::{
-    CaptureFacts, ConnectionCounts, DatagramFacts, PerSideBytes, Provenance, TrafficFacts, WorkloadFacts,
-};
+use crate::workload::{CaptureFacts, ConnectionCounts, DatagramFacts, Provenance, TrafficFacts, WorkloadFacts};
 
 /// Adds up vectors in any order.
 #[derive(Default)]
 pub struct Tally {
     connections: ConnectionCounts,
-    payload_bytes: PerSideBytes,
+    payload: KeptPayload,
     datagrams: DatagramFacts,
     vectors: u64,
     /// Packets and their IP bytes, `None` once a vector did not say.
@@ -27,14 +26,11 @@ impl Tally {
     pub fn add(&mut self, vector: &ConnectionVector) {
         let before = self.vectors;
         self.vectors += 1;
-        let payload = match vector.protocol {
+        match vector.protocol {
             Protocol::Tcp => self.add_connection(vector),
             Protocol::Udp => self.datagrams.udp.add(vector),
             Protocol::Quic => self.datagrams.quic.add(vector),
-        };
-        // A file may state anything.
-        payload.initiator = payload.initiator.saturating_add(vector.bytes(Side::Initiator));
-        payload.acceptor = payload.acceptor.saturating_add(vector.bytes(Side::Acceptor));
+        }
         let of_ends = Side::BOTH.map(|side| vector.ends[side].packets.zip(vector.ends[side].ip_bytes));
         self.packets = match (self.packets, of_ends) {
             (sum, [Some(initiator), Some(acceptor)]) if before == 0 || sum.is_some() => {
@@ -52,7 +48,7 @@ impl Tally {
         self.span = Some((first.min(start), last.max(end)));
     }
 
-    fn add_connection(&mut self, vector: &ConnectionVector) -> &mut PerSideBytes {
+    fn add_connection(&mut self, vector: &ConnectionVector) {
         let counts = &mut self.connections;
         counts.total += 1;
         match vector.pattern {
@@ -67,7 +63,7 @@ impl Tally {
         if let Some(rtt) = vector.min_rtt() {
             self.rtt.add(rtt.as_nanos());
         }
-        &mut self.payload_bytes
+        self.payload.add(vector);
     }
 
     /// When the first vector begins; `None` without vectors.
@@ -99,7 +95,8 @@ impl Tally {
                 bytes,
                 duration_ns: self.span.map_or(0, |(_, last)| last.since(origin).as_nanos()),
                 connections,
-                payload_bytes: self.payload_bytes,
+                payload_bytes: self.payload.captured_bytes().into(),
+                payload: self.payload.into(),
                 datagrams: self.datagrams,
                 set_aside,
                 ..CaptureFacts::default()
@@ -137,6 +134,7 @@ mod tests {
         let adu = |side, wait: Option<u64>| Adu {
             side,
             bytes: 1,
+            missing_bytes: 0,
             wait: wait.map(secs),
             waiter: side,
             seen: None,

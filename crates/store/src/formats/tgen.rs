@@ -98,7 +98,8 @@ mod tests {
     use super::*;
 
     fn vector(id: u64, start: Time) -> ConnectionVector {
-        let adu = |side, bytes| Adu { side, bytes, wait: None, waiter: side, seen: None, packets: None };
+        let adu =
+            |side, bytes| Adu { side, bytes, missing_bytes: 0, wait: None, waiter: side, seen: None, packets: None };
         let adus = vec![adu(Side::Initiator, 300 + id), adu(Side::Acceptor, 9_000)];
         ConnectionVector { id, start, adus, ..ConnectionVector::default() }
     }

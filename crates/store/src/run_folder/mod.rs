@@ -9,6 +9,7 @@ mod active;
 mod files;
 mod index;
 mod json;
+mod missing;
 mod reader;
 mod rows;
 mod writer;

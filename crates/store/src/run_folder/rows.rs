@@ -44,6 +44,8 @@ pub enum TrafficPoint {
     ReplayOffered,
     /// The replay's packets on the link (*link throughput*, methods C.6).
     ReplayCarried,
+    /// The part of those that stands in for bytes that the capture lacks, and that no comparison counts (methods M.8).
+    ReplayMissing,
 }
 
 impl Text for TrafficPoint {
@@ -52,6 +54,7 @@ impl Text for TrafficPoint {
         ("set-aside", TrafficPoint::SetAside),
         ("replay-offered", TrafficPoint::ReplayOffered),
         ("replay-carried", TrafficPoint::ReplayCarried),
+        ("replay-missing", TrafficPoint::ReplayMissing),
     ];
 }
 

@@ -18,6 +18,7 @@ use super::files::{
     HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, check_target, is_ours, table_path,
 };
 use super::json as json_file;
+use super::missing::{self, missing_traffic};
 use super::rows::{
     ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, Point, ThroughputRow, TrafficPoint,
 };
@@ -443,6 +444,17 @@ impl RunWriter {
             tables.connections.write(connection_row(original, ended, monitor))?;
             tables.exchanges(Point::Original, original.id, original, cut)?;
             if let Some(monitor) = monitor {
+                for (from, start, traffic) in missing_traffic(original, monitor) {
+                    let (point, link) = (TrafficPoint::ReplayMissing, from as u16);
+                    tables.throughput.write(ThroughputRow {
+                        point,
+                        link,
+                        from,
+                        start,
+                        width: missing::WIDTH,
+                        traffic,
+                    })?;
+                }
                 tables.exchanges(Point::Monitor, original.id, monitor, unfinished)?;
             }
             tables.endpoint_epochs(original, epochs)

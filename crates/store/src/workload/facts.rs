@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use flowloom_core::extract::KeptPayload;
 use flowloom_core::record::{Series, Traffic};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, Side};
+use flowloom_core::workload::{ConnectionVector, LinkSide, Payload, PerSide, Side};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -74,17 +75,55 @@ pub struct CaptureFacts {
     pub first_packet_unix_ns: Option<u64>,
     /// Connections by class (methods A.2).
     pub connections: ConnectionCounts,
-    /// Payload bytes of the replayable connections.
+    /// Payload bytes of the connections in the file that were captured, each counted once.
     pub payload_bytes: PerSideBytes,
+    /// Payload of the connections in the file: captured, missing, replayed.
+    #[serde(default)]
+    pub payload: PayloadFacts,
     /// Flows of datagrams.
     #[serde(default)]
     pub datagrams: DatagramFacts,
     /// What was set aside: reason and count.
     pub set_aside: BTreeMap<String, u64>,
+    /// Bytes of what was set aside, by the same reasons: of connections and flows their captured payload, of packets their
+    /// length on the wire. A reason that is not here has none, or they were not counted.
+    #[serde(default)]
+    pub set_aside_bytes: BTreeMap<String, u64>,
     /// Connections whose side of the link is unknown and was taken as left (methods M.2).
     pub unknown_side_connections: u64,
     /// What the user should know about the extraction.
     pub warnings: Vec<String>,
+}
+
+/// The payload of the TCP connections in a file: what was captured, what is missing (holes in the sequence space that never
+/// filled, methods A.3), how much of that was acknowledged, and what a replay sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PayloadFacts {
+    /// Connections of which bytes are missing.
+    pub connections_with_missing: u64,
+    /// Sent by initiators.
+    pub initiator: Payload,
+    /// Sent by acceptors.
+    pub acceptor: Payload,
+    /// Sent from the left side of the link.
+    pub from_left: Payload,
+    /// Sent from the right side.
+    pub from_right: Payload,
+}
+
+impl From<KeptPayload> for PayloadFacts {
+    fn from(kept: KeptPayload) -> PayloadFacts {
+        let KeptPayload { ends: PerSide { initiator, acceptor }, sides: [from_left, from_right], with_missing } = kept;
+        PayloadFacts { connections_with_missing: with_missing, initiator, acceptor, from_left, from_right }
+    }
+}
+
+impl PayloadFacts {
+    /// Both directions together.
+    pub fn total(&self) -> Payload {
+        self.initiator + self.acceptor
+    }
 }
 
 /// Connections by class (methods A.2).
@@ -131,14 +170,17 @@ pub struct FlowFacts {
 }
 
 impl FlowFacts {
-    /// Counts a flow and what is known of it, all but its payload, which goes where this points.
-    pub(crate) fn add(&mut self, flow: &ConnectionVector) -> &mut PerSideBytes {
+    /// Counts a flow and what is known of it.
+    pub(crate) fn add(&mut self, flow: &ConnectionVector) {
         let packets = Side::BOTH.map(|side| flow.ends[side].packets);
         self.flows += 1;
         self.no_data += u64::from(flow.adus.iter().all(|adu| adu.bytes == 0));
         self.one_way += u64::from(packets.contains(&Some(0)));
         self.packets = packets.into_iter().flatten().fold(self.packets, u64::saturating_add);
-        &mut self.payload_bytes
+        // A file may state anything.
+        let PerSideBytes { initiator, acceptor } = &mut self.payload_bytes;
+        *initiator = initiator.saturating_add(flow.bytes(Side::Initiator));
+        *acceptor = acceptor.saturating_add(flow.bytes(Side::Acceptor));
     }
 }
 
@@ -149,6 +191,12 @@ pub struct PerSideBytes {
     pub initiator: u64,
     /// Sent by acceptors.
     pub acceptor: u64,
+}
+
+impl From<PerSide<u64>> for PerSideBytes {
+    fn from(PerSide { initiator, acceptor }: PerSide<u64>) -> PerSideBytes {
+        PerSideBytes { initiator, acceptor }
+    }
 }
 
 /// Everything a workload file says about itself.

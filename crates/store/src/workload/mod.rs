@@ -17,8 +17,8 @@ mod writer;
 pub use crate::table::FileError as WorkloadError;
 pub(crate) use facts::hexadecimal;
 pub use facts::{
-    CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PerSideBytes, Provenance,
-    TrafficFacts, WorkloadFacts,
+    CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PayloadFacts, PerSideBytes,
+    Provenance, TrafficFacts, WorkloadFacts,
 };
 pub use keys::VERSION;
 pub use reader::WorkloadReader;

@@ -197,6 +197,7 @@ fn segment_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         keep_alives: _,
         window_probes: _,
         missing_bytes: _,
+        missing_acked_bytes: _,
         unacked_bytes: _,
     } = Segments::default();
     vec![
@@ -217,13 +218,22 @@ fn segment_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         segments!("keep_alive_segments", keep_alives),
         segments!("window_probe_segments", window_probes),
         segments!("missing_bytes", missing_bytes),
+        segments!("missing_acked_bytes", missing_acked_bytes),
         segments!("unacked_bytes", unacked_bytes),
     ]
 }
 
 /// The list of ADUs.
 fn adus() -> Column<ConnectionVector> {
-    let blank = Adu { side: Side::Initiator, bytes: 0, wait: None, waiter: Side::Initiator, seen: None, packets: None };
+    let blank = Adu {
+        side: Side::Initiator,
+        bytes: 0,
+        missing_bytes: 0,
+        wait: None,
+        waiter: Side::Initiator,
+        seen: None,
+        packets: None,
+    };
     list(
         "adus",
         blank,
@@ -232,6 +242,7 @@ fn adus() -> Column<ConnectionVector> {
         vec![
             element("side", |adu: &Adu| adu.side, |adu, x| adu.side = x),
             element("bytes", |adu: &Adu| adu.bytes, |adu, x| adu.bytes = x),
+            element("missing_bytes", |adu: &Adu| adu.missing_bytes, |adu, x| adu.missing_bytes = x),
             element("wait_ns", |adu: &Adu| adu.wait, |adu, x| adu.wait = x),
             element("waiter", |adu: &Adu| adu.waiter, |adu, x| adu.waiter = x),
             element(

@@ -3,10 +3,10 @@
 use crate::capture_support::{
     ErfFile, ORDERS, Order, PcapFile, PcapngFile, SnoopFile, drain, fails, frame, gzip, open, read, xz, zstd,
 };
-use flowloom_store::capture::{CaptureErrorKind, Captures, Input, Options};
+use flowloom_store::capture::{CaptureErrorKind, Captures, Input, Options, Truncation};
 use proptest::prelude::*;
 
-const ALLOW: Options = Options { allow_truncated: true, sha256: true };
+const ALLOW: Options = Options { truncation: Truncation::Allow, sha256: true };
 
 fn pcap(packets: u64) -> Vec<u8> {
     let mut file = PcapFile::new(Order::Little, false, 1);
@@ -88,7 +88,7 @@ fn a_file_cut_in_mid_record_says_where_and_ends_there_if_allowed() {
             let bytes = &whole[..end - cut];
             let error = fails(bytes);
             assert_eq!((error.packet, error.offset), (Some(3), Some((header + 2 * record) as u64)));
-            assert!(matches!(error.kind, CaptureErrorKind::Truncated(_)), "{error}");
+            assert!(matches!(error.kind, CaptureErrorKind::Truncated { .. }), "{error}");
             assert!(error.hint().expect("a hint").contains("--allow-truncated"));
 
             let (seen, facts, error) = drain(open(&[bytes], ALLOW).expect("opens"));
@@ -112,7 +112,7 @@ fn a_compressed_file_cut_anywhere_is_cut_off_and_keeps_what_was_whole() {
         for cut in 6..whole.len() {
             let bytes = &whole[..cut];
             let error = fails(bytes);
-            assert!(matches!(error.kind, CaptureErrorKind::Truncated(_)), "{cut}: {error}");
+            assert!(matches!(error.kind, CaptureErrorKind::Truncated { .. }), "{cut}: {error}");
             if let Ok(captures) = open(&[bytes], ALLOW) {
                 let (seen, facts, error) = drain(captures);
                 assert!(error.is_none() && facts[0].truncated && seen.len() <= 200, "{cut}: {error:?}");
@@ -326,7 +326,8 @@ proptest! {
         if truncate {
             bytes.truncate(cut.index(bytes.len()));
         }
-        stays_within(&bytes, kind, Options { allow_truncated, sha256: false });
+        let truncation = if allow_truncated { Truncation::Allow } else { Truncation::LastRecord };
+        stays_within(&bytes, kind, Options { truncation, sha256: false });
     }
 
     #[test]
@@ -336,6 +337,6 @@ proptest! {
     ) {
         let mut bytes = specimen(kind)[..16].to_vec();
         bytes.extend(noise);
-        stays_within(&bytes, kind, Options { allow_truncated: true, sha256: false });
+        stays_within(&bytes, kind, Options { truncation: Truncation::Allow, sha256: false });
     }
 }

@@ -3,11 +3,11 @@
 use crate::capture_support::{ErfFile, SnoopFile, drain, erf_stamp, fails, frame, open, read};
 use flowloom_core::wire::LinkType;
 use flowloom_core::workload::LinkSide;
-use flowloom_store::capture::{CaptureErrorKind, Format, Options};
+use flowloom_store::capture::{CaptureErrorKind, Format, Options, Truncation};
 
 const T0: u64 = 1_100_000_000_000_000_000;
 const STAMP: u64 = 1_100_000_000 << 32;
-const ALLOW: Options = Options { allow_truncated: true, sha256: true };
+const ALLOW: Options = Options { truncation: Truncation::Allow, sha256: true };
 
 #[test]
 fn erf_stamps_are_rounded_to_the_nearest_nanosecond() {
@@ -228,7 +228,7 @@ fn cut_at_every_byte_they_say_where_and_end_there_if_allowed() {
             assert_eq!((seen.len(), facts[0].truncated), (packets, over > 0));
             if over > 0 {
                 let error = fails(bytes);
-                assert!(matches!(error.kind, CaptureErrorKind::Truncated(_)), "{error}");
+                assert!(matches!(error.kind, CaptureErrorKind::Truncated { .. }), "{error}");
                 assert_eq!(error.offset, Some((header + packets * record) as u64));
             }
         }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use crate::capture_support::{self, Order, PcapFile, PcapngFile, Seen, drain, frame, gzip};
-use flowloom_store::capture::{CaptureErrorKind, Captures, Input, InputFacts, Options};
+use flowloom_store::capture::{CaptureErrorKind, Captures, Input, InputFacts, Options, Truncation};
 
 /// A nanosecond pcap with a packet at each time, marked with its file.
 fn pcap(times: &[u64], mark: u8) -> Vec<u8> {
@@ -169,7 +169,8 @@ fn the_newest_file_of_a_ring_may_be_cut_off_and_the_error_says_so() {
     // In the second record, and in the first.
     for (cut, packets) in [(5, 3), (17 + 5, 2)] {
         let folder = folder(&[("a.pcap", &whole[..whole.len() - cut]), ("b.pcap", &pcap(&[1, 2], 0))]);
-        let (seen, _, error) = drain(open(&[folder.path()], Options::default()).expect("opens"));
+        let strict = Options { truncation: Truncation::Refuse, ..Options::default() };
+        let (seen, _, error) = drain(open(&[folder.path()], strict).expect("opens"));
         let error = error.expect("an error");
         assert!(error.file.ends_with("a.pcap"), "{error}");
         let text = error.to_string();
@@ -177,7 +178,7 @@ fn the_newest_file_of_a_ring_may_be_cut_off_and_the_error_says_so() {
         assert!(error.hint().expect("a hint").contains("--allow-truncated"));
         assert!(seen.len() <= packets);
 
-        let allow = Options { allow_truncated: true, ..Options::default() };
+        let allow = Options { truncation: Truncation::Allow, ..Options::default() };
         let (seen, facts, error) = drain(open(&[folder.path()], allow).expect("opens"));
         assert!(error.is_none(), "{error:?}");
         assert_eq!((seen.len(), facts[0].truncated, facts[1].truncated), (packets, true, false));

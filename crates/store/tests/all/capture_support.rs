@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Read, Write};
 
 use flowloom_core::wire::LinkType;
 use flowloom_core::workload::LinkSide;
-use flowloom_store::capture::{CaptureError, Captures, InputFacts, Options};
+use flowloom_store::capture::{CaptureError, Captures, InputFacts, Options, Truncation};
 
 /// Byte order of a made capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,7 +284,7 @@ pub fn read(bytes: &[u8]) -> (Vec<Seen>, InputFacts) {
 
 /// The error that opening or reading one made capture ends with.
 pub fn fails(bytes: &[u8]) -> CaptureError {
-    match open(&[bytes], Options::default()) {
+    match open(&[bytes], Options { truncation: Truncation::Refuse, ..Options::default() }) {
         Err(error) => error,
         Ok(captures) => drain(captures).2.expect("an error"),
     }

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use crate::real_captures::{self, side, unique};
 use flate2::read::GzDecoder;
-use flowloom_core::extract::{Finished, Options, Position};
+use flowloom_core::extract::{Finished, Missing, Options, Position};
 use flowloom_core::time::Duration;
 use flowloom_core::wire::Address;
 use flowloom_core::workload::{Adu, Pattern, Segments, Side};
@@ -265,12 +265,19 @@ fn every_packet_of_the_corpus_is_counted_once() {
     let Some(folder) = real_captures::folder() else { return };
     for file in truth(&folder).keys() {
         for monitor in [Position::Mid, Position::Left, Position::Right, Position::Initiator, Position::Acceptor] {
-            let extraction = real_captures::extract(&folder.join(file), Options { monitor, ..Options::default() });
+            let extraction = real_captures::extract(
+                &folder.join(file),
+                Options { monitor, missing: Missing::All, ..Options::default() },
+            );
             let counts = &extraction.counts;
             let packets = |of: &[Finished]| -> u64 {
                 of.iter().flat_map(|one| Side::BOTH.map(|side| one.vector.ends[side].packets.unwrap_or_default())).sum()
             };
-            assert_eq!(packets(&extraction.connections) + counts.stragglers, counts.packets, "{file}");
+            assert_eq!(
+                packets(&extraction.connections) + counts.stragglers + counts.doubled.packets,
+                counts.packets,
+                "{file}"
+            );
             assert_eq!(packets(&extraction.flows), counts.datagrams.packets, "{file}");
             assert_eq!(extraction.connections.len() as u64, counts.connections(), "{file}");
             let mut sum = Segments::default();

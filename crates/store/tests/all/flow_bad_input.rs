@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use flowloom_core::time::Time;
 use flowloom_needs::{Need, shared, skip};
 use flowloom_store::capture::Input;
+use flowloom_store::capture::Truncation;
 use flowloom_store::flows::{
     Clock, FlowError, FlowErrorKind, Kind, Options, Reader, Sampling, Version, decode, detect,
 };
@@ -177,7 +178,7 @@ fn a_file_cut_off_says_so_or_ends_there() {
         "{text:?}"
     );
     let reader = || Box::new(std::io::Cursor::new(cut.to_vec()));
-    let options = Options { allow_truncated: true, sha256: true };
+    let options = Options { truncation: Truncation::Allow, sha256: true };
     let mut reader = Reader::from_readers(vec![("cut".to_string(), reader())], options).expect("it opens");
     let mut records = 0;
     while reader.next_record().expect("it ends in order").is_some() {

@@ -15,6 +15,7 @@ mod flow_merge;
 mod flow_samples;
 mod flow_slices;
 mod lessons;
+mod payload;
 mod real_captures;
 mod run_folder_files;
 mod support;

@@ -54,5 +54,5 @@ pub fn side(finished: &Finished, address: Address) -> Side {
 
 /// Payload bytes seen of `side`, each counted once.
 pub fn unique(finished: &Finished, side: Side) -> u64 {
-    finished.vector.bytes(side) - finished.vector.ends[side].missing_bytes()
+    finished.vector.payload(side).captured
 }

@@ -146,6 +146,7 @@ fn half_and_cut_epochs_have_no_response_time() {
     let adu = |side, first: u64, last: u64| Adu {
         side,
         bytes: 10,
+        missing_bytes: 0,
         wait: None,
         waiter: side,
         seen: Some(Span { first: ms(first), last: ms(last) }),

@@ -27,8 +27,17 @@ pub fn link_side() -> impl Strategy<Value = LinkSide> {
 fn adu() -> impl Strategy<Value = Adu> {
     let span = (duration(), duration()).prop_map(|(first, last)| Span { first, last });
     let wait = prop::option::of(duration());
-    (side(), 0..1u64 << 40, wait, side(), prop::option::of(span), any::<Option<u32>>())
-        .prop_map(|(side, bytes, wait, waiter, seen, packets)| Adu { side, bytes, wait, waiter, seen, packets })
+    (side(), 0..1u64 << 40, 0..1u64 << 40, wait, side(), prop::option::of(span), any::<Option<u32>>()).prop_map(
+        |(side, bytes, missing_bytes, wait, waiter, seen, packets)| Adu {
+            side,
+            bytes,
+            missing_bytes,
+            wait,
+            waiter,
+            seen,
+            packets,
+        },
+    )
 }
 
 fn host() -> impl Strategy<Value = Option<Host>> {
@@ -40,39 +49,40 @@ fn host() -> impl Strategy<Value = Option<Host>> {
 }
 
 fn segments() -> impl Strategy<Value = Option<Segments>> {
-    let counts = [(); 9].map(|()| number());
+    let counts = [(); 10].map(|()| number());
     let classes = ([(); 6].map(|()| number()), [(); 3].map(|()| number()));
-    let segments =
-        (counts, classes).prop_map(|(counts, (repeated, repaired))| {
-            let [
-                data,
-                duplicates,
-                late,
-                lost_before,
-                uncaptured,
-                keep_alives,
-                window_probes,
-                missing_bytes,
-                unacked_bytes,
-            ] = counts;
-            let [timeout, fast, other, spurious, copies, unknown] = repeated;
-            let repeated = Repeated { timeout, fast, other, spurious, copies, unknown };
-            let [timeout, fast, other] = repaired;
-            let repaired = Repaired { timeout, fast, other };
-            Segments {
-                data,
-                duplicates,
-                late,
-                lost_before,
-                uncaptured,
-                repeated,
-                repaired,
-                keep_alives,
-                window_probes,
-                missing_bytes,
-                unacked_bytes,
-            }
-        });
+    let segments = (counts, classes).prop_map(|(counts, (repeated, repaired))| {
+        let [
+            data,
+            duplicates,
+            late,
+            lost_before,
+            uncaptured,
+            keep_alives,
+            window_probes,
+            missing_bytes,
+            missing_acked_bytes,
+            unacked_bytes,
+        ] = counts;
+        let [timeout, fast, other, spurious, copies, unknown] = repeated;
+        let repeated = Repeated { timeout, fast, other, spurious, copies, unknown };
+        let [timeout, fast, other] = repaired;
+        let repaired = Repaired { timeout, fast, other };
+        Segments {
+            data,
+            duplicates,
+            late,
+            lost_before,
+            uncaptured,
+            repeated,
+            repaired,
+            keep_alives,
+            window_probes,
+            missing_bytes,
+            missing_acked_bytes,
+            unacked_bytes,
+        }
+    });
     // Boxed: by value, a strategy of this many numbers fills the stack of a test.
     prop::option::of(segments.boxed())
 }
@@ -163,6 +173,7 @@ pub fn plain(count: u64, gap: Duration) -> impl Iterator<Item = ConnectionVector
         let adu = |side, bytes, at: u64, wait| Adu {
             side,
             bytes,
+            missing_bytes: 0,
             wait,
             waiter: Side::Acceptor,
             seen: Some(Span { first: ms(at), last: ms(at + 10) }),

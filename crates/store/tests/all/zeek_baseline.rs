@@ -97,7 +97,7 @@ fn history(vector: &ConnectionVector, orig: Side) -> BTreeSet<char> {
         let handshake = if side == Side::Initiator { 'S' } else { 'H' };
         for (letter, holds) in [
             (handshake, end.syn_seen),
-            ('D', vector.bytes(side) > segments.missing_bytes),
+            ('D', vector.payload(side).captured > 0),
             ('F', end.fin_wait.is_some()),
             ('R', end.rst_seen),
             ('T', segments.duplicates > segments.repeated.copies || segments.lost_before > 0),

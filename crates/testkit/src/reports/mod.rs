@@ -130,6 +130,7 @@ impl MadeUp {
             connections: self.connections + 40,
             totals_only: 0,
             set_aside: [("no data".to_owned(), 32), ("one direction only".to_owned(), 8)].into(),
+            ..Original::default()
         });
         let host = HostFacts { wall_ns: Some(412_000_000), date: "2026-11-21".into(), ..HostFacts::default() };
         writer.finish(&facts.to_json(), &host.to_json()).unwrap();
@@ -208,7 +209,7 @@ impl MadeUp {
                 let seen = Some(Span { first, last: Duration::from_secs_f64(*now) });
                 *now += wait * slower;
                 let wait = Some(Duration::from_secs_f64(wait * slower));
-                adus.push(Adu { side, bytes, wait, waiter: side.other(), seen, packets: None });
+                adus.push(Adu { side, bytes, missing_bytes: 0, wait, waiter: side.other(), seen, packets: None });
             };
             push(Side::Initiator, request, think, &mut now);
             push(Side::Acceptor, response, if index + 1 == epochs.len() { 0.0 } else { pause }, &mut now);

@@ -86,6 +86,7 @@ mod tests {
         let adu = |&(side, bytes, wait): &(Side, u64, Option<u64>)| Adu {
             side,
             bytes,
+            missing_bytes: 0,
             wait: wait.map(Duration::from_millis),
             waiter: side,
             seen: None,
@@ -134,7 +135,15 @@ mod tests {
     #[test]
     fn datagrams_share_the_bytes_of_an_adu() {
         let mut vector = ConnectionVector { protocol: Protocol::Udp, ..ConnectionVector::default() };
-        let adu = |bytes, packets| Adu { side: Initiator, bytes, wait: None, waiter: Initiator, seen: None, packets };
+        let adu = |bytes, packets| Adu {
+            side: Initiator,
+            bytes,
+            missing_bytes: 0,
+            wait: None,
+            waiter: Initiator,
+            seen: None,
+            packets,
+        };
         vector.adus = vec![adu(1_003, Some(4)), adu(0, Some(2)), adu(3_000, None), adu(0, None)];
         let mut lengths = Lengths::default();
         lengths.add_vector(&vector);

@@ -250,7 +250,15 @@ impl Host {
 
 fn workload() -> Vec<ConnectionVector> {
     let ms = Duration::from_millis;
-    let adu = |side, bytes, wait| Adu { side, bytes, wait: Some(ms(wait)), waiter: side, seen: None, packets: None };
+    let adu = |side, bytes, wait| Adu {
+        side,
+        bytes,
+        missing_bytes: 0,
+        wait: Some(ms(wait)),
+        waiter: side,
+        seen: None,
+        packets: None,
+    };
     let vector = |n: u64| {
         let end = |nanos, window| workload::Endpoint {
             min_transit: Some(Duration::from_nanos(nanos)),

@@ -324,6 +324,7 @@ fn connection(start: Duration, length: Duration, hosts: [u32; 2], bytes: [u64; 2
     let adu = |side, bytes| Adu {
         side,
         bytes,
+        missing_bytes: 0,
         wait: None,
         waiter: side,
         seen: Some(Span { first: Duration::ZERO, last: length }),

@@ -24,5 +24,5 @@ pub(super) fn server_delay(speed: &Distribution, stream: &mut Stream) -> Duratio
 
 /// Data that a monitor did not see.
 pub(super) fn adu(side: Side, bytes: u64, wait: Option<Duration>, waiter: Side) -> Adu {
-    Adu { side, bytes, wait, waiter, seen: None, packets: None }
+    Adu { side, bytes, missing_bytes: 0, wait, waiter, seen: None, packets: None }
 }

@@ -185,5 +185,5 @@ fn seconds(value: f64) -> Duration {
 }
 
 fn adu(side: Side, bytes: f64, wait: Option<Duration>, waiter: Side) -> Adu {
-    Adu { side, bytes: (bytes.round() as u64).max(1), wait, waiter, seen: None, packets: None }
+    Adu { side, bytes: (bytes.round() as u64).max(1), missing_bytes: 0, wait, waiter, seen: None, packets: None }
 }

@@ -139,6 +139,7 @@ fn adus(payload: [u64; 2], packets: [Option<u64>; 2]) -> Vec<Adu> {
     let adu = |side: Side| Adu {
         side,
         bytes: payload[side as usize],
+        missing_bytes: 0,
         wait: None,
         waiter: if both { Side::Acceptor } else { side },
         seen: None,

@@ -27,7 +27,7 @@ pub(super) fn put(rows: &[Row], vector: &mut ConnectionVector) -> Result<Vec<Rem
 }
 
 fn adu(row: &Row) -> Adu {
-    Adu { side: row.side, bytes: row.bytes, wait: None, waiter: row.side, seen: None, packets: None }
+    Adu { side: row.side, bytes: row.bytes, missing_bytes: 0, wait: None, waiter: row.side, seen: None, packets: None }
 }
 
 fn sequential(rows: &[Row], vector: &mut ConnectionVector) -> Result<Vec<Remark>, Flaw> {

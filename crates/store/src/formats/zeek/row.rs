@@ -71,7 +71,15 @@ impl ConnRow {
             if bytes[at] > 0 {
                 let packets = self.packets[at].and_then(|count| u32::try_from(count).ok());
                 let packets = packets.filter(|_| protocol != Protocol::Tcp);
-                vector.adus.push(Adu { side, bytes: bytes[at], wait: None, waiter: side, seen: None, packets });
+                vector.adus.push(Adu {
+                    side,
+                    bytes: bytes[at],
+                    missing_bytes: 0,
+                    wait: None,
+                    waiter: side,
+                    seen: None,
+                    packets,
+                });
             }
         }
         // Who waits for whom after the request is the only thing that its being one epoch says.

@@ -80,6 +80,7 @@ mod tests {
         let adu = |side, first, last| Adu {
             side,
             bytes: 1,
+            missing_bytes: 0,
             wait: None,
             waiter: side,
             seen: Some(Span { first: ms(first), last: ms(last) }),

@@ -1,0 +1,92 @@
+//! Captures that lack bytes say so, and the numbers add up.
+
+use flowloom_testkit::command::{Bench, Traffic};
+use serde_json::Value;
+
+/// Captures of which more than 3 % of the payload is missing.
+const WITH_HOLES: [&str; 6] = [
+    "ndpi-netflix.pcap",
+    "pcpp-tls2-dataonly.pcap",
+    "tcptrace-ipv6_ftp_nasa.snoop",
+    "ndpi-ultrasurf-vlan.pcap",
+    "tcptrace-http.dmp",
+    "ndpi-fuzz-2594.pcap",
+];
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// Captured, missing, acknowledged and replayed bytes of both directions.
+fn payload(facts: &Value) -> [u64; 4] {
+    let sum = |ends: [&str; 2]| {
+        ["captured", "missing", "acknowledged", "replayed"]
+            .map(|name| ends.iter().map(|end| number(&facts[*end][name])).sum::<u64>())
+    };
+    let by_end = sum(["initiator", "acceptor"]);
+    assert_eq!(by_end, sum(["from_left", "from_right"]), "{facts}");
+    by_end
+}
+
+fn warns(answer: &Value) -> bool {
+    answer["warnings"].as_array().unwrap().iter().any(|text| text.as_str().unwrap().contains("payload is missing"))
+}
+
+#[test]
+fn captures_with_holes_say_so() {
+    let Some(folder) = flowloom_needs::shared("cli: captures that lack bytes", "pcap") else { return };
+    let bench = Bench::new();
+    for name in WITH_HOLES {
+        let path = folder.join(name);
+        let capture = path.to_str().unwrap();
+        let described = bench.json(&["describe", capture, "--json"]);
+        let [captured, missing, acknowledged, replayed] = payload(&described["workload"]["payload"]);
+        assert!(missing * 100 > 3 * (captured + missing), "{name}: {missing} beside {captured}");
+        assert_eq!(replayed, captured + acknowledged, "{name}");
+        let text = bench.flowloom(&["describe", capture]);
+        assert!(text.out.contains("  missing     ") && !text.out.contains("losses        none\n"), "{}", text.out);
+        let answers = ["acknowledged", "all", "skip"].map(|missing| {
+            bench.json(&["extract", capture, "-o", "w.parquet", "--force", "--missing", missing, "--json"])
+        });
+        let [by_default, all, skip] = answers.each_ref().map(|answer| payload(&answer["payload"]));
+        assert_eq!(by_default, [captured, missing, acknowledged, replayed], "{name}");
+        assert_eq!(all, [captured, missing, acknowledged, captured + missing], "{name}");
+        let left_out = number(&answers[2]["set_aside_bytes"]["connections-missing-bytes"]);
+        assert_eq!([skip[0] + left_out, skip[1], skip[3]], [captured, 0, skip[0]], "{name}");
+        assert!(warns(&answers[0]) && warns(&answers[1]) && !warns(&answers[2]), "{name}");
+    }
+}
+
+#[test]
+fn a_run_states_what_its_capture_lacks() {
+    let bench = Bench::new();
+    // The acceptor's second segment is not in the capture, and is acknowledged.
+    let mut traffic = Traffic::default().connection(1, flowloom::time::Duration::ZERO, 100, 5_000);
+    let lost = traffic.packets.iter().position(|packet| packet.payload_bytes == 1460).unwrap() + 1;
+    traffic.packets.remove(lost);
+    bench.file("holes.pcap", &traffic.pcap());
+    let said = bench.flowloom(&["run", "holes.pcap", "-o", "r"]);
+    assert!(said.out.contains("  missing     1.46 kB (28.6 %) in 1 connection"), "{}", said.out);
+    let run: Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
+    let facts = &run["original"]["payload"];
+    assert_eq!(payload(facts), [3_640, 1_460, 1_460, 5_100]);
+    assert!(warns(&run), "{run}");
+    let left_out = bench.flowloom(&["run", "holes.pcap", "-o", "s", "--missing", "skip"]);
+    left_out.failed(1, &["with missing bytes (--missing skip)"]);
+}
+
+#[test]
+fn the_choice_is_about_captures() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(5).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    bench
+        .flowloom(&["run", "w.parquet", "-o", "r", "--missing", "all"])
+        .failed(2, &["--missing is about reading captures"]);
+    bench.file("e.toml", b"[workload]\nsource = \"w.parquet\"\nmissing = \"all\"\n");
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(2, &["e.toml:3", "is about reading captures"]);
+    bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\nmissing = \"skip\"\n");
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
+    let run: Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
+    assert!(run["experiment"].as_str().unwrap().contains("missing = \"skip\""));
+}

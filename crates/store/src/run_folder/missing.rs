@@ -1,0 +1,150 @@
+//! The part of a replay's traffic that stands in for bytes that the capture lacks (methods M.8).
+//!
+//! The original's series hold what was captured, so a comparison must leave out what a replay sends beside that. Where in a
+//! data unit the missing bytes were is not kept: they are spread evenly over its bytes, and pass when those pass the
+//! replay's monitor.
+
+use flowloom_core::record::Traffic;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::LINK_HEADER_BYTES;
+use flowloom_core::workload::{ASSUMED_MSS, Adu, ConnectionVector, LinkSide, Side, Span};
+
+/// Width of the bins that missing bytes are counted in.
+pub(super) const WIDTH: Duration = Duration::from_millis(10);
+
+/// `part` of `whole`, of `value`, rounded down.
+fn share(value: u64, part: u64, whole: u64) -> u64 {
+    (u128::from(value) * u128::from(part) / u128::from(whole.max(1))) as u64
+}
+
+/// Missing bytes among those that one end sends.
+struct Missing {
+    /// Bytes before each data unit and at the end of all, and how many of those are missing.
+    borders: Vec<(u64, u64)>,
+}
+
+impl Missing {
+    fn new(units: &[Adu]) -> Missing {
+        let mut borders = vec![(0, 0)];
+        let (mut bytes, mut missing) = (0u64, 0u64);
+        for unit in units {
+            bytes = bytes.saturating_add(unit.bytes);
+            missing = missing.saturating_add(unit.missing_bytes.min(unit.bytes));
+            borders.push((bytes, missing));
+        }
+        Missing { borders }
+    }
+
+    /// How many of the first `bytes` bytes are missing.
+    fn before(&self, bytes: u64) -> u64 {
+        let behind = self.borders.partition_point(|(before, _)| *before <= bytes);
+        let (start, missing) = self.borders[behind - 1];
+        self.borders
+            .get(behind)
+            .map_or(missing, |(end, all)| missing + share(all - missing, bytes - start, end - start))
+    }
+}
+
+/// The data units of one end.
+fn units_of(vector: &ConnectionVector, side: Side) -> impl Iterator<Item = Adu> {
+    vector.adus.iter().filter(move |adu| adu.side == side).copied()
+}
+
+/// The bins of a connection's replay that hold missing bytes, with the side that sent them: the start of each, and its
+/// traffic on the link.
+pub(super) fn missing_traffic(
+    original: &ConnectionVector,
+    monitor: &ConnectionVector,
+) -> Vec<(LinkSide, Time, Traffic)> {
+    let mut bins = Vec::new();
+    for side in Side::BOTH {
+        let units: Vec<Adu> = units_of(original, side).collect();
+        if units.iter().all(|unit| unit.missing_bytes == 0) {
+            continue;
+        }
+        let from = if side == Side::Initiator { original.initiator_side } else { original.initiator_side.other() };
+        let missing = Missing::new(&units);
+        let mut at = 0;
+        for unit in units_of(monitor, side) {
+            let Some(seen) = unit.seen else { continue };
+            let before = at;
+            at += unit.bytes;
+            for (start, bytes) in
+                spread(monitor.start, seen, |part, whole| missing.before(before + share(unit.bytes, part, whole)))
+            {
+                bins.push((from, start, on_the_link(bytes, monitor, side)));
+            }
+        }
+    }
+    bins
+}
+
+/// Counts that grow over a span as `upto(part, whole)` says, by the bin in which they grow.
+fn spread(start: Time, span: Span, upto: impl Fn(u64, u64) -> u64) -> Vec<(Time, u64)> {
+    let (first, last) = (start + span.first, start + span.last);
+    let whole = span.length().as_nanos();
+    let mut bins = Vec::new();
+    let mut counted = upto(0, 1);
+    let end = upto(1, 1);
+    let mut bin = first.as_nanos() / WIDTH.as_nanos();
+    while counted < end {
+        let next = Time::from_nanos((bin + 1).saturating_mul(WIDTH.as_nanos()));
+        let reached = if next > last { end } else { upto(next.since(first).as_nanos(), whole) };
+        if reached > counted {
+            bins.push((Time::from_nanos(bin * WIDTH.as_nanos()), reached - counted));
+        }
+        counted = reached;
+        bin += 1;
+    }
+    bins
+}
+
+/// What `bytes` of payload take on the link, in the replay's own segments and headers.
+fn on_the_link(bytes: u64, monitor: &ConnectionVector, side: Side) -> Traffic {
+    let end = &monitor.ends[side];
+    let packets = bytes.div_ceil(end.mss.map_or(ASSUMED_MSS, u64::from).max(1));
+    let (of_end, ip_bytes) = (end.packets.unwrap_or(0), end.ip_bytes.unwrap_or(0));
+    let headers = ip_bytes.saturating_sub(monitor.bytes(side)) / of_end.max(1) + u64::from(LINK_HEADER_BYTES);
+    Traffic { packets, bytes: bytes + packets * headers, payload_bytes: bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn unit(bytes: u64, missing_bytes: u64, first: u64, last: u64) -> Adu {
+        let seen = Some(Span { first: MS(first), last: MS(last) });
+        let side = Side::Acceptor;
+        Adu { side, bytes, missing_bytes, wait: None, waiter: side, seen, packets: None }
+    }
+
+    fn vector(adus: Vec<Adu>) -> ConnectionVector {
+        ConnectionVector { start: Time::ZERO + MS(5), adus, ..ConnectionVector::default() }
+    }
+
+    #[test]
+    fn missing_bytes_pass_with_their_unit() {
+        // The second unit lacks half of its bytes, and its replay takes 20 ms.
+        let original = vector(vec![unit(1_000, 0, 0, 1), unit(2_000, 1_000, 100, 400)]);
+        let mut monitor = vector(vec![unit(1_000, 0, 0, 1), unit(2_000, 0, 45, 65)]);
+        (monitor.ends.acceptor.packets, monitor.ends.acceptor.ip_bytes) = (Some(3), Some(3_000 + 3 * 40));
+        let bins = missing_traffic(&original, &monitor);
+        let traffic = Traffic { packets: 1, bytes: 500 + 54, payload_bytes: 500 };
+        let at = |millis| Time::ZERO + MS(millis);
+        assert_eq!(bins, [(LinkSide::Right, at(50), traffic), (LinkSide::Right, at(60), traffic)]);
+    }
+
+    #[test]
+    fn units_that_were_cut_differently_lack_as_much() {
+        let original = vector(vec![unit(700, 333, 0, 9), unit(300, 7, 20, 30), unit(11, 0, 40, 50)]);
+        for cuts in [vec![1_011], vec![500, 511], vec![1, 699, 1, 299, 11], vec![400]] {
+            let units = cuts.iter().zip(0..).map(|(bytes, at)| unit(*bytes, 0, 100 * at, 100 * at + 37));
+            let bins = missing_traffic(&original, &vector(units.collect()));
+            let sum: u64 = bins.iter().map(|(_, _, traffic)| traffic.payload_bytes).sum();
+            assert_eq!(sum, if cuts == [400] { 190 } else { 340 }, "{cuts:?}");
+        }
+        assert!(missing_traffic(&vector(vec![unit(700, 0, 0, 9)]), &original).is_empty());
+    }
+}
