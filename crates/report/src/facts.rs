@@ -47,6 +47,9 @@ pub struct Facts {
     /// What the experiment changes of the original: rate, queue, structure; empty of a replay under the original's conditions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
+    /// The payload that was to be drawn and was; null of workloads that nothing asks a payload of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawn_payload: Option<DrawnPayload>,
     /// What the original was; null if the workload has none.
     pub original: Option<Original>,
     /// Events served; null where there is no simulator.
@@ -59,6 +62,16 @@ pub struct Facts {
     pub plausibility: Option<Plausibility>,
     /// How far the host kept up; null where there is a simulator.
     pub live: Option<LiveFacts>,
+}
+
+/// Payload of a workload that was made: what load and structure ask for, and what was drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DrawnPayload {
+    /// Bytes that load and structure ask for.
+    pub asked_bytes: u64,
+    /// Bytes of the vectors.
+    pub drawn_bytes: u64,
 }
 
 /// How far the host of a live run kept up, and what it was made of.

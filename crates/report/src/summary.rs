@@ -5,11 +5,13 @@ use serde::Serialize;
 use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::Point;
 
+use crate::compare::compare_with_original;
+use crate::gates::{Gate, gates, warnings};
 use crate::metric::Metric;
 use crate::plausibility::Plausibility;
 use crate::run::{Measurements, Outcomes, Run};
 use crate::statistics::{Quantile, Sample};
-use crate::verdict::{Gate, Verdict, gates, warnings};
+use crate::verdict::Verdict;
 use crate::warning::Warning;
 
 /// A sample in a few numbers; all but `n` and `unfinished` are null when it is empty.
@@ -124,9 +126,9 @@ pub struct Direction {
 /// What a run measured at its own ends and on its link. Fields without a unit in their name count things.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Whether the result can be believed.
+    /// How far the result can be trusted.
     pub verdict: Verdict,
-    /// What the verdict rests on.
+    /// What was checked of the accounts.
     pub gates: Vec<Gate>,
     /// What the user should know.
     pub warnings: Vec<Warning>,
@@ -174,12 +176,14 @@ impl Run {
         let sample = |metric| measured.sample(metric, Point::Endpoint, |_| true);
         let series = |metric| series_quantities(measured, metric, Point::Monitor);
         let gates = gates(self);
+        let with_original = compare_with_original(self);
+        let warnings = warnings(self, &gates, with_original.as_ref());
         let totals = measured.all_totals();
         let [left_to_right, right_to_left] = [LinkSide::Left, LinkSide::Right].map(|from| direction(measured, from));
         let busier = if measured.busier_side() == LinkSide::Left { left_to_right } else { right_to_left };
         Summary {
-            verdict: Verdict::of(&gates),
-            warnings: warnings(self, &gates),
+            verdict: Verdict::new(self, &gates, &warnings, with_original.as_ref()),
+            warnings,
             gates,
             plausibility: self.facts.plausibility.clone(),
             connections: measured.outcomes.into(),

@@ -10,7 +10,7 @@ use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound
 use crate::facts::{ClassFacts, LiveFacts, missing_text, set_aside_text};
 use crate::metric::Unit;
 use crate::run::Run;
-use crate::verdict::{Verdict, reason};
+use crate::verdict::{Light, Verdict};
 use crate::warning::Warning;
 use crate::words::{by_pattern, counted, thousands};
 
@@ -34,7 +34,7 @@ pub fn run_text(run: &Run, colour: bool) -> String {
         kept_up(&mut text, live);
     }
     let summary = run.summary();
-    verdict(&mut text, summary.verdict, &reason(&summary.gates), colour);
+    verdict(&mut text, &summary.verdict, colour);
     warnings(&mut text, &summary.warnings, colour);
     text
 }
@@ -389,15 +389,27 @@ fn judged(word: &str, colour: bool) -> String {
     if colour && word == Judgement::Different.to_string() { painted(word, "33") } else { word.to_owned() }
 }
 
-fn verdict(text: &mut String, verdict: Verdict, reason: &str, colour: bool) {
-    let word = verdict.to_string();
-    let code = match verdict {
-        Verdict::Valid => "1;32",
-        Verdict::Degraded => "1;33",
-        Verdict::Invalid => "1;31",
-    };
-    let word = if colour { painted(&word, code) } else { word };
-    let _ = writeln!(text, "{word}  ({reason})");
+/// The three words, and below them the reasons of those that are not the best. Doubts stand among the warnings, with remedies.
+fn verdict(text: &mut String, verdict: &Verdict, colour: bool) {
+    let words = verdict.words().map(|(name, word, light)| match colour {
+        true => format!("{name} {}", painted(&word, code(light))),
+        false => format!("{name} {word}"),
+    });
+    let _ = writeln!(text, "{}", words.join("   "));
+    for (head, reasons) in [("  accounted: ", &verdict.accounted.reasons), ("  fidelity:  ", &verdict.fidelity.reasons)]
+    {
+        if !reasons.is_empty() {
+            wrap(text, head, &reasons.join("; "));
+        }
+    }
+}
+
+fn code(light: Light) -> &'static str {
+    match light {
+        Light::Green => "1;32",
+        Light::Yellow => "1;33",
+        Light::Red => "1;31",
+    }
 }
 
 /// The warnings but for mere notes, each with its remedy.

@@ -1,24 +1,18 @@
-//! Whether a run can be believed, and why.
+//! How far a run can be trusted: three words, each with its reasons (`docs/guide/trust.md`).
 
-use std::fmt;
+use std::fmt::{self, Display};
 
 use serde::Serialize;
 
-use flowloom_core::time::Time;
-use flowloom_core::units::three_digits;
-use flowloom_store::run_folder::Point;
-
-use crate::facts::{ClassFacts, Late, LiveFacts};
-use crate::metric::{Metric, Unit};
-use crate::plausibility::Plausibility;
+use crate::compare::{CLOSE, Comparison, Method, SAME, Score};
+use crate::gates::Gate;
 use crate::run::Run;
 use crate::warning::Warning;
-use crate::words::{counted, thousands};
 
-/// Whether the result can be believed.
+/// Whether everything that happened is accounted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Verdict {
+pub enum Accounted {
     /// Every gate passed.
     Valid,
     /// Usable, with a reservation that the gates name.
@@ -27,259 +21,208 @@ pub enum Verdict {
     Invalid,
 }
 
-impl Verdict {
+/// Whether what happened can be true of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Plausible {
+    /// Nothing speaks against it.
+    Yes,
+    /// Something does.
+    Doubtful,
+}
+
+/// How far a replay is from its original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Likeness {
+    /// Every metric of the score card is within 0.02.
+    #[serde(rename = "same")]
+    Same,
+    /// There is no original, or the run is under other conditions.
+    #[serde(rename = "not compared")]
+    NotCompared,
+    /// Every metric is within 0.1.
+    #[serde(rename = "close")]
+    Close,
+    /// A metric is farther off.
+    #[serde(rename = "different")]
+    Different,
+}
+
+/// What a reader sees first of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Light {
+    /// Nothing to say.
+    Green,
+    /// Read the reasons.
+    Yellow,
+    /// Do not use it before the reasons are understood.
+    Red,
+}
+
+impl Accounted {
     /// The worst that a gate says.
-    pub fn of(gates: &[Gate]) -> Verdict {
-        gates.iter().map(|gate| gate.verdict).max().unwrap_or(Verdict::Invalid)
+    pub fn of(gates: &[Gate]) -> Accounted {
+        gates.iter().map(|gate| gate.verdict).max().unwrap_or(Accounted::Invalid)
+    }
+
+    /// Its colour.
+    pub fn light(self) -> Light {
+        match self {
+            Accounted::Valid => Light::Green,
+            Accounted::Degraded => Light::Yellow,
+            Accounted::Invalid => Light::Red,
+        }
     }
 }
 
-impl fmt::Display for Verdict {
+impl Display for Accounted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Verdict::Valid => "VALID",
-            Verdict::Degraded => "DEGRADED",
-            Verdict::Invalid => "INVALID",
+            Accounted::Valid => "VALID",
+            Accounted::Degraded => "DEGRADED",
+            Accounted::Invalid => "INVALID",
         })
     }
 }
 
-/// One thing that was checked.
+impl Plausible {
+    fn light(self) -> Light {
+        match self {
+            Plausible::Yes => Light::Green,
+            Plausible::Doubtful => Light::Red,
+        }
+    }
+}
+
+impl Display for Plausible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Plausible::Yes => "yes",
+            Plausible::Doubtful => "doubtful",
+        })
+    }
+}
+
+impl Likeness {
+    fn of(distance: f64) -> Likeness {
+        match distance {
+            distance if distance <= SAME => Likeness::Same,
+            distance if distance <= CLOSE => Likeness::Close,
+            _ => Likeness::Different,
+        }
+    }
+
+    fn light(self) -> Light {
+        match self {
+            Likeness::Same | Likeness::NotCompared => Light::Green,
+            Likeness::Close => Light::Yellow,
+            Likeness::Different => Light::Red,
+        }
+    }
+}
+
+impl Display for Likeness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Likeness::Same => "same",
+            Likeness::NotCompared => "not compared",
+            Likeness::Close => "close",
+            Likeness::Different => "different",
+        })
+    }
+}
+
+/// A word and why it is this one; the best words have no reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Gate {
-    /// What.
-    pub name: &'static str,
-    /// What it allows of the verdict.
-    pub verdict: Verdict,
-    /// What was found.
-    pub found: String,
-    /// What would pass.
-    pub wanted: &'static str,
+pub struct Word<T> {
+    /// The word.
+    pub word: T,
+    /// The reasons, each in a few words.
+    pub reasons: Vec<String>,
 }
 
-/// What the verdict rests on, in a few words.
-pub fn reason(gates: &[Gate]) -> String {
-    let worst = Verdict::of(gates);
-    if worst == Verdict::Valid {
-        return "all connections accounted for, nothing lost unaccounted".to_owned();
+/// The three words.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Whether everything that happened is accounted for.
+    pub accounted: Word<Accounted>,
+    /// Whether it can be true of a network.
+    pub plausible: Word<Plausible>,
+    /// How far the replay is from its original.
+    pub fidelity: Word<Likeness>,
+}
+
+impl Verdict {
+    /// Of a run with these gates and warnings; `with_original` is the run beside its original, where it has one.
+    pub fn new(run: &Run, gates: &[Gate], warnings: &[Warning], with_original: Option<&Comparison>) -> Verdict {
+        let doubts: Vec<String> =
+            warnings.iter().filter(|warning| warning.is_doubt()).map(|doubt| doubt.cause()).collect();
+        let word = if doubts.is_empty() { Plausible::Yes } else { Plausible::Doubtful };
+        Verdict {
+            accounted: accounted(gates),
+            plausible: Word { word, reasons: doubts },
+            fidelity: fidelity(run, with_original),
+        }
     }
-    let named = gates.iter().filter(|gate| gate.verdict == worst);
-    named.map(|gate| format!("{}: {}", gate.name, gate.found)).collect::<Vec<_>>().join("; ")
+
+    /// The worst of the three colours.
+    pub fn light(&self) -> Light {
+        self.accounted.word.light().max(self.plausible.word.light()).max(self.fidelity.word.light())
+    }
+
+    /// The worst words of several runs, each with the reasons of the first run that has it; `None` without runs.
+    pub fn worst<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> Option<Verdict> {
+        fn worse<T: Copy + Ord>(worst: &mut Word<T>, other: &Word<T>) {
+            if other.word > worst.word {
+                *worst = other.clone();
+            }
+        }
+        let mut verdicts = verdicts.into_iter();
+        let mut worst = verdicts.next()?.clone();
+        for other in verdicts {
+            worse(&mut worst.accounted, &other.accounted);
+            worse(&mut worst.plausible, &other.plausible);
+            worse(&mut worst.fidelity, &other.fidelity);
+        }
+        Some(worst)
+    }
+
+    /// The words with what they are words for.
+    pub fn words(&self) -> [(&'static str, String, Light); 3] {
+        let Verdict { accounted, plausible, fidelity } = self;
+        [
+            ("accounted", accounted.word.to_string(), accounted.word.light()),
+            ("plausible", plausible.word.to_string(), plausible.word.light()),
+            ("fidelity", fidelity.word.to_string(), fidelity.word.light()),
+        ]
+    }
 }
 
-/// More than this share of unfinished connections leaves out so many of the longest that the tail is biased.
-const UNFINISHED_SHARE: f64 = 0.01;
-
-/// What was checked of `run`.
-pub fn gates(run: &Run) -> Vec<Gate> {
-    let measured = &run.measurements;
-    let outcomes = measured.outcomes;
-    let started = outcomes.started();
-    let ended = outcomes.completed + outcomes.reset;
-    let share = outcomes.unfinished as f64 / started.max(1) as f64;
-    let unaccounted = measured.unaccounted_packets();
-    let missing = measured.payload_bytes.saturating_sub(measured.delivered_bytes);
-    // Packets may wait in the queue only when the run was cut off with work left.
-    let sum = |count: fn(&ClassFacts) -> u64| run.facts.sources().map(count).sum::<u64>();
-    let (sources, received) = (sum(|source| source.started), sum(|source| source.to_acceptors_bytes));
-    // A live run without a workload is there for programs of the user's.
-    let guests = if run.facts.live.is_some() { measured.carried_packets.iter().sum::<u64>() } else { 0 };
-    let is_cut = outcomes.unfinished + sum(|source| source.unfinished) > 0 || run.facts.interrupted;
-    // Nobody waits for the last datagrams of a flow: those that were neither received nor dropped may be in the queue.
-    let datagrams = sum(|source| source.sent_datagrams).saturating_sub(sum(|source| source.received_datagrams));
-    let may_wait = is_cut || i64::try_from(datagrams).is_ok_and(|datagrams| unaccounted <= datagrams);
-    [
-        Gate {
-            name: "something happened",
-            verdict: if ended > 0 || (started == 0 && received + guests > 0) {
-                Verdict::Valid
-            } else {
-                Verdict::Invalid
-            },
-            found: match (started, sources) {
-                (0, 0) if guests > 0 => format!("{} of other programs", counted(guests, "packet")),
-                (0, 1..) => {
-                    format!("{} of sources delivered {}", counted(sources, "flow"), Unit::Bytes.show(received as f64))
-                }
-                _ => format!("{} of {} connections ended", thousands(ended), thousands(started)),
-            },
-            wanted: "at least one",
-        },
-        Gate {
-            name: "packets accounted for",
-            verdict: if unaccounted == 0 || (may_wait && unaccounted > 0) { Verdict::Valid } else { Verdict::Invalid },
-            found: match unaccounted {
-                0 => "sent = delivered + dropped".to_owned(),
-                1.. if may_wait => format!("{unaccounted} packets were in the queue when the run ended"),
-                _ => format!("sent - delivered - dropped = {unaccounted} packets"),
-            },
-            wanted: "sent = delivered + dropped + queued",
-        },
-        Gate {
-            name: "payload delivered",
-            verdict: if missing == 0 || outcomes.completed < started { Verdict::Valid } else { Verdict::Invalid },
-            found: if missing == 0 {
-                "every byte arrived".to_owned()
-            } else {
-                format!(
-                    "{missing} bytes did not arrive; {} connections were reset or unfinished",
-                    started - outcomes.completed
-                )
-            },
-            wanted: "every byte of every completed connection",
-        },
-        Gate {
-            name: "connections finished",
-            verdict: if share <= UNFINISHED_SHARE { Verdict::Valid } else { Verdict::Degraded },
-            found: match outcomes.unfinished {
-                0 => "none unfinished".to_owned(),
-                n => format!("{n} unfinished ({} %)", three_digits(share * 100.0)),
-            },
-            wanted: "at most 1 % unfinished",
-        },
-        Gate {
-            name: "ran to its end",
-            verdict: if run.facts.interrupted { Verdict::Degraded } else { Verdict::Valid },
-            found: if run.facts.interrupted { "interrupted" } else { "yes" }.to_owned(),
-            wanted: "not interrupted",
-        },
-    ]
-    .into_iter()
-    .chain(run.facts.live.iter().flat_map(live_gates))
-    .collect()
+fn accounted(gates: &[Gate]) -> Word<Accounted> {
+    let word = Accounted::of(gates);
+    let worst = gates.iter().filter(|gate| gate.verdict == word && word != Accounted::Valid);
+    Word { word, reasons: worst.map(|gate| format!("{}: {}", gate.name, gate.found)).collect() }
 }
 
-/// Nanoseconds. A live run in which something was later than the first had a stall, which few packets show, since closed loops wait
-/// for it: it is not VALID; later than the second, INVALID.
-const STALL: [u64; 2] = [100_000_000, 500_000_000];
-
-/// Whether the host kept up with a live run.
-fn live_gates(live: &LiveFacts) -> Vec<Gate> {
-    let late = |name, late: &Late, wanted, [valid, degraded]: [u64; 2]| Gate {
-        name,
-        verdict: match (late.p99, late.max) {
-            (p99, max) if p99 <= valid && max <= STALL[0] => Verdict::Valid,
-            (p99, max) if p99 <= degraded && max <= STALL[1] => Verdict::Degraded,
-            _ => Verdict::Invalid,
-        },
-        found: format!(
-            "median {}, 99 % within {}, longest {}",
-            Unit::Time.show(late.p50 as f64),
-            Unit::Time.show(late.p99 as f64),
-            Unit::Time.show(late.max as f64)
-        ),
-        wanted,
+/// The worst metric of the card decides, those that are not the same are the reasons.
+fn fidelity(run: &Run, with_original: Option<&Comparison>) -> Word<Likeness> {
+    let not_compared = |why: String| Word { word: Likeness::NotCompared, reasons: vec![why] };
+    let Some(comparison) = with_original else { return not_compared("there is no original".to_owned()) };
+    if !run.facts.changes.is_empty() {
+        return not_compared(format!("under other conditions: {}", run.facts.changes.join(", ")));
+    }
+    let Some(worst) = comparison.worst_score().and_then(|score| score.distance) else {
+        return not_compared("no metric has ten values".to_owned());
     };
-    let none = |name, count: u64, what: &str, wanted| Gate {
-        name,
-        verdict: if count == 0 { Verdict::Valid } else { Verdict::Invalid },
-        found: if count == 0 { "none".to_owned() } else { counted(count, what) },
-        wanted,
+    let mut apart: Vec<(&Score, f64)> =
+        comparison.card.iter().filter_map(|score| Some((score, score.distance?))).collect();
+    apart.retain(|(_, distance)| Likeness::of(*distance) != Likeness::Same);
+    apart.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let reason = |(score, distance): (&Score, f64)| match (score.method, &score.ratio) {
+        (Method::RatioOfMeans, Some(ratio)) => {
+            format!("{}: ratio of means {}", score.metric.plural(), ratio.show(flowloom_core::units::three_digits))
+        }
+        _ => format!("{}: tolerant KS {distance:.3}", score.metric.plural()),
     };
-    let missed = live.scheduled_connections - live.started_connections.min(live.scheduled_connections);
-    vec![
-        late(
-            "packets handed on in time",
-            &live.releases,
-            "99 % within 0.5 ms, all within 0.1 s; with reservation 2 ms, 0.5 s",
-            [500_000, 2_000_000],
-        ),
-        late(
-            "connections started in time",
-            &live.starts,
-            "99 % within 1 ms, all within 0.1 s; with reservation 10 ms, 0.5 s",
-            [1_000_000, 10_000_000],
-        ),
-        late(
-            "waits kept",
-            &live.waits,
-            "99 % within 1 ms, all within 0.1 s; with reservation 10 ms, 0.5 s",
-            [1_000_000, 10_000_000],
-        ),
-        Gate {
-            name: "starts achieved",
-            verdict: match missed as f64 / live.scheduled_connections.max(1) as f64 {
-                0.0 => Verdict::Valid,
-                share if share <= UNFINISHED_SHARE => Verdict::Degraded,
-                _ => Verdict::Invalid,
-            },
-            found: format!(
-                "{} of {}",
-                thousands(live.started_connections),
-                counted(live.scheduled_connections, "connection")
-            ),
-            wanted: "all that were scheduled; with reservation 99 %",
-        },
-        none("no drop outside the model", live.device_dropped_packets, "packet", "no packet dropped by devices"),
-        none(
-            "listeners kept up",
-            live.listen_dropped_connections,
-            "connection",
-            "no connection refused for lack of room",
-        ),
-        Gate {
-            name: "nothing broke",
-            verdict: if live.problems.is_empty() { Verdict::Valid } else { Verdict::Invalid },
-            found: if live.problems.is_empty() { "nothing".to_owned() } else { live.problems.join("; ") },
-            wanted: "no worker lost, no device gone",
-        },
-    ]
-}
-
-/// Shares from which a loss or an unseen close is worth a warning.
-const NOTABLE_SHARE: f64 = 0.05;
-
-/// What the user should know about `run`.
-pub fn warnings(run: &Run, gates: &[Gate]) -> Vec<Warning> {
-    let measured = &run.measurements;
-    let outcomes = measured.outcomes;
-    let started = outcomes.started();
-    let share = |count: u64| count as f64 / started.max(1) as f64;
-    let mut warnings = Vec::new();
-    if gates.iter().any(|gate| gate.name == "something happened" && gate.verdict == Verdict::Invalid) {
-        warnings.push(Warning::NothingEnded { started });
-    }
-    if gates.iter().any(|gate| gate.name == "packets accounted for" && gate.verdict == Verdict::Invalid) {
-        warnings.push(Warning::Unaccounted { packets: measured.unaccounted_packets() });
-    }
-    if share(outcomes.unfinished) > UNFINISHED_SHARE {
-        warnings.push(Warning::Unfinished { connections: outcomes.unfinished, share: share(outcomes.unfinished) });
-    }
-    if run.facts.interrupted {
-        let [start_ns, end_ns] = [measured.window.0, measured.window.1].map(Time::as_nanos);
-        warnings.push(Warning::Interrupted { start_ns, end_ns });
-    }
-    if measured.has_original && share(measured.lost_in_original) > NOTABLE_SHARE {
-        let connections = measured.lost_in_original;
-        warnings.push(Warning::LossInOriginal { connections, share: share(connections) });
-    }
-    let unseen = measured.endings.only_original + measured.endings.only_replay + measured.endings.neither;
-    if measured.has_original && share(unseen) > NOTABLE_SHARE {
-        warnings.push(Warning::CloseNotSeen { connections: unseen, share: share(unseen) });
-    }
-    if let Some(thirds) = uneven_thirds(run) {
-        warnings.push(Warning::NotStationary { thirds });
-    }
-    warnings.extend(run.facts.plausibility.iter().flat_map(Plausibility::warnings));
-    let notes = run.facts.live.iter().flat_map(|live| &live.notes);
-    warnings.extend(notes.map(|text| Warning::Kernel { text: text.clone() }));
-    warnings.extend(run.facts.warnings.iter().map(|text| Warning::Other { text: text.clone() }));
-    warnings
-}
-
-/// The thirds' mean throughput relative to the whole, if they differ by more than 5 % (methods A.11).
-fn uneven_thirds(run: &Run) -> Option<[f64; 3]> {
-    let [left, right] = [Metric::ThroughputFromLeft, Metric::ThroughputFromRight]
-        .map(|metric| run.measurements.series(metric, Point::Monitor));
-    let bins = left.len().max(right.len());
-    let total: Vec<f64> = (0..bins).map(|bin| left.get(bin).unwrap_or(&0.0) + right.get(bin).unwrap_or(&0.0)).collect();
-    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
-    let whole = mean(&total);
-    let third = bins / 3;
-    if third == 0 || whole == 0.0 {
-        return None;
-    }
-    let thirds = [&total[..third], &total[third..2 * third], &total[2 * third..]].map(|part| mean(part) / whole);
-    let spread = thirds.iter().copied().fold(f64::MIN, f64::max) - thirds.iter().copied().fold(f64::MAX, f64::min);
-    (spread > 0.05).then_some(thirds)
+    Word { word: Likeness::of(worst), reasons: apart.into_iter().map(reason).collect() }
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 
+use crate::metric::Unit;
 use crate::words::{counted, thousands};
 
 /// What the user should know about a run: a cause and, where there is one, a remedy.
@@ -94,6 +95,20 @@ pub enum Warning {
         /// Of all data packets.
         share: f64,
     },
+    /// More or less is sent than was to be.
+    OtherPayload {
+        /// Payload that was to be sent: what was captured without holes, or what load and structure ask for.
+        asked_bytes: u64,
+        /// Payload of the workload that was replayed.
+        sent_bytes: u64,
+        /// Whether a capture says what was to be sent.
+        of_capture: bool,
+    },
+    /// The comparison with the original rests on few connections.
+    FewCompared {
+        /// Connections whose durations are compared, of all.
+        share: f64,
+    },
     /// Something is as the kernel of a live run has it.
     Kernel {
         /// In words.
@@ -126,6 +141,8 @@ impl Warning {
             Warning::ImplausibleWindows { .. }
                 | Warning::ImplausibleLoss { .. }
                 | Warning::ImplausibleRetransmissions { .. }
+                | Warning::OtherPayload { .. }
+                | Warning::FewCompared { .. }
         )
     }
 
@@ -188,6 +205,17 @@ impl Warning {
             Warning::ImplausibleRetransmissions { class, share } => {
                 format!("implausible: {} of the data packets of {class} were retransmissions", percent(share))
             }
+            Warning::OtherPayload { asked_bytes, sent_bytes, of_capture } => {
+                let [asked, sent] = [*asked_bytes, *sent_bytes].map(|bytes| Unit::Bytes.show(bytes as f64));
+                let what = if *of_capture { "were captured without holes" } else { "load and structure ask for" };
+                format!("doubtful: {sent} of payload are replayed where {asked} {what}")
+            }
+            Warning::FewCompared { share } => {
+                format!(
+                    "doubtful: the durations of only {} of the connections are compared with the original's",
+                    percent(share)
+                )
+            }
             Warning::Kernel { text } | Warning::Other { text } => text.clone(),
         }
     }
@@ -220,7 +248,11 @@ impl Warning {
             Warning::Overload { .. } => {
                 Some("if this is not what was meant, give the link a higher rate or fewer flows")
             }
-            Warning::CloseNotSeen { .. } => Some("use a longer capture"),
+            Warning::OtherPayload { of_capture: true, .. } => {
+                Some("capture without losses, or leave out what is missing with --missing skip")
+            }
+            Warning::OtherPayload { of_capture: false, .. } => Some("check workload.load and workload.structure"),
+            Warning::CloseNotSeen { .. } | Warning::FewCompared { .. } => Some("use a longer capture"),
             Warning::LossInOriginal { .. } | Warning::Kernel { .. } | Warning::Other { .. } => None,
         }
     }

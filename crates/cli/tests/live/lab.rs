@@ -126,7 +126,7 @@ fn a_host_that_dies_makes_a_run_invalid_and_loses_nothing_of_it() {
     assert_eq!(run.wait().unwrap().code(), Some(3));
     assert!(hosts.are_quiet());
     let (run, connections, _) = found(&hosts.bench, "run");
-    assert_eq!(run["verdict"], "INVALID");
+    assert_eq!(run["verdict"]["accounted"]["word"], "INVALID");
     let problems = run["live"]["problems"].to_string();
     assert!(problems.contains("west") && problems.contains("gone"), "{problems}");
     assert!(connections > 0, "what came is kept");

@@ -69,6 +69,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         interrupted: summary.interrupted || source.interrupted,
         warnings: (capture.warnings.iter().cloned()).chain(own.iter().map(Warning::to_string)).collect(),
         changes: changes(&plan.experiment, source),
+        drawn_payload: source.payload,
         original: source.path.as_ref().map(|_| Original {
             packets: capture.packets,
             duration_ns: capture.duration_ns,

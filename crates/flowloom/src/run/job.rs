@@ -10,7 +10,7 @@ use flowloom_core::record::Series;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
 use flowloom_live::{Observed, Problem};
-use flowloom_report::{Facts, Run, Verdict};
+use flowloom_report::{Accounted, Facts, Run};
 use flowloom_sim::Config;
 use flowloom_store::run_folder::{RunFolder, RunIndex, RunOptions as FolderOptions, RunWriter, TrafficPoint};
 
@@ -46,7 +46,8 @@ pub struct Ran {
 impl Ran {
     /// Whether a result is INVALID, or the run was stopped before its end.
     pub fn is_invalid(&self) -> bool {
-        let is_invalid = |run: &Run| run.summary().verdict == Verdict::Invalid || run.facts.interrupted;
+        let is_invalid =
+            |run: &Run| run.summary().verdict.accounted.word == Accounted::Invalid || run.facts.interrupted;
         self.not_begun > 0 || self.runs.iter().any(is_invalid)
     }
 }

@@ -6,13 +6,14 @@
 use std::path::Path;
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol};
+use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
 use flowloom_models::generate::SourceModel;
 use flowloom_models::lrd::Hurst;
 use flowloom_models::{
     Counted, Draw, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, Variation, block_length,
     fix_windows, settle, unsettle,
 };
+use flowloom_report::facts::DrawnPayload;
 use flowloom_store::formats::{Sorter, Tally};
 use flowloom_store::workload::{
     CaptureFacts, InputFile, Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter,
@@ -82,6 +83,8 @@ pub struct Blocks {
 pub struct Made {
     /// The blocks that it was drawn from, if it was.
     pub blocks: Option<Blocks>,
+    /// Its payload beside what load and structure ask for.
+    pub payload: DrawnPayload,
     /// What the workload says about itself.
     pub facts: WorkloadFacts,
     /// The load it had before, if that was changed.
@@ -240,12 +243,16 @@ impl Generation<'_> {
         let placed = self.placed(model, starts.as_ref(), path)?;
         let mut writer = WorkloadWriter::create(path).map_err(Error::new)?;
         let (mut tally, mut meter, mut id) = (Tally::default(), LoadMeter::new(length), 0);
+        let mut payload = DrawnPayload::default();
+        let bytes = |vector: &ConnectionVector| Side::BOTH.map(|side| vector.bytes(side)).iter().sum::<u64>();
         for vector in placed {
             let vector = vector?;
             if vector.start.since(Time::ZERO) >= length {
                 break;
             }
+            payload.asked_bytes += bytes(&vector);
             for mut vector in self.changed(vector, &round_trips) {
+                payload.drawn_bytes += bytes(&vector);
                 vector.id = id;
                 id += 1;
                 tally.add(&vector);
@@ -256,12 +263,16 @@ impl Generation<'_> {
             }
         }
         let load = meter.finish();
+        if let Some((side, rate)) = asked {
+            let asked_bytes = (rate * load.duration.as_secs_f64() / 8.0).round() as u64;
+            payload = DrawnPayload { asked_bytes, drawn_bytes: load.from[side as usize].payload };
+        }
         let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load)?, &[]);
         let (mut capture, traffic) = self.capture(facts.capture, &load);
         let remarks = model.map_or_else(Vec::new, |model| model.remarks(load.duration));
         capture.warnings.extend(remarks.iter().cloned());
         let facts = writer.finish(facts.provenance, capture, &traffic).map_err(Error::new)?;
-        Ok(Made { blocks, facts, before, load, asked, remarks })
+        Ok(Made { blocks, payload, facts, before, load, asked, remarks })
     }
 
     /// The connections at their new starts, in the order of these, with dense ids. Where the load is changed, flows that are not sent

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use flowloom_report::facts::DrawnPayload;
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::staged::StagedFolder;
 use flowloom_store::workload::{WorkloadFacts, WorkloadReader, WorkloadWriter};
@@ -29,6 +30,8 @@ pub struct Source {
     pub interrupted: bool,
     /// The blocks that it was drawn from, if it was.
     pub blocks: Option<Blocks>,
+    /// Its payload beside what load and structure ask for, if it was made.
+    pub payload: Option<DrawnPayload>,
 }
 
 /// The name of a workload in a run folder.
@@ -57,6 +60,7 @@ impl Source {
             staging: None,
             interrupted: false,
             blocks: None,
+            payload: None,
         }
     }
 
@@ -78,6 +82,7 @@ impl Source {
                 staging: None,
                 interrupted: false,
                 blocks: None,
+                payload: None,
             });
         }
         let staging = staging(target)?;
@@ -92,6 +97,7 @@ impl Source {
                 staging: Some(staging),
                 interrupted: false,
                 blocks: None,
+                payload: None,
             });
         }
         let mut hosts = AddressBook::default();
@@ -111,6 +117,7 @@ impl Source {
             staging: Some(staging),
             interrupted: extracted.interrupted,
             blocks: None,
+            payload: None,
         })
     }
 
@@ -122,7 +129,7 @@ impl Source {
         context.explain(|| format!("workload for seed {}:\n{}", generation.seed, made.text()));
         made.warnings().iter().for_each(|warning| context.warn(warning));
         let interrupted = generation.base.is_some_and(|base| base.interrupted);
-        let blocks = made.blocks;
+        let (blocks, payload) = (made.blocks, Some(made.payload));
         Ok(Source {
             path: Some(path),
             facts: made.facts,
@@ -130,6 +137,7 @@ impl Source {
             staging: Some(staging),
             interrupted,
             blocks,
+            payload,
         })
     }
 

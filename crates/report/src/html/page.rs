@@ -12,7 +12,7 @@ use super::shown::Shown;
 use crate::answer::Answer;
 use crate::run::Run;
 use crate::summary::Summary;
-use crate::verdict::{Verdict, reason};
+use crate::verdict::{Light, Verdict};
 use crate::words::thousands;
 
 /// The whole file; without a `title`, one made from those of the runs.
@@ -73,12 +73,7 @@ fn header(
     summaries: &[Summary],
     multiples: bool,
 ) -> Markup {
-    let worst = summaries.iter().map(|summary| summary.verdict).max().unwrap_or(Verdict::Invalid);
-    let reason = summaries
-        .iter()
-        .find(|summary| summary.verdict == worst)
-        .map(|summary| reason(&summary.gates))
-        .unwrap_or_default();
+    let worst = Verdict::worst(summaries.iter().map(|summary| &summary.verdict));
     let connections = runs.first().map_or(0, |(_, run)| run.measurements.outcomes.started());
     let plural = if connections == 1 { "" } else { "s" };
     let source = runs.first().and_then(|(_, run)| run.facts.source_name()).unwrap_or("the workload");
@@ -127,9 +122,7 @@ fn header(
             p class="brand" { "Flowloom " span { "report" } }
             h1 { (title) }
             p class="lead" { (lead) }
-            p class={ "verdict " (worst.to_string().to_lowercase()) } {
-                b { (maud::display(worst)) } " " span { (reason) }
-            }
+            @if let Some(verdict) = &worst { (words(verdict)) }
             ul class="facts" {
                 @for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
                     li { span { (name) } " " (value) }
@@ -139,6 +132,28 @@ fn header(
                 @for (anchor, name) in sections { a href={ "#" (anchor) } { (name) } }
             }
         }
+    }
+}
+
+/// The three words in the worst of their colours, with the reasons of those that are not the best.
+fn words(verdict: &Verdict) -> Markup {
+    let reasons = [&verdict.accounted.reasons, &verdict.plausible.reasons, &verdict.fidelity.reasons];
+    let reasons: Vec<&str> = reasons.into_iter().flatten().map(String::as_str).collect();
+    html! {
+        p class={ "verdict " (class(verdict.light())) } {
+            @for (name, word, light) in verdict.words() {
+                span class={ "word " (class(light)) } { (name) " " b { (word) } } " "
+            }
+            @if !reasons.is_empty() { span class="reasons" { (reasons.join("; ")) } }
+        }
+    }
+}
+
+fn class(light: Light) -> &'static str {
+    match light {
+        Light::Green => "valid",
+        Light::Yellow => "degraded",
+        Light::Red => "invalid",
     }
 }
 

@@ -7,7 +7,7 @@ use crate::answer::Answer;
 use crate::compare::Comparison;
 use crate::run::{Endings, Run};
 use crate::summary::Summary;
-use crate::verdict::Verdict;
+use crate::verdict::Accounted;
 use crate::words::thousands;
 
 /// The section.
@@ -16,7 +16,7 @@ pub(super) fn section(runs: &[(String, &Run)], answer: &Answer, summaries: &[Sum
         section id="trust" {
             h2 { "Can I trust it" }
             @for ((name, _), summary) in runs.iter().zip(summaries) {
-                @if runs.len() > 1 { h3 { (name) " " span class="quiet" { (maud::display(summary.verdict)) } } }
+                @if runs.len() > 1 { h3 { (name) " " span class="quiet" { (maud::display(summary.verdict.accounted.word)) } } }
                 (gates(summary))
                 (warnings(summary))
                 @if let Some(found) = &summary.plausibility { (plausibility::part(found)) }
@@ -35,10 +35,10 @@ pub(super) fn section(runs: &[(String, &Run)], answer: &Answer, summaries: &[Sum
 }
 
 fn gates(summary: &Summary) -> Markup {
-    let words = |verdict: Verdict| match verdict {
-        Verdict::Valid => ("valid", "✓", "passed"),
-        Verdict::Degraded => ("degraded", "!", "reservation"),
-        Verdict::Invalid => ("invalid", "✕", "failed"),
+    let words = |verdict: Accounted| match verdict {
+        Accounted::Valid => ("valid", "✓", "passed"),
+        Accounted::Degraded => ("degraded", "!", "reservation"),
+        Accounted::Invalid => ("invalid", "✕", "failed"),
     };
     html! {
         ul class="gates" {

@@ -7,7 +7,7 @@ use flowloom_report::compare::Judgement;
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::metric::Metric;
 use flowloom_report::warning::Warning;
-use flowloom_report::{LoadError, Run, Variant, Verdict, compare_runs, compare_with_original, text};
+use flowloom_report::{Accounted, LoadError, Run, Variant, compare_runs, compare_with_original, text};
 use flowloom_store::run_folder::{Point, RunFolder, RunOptions, RunWriter};
 use flowloom_testkit::reports::{self, MadeUp};
 
@@ -43,7 +43,7 @@ fn a_replay_like_its_original_is_called_the_same() {
         assert_eq!(difference.judgement, Judgement::Same, "{difference:?}");
     }
     assert!(comparison.largest_differences().is_empty());
-    assert_eq!(run.summary().verdict, Verdict::Valid);
+    assert_eq!(run.summary().verdict.accounted.word, Accounted::Valid);
     // One in 25 lost packets: the others are clean, and all of them are compared.
     assert_eq!(comparison.lost_in_original_connections, 80);
     let apart = comparison.lost_in_original.iter().find(|difference| difference.metric == Metric::Duration).unwrap();
@@ -82,7 +82,7 @@ fn runs_are_compared_at_their_ends_and_nothing_else() {
 fn what_did_not_finish_or_was_not_accounted_for_is_said() {
     let unfinished = made_up("unfinished", MadeUp { unfinished: 100, ..MadeUp::default() });
     let summary = unfinished.summary();
-    assert_eq!(summary.verdict, Verdict::Degraded);
+    assert_eq!(summary.verdict.accounted.word, Accounted::Degraded);
     assert_eq!((summary.connections.completed, summary.connections.unfinished), (1_900, 100));
     assert!(summary.warnings.iter().any(|warning| matches!(warning, Warning::Unfinished { connections: 100, .. })));
     let comparison = compare_with_original(&unfinished).unwrap();
@@ -97,7 +97,7 @@ fn what_did_not_finish_or_was_not_accounted_for_is_said() {
     assert!(row.contains(" / > "), "{row}");
 
     let vanished = made_up("vanished", MadeUp { vanished: 3, ..MadeUp::default() }).summary();
-    assert_eq!(vanished.verdict, Verdict::Invalid);
+    assert_eq!(vanished.verdict.accounted.word, Accounted::Invalid);
     // One in each direction's first bin.
     assert!(vanished.warnings.contains(&Warning::Unaccounted { packets: 6 }), "{:?}", vanished.warnings);
 }
@@ -157,11 +157,11 @@ fn the_summary_is_json_without_nan() {
     for key in ["n", "mean", "p50", "p80", "p90", "p99", "p999", "max"] {
         assert!(json["response_time_ns"][key].is_number(), "{key}");
     }
-    assert_eq!(json["verdict"], "VALID");
+    assert_eq!(json["verdict"]["accounted"]["word"], "VALID");
     let empty = made_up("json-empty", MadeUp { connections: 0, ..MadeUp::default() }).summary();
     let json = serde_json::to_value(&empty).unwrap();
     assert!(json["duration_ns"]["p50"].is_null());
-    assert_eq!(json["verdict"], "INVALID");
+    assert_eq!(json["verdict"]["accounted"]["word"], "INVALID");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_folder_that_was_cut_off_is_read_and_says_so() {
         left.into_iter().find(|path| path.file_name().unwrap().to_string_lossy().starts_with("cut.partial")).unwrap();
     let run = Run::load(&RunFolder::open(&left).unwrap()).unwrap();
     assert!(run.facts.interrupted);
-    assert_eq!(run.summary().verdict, Verdict::Invalid);
+    assert_eq!(run.summary().verdict.accounted.word, Accounted::Invalid);
     assert!(html(&[run], "cut.html").contains("INVALID"));
     std::fs::remove_dir_all(left).unwrap();
 }

@@ -111,7 +111,7 @@ fn described(measured: Measured, run: &serde_json::Map<String, Value>) -> Run {
     let late = live.and_then(|live| live.get("releases")).and_then(|late| late.get("p99")).and_then(Value::as_u64);
     Run {
         measured,
-        verdict: text(run.get("verdict")),
+        verdict: text(run.get("verdict").and_then(|verdict| verdict.pointer("/accounted/word"))),
         was_late: missed.iter().any(|(name, _)| LATENESS.contains(&name.as_str())),
         reservations: missed.into_iter().map(|(name, found)| format!("{name}: {found}")).collect(),
         date: String::new(),

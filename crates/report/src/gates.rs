@@ -1,0 +1,286 @@
+//! What is checked of a run's accounts, and what the user should know about it.
+
+use serde::Serialize;
+
+use flowloom_core::time::Time;
+use flowloom_core::units::three_digits;
+use flowloom_core::workload::Payload;
+use flowloom_store::run_folder::Point;
+
+use crate::compare::Comparison;
+use crate::facts::{ClassFacts, Late, LiveFacts};
+use crate::metric::{Metric, Unit};
+use crate::plausibility::Plausibility;
+use crate::run::Run;
+use crate::verdict::Accounted;
+use crate::warning::Warning;
+use crate::words::{counted, thousands};
+
+/// One thing that was checked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gate {
+    /// What.
+    pub name: &'static str,
+    /// What it allows of the verdict.
+    pub verdict: Accounted,
+    /// What was found.
+    pub found: String,
+    /// What would pass.
+    pub wanted: &'static str,
+}
+
+/// More than this share of unfinished connections leaves out so many of the longest that the tail is biased.
+const UNFINISHED_SHARE: f64 = 0.01;
+
+/// What was checked of `run`.
+pub fn gates(run: &Run) -> Vec<Gate> {
+    let measured = &run.measurements;
+    let outcomes = measured.outcomes;
+    let started = outcomes.started();
+    let ended = outcomes.completed + outcomes.reset;
+    let share = outcomes.unfinished as f64 / started.max(1) as f64;
+    let unaccounted = measured.unaccounted_packets();
+    let missing = measured.payload_bytes.saturating_sub(measured.delivered_bytes);
+    // Packets may wait in the queue only when the run was cut off with work left.
+    let sum = |count: fn(&ClassFacts) -> u64| run.facts.sources().map(count).sum::<u64>();
+    let (sources, received) = (sum(|source| source.started), sum(|source| source.to_acceptors_bytes));
+    // A live run without a workload is there for programs of the user's.
+    let guests = if run.facts.live.is_some() { measured.carried_packets.iter().sum::<u64>() } else { 0 };
+    let is_cut = outcomes.unfinished + sum(|source| source.unfinished) > 0 || run.facts.interrupted;
+    // Nobody waits for the last datagrams of a flow: those that were neither received nor dropped may be in the queue.
+    let datagrams = sum(|source| source.sent_datagrams).saturating_sub(sum(|source| source.received_datagrams));
+    let may_wait = is_cut || i64::try_from(datagrams).is_ok_and(|datagrams| unaccounted <= datagrams);
+    [
+        Gate {
+            name: "something happened",
+            verdict: if ended > 0 || (started == 0 && received + guests > 0) {
+                Accounted::Valid
+            } else {
+                Accounted::Invalid
+            },
+            found: match (started, sources) {
+                (0, 0) if guests > 0 => format!("{} of other programs", counted(guests, "packet")),
+                (0, 1..) => {
+                    format!("{} of sources delivered {}", counted(sources, "flow"), Unit::Bytes.show(received as f64))
+                }
+                _ => format!("{} of {} connections ended", thousands(ended), thousands(started)),
+            },
+            wanted: "at least one",
+        },
+        Gate {
+            name: "packets accounted for",
+            verdict: if unaccounted == 0 || (may_wait && unaccounted > 0) {
+                Accounted::Valid
+            } else {
+                Accounted::Invalid
+            },
+            found: match unaccounted {
+                0 => "sent = delivered + dropped".to_owned(),
+                1.. if may_wait => format!("{unaccounted} packets were in the queue when the run ended"),
+                _ => format!("sent - delivered - dropped = {unaccounted} packets"),
+            },
+            wanted: "sent = delivered + dropped + queued",
+        },
+        Gate {
+            name: "payload delivered",
+            verdict: if missing == 0 || outcomes.completed < started { Accounted::Valid } else { Accounted::Invalid },
+            found: if missing == 0 {
+                "every byte arrived".to_owned()
+            } else {
+                format!(
+                    "{missing} bytes did not arrive; {} connections were reset or unfinished",
+                    started - outcomes.completed
+                )
+            },
+            wanted: "every byte of every completed connection",
+        },
+        Gate {
+            name: "connections finished",
+            verdict: if share <= UNFINISHED_SHARE { Accounted::Valid } else { Accounted::Degraded },
+            found: match outcomes.unfinished {
+                0 => "none unfinished".to_owned(),
+                n => format!("{n} unfinished ({} %)", three_digits(share * 100.0)),
+            },
+            wanted: "at most 1 % unfinished",
+        },
+        Gate {
+            name: "ran to its end",
+            verdict: if run.facts.interrupted { Accounted::Degraded } else { Accounted::Valid },
+            found: if run.facts.interrupted { "interrupted" } else { "yes" }.to_owned(),
+            wanted: "not interrupted",
+        },
+    ]
+    .into_iter()
+    .chain(run.facts.live.iter().flat_map(live_gates))
+    .collect()
+}
+
+/// Nanoseconds. A live run in which something was later than the first had a stall, which few packets show, since closed loops wait
+/// for it: it is not VALID; later than the second, INVALID.
+const STALL: [u64; 2] = [100_000_000, 500_000_000];
+
+/// Whether the host kept up with a live run.
+fn live_gates(live: &LiveFacts) -> Vec<Gate> {
+    let late = |name, late: &Late, wanted, [valid, degraded]: [u64; 2]| Gate {
+        name,
+        verdict: match (late.p99, late.max) {
+            (p99, max) if p99 <= valid && max <= STALL[0] => Accounted::Valid,
+            (p99, max) if p99 <= degraded && max <= STALL[1] => Accounted::Degraded,
+            _ => Accounted::Invalid,
+        },
+        found: format!(
+            "median {}, 99 % within {}, longest {}",
+            Unit::Time.show(late.p50 as f64),
+            Unit::Time.show(late.p99 as f64),
+            Unit::Time.show(late.max as f64)
+        ),
+        wanted,
+    };
+    let none = |name, count: u64, what: &str, wanted| Gate {
+        name,
+        verdict: if count == 0 { Accounted::Valid } else { Accounted::Invalid },
+        found: if count == 0 { "none".to_owned() } else { counted(count, what) },
+        wanted,
+    };
+    let missed = live.scheduled_connections - live.started_connections.min(live.scheduled_connections);
+    vec![
+        late(
+            "packets handed on in time",
+            &live.releases,
+            "99 % within 0.5 ms, all within 0.1 s; with reservation 2 ms, 0.5 s",
+            [500_000, 2_000_000],
+        ),
+        late(
+            "connections started in time",
+            &live.starts,
+            "99 % within 1 ms, all within 0.1 s; with reservation 10 ms, 0.5 s",
+            [1_000_000, 10_000_000],
+        ),
+        late(
+            "waits kept",
+            &live.waits,
+            "99 % within 1 ms, all within 0.1 s; with reservation 10 ms, 0.5 s",
+            [1_000_000, 10_000_000],
+        ),
+        Gate {
+            name: "starts achieved",
+            verdict: match missed as f64 / live.scheduled_connections.max(1) as f64 {
+                0.0 => Accounted::Valid,
+                share if share <= UNFINISHED_SHARE => Accounted::Degraded,
+                _ => Accounted::Invalid,
+            },
+            found: format!(
+                "{} of {}",
+                thousands(live.started_connections),
+                counted(live.scheduled_connections, "connection")
+            ),
+            wanted: "all that were scheduled; with reservation 99 %",
+        },
+        none("no drop outside the model", live.device_dropped_packets, "packet", "no packet dropped by devices"),
+        none(
+            "listeners kept up",
+            live.listen_dropped_connections,
+            "connection",
+            "no connection refused for lack of room",
+        ),
+        Gate {
+            name: "nothing broke",
+            verdict: if live.problems.is_empty() { Accounted::Valid } else { Accounted::Invalid },
+            found: if live.problems.is_empty() { "nothing".to_owned() } else { live.problems.join("; ") },
+            wanted: "no worker lost, no device gone",
+        },
+    ]
+}
+
+/// Shares from which a loss or an unseen close is worth a warning.
+const NOTABLE_SHARE: f64 = 0.05;
+
+/// What the user should know about `run`.
+pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -> Vec<Warning> {
+    let measured = &run.measurements;
+    let outcomes = measured.outcomes;
+    let started = outcomes.started();
+    let share = |count: u64| count as f64 / started.max(1) as f64;
+    let mut warnings = Vec::new();
+    if gates.iter().any(|gate| gate.name == "something happened" && gate.verdict == Accounted::Invalid) {
+        warnings.push(Warning::NothingEnded { started });
+    }
+    if gates.iter().any(|gate| gate.name == "packets accounted for" && gate.verdict == Accounted::Invalid) {
+        warnings.push(Warning::Unaccounted { packets: measured.unaccounted_packets() });
+    }
+    if share(outcomes.unfinished) > UNFINISHED_SHARE {
+        warnings.push(Warning::Unfinished { connections: outcomes.unfinished, share: share(outcomes.unfinished) });
+    }
+    if run.facts.interrupted {
+        let [start_ns, end_ns] = [measured.window.0, measured.window.1].map(Time::as_nanos);
+        warnings.push(Warning::Interrupted { start_ns, end_ns });
+    }
+    if measured.has_original && share(measured.lost_in_original) > NOTABLE_SHARE {
+        let connections = measured.lost_in_original;
+        warnings.push(Warning::LossInOriginal { connections, share: share(connections) });
+    }
+    let unseen = measured.endings.only_original + measured.endings.only_replay + measured.endings.neither;
+    if measured.has_original && share(unseen) > NOTABLE_SHARE {
+        warnings.push(Warning::CloseNotSeen { connections: unseen, share: share(unseen) });
+    }
+    if let Some(thirds) = uneven_thirds(run) {
+        warnings.push(Warning::NotStationary { thirds });
+    }
+    warnings.extend(run.facts.plausibility.iter().flat_map(Plausibility::warnings));
+    warnings.extend(other_payload(run));
+    warnings.extend(with_original.filter(|_| run.facts.changes.is_empty()).and_then(few_compared));
+    let notes = run.facts.live.iter().flat_map(|live| &live.notes);
+    warnings.extend(notes.map(|text| Warning::Kernel { text: text.clone() }));
+    warnings.extend(run.facts.warnings.iter().map(|text| Warning::Other { text: text.clone() }));
+    warnings
+}
+
+/// Payload that differs by more than this share from what was to be sent is doubtful.
+const MOST_OTHER_PAYLOAD: f64 = 0.02;
+
+/// Says that more or less is sent than was captured without holes, or than load and structure ask for.
+fn other_payload(run: &Run) -> Option<Warning> {
+    let of_capture = run.facts.original.as_ref().map(|original| {
+        let [captured, replayed] = [|of: &Payload| of.captured, |of: &Payload| of.replayed]
+            .map(|count| count(&original.payload.initiator) + count(&original.payload.acceptor));
+        Warning::OtherPayload { asked_bytes: captured, sent_bytes: replayed, of_capture: true }
+    });
+    let of_draw = run.facts.drawn_payload.map(|drawn| Warning::OtherPayload {
+        asked_bytes: drawn.asked_bytes,
+        sent_bytes: drawn.drawn_bytes,
+        of_capture: false,
+    });
+    let differs = |warning: &Warning| match *warning {
+        Warning::OtherPayload { asked_bytes, sent_bytes, .. } if asked_bytes > 0 => {
+            (sent_bytes as f64 / asked_bytes as f64 - 1.0).abs() > MOST_OTHER_PAYLOAD
+        }
+        _ => false,
+    };
+    of_draw.filter(differs).or(of_capture.filter(differs))
+}
+
+/// A comparison over a smaller share of the connections says little of a replay.
+const LEAST_COMPARED: f64 = 1.0 / 3.0;
+
+/// Says that the durations of few connections are compared with the original's.
+fn few_compared(comparison: &Comparison) -> Option<Warning> {
+    let share = comparison.card.iter().find(|score| score.metric == Metric::Duration).and_then(|score| score.share)?;
+    (share < LEAST_COMPARED).then_some(Warning::FewCompared { share })
+}
+
+/// The thirds' mean throughput relative to the whole, if they differ by more than 5 % (methods A.11).
+fn uneven_thirds(run: &Run) -> Option<[f64; 3]> {
+    let [left, right] = [Metric::ThroughputFromLeft, Metric::ThroughputFromRight]
+        .map(|metric| run.measurements.series(metric, Point::Monitor));
+    let bins = left.len().max(right.len());
+    let total: Vec<f64> = (0..bins).map(|bin| left.get(bin).unwrap_or(&0.0) + right.get(bin).unwrap_or(&0.0)).collect();
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let whole = mean(&total);
+    let third = bins / 3;
+    if third == 0 || whole == 0.0 {
+        return None;
+    }
+    let thirds = [&total[..third], &total[third..2 * third], &total[2 * third..]].map(|part| mean(part) / whole);
+    let spread = thirds.iter().copied().fold(f64::MIN, f64::max) - thirds.iter().copied().fold(f64::MAX, f64::min);
+    (spread > 0.05).then_some(thirds)
+}
