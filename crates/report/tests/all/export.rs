@@ -46,7 +46,7 @@ fn iperf3_json_holds_every_payload_byte() {
         intervals.iter().map(|interval| interval[key]["bytes"].as_u64().unwrap()).sum()
     };
     assert_eq!((sums("sum"), sums("sum_bidir_reverse")), (left, right));
-    assert_eq!(object["end"]["sum_sent"]["retransmits"], run.measurements.retransmissions);
+    assert_eq!(object["end"]["sum_sent"]["retransmits"], run.measurements.all_totals().retransmissions);
 
     let read = Results::read(&written(Form::Iperf3, &run)).unwrap();
     let goodput: f64 = read.series.iter().filter(|one| one.quantity == Quantity::BitsPerSecond).map(mean).sum();
