@@ -275,7 +275,7 @@ mod tests {
             ("[tcp]\nsak = \"on\"\n", "did you mean \"sack\"?"),
             ("[measure]\nduration = \"0s\"\n", "measure.duration: \"0s\" is not a time above zero"),
             ("[measure]\nwindow = [\"50min\", \"10min\"]\n", "measure.window ends at 10min, before"),
-            ("[run]\nseeds = []\n", "run.seeds is empty"),
+            ("[run]\nseeds = []\n", "run.seeds: expected a list of 1 or more, found an empty list"),
             ("[run]\nseeds = [3, 1, 3]\n", "run.seeds holds 3 twice"),
             ("[run\n", "x.toml:1"),
         ] {
@@ -360,8 +360,7 @@ mod tests {
                 (10, 14, "tcp.congestion", Some(meant("cubic").as_str())),
             ]
         );
-        let impossible =
-            "[network.bottleneck]\ndelay = \"2h\"\nqueue.limit = \"0p\"\n[tcp]\nrto-min = \"0s\"\n[run]\nseeds = []\n";
+        let impossible = "[network.bottleneck]\ndelay = \"2h\"\nqueue.limit = \"0p\"\n[tcp]\nrto-min = \"2h\"\n[run]\nseeds = [1, 1]\n";
         let error = Experiment::parse(impossible, "x.toml").unwrap_err();
         let lines: Vec<_> = error.each().map(|error| error.place.as_deref().unwrap().line.unwrap()).collect();
         assert_eq!(lines, [2, 3, 5, 7]);
