@@ -37,6 +37,13 @@ impl OtherSpace {
         OtherSpace { side, isn, next: isn.wrapping_add(1), packets: 0, payload_bytes: 0 }
     }
 
+    /// It begins with `isn`; what was set aside stays counted.
+    pub fn restart(&mut self, isn: u32) {
+        if isn != self.isn {
+            (self.isn, self.next) = (isn, isn.wrapping_add(1));
+        }
+    }
+
     /// The number of a segment of `sender` that lies in a space of the doubled end.
     fn number(&self, sender: Side, seen: &Seen) -> Option<u32> {
         match sender == self.side {
