@@ -26,7 +26,7 @@ pub(super) struct OtherSpace {
     pub payload_bytes: u64,
 }
 
-/// How far apart two numbers on the wire are.
+/// Distance between two numbers on the wire.
 fn distance(one: u32, other: u32) -> u32 {
     one.wrapping_sub(other).cast_signed().unsigned_abs()
 }

@@ -574,7 +574,7 @@ pub(super) struct Remains {
     pub known: [bool; 2],
 }
 
-/// What the ADUs of an end are made of.
+/// The data of an end, for its ADUs.
 fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing) -> Stream<'a> {
     Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing }
 }
