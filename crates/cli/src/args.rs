@@ -74,7 +74,7 @@ pub enum Command {
 Examples:
   flowloom extract campus.pcapng.gz -o campus.parquet
   flowloom extract left.pcap right.pcap -o both.parquet --inside 10.0.0.0/8
-  flowloom extract ring/ -o week.parquet --allow-truncated
+  flowloom extract ring/ -o week.parquet
   tcpdump -w - -s 96 tcp | flowloom extract - -o live.parquet
   flowloom extract --interface eth0 --duration 10m -o live.parquet
   flowloom extract campus.pcap -o campus.parquet --hosts cryptopan --key campus.key")]

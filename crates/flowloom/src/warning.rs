@@ -80,7 +80,7 @@ pub enum Warning {
     },
     /// Acceptors answered with two number spaces.
     DoubledAcceptors {
-        /// What was set aside of them.
+        /// Packets of them that were set aside.
         doubled: DoubledCounts,
     },
     /// The kernel lost packets because extraction could not keep up.

@@ -335,7 +335,7 @@ pub fn set_aside_with_bytes(set_aside: &BTreeMap<String, u64>, bytes: &BTreeMap<
     kinds.collect::<Vec<_>>().join("; ")
 }
 
-/// How much payload a capture lacks, in words.
+/// The payload that a capture lacks, in words.
 pub fn missing_text(payload: &Payload, connections: u64) -> String {
     let [missing, acknowledged, replayed] =
         [payload.missing, payload.acknowledged, payload.replayed_missing()].map(|bytes| Unit::Bytes.show(bytes as f64));

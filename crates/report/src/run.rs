@@ -664,7 +664,7 @@ impl Measurements {
         let bits = |sides: &[LinkSide], of: fn(&Traffic) -> u64, factor: f64| -> Vec<f64> {
             let series: Vec<&Vec<Traffic>> =
                 sides.iter().filter_map(|&side| self.traffic.get(&(source, side))).collect();
-            // What was not captured of the original is not compared.
+            // The replay of bytes that were not captured is not compared.
             let missing: Vec<&Vec<Traffic>> = sides
                 .iter()
                 .filter(|_| source == TrafficPoint::ReplayCarried)

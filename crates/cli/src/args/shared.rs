@@ -65,7 +65,7 @@ pub struct Capture {
     pub anonymize: bool,
 }
 
-/// What becomes of bytes that the capture lacks.
+/// Choice of missing bytes that belong to their ADU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Missing {
     /// Those that the other end acknowledged

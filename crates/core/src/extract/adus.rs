@@ -154,14 +154,14 @@ fn fill(list: &mut Vec<Run>, bytes: Bytes, hole: u64) {
     list.insert(at, Run { end, ack, first: now, last: now, after_quiet });
 }
 
-/// What the ADUs of one end are made of.
+/// Data of one end, from which its ADUs are made.
 pub(super) struct Stream<'a> {
     pub runs: &'a Runs,
     /// Its first byte.
     pub low: u64,
     /// Bytes that the capture lacks.
     pub gaps: &'a Gaps,
-    /// Which of those belong to their ADU.
+    /// Choice of those that belong to their ADU.
     pub missing: Missing,
 }
 

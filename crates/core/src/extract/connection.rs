@@ -1,10 +1,10 @@
 //! A connection of a capture: its observer, its roles, and its packets that wait to be counted.
 
-use crate::record::Traffic;
+use crate::record::{Series, Traffic};
 use crate::wire::Vlan;
 use crate::workload::{InitiatorRule, LinkSide, Side};
 
-use super::counts::{SideRule, Tally};
+use super::counts::{SideRule, Tally, TrafficSeries};
 use super::front::Packet;
 use super::key::Key;
 use super::observer::Observer;
@@ -193,8 +193,8 @@ pub(super) struct Connection {
     pub roles: Roles,
     /// Its packets go straight to the series of replayed traffic.
     replayable: bool,
-    /// Whether its vector has a place is known at its end only, and its packets wait until then.
-    decided_late: bool,
+    /// Its traffic by the side it came from, where only its end tells whether its vector has a place.
+    late: Option<Box<[Series; 2]>>,
     vlans: Vlans,
     /// Bytes of heap when last looked at.
     pub heap_bytes: u32,
@@ -213,7 +213,8 @@ impl Connection {
             start: packet.start,
             roles: *roles,
             replayable: false,
-            decided_late: options.complete_only || options.missing == Missing::Skip,
+            late: (options.complete_only || options.missing == Missing::Skip)
+                .then(|| Box::new([(); 2].map(|()| Series::new(TrafficSeries::WIDTH)))),
             vlans: Vlans::default(),
             heap_bytes: 0,
             observer: Observer::new(packet.time, options.quiet),
@@ -234,10 +235,11 @@ impl Connection {
             let (bytes, payload_bytes) = (u64::from(packet.link_bytes), u64::from(arrival.new_bytes));
             tally.series.add(arrival.doubled, from, packet.bin, Traffic { packets: 1, bytes, payload_bytes });
         } else {
-            self.held.push(Held { bin: packet.bin, from, bytes: packet.link_bytes, payload_bytes: arrival.new_bytes });
-            if self.decided_late {
-                return;
+            if let Some(late) = &mut self.late {
+                let (bytes, payload_bytes) = (u64::from(packet.link_bytes), u64::from(arrival.new_bytes));
+                return late[from as usize].add_bin(packet.bin, Traffic { packets: 1, bytes, payload_bytes });
             }
+            self.held.push(Held { bin: packet.bin, from, bytes: packet.link_bytes, payload_bytes: arrival.new_bytes });
             self.replayable = self.observer.is_replayable();
             if self.replayable || usize::from(self.held.count) == MAX_HELD {
                 self.held.release(!self.replayable, tally);
@@ -248,6 +250,9 @@ impl Connection {
     /// Counts the packets still held as what the connection turned out to be.
     pub fn release(&mut self, set_aside: bool, tally: &mut Tally) {
         self.held.release(set_aside, tally);
+        for (late, from) in self.late.iter().flat_map(|late| late.iter()).zip([LinkSide::Left, LinkSide::Right]) {
+            late.bins().for_each(|(bin, traffic)| tally.series.add(set_aside, from, *bin, *traffic));
+        }
     }
 
     /// Reads something of every cache line of it that a packet needs.
@@ -259,7 +264,9 @@ impl Connection {
     /// Bytes on the heap, now.
     pub fn heap(&self) -> u32 {
         let far = self.held.far.as_ref().map_or(0, |far| far.capacity() * size_of::<Held>());
-        u32::try_from(self.observer.heap_bytes() + far).unwrap_or(u32::MAX)
+        let late = self.late.iter().flat_map(|late| late.iter());
+        let late: usize = late.map(|series| series.len() * size_of::<(u64, Traffic)>()).sum();
+        u32::try_from(self.observer.heap_bytes() + far + late).unwrap_or(u32::MAX)
     }
 
     /// Corrects the roles when a SYN or SYN/ACK passes after other segments.

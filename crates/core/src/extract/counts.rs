@@ -129,7 +129,7 @@ pub struct ClassCounts {
 pub struct DoubledCounts {
     /// Connections that have some.
     pub connections: u64,
-    /// How many; those of both ends.
+    /// Number of packets, of both ends.
     pub packets: u64,
     /// Their payload bytes, repeated ones too.
     pub payload_bytes: u64,
@@ -303,14 +303,14 @@ pub struct Counts {
     pub last: Option<Time>,
     /// Per class, in the order of [`Class::ALL`].
     pub classes: [ClassCounts; 6],
-    /// What has a place in the workload.
+    /// Payload of the connections that have a place in the workload.
     pub kept: KeptPayload,
     /// Replayable but incomplete connections left out on request ([`Options::complete_only`](super::Options::complete_only)); they
     /// are counted in their class too.
     pub incomplete_left_out: LeftOut,
     /// The same of connections of which the capture lacks bytes ([`Missing::Skip`]).
     pub missing_left_out: LeftOut,
-    /// What was set aside of doubled acceptors; in no class.
+    /// Packets of doubled acceptors that were set aside; in no class.
     pub doubled: DoubledCounts,
     /// Connections by the rule that told the initiator, in the order of [`InitiatorRule`].
     pub initiator_rules: [u64; 4],

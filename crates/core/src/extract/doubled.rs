@@ -26,7 +26,7 @@ pub(super) struct OtherSpace {
     pub payload_bytes: u64,
 }
 
-/// How far apart two numbers on the wire are.
+/// Distance between two numbers on the wire.
 fn distance(one: u32, other: u32) -> u32 {
     one.wrapping_sub(other).cast_signed().unsigned_abs()
 }
@@ -35,6 +35,13 @@ impl OtherSpace {
     /// The space of `side` that begins with `isn`.
     pub fn new(side: Side, isn: u32) -> OtherSpace {
         OtherSpace { side, isn, next: isn.wrapping_add(1), packets: 0, payload_bytes: 0 }
+    }
+
+    /// It begins with `isn`; what was set aside stays counted.
+    pub fn restart(&mut self, isn: u32) {
+        if isn != self.isn {
+            (self.isn, self.next) = (isn, isn.wrapping_add(1));
+        }
     }
 
     /// The number of a segment of `sender` that lies in a space of the doubled end.

@@ -34,7 +34,7 @@ impl Gaps {
         Gaps { ranges, acked }
     }
 
-    /// What is missing of the bytes `[start, end)`.
+    /// The missing bytes of `[start, end)`.
     pub fn within(&self, start: u64, end: u64) -> MissingBytes {
         let first = self.ranges.partition_point(|range| range.end <= start);
         let inside = self.ranges[first..].iter().take_while(|range| range.start < end);
@@ -46,7 +46,7 @@ impl Gaps {
         missing
     }
 
-    /// What is missing of all bytes.
+    /// All missing bytes.
     pub fn total(&self) -> MissingBytes {
         self.within(0, u64::MAX)
     }

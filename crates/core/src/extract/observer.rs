@@ -290,7 +290,7 @@ impl Observer {
         if undecided && sender != space.side && space.is_nearer(sender, seen, end.reference() as u32) {
             let isn = std::mem::replace(&mut end.isn, space.isn);
             end.begin_at(sequence::first(end.isn) + 1);
-            **space = OtherSpace::new(space.side, isn);
+            space.restart(isn);
         }
         let is_doubled = !seen.flags.syn() && self.is_doubled(sender, seen);
         if let Some(space) = self.other_space.as_mut().filter(|_| is_doubled) {
@@ -328,7 +328,7 @@ impl Observer {
                 self.close = Close::NotSeen;
             }
             if let Some(isn) = note_syn(own, peer, &mut self.handshake, now, seen) {
-                self.other_space = Some(Box::new(OtherSpace::new(sender, isn)));
+                self.other_space.get_or_insert_with(|| Box::new(OtherSpace::new(sender, isn))).restart(isn);
             }
         } else {
             own.window = own.window.max(seen.window);
@@ -574,7 +574,7 @@ pub(super) struct Remains {
     pub known: [bool; 2],
 }
 
-/// What the ADUs of an end are made of.
+/// The data of an end, for its ADUs.
 fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing) -> Stream<'a> {
     Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing }
 }

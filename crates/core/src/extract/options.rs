@@ -48,7 +48,7 @@ impl std::str::FromStr for Prefix {
     }
 }
 
-/// What becomes of bytes that a capture lacks (methods A.3).
+/// Choice of the bytes that a capture lacks and that belong to their ADU all the same (methods A.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
@@ -101,7 +101,7 @@ pub struct Options {
     pub vlan_key: bool,
     /// Leave out incomplete TCP connections, as Hernandez-Campos did (methods A.2).
     pub complete_only: bool,
-    /// What becomes of bytes that the capture lacks.
+    /// Choice of missing bytes that belong to their ADU.
     pub missing: Missing,
     /// Make [`Extractor::poll_finished`](super::Extractor::poll_finished) also return what is set aside.
     pub keep_set_aside: bool,

@@ -13,11 +13,11 @@ use crate::parallel;
 pub struct CaptureOptions {
     /// Prefixes of the addresses on the left (inside) of the link: `10.0.0.0/8`, `2001:db8::/32` or single addresses.
     pub inside: Vec<String>,
-    /// Which captures that end early are read up to there.
+    /// Captures that end early and are read up to there.
     pub truncation: Truncation,
     /// Keep only TCP connections whose SYN and whose FIN or RST were seen.
     pub complete_only: bool,
-    /// What becomes of bytes that the capture lacks; `None`: those that were acknowledged count.
+    /// Choice of missing bytes that are replayed; `None`: the acknowledged ones.
     pub missing: Option<Missing>,
     /// A connection ends after this long without a packet. Flow records have a default of their own, 60 s, which replaces
     /// [`IDLE_TIMEOUT`].

@@ -77,7 +77,7 @@ pub enum CaptureErrorKind {
     /// The file ends in mid-record, or its compressed stream does.
     #[error("the capture is cut off: {text}")]
     Truncated {
-        /// What is there and what is missing.
+        /// The bytes that are there and those that are needed, in words.
         text: String,
         /// Whether a packet could be as long as the record says: then it is the last one of a capture that was cut there. A
         /// length beyond that is damage, and other records may lie behind it.

@@ -21,7 +21,7 @@ impl Input {
     }
 }
 
-/// Which captures that end early are read up to there.
+/// Captures that end early and are read up to there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Truncation {
     /// None: the end of a file must be the end of a record.
@@ -37,7 +37,7 @@ pub enum Truncation {
 /// How to read captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// What becomes of files that end early.
+    /// Treatment of files that end early.
     pub truncation: Truncation,
     /// Whether to compute the SHA-256 of every input while reading.
     pub sha256: bool,

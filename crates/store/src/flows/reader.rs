@@ -20,7 +20,7 @@ use crate::capture::{self, CaptureError, CaptureErrorKind, Captures, Input, Trun
 /// How to read flow records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// What becomes of files that end early. Those of messages are read up to there with [`Truncation::Allow`] only.
+    /// Treatment of files that end early. Those of messages are read up to there with [`Truncation::Allow`] only.
     pub truncation: Truncation,
     /// Whether to compute the SHA-256 of every input while reading.
     pub sha256: bool,

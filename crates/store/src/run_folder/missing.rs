@@ -35,7 +35,7 @@ impl Missing {
         Missing { borders }
     }
 
-    /// How many of the first `bytes` bytes are missing.
+    /// Number of missing bytes among the first `bytes` bytes.
     fn before(&self, bytes: u64) -> u64 {
         let behind = self.borders.partition_point(|(before, _)| *before <= bytes);
         let (start, missing) = self.borders[behind - 1];
@@ -99,7 +99,7 @@ fn spread(start: Time, span: Span, upto: impl Fn(u64, u64) -> u64) -> Vec<(Time,
     bins
 }
 
-/// What `bytes` of payload take on the link, in the replay's own segments and headers.
+/// The traffic of `bytes` of payload on the link, in the replay's own segments and headers.
 fn on_the_link(bytes: u64, monitor: &ConnectionVector, side: Side) -> Traffic {
     let end = &monitor.ends[side];
     let packets = bytes.div_ceil(end.mss.map_or(ASSUMED_MSS, u64::from).max(1));

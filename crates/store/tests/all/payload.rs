@@ -94,7 +94,7 @@ fn directions(path: &Path) -> BTreeMap<(Address, Address), Direction> {
     found
 }
 
-/// How many directions were compared.
+/// Compares directions, and returns their number.
 fn agrees_with_intervals(path: &Path, connections: &[Finished]) -> usize {
     let mut directions = directions(path);
     let pair = |one: &Finished| {
