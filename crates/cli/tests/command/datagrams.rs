@@ -64,7 +64,10 @@ fn a_replay_is_of_tcp_and_says_so() {
     let counted = bench.json(&["run", "r/workload.parquet", "-o", "again", "--json"]);
     let again = std::fs::read_to_string(bench.path("again/run.json")).unwrap();
     assert!(again.contains("2 flows of UDP") && !again.contains("--tcp-only"), "of no use for a workload: {again}");
-    assert_eq!((&counted["connections"]["started"], &counted["verdict"]["accounted"]["word"]), (&3.into(), &"VALID".into()));
+    assert_eq!(
+        (&counted["connections"]["started"], &counted["verdict"]["accounted"]["word"]),
+        (&3.into(), &"VALID".into())
+    );
 }
 
 #[test]
