@@ -169,7 +169,8 @@ fn row(
         })
         .collect();
     // Years of empty bins between two pasted captures have no mean that would tell anything.
-    let empty = metric.is_series() && samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0);
+    let jumps = points.iter().flat_map(|(runs, _)| *runs).any(|run| run.facts.clock_jumps_ns() > 0);
+    let empty = metric.is_series() && (jumps || samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0));
     let shown = |sample: &Sample| show(metric, sample).filter(|_| !empty).unwrap_or_else(|| NOTHING.to_owned());
     let values = samples.iter().map(shown).collect();
     let distance = |comparison: &Comparison| {

@@ -47,7 +47,7 @@ impl Job<'_> {
         let not_met = if to_its_end { self.senders.not_met(summary) } else { Vec::new() };
         let of_host = observed.iter().flat_map(|observed| observed.warnings.iter().cloned().map(Warning::Live));
         let own: Vec<Warning> =
-            assumed.into_iter().chain(left_out(plan, source)).chain(not_met).chain(of_host).collect();
+            assumed.into_iter().chain(of_datagrams(plan, source)).chain(not_met).chain(of_host).collect();
         Facts {
             title: experiment.title.clone().unwrap_or_default(),
             source: source.name.clone(),
@@ -72,6 +72,7 @@ impl Job<'_> {
             original: source.path.as_ref().map(|_| Original {
                 packets: capture.packets,
                 duration_ns: capture.duration_ns,
+                clock_jumps_ns: source.facts.traffic.clock_jumps().as_nanos(),
                 connections: capture.connections.total,
                 totals_only,
                 set_aside: set_aside(plan, source),
@@ -131,10 +132,13 @@ fn model(plan: &Plan) -> String {
     )
 }
 
-/// Says that flows of datagrams are not replayed, if there are any.
-fn left_out(plan: &Plan, source: &Source) -> Option<Warning> {
-    let flows = plan.left_out_flows(source);
-    (flows > 0).then_some(Warning::DatagramsNotReplayed { flows, of_capture: plan.kind == Kind::Capture })
+/// Says that flows of datagrams are not replayed, or not datagram by datagram, if there are any. Those of a model are as it has them.
+fn of_datagrams(plan: &Plan, source: &Source) -> Option<Warning> {
+    let (left_out, flows) = (plan.left_out_flows(source), source.facts.datagram_flows);
+    if left_out > 0 {
+        return Some(Warning::DatagramsNotReplayed { flows: left_out, of_capture: plan.kind == Kind::Capture });
+    }
+    (flows > 0 && plan.experiment.workload.model.is_none()).then_some(Warning::DatagramsEvened { flows })
 }
 
 /// What is not replayed, by reason: what extraction set aside, and flows of datagrams.
