@@ -483,6 +483,9 @@ pub struct Describe {
     /// Also write one self-contained HTML file with plots; for a run folder, its report
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Replace the HTML file if it exists
+    #[arg(long, requires = "html")]
+    pub force: bool,
     /// Also describe the conversations of captures by application (Cáceres 1992)
     #[arg(long)]
     pub conversations: bool,
@@ -643,6 +646,9 @@ pub struct Report {
     /// File to write
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
     /// Open the report in the browser
     #[arg(long)]
     pub open: bool,

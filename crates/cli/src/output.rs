@@ -24,6 +24,12 @@ pub fn text(text: &str) -> Result<(), Error> {
     }
 }
 
+/// Characters of a line on standard output: those of the terminal, or the usual number where that is none.
+pub fn width() -> usize {
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    terminal.map_or(flowloom::report::text::WIDTH, |(width, _)| usize::from(width.0))
+}
+
 /// How much a command says, and in which form.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::extraction::CaptureOptions;
 use crate::input::{self, Kind};
+use crate::results::check_target;
 use crate::warning::{Lost, Warning};
 use crate::workload::hosts::{self, HostOptions};
 use crate::workload::load::{self, Loaded};
@@ -78,11 +79,8 @@ impl Conversion<'_> {
             return Err(Error::usage("--rtt is about Tmix, the only form that cannot leave a round-trip time out")
                 .hint("write .cvec, or leave it out"));
         }
-        if let Some(path) = self.output
-            && path.exists()
-            && !self.force
-        {
-            return Err(Error::exists(path));
+        if let Some(path) = self.output {
+            check_target(path, self.force)?;
         }
         input::refuse_idle_options(self.capture, self.kind, &self.inputs[0])
     }

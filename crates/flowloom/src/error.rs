@@ -83,7 +83,8 @@ impl Error {
 
     /// An output that exists and may not be replaced.
     pub fn exists(path: &Path) -> Error {
-        Error::new(format_args!("{}: exists already", path.display())).hint("--force replaces it, -o writes elsewhere")
+        Error::new(format_args!("{}: exists already", path.display()))
+            .hint("--force replaces it, another name leaves it")
     }
 
     /// Adds a line below the cause.

@@ -9,6 +9,7 @@ use flowloom_store::workload::WorkloadWriter;
 use crate::context::Context;
 use crate::error::Error;
 use crate::extraction::{self, CaptureOptions, Extracted, LiveCapture};
+use crate::results::check_target;
 use crate::workload::hosts::{self, HostOptions};
 use crate::workload::source::folder;
 
@@ -70,8 +71,5 @@ pub fn check_output(output: &Path, replace: bool) -> Result<(), Error> {
         return Err(Error::usage(format_args!("{}: extract writes workloads (.parquet)", output.display()))
             .hint("flowloom convert writes the other forms"));
     }
-    if output.exists() && !replace {
-        return Err(Error::exists(output));
-    }
-    Ok(())
+    check_target(output, replace)
 }

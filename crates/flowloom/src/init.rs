@@ -141,8 +141,13 @@ fn facts(source: &Path, options: &InitOptions, context: Context<'_>) -> Result<W
     Ok(opened.facts)
 }
 
+/// How long the original is without the jumps of its clock.
+fn observed(facts: &WorkloadFacts) -> Duration {
+    Duration::from_nanos(facts.capture.duration_ns).saturating_sub(facts.traffic.clock_jumps())
+}
+
 fn holds(facts: &WorkloadFacts) -> String {
-    let length = Duration::from_nanos(facts.capture.duration_ns);
+    let length = observed(facts);
     let flows = match facts.datagram_flows {
         0 => String::new(),
         flows => format!(", {flows} of them flows of datagrams"),
@@ -153,7 +158,7 @@ fn holds(facts: &WorkloadFacts) -> String {
 
 /// What the bottleneck carried.
 fn load(facts: &WorkloadFacts) -> String {
-    let seconds = Duration::from_nanos(facts.capture.duration_ns).as_secs_f64().max(1e-9);
+    let seconds = observed(facts).as_secs_f64().max(1e-9);
     let [left, right] = [LinkSide::Left, LinkSide::Right].map(|side| {
         let bytes = facts.traffic.replayed.from(side).total().bytes;
         let bits = (8.0 * bytes as f64 / seconds).round() as u64;

@@ -77,7 +77,7 @@ pub use fit::{FittedHarpoon, FittedSwing, HarpoonFitOptions, SwingFitOptions, fi
 pub use init::{InitOptions, init};
 pub use make::{MakeOptions, make};
 pub use overhead::{Datagrams, OverheadOptions, overhead};
-pub use queue_model::{QueueAnswer, QueueModelOptions, queue_model, queue_text};
+pub use queue_model::{Boundaries, QueueAnswer, QueueModelOptions, queue_model, queue_text};
 pub use rates::RateOptions;
 pub use run::{Driver, Needs, Overrides, Ran, RunOptions, plan, run, run_files};
 pub use vcsim::{VcsimOptions, VcsimResults, run_vcsim};

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::extraction::CaptureOptions;
 use crate::input::{self, Kind};
+use crate::results::check_target;
 use crate::warning::Warning;
 use crate::workload::generation::{Generation, Made};
 use crate::workload::load;
@@ -43,9 +44,7 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
         return Err(Error::usage(format_args!("{}: model writes workloads (.parquet)", output.display()))
             .hint("flowloom convert writes the other forms"));
     }
-    if output.exists() && !options.replace {
-        return Err(Error::exists(output));
-    }
+    check_target(output, options.replace)?;
     let experiment = Experiment::read(file)?;
     let workload = &experiment.workload;
     if !workload.is_made() && experiment.run.variation().is_none() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use flowloom_core::cell::delay_and_loss::Queue;
 use flowloom_core::cell::phases::Phases;
@@ -56,6 +57,7 @@ struct PhaseModel {
     bounds_cells_per_second: Vec<f64>,
     shares: Vec<f64>,
     mean_cells_per_second: f64,
+    highest_load: f64,
     mean_sojourn_ns: Option<f64>,
     autocorrelation: Option<Vec<f64>>,
     #[serde(skip)]
@@ -107,8 +109,12 @@ pub struct QueueModelOptions {
     pub series: Option<PathBuf>,
     /// How the series is read.
     pub rates: RateOptions,
-    /// How many phases of equal width, one model for each number.
+    /// How many phases, one model for each number; without [`Boundaries::Rates`].
     pub phases: Vec<u16>,
+    /// Where phases begin and end.
+    pub boundaries: Boundaries,
+    /// Shares of the time of each phase, or anything in proportion; empty: by `pareto_shape`, or as the series has them.
+    pub shares: Vec<f64>,
     /// Lowest boundary rate, in cells per second; `None`: the lowest of the series.
     pub least: Option<f64>,
     /// Highest boundary rate, in cells per second; `None`: the highest of the series.
@@ -131,6 +137,37 @@ pub struct QueueModelOptions {
     pub lags: u16,
 }
 
+/// Where phases begin and end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Boundaries {
+    /// All are of equal width, between the lowest and the highest rate.
+    #[default]
+    EqualWidth,
+    /// The series is in each for the same share of the time.
+    EqualProbability,
+    /// These rates, in cells per second: one more than phases.
+    Rates(Vec<f64>),
+}
+
+impl FromStr for Boundaries {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Boundaries, String> {
+        match text {
+            "equal-width" => Ok(Boundaries::EqualWidth),
+            "equal-probability" => Ok(Boundaries::EqualProbability),
+            rates => rates
+                .split(',')
+                .map(|rate| rate.trim().parse())
+                .collect::<Result<_, _>>()
+                .map(Boundaries::Rates)
+                .map_err(|_| {
+                    "write equal-width, equal-probability, or rates in cells per second such as 0,1000,5000".to_owned()
+                }),
+        }
+    }
+}
+
 /// Delay and loss of phase-modulated cells by formulas, and of the queue itself if that is asked for.
 ///
 /// # Errors
@@ -150,13 +187,16 @@ pub fn queue_model(options: &QueueModelOptions, context: Context<'_>) -> Result<
     if options.sojourn.is_some_and(Duration::is_zero) {
         return Err(Error::usage("--sojourn 0s is not possible").hint("say how long a phase lasts, as --sojourn 1s"));
     }
-    let phases: Vec<PhaseModel> = options
-        .phases
-        .iter()
-        .map(|count| phase_model(*count, series.as_ref(), step, options))
-        .collect::<Result<_, _>>()?;
+    // Boundaries that are given make one model.
+    let counts = match options.boundaries {
+        Boundaries::Rates(_) => &options.phases[..1.min(options.phases.len())],
+        _ => &options.phases[..],
+    };
+    let mut phases: Vec<PhaseModel> =
+        counts.iter().map(|count| phase_model(*count, series.as_ref(), step, options)).collect::<Result<_, _>>()?;
     // Loads are those of the series; of phases alone their own.
     let mean = series.as_ref().map_or_else(|| phases[0].mean_cells_per_second, RateSeries::mean);
+    phases.iter_mut().for_each(|one| one.highest_load = mean / one.model.peak_rate());
     let fastest = phases.iter().map(|one| one.model.peak_rate()).fold(0.0, f64::max);
     let loads: Vec<f64> = match options.loads[..] {
         [] => SHARES.into_iter().map(|share| share * mean / fastest).collect(),
@@ -189,6 +229,39 @@ pub fn queue_model(options: &QueueModelOptions, context: Context<'_>) -> Result<
     Ok(QueueAnswer { series: facts, lag_ns, seed: options.seed, phases, curves, simulated })
 }
 
+/// The boundary rates of a model with `count` phases: two or more.
+fn bounds(count: u16, series: Option<&RateSeries>, options: &QueueModelOptions) -> Result<Vec<f64>, Error> {
+    let has_limits = options.least.is_some() || options.most.is_some();
+    if has_limits && options.boundaries != Boundaries::EqualWidth {
+        return Err(
+            Error::usage("--least and --most are about phases of equal width").hint("leave them out, or --boundaries")
+        );
+    }
+    match (&options.boundaries, series) {
+        (Boundaries::Rates(rates), _) if rates.len() < 2 => {
+            Err(Error::usage("--boundaries needs two rates or more").hint("write them like 0,1000,5000"))
+        }
+        (Boundaries::Rates(rates), _) => Ok(rates.clone()),
+        // A constant rate is one phase, whatever the number that was asked for.
+        (_, Some(series)) if series.extremes().0 == series.extremes().1 && !has_limits => {
+            Ok(vec![0.0, series.extremes().1])
+        }
+        (Boundaries::EqualProbability, Some(series)) => Ok(Phases::equally_likely(&series.rates, usize::from(count))),
+        (Boundaries::EqualProbability, None) => {
+            Err(Error::usage("--boundaries equal-probability is about a SERIES").hint("give one, or the rates"))
+        }
+        (Boundaries::EqualWidth, _) => {
+            let least = options.least.or_else(|| series.map(|series| series.extremes().0));
+            let most = options.most.or_else(|| series.map(|series| series.extremes().1));
+            let (Some(least), Some(most)) = (least, most) else {
+                return Err(Error::usage("without a SERIES nothing says where phases begin and end")
+                    .hint("give --least and --most, or --boundaries"));
+            };
+            Ok(Phases::equal(least, most, usize::from(count)))
+        }
+    }
+}
+
 /// The model with `count` phases.
 fn phase_model(
     count: u16,
@@ -196,24 +269,20 @@ fn phase_model(
     step: f64,
     options: &QueueModelOptions,
 ) -> Result<PhaseModel, Error> {
-    let (lowest, highest) = series.map_or((f64::NAN, f64::NAN), RateSeries::extremes);
-    let (least, most) = (options.least.unwrap_or(lowest), options.most.unwrap_or(highest));
-    let bounds = match least == most && series.is_some() && options.least.is_none() && options.most.is_none() {
-        // A constant rate is one phase, whatever the number that was asked for.
-        true => vec![0.0, most],
-        false => Phases::equal(least, most, usize::from(count)),
-    };
-    let found = match (options.pareto_shape, series) {
-        (Some(shape), _) => Phases::pareto(bounds, least, shape),
-        (None, Some(series)) => Phases::histogram(bounds, &series.rates),
-        (None, None) => {
-            return Err(Error::usage("without a series the shares of the phases are not known")
-                .hint("give --pareto-shape, with --least and --most"));
+    let bounds = bounds(count, series, options)?;
+    let (least, most) = (bounds[0], bounds[bounds.len() - 1]);
+    let found = match (&options.shares[..], options.pareto_shape, series) {
+        ([], Some(shape), _) => Phases::pareto(bounds, options.least.unwrap_or(least), shape),
+        ([], None, Some(series)) => Phases::histogram(bounds, &series.rates),
+        ([], None, None) => {
+            return Err(Error::usage("without a SERIES the shares of the phases are not known")
+                .hint("give --shares, or --pareto-shape"));
         }
+        (shares, ..) => Phases::new(bounds, shares.to_vec()),
     };
     let model = found.map_err(|error| {
-        Error::usage(format_args!("phases from {least} to {most} cells/s: {error}"))
-            .hint("--least and --most say where phases begin and end; a Pareto law begins above zero")
+        Error::usage(format_args!("phases from {} to {} cells/s: {error}", three_digits(least), three_digits(most)))
+            .hint("--least and --most, or --boundaries, say where phases begin and end; a Pareto law begins above zero")
     })?;
     let sojourns = match (options.sojourn, series) {
         (Some(mean), _) => Some(Sojourns::new(&model, mean.as_secs_f64())),
@@ -226,6 +295,7 @@ fn phase_model(
         bounds_cells_per_second: model.bounds().to_vec(),
         shares: model.shares().to_vec(),
         mean_cells_per_second: model.mean_rate(),
+        highest_load: 1.0,
         mean_sojourn_ns: sojourns.as_ref().map(|sojourns| sojourns.mean() * 1e9),
         autocorrelation: sojourns.as_ref().and_then(|sojourns| sojourns.autocorrelation(&lags)),
         sojourns,
@@ -407,5 +477,14 @@ fn curve(text: &mut String, answer: &QueueAnswer, phases: usize, gaps: &str) {
             (reason, ..) => text.push_str(reason.as_deref().unwrap_or_default()),
         }
         text.push('\n');
+    }
+    let highest = answer.phases.iter().find(|one| one.phases == phases).map_or(0.0, |one| one.highest_load);
+    if rows().any(|point| point.overloaded.is_some()) {
+        let _ = writeln!(
+            text,
+            "loads below {} % have an equilibrium: ask for them with --load, or for phases with lower rates, by wider\n\
+             bins (--bin), or by boundaries that put rare peaks into a lower phase (--most, --boundaries)",
+            three_digits(100.0 * highest)
+        );
     }
 }

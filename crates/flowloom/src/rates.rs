@@ -27,8 +27,7 @@ pub struct RateOptions {
     pub from: LinkSide,
     /// Bytes of the link that a cell carries.
     pub cell_payload: u32,
-    /// Of times of cells: the bins in which rates are counted, and of all the step of the autocorrelation; `None`: 10 ms, or the
-    /// width of the series' own bins.
+    /// The bins in which rates are counted, and the step of the autocorrelation; `None`: 10 ms, or the width of the series' own bins.
     pub bin: Option<Duration>,
     /// How captures are read.
     pub capture: CaptureOptions,
@@ -87,7 +86,7 @@ impl RateSeries {
                 ))
                 .hint("make them wider"));
             }
-            series.step = bin.as_secs_f64();
+            series.count_in(bin, is_table, path)?;
         }
         let total: f64 = series.rates.iter().map(|(seconds, rate)| seconds * rate).sum();
         if total < 1.0 {
@@ -97,6 +96,24 @@ impl RateSeries {
             );
         }
         Ok(series)
+    }
+
+    /// Makes its rates those of wider bins; of a table of rates, which hold at every instant, narrower ones are steps of the autocorrelation only.
+    fn count_in(&mut self, bin: Duration, is_table: bool, path: &Path) -> Result<(), Error> {
+        let (seconds, own) = (bin.as_secs_f64(), self.step);
+        if !is_table && seconds < own * (1.0 - 1e-9) {
+            let own = Duration::from_secs_f64(own);
+            return Err(Error::usage(format_args!(
+                "{}: --bin {bin}: its packets are counted in bins of {own}",
+                path.display()
+            ))
+            .hint(format_args!("give {own} or more")));
+        }
+        if seconds > own * (1.0 + 1e-9) {
+            self.rates = averaged(&self.rates, seconds);
+        }
+        self.step = seconds;
+        Ok(())
     }
 
     /// How long it is, in seconds.
@@ -148,6 +165,33 @@ fn table(path: &Path, options: &RateOptions) -> Result<RateSeries, Error> {
     }
     let rates = counts.into_iter().map(|count| (bin, count / bin)).collect();
     Ok(RateSeries { kind: "cells", rates, step: bin, times: Some(times) })
+}
+
+/// Means of a series in bins of `bin` seconds, the last of which may be shorter; bins of silence in a row are one entry.
+fn averaged(rates: &[(f64, f64)], bin: f64) -> Vec<(f64, f64)> {
+    // Sums of parts miss a bin's width by rounding.
+    let least = 1e-9 * bin;
+    let mut bins: Vec<(f64, f64)> = Vec::new();
+    let mut push = |seconds: f64, cells: f64| match bins.last_mut() {
+        Some(last) if last.1 == 0.0 && cells == 0.0 => last.0 += seconds,
+        _ => bins.push((seconds, cells / seconds)),
+    };
+    let (mut filled, mut cells) = (0.0, 0.0);
+    for &(seconds, rate) in rates {
+        let mut left = seconds;
+        while left > least {
+            let part = left.min(bin - filled);
+            (filled, cells, left) = (filled + part, cells + part * rate, left - part);
+            if bin - filled <= least {
+                push(bin, cells);
+                (filled, cells) = (0.0, 0.0);
+            }
+        }
+    }
+    if filled > 0.0 {
+        push(filled, cells);
+    }
+    bins
 }
 
 /// A series whose autocorrelation has the width of its narrowest bin as step.
@@ -223,4 +267,21 @@ fn of_bins(kind: &'static str, series: &Series, options: &RateOptions) -> RateSe
     }
     let seconds: f64 = rates.iter().map(|(seconds, _)| seconds).sum();
     RateSeries { kind, step: width.max(seconds / MOST_BINS), rates, times: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wider_bins_keep_cells() {
+        let rates = [(0.01, 300.0), (0.02, 0.0), (0.01, 100.0), (0.06, 0.0), (10.0, 0.0), (0.03, 200.0)];
+        let found = averaged(&rates, 0.02);
+        // 3 cells and half a silence; silence and 1 cell; then 10.06 s without any.
+        let wanted = [(0.02, 150.0), (0.02, 50.0), (10.06, 0.0), (0.02, 200.0), (0.01, 200.0)];
+        assert_eq!(found.len(), wanted.len(), "{found:?}");
+        for ((seconds, rate), (length, wanted)) in found.iter().zip(wanted) {
+            assert!((seconds - length).abs() < 1e-6 && (rate - wanted).abs() < 1e-6, "{found:?}");
+        }
+    }
 }

@@ -37,6 +37,14 @@ pub fn write_report(variants: &[Variant], path: &Path) -> Result<(), Error> {
     write_page(path, |out| html::write_report(variants, out, &ReportOptions::default()))
 }
 
+/// Refuses an output that exists, unless it may be replaced.
+///
+/// # Errors
+/// It exists.
+pub fn check_target(path: &Path, replace: bool) -> Result<(), Error> {
+    if path.exists() && !replace { Err(Error::exists(path)) } else { Ok(()) }
+}
+
 /// Writes the page that `write` makes to `path`: under another name first, so that no half-written one is left.
 pub fn write_page(
     path: &Path,

@@ -236,6 +236,11 @@ pub enum Warning {
         /// Whether they are a capture's.
         of_capture: bool,
     },
+    /// Datagrams of captured flows were sent in equal sizes and gaps.
+    DatagramsEvened {
+        /// Number of flows.
+        flows: u64,
+    },
     /// No connection was of a class.
     ClassEmpty {
         /// Name of the class.
@@ -363,6 +368,7 @@ impl Warning {
             Warning::JumboDatagrams { .. } => "jumbo_datagrams",
             Warning::TotalsOnly { .. } | Warning::TotalsReplayed { .. } => "totals_only",
             Warning::DatagramsNotReplayed { .. } => "datagrams_not_replayed",
+            Warning::DatagramsEvened { .. } => "datagrams_evened",
             Warning::ClassEmpty { .. } => "class_empty",
             Warning::TraceMissed { .. } => "trace_missed",
             Warning::DiskFull => "disk_full",
@@ -431,6 +437,10 @@ impl Warning {
             Warning::DatagramsNotReplayed { flows, .. } => {
                 format!("{} of UDP or QUIC datagrams not replayed", counted(*flows, "flow"))
             }
+            Warning::DatagramsEvened { flows } => format!(
+                "datagrams of {} are sent in equal sizes and gaps within each data unit: a workload does not hold those of single datagrams",
+                counted(*flows, "flow")
+            ),
             Warning::ClassEmpty { class } => format!("no connection was of the class {class:?} (tcp.classes)"),
             Warning::TraceMissed { wanted, began } => {
                 format!("of {} to be traced {began} began (measure.tcp-trace)", counted(*wanted, "connection"))
@@ -625,6 +635,7 @@ impl Warning {
             Warning::DatagramsNotReplayed { of_capture: true, .. } => {
                 "datagrams = \"as-seen\" in [workload] sends them; --tcp-only keeps them out of the workload"
             }
+            Warning::DatagramsEvened { .. } => "read bytes and spans from such a run, not bursts or short queues",
             Warning::ClassEmpty { .. } | Warning::TraceMissed { .. } | Warning::DiskFull | Warning::Live(_) => {
                 return None;
             }

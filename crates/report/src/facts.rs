@@ -224,6 +224,10 @@ pub struct LinkFacts {
     pub queue_max_packets: u64,
 }
 
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
 /// What a replay's original was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -232,6 +236,9 @@ pub struct Original {
     pub packets: u64,
     /// First to last packet.
     pub duration_ns: u64,
+    /// Of this, jumps of the capture's clock.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub clock_jumps_ns: u64,
     /// TCP connections in it, those that are not replayed too.
     pub connections: u64,
     /// Replayed TCP connections that began in the window and of which only totals are known (flow records).
@@ -276,6 +283,11 @@ impl ClassFacts {
 }
 
 impl Facts {
+    /// By how much the clock of the original jumps in all.
+    pub fn clock_jumps_ns(&self) -> u64 {
+        self.original.as_ref().map_or(0, |original| original.clock_jumps_ns)
+    }
+
     /// Sources beside the workload.
     pub fn sources(&self) -> impl Iterator<Item = &ClassFacts> {
         self.classes.iter().filter(|class| class.is_source())

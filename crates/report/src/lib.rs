@@ -17,6 +17,7 @@
 
 pub mod answer;
 pub mod class_totals;
+mod columns;
 pub mod compare;
 pub mod dependence;
 pub mod describe;

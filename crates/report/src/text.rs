@@ -15,7 +15,7 @@ use crate::warning::Warning;
 use crate::words::{by_pattern, counted, thousands};
 
 /// How wide lines may get.
-const WIDTH: usize = 100;
+pub const WIDTH: usize = 100;
 
 /// What a run replayed, what came of it and whether to believe it, as `run` prints it. `colour` is for the verdict and
 /// for what needs attention.
@@ -44,7 +44,7 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
     let mut text = String::new();
     for comparison in comparisons {
         comparison_head(&mut text, comparison);
-        let _ = writeln!(text, "\n{:34}{:13}{:>8}{:>10}  {:>26}", "", "", "KS", "tolerant", "ratio at p50, p90, p99");
+        let _ = writeln!(text, "\n{:34}{:13} {:>7} {:>9}  {:>26}", "", "", "KS", "tolerant", "ratio at p50, p90, p99");
         for difference in &comparison.differences {
             let distance = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
             let ratio = |p: f64| {
@@ -55,7 +55,7 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
             let gap = 13 - word.len().min(13);
             let _ = writeln!(
                 text,
-                "{:34}{}{:gap$}{:>8}{:>10}  {:>8}{:>9}{:>9}",
+                "{:34}{}{:gap$} {:>7} {:>9}  {:>8} {:>8} {:>8}",
                 difference.metric.plural(),
                 judged(&word, colour),
                 "",
@@ -209,7 +209,12 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
     // Packets are those of the whole original; with a window of a part of it, its length is told with the connections.
     let partial = run.facts.original.as_ref().is_some_and(|original| original.duration_ns > length.as_nanos());
     let whole = run.facts.original.as_ref().filter(|_| partial).map(|original| original.duration_ns);
-    parts.push(Unit::Time.show(whole.unwrap_or(length.as_nanos()) as f64));
+    let jumps = run.facts.clock_jumps_ns();
+    let without_jumps = |nanos: u64| if jumps < nanos { nanos - jumps } else { nanos };
+    parts.push(Unit::Time.show(without_jumps(whole.unwrap_or(length.as_nanos())) as f64));
+    if jumps > 0 {
+        parts.push(format!("the clock jumps by {}: no rates", Unit::Time.show(jumps as f64)));
+    }
     if partial {
         let (start, end) = measured.window;
         parts.push(format!("window {}-{}", start.since(Time::ZERO), end.since(Time::ZERO)));
@@ -241,7 +246,7 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
     how.push(format!("seed {}", run.facts.seed));
     if let Some(wall) = run.host.wall_ns.filter(|&wall| wall > 0) {
         // The run covers at least what comes before the window's end.
-        let factor = measured.window.1.since(Time::ZERO).as_nanos() as f64 / wall as f64;
+        let factor = without_jumps(measured.window.1.since(Time::ZERO).as_nanos()) as f64 / wall as f64;
         let factor = if factor < 1e3 { three_digits(factor) } else { thousands(factor.round() as u64) };
         how.push(format!("wall {}, {factor}x real time", Duration::from_nanos(wall)));
     }
@@ -252,13 +257,18 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
 
 /// Writes `head` and `body`, broken between words at [`WIDTH`] with the rest below the body's start.
 pub(crate) fn wrap(text: &mut String, head: &str, body: &str) {
+    wrap_at(WIDTH, text, head, body);
+}
+
+/// The same, broken at `width`.
+pub(crate) fn wrap_at(width: usize, text: &mut String, head: &str, body: &str) {
     let indent = head.chars().count() + usize::from(!head.ends_with(' '));
     text.push_str(head);
     text.extend((!head.ends_with(' ')).then_some(' '));
     let mut column = indent;
     for (index, word) in body.split(' ').enumerate() {
         let length = word.chars().count();
-        if index > 0 && column + 1 + length > WIDTH {
+        if index > 0 && column + 1 + length > width {
             text.push('\n');
             text.extend(std::iter::repeat_n(' ', indent));
             column = indent;
@@ -276,13 +286,13 @@ fn table(text: &mut String, answer: &Answer, colour: bool) {
     let distances = !answer.comparisons.is_empty();
     let _ = write!(text, "{:32}", "");
     for column in &answer.columns {
-        let _ = write!(text, "{column:22}");
+        let _ = write!(text, "{column:21} ");
     }
     let _ = writeln!(text, "{}", if distances { Distance::HEAD } else { "" });
     for row in &answer.rows {
         let mut line = format!("{:20}{:12}", row.name, row.statistic);
         for value in &row.values {
-            let _ = write!(line, "{value:22}");
+            let _ = write!(line, "{value:21} ");
         }
         for distance in row.distances.iter().flatten().filter(|_| distances) {
             // Padded before it is coloured: what colours a word has a length but no width.
@@ -305,7 +315,7 @@ fn senders(text: &mut String, run: &Run) {
     }
     let _ = writeln!(
         text,
-        "{:24}{:10}{:>14}{:>16}{:>16}{:>18}",
+        "{:24}{:10} {:>13} {:>15} {:>15} {:>17}",
         "class or source", "TCP", "ended", "to acceptors", "to initiators", "sent again / lost"
     );
     for one in &senders[..senders.len().min(MOST_SENDERS)] {
@@ -316,7 +326,7 @@ fn senders(text: &mut String, run: &Run) {
             bytes => Unit::Bytes.show(bytes as f64),
         });
         let repaired = one.repaired();
-        let _ = writeln!(text, "{name:24}{:10}{ended:>14}{there:>16}{back:>16}{repaired:>18}", one.congestion);
+        let _ = writeln!(text, "{name:24}{:10} {ended:>13} {there:>15} {back:>15} {repaired:>17}", one.congestion);
     }
     if senders.len() > MOST_SENDERS {
         let _ = writeln!(text, "and {} more: report.html and run.json have all", senders.len() - MOST_SENDERS);
@@ -335,7 +345,7 @@ fn links(text: &mut String, run: &Run) {
     }
     let _ = writeln!(
         text,
-        "{:32}{:>16}{:>12}{:>12}{:>24}",
+        "{:32} {:>15} {:>11} {:>11} {:>23}",
         "link", "packets offered", "dropped", "utilised", "waiting mean / max"
     );
     for link in &links[..links.len().min(MOST_LINKS)] {
@@ -343,7 +353,7 @@ fn links(text: &mut String, run: &Run) {
         let waiting = format!("{} / {}", three_digits(link.queue_mean_packets), thousands(link.queue_max_packets));
         let utilised = format!("{} %", three_digits(100.0 * link.utilisation));
         let (offered, dropped) = (thousands(link.offered_packets), thousands(link.dropped_packets));
-        let _ = writeln!(text, "{name:32}{offered:>16}{dropped:>12}{utilised:>12}{waiting:>24}");
+        let _ = writeln!(text, "{name:32} {offered:>15} {dropped:>11} {utilised:>11} {waiting:>23}");
     }
     if links.len() > MOST_LINKS {
         let _ = writeln!(text, "and {} more: report.html and run.json have all", links.len() - MOST_LINKS);
@@ -353,7 +363,7 @@ fn links(text: &mut String, run: &Run) {
 
 /// How far the host of a live run kept up.
 fn kept_up(text: &mut String, live: &LiveFacts) {
-    let _ = writeln!(text, "{:32}{:>12}{:>12}{:>12}{:>12}", "late by", "median", "99 %", "99.9 %", "longest");
+    let _ = writeln!(text, "{:32} {:>11} {:>11} {:>11} {:>11}", "late by", "median", "99 %", "99.9 %", "longest");
     for (name, late) in [
         ("packets handed on", &live.releases),
         ("connections started", &live.starts),
@@ -361,7 +371,7 @@ fn kept_up(text: &mut String, live: &LiveFacts) {
     ] {
         let [p50, p99, p999, max] =
             [late.p50, late.p99, late.p999, late.max].map(|nanos| Unit::Time.show(nanos as f64));
-        let _ = writeln!(text, "{name:32}{p50:>12}{p99:>12}{p999:>12}{max:>12}");
+        let _ = writeln!(text, "{name:32} {p50:>11} {p99:>11} {p999:>11} {max:>11}");
     }
     let [program, kernel] = live.worker_cpu_ns;
     let cpu = (live.emulator_cpu_ns + program + kernel) as f64;

@@ -24,9 +24,15 @@ pub struct Fit {
     /// Fit this traffic model instead of distributions
     #[arg(long, value_enum, value_name = "MODEL", conflicts_with = "variables")]
     pub model: Option<FittedModel>,
-    /// Also write one self-contained HTML file with plots; for a model, its configuration
-    #[arg(short, long, value_name = "FILE")]
+    /// Write an experiment with the fitted distributions; for a model, its configuration
+    #[arg(short, long, value_name = "FILE", conflicts_with = "variables")]
     pub output: Option<PathBuf>,
+    /// Also write one self-contained HTML file with plots
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    pub html: Option<PathBuf>,
+    /// Replace output files that exist
+    #[arg(long)]
+    pub force: bool,
     /// Shortest gap between the connection starts of two sessions [default: 300s]
     #[arg(long, help_heading = "Fitting a model", requires = "model", value_name = "TIME", allow_hyphen_values = true)]
     pub session_gap: Option<Quantity<Duration>>,

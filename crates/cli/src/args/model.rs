@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
+use flowloom::Boundaries;
 use flowloom::core::cell::slot::MicroDynamics;
 use flowloom::time::Duration;
 use flowloom::units::{Limit, Rate};
 
-use super::shared::{Capture, Form, GuestSide, Load, whole};
+use super::shared::{Capture, Form, GuestSide, whole};
 
 /// `flowloom model`
 #[derive(Debug, Args)]
@@ -50,7 +51,7 @@ SERIES is one of:
   CSV with the header seconds,cells_per_second or seconds,bits_per_second: rates over time
   CSV with the header cell_seconds: arrival times of cells
   a capture, a workload or a run folder: bytes on the link, cut into cells
-Without SERIES, give --least, --most and --pareto-shape. The model: docs/guide/queue-model.md.
+Without SERIES, give --least, --most and --pareto-shape, or --boundaries and --shares. The model: docs/guide/queue-model.md.
 
 Examples:
   flowloom model queue rates.csv --load 30%,50%,70% --buffer 10,50,100
@@ -103,7 +104,7 @@ pub struct PipeModel {
 #[derive(Debug, Args)]
 pub struct QueueModel {
     /// Cell rates over time
-    #[arg(value_name = "SERIES", required_unless_present_all = ["pareto_shape", "least", "most"])]
+    #[arg(value_name = "SERIES")]
     pub series: Option<PathBuf>,
     /// Sending side of the link, for captures, workloads and runs
     #[arg(long, value_enum, default_value_t, value_name = "SIDE")]
@@ -114,9 +115,21 @@ pub struct QueueModel {
     /// Bin width for rates, and lag step of the autocorrelation [default: 10ms, or the width of the series' bins]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub bin: Option<Duration>,
-    /// Numbers of phases of equal width, one model for each
+    /// Numbers of phases, one model for each
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "15", value_parser = clap::value_parser!(u16).range(1..=200), allow_negative_numbers = true)]
     pub phases: Vec<u16>,
+    /// Phase boundaries: equal-width, equal-probability, or rates in cells per second such as 0,1000,5000 [default: equal-width]
+    #[arg(long, value_name = "BOUNDARIES", allow_hyphen_values = true)]
+    pub boundaries: Option<Boundaries>,
+    /// Shares of the time of each phase, such as 60%,30%,10% [default: the shares of the series]
+    #[arg(
+        long,
+        value_name = "SHARES",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        conflicts_with = "pareto_shape"
+    )]
+    pub shares: Vec<Share>,
     /// Lowest phase boundary, in cells per second [default: the lowest rate of the series]
     #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
     pub least: Option<f64>,
@@ -134,7 +147,7 @@ pub struct QueueModel {
     pub gaps: Vec<MicroDynamics>,
     /// Loads (mean rate over service rate), such as 30%,50% [default: ten, up to the rate of the fastest phase]
     #[arg(long, value_name = "LOADS", value_delimiter = ',', allow_hyphen_values = true)]
-    pub load: Vec<Load>,
+    pub load: Vec<Share>,
     /// Buffer sizes in cells, without the cell in service
     #[arg(long, value_name = "CELLS", value_delimiter = ',', default_value = "10,50,100", value_parser = clap::value_parser!(u32).range(0..=100_000), allow_negative_numbers = true)]
     pub buffer: Vec<u32>,
@@ -153,6 +166,21 @@ pub struct QueueModel {
     /// How to answer
     #[command(flatten)]
     pub form: Form,
+}
+
+/// A share above zero: `30%`. Loads of bursts may be far below one percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share(pub f64);
+
+impl std::str::FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Share, String> {
+        let percent = text.trim().strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
+        let share =
+            percent.filter(|percent| *percent > 0.0 && percent.is_finite()).map(|percent| Share(percent / 100.0));
+        share.ok_or_else(|| "a percentage above zero is expected, such as 30%".to_owned())
+    }
 }
 
 /// Distributions of gaps, by name.

@@ -44,6 +44,9 @@ pub struct Overhead {
     /// Also write one self-contained HTML file with plots
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Replace the HTML file if it exists
+    #[arg(long, requires = "html")]
+    pub force: bool,
     /// How to read a capture
     #[command(flatten)]
     pub capture: Capture,

@@ -6,7 +6,7 @@ use flowloom::input::{self, Kind};
 use flowloom::report::describe::text::description_text;
 use flowloom::report::describe::{described_run_text, joint_warm_up_text};
 use flowloom::report::{html, text};
-use flowloom::results::{write_page, write_report};
+use flowloom::results::{check_target, write_page, write_report};
 use flowloom::{DescribeOptions, Error, describe, describe_run};
 use serde_json::json;
 
@@ -18,6 +18,9 @@ use crate::output::{self, Manner};
 pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Error> {
     let options =
         DescribeOptions { conversations: args.conversations, silence: args.silence, capture: args.capture.options() };
+    if let Some(path) = &args.html {
+        check_target(path, args.force)?;
+    }
     manner.start("describe")?;
     if let [folder] = &args.inputs[..]
         && input::kind(folder) == Kind::RunFolder
@@ -35,7 +38,7 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Error> {
     };
     let text = || {
         let page = args.html.as_ref().map(|path| format!("\npictures      {}\n", path.display()));
-        description_text(described) + &page.unwrap_or_default()
+        description_text(described, output::width()) + &page.unwrap_or_default()
     };
     manner.answer(object, text)?;
     Ok(if description.interrupted { Exit::Invalid } else { Exit::Done })

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::output::Manner;
 use flowloom::Error;
 use flowloom::input::{self, Kind};
-use flowloom::results::{load_all, write_page};
+use flowloom::results::{check_target, load_all, write_page};
 
 /// Runs the command.
 pub fn run(args: &args::Convert, output: Option<&Path>, manner: Manner) -> Result<Exit, Error> {
@@ -26,11 +26,8 @@ pub fn run(args: &args::Convert, output: Option<&Path>, manner: Manner) -> Resul
         return Err(Error::usage(format_args!("{option} is about vectors, and {} is a run folder", folder.display()))
             .hint("leave it out"));
     }
-    if let Some(path) = output
-        && path.exists()
-        && !args.force
-    {
-        return Err(Error::exists(path));
+    if let Some(path) = output {
+        check_target(path, args.force)?;
     }
     manner.start("convert")?;
     let runs = load_all(&args.inputs)?;

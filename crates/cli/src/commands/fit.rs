@@ -1,8 +1,12 @@
 //! `flowloom fit`: distributions, or a traffic model, fitted to a workload.
 
+use std::io::Write;
+use std::path::PathBuf;
+
+use flowloom::report::fit::experiment;
 use flowloom::report::fit::text::fitted_text;
 use flowloom::report::html;
-use flowloom::results::write_page;
+use flowloom::results::{check_target, write_page};
 use flowloom::{Error, HarpoonFitOptions, SwingFitOptions, fit, fit_harpoon, fit_swing};
 use serde_json::json;
 
@@ -23,11 +27,31 @@ pub fn run(args: &args::Fit, manner: Manner) -> Result<Exit, Error> {
 }
 
 fn variables(args: &args::Fit, manner: Manner) -> Result<(), Error> {
+    for path in args.output.iter().chain(&args.html) {
+        check_target(path, args.force)?;
+    }
+    if let Some(path) = args.output.as_ref().filter(|path| path.extension().is_some_and(|ending| ending == "html")) {
+        return Err(Error::usage(format_args!("{}: -o writes an experiment", path.display()))
+            .hint("--html writes the page; name an experiment like laws.toml"));
+    }
     let fitted = fit(&args.input, &args.variables, &args.capture.options(), manner.observer().context())?;
     if let Some(path) = &args.output {
+        let text = experiment(&fitted).map_err(|missing| {
+            Error::new(format_args!("{}: {missing}", args.input.display()))
+                .hint("leave -o out, and write the model by hand (docs/reference/models.md)")
+        })?;
+        write_page(path, |out| out.write_all(text.as_bytes()))?;
+    }
+    if let Some(path) = &args.html {
         write_page(path, |out| html::write_fits(&fitted, out))?;
     }
-    manner.answer(|| json!(fitted), || fitted_text(&fitted) + &written(args, "pictures      "))
+    let text = || {
+        let next = args.output.as_ref().map(|path| format!("next          flowloom run {}\n", path.display()));
+        let files =
+            [written(&args.output, "experiment    "), next.unwrap_or_default(), written(&args.html, "pictures      ")];
+        fitted_text(&fitted) + &files.concat()
+    };
+    manner.answer(|| json!(fitted), text)
 }
 
 fn swing(args: &args::Fit, manner: Manner) -> Result<(), Error> {
@@ -36,10 +60,11 @@ fn swing(args: &args::Fit, manner: Manner) -> Result<(), Error> {
         session_gap: args.session_gap.clone(),
         per_class: args.swing.per_class,
         target: args.output.clone(),
+        replace: args.force,
         capture: args.capture.options(),
     };
     let summary = fit_swing(&args.input, &options, manner.observer().context())?;
-    manner.answer(|| json!(summary), || summary.text() + &written(args, "model         "))
+    manner.answer(|| json!(summary), || summary.text() + &written(&args.output, "model         "))
 }
 
 fn harpoon(args: &args::Fit, manner: Manner) -> Result<(), Error> {
@@ -51,6 +76,7 @@ fn harpoon(args: &args::Fit, manner: Manner) -> Result<(), Error> {
         per_side: args.harpoon.per_side,
         seed: args.harpoon.seed,
         target: args.output.clone(),
+        replace: args.force,
         capture: args.capture.options(),
     };
     let fitted = fit_harpoon(&args.input, &options, manner.observer().context())?;
@@ -64,9 +90,9 @@ fn harpoon(args: &args::Fit, manner: Manner) -> Result<(), Error> {
     manner.answer(|| object, text)
 }
 
-/// Where the output is, if there is one.
-fn written(args: &args::Fit, what: &str) -> String {
-    args.output.as_ref().map_or_else(String::new, |path| format!("\n{what}{}\n", path.display()))
+/// Where an output is, if there is one.
+fn written(path: &Option<PathBuf>, what: &str) -> String {
+    path.as_ref().map_or_else(String::new, |path| format!("\n{what}{}\n", path.display()))
 }
 
 /// Options of the other model: better said than ignored.

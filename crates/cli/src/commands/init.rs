@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use flowloom::input::{self, Kind};
-use flowloom::results::write_page;
+use flowloom::results::{check_target, write_page};
 use flowloom::{Error, InitOptions, init};
 
 use crate::args;
@@ -37,13 +37,8 @@ fn check_output(args: &args::Init) -> Result<(), Error> {
     if input::kind(output) != Kind::Experiment && !output.exists() {
         return Err(Error::usage(format_args!("{}: names of experiments end in .toml", output.display())));
     }
-    if !output.exists() {
-        return Ok(());
-    }
-    if !args.force {
-        return Err(Error::exists(output));
-    }
-    if input::kind(output) == Kind::Experiment && output.is_file() {
+    check_target(output, args.force)?;
+    if !output.exists() || input::kind(output) == Kind::Experiment && output.is_file() {
         return Ok(());
     }
     Err(Error::new(format_args!("{}: this is no experiment, and is not replaced", output.display()))

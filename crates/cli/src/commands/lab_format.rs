@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::output::{self, Manner};
 use crate::scripts;
 use flowloom::Error;
-use flowloom::results::write_page;
+use flowloom::results::{check_target, write_page};
 
 /// Runs the command.
 pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
@@ -25,8 +25,8 @@ pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
         return Err(Error::usage("several scripts cannot be written to one place")
             .hint("--check takes several; otherwise give one at a time"));
     };
-    if let Some(path) = args.output.as_ref().filter(|path| path.exists() && !args.force) {
-        return Err(Error::exists(path));
+    if let Some(path) = &args.output {
+        check_target(path, args.force)?;
     }
     let Some((_, formatted)) = formatted(script, args.to, manner)? else { return Ok(Exit::Usage) };
     match &args.output {

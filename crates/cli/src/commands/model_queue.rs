@@ -23,6 +23,8 @@ pub fn run(args: &QueueModel, manner: Manner) -> Result<Exit, Error> {
         series: args.series.clone(),
         rates,
         phases: args.phases.clone(),
+        boundaries: args.boundaries.clone().unwrap_or_default(),
+        shares: args.shares.iter().map(|share| share.0).collect(),
         least: args.least,
         most: args.most,
         pareto_shape: args.pareto_shape,

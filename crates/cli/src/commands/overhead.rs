@@ -2,7 +2,7 @@
 
 use flowloom::report::html;
 use flowloom::report::overhead::text::overhead_text;
-use flowloom::results::write_page;
+use flowloom::results::{check_target, write_page};
 use flowloom::{Datagrams, Error, OverheadOptions, overhead};
 use serde_json::json;
 
@@ -22,6 +22,9 @@ pub fn run(args: &args::Overhead, manner: Manner) -> Result<Exit, Error> {
         payloads: args.payloads.range(),
         capture: args.capture.options(),
     };
+    if let Some(path) = &args.html {
+        check_target(path, args.force)?;
+    }
     manner.start("overhead")?;
     let found = overhead(datagrams, &options, manner.observer().context())?;
     if let Some(path) = &args.html {

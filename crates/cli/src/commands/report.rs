@@ -3,10 +3,11 @@
 use crate::exit::Exit;
 use crate::{args, output};
 use flowloom::Error;
-use flowloom::results::{load_variants, write_report};
+use flowloom::results::{check_target, load_variants, write_report};
 
 /// Runs the command.
 pub fn run(args: &args::Report, quiet: bool) -> Result<Exit, Error> {
+    check_target(&args.output, args.force)?;
     write_report(&load_variants(&args.runs)?, &args.output)?;
     if !quiet {
         output::text(&format!("report   {}\n", args.output.display()))?;

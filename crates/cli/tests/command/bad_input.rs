@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::{Bench, Traffic};
 use flowloom::core::workload::Side;
+use flowloom::store::workload::WorkloadReader;
 use flowloom::time::Duration;
 use flowloom_needs::{Need, skip};
 
@@ -76,6 +77,29 @@ fn record_before(pcap: &[u8], at: usize) -> usize {
         }
         start += 16 + captured;
     }
+}
+
+/// A bit of the metadata that makes the Parquet crate panic: a file that is damaged is told so, and nothing of the crate's.
+#[test]
+fn panics_of_libraries_are_not_printed() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(3).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    let whole = std::fs::read(bench.path("w.parquet")).unwrap();
+    let panics = |at: &usize| {
+        let mut bytes = whole.clone();
+        bytes[*at] ^= 1;
+        bench.file("d.parquet", &bytes);
+        let vectors =
+            WorkloadReader::open(&bench.path("d.parquet")).map(|reader| reader.collect::<Result<Vec<_>, _>>());
+        vectors.and_then(|vectors| vectors).is_err_and(|error| error.to_string().contains("contradict each other"))
+    };
+    let found = (0..whole.len()).rev().find(panics);
+    assert!(found.is_some(), "no bit makes it panic");
+    bench
+        .flowloom(&["convert", "d.parquet", "-o", "w.jsonl"])
+        .failed(1, &["d.parquet is damaged", "take another copy"]);
+    assert!(!bench.path("w.jsonl").exists());
 }
 
 /// Rewrites a nanosecond pcap with every record cut to `length` bytes.

@@ -110,7 +110,7 @@ fn datagrams_alone_are_described_and_not_replayed() {
 }
 
 #[test]
-fn flows_of_a_workload_are_sent_as_they_were_seen() {
+fn flows_of_a_workload_are_sent_and_the_loss_is_told() {
     let bench = Bench::new();
     bench.file("c.pcap", &mixed());
     let experiment = "[workload]\nsource = \"c.pcap\"\ndatagrams = \"as-seen\"\n";
@@ -118,7 +118,9 @@ fn flows_of_a_workload_are_sent_as_they_were_seen() {
     let said = bench.flowloom(&["run", "x.toml", "-o", "r"]);
     assert!(said.succeeded().out.contains("datagrams "), "{}", said.out);
     let run = RunFolder::open(&bench.path("r")).unwrap();
-    assert!(!run.run()["warnings"].to_string().contains("not replayed"), "{}", run.run()["warnings"]);
+    let warnings = run.run()["warnings"].to_string();
+    assert!(!warnings.contains("not replayed"), "{warnings}");
+    assert!(warnings.contains("are sent in equal sizes and gaps within each data unit"), "{warnings}");
     assert_eq!(run.run()["original"]["set_aside"].get("flows-udp"), None);
     let mut rows: Vec<_> = run.sources().unwrap().map(Result::unwrap).collect();
     rows.sort_by_key(|row| row.sent_bytes);

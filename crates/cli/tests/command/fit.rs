@@ -60,7 +60,7 @@ fn the_law_that_was_drawn_from_is_found_and_can_be_drawn_from_again() {
 #[test]
 fn pictures_come_as_one_page() {
     let bench = bench();
-    let said = bench.flowloom(&["fit", "w.parquet", "-o", "laws.html"]);
+    let said = bench.flowloom(&["fit", "w.parquet", "--html", "laws.html"]);
     assert!(said.succeeded().out.contains("pictures      laws.html"), "{}", said.out);
     assert!(said.out.contains("Response size (response-size): ") && said.out.contains("tail index"), "{}", said.out);
     let page = std::fs::read_to_string(bench.path("laws.html")).unwrap();
@@ -73,6 +73,44 @@ fn pictures_come_as_one_page() {
         let inside = page.replace("http://www.w3.org/2000/svg", "");
         assert!(!inside.contains(link), "the page needs {link}");
     }
+}
+
+/// What is fitted to a workload of exchanges makes one of the same load and sizes.
+#[test]
+fn fitted_experiment_runs_as_it_is() {
+    let bench = bench();
+    let said = bench.flowloom(&["fit", "w.parquet", "-o", "laws.toml"]);
+    assert!(said.succeeded().out.contains("next          flowloom run laws.toml\n"), "{}", said.out);
+    bench.flowloom(&["run", "laws.toml", "-o", "r"]).succeeded();
+    let [before, after] = ["w.parquet", "r/workload.parquet"].map(|file| bench.json(&["fit", file, "--json"]));
+    for (name, tolerance) in [("request-size", 0.1), ("response-size", 0.15), ("rtt", 0.05), ("interarrival", 0.1)] {
+        let medians = [&before, &after].map(|fitted| variable(fitted, name)["median"].as_f64().unwrap());
+        assert!((medians[1] / medians[0] - 1.0).abs() < tolerance, "{name}: {medians:?}");
+    }
+    bench.flowloom(&["fit", "w.parquet", "-o", "laws.toml"]).failed(1, &["laws.toml: exists already", "--force"]);
+    bench.flowloom(&["fit", "w.parquet", "-o", "laws.toml", "--force"]).succeeded();
+    bench.flowloom(&["fit", "w.parquet", "-o", "l.html"]).failed(2, &["-o writes an experiment", "--html"]);
+    bench.flowloom(&["fit", "w.parquet", "-o", "a.toml", "--variable", "rtt"]).failed(2, &["--variable"]);
+}
+
+#[test]
+fn outputs_are_not_replaced_silently() {
+    let bench = bench();
+    bench.flowloom(&["run", "w.parquet", "-o", "r"]).succeeded();
+    for (words, file) in [
+        (&["fit", "w.parquet", "--html", "page.html"][..], "page.html"),
+        (&["fit", "w.parquet", "--model", "swing", "-o", "swing.json"], "swing.json"),
+        (&["describe", "w.parquet", "--html", "page.html"], "page.html"),
+        (&["describe", "r", "--html", "page.html"], "page.html"),
+        (&["report", "r", "-o", "page.html"], "page.html"),
+        (&["overhead", "w.parquet", "--html", "page.html"], "page.html"),
+    ] {
+        bench.file(file, b"mine");
+        bench.flowloom(words).failed(1, &[&format!("{file}: exists already"), "--force"]);
+        assert_eq!(std::fs::read(bench.path(file)).unwrap(), b"mine", "{words:?}");
+    }
+    bench.flowloom(&["report", "r", "-o", "page.html", "--force"]).succeeded();
+    assert!(std::fs::read(bench.path("page.html")).unwrap().starts_with(b"<!doctype html>"));
 }
 
 #[test]

@@ -67,7 +67,8 @@ fn a_series_its_model_and_its_queue() {
     near(&simulated["mean_delay_ns"], point["mean_delay_ns"].as_f64().unwrap(), 0.15);
     // At 70 % 286 cells/s are served, and the fastest phase brings 300.
     let overloaded = answer["curves"][1]["overloaded"].as_str().unwrap();
-    assert!(overloaded.starts_with("phase 3 of 3, of 233.") && overloaded.contains("to 300 cells/s"), "{overloaded}");
+    assert_eq!(overloaded, "phase 3 of 3 brings up to 300 cells/s, and 286 are served: no equilibrium");
+    near(&answer["phases"][0]["highest_load"], 2.0 / 3.0, 1e-9);
     assert_eq!(answer["curves"][1]["mean_delay_ns"], Value::Null);
     let again = bench.json(&[&words[..], &["--buffer", "2,5", "--json"]].concat());
     assert_eq!(again, answer, "the same seed, the same numbers");
@@ -132,6 +133,35 @@ fn captures_and_runs_have_rates_too() {
     assert!(means[2] > 0.5 * means[0], "{means:?}");
 }
 
+/// Wider bins have lower rates, so that loads have an equilibrium which the bins of the capture have not.
+#[test]
+fn bins_and_boundaries_change_the_rates() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(60).pcap());
+    let words = ["model", "queue", "c.pcap", "--from", "right", "--load", "30%"];
+    let said = bench.flowloom(&words);
+    assert!(said.succeeded().out.contains(": no equilibrium\nloads below "), "{}", said.out);
+    let with = |more: &[&str]| bench.json(&[&words[..], more, &["--json"]].concat());
+    let [narrow, wide] = [&[][..], &["--bin", "10s"]].map(with);
+    let most = |answer: &Value| answer["series"]["most_cells_per_second"].as_f64().unwrap();
+    assert!(most(&wide) < 0.5 * most(&narrow), "{} and {}", most(&wide), most(&narrow));
+    let mean = narrow["series"]["mean_cells_per_second"].as_f64().unwrap();
+    near(&wide["series"]["mean_cells_per_second"], mean, 1e-9);
+    assert_eq!(wide["curves"][0]["overloaded"], Value::Null, "{}", wide["phases"]);
+    bench.flowloom(&[&words[..], &["--bin", "1ms"]].concat()).failed(2, &["counted in bins of 10 ms", "10 ms or more"]);
+    // 100, 200 and 300 cells/s, each a third of the time.
+    bench.file("r.csv", &rates());
+    let of =
+        |more: &[&str]| bench.json(&[&["model", "queue", "r.csv", "--json"][..], more].concat())["phases"][0].clone();
+    let likely = of(&["--boundaries", "equal-probability", "--phases", "3"]);
+    assert_eq!(likely["bounds_cells_per_second"], serde_json::json!([100.0, 200.0, 300.0]), "{likely}");
+    let given = of(&["--boundaries", "0,100,300", "--shares", "25%,75%"]);
+    assert_eq!((&given["phases"], &given["shares"]), (&2.into(), &serde_json::json!([0.25, 0.75])));
+    near(&given["mean_cells_per_second"], 250.0, 1e-12);
+    let average = bench.json(&["model", "queue", "r.csv", "--bin", "3s", "--json"]);
+    assert_eq!(average["series"]["most_cells_per_second"], 200.0);
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let bench = Bench::new();
@@ -160,8 +190,14 @@ fn what_cannot_be_is_refused() {
         ("model queue r.csv --gaps pareto", 2, &["pareto", "poisson"]),
         ("model queue r.csv --least 400 --most 300", 2, &["boundary rates have to be two or more numbers that ascend"]),
         ("model queue r.csv --pareto-shape -1", 2, &["a Pareto law with a least rate of 100"]),
-        ("model queue r.csv --load -5%", 2, &["a load is a share"]),
-        ("model queue r.csv --load 0%", 2, &["a load is a share"]),
+        ("model queue r.csv --load -5%", 2, &["a percentage above zero"]),
+        ("model queue r.csv --load 0%", 2, &["a percentage above zero"]),
+        ("model queue r.csv --boundaries 5", 2, &["--boundaries needs two rates or more"]),
+        ("model queue r.csv --boundaries 9,5", 2, &["boundary rates have to be two or more numbers that ascend"]),
+        ("model queue r.csv --boundaries wide", 2, &["equal-probability"]),
+        ("model queue r.csv --boundaries equal-probability --most 9", 2, &["--least and --most are about phases"]),
+        ("model queue r.csv --phases 2 --shares 50%", 2, &["for each of 2 phases"]),
+        ("model queue --boundaries 1,2", 2, &["SERIES", "--shares"]),
         ("model queue", 2, &["SERIES"]),
         ("model", 2, &["EXPERIMENT"]),
         ("model pipe --rate 0mbit --rtt 1ms", 2, &["a rate above zero"]),

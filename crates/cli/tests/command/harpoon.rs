@@ -50,13 +50,18 @@ fn traffic() -> Vec<Flow> {
 
 /// NetFlow v5 records of `flows`, two of each, in the order of their ends.
 fn netflow(flows: &[Flow]) -> Vec<u8> {
+    records_of(flows, &[0, 1])
+}
+
+/// Records of what these ends sent, 0 for the client and 1 for the server.
+fn records_of(flows: &[Flow], ends_reported: &[usize]) -> Vec<u8> {
     let mut records: Vec<(u32, Vec<u8>)> = Vec::new();
     for (number, flow) in flows.iter().enumerate() {
         let address = |net: u32, host: u32| 10 << 24 | net << 16 | (host / 250) << 8 | (1 + host % 250);
         let ends = [address(1, flow.client), address(2, flow.server)];
         let ports = [1_024 + (number % 60_000) as u16, 80];
         let times = [flow.start, flow.start + 0.05 + flow.bytes[1] as f64 / 1e5].map(|at| (1e3 * at) as u32);
-        for side in [0, 1] {
+        for &side in ends_reported {
             let packets = flow.bytes[side] / 1_460 + 3;
             let octets = flow.bytes[side] + 40 * packets;
             let mut record = Vec::new();
@@ -155,6 +160,46 @@ fn a_model_of_flow_records_is_extracted_again() {
     let bench = Bench::new();
     bench.file("flows.nf5", &netflow(&traffic()));
     extracted_again(&bench, "flows.nf5", &["--inside", "10.1.0.0/16"], "36000s", 0.05, 0.05);
+}
+
+/// Harpoon's own input: a router reports what comes in on one interface, so that the servers' half is all there is. It tells of the
+/// servers' flows what both halves tell.
+#[test]
+fn one_way_records_give_the_same_model() {
+    let bench = Bench::new();
+    let flows = &traffic()[..3_000];
+    bench.file("both.nf5", &netflow(flows));
+    bench.file("one.nf5", &records_of(flows, &[1]));
+    let fit = |file: &str| {
+        let output = file.replace("nf5", "xml");
+        bench.json(&[
+            "fit",
+            file,
+            "--model",
+            "harpoon",
+            "--inside",
+            "10.1.0.0/16",
+            "--interval",
+            "20s",
+            "-o",
+            &output,
+            "--json",
+        ])
+    };
+    let [both, one] = ["both.nf5", "one.nf5"].map(fit);
+    assert_eq!(one["directions"].as_array().unwrap().len(), 1, "{one}");
+    let [from_both, from_one] = [&both, &one].map(|fitted| &fitted["directions"][0]);
+    for what in ["from", "flows", "sessions", "file_bytes", "gap_ns", "senders", "receivers"] {
+        assert_eq!(from_one[what], from_both[what], "{what}");
+    }
+    // And what was put in.
+    assert_eq!(from_one["flows"], 3_000);
+    let mean = flows.iter().map(|flow| flow.bytes[1]).sum::<u64>() as f64 / 3_000.0;
+    assert!((from_one["file_bytes"]["mean"].as_f64().unwrap() / mean - 1.0).abs() < 1e-9, "{from_one}");
+    let plugins = harpoon::open(&bench.path("one.xml")).unwrap().plugins;
+    assert_eq!(plugins.len(), 2, "a client and its server");
+    // Elsewhere a connection needs both halves: nobody knows what the other one was.
+    bench.flowloom(&["convert", "one.nf5", "-o", "w.parquet"]).failed(1, &["one.nf5"]);
 }
 
 /// Of the bundled capture, for as long as it is: 27 sessions of 20 clients and 4 servers, and some 300 files. Two samples of 300

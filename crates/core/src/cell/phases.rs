@@ -3,6 +3,8 @@
 //! Phase `i` lies between two boundary rates and has the upper one, which is the cautious choice. What a queue makes of it depends on the share of the time of
 //! each phase only (`delay_and_loss`); how long one lasts shows in the autocorrelation.
 
+use crate::units::three_digits;
+
 /// Phases with their rates and their shares of the time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phases {
@@ -35,7 +37,7 @@ pub enum PhasesError {
 
 /// A phase in which a queue has no equilibrium.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("phase {phase} of {phases}, of {} to {} cells/s, brings as many cells as {service} cells/s can serve, or more", .between.0, .between.1)]
+#[error("phase {phase} of {phases} brings up to {} cells/s, and {} are served: no equilibrium", rounded(.between.1), rounded(*.service))]
 pub struct OverloadedPhase {
     /// Its number, from 1.
     pub phase: usize,
@@ -45,6 +47,15 @@ pub struct OverloadedPhase {
     pub between: (f64, f64),
     /// Cells that are served each second.
     pub service: f64,
+}
+
+/// A rate with three significant digits.
+fn rounded(rate: f64) -> String {
+    if !(rate.is_finite() && rate > 0.0) {
+        return three_digits(rate);
+    }
+    let scale = libm::exp10(libm::floor(libm::log10(rate)) - 2.0).max(1.0);
+    three_digits(libm::round(rate / scale) * scale)
 }
 
 impl Phases {
@@ -71,6 +82,28 @@ impl Phases {
     pub fn equal(least: f64, most: f64, count: usize) -> Vec<f64> {
         let at = |i: usize| least + (most - least) * (i as f64 / count as f64);
         (0..count).map(at).chain([most]).collect()
+    }
+
+    /// Phases that are equally likely in a series of (seconds, cells per second): their boundary rates, from the lowest rate to the highest.
+    /// They are fewer than `count` where a rate fills more than one of them.
+    pub fn equally_likely(series: &[(f64, f64)], count: usize) -> Vec<f64> {
+        let mut rates = series.to_vec();
+        rates.sort_unstable_by(|one, other| one.1.total_cmp(&other.1));
+        let all: f64 = rates.iter().map(|(seconds, _)| seconds).sum();
+        let (mut bounds, mut passed) = (Vec::new(), 0.0);
+        bounds.extend(rates.first().map(|(_, rate)| *rate));
+        let mut part = 1;
+        for &(seconds, rate) in &rates {
+            passed += seconds;
+            let is_bound = passed >= all * part as f64 / count as f64 * (1.0 - 1e-12);
+            if is_bound && bounds.last().is_some_and(|last| *last < rate) {
+                bounds.push(rate);
+            }
+            while part < count && passed >= all * part as f64 / count as f64 * (1.0 - 1e-12) {
+                part += 1;
+            }
+        }
+        bounds
     }
 
     /// With the shares of a Pareto law of rates, P(X > x) = (least / x)^shape.
@@ -186,6 +219,26 @@ mod tests {
         let phases = Phases::histogram(vec![0.0, 10.0, 20.0], &[(1.0, 5.0)]).unwrap();
         assert_eq!((phases.peak_rate(), phases.check_service(11.0)), (10.0, Ok(())));
         assert!(phases.check_service(10.0).is_err());
+    }
+
+    #[test]
+    fn equally_likely_phases_follow_quantiles() {
+        let series: Vec<_> = (0..100).map(|n| (1.0, f64::from((n * 37) % 100))).collect();
+        let bounds = Phases::equally_likely(&series, 4);
+        assert_eq!(bounds, [0.0, 24.0, 49.0, 74.0, 99.0]);
+        assert_eq!(Phases::histogram(bounds, &series).unwrap().shares(), [0.25; 4]);
+        // Two thirds of silence fill two of three phases.
+        let bounds = Phases::equally_likely(&[(4.0, 0.0), (1.0, 7.0), (1.0, 9.0)], 3);
+        assert_eq!(bounds, [0.0, 9.0]);
+        assert_eq!(Phases::equally_likely(&[(1.0, 5.0)], 3), [5.0]);
+    }
+
+    #[test]
+    fn overload_is_told_with_three_digits() {
+        let phases = Phases::new(vec![0.0, 34_093.472_222_222_22], vec![1.0]).unwrap();
+        let found = phases.check_service(32_585.979_647_811_455).unwrap_err().to_string();
+        assert_eq!(found, "phase 1 of 1 brings up to 34100 cells/s, and 32600 are served: no equilibrium");
+        assert_eq!((rounded(0.012_345), rounded(286.4)), ("0.0123".to_owned(), "286".to_owned()));
     }
 
     #[test]

@@ -144,7 +144,7 @@ pub enum DatagramModel {
     /// They are left out.
     #[default]
     LeaveOut,
-    /// They are sent as they were seen.
+    /// They are sent: number, bytes and span of each data unit are those that were seen, sizes and gaps within it are equal.
     AsSeen,
 }
 

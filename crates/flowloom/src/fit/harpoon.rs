@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::experiment::Quantity;
 use crate::extraction::CaptureOptions;
 use crate::input::Kind;
-use crate::results::write_page;
+use crate::results::{check_target, write_page};
 use crate::warning::Warning;
 use crate::workload::hosts::{HostChoice, HostOptions};
 use crate::workload::load;
@@ -39,6 +39,8 @@ pub struct HarpoonFitOptions {
     pub seed: Option<u64>,
     /// The file to write, if any.
     pub target: Option<PathBuf>,
+    /// Replace files that exist.
+    pub replace: bool,
     /// How captures are read.
     pub capture: CaptureOptions,
 }
@@ -59,10 +61,16 @@ pub fn fit_harpoon(input: &Path, wanted: &HarpoonFitOptions, context: Context<'_
     let kind = super::kind::kind(input, &wanted.capture)?;
     let options = options(wanted)?;
     let pools = pools(wanted)?;
+    let targets = targets(wanted);
+    for path in &targets {
+        check_target(path, wanted.replace)?;
+    }
     let paths = [input.to_owned()];
     // Sessions are between hosts; which ones they were is not needed.
     let hosts = HostOptions { keep: Some(HostChoice::Number), ..HostOptions::default() };
-    let mut loaded = load::open(&paths, kind, &wanted.capture, &hosts, &std::env::temp_dir(), context)?;
+    // Harpoon's own input is flow records of one direction, as a router exports them of what comes in.
+    let reading = CaptureOptions { one_way_flows: true, ..wanted.capture.clone() };
+    let mut loaded = load::open(&paths, kind, &reading, &hosts, &std::env::temp_dir(), context)?;
     loaded.warn(context);
     let mut configurator = Configurator::new(options);
     for vector in &mut loaded.vectors {
@@ -79,11 +87,10 @@ pub fn fit_harpoon(input: &Path, wanted: &HarpoonFitOptions, context: Context<'_
     }
     let plugins: Vec<Plugin> =
         found.directions.iter().flat_map(|direction| direction.plugins(pools, options.seed)).collect();
-    let files = files(wanted, &plugins);
-    for (path, plugins) in &files {
-        write_page(path, |out| harpoon::write(plugins, out))?;
+    for (path, plugins) in targets.iter().zip(parts(wanted, plugins)) {
+        write_page(path, |out| harpoon::write(&plugins, out))?;
     }
-    Ok(FittedHarpoon { fit, files: files.into_iter().map(|(path, _)| path).collect() })
+    Ok(FittedHarpoon { fit, files: targets })
 }
 
 fn options(wanted: &HarpoonFitOptions) -> Result<Options, Error> {
@@ -128,11 +135,19 @@ fn remedy(reason: &Unconfigured, kind: Kind) -> &'static str {
     }
 }
 
-/// The files to write, with what is in each.
-fn files(wanted: &HarpoonFitOptions, plugins: &[Plugin]) -> Vec<(PathBuf, Vec<Plugin>)> {
-    let Some(output) = &wanted.target else { return Vec::new() };
+/// The files to write: one, or those of the left and of the right side.
+fn targets(wanted: &HarpoonFitOptions) -> Vec<PathBuf> {
+    match &wanted.target {
+        None => Vec::new(),
+        Some(output) if wanted.per_side => ["left", "right"].map(|side| beside(output, side)).into(),
+        Some(output) => vec![output.clone()],
+    }
+}
+
+/// What is in each of them.
+fn parts(wanted: &HarpoonFitOptions, plugins: Vec<Plugin>) -> Vec<Vec<Plugin>> {
     if !wanted.per_side {
-        return vec![(output.clone(), plugins.to_vec())];
+        return vec![plugins];
     }
     let of = |side: InitiatorSide| {
         // A client and its server are next to each other, on opposite sides.
@@ -142,8 +157,7 @@ fn files(wanted: &HarpoonFitOptions, plugins: &[Plugin]) -> Vec<(PathBuf, Vec<Pl
         });
         here.cloned().collect::<Vec<_>>()
     };
-    let [left, right] = ["left", "right"].map(|side| beside(output, side));
-    [(left, of(InitiatorSide::Left)), (right, of(InitiatorSide::Right))].into_iter().collect()
+    vec![of(InitiatorSide::Left), of(InitiatorSide::Right)]
 }
 
 /// `campus.xml` as `campus-left.xml`.

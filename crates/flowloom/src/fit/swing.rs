@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::experiment::Quantity;
 use crate::extraction::CaptureOptions;
+use crate::results::check_target;
 use crate::warning::{NotModelled, Warning};
 use crate::workload::hosts::{HostChoice, HostOptions};
 use crate::workload::load;
@@ -26,6 +27,8 @@ pub struct SwingFitOptions {
     pub per_class: bool,
     /// The model file to write, if any.
     pub target: Option<PathBuf>,
+    /// Replace the file if it exists.
+    pub replace: bool,
     /// How captures are read.
     pub capture: CaptureOptions,
 }
@@ -40,6 +43,9 @@ pub type FittedSwing = SwingSummary;
 pub fn fit_swing(input: &Path, options: &SwingFitOptions, context: Context<'_>) -> Result<FittedSwing, Error> {
     let kind = super::kind::kind(input, &options.capture)?;
     let grouping = grouping(options)?;
+    if let Some(path) = &options.target {
+        check_target(path, options.replace)?;
+    }
     let paths = [input.to_owned()];
     // Who is who is all that matters of addresses, and nothing of it is written.
     let hosts = HostOptions { keep: Some(HostChoice::Number), ..HostOptions::default() };

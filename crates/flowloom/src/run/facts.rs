@@ -46,7 +46,8 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let assumed = (totals_only > 0).then_some(Warning::TotalsReplayed { connections: totals_only });
     let not_met = if to_its_end { senders.not_met(summary) } else { Vec::new() };
     let of_host = observed.iter().flat_map(|observed| observed.warnings.iter().cloned().map(Warning::Live));
-    let own: Vec<Warning> = assumed.into_iter().chain(left_out(plan, source)).chain(not_met).chain(of_host).collect();
+    let own: Vec<Warning> =
+        assumed.into_iter().chain(of_datagrams(plan, source)).chain(not_met).chain(of_host).collect();
     Facts {
         title: experiment.title.clone().unwrap_or_default(),
         source: source.name.clone(),
@@ -73,6 +74,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         original: source.path.as_ref().map(|_| Original {
             packets: capture.packets,
             duration_ns: capture.duration_ns,
+            clock_jumps_ns: source.facts.traffic.clock_jumps().as_nanos(),
             connections: capture.connections.total,
             totals_only,
             payload: capture.payload,
@@ -138,10 +140,13 @@ fn model(plan: &Plan, source: &Source) -> String {
     )
 }
 
-/// Says that flows of datagrams are not replayed, if there are any.
-fn left_out(plan: &Plan, source: &Source) -> Option<Warning> {
-    let flows = left_out_flows(plan, source);
-    (flows > 0).then_some(Warning::DatagramsNotReplayed { flows, of_capture: plan.kind == Kind::Capture })
+/// Says that flows of datagrams are not replayed, or not datagram by datagram, if there are any. Those of a model are as it has them.
+fn of_datagrams(plan: &Plan, source: &Source) -> Option<Warning> {
+    let (left_out, flows) = (left_out_flows(plan, source), source.facts.datagram_flows);
+    if left_out > 0 {
+        return Some(Warning::DatagramsNotReplayed { flows: left_out, of_capture: plan.kind == Kind::Capture });
+    }
+    (flows > 0 && plan.experiment.workload.model.is_none()).then_some(Warning::DatagramsEvened { flows })
 }
 
 /// Run.json: the facts and, beside them, the answer; without what may vary between machines.

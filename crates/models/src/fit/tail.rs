@@ -84,12 +84,57 @@ pub struct Tail {
     pub hill: Hill,
     /// Estimates from 1 % to 15 % of them, whose picture should be level.
     pub plot: Vec<Hill>,
-    /// Whether it is: each lies within 10 % and two standard errors of the estimate. The plot of a lognormal body drifts.
+    /// How the index changes along the tail; null if a part of it has a single value.
+    pub drift: Option<Drift>,
+    /// Whether one index describes the tail: the drift is [`Drift::is_small`], and each estimate of the plot lies within 10 % and two standard
+    /// errors of the estimate from a tenth.
     pub level: bool,
     /// The slope over the last decade, or the last two if that has too few points.
     pub least_squares: Option<LeastSquares>,
     /// Share of the tenth that have a value with others of it: sizes in whole segments make Hill's estimate jump.
     pub tied: f64,
+}
+
+/// The tail index of the largest 3 % of the values over that of the next 12 % (methods E.6). It is 1 of a Pareto tail, 1.4 of a lognormal
+/// one and 1.8 of an exponential one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Drift {
+    /// The ratio.
+    pub ratio: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Drift {
+    /// The largest drift of a tail that one index describes. No lognormal tail has less than 1.4.
+    pub const MOST: f64 = 1.3;
+
+    /// Of a tail with these estimates from its 3 % and its 15 % largest values.
+    ///
+    /// The terms i ln(x_(i) / x_(i+1)) of a Pareto tail are independent and exponential with mean 1 / alpha (Renyi), and Hill's sum is that of
+    /// the first k of them.
+    fn of(inner: &Hill, outer: &Hill) -> Option<Drift> {
+        let sum = |hill: &Hill| hill.k as f64 / hill.alpha;
+        let (terms, rest) = ((outer.k - inner.k) as f64, sum(outer) - sum(inner));
+        if !(terms > 0.0 && rest > 0.0) {
+            return None;
+        }
+        let ratio = inner.alpha * rest / terms;
+        let spread = libm::exp(1.96 * libm::sqrt(1.0 / inner.k as f64 + 1.0 / terms));
+        Some(Drift { ratio, low: ratio / spread, high: ratio * spread })
+    }
+
+    /// Whether the index changes by less than [`Drift::MOST`] either way, with 95 % confidence.
+    pub fn is_small(&self) -> bool {
+        self.low > 1.0 / Drift::MOST && self.high < Drift::MOST
+    }
+
+    /// Whether the index changes, with 95 % confidence. Where it neither changes nor [`Self::is_small`], the values are too few to tell.
+    pub fn is_certain(&self) -> bool {
+        self.low > 1.0 || self.high < 1.0
+    }
 }
 
 impl Tail {
@@ -100,10 +145,14 @@ impl Tail {
         if n < 100 {
             return None;
         }
-        let hill = hill(&values, n / 10)?;
-        let plot: Vec<Hill> = (1..=15).filter_map(|percent| self::hill(&values, n * percent / 100)).collect();
-        let level =
-            plot.iter().all(|one| (one.alpha - hill.alpha).abs() <= 0.1 * hill.alpha + 2.0 * one.standard_error);
+        let of_percent = |percent: u64| hill(&values, n * percent / 100);
+        let hill = of_percent(10)?;
+        let plot: Vec<Hill> = (1..=15).filter_map(of_percent).collect();
+        let drift = of_percent(3).zip(of_percent(15)).and_then(|(inner, outer)| Drift::of(&inner, &outer));
+        // Errors are those of the estimate: an estimate that is too large has too large an error of its own.
+        let error = |k: u64| hill.alpha / libm::sqrt(k as f64);
+        let agrees = |one: &Hill| (one.alpha - hill.alpha).abs() <= 0.1 * hill.alpha + 2.0 * error(one.k);
+        let level = drift.is_some_and(|drift| drift.is_small()) && plot.iter().all(agrees);
         let least_squares = [1.0, 2.0].into_iter().find_map(|decades| least_squares(&values, decades));
         let mut left = hill.k;
         let mut tied = 0;
@@ -112,7 +161,7 @@ impl Tail {
             left -= taken;
             tied += if taken > 1 { taken } else { 0 };
         }
-        Some(Tail { hill, plot, level, least_squares, tied: tied as f64 / hill.k as f64 })
+        Some(Tail { hill, plot, drift, level, least_squares, tied: tied as f64 / hill.k as f64 })
     }
 }
 
@@ -135,6 +184,7 @@ mod tests {
     use super::super::values::vectors::grid;
     use super::*;
     use flowloom_core::distribution::{Distribution, Law};
+    use flowloom_core::rng::{Purpose, Stream};
 
     fn near(found: f64, wanted: f64, tolerance: f64) {
         assert!((found / wanted - 1.0).abs() < tolerance, "{found}, not {wanted}");
@@ -166,17 +216,71 @@ mod tests {
         assert_eq!(hill(&tied, 1), None, "the largest is there twice");
     }
 
+    /// `n` values on the quantiles of `law`.
+    fn on_quantiles(law: Law, n: u32) -> Values {
+        let law = Distribution::new(law).unwrap();
+        (0..n).map(|i| law.quantile((f64::from(i) + 0.5) / f64::from(n))).collect()
+    }
+
+    fn drawn(law: &Distribution, n: u32, seed: u64) -> Tail {
+        let mut stream = Stream::new(seed, Purpose::Sizes, 0);
+        Tail::of(&(0..n).map(|_| law.sample(&mut stream)).collect()).unwrap()
+    }
+
+    /// By the mean excess of ln x: of an exponential law, e^s E1(s) at the quantile s = -ln p; of a lognormal one, sigma (hazard(z) - z) at
+    /// its standard normal quantile z. The index of a share is one over it, and those of parts add up as in Hill's sum.
     #[test]
-    fn a_pareto_tail_is_level_and_a_lognormal_one_drifts() {
+    fn drift_of_exponential_and_lognormal_tails() {
+        let ratio = |law| Tail::of(&on_quantiles(law, 400_000)).unwrap().drift.unwrap().ratio;
+        assert!((ratio(Law::Pareto { min: 3.0, shape: 0.7 }) - 1.0).abs() < 0.01);
+        let of = |inner: f64, outer: f64| (0.15 * outer - 0.03 * inner) / 0.12 / inner;
+        // e^s E1(s) at s = -ln 0.03 and -ln 0.15 (Abramowitz and Stegun 5.1.22, the continued fraction).
+        let excess = |p: f64| {
+            let s = -p.ln();
+            1.0 / (1..=40).rev().fold(s, |below, k| s + f64::from(k) / (1.0 + f64::from(k) / below))
+        };
+        let exponential = ratio(Law::Exponential { mean: 7.0 });
+        assert!((exponential / of(excess(0.03), excess(0.15)) - 1.0).abs() < 0.01, "{exponential}");
+        // z and hazard phi(z) / p at 0.03 and 0.15, from tables.
+        let lognormal = ratio(Law::LognormalMuSigma { mu: 5.0, sigma: 1.5 });
+        let normal = of(0.068_042 / 0.03 - 1.880_794, 0.233_159 / 0.15 - 1.036_433);
+        assert!((lognormal / normal - 1.0).abs() < 0.01, "{lognormal}, not {normal}");
+        assert!(exponential > Drift::MOST && lognormal > Drift::MOST);
+    }
+
+    #[test]
+    fn only_pareto_tails_are_level() {
+        let law = |law| Distribution::new(law).unwrap();
+        let pareto = [0.6, 1.23, 2.5].map(|shape| law(Law::Pareto { min: 1_000.0, shape }));
+        let others = [
+            law(Law::LognormalMuSigma { mu: 5.0, sigma: 1.5 }),
+            law(Law::LognormalMuSigma { mu: 5.0, sigma: 0.3 }),
+            law(Law::Exponential { mean: 9.0 }),
+            law(Law::Weibull { shape: 0.4, scale: 9.0 }),
+        ];
+        let level = |law: &Distribution, n| (1..=40).filter(|seed| drawn(law, n, *seed).level).count();
+        for law in &pareto {
+            assert!(level(law, 20_000) >= 36, "{law:?}: {}", level(law, 20_000));
+        }
+        for law in &others {
+            for n in [200, 1_000, 20_000] {
+                assert_eq!(level(law, n), 0, "{law:?}, {n} values");
+            }
+            let certain = (1..=40).filter(|seed| drawn(law, 20_000, *seed).drift.unwrap().is_certain()).count();
+            assert_eq!(certain, 40, "{law:?}");
+        }
+    }
+
+    #[test]
+    fn few_values_do_not_tell() {
         let tail = Tail::of(&grid()).unwrap();
-        assert!(tail.level && tail.tied == 0.0 && tail.hill.k == 100);
+        let drift = tail.drift.unwrap();
+        assert!(tail.tied == 0.0 && tail.hill.k == 100 && !tail.level, "{drift:?}");
+        assert!((drift.ratio - 1.0).abs() < 0.05 && !drift.is_small() && !drift.is_certain(), "{drift:?}");
         let slope = tail.least_squares.unwrap();
         // The last points of a sample lie below its law.
         assert!((slope.alpha - 1.23).abs() < 0.15, "{slope:?}");
         assert!(slope.to / slope.from <= 10.0 && slope.points >= 5);
-        let lognormal = Distribution::new(Law::LognormalMuSigma { mu: 5.0, sigma: 1.5 }).unwrap();
-        let values: Values = (0..20_000).map(|i| lognormal.quantile((f64::from(i) + 0.5) / 2e4)).collect();
-        assert!(!Tail::of(&values).unwrap().level);
         assert_eq!(Tail::of(&Values::new([(1.0, 50), (2.0, 49)])), None, "too few");
     }
 

@@ -35,6 +35,8 @@ pub struct Described {
     pub name: Option<String>,
     /// What the original was.
     pub capture: CaptureFacts,
+    /// Of the length of the original, the jumps of the capture's clock; loads are over the rest.
+    pub clock_jumps_ns: u64,
     /// Connections by class (methods A.2), in the order of reports.
     pub classes: Vec<ClassShare>,
     /// Offered load.
@@ -79,16 +81,24 @@ impl Described {
             known("no_data").unwrap_or(unknown("no_data", no_data, Some(0))),
             known("one_way").unwrap_or(unknown("one_way", capture.connections.one_way, None)),
         ];
+        let jumps = traffic.clock_jumps();
+        let observed = Duration::from_nanos(capture.duration_ns).saturating_sub(jumps);
         Described {
             name,
+            clock_jumps_ns: jumps.as_nanos(),
             classes: classes.into_iter().chain(replayable).collect(),
-            load: vectors.load(Duration::from_nanos(capture.duration_ns), traffic),
+            load: vectors.load(observed, traffic),
             load_per_second: load::per_second(traffic),
             workload: vectors.finish(),
             capture,
             protocols: told.protocols,
             conversations: told.conversations,
         }
+    }
+
+    /// How long the original is without the jumps of its clock.
+    pub fn observed_ns(&self) -> u64 {
+        self.capture.duration_ns.saturating_sub(self.clock_jumps_ns)
     }
 
     /// What to call it beside others; `index` is its place among them.

@@ -34,14 +34,14 @@ pub fn joint_warm_up_text(warm_ups: &[JointWarmUp]) -> String {
         if index == 0 {
             let _ = writeln!(
                 text,
-                "\n{:34}{:>14}{:>16}",
+                "\n{:34} {:>13} {:>15}",
                 format!("warm-up, mean of {} runs", joint.runs),
                 "MSER-5",
                 "running mean"
             );
         }
         let [mser5, mean] = [joint.warm_up.mser5_ns, joint.warm_up.running_mean_ns].map(time);
-        let _ = writeln!(text, "{:34}{mser5:>14}{mean:>16}", joint.metric.plural());
+        let _ = writeln!(text, "{:34} {mser5:>13} {mean:>15}", joint.metric.plural());
     }
     text
 }
@@ -82,7 +82,7 @@ fn breakdowns(text: &mut String, all: &[Breakdown]) {
         let head = format!("{name}, {at}");
         let _ = writeln!(
             text,
-            "{head:35}{:>11}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
+            "{head:35} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
             "n", "mean", "p50", "p80", "p90", "p99", "max"
         );
         // Of a pattern that all have there is nothing to add.
@@ -98,7 +98,7 @@ fn breakdowns(text: &mut String, all: &[Breakdown]) {
             };
             let values = &row.values;
             let [mean, max] = [values.mean, values.max].map(|value| or_nothing(value, |value| unit.show(value)));
-            let _ = write!(text, "{label:35}{:>11}{mean:>9}", thousands(values.n as u64));
+            let _ = write!(text, "{label:35} {:>10}{mean:>9}", thousands(values.n as u64));
             for quantile in [values.p50, values.p80, values.p90, values.p99] {
                 let quantile = values.or_bound(quantile);
                 let shown = quantile.map_or_else(|| "–".to_owned(), |quantile| unit.show_quantile(quantile));
@@ -117,7 +117,7 @@ fn marginals(text: &mut String, all: &[Marginal]) {
     for (head, unit) in [("link, both directions, in bins of", Unit::Rate), ("the same in packets", Unit::PacketRate)] {
         let _ = writeln!(
             text,
-            "{head:35}{:>10}{:>7}{:>8}{:>8}{:>8}{:>8}{:>8}",
+            "{head:35} {:>9} {:>6} {:>7} {:>7} {:>7} {:>7} {:>7}",
             "bins", "CoV", "mean", "sd", "p50", "p90", "max"
         );
         for one in all {
@@ -126,7 +126,7 @@ fn marginals(text: &mut String, all: &[Marginal]) {
             let (scale, name) = scale(unit, spread.mean.unwrap_or(0.0));
             let width = Unit::Time.show(one.bin_ns as f64);
             let cov = or_nothing(spread.cov, |cov| format!("{cov:.3}"));
-            let _ = write!(text, "  {width:33}{:>10}{cov:>7}", thousands(one.bins as u64));
+            let _ = write!(text, "  {width:33} {:>9} {cov:>6}", thousands(one.bins as u64));
             for value in [spread.mean, spread.sd, spread.p50, spread.p90, spread.max] {
                 let _ = write!(text, "{:>8}", or_nothing(value, |value| three_digits(value / scale)));
             }
@@ -149,7 +149,7 @@ fn network(text: &mut String, described: &DescribedRun) {
         let rate = or_nothing(link.rate_bits_per_second.map(|rate| rate as f64), |rate| Unit::Rate.show(rate));
         let head = if index == 0 { "line busy" } else { "" };
         let (name, share) = (&link.link, Unit::Share.show(link.utilisation));
-        let _ = writeln!(text, "{head:14}{share:>8}  {name}, {rate}");
+        let _ = writeln!(text, "{head:14} {share:>7}  {name}, {rate}");
     }
     if !described.links.is_empty() {
         wrap(text, "              ", "share of the window; a packet takes (IP bytes + 14) / rate");
@@ -157,11 +157,11 @@ fn network(text: &mut String, described: &DescribedRun) {
     }
     for (index, drop) in described.drops.iter().enumerate() {
         if index == 0 {
-            let _ = writeln!(text, "{:35}{:>16}{:>16}", "dropped packets", "left to right", "right to left");
+            let _ = writeln!(text, "{:35} {:>15} {:>15}", "dropped packets", "left to right", "right to left");
         }
         let name = format!("  {}, {}", drop.reason.replace('_', " "), drop.kind);
         let [left, right] = [drop.left_to_right_packets, drop.right_to_left_packets].map(thousands);
-        let _ = writeln!(text, "{name:35}{left:>16}{right:>16}");
+        let _ = writeln!(text, "{name:35} {left:>15} {right:>15}");
     }
     if !described.drops.is_empty() {
         text.push('\n');
@@ -182,19 +182,24 @@ fn tails(text: &mut String, described: &DescribedRun) {
         if index == 0 {
             let _ = writeln!(
                 text,
-                "{:24}{:>12}{:>18}{:>12}{:>12}{:>20}",
+                "{:24} {:>11} {:>17} {:>11} {:>11} {:>19}",
                 "tail", "k", "Hill's index", "from", "plot", "KS from Pareto"
             );
         }
         let (name, unit) = variable(one.variable);
         let Some((tail, pareto)) = one.tail.as_ref().zip(one.pareto) else {
-            let _ = writeln!(text, "  {name:22}{NOTHING:>12}{:>18}", format!("{} values", thousands(one.n)));
+            let _ = writeln!(text, "  {name:22} {NOTHING:>11} {:>17}", format!("{} values", thousands(one.n)));
             continue;
         };
         let index = format!("{:.2} +-{:.2}", tail.hill.alpha, 1.96 * tail.hill.standard_error);
-        let plot = if tail.level { "level" } else { "drifts" };
+        let plot = match tail.drift {
+            _ if tail.level => "level",
+            Some(drift) if !drift.is_certain() => "unclear",
+            _ => "drifts",
+        };
         let (k, from) = (thousands(tail.hill.k), unit.show(pareto.min));
-        let _ = writeln!(text, "  {name:22}{k:>12}{index:>18}{from:>12}{plot:>12}{:>20}", format!("{:.3}", pareto.ks));
+        let _ =
+            writeln!(text, "  {name:22} {k:>11} {index:>17} {from:>11} {plot:>11} {:>19}", format!("{:.3}", pareto.ks));
     }
     if !described.tails.is_empty() {
         text.push('\n');
@@ -215,7 +220,7 @@ fn dependence(text: &mut String, dependence: &Dependence) {
     }
     let _ = writeln!(
         text,
-        "{:20}{:>20}{:>20}{:>8}{:>18}{:>14}",
+        "{:20} {:>19} {:>19} {:>7} {:>17} {:>13}",
         "Hurst parameter of", "wavelets [95 %]", "time scales", "p", "local Whittle", "VT / R/S"
     );
     for (name, _, one) in &scalings {
@@ -232,7 +237,7 @@ fn dependence(text: &mut String, dependence: &Dependence) {
                 .map(|h| or_nothing(h, |h| format!("{h:.2}")));
         let _ = writeln!(
             text,
-            "  {name:18}{:>20}{:>20}{:>8}{local:>18}{:>14}",
+            "  {name:18} {:>19} {:>19} {:>7} {local:>17} {:>13}",
             with_interval(&WithInterval { h: hurst.h, interval: hurst.interval }),
             format!("{first}-{last}"),
             probability(hurst.p),
@@ -270,7 +275,7 @@ fn steady(text: &mut String, steady: &Steady) {
     if !steady.series.is_empty() {
         let _ = writeln!(
             text,
-            "{:32}{:>8}{:>9}{:>14}{:>28}{:>9}",
+            "{:32} {:>7} {:>8} {:>13} {:>27} {:>8}",
             "steady", "drift", "MSER-5", "running mean", "mean +- (95 %)", "lag 1"
         );
         steady.series.iter().for_each(|series| one_series(text, series));
@@ -312,7 +317,7 @@ fn one_series(text: &mut String, series: &SeriesSteadiness) {
         let half = (means.interval.high - means.interval.low) / 2.0;
         (format!("{} +-{}", unit.show(means.mean), unit.show(half)), format!("{:.2}", means.lag_1_autocorrelation))
     });
-    let _ = writeln!(text, "  {:30}{drift:>8}{mser5:>9}{mean:>14}{batches:>28}{lag:>9}", series.metric.plural());
+    let _ = writeln!(text, "  {:30} {drift:>7} {mser5:>8} {mean:>13} {batches:>27} {lag:>8}", series.metric.plural());
 }
 
 fn ratio(mean: &RatioMean) -> String {

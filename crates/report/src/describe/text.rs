@@ -1,4 +1,4 @@
-//! Descriptions for the terminal: at most 100 columns, one input at length or several side by side.
+//! Descriptions for the terminal, as wide as it is: one input at length or several side by side.
 
 use std::fmt::Write as _;
 
@@ -11,46 +11,52 @@ use super::load::DirectionLoad;
 use super::protocols::ProtocolShare;
 use super::variable::{Distribution, Variable};
 use super::vectors::{PayloadBytes, TOTALS_ONLY};
+use crate::columns::Columns;
 use crate::facts::{missing_text, set_aside_with_bytes};
 use crate::metric::Unit;
-use crate::text::wrap;
+use crate::text::wrap_at;
 use crate::words::{by_pattern, counted, thousands};
 
-/// What is described, as `describe` prints it.
-pub fn description_text(described: &[Described]) -> String {
+/// What is described, as `describe` prints it in lines of `width` characters.
+pub fn description_text(described: &[Described], width: usize) -> String {
     let text = match described {
-        [one] => single(one),
-        several => side_by_side(several),
+        [one] => single(one, width),
+        several => side_by_side(several, width),
     };
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn single(described: &Described) -> String {
+fn single(described: &Described, width: usize) -> String {
     let mut text = String::new();
     for (head, body) in preamble(described) {
-        wrap(&mut text, &head, &body);
+        wrap_at(width, &mut text, &head, &body);
     }
-    text.push('\n');
-    classes(&mut text, described);
-    loads(&mut text, described);
-    table(&mut text, "connections", &described.workload.distributions);
+    let mut tables = vec![classes(described), Some(loads(described))];
+    tables.push(table("connections", &described.workload.distributions));
     for datagrams in &described.workload.datagrams {
-        table(&mut text, &format!("{} flows", datagrams.protocol.to_uppercase()), &datagrams.distributions);
+        tables.push(table(&format!("{} flows", datagrams.protocol.to_uppercase()), &datagrams.distributions));
     }
-    if let Some(protocols) = &described.protocols {
-        self::protocols(&mut text, protocols);
+    tables.push(described.protocols.as_deref().map(protocols));
+    for table in tables.into_iter().flatten() {
+        text.push('\n');
+        text.push_str(&table.text(width));
     }
     if let Some(conversations) = &described.conversations {
-        self::conversations(&mut text, conversations);
+        self::conversations(&mut text, conversations, width);
     }
     text
+}
+
+/// A cell that holds `text`.
+fn cell(text: impl Into<String>) -> String {
+    text.into()
 }
 
 /// The lines above the tables.
 fn preamble(described: &Described) -> Vec<(String, String)> {
     let Described { capture, workload, .. } = described;
     let connections = &workload.connections;
-    let length = Unit::Time.show(capture.duration_ns as f64);
+    let length = length(described);
     let mut lines = Vec::new();
     if capture.packets > 0 {
         lines.push(("original      ".to_owned(), format!("{} packets, {length}", thousands(capture.packets))));
@@ -117,36 +123,41 @@ pub(crate) fn percent(part: u64, all: u64) -> String {
     if all == 0 { String::new() } else { Unit::Share.show(part as f64 / all as f64) }
 }
 
-fn classes(text: &mut String, described: &Described) {
+/// How long the original is, and by how much its clock jumps.
+fn length(described: &Described) -> String {
+    let [length, jumps] =
+        [described.observed_ns(), described.clock_jumps_ns].map(|nanos| Unit::Time.show(nanos as f64));
+    match described.clock_jumps_ns {
+        0 => length,
+        _ => format!("{length} and a jump of the clock by {jumps}"),
+    }
+}
+
+fn classes(described: &Described) -> Option<Columns> {
     let classes = &described.classes;
     let connections: u64 = classes.iter().map(|class| class.connections).sum();
     if connections == 0 {
-        return;
+        return None;
     }
-    let _ = writeln!(
-        text,
-        "{:<26}{:>13}{:>9}{:>14}{:>9}{:>13}{:>9}",
-        "class", "connections", "", "packets", "", "payload", ""
-    );
+    let mut table = Columns::new([26, 13, 9, 14, 9, 13, 9]);
+    table.row(["class", "connections", "", "packets", "", "payload", ""].map(cell));
     // Shares of a total that is not known would be wrong.
     let packets = sum_of_known(classes.iter().map(|class| class.packets));
     let payload = classes.iter().map(|class| class.payload_bytes).sum::<Option<u64>>();
     for class in classes {
         let share =
             |part: Option<u64>, all: Option<u64>| part.zip(all).map_or(String::new(), |(part, all)| percent(part, all));
-        let _ = writeln!(
-            text,
-            "{:<26}{:>13}{:>9}{:>14}{:>9}{:>13}{:>9}",
-            class_words(class.class),
+        table.row([
+            cell(class_words(class.class)),
             thousands(class.connections),
             percent(class.connections, connections),
             class.packets.map_or_else(|| "–".to_owned(), thousands),
             share(class.packets, packets),
             class.payload_bytes.map_or_else(|| "–".to_owned(), |bytes| Unit::Bytes.show(bytes as f64)),
-            share(class.payload_bytes, payload)
-        );
+            share(class.payload_bytes, payload),
+        ]);
     }
-    text.push('\n');
+    Some(table)
 }
 
 pub(crate) fn class_words(class: &str) -> &'static str {
@@ -183,46 +194,38 @@ type QuantileRow = (&'static str, fn(&Distribution) -> f64);
 const BY_THE_SECOND: [QuantileRow; 3] =
     [("by the second, median", |one| one.p50), ("  99 %", |one| one.p99), ("  largest", |one| one.max)];
 
-fn loads(text: &mut String, described: &Described) {
-    let _ = writeln!(text, "{:<26}{:>16}{:>16}", "offered load", "left to right", "right to left");
+fn loads(described: &Described) -> Columns {
+    let mut table = Columns::new([26, 16, 16]);
+    table.row(["offered load", "left to right", "right to left"].map(cell));
     for (name, value) in LOADS {
         let [left, right] =
             [&described.load.left_to_right, &described.load.right_to_left].map(|load| rate(value(load)));
-        let _ = writeln!(text, "{name:<26}{left:>16}{right:>16}");
+        table.row([cell(name), left, right]);
     }
     for (name, value) in BY_THE_SECOND.into_iter().filter(|_| !described.load_per_second.is_empty()) {
         let [left, right] = [Variable::LoadFromLeft, Variable::LoadFromRight].map(|variable| {
             let found = described.load_per_second.iter().find(|one| one.variable == variable);
             rate(found.map(value))
         });
-        let _ = writeln!(text, "{name:<26}{left:>16}{right:>16}");
+        table.row([cell(name), left, right]);
     }
-    text.push('\n');
+    table
 }
 
-fn table(text: &mut String, head: &str, distributions: &[Distribution]) {
+fn table(head: &str, distributions: &[Distribution]) -> Option<Columns> {
     if distributions.is_empty() {
-        return;
+        return None;
     }
-    let _ = write!(text, "{head:<22}{:>9}", "n");
-    for heading in ["mean", "p10", "p50", "p80", "p90", "p99", "max"] {
-        let _ = write!(text, "{heading:>9}");
-    }
-    let _ = writeln!(
-        text,
-        "{:>6}",
-        if distributions.iter().any(|one| one.share_of_500_ms.is_some()) { ">=½s" } else { "" }
-    );
+    let mut table = Columns::new([22, 9, 9, 9, 9, 9, 9, 9, 9, 6]);
+    let last = if distributions.iter().any(|one| one.share_of_500_ms.is_some()) { ">=½s" } else { "" };
+    table.row([head, "n", "mean", "p10", "p50", "p80", "p90", "p99", "max", last].map(cell));
     for distribution in distributions {
         let Distribution { variable, n, mean, p10, p50, p80, p90, p99, max, share_of_500_ms, .. } = distribution;
-        let _ = write!(text, "{:<22}{:>9}", variable.words(), thousands(*n));
-        for value in [mean, p10, p50, p80, p90, p99, max] {
-            let _ = write!(text, "{:>9}", variable.show(*value));
-        }
+        let values = [mean, p10, p50, p80, p90, p99, max].map(|value| variable.show(*value));
         let share = share_of_500_ms.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share));
-        let _ = writeln!(text, "{share:>6}");
+        table.row([cell(variable.words()), thousands(*n)].into_iter().chain(values).chain([share]));
     }
-    text.push('\n');
+    Some(table)
 }
 
 /// What protocols are called.
@@ -249,20 +252,20 @@ fn median_and_tail(distributions: &[Distribution], variable: Variable) -> String
     found.map_or_else(|| "–".to_owned(), |one| format!("{} / {}", variable.show(one.p50), variable.show(one.p99)))
 }
 
-fn protocols(text: &mut String, protocols: &[ProtocolShare]) {
-    let _ = writeln!(text, "{:<22}{:>13}{:>9}{:>13}{:>9}", "protocol", "packets", "", "bytes", "");
+fn protocols(protocols: &[ProtocolShare]) -> Columns {
+    let mut table = Columns::new([22, 13, 9, 13, 9]);
+    table.row(["protocol", "packets", "", "bytes", ""].map(cell));
     let all = protocols.iter().fold([0; 2], |[packets, bytes], row| [packets + row.packets, bytes + row.bytes]);
     for row in protocols {
-        let _ = writeln!(
-            text,
-            "{:<22}{:>13}{:>9}{:>13}{:>9}",
-            protocol_words(row.protocol),
+        table.row([
+            cell(protocol_words(row.protocol)),
             thousands(row.packets),
             percent(row.packets, all[0]),
             Unit::Bytes.show(row.bytes as f64),
-            percent(row.bytes, all[1])
-        );
+            percent(row.bytes, all[1]),
+        ]);
     }
+    table
 }
 
 /// A silence, as people say it.
@@ -275,7 +278,7 @@ fn silence_words(silence_ns: u64) -> String {
     }
 }
 
-fn conversations(text: &mut String, conversations: &ConversationDescription) {
+fn conversations(text: &mut String, conversations: &ConversationDescription, width: usize) {
     let silence = silence_words(conversations.silence_ns);
     for transport in [Transport::Tcp, Transport::Udp] {
         let rows = by_packets(conversations, transport);
@@ -284,24 +287,21 @@ fn conversations(text: &mut String, conversations: &ConversationDescription) {
         }
         let [packets, bytes, count] = conversations.totals(transport);
         let head = format!("{} application", transport.name().to_uppercase());
-        let _ = writeln!(
-            text,
-            "\n{head:<22}{:>13}{:>9}{:>13}{:>9}{:>17}{:>9}",
-            "packets", "", "payload", "", "conversations", ""
-        );
+        let mut table = Columns::new([22, 13, 9, 13, 9, 17, 9]);
+        table.row([&head, "packets", "", "payload", "", "conversations", ""].map(cell));
         for row in rows {
-            let _ = writeln!(
-                text,
-                "{:<22}{:>13}{:>9}{:>13}{:>9}{:>17}{:>9}",
-                row.application,
+            table.row([
+                cell(&*row.application),
                 thousands(row.packets),
                 percent(row.packets, packets),
                 Unit::Bytes.show(row.payload_bytes as f64),
                 percent(row.payload_bytes, bytes),
                 thousands(row.conversations),
-                percent(row.conversations, count)
-            );
+                percent(row.conversations, count),
+            ]);
         }
+        text.push('\n');
+        text.push_str(&table.text(width));
     }
     let told: Vec<_> = [Transport::Tcp, Transport::Udp]
         .into_iter()
@@ -310,30 +310,23 @@ fn conversations(text: &mut String, conversations: &ConversationDescription) {
         .collect();
     if !told.is_empty() {
         let _ = writeln!(text, "\nconversations (silence {silence}), medians");
-        let _ = write!(text, "{:<18}", "");
-        for (heading, _) in MEDIANS {
-            let _ = write!(text, "{heading:>10}");
-        }
-        let _ = writeln!(text, "{:>11}", "one-sided");
+        let mut table = Columns::new([18].into_iter().chain([10; MEDIANS.len()]).chain([11]));
+        table.row([""].into_iter().chain(MEDIANS.map(|(heading, _)| heading)).chain(["one-sided"]).map(cell));
         for row in told {
-            let _ = write!(text, "{:<18}", format!("{} {}", row.transport, row.application));
-            for (_, variable) in MEDIANS {
-                let _ = write!(text, "{:>10}", median(&row.distributions, variable));
-            }
-            let _ = writeln!(text, "{:>11}", percent(row.one_sided, row.conversations));
+            let medians = MEDIANS.map(|(_, variable)| median(&row.distributions, variable));
+            let name = format!("{} {}", row.transport, row.application);
+            table.row([name].into_iter().chain(medians).chain([percent(row.one_sided, row.conversations)]));
         }
+        text.push_str(&table.text(width));
     }
     for (scope, head) in [(Scope::All, "all conversations"), (Scope::Bulk, "bulk"), (Scope::Interactive, "interactive")]
     {
-        let distributions = conversations.pooled(scope);
-        if !distributions.is_empty() {
+        if let Some(table) = table(head, conversations.pooled(scope)) {
             text.push('\n');
-            table(text, head, distributions);
-            text.truncate(text.trim_end().len());
-            text.push('\n');
+            text.push_str(&table.text(width));
         }
     }
-    published(text, conversations);
+    published(text, conversations, width);
     if conversations.ended_early > 0 {
         let _ = writeln!(
             text,
@@ -401,19 +394,19 @@ pub(crate) fn published_rows(conversations: &ConversationDescription) -> Vec<Pub
     told.filter_map(|(name, in_1991, share)| Some(PublishedRow { name, in_1991, here: share? })).collect()
 }
 
-fn published(text: &mut String, conversations: &ConversationDescription) {
+fn published(text: &mut String, conversations: &ConversationDescription, width: usize) {
     let rows = published_rows(conversations);
     if rows.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{:<66}{:>10}{:>10}", "shares that were published (Cáceres 1992)", "1991", "here");
+    let mut table = Columns::new([66, 10, 10]);
+    table.row(["shares that were published (Cáceres 1992)", "1991", "here"].map(cell));
     for PublishedRow { name, in_1991, here } in rows {
-        let _ = writeln!(text, "{name:<66}{in_1991:>10}{:>10}", Unit::Share.show(here));
+        table.row([cell(name), cell(in_1991), Unit::Share.show(here)]);
     }
+    text.push('\n');
+    text.push_str(&table.text(width));
 }
-
-/// Files in one block of columns.
-const ABREAST: usize = 3;
 
 /// A row of the table of several.
 pub(crate) struct Row {
@@ -425,27 +418,14 @@ pub(crate) struct Row {
     pub value: Box<dyn Fn(&Described) -> String>,
 }
 
-fn side_by_side(described: &[Described]) -> String {
-    let mut text = String::new();
-    let rows = rows(described);
-    for (block, inputs) in described.chunks(ABREAST).enumerate() {
-        if block > 0 {
-            text.push('\n');
-        }
-        let _ = write!(text, "{:<28}", "");
-        for (index, input) in inputs.iter().enumerate() {
-            let _ = write!(text, "{:>24}", shortened(&input.title(block * ABREAST + index), 22));
-        }
-        text.push('\n');
-        for Row { name, value, .. } in &rows {
-            let _ = write!(text, "{name:<28}");
-            for input in inputs {
-                let _ = write!(text, "{:>24}", value(input));
-            }
-            text.push('\n');
-        }
+fn side_by_side(described: &[Described], width: usize) -> String {
+    let mut table = Columns::new([28].into_iter().chain(described.iter().map(|_| 24)));
+    let titles = described.iter().enumerate().map(|(index, input)| shortened(&input.title(index), 22));
+    table.row([String::new()].into_iter().chain(titles));
+    for Row { name, value, .. } in rows(described) {
+        table.row([name].into_iter().chain(described.iter().map(value)));
     }
-    text
+    table.text(width)
 }
 
 fn shortened(name: &str, room: usize) -> String {
@@ -463,7 +443,7 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
     };
     let mut row = |name: &str, value: Box<dyn Fn(&Described) -> String>| named(name, name.trim(), value);
     row("packets", Box::new(|one| thousands(one.capture.packets)));
-    row("length", Box::new(|one| Unit::Time.show(one.capture.duration_ns as f64)));
+    row("length", Box::new(length));
     row("payload missing", Box::new(|one| Unit::Share.show(one.workload.payload.total().missing_share())));
     row("connections to replay", Box::new(|one| thousands(one.workload.connections.total)));
     // Of connections without a loss rate, as flow records have them, nobody knows.
@@ -559,7 +539,47 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
+    use flowloom_core::record::Traffic;
+    use flowloom_core::time::{Duration, Time};
+    use flowloom_store::workload::{CaptureFacts, TrafficFacts};
+
+    use super::super::{ClassShare, Describer, PacketsTold};
     use super::*;
+
+    /// "92 B0.00786 %", as a large capture with three odd connections had it.
+    #[test]
+    fn shares_stand_apart_from_sizes() {
+        let share = |class, bytes| ClassShare { class, connections: 3, packets: Some(7), payload_bytes: Some(bytes) };
+        let told = PacketsTold {
+            set_aside: vec![share("one_way", 92), share("no_data", 1_170_000)],
+            protocols: Some(vec![ProtocolShare { protocol: "tcp", packets: u64::MAX / 2, bytes: u64::MAX / 2 }]),
+            ..PacketsTold::default()
+        };
+        let none = TrafficFacts::default();
+        let described = Described::new(None, CaptureFacts::default(), &none, Describer::default(), told);
+        for width in [60, 80, 99, 120] {
+            let text = description_text(std::slice::from_ref(&described), width);
+            assert!(text.contains(" 92 B 0.00786 %"), "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+        }
+    }
+
+    #[test]
+    fn rates_leave_jumps_of_the_clock_out() {
+        let packet = Traffic { packets: 1, bytes: 1_000, payload_bytes: 0 };
+        let mut traffic = TrafficFacts::default();
+        let days = 2_133 * 86_400;
+        for second in [0, 4, 9 + days] {
+            traffic.replayed.from_left.add(Time::ZERO + Duration::from_secs(second), packet);
+        }
+        // The jump is what is between two packets.
+        assert_eq!(traffic.clock_jumps(), Duration::from_secs(5 + days));
+        let capture = CaptureFacts { duration_ns: (9 + days) * 1_000_000_000, packets: 3, ..CaptureFacts::default() };
+        let described = Described::new(None, capture, &traffic, Describer::default(), PacketsTold::default());
+        assert_eq!(described.load.left_to_right.measured_bits_per_second, Some(8.0 * 3_000.0 / 4.0));
+        let text = description_text(&[described], 100);
+        assert!(text.contains("3 packets, 4.00 s and a jump of the clock by 2133 d"), "{text}");
+    }
 
     #[test]
     fn long_names_are_cut() {

@@ -1,23 +1,26 @@
 //! Laws fitted to the variables of a workload: which fits best, and how it is written in an experiment.
 
+mod experiment;
 pub mod harpoon;
 pub mod swing;
 pub mod text;
 mod variable;
+mod written;
 
 use std::collections::BTreeMap;
 
-use flowloom_core::distribution::{Distribution, Law, WrittenLaw};
+use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, Evidence, Pattern, Protocol, Side};
-use flowloom_models::fit::{Family, Tail, Values, fit};
+use flowloom_core::workload::{ConnectionVector, Evidence, LinkSide, Pattern, Protocol, Side};
+use flowloom_models::fit::{Family, Fit, Tail, Values, fit, largest_distance};
 use serde::Serialize;
-use serde_json::Value;
 
+pub use experiment::{Unwritable, experiment};
 pub use variable::FitVariable;
 
 use crate::metric::Unit;
+use written::{as_numbers, as_quantities, empirical_law, rounded, smallest_in_key, time};
 
 /// Takes the connections of a workload in, in the order of their starts; its memory is bounded: at most 2.3 MB for each variable.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +28,7 @@ pub struct Fitter {
     sketches: BTreeMap<FitVariable, Sketch>,
     last_start: Option<Time>,
     connections: u64,
+    from_left: u64,
 }
 
 /// What was found: the object that `fit --json` prints.
@@ -35,6 +39,8 @@ pub struct Fitted {
     pub name: Option<String>,
     /// TCP connections.
     pub connections: u64,
+    /// Share of them whose initiator is on the left of the link.
+    pub from_left: f64,
     /// The variables that have values.
     pub variables: Vec<FittedVariable>,
 }
@@ -64,6 +70,12 @@ pub struct FittedVariable {
     pub max: f64,
     /// The laws, the nearest by Kolmogorov-Smirnov distance first.
     pub laws: Vec<FittedLaw>,
+    /// The largest distance of a law that describes the values (methods E.7).
+    pub largest_ks: f64,
+    /// The family that the values are most likely of (Akaike's criterion); null without laws.
+    pub most_likely: Option<&'static str>,
+    /// What to write in an experiment: the nearest law if it describes the values, else the values themselves.
+    pub proposed: Proposed,
     /// Families that do not fit, with the reason.
     pub refused: Vec<Refused>,
     /// The tail, where there are enough values.
@@ -97,6 +109,17 @@ pub struct FittedLaw {
     pub(crate) law: Distribution,
 }
 
+/// What to write in an experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Proposed {
+    /// The kind of law: `empirical` if none describes the values.
+    pub kind: &'static str,
+    /// As keys of source models take it: times in milliseconds, sizes in bytes.
+    pub numbers: String,
+    /// As keys with quantities take it; null of counts.
+    pub quantities: Option<String>,
+}
+
 /// A family that does not fit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Refused {
@@ -113,6 +136,7 @@ impl Fitter {
             return;
         }
         self.connections += 1;
+        self.from_left += u64::from(vector.initiator_side == LinkSide::Left);
         let nanos = |time: Option<Duration>| time.map(Duration::as_nanos);
         let last = self.last_start.replace(vector.start);
         self.put(FitVariable::Interarrival, last.map(|last| vector.start.since(last).as_nanos()));
@@ -157,6 +181,7 @@ impl Fitter {
         Fitted {
             name,
             connections: self.connections,
+            from_left: self.from_left as f64 / self.connections.max(1) as f64,
             variables: wanted.filter_map(|(variable, sketch)| fitted(variable, sketch)).collect(),
         }
     }
@@ -193,24 +218,21 @@ fn fitted(variable: FitVariable, sketch: &Sketch) -> Option<FittedVariable> {
         }
     }
     fits.sort_by(|one, other| one.ks.total_cmp(&other.ks));
-    let best = fits.iter().map(|fit| fit.aic).fold(f64::INFINITY, f64::min);
-    let laws = fits.into_iter().map(|fit| {
-        let whole = match zeros {
-            0 => fit.law.law().clone(),
-            _ => Law::Mixture(vec![(share, Law::Constant(0.0)), (1.0 - share, fit.law.law().clone())]),
-        };
-        FittedLaw {
-            kind: fit.family.name(),
-            ks: fit.ks,
-            anderson_darling: fit.anderson_darling,
-            log_likelihood: fit.log_likelihood,
-            delta_aic: fit.aic - best,
-            mean: fit.law.mean().map(|mean| mean * (1.0 - share)),
-            numbers: as_numbers(&whole, variable.unit()),
-            quantities: as_quantities(&whole, variable.unit()),
-            law: fit.law,
+    let likeliest = fits.iter().min_by(|one, other| one.aic.total_cmp(&other.aic));
+    let (most_likely, least) = (likeliest.map(|fit| fit.family.name()), likeliest.map_or(0.0, |fit| fit.aic));
+    let laws: Vec<FittedLaw> = fits.into_iter().map(|fit| fitted_law(fit, share, least, variable.unit())).collect();
+    let largest_ks = largest_distance(values.count());
+    let proposed = match laws.first().filter(|law| law.ks <= largest_ks) {
+        Some(law) => Proposed { kind: law.kind, numbers: law.numbers.clone(), quantities: law.quantities.clone() },
+        None => {
+            let law = empirical_law(&all);
+            Proposed {
+                kind: "empirical",
+                numbers: as_numbers(&law, variable.unit()),
+                quantities: as_quantities(&law, variable.unit()),
+            }
         }
-    });
+    };
     Some(FittedVariable {
         name: variable.name(),
         variable,
@@ -225,69 +247,33 @@ fn fitted(variable: FitVariable, sketch: &Sketch) -> Option<FittedVariable> {
         median: empirical.quantile(0.5)? as f64,
         p99: empirical.quantile(0.99)? as f64,
         max: empirical.max()? as f64,
-        laws: laws.collect(),
+        laws,
+        largest_ks,
+        most_likely,
+        proposed,
         refused,
         tail: Tail::of(&values),
         values,
     })
 }
 
-/// Six digits of a number are more than any fit knows.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.5e}").parse().unwrap_or(value)
-}
-
-/// Milliseconds in a nanosecond, for keys that say so in their names.
-fn smallest_in_key(unit: Unit) -> f64 {
-    if unit == Unit::Time { 1e6 } else { 1.0 }
-}
-
-fn as_numbers(law: &Law, unit: Unit) -> String {
-    let scale = smallest_in_key(unit);
-    inline(serde_json::to_value(WrittenLaw::of(law, &|value| value / scale, scale)).unwrap_or_default())
-}
-
-fn as_quantities(law: &Law, unit: Unit) -> Option<String> {
-    let (quantity, smallest): (fn(f64) -> String, f64) = match unit {
-        Unit::Time => (time, 1e9),
-        // There is nothing smaller than a byte to write, and zero bytes are no scale.
-        Unit::Bytes => (|bytes| format!("{:.0}b", if bytes > 0.0 { bytes.max(1.0) } else { 0.0 }), 1.0),
-        _ => return None,
+/// A law of the values above zero as experiments write it for all values, of which `zeros` is the share of zeros; `least` is the smallest of
+/// Akaike's criteria.
+fn fitted_law(fit: Fit, zeros: f64, least: f64, unit: Unit) -> FittedLaw {
+    let whole = match zeros {
+        0.0 => fit.law.law().clone(),
+        _ => Law::Mixture(vec![(zeros, Law::Constant(0.0)), (1.0 - zeros, fit.law.law().clone())]),
     };
-    Some(inline(serde_json::to_value(WrittenLaw::of(law, &quantity, smallest)).unwrap_or_default()))
-}
-
-/// A time as experiments write it, in six digits: down to nanoseconds.
-fn time(nanos: f64) -> String {
-    let nanos = rounded(nanos);
-    let (scale, unit) = match nanos {
-        nanos if nanos >= 1e9 => (1e9, "s"),
-        nanos if nanos >= 1e6 => (1e6, "ms"),
-        nanos if nanos >= 1e3 => (1e3, "us"),
-        _ => return format!("{:.0}ns", nanos.max(if nanos > 0.0 { 1.0 } else { 0.0 })),
-    };
-    let text = format!("{:.9}", nanos / scale);
-    format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-/// JSON as an inline value of TOML; keys are in alphabetical order, in which `kind` comes first.
-fn inline(value: Value) -> String {
-    match value {
-        Value::Object(keys) => {
-            let kind = keys.get("kind").cloned().map(|kind| ("kind".to_owned(), kind));
-            let others = keys.into_iter().filter(|(key, _)| key != "kind");
-            let pairs = kind.into_iter().chain(others).map(|(key, value)| format!("{key} = {}", inline(value)));
-            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
-        }
-        Value::Array(items) => format!("[{}]", items.into_iter().map(inline).collect::<Vec<_>>().join(", ")),
-        Value::Number(number) => number.as_f64().map_or_else(
-            || number.to_string(),
-            |value| {
-                let value = rounded(value);
-                if value.abs() >= 1e-4 || value == 0.0 { format!("{value}") } else { format!("{value:e}") }
-            },
-        ),
-        other => other.to_string(),
+    FittedLaw {
+        kind: fit.family.name(),
+        ks: fit.ks,
+        anderson_darling: fit.anderson_darling,
+        log_likelihood: fit.log_likelihood,
+        delta_aic: fit.aic - least,
+        mean: fit.law.mean().map(|mean| mean * (1.0 - zeros)),
+        numbers: as_numbers(&whole, unit),
+        quantities: as_quantities(&whole, unit),
+        law: fit.law,
     }
 }
 
@@ -363,17 +349,44 @@ mod tests {
         );
     }
 
+    /// Two lumps of 20 ms and 3 s: no law has them, and the proposal is what was seen.
     #[test]
-    fn numbers_are_written_short_and_exact() {
-        let law = Law::LognormalMuSigma { mu: 1e9f64.ln(), sigma: 0.5 };
-        assert_eq!(as_quantities(&law, Unit::Time).unwrap(), "{ kind = \"lognormal\", mu = 0, sigma = 0.5 }");
-        assert_eq!(as_numbers(&law, Unit::Time), "{ kind = \"lognormal\", mu = 6.90776, sigma = 0.5 }");
-        let law = Law::Pareto { min: 1_234_567.0, shape: 1.2 };
-        assert_eq!(as_quantities(&law, Unit::Time).unwrap(), "{ kind = \"pareto\", min = \"1.23457ms\", shape = 1.2 }");
-        assert_eq!(as_quantities(&law, Unit::Bytes).unwrap(), "{ kind = \"pareto\", min = \"1234567b\", shape = 1.2 }");
-        assert_eq!(as_numbers(&law, Unit::Bytes), "{ kind = \"pareto\", min = 1234570, shape = 1.2 }");
-        assert_eq!(as_quantities(&law, Unit::Count), None);
-        assert_eq!(["0ns", "1ns", "1.5us", "2s"], [0.0, 0.3, 1_500.0, 2e9].map(time).each_ref().map(String::as_str));
+    fn values_without_a_law_are_proposed_themselves() {
+        let mut sketch = Sketch::default();
+        sketch.extend((0..300).flat_map(|i| [20_000_000 + 1_000 * i, 3_000_000_000 + 70_000 * i]));
+        let found = fitted(FitVariable::InitiatorWait, &sketch).unwrap();
+        assert!(found.laws[0].ks > found.largest_ks && found.largest_ks == 0.05, "{:?}", found.laws[0]);
+        assert_eq!(found.proposed.kind, "empirical");
+        let law: Distribution =
+            toml::from_str::<toml::Table>(&format!("law = {}", found.proposed.numbers)).unwrap()["law"]
+                .clone()
+                .try_into()
+                .unwrap();
+        assert!((law.mean().unwrap() * 1e6 / found.mean - 1.0).abs() < 1e-4);
+        let milliseconds: Values = found.values.steps().iter().map(|(value, _)| value / 1e6).collect();
+        assert!(flowloom_models::fit::kolmogorov_smirnov(&milliseconds, &law) < 0.011);
+        let lines = text::finding_lines(&found);
+        assert!(lines[0].starts_with("no law describes these values: the nearest, "), "{lines:?}");
+        assert!(lines[0].contains("kind = \"empirical\""), "{lines:?}");
+    }
+
+    /// Of a mixture the body decides the distance and the tail the likelihood.
+    #[test]
+    fn criteria_that_disagree_are_told() {
+        let mut sketch = sketch(Law::LognormalMuSigma { mu: 18.0, sigma: 1.2 }, 3_000);
+        let mut one = fitted(FitVariable::Rtt, &sketch).unwrap();
+        assert_eq!(
+            (one.laws[0].kind, one.most_likely, one.proposed.kind),
+            ("lognormal", Some("lognormal"), "lognormal")
+        );
+        assert_eq!(text::finding_lines(&one).len(), 1);
+        one.most_likely = Some("gamma");
+        assert!(text::finding_lines(&one)[1].contains("gamma is most likely"), "{:?}", text::finding_lines(&one));
+        // All equal, or too few for any law: the values are the proposal too.
+        sketch = Sketch::default();
+        sketch.extend([300, 300, 300, 7]);
+        let few = fitted(FitVariable::RequestBytes, &sketch).unwrap();
+        assert_eq!(few.proposed.numbers, "{ kind = \"empirical\", values = [[7, 0.25], [300, 0.75]] }");
     }
 
     #[test]

@@ -45,12 +45,12 @@ pub(crate) fn mean_of(variable: &FittedVariable, mean: Option<f64>) -> String {
 fn variable_text(text: &mut String, variable: &FittedVariable) {
     let _ = writeln!(text, "{} ({}): {}", variable.variable.words(), variable.name, summary(variable));
     if !variable.laws.is_empty() {
-        let _ = writeln!(text, "  {:<15}{:>8}{:>10}{:>12}{:>12}   law", "", "KS", "A2", "dAIC", "mean");
+        let _ = writeln!(text, "  {:<15} {:>7} {:>9} {:>11} {:>11}   law", "", "KS", "A2", "dAIC", "mean");
     }
     for law in &variable.laws {
         let _ = writeln!(
             text,
-            "  {:<15}{:>8.4}{:>10}{:>12}{:>12}   {}",
+            "  {:<15} {:>7.4} {:>9} {:>11} {:>11}   {}",
             law.kind,
             law.ks,
             law.anderson_darling.map_or_else(|| "–".to_owned(), three_digits),
@@ -59,15 +59,53 @@ fn variable_text(text: &mut String, variable: &FittedVariable) {
             law.quantities.as_ref().unwrap_or(&law.numbers)
         );
     }
-    if let Some(law) = variable.laws.first().filter(|law| law.quantities.is_some()) {
-        let unit = if variable.unit == "ns" { "milliseconds" } else { "bytes" };
-        let _ = writeln!(text, "  nearest, for a key in {unit}: {}", law.numbers);
+    for line in finding_lines(variable) {
+        let _ = writeln!(text, "  {line}");
     }
     for refused in &variable.refused {
         let _ = writeln!(text, "  {:<15}no fit: {}", refused.kind, refused.reason);
     }
     for line in variable.tail.iter().flat_map(|tail| tail_lines(variable, tail)) {
         let _ = writeln!(text, "  {line}");
+    }
+}
+
+/// Which law describes the values, if one does, and where the criteria disagree; a sentence each.
+pub(crate) fn finding_lines(variable: &FittedVariable) -> Vec<String> {
+    let Some(nearest) = variable.laws.first() else { return Vec::new() };
+    let mut lines = vec![match nearest.ks <= variable.largest_ks {
+        true => {
+            let unit = match variable.unit {
+                "ns" => "; for a key in milliseconds",
+                "bytes" => "; for a key in bytes",
+                _ => "",
+            };
+            format!("proposed: {}{unit}: {}", nearest.kind, variable.proposed.numbers)
+        }
+        false => format!(
+            "no law describes these values: the nearest, {}, has KS {}, and {} of {} values would do; proposed: the values themselves \
+             (kind = \"empirical\"), as -o and --json write them",
+            nearest.kind,
+            three_digits(nearest.ks),
+            three_digits(variable.largest_ks),
+            thousands(variable.n - variable.zeros)
+        ),
+    }];
+    if let Some(likeliest) = variable.most_likely.filter(|kind| *kind != nearest.kind) {
+        lines.push(format!(
+            "the criteria disagree: {} is nearest (KS), {likeliest} is most likely (dAIC), which weighs the tail more",
+            nearest.kind
+        ));
+    }
+    lines
+}
+
+/// Whether one index describes the tail.
+fn level(tail: &Tail) -> &'static str {
+    match tail.drift {
+        _ if tail.level => "level, as of a Pareto tail",
+        Some(drift) if !drift.is_certain() => "too few values to tell whether it is level",
+        _ => "not level, so that no one index describes it",
     }
 }
 
@@ -84,7 +122,7 @@ pub(crate) fn tail_lines(variable: &FittedVariable, tail: &Tail) -> Vec<String> 
         show(hill.threshold),
         ends(f64::min),
         ends(f64::max),
-        if tail.level { "level, as of a Pareto tail" } else { "not level, so that no one index describes it" }
+        level(tail)
     )];
     if let Some(line) = &tail.least_squares {
         lines.push(format!(

@@ -9,7 +9,7 @@ use super::elements::{heads, scrolled, swatch, value};
 use super::figure::{Axis, Below, CURVE_ERROR, Figure, Kind, Line, Number, Points, Role, Table, View, unit_word};
 use super::pictures::{figure_element, legend};
 use super::provenance::Provenance;
-use crate::fit::text::{mean_of, summary, tail_lines};
+use crate::fit::text::{finding_lines, mean_of, summary, tail_lines};
 use crate::fit::{Fitted, FittedLaw, FittedVariable};
 use crate::statistics::thin_steps;
 use crate::words::thousands;
@@ -53,7 +53,8 @@ pub(super) fn page(fitted: &Fitted) -> String {
 
 fn section(variable: &FittedVariable, figure: Option<&Figure>) -> Markup {
     let refused = variable.refused.iter().map(|refused| format!("{}: no fit: {}", refused.kind, refused.reason));
-    let lines = variable.tail.iter().flat_map(|tail| tail_lines(variable, tail)).chain(refused);
+    let tail = variable.tail.iter().flat_map(|tail| tail_lines(variable, tail));
+    let lines = finding_lines(variable).into_iter().chain(tail).chain(refused);
     html! {
         section id={ "of-" (variable.name) } {
             h2 { (variable.variable.words()) }

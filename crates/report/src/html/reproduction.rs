@@ -53,9 +53,13 @@ fn entries(run: &Run, folder: Option<&String>) -> Vec<(String, String)> {
             0 => String::new(),
             packets => format!("{} packets, ", thousands(packets)),
         };
-        let length = Unit::Time.show(original.duration_ns as f64);
+        let length = Unit::Time.show(original.duration_ns.saturating_sub(original.clock_jumps_ns) as f64);
+        let jumps = match original.clock_jumps_ns {
+            0 => String::new(),
+            jumps => format!(" and jumps of the clock by {}", Unit::Time.show(jumps as f64)),
+        };
         let connections = thousands(original.connections);
-        entry("original", &format!("{packets}{length}, {connections} TCP connections"));
+        entry("original", &format!("{packets}{length}{jumps}, {connections} TCP connections"));
         entry("set aside", &original.set_aside_text());
     }
     if let Some(events) = facts.events {

@@ -19,7 +19,7 @@ pub fn overhead_text(overhead: &Overhead) -> String {
     }
     let (with_cells, without): (Vec<_>, Vec<_>) =
         overhead.stacks.iter().partition(|stack| stack.cell_payload_bytes.is_some());
-    let _ = writeln!(text, "\n% of the bytes on the line{:>44}{:>12}{:>8}", "application", "datagram", "frame");
+    let _ = writeln!(text, "\n% of the bytes on the line{:>44} {:>11} {:>7}", "application", "datagram", "frame");
     for stack in with_cells {
         cells(&mut text, stack);
     }
@@ -29,7 +29,7 @@ pub fn overhead_text(overhead: &Overhead) -> String {
     for stack in without {
         let row = |place: usize| stack.techniques.get(place).map(|technique| &technique.shares);
         if let (Some(standard), Some(encoded)) = (row(0), row(1)) {
-            let _ = writeln!(text, "  {:<56}{}{:>12.1}", stack.stack, shares(standard), 100.0 * encoded.application);
+            let _ = writeln!(text, "  {:<56}{} {:>11.1}", stack.stack, shares(standard), 100.0 * encoded.application);
         }
     }
     text
@@ -62,5 +62,5 @@ fn cells(text: &mut String, stack: &StackEfficiency) {
 
 fn shares(shares: &Shares) -> String {
     let [application, datagram, frame] = [shares.application, shares.datagram, shares.frame].map(|share| 100.0 * share);
-    format!("{application:>12.1}{datagram:>12.1}{frame:>8.1}")
+    format!("{application:>12.1} {datagram:>11.1} {frame:>7.1}")
 }

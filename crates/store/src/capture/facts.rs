@@ -5,7 +5,7 @@ use std::fmt;
 use flowloom_core::time::{Duration, Time};
 
 /// Clock steps longer than this, either way, are counted as jumps.
-const JUMP: Duration = Duration::from_secs(86_400);
+pub(crate) const JUMP: Duration = Duration::from_secs(86_400);
 
 /// The container of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

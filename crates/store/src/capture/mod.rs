@@ -25,6 +25,7 @@ use flowloom_core::wire::LinkType;
 
 pub(crate) use error::{COPY_AGAIN, Fault};
 pub use error::{CaptureError, CaptureErrorKind};
+pub(crate) use facts::JUMP;
 pub use facts::{Compression, Format, InputFacts};
 pub use folder::Skipped;
 pub(crate) use input::is_capture;

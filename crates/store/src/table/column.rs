@@ -47,8 +47,8 @@ pub(super) enum Problem {
     #[error("{0}")]
     Parquet(Box<dyn Error + Send + Sync>),
     /// The Parquet layer panicked.
-    #[error("the Parquet reader gave up: {0}")]
-    Panic(String),
+    #[error("its pages contradict each other (take another copy, or write the file again)")]
+    Panic,
     /// A value that no writer of ours stores, in this row of the batch.
     #[error("a value that Flowloom does not write")]
     Value { row: usize },

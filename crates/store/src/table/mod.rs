@@ -9,6 +9,7 @@ mod column;
 #[cfg(test)]
 mod documented;
 mod error;
+mod guard;
 mod reader;
 mod row;
 mod thrift;

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::vec;
 
@@ -14,6 +13,7 @@ use parquet::schema::types::SchemaDescriptor;
 use super::checked::CheckedFile;
 use super::column::{Column, Problem};
 use super::error::FileError;
+use super::guard::guarded;
 use super::row::{FORMAT_KEY, Row, VERSION_KEY, schema};
 
 /// Rows read at a time.
@@ -138,24 +138,11 @@ impl<R: Row> Iterator for TableReader<R> {
                 self.failed = true;
                 let row = match problem {
                     Problem::Value { row } | Problem::Short { row } => self.read + row as u64,
-                    Problem::Parquet(_) | Problem::Panic(_) => self.read,
+                    Problem::Parquet(_) | Problem::Panic => self.read,
                 };
                 Some(Err(FileError::Damaged { path: self.path.clone(), row, problem: problem.to_string() }))
             }
         }
-    }
-}
-
-/// Runs a call into the Parquet crate. On damaged input it may panic where it should return an error (seen: "column
-/// start and length should not be negative"). A damaged file must not end the program, so a panic in there is one
-/// more kind of damage; what it worked on is not used again.
-fn guarded<T>(call: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
-    match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => result,
-        Err(payload) => Err(Problem::Panic(match payload.downcast::<String>() {
-            Ok(message) => *message,
-            Err(payload) => payload.downcast_ref::<&str>().copied().unwrap_or("no reason given").to_owned(),
-        })),
     }
 }
 

@@ -11,6 +11,8 @@ use flowloom_core::workload::{ConnectionVector, LinkSide, Payload, PerSide, Side
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::capture::JUMP;
+
 /// Where a workload came from.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Provenance {
@@ -227,6 +229,23 @@ pub struct TrafficFacts {
     pub replayed: DirectionSeries,
     /// Packets of everything else (methods M.8).
     pub set_aside: DirectionSeries,
+}
+
+impl TrafficFacts {
+    /// By how much the capture's clock jumps in all: silences of both directions of more than a day, as captures have that were pasted together
+    /// or whose clock was set.
+    pub fn clock_jumps(&self) -> Duration {
+        let TrafficFacts { replayed, set_aside } = self;
+        let series = [&replayed.from_left, &replayed.from_right, &set_aside.from_left, &set_aside.from_right];
+        let starts = series.into_iter().flat_map(|series| {
+            let width = series.width().as_nanos();
+            series.bins().map(move |(bin, _)| bin.saturating_mul(width))
+        });
+        let mut starts: Vec<u64> = starts.collect();
+        starts.sort_unstable();
+        let silences = starts.windows(2).map(|pair| Duration::from_nanos(pair[1] - pair[0]));
+        silences.filter(|silence| *silence > JUMP).sum()
+    }
 }
 
 /// A series per direction of the link.

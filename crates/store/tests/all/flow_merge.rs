@@ -67,6 +67,24 @@ fn hosts_are_kept_only_when_asked_for() {
     assert_eq!((vectors[0].ends.acceptor.host, vectors[0].ends.acceptor.port), (address(2), Some(443)));
 }
 
+/// As a router exports what comes in on one interface: the server's half alone.
+#[test]
+fn one_direction_is_kept_if_asked_for() {
+    let half = Flow { flags: SYN | FIN | ACK, ..tcp(SERVER, CLIENT, 14_480, 12, (20, 110)) };
+    let acknowledging = tcp((3, 40_000), SERVER, 52 * 9 + 20, 9, (500, 900));
+    let message = v5(1, 0, 0, &[half, acknowledging]);
+    assert_eq!(merge(&[message.clone()], MergeOptions::default()).expect("sound").0, []);
+    let options = MergeOptions { keep_hosts: true, keep_one_way: true, ..MergeOptions::default() };
+    let (vectors, facts) = merge(&[message], options).expect("sound");
+    let [vector] = &vectors[..] else { panic!("{vectors:?}") };
+    assert_eq!(bytes(vector), [0, 14_000], "the smaller port is the server's");
+    assert_eq!((vector.ends.initiator.packets, vector.ends.acceptor.packets), (None, Some(12)));
+    assert_eq!((vector.complete, vector.lifetime), (true, Some(Duration::from_millis(90))));
+    let address = Host::Address(std::net::Ipv4Addr::new(10, 0, 0, 1).into());
+    assert_eq!(vector.ends.initiator.host, Some(address));
+    assert_eq!((facts.connections, facts.vectors, facts.one_way, facts.no_data), (2, 1, 0, 1));
+}
+
 /// A download of an hour that the exporter cuts every 30 minutes, and its acknowledgements.
 fn sliced(reasons: [u8; 2]) -> Vec<Vec<u8>> {
     const HALF_HOUR: i64 = 1_800_000;

@@ -127,6 +127,7 @@ impl MadeUp {
         facts.original = self.original.then(|| Original {
             packets: 182_582,
             duration_ns: end.as_nanos(),
+            clock_jumps_ns: 0,
             connections: self.connections + 40,
             totals_only: 0,
             set_aside: [("no data".to_owned(), 32), ("one direction only".to_owned(), 8)].into(),

@@ -18,6 +18,8 @@ pub struct MergeOptions {
     pub most_connections: usize,
     /// Addresses and ports are kept in the vectors.
     pub keep_hosts: bool,
+    /// Connections of which one direction was reported become vectors too: nothing is known of the other one.
+    pub keep_one_way: bool,
 }
 
 impl Default for MergeOptions {
@@ -30,6 +32,7 @@ impl Default for MergeOptions {
             allow_sampled: false,
             most_connections: 500_000,
             keep_hosts: false,
+            keep_one_way: false,
         }
     }
 }
@@ -51,7 +54,7 @@ pub struct MergeFacts {
     pub connections: u64,
     /// Vectors given out.
     pub vectors: u64,
-    /// Connections with packets in one direction only.
+    /// Connections with packets in one direction only, where these are not kept.
     pub one_way: u64,
     /// Connections without payload, as far as it can be told.
     pub no_data: u64,

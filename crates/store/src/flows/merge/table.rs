@@ -79,7 +79,7 @@ impl Table {
             }
             let (key, connection) = *entry.remove();
             self.facts.connections += 1;
-            let Some((first, mut vector)) = vector(&key, &connection, self.options.keep_hosts, &mut self.facts) else {
+            let Some((first, mut vector)) = vector(&key, &connection, &self.options, &mut self.facts) else {
                 continue;
             };
             let origin = *self.origin.get_or_insert(first);

@@ -1,5 +1,6 @@
 //! What a connection's records say of its vector.
 
+use std::cmp::Ordering;
 use std::net::{IpAddr, Ipv6Addr};
 
 use flowloom_core::time::Time;
@@ -9,7 +10,7 @@ use flowloom_core::workload::{
 };
 
 use super::connection::{Connection, Counted, Key};
-use super::facts::MergeFacts;
+use super::facts::{MergeFacts, MergeOptions};
 use super::span::TCP;
 
 /// Header bytes of a packet without options: Harpoon's rule (methods K.1), and what it becomes for others.
@@ -26,20 +27,22 @@ const SYN_OPTIONS: u64 = 28;
 pub(super) fn vector(
     key: &Key,
     connection: &Connection,
-    keep_hosts: bool,
+    options: &MergeOptions,
     facts: &mut MergeFacts,
 ) -> Option<(Time, ConnectionVector)> {
     let sent = [connection.sent(0), connection.sent(1)];
     facts.duplicates += sent.iter().flatten().map(|(_, duplicates)| duplicates).sum::<u64>();
-    let [Some((low, _)), Some((high, _))] = sent else {
+    let [low, high] = sent.map(|sent| sent.map(|(counted, _)| counted));
+    if (low.is_none() || high.is_none()) && !options.keep_one_way {
         facts.one_way += 1;
         return None;
-    };
-    let (initiator, rule) = initiator(key, connection, &low, &high);
+    }
+    let (initiator, rule) = initiator(key, connection, low.as_ref(), high.as_ref());
     let counted = if initiator == 0 { [low, high] } else { [high, low] };
     let mut payload = [0; 2];
     let mut acknowledgements = 0;
     for (bytes, counted) in payload.iter_mut().zip(&counted) {
+        let Some(counted) = counted else { continue };
         let Some(known) = payload_of(key, counted, &mut acknowledgements) else {
             facts.uncounted += 1;
             return None;
@@ -52,8 +55,8 @@ pub(super) fn vector(
         return None;
     }
     facts.vectors += 1;
-    facts.estimated_payload += u64::from(counted.iter().any(|counted| counted.counters.payload.is_none()));
-    facts.scaled += u64::from(counted.iter().any(|counted| counted.scaled));
+    facts.estimated_payload += u64::from(counted.iter().flatten().any(|counted| counted.counters.payload.is_none()));
+    facts.scaled += u64::from(counted.iter().flatten().any(|counted| counted.scaled));
     match rule {
         InitiatorRule::FirstPacket => facts.initiator_first += 1,
         InitiatorRule::Port => facts.initiator_port += 1,
@@ -61,10 +64,10 @@ pub(super) fn vector(
     }
     let end = |side: Side| {
         let at = if side == Side::Initiator { initiator } else { 1 - initiator };
-        let Counted { counters, .. } = counted[side as usize];
+        let counters = counted[side as usize].map(|counted| counted.counters).unwrap_or_default();
         Endpoint {
-            host: keep_hosts.then(|| host(key.ends[at])),
-            port: (keep_hosts || side == Side::Acceptor).then_some(key.ends[at].port),
+            host: options.keep_hosts.then(|| host(key.ends[at])),
+            port: (options.keep_hosts || side == Side::Acceptor).then_some(key.ends[at].port),
             packets: counters.packets,
             ip_bytes: counters.octets,
             ..Endpoint::default()
@@ -82,25 +85,30 @@ pub(super) fn vector(
         lifetime: Some(connection.span.last.since(connection.span.first)),
         ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
         close: if tcp { close(flags.map(|flags| flags.fin()), flags.map(|flags| flags.rst())) } else { Close::NotSeen },
-        adus: adus(payload, counted.map(|counted| counted.counters.packets.filter(|_| !tcp))),
+        adus: adus(payload, counted.map(|counted| counted?.counters.packets.filter(|_| !tcp))),
         ..ConnectionVector::default()
     };
     Some((connection.span.first, vector))
 }
 
 /// Which of the key's ends opened the connection, and how that is told: the exporter names it, it sent first, or it has
-/// the larger port.
-fn initiator(key: &Key, connection: &Connection, low: &Counted, high: &Counted) -> (usize, InitiatorRule) {
+/// the larger port. Of one direction alone nobody knows which end sent first.
+fn initiator(
+    key: &Key,
+    connection: &Connection,
+    low: Option<&Counted>,
+    high: Option<&Counted>,
+) -> (usize, InitiatorRule) {
     if let Some(named) = connection.initiator {
         return (named, InitiatorRule::Syn);
     }
     // A finer difference is no difference: most exporters stamp in milliseconds.
     let millis = |time: Time| time.as_nanos() / 1_000_000;
-    let [low, high] = connection.firsts().unwrap_or([low.first, high.first]);
-    match millis(low).cmp(&millis(high)) {
-        std::cmp::Ordering::Less => (0, InitiatorRule::FirstPacket),
-        std::cmp::Ordering::Greater => (1, InitiatorRule::FirstPacket),
-        std::cmp::Ordering::Equal => (usize::from(key.ends[1].port > key.ends[0].port), InitiatorRule::Port),
+    let firsts = connection.firsts().or_else(|| Some([low?.first, high?.first]));
+    match firsts.map_or(Ordering::Equal, |[low, high]| millis(low).cmp(&millis(high))) {
+        Ordering::Less => (0, InitiatorRule::FirstPacket),
+        Ordering::Greater => (1, InitiatorRule::FirstPacket),
+        Ordering::Equal => (usize::from(key.ends[1].port > key.ends[0].port), InitiatorRule::Port),
     }
 }
 
