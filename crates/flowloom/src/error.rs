@@ -127,7 +127,8 @@ impl Error {
     pub(crate) fn in_order(mut self) -> Error {
         let others = std::mem::take(&mut self.others);
         let mut errors: Vec<Error> = std::iter::once(self).chain(others).collect();
-        errors.sort_by_key(|error| error.place.as_ref().map(|place| (place.line, place.column)));
+        errors
+            .sort_by_key(|error| (error.place.is_none(), error.place.as_ref().map(|place| (place.line, place.column))));
         let first = errors.remove(0);
         first.and(errors)
     }

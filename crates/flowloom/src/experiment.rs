@@ -76,12 +76,20 @@ impl Experiment {
     /// All that is wrong with it, each with its place and key.
     pub fn parse(text: &str, name: &str) -> Result<Experiment, Error> {
         let document = DeTable::parse(text).map_err(|error| explain(&error, text, name))?;
-        if let Some(error) = Error::all(schema::errors(document.get_ref(), text, name)) {
-            return Err(error);
-        }
+        let mut errors = schema::errors(document.get_ref(), text, name);
         let explained = |error: toml::de::Error| explain(&error, text, name);
-        let mut experiment: Experiment = toml::from_str(text).map_err(explained)?;
-        experiment.check().map_err(|error| located(error, text, name).in_order())?;
+        let read = toml::from_str::<Experiment>(text);
+        if let Ok(experiment) = &read {
+            // What the schema says of a key is enough.
+            let told: Vec<Option<String>> = errors.iter().map(|error| error.key.clone()).collect();
+            let impossible = experiment.problems().into_iter().map(Error::from);
+            errors
+                .extend(impossible.filter(|error| !told.contains(&error.key)).map(|error| located(error, text, name)));
+        }
+        if let Some(error) = Error::all(errors) {
+            return Err(error.in_order());
+        }
+        let mut experiment = read.map_err(explained)?;
         experiment.written.table = toml::from_str(text).map_err(explained)?;
         Ok(experiment)
     }

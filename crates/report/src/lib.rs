@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
+//! | `replications` | several seeds in one answer |
 //! | `summary`, `text`, `words` | a run in numbers; in words; counts in words |
 //! | `verdict`, `warning` | when a run can be believed; what to do about it |
 //! | `plausibility` | whether its flows are plausible |
@@ -33,6 +34,7 @@ pub mod marginals;
 pub mod metric;
 pub mod overhead;
 pub mod plausibility;
+pub mod replications;
 mod responses;
 pub mod run;
 pub mod statistics;

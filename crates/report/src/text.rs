@@ -9,6 +9,7 @@ use crate::answer::{Answer, Distance};
 use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement};
 use crate::facts::{ClassFacts, LiveFacts, missing_text, set_aside_text};
 use crate::metric::Unit;
+use crate::replications::over_seeds_text;
 use crate::run::Run;
 use crate::verdict::{Light, Verdict};
 use crate::warning::Warning;
@@ -36,6 +37,31 @@ pub fn run_text(run: &Run, colour: bool) -> String {
     let summary = run.summary();
     verdict(&mut text, &summary.verdict, colour);
     warnings(&mut text, &summary.warnings, colour);
+    text
+}
+
+/// What several seeds of an experiment came to together: what was run, statistics with their spread, the worst verdict, and all
+/// warnings once.
+pub fn seeds_text(runs: &[Run], colour: bool) -> String {
+    let mut text = String::new();
+    let Some(first) = runs.first() else { return text };
+    for (head, body) in preamble(first) {
+        wrap(&mut text, &head, &body);
+    }
+    let seeds: Vec<String> = runs.iter().map(|run| run.facts.seed.to_string()).collect();
+    wrap(&mut text, "seeds         ", &format!("{} (above: the first; each has its folder)", seeds.join(", ")));
+    let _ = writeln!(text, "\n{}", over_seeds_text(runs));
+    let summaries: Vec<_> = runs.iter().map(Run::summary).collect();
+    if let Some(worst) = Verdict::worst(summaries.iter().map(|summary| &summary.verdict)) {
+        verdict(&mut text, &worst, colour);
+    }
+    let mut told: Vec<Warning> = Vec::new();
+    for warning in summaries.iter().flat_map(|summary| &summary.warnings) {
+        if !told.iter().any(|known| known.is_alike(warning)) {
+            told.push(warning.clone());
+        }
+    }
+    warnings(&mut text, &told, colour);
     text
 }
 

@@ -146,6 +146,15 @@ impl Warning {
         )
     }
 
+    /// Whether both say the same of a run, if with other numbers.
+    pub fn is_alike(&self, other: &Warning) -> bool {
+        match (self, other) {
+            (Warning::Other { text }, Warning::Other { text: other })
+            | (Warning::Kernel { text }, Warning::Kernel { text: other }) => text == other,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+
     /// What is the matter.
     pub fn cause(&self) -> String {
         let percent = |share: &f64| format!("{} %", three_digits(share * 100.0));

@@ -2,6 +2,7 @@
 
 use flowloom::input::{self, Kind};
 use flowloom::live::guests::Guest;
+use flowloom::report::replications::over_seeds;
 use flowloom::report::{Run, text};
 use flowloom::results::REPORT_FILE;
 use flowloom::sim::events::Implementation;
@@ -51,10 +52,16 @@ pub fn options(args: &args::Run, guests: Vec<Guest>) -> Result<RunOptions, Error
 fn answer(ran: &Ran, manner: Manner) -> Result<(), Error> {
     let object = || match &ran.runs[..] {
         [run] => json!(run.summary()),
-        runs => json!({ "runs": runs.iter().map(Run::summary).collect::<Vec<_>>() }),
+        runs => json!({
+            "over_seeds": over_seeds(runs),
+            "runs": runs.iter().map(Run::summary).collect::<Vec<_>>(),
+        }),
     };
     let text = || {
-        let tables: String = ran.runs.iter().map(|run| text::run_text(run, output::colour())).collect();
+        let tables = match &ran.runs[..] {
+            [run] => text::run_text(run, output::colour()),
+            runs => text::seeds_text(runs, output::colour()),
+        };
         let folder = ran.folder.display();
         format!("{tables}run      {folder}        report   {folder}/{REPORT_FILE}\n")
     };

@@ -216,7 +216,7 @@ fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
     bench.flowloom(&[&["run", "c.pcap", "-o", "one", "--jobs", "1"][..], &seeds].concat()).succeeded();
     bench.flowloom(&[&["run", "c.pcap", "-o", "two", "--jobs", "2"][..], &seeds].concat()).succeeded();
     let (one, two) = (contents(&bench.path("one")), contents(&bench.path("two")));
-    assert_eq!(one.len(), 42, "three run folders of thirteen files, their index, report and workload");
+    assert_eq!(one.len(), 44, "three run folders of fourteen files, their index and report");
     for ((name, left), (other, right)) in one.iter().zip(&two) {
         assert!(name == other && left == right, "{} differs", name.display());
     }

@@ -63,7 +63,7 @@ fn run_folders_are_the_same_whatever_the_threads_and_the_event_queue() {
             found
         };
         let usual = run(&["--jobs", "1"]);
-        assert_eq!(usual.len(), 44, "three folders of fourteen files, index.json and report.html");
+        assert_eq!(usual.len(), 47, "three folders of fifteen files, index.json and report.html");
         // Two and four threads: seeds side by side; a thread is left for reading and writing with four.
         for options in [
             &["--jobs", "2"][..],
@@ -108,7 +108,7 @@ fn several_seeds_are_advised_against_where_nothing_is_drawn() {
     for (path, rest) in queues.into_iter().chain(senders).chain(paths) {
         let text = format!(
             "[workload]\nsource = \"w.parquet\"\n[network.path]\n{path}\n[network.bottleneck]\nrate = \"700kbit\"\n\
-             {rest}\n[run]\nseeds = [1, 2]\n"
+             {rest}\n[run]\nseeds = [1, 2]\nvary = \"nothing\"\n"
         );
         bench.file("e.toml", text.as_bytes());
         let said = bench.flowloom(&["run", "e.toml", "-o", "r", "--force"]);

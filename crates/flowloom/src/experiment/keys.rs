@@ -133,7 +133,7 @@ impl Run {
         }
         if let Some((number, seed)) = self.seeds.iter().enumerate().find(|(_, seed)| i64::try_from(**seed).is_err()) {
             let problem = format_args!("of {seed} is above {}: a file could not repeat the run", i64::MAX);
-            return vec![KeyError::saying(format!("run.seeds[{number}]"), problem)];
+            return vec![KeyError::new(format!("run.seeds[{number}]"), problem)];
         }
         let mut seen = BTreeSet::new();
         let twice = self.seeds.iter().enumerate().filter(|(_, seed)| !seen.insert(**seed));

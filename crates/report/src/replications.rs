@@ -1,0 +1,133 @@
+//! Several runs of one experiment in one answer: each statistic over the seeds, with its interval.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use flowloom_store::run_folder::Point;
+
+use crate::compare::FEWEST_REPLICATIONS;
+use crate::metric::Metric;
+use crate::run::Run;
+use crate::statistics::{Estimate, Interval, Statistic};
+
+/// How sure intervals over seeds are.
+const CONFIDENCE: f64 = 0.95;
+
+/// What is told of each metric.
+const ROWS: [(Metric, Statistic); 8] = [
+    (Metric::Duration, Statistic::Quantile(0.5)),
+    (Metric::Duration, Statistic::Quantile(0.99)),
+    (Metric::ResponseTime, Statistic::Quantile(0.5)),
+    (Metric::ResponseTime, Statistic::Quantile(0.99)),
+    (Metric::ActiveConnections, Statistic::Mean),
+    (Metric::ThroughputFromLeft, Statistic::Mean),
+    (Metric::ThroughputFromRight, Statistic::Mean),
+    (Metric::Goodput, Statistic::Mean),
+];
+
+/// A statistic over the seeds, as measured at the ends.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OverSeeds {
+    /// Of which metric.
+    pub metric: Metric,
+    /// Which.
+    pub statistic: Statistic,
+    /// Seeds that have a value.
+    pub n: usize,
+    /// Mean over them, in the unit of the metric.
+    pub mean: f64,
+    /// The smallest and the largest value.
+    pub range: Interval,
+    /// Student's interval of the mean at 95 % (methods L.3); null with fewer than five seeds, and where all seeds replay one draw of
+    /// the workload.
+    pub interval: Option<Interval>,
+    /// Whether a seed's value is only a lower bound, because exchanges that had not ended reach it.
+    pub is_bound: bool,
+}
+
+/// What the seeds of an experiment came to together. A metric without values in any seed is left out.
+pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
+    let is_one_draw = is_one_draw(runs);
+    let of_row = |(metric, statistic): (Metric, Statistic)| {
+        let samples: Vec<_> =
+            runs.iter().map(|run| run.measurements.sample(metric, Point::Endpoint, |_| true)).collect();
+        let values: Vec<f64> = samples.iter().filter_map(|sample| statistic.of(sample)).collect();
+        let bound = |low: fn(f64, f64) -> f64| values.iter().copied().reduce(low);
+        let interval = Estimate::of_mean(&values)
+            .filter(|_| values.len() >= FEWEST_REPLICATIONS && !is_one_draw)
+            .map(|estimate| estimate.interval(CONFIDENCE));
+        Some(OverSeeds {
+            metric,
+            statistic,
+            n: values.len(),
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+            range: Interval { low: bound(f64::min)?, high: bound(f64::max)? },
+            interval,
+            is_bound: samples.iter().any(|sample| statistic.is_bound(sample)),
+        })
+    };
+    ROWS.into_iter().filter_map(of_row).collect()
+}
+
+/// Whether all runs replay the same connections at the same times: what differs between them is the simulator's randomness alone.
+pub fn is_one_draw(runs: &[Run]) -> bool {
+    let marks = runs.iter().map(|run| run.measurements.workload);
+    runs.len() > 1
+        && runs[0].measurements.workload.connections > 0
+        && marks.into_iter().all(|mark| mark == runs[0].measurements.workload)
+}
+
+/// The rows as a table for the terminal.
+pub fn over_seeds_text(runs: &[Run]) -> String {
+    let rows = over_seeds(runs);
+    let mut text = format!("{:36}{:>14}\n", format!("over {} seeds, at the ends", runs.len()), "mean");
+    for row in &rows {
+        let show = |value: f64| row.metric.unit().show(value);
+        let Interval { low, high } = row.interval.unwrap_or(row.range);
+        let how = match row.interval {
+            Some(_) => "95 % interval".to_owned(),
+            None if row.n < runs.len() => format!("least to most of {}", row.n),
+            None => "least to most".to_owned(),
+        };
+        let above = if row.is_bound { "> " } else { "" };
+        let name = format!("{} {}", row.metric.plural(), row.statistic);
+        let value = format!("{above}{}", show(row.mean));
+        let _ = writeln!(text, "{name:36}{value:>14}   [{}, {}]  {how}", show(low), show(high));
+    }
+    if is_one_draw(runs) {
+        text.push_str(
+            "  all seeds replay one draw of the workload: there is no interval, and no word on other draws\n",
+        );
+    } else if runs.len() < FEWEST_REPLICATIONS {
+        let _ = writeln!(text, "  an interval needs {FEWEST_REPLICATIONS} seeds");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Measurements;
+    use flowloom_core::time::{Duration, Time};
+
+    fn run(connections: u64) -> Run {
+        let window = (Time::ZERO, Time::ZERO + Duration::from_secs(1));
+        let mut measurements = Measurements::new(window, Duration::from_secs(1), Duration::from_millis(10));
+        measurements.workload.connections = connections;
+        Run { name: String::new(), facts: Default::default(), host: Default::default(), measurements }
+    }
+
+    #[test]
+    fn seeds_of_one_workload_are_one_draw() {
+        assert!(is_one_draw(&[run(3), run(3)]));
+        assert!(!is_one_draw(&[run(3), run(4)]), "each has its own");
+        assert!(!is_one_draw(&[run(3)]));
+        assert!(!is_one_draw(&[run(0), run(0)]), "sources draw their own flows");
+    }
+
+    #[test]
+    fn what_has_no_values_is_left_out() {
+        assert!(over_seeds(&[run(3), run(4)]).iter().all(|row| row.n > 0));
+    }
+}
