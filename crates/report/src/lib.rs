@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
+//! | `class`, `exchanges` | values by kind of connection; exchanges that did not end |
 //! | `summary`, `text`, `words` | a run in numbers; in words; counts in words |
 //! | `verdict`, `warning` | when a run can be believed; what to do about it |
 //! | `plausibility` | whether its flows are plausible |
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod class;
 pub mod class_totals;
 pub mod compare;
 pub mod dependence;
