@@ -3,9 +3,10 @@
 //! | module | holds |
 //! |---|---|
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
+//! | `class`, `exchanges` | values by kind of connection; exchanges that did not end |
 //! | `replications` | several seeds in one answer |
 //! | `summary`, `text`, `words` | a run in numbers; in words; counts in words |
-//! | `verdict`, `warning` | when a run can be believed; what to do about it |
+//! | `gates`, `verdict`, `warning` | what is checked; how far a run can be trusted; what to do about it |
 //! | `plausibility` | whether its flows are plausible |
 //! | `metric`, `statistics` | what is measured; distances, intervals, run lengths |
 //! | `compare`, `variant` | runs against each other or their original, rules; replications of an experiment |
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod class;
 pub mod class_totals;
 mod columns;
 pub mod compare;

@@ -48,7 +48,7 @@ pub enum Warning {
         /// Of all.
         share: f64,
     },
-    /// Connections whose durations cannot be compared, because one world did not see their close (methods M.4).
+    /// Connections that are not clean, because one world did not see their close (methods M.4).
     CloseNotSeen {
         /// How many.
         connections: u64,
@@ -193,7 +193,8 @@ impl Warning {
                 percent(share)
             ),
             Warning::CloseNotSeen { connections, share } => format!(
-                "{connections} connections ({}) were not closed in both worlds; their durations are not compared",
+                "{connections} connections ({}) were not closed in both worlds; the distances of clean connections \
+                 leave them out",
                 percent(share)
             ),
             Warning::ImplausibleWindows { flows, judged_flows, farthest } => format!(
