@@ -11,10 +11,12 @@ mod written;
 
 pub use drawn::{Drawn, Number, Share, Size, Span};
 pub use text_or_table::{TextOrTable, read};
-pub use written::{Written, text, text_or_table};
+pub use written::{Written, text, text_or_other};
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
+
+use serde::Serialize;
 
 use crate::units::ParseQuantityError;
 pub use quantity::Quantity;
@@ -28,6 +30,17 @@ impl<T: FromStr<Err = ParseQuantityError>> FromStr for Optional<T> {
 
     fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
         if text == "off" { Ok(Optional(None)) } else { text.parse().map(|value| Optional(Some(value))) }
+    }
+}
+
+/// A value that is a word, as files have it.
+///
+/// # Panics
+/// If it is none.
+pub fn word(value: impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        other => unreachable!("a word: {other:?}"),
     }
 }
 

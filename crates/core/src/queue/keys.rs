@@ -210,7 +210,7 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Target, ParseQuantityError> {
         let packets = text.strip_suffix('p').and_then(|count| count.parse().ok());
         packets.map(Target::Packets).map_or_else(|| text.parse().map(Target::Delay), Ok).map_err(|_| {
-            ParseQuantityError {
+            ParseQuantityError::Form {
                 text: text.to_owned(),
                 expected: "a delay or a number of packets",
                 example: "15ms or 200p",

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use flowloom_core::keys::Written;
 use flowloom_core::keys::walk::{Checks, Node, NodeValue, Problem, ProblemKind, walk};
+use flowloom_core::keys::{Quantity, Written};
 use flowloom_models::generate::harpoon::Block;
-use flowloom_sim::keys::schema::{self as keys, Check, means, text};
+use flowloom_sim::keys::schema::{self as keys, Check, means};
 
 use super::Experiment;
 use super::diagnosis::place;
@@ -29,7 +29,7 @@ pub fn schema() -> &'static Value {
 
 /// What the values of the formats are read as that only experiments have.
 const FORMATS: [(&str, Check); 3] =
-    [(WindowChoice::FORMAT, text::<WindowChoice>), ("rtt", means::<Rtt>), ("addresses", means::<Block>)];
+    [(WindowChoice::FORMAT, means::<Quantity<WindowChoice>>), ("rtt", means::<Rtt>), ("addresses", means::<Block>)];
 
 /// The checks of all formats of an experiment.
 pub(super) const CHECKS: Checks<'static> = &|format, value| {
