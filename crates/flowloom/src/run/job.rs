@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flowloom_core::play::Placed;
+use flowloom_core::play::{Placed, Script};
 use flowloom_core::record::{Recorder, Series};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{LinkSide, Protocol};
@@ -42,6 +42,19 @@ pub struct Part {
     pub config: Config,
     /// Of live runs.
     pub live: Option<Options>,
+}
+
+/// What was noticed of a run while it went on.
+#[derive(Default)]
+pub struct Noticed {
+    /// Connections of which only totals are known.
+    pub totals_only: u64,
+    /// Connections whose waits contain a transit that is made again.
+    pub keep_transit: u64,
+    /// Connections that cannot end within the run.
+    pub cut: u64,
+    /// Captures that lack packets.
+    pub incomplete: Vec<Warning>,
 }
 
 /// What all runs of a plan share.
@@ -234,7 +247,8 @@ impl<'a> Job<'a> {
         let window = self.window(&config);
         let begun = self.lab.as_ref().map(|lab| lab.begin(config.window + config.drain)).transpose()?;
         let (lab, mut hosts) = begun.map_or((None, None), |(lab, hosts)| (Some(lab), Some(hosts)));
-        let mut totals_only = 0;
+        let mut noticed = Noticed::default();
+        let last = Time::ZERO + config.window + config.drain;
         let mut reached = 0;
         let simulate = |vectors: &mut dyn Iterator<Item = Read>,
                         mut recorder: &mut dyn Recorder<Error = Unrecorded>| {
@@ -243,10 +257,13 @@ impl<'a> Job<'a> {
                 Err(error) => Some(Err(error)),
             });
             let vectors = placed.inspect(|placed| {
-                let counts = |Placed { vector, .. }: &Placed| {
-                    load::is_of_totals(vector) && window.contains(&vector.start.since(Time::ZERO).as_nanos())
-                };
-                totals_only += u64::from(placed.as_ref().is_ok_and(counts));
+                let Ok(Placed { vector, .. }) = placed else { return };
+                if window.contains(&vector.start.since(Time::ZERO).as_nanos()) {
+                    let least = || Script::new(vector, &config.replay).waits();
+                    noticed.cut += u64::from(vector.protocol == Protocol::Tcp && vector.start + least() > last);
+                    noticed.totals_only += u64::from(load::is_of_totals(vector));
+                    noticed.keep_transit += u64::from(load::keeps_transit(vector, config.replay.waits));
+                }
             });
             let class = |placed: Placed| Classed { class: self.senders.class(seed, &placed.vector), ..placed.into() };
             let together = Together::new(vectors.map(|placed| placed.map(class)), flows.connections);
@@ -280,13 +297,14 @@ impl<'a> Job<'a> {
             observed.notes.extend(clocks.iter().map(clock_note));
             observed.problems.extend(problems.iter().map(|why| Problem::Host { text: why.to_string() }));
         }
-        let writer = recorder.finish()?;
+        let (writer, incomplete) = recorder.finish();
+        noticed.incomplete = incomplete;
         if let Some(status) = observed.as_ref().and_then(|observed| observed.guest) {
             // As shells have it where a signal ended it.
             let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
             *locked(&self.guest) = Some(code as u8);
         }
-        let facts = self.facts(seed, &config, &summary, observed.as_ref(), totals_only);
+        let facts = self.facts(seed, &config, &summary, observed.as_ref(), noticed);
         complete(writer, observed.as_ref(), facts, target, stopwatch)
     }
 
@@ -335,6 +353,7 @@ fn complete(
     let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Error::new)?;
     let mut run = results::load(&RunFolder::open(&folder).map_err(Error::new)?)?;
     if writer.reserve().is_spent() {
+        facts.disk_full = true;
         let told = match &mut facts.live {
             Some(live) => &mut live.problems,
             None => &mut facts.warnings,

@@ -49,6 +49,17 @@ pub enum Driver {
     Lab(PathBuf),
 }
 
+impl Driver {
+    /// What `run.json` calls it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Driver::Sim => "sim",
+            Driver::Live => "live",
+            Driver::Lab(_) => "lab",
+        }
+    }
+}
+
 impl std::str::FromStr for Driver {
     type Err = String;
 
@@ -154,7 +165,7 @@ fn perform(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Ra
     refuse_existing(plan, options, seeds.len() > 1)?;
     let shape = plan.experiment.network.shape()?;
     let sources = plan.sources(options, context)?;
-    let senders = Senders::new(&plan.experiment, &shape)?;
+    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload())?;
     let job = Job::new(plan, options, &shape, &senders, sources, context)?;
     let (runs, not_begun) = match seeds[..] {
         [seed] => (vec![job.single(seed)?], 0),

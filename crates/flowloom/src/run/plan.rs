@@ -102,6 +102,11 @@ impl Plan {
         located(error, self.file.as_deref())
     }
 
+    /// Whether connections are replayed, and not only sources send.
+    pub fn has_workload(&self) -> bool {
+        !self.sources.is_empty() || self.experiment.workload.model.is_some()
+    }
+
     /// The workloads of the runs: one for all seeds, or one for each if it is drawn.
     pub fn sources(&self, options: &RunOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
         let sources = self.open_or_make(&options.capture, context)?;

@@ -130,6 +130,7 @@ impl MadeUp {
             connections: self.connections + 40,
             totals_only: 0,
             set_aside: [("no data".to_owned(), 32), ("one direction only".to_owned(), 8)].into(),
+            busiest_second_bits_per_second: None,
         });
         let host = HostFacts { wall_ns: Some(412_000_000), date: "2026-11-21".into(), ..HostFacts::default() };
         writer.finish(&facts.to_json(), &host.to_json()).unwrap();
